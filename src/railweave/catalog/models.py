@@ -1,0 +1,199 @@
+"""The shape of the catalog: hardware, operating systems and limits, each value with where it comes from.
+
+A ``source`` that begins with ``assumed:`` is not documented; findings that rest on it say so.
+"""
+
+from __future__ import annotations
+
+import re
+
+from pydantic import Field
+
+from railweave.spec.base import Model
+
+
+class Breakout(Model):
+    """One way to split a port: ``channels`` ports of ``speed_gbps`` each."""
+
+    channels: int
+    speed_gbps: int
+    source: str
+
+    def __str__(self) -> str:
+        return f"{self.channels}x{self.speed_gbps}G"
+
+
+class PortGroup(Model):
+    """Physical ports ``first`` to ``first + count - 1`` of one kind."""
+
+    first: int
+    count: int
+    cage: str
+    speed_gbps: int
+    lanes: int
+    breakouts: tuple[Breakout, ...] = ()
+    source: str
+
+    @property
+    def last(self) -> int:
+        """The last physical port of the group."""
+        return self.first + self.count - 1
+
+    def ways(self) -> list[Breakout]:
+        """Every way to run a port, whole first."""
+        return [Breakout(channels=1, speed_gbps=self.speed_gbps, source=self.source), *self.breakouts]
+
+
+class Buffer(Model):
+    """Packet buffer of a switch. ``cell_bytes`` is the allocation unit; ``headroom_mb`` the most that headroom may take."""
+
+    shared_mb: float
+    cell_bytes: int
+    source: str
+    cell_source: str
+
+
+class Limits(Model):
+    """What a switch's silicon can hold. Empty where no source was found."""
+
+    ports: int | None = None
+    ecmp_members: int | None = None
+    ipv6_routes: int | None = None
+    source: str
+
+
+class SwitchModel(Model):
+    """A switch model."""
+
+    vendor: str
+    asic: str
+    description: str
+    systems: tuple[str, ...]
+    ports: tuple[PortGroup, ...]
+    buffer: Buffer
+    limits: Limits
+    rack_units: int | None = None
+
+    def group_of(self, port: int) -> PortGroup | None:
+        """The port group a physical port belongs to."""
+        return next((group for group in self.ports if group.first <= port <= group.last), None)
+
+
+class Capability(Model):
+    """A feature of an operating system, from a release on (empty: every release)."""
+
+    since: str | None = None
+    source: str
+
+
+class System(Model):
+    """A network operating system: naming, limits and features."""
+
+    description: str
+    port_name: str = Field(description="pattern with {port} and {channel} for a channel of a split port")
+    whole_port_name: str = Field(description="pattern with {port} for a port that is not split")
+    maximum_ecmp: tuple[int, ...] = Field((), description="values the system accepts, ascending; empty: any up to 1024")
+    maximum_mtu: int
+    queues: int
+    lossless_classes: int
+    capabilities: dict[str, Capability]
+    source: str
+
+    def has(self, capability: str, release: str) -> bool:
+        """Whether a release has a feature."""
+        entry = self.capabilities.get(capability)
+        return entry is not None and (entry.since is None or release_key(release) >= release_key(entry.since))
+
+    def name_of(self, port: int, channel: int | None) -> str:
+        """A port's name: ``name_of(16, 1)`` is ``et-0/0/16:1`` on Junos."""
+        if channel is None:
+            return self.whole_port_name.format(port=port, lane=port * 8)
+        return self.port_name.format(port=port, channel=channel, lane=port * 8 + channel)
+
+
+def release_key(release: str) -> tuple[int, ...]:
+    """The order of releases: ``23.4X100-D31`` is before ``25.4R1``; only the leading version numbers count."""
+    match = re.match(r"\s*(\d+)(?:\.(\d+))?", release)
+    return tuple(int(part or 0) for part in match.groups()) if match else (0, 0)
+
+
+class NicModel(Model):
+    """A network adapter."""
+
+    vendor: str
+    description: str
+    speed_gbps: int
+    cage: str
+    driver: str
+    gids: int | None = Field(None, description="entries of the GID table of a port")
+    source: str
+
+
+class NicGroup(Model):
+    """NICs of a server that connect to one fabric, in rail order."""
+
+    nic: str
+    names: tuple[str, ...]
+    rdma: tuple[str, ...]
+    source: str
+
+
+class ServerModel(Model):
+    """A server model."""
+
+    description: str
+    gpus: int
+    gpu: str
+    nics: dict[str, NicGroup]
+    rack_units: int | None = None
+    source: str
+
+
+class Optic(Model):
+    """A pluggable or a cable assembly, by what it joins and how far it reaches."""
+
+    description: str
+    cages: tuple[str, ...]
+    speed_gbps: int
+    channels: int = 1
+    reach_m: float
+    media: str
+    kind: str
+    source: str
+
+
+class Kernel(Model):
+    """Limits of Linux hosts and of the protocols between them and the leaf."""
+
+    max_addresses: int
+    max_addresses_source: str
+    rt_table_first: int
+    rt_table_last: int
+    rt_table_source: str
+    ra_header_bytes: int
+    ra_prefix_option_bytes: int
+    ra_source: str
+    ifname_length: int
+    ifname_source: str
+
+
+class Physics(Model):
+    """Propagation and pause response, for headroom arithmetic."""
+
+    velocity_factor: float
+    light_m_per_s: float
+    peer_response_bytes: int
+    pipeline_bytes: int
+    source: str
+
+
+class Catalog(Model):
+    """Everything the catalog holds, by name."""
+
+    switches: dict[str, SwitchModel]
+    systems: dict[str, System]
+    nics: dict[str, NicModel]
+    servers: dict[str, ServerModel]
+    optics: dict[str, Optic]
+    kernel: Kernel
+    physics: Physics

@@ -1,0 +1,81 @@
+"""Path colors: how many, their names and numbers, and which uplink has which."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.design.network import Color
+
+if TYPE_CHECKING:
+    from railweave.design.context import Context
+    from railweave.design.topology import Layout
+
+
+def color(context: Context, layout: Layout) -> tuple[tuple[Color, ...], dict[tuple[str, int], int]]:
+    """The path colors of a fabric, and the color index of each uplink by (spine name, link).
+
+    Without path colors both are empty. With one color per uplink an uplink's slot is its color, so that a spine more
+    or less changes no other color; with fewer, uplinks take the colors in turn.
+    """
+    spec, name = layout.spec, layout.name
+    if spec.load_balancing.mode != "rlb":
+        if (spec.paths_per_nic or 1) > 1:
+            context.problem(
+                ("fabrics", name, "paths_per_nic"),
+                f"paths_per_nic {spec.paths_per_nic} needs path colors, and load_balancing.mode is {spec.load_balancing.mode}",
+                "set `load_balancing: {mode: rlb}`, or remove paths_per_nic",
+            )
+        return (), {}
+    links = spec.topology.links_per_spine
+    keys = {(spine.key, link): f"{spine.key}#{link}" for link in range(1, links + 1) for spine in layout.spines}
+    slots = context.lock.allot(f"{name}/uplinks", keys.values())
+    names = {spine.key: spine.name for spine in layout.spines}
+    wanted = spec.paths_per_nic
+    if wanted is None or not keys:
+        count = max(slots.values(), default=1)
+        indexes = {(names[key], link): slots[text] for (key, link), text in keys.items()}
+        live = sorted(set(slots.values())) or [1]
+    else:
+        if len(keys) % wanted:
+            ways = [str(n) for n in range(1, len(keys) + 1) if len(keys) % n == 0]
+            context.problem(
+                ("fabrics", name, "paths_per_nic"),
+                f"{wanted} path colors do not divide the {len(keys)} uplinks of a leaf",
+                f"use {', '.join(ways)}",
+            )
+            context.check()
+        count = wanted
+        indexes = {(names[key], link): (slots[text] - 1) % wanted + 1 for (key, link), text in keys.items()}
+        live = list(range(1, wanted + 1))
+        _check_balance(context, name, wanted, list(indexes.values()))
+    named = {place: given for place, given in enumerate(spec.colors, 1)}
+    colors: list[Color] = []
+    numbers: set[int] = set()
+    for index in range(1, count + 1):
+        given = named.get(index)
+        number = given.number if given and given.number else index
+        while number in numbers or (given is None and number in {c.number for c in spec.colors if c.number}):
+            number += 1
+        numbers.add(number)
+        colors.append(Color(index, number, given.name if given else f"color{index}"))
+    return tuple(one for one in colors if one.index in live), indexes
+
+
+def _check_balance(context: Context, name: str, wanted: int, indexes: list[int]) -> None:
+    loads = [indexes.count(index) for index in range(1, wanted + 1)]
+    if min(loads) == 0:
+        context.problem(
+            ("fabrics", name, "topology", "spines"),
+            f"path color {loads.index(0) + 1} has no uplink left after the spines that were removed",
+            "`railweave build --compact` deals the colors anew",
+        )
+    elif min(loads) != max(loads):
+        context.finding(
+            "colors-unbalanced",
+            "warning",
+            name,
+            ("fabrics", name, "topology", "spines"),
+            f"path colors have {min(loads)} to {max(loads)} uplinks each",
+            "queue pairs of the smaller colors get less bandwidth; colors are kept when spines are removed",
+            "`railweave build --compact` deals them anew",
+        )

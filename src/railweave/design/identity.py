@@ -1,0 +1,140 @@
+"""Numbers of switches: AS number, router id, management address; link addresses of numbered peering."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from railweave.design.network import Cable, Switch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from railweave.design.context import Context
+    from railweave.design.topology import Layout
+
+FIRST_MANAGEMENT_HOST = 10
+"""Hosts below this in the management pool are left to the gateway and to servers such as NTP and DNS."""
+
+
+def switches(context: Context, layout: Layout) -> list[Switch]:
+    """The switches of a fabric, leaves first, with their numbers. Notes problems where a pool is too small."""
+    spec, name = layout.spec, layout.name
+    management = context.source.spec.management
+    site = spec.site or next(iter(context.source.spec.sites))
+    names = [leaf.name for leaf in layout.leaves] + [spine.name for spine in layout.spines]
+    repeated = [one for one in names if names.count(one) > 1] if len(set(names)) < len(names) else []
+    if repeated:
+        context.problem(
+            ("fabrics", name, "naming"), f"duplicate name: two devices would be called {repeated[0]!r}", "use {stripe} and {leaf} in the pattern"
+        )
+        context.check()
+    router_ids = context.lock.allot("router-ids", names)
+    addresses = context.lock.allot("management", names)
+    pool = ipaddress.ip_network(management.pool)
+    gateway = management.gateway or str(pool.network_address + 1)
+    result: list[Switch] = []
+    entries = [("leaf", leaf.name, leaf.stripe, leaf.number, leaf.rails) for leaf in layout.leaves]
+    entries += [("spine", spine.name, "", spine.number, ()) for spine in layout.spines]
+    for role, device, stripe, number, rails in entries:
+        override = context.source.spec.overrides.devices.get(device)
+        intent = spec.leaf if role == "leaf" else spec.spine_role()
+        first, last = spec.pools.leaf_asn if role == "leaf" else spec.pools.spine_asn
+        asn = override.asn if override and override.asn else first + number - 1
+        if asn > last and not (override and override.asn):
+            context.problem(
+                ("fabrics", name, "pools", f"{role}_asn"),
+                f"pool too small: AS numbers {first}-{last} do not hold {role} number {number}",
+                f"widen it to at least {first}-{asn}",
+            )
+            context.check()
+        address = _host(context, pool, FIRST_MANAGEMENT_HOST + addresses[device] - 1, ("management", "pool"), device)
+        router_id = _host(
+            context, ipaddress.ip_network(spec.pools.router_id), router_ids[device], ("fabrics", name, "pools", "router_id"), device
+        )
+        result.append(
+            Switch(
+                name=device,
+                fabric=name,
+                site=site,
+                role="leaf" if role == "leaf" else "spine",
+                stripe=stripe,
+                number=number,
+                rails=rails,
+                model=intent.device,
+                nos=intent.nos,
+                release=override.release if override and override.release else intent.release,
+                asn=asn,
+                router_id=override.router_id if override and override.router_id else router_id,
+                management_address=f"{override.management_address if override and override.management_address else address}/{pool.prefixlen}",
+                management_gateway=gateway,
+                serial=context.source.inventory.get(device).serial,
+            )
+        )
+    context.check()
+    return result
+
+
+def _host(
+    context: Context, pool: ipaddress.IPv4Network | ipaddress.IPv6Network, host: int, location: tuple[str, ...], device: str
+) -> str:
+    if host >= pool.num_addresses - 1:
+        context.problem(location, f"pool too small: {pool} has no address for {device} (host {host})", "use a shorter prefix")
+        context.check()
+    return str(pool.network_address + host)
+
+
+def check_distinct(context: Context, found: Sequence[Switch]) -> None:
+    """Note every AS number of a fabric, router id and management address that two switches share."""
+    for attribute, label in (("asn", "AS number"), ("router_id", "router id"), ("management_address", "management address")):
+        owners: dict[object, str] = {}
+        for switch in found:
+            value = getattr(switch, attribute)
+            other = owners.setdefault((switch.fabric, value) if attribute == "asn" else value, switch.name)
+            if other != switch.name:
+                place = next((n for n in (switch.name, other) if n in context.source.spec.overrides.devices), switch.name)
+                key = attribute
+                context.problem(
+                    ("overrides", "devices", place, key), f"duplicate {label} {value}: {other} and {switch.name}", "give each its own"
+                )
+    for device in context.source.spec.overrides.devices:
+        if device not in {switch.name for switch in found}:
+            context.problem(("overrides", "devices", device), f"there is no switch {device!r}", "overrides.devices names leaves and spines")
+    context.check()
+
+
+def number_links(context: Context, layout: Layout, cables: Sequence[Cable]) -> list[Cable]:
+    """Give every leaf-spine cable an address pair, for numbered peering (RFC 3021, RFC 6164).
+
+    A pair's place in the pool follows from the leaf's number and the uplink's port, so that it never moves.
+    """
+    pool = ipaddress.ip_network(layout.spec.pools.fabric_links)
+    numbers = {leaf.name: leaf.number for leaf in layout.leaves}
+    group = layout.leaf_model.ports[0]
+    widest = max(way.channels for way in group.ways())
+    stride = 1 << (group.count * widest - 1).bit_length()
+    result: list[Cable] = []
+    for cable in cables:
+        if cable.kind != "fabric":
+            result.append(cable)
+            continue
+        place = (cable.a.physical or 0) * widest + (cable.a.channel or 0)
+        offset = 2 * ((numbers[cable.a.device] - 1) * stride + place)
+        if offset + 1 >= pool.num_addresses:
+            context.problem(
+                ("fabrics", layout.name, "pools", "fabric_links"),
+                f"pool too small: {pool} has no address pair for {cable.name}",
+                f"it must hold {2 * stride} addresses for each of {max(numbers.values())} leaves",
+            )
+            context.check()
+        low, high = pool.network_address + offset, pool.network_address + offset + 1
+        result.append(
+            replace(
+                cable,
+                a=replace(cable.a, address=str(low)),
+                b=replace(cable.b, address=str(high)),
+                prefix_length=pool.max_prefixlen - 1,
+            )
+        )
+    return result

@@ -1,0 +1,178 @@
+"""Limits of switches, hosts and protocols that a design meets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from railweave.catalog.models import Catalog, SwitchModel
+    from railweave.design.context import Context
+    from railweave.design.network import Cable, Color
+    from railweave.design.topology import Layout
+    from railweave.spec.topology import Role
+
+
+def headroom_bytes(catalog: Catalog, length_m: float, speed_gbps: int, mtu_bytes: int) -> int:
+    """Buffer that one port and priority needs to absorb what arrives after it sends PFC XOFF.
+
+    2 x length / (0.66 c) x rate + 2 MTU + peer response + pipeline (catalog/physics.yaml); about 142 KB for 400 Gb/s
+    over 100 m.
+    """
+    physics = catalog.physics
+    flight_s = 2 * length_m / (physics.velocity_factor * physics.light_m_per_s)
+    return round(flight_s * speed_gbps * 1e9 / 8) + 2 * mtu_bytes + physics.peer_response_bytes + physics.pipeline_bytes
+
+
+def ecmp_width(layout: Layout) -> int:
+    """The widest next-hop group that can arise on a leaf: all its uplinks; at least 1."""
+    return max(1, layout.uplinks)
+
+
+def check_limits(context: Context, layout: Layout, cables: Sequence[Cable], colors: Sequence[Color]) -> None:
+    """Note problems where a limit of the catalog is exceeded, and findings where one is near or a default is in the way."""
+    _check_ecmp(context, layout)
+    for role_name, role, model in (
+        ("leaf", layout.spec.leaf, layout.leaf_model),
+        ("spine", layout.spec.spine_role(), layout.spine_model),
+    ):
+        if role_name == "leaf" or layout.spines:
+            _check_qos(context, layout, role_name, role)
+            _check_headroom(context, layout, role_name, role, model, cables)
+            _check_mtu(context, layout, role)
+    _check_hosts(context, layout, len(colors))
+    _check_routes(context, layout, len(colors) or 1)
+    context.check()
+
+
+def _check_ecmp(context: Context, layout: Layout) -> None:
+    width = ecmp_width(layout)
+    at = ("fabrics", layout.name, "topology")
+    for role, model in ((layout.spec.leaf, layout.leaf_model), (layout.spec.spine_role(), layout.spine_model)):
+        limit = model.limits.ecmp_members
+        if limit is not None and width > limit:
+            context.problem(at, f"{width} uplinks exceed the {limit} members of a next-hop group on {role.device}", "use fewer uplinks")
+    asked = layout.spec.underlay.maximum_ecmp
+    allowed = context.catalog.systems[layout.spec.leaf.nos].maximum_ecmp
+    place = ("fabrics", layout.name, "underlay", "maximum_ecmp")
+    if asked is not None and allowed and asked not in allowed:
+        near = next((value for value in allowed if value >= asked), allowed[-1])
+        context.problem(place, f"maximum_ecmp {asked} is not a value {layout.spec.leaf.nos} accepts", f"the next one is {near}")
+    elif asked is not None and asked < width and layout.spines:
+        context.finding(
+            "ecmp-narrow", "warning", layout.name, place,
+            f"maximum_ecmp {asked} is below the {width} uplinks of a leaf",
+            "next-hop groups are cut short and uplinks stay idle", f"raise it to {width}, or leave it empty",
+        )
+
+
+def _check_qos(context: Context, layout: Layout, role_name: str, role: Role) -> None:
+    qos = role.qos or layout.spec.qos
+    system = context.catalog.systems[role.nos]
+    base = ("fabrics", layout.name, role_name, "qos") if role.qos else ("fabrics", layout.name, "qos")
+    if not system.queues:
+        return
+    for name, one in qos.classes.items():
+        if one.queue >= system.queues:
+            context.problem(
+                (*base, "classes", name, "queue"),
+                f"queue {one.queue} exceeds the {system.queues} queues of {system.description}",
+                f"use 0 to {system.queues - 1}",
+            )
+    lossless = [name for name, one in qos.classes.items() if one.lossless]
+    if len(lossless) > system.lossless_classes:
+        context.problem(
+            (*base, "classes"), f"{len(lossless)} lossless classes exceed the {system.lossless_classes} of {system.description}", "make some lossy"
+        )
+    if system.has("qos", role.release) and not lossless:
+        context.finding(
+            "no-lossless-class", "warning", f"{layout.name} {role_name}", base,
+            "no traffic class is lossless", "RoCEv2 recovers from loss by going back, which costs most of the bandwidth",
+            "keep the class no-loss, or accept lossy operation",
+        )
+
+
+def _check_headroom(
+    context: Context, layout: Layout, role_name: str, role: Role, model: SwitchModel, cables: Sequence[Cable]
+) -> None:
+    qos = role.qos or layout.spec.qos
+    priorities = sum(1 for one in qos.classes.values() if one.lossless)
+    if not priorities:
+        return
+    need: dict[str, int] = {}
+    for cable in cables:
+        end = cable.a if cable.kind == "fabric" and role_name == "leaf" else cable.b
+        if cable.kind == "server" and role_name == "spine":
+            continue
+        mtu = layout.spec.mtu.fabric if cable.kind == "fabric" else layout.spec.mtu.server_port
+        each = headroom_bytes(context.catalog, cable.length_m, cable.speed_gbps, mtu)
+        need[end.device] = need.get(end.device, 0) + priorities * each
+    if not need:
+        return
+    device, most = max(need.items(), key=lambda item: item[1])
+    have = model.buffer.shared_mb * 1e6 * qos.buffers.headroom / 100
+    base = ("fabrics", layout.name, role_name, "qos") if role.qos else ("fabrics", layout.name, "qos")
+    where = (*base, "buffers", "headroom")
+    if most > have:
+        context.finding(
+            "headroom-short", "error", device, where,
+            f"PFC headroom of {device}'s ports is {most / 1e6:.1f} MB, its headroom partition is {have / 1e6:.1f} MB "
+            f"({qos.buffers.headroom} % of {model.buffer.shared_mb:g} MB)",
+            "ports left without headroom drop packets of the lossless class when paused",
+            f"raise qos.buffers.headroom to {-(-most * 100 // int(model.buffer.shared_mb * 1e6))} % and lower lossless, or shorten cables",
+        )
+
+
+def _check_mtu(context: Context, layout: Layout, role: Role) -> None:
+    mtu = layout.spec.mtu
+    system = context.catalog.systems[role.nos]
+    at = ("fabrics", layout.name, "mtu")
+    for key in ("fabric", "server_port"):
+        if getattr(mtu, key) > system.maximum_mtu:
+            context.problem(
+                (*at, key), f"MTU {getattr(mtu, key)} exceeds the {system.maximum_mtu} of {system.description}", f"use at most {system.maximum_mtu}"
+            )
+    if mtu.server > mtu.irb:
+        context.problem((*at, "server"), f"server MTU {mtu.server} exceeds the gateway's {mtu.irb}", f"use at most {mtu.irb}")
+    for key, inner in (("server_port", mtu.irb), ("fabric", mtu.server)):
+        if getattr(mtu, key) < inner + 14:
+            context.problem(
+                (*at, key), f"MTU {getattr(mtu, key)} does not hold an IP packet of {inner} and its 14 bytes of Ethernet header", f"use at least {inner + 14}"
+            )
+
+
+def _check_hosts(context: Context, layout: Layout, colors: int) -> None:
+    kernel = context.catalog.kernel
+    addressing = layout.spec.addressing
+    addresses = max(1, colors)
+    at = ("fabrics", layout.name, "paths_per_nic" if layout.spec.paths_per_nic else "topology")
+    if addressing.server_mode == "slaac":
+        if addresses + 1 > kernel.max_addresses:
+            context.finding(
+                "kernel-max-addresses", "warning", layout.name, at,
+                f"{addresses} prefixes and the link-local address exceed the kernel's {kernel.max_addresses} addresses an interface",
+                "where the kernel itself handles router advertisements it silently ignores the rest; systemd-networkd does not",
+                f"set net.ipv6.conf.*.max_addresses to {addresses + 1} on servers",
+            )
+        size = 40 + kernel.ra_header_bytes + 8 + kernel.ra_prefix_option_bytes * addresses
+        if size > layout.spec.mtu.irb:
+            context.problem(
+                at, f"a router advertisement with {addresses} prefixes is {size} bytes, over the gateway's MTU {layout.spec.mtu.irb}", "use fewer path colors"
+            )
+    gids = next(iter(layout.servers)).nics.nic if layout.servers else ""
+    limit = context.catalog.nics[gids].gids if gids else None
+    if limit is not None and 2 * (addresses + 1) > limit:
+        context.problem(
+            at, f"{addresses} addresses need {2 * (addresses + 1)} GIDs on a {gids}, which has {limit}", "use fewer path colors"
+        )
+
+
+def _check_routes(context: Context, layout: Layout, colors: int) -> None:
+    routes = len(layout.leaves) * len(layout.leaves[0].rails) * colors if layout.leaves else 0
+    for role, model in ((layout.spec.leaf, layout.leaf_model), (layout.spec.spine_role(), layout.spine_model)):
+        limit = model.limits.ipv6_routes
+        if limit is not None and routes > limit:
+            context.problem(
+                ("fabrics", layout.name, "topology"), f"{routes} prefixes exceed the {limit} IPv6 routes of {role.device}", "use fewer path colors"
+            )

@@ -1,0 +1,267 @@
+"""``Network``: everything that is decided about a network, vendor-neutral, immutable and complete.
+
+Its file form is ``design.json``; ``Network.from_json(network.to_json())`` gives an equal value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, Literal
+
+from pydantic import TypeAdapter
+
+from railweave.findings import Finding
+from railweave.spec.balancing import LoadBalancing
+from railweave.spec.management import Management
+from railweave.spec.qos import Qos
+from railweave.spec.topology import Extra, Mtu, Naming
+from railweave.spec.underlay import RouterAdvertisements, Underlay
+
+SCHEMA = 1
+"""Version of ``design.json``; raised when its meaning changes."""
+
+RoleName = Literal["leaf", "spine"]
+
+
+@dataclass(frozen=True, slots=True)
+class Color:
+    """A path color: ``number`` is N of the community ``color:0:N``; ``index`` (1-based) is its place in a prefix."""
+
+    index: int
+    number: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class RoleIntent:
+    """What every device of a role is and does."""
+
+    model: str
+    nos: str
+    qos: Qos
+    extra: Extra
+
+
+@dataclass(frozen=True, slots=True)
+class Fabric:
+    """One fabric and the intent that its devices share."""
+
+    name: str
+    site: str
+    nics: str
+    colors: tuple[Color, ...]
+    leaf: RoleIntent
+    spine: RoleIntent
+    underlay: Underlay
+    router_advertisements: RouterAdvertisements
+    load_balancing: LoadBalancing
+    mtu: Mtu
+    naming: Naming
+    server_mode: Literal["slaac", "static"]
+    server_pool: str
+    local_prefixes: tuple[str, ...]
+    leaf_asns: tuple[int, int]
+    spine_asns: tuple[int, int]
+    emulation: Literal["local-preference", "aigp"]
+
+    def role(self, name: RoleName) -> RoleIntent:
+        """The intent of one role."""
+        return self.leaf if name == "leaf" else self.spine
+
+    def color_name(self, index: int | None) -> str:
+        """The name of a path color by its index; ``default`` for the only path of an uncolored fabric."""
+        return "default" if index is None else next(c.name for c in self.colors if c.index == index)
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """A switch: identity and numbers. ``rails`` are the rails a leaf serves (empty on a spine)."""
+
+    name: str
+    fabric: str
+    site: str
+    role: RoleName
+    stripe: str
+    number: int
+    rails: tuple[int, ...]
+    model: str
+    nos: str
+    release: str
+    asn: int
+    router_id: str
+    management_address: str
+    management_gateway: str
+    serial: str
+
+
+@dataclass(frozen=True, slots=True)
+class Subnet:
+    """A server prefix and the leaf's address in it; ``color`` is a ``Color.index`` or None where paths are not colored."""
+
+    prefix: str
+    gateway: str
+    color: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """The layer-2 segment of one rail of one stripe: a VLAN on a leaf, with one prefix per path color."""
+
+    fabric: str
+    stripe: str
+    rail: int
+    leaf: str
+    vlan: int
+    vlan_name: str
+    subnets: tuple[Subnet, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NicAddress:
+    """An address of a NIC. ``origin`` says how it comes to be: by SLAAC, static, or a user's override (static too)."""
+
+    address: str
+    prefix_length: int
+    color: int | None
+    origin: Literal["slaac", "static", "override"]
+
+
+@dataclass(frozen=True, slots=True)
+class Nic:
+    """A NIC of a server on a fabric."""
+
+    name: str
+    netdev: str
+    rdma: str
+    mac: str
+    mac_is_placeholder: bool
+    fabric: str
+    stripe: str
+    rail: int
+    leaf: str
+    leaf_port: str
+    vlan: int
+    speed_gbps: int
+    addresses: tuple[NicAddress, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server with its NICs on all fabrics."""
+
+    name: str
+    site: str
+    model: str
+    serial: str
+    nics: tuple[Nic, ...]
+
+    def nic(self, name: str) -> Nic | None:
+        """A NIC by its name, its Linux interface or its RDMA device."""
+        return next((nic for nic in self.nics if name in {nic.name, nic.netdev, nic.rdma}), None)
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """One end of a cable. ``physical`` and ``channel`` place it on the device (None: a NIC, a port not split)."""
+
+    device: str
+    port: str
+    physical: int | None
+    channel: int | None
+    lanes: str
+    optic: str
+    address: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cable:
+    """A cable: server to leaf (``a`` is the server), or leaf to spine (``a`` is the leaf)."""
+
+    kind: Literal["server", "fabric"]
+    fabric: str
+    a: End
+    b: End
+    speed_gbps: int
+    length_m: float
+    measured: bool
+    color: int | None
+    prefix_length: int | None = None
+
+    @property
+    def name(self) -> str:
+        """``leaf:port--spine:port``: how a link is called everywhere."""
+        return f"{self.a.device}:{self.a.port}--{self.b.device}:{self.b.port}"
+
+
+@dataclass(frozen=True)
+class Network:
+    """A designed network. Tuples are in a stable order: fabrics and servers as in the file, devices by number."""
+
+    name: str
+    description: str
+    management: Management
+    fabrics: tuple[Fabric, ...]
+    switches: tuple[Switch, ...]
+    segments: tuple[Segment, ...]
+    servers: tuple[Server, ...]
+    cables: tuple[Cable, ...]
+    findings: tuple[Finding, ...]
+    schema: int = SCHEMA
+
+    def to_json(self) -> bytes:
+        """The file form, ending in a newline."""
+        return _adapter().dump_json(self, indent=1) + b"\n"
+
+    @staticmethod
+    def from_json(data: bytes) -> Network:
+        """Read the file form back. Raises ``pydantic.ValidationError`` where it is not one."""
+        return _adapter().validate_json(data)
+
+    @cached_property
+    def _by_name(self) -> dict[str, Any]:
+        return {
+            "fabric": {fabric.name: fabric for fabric in self.fabrics},
+            "switch": {switch.name: switch for switch in self.switches},
+            "server": {server.name: server for server in self.servers},
+        }
+
+    @cached_property
+    def _cables_of(self) -> dict[str, list[Cable]]:
+        result: dict[str, list[Cable]] = {}
+        for cable in self.cables:
+            result.setdefault(cable.a.device, []).append(cable)
+            result.setdefault(cable.b.device, []).append(cable)
+        return result
+
+    @cached_property
+    def _segments_of(self) -> dict[str, list[Segment]]:
+        result: dict[str, list[Segment]] = {}
+        for segment in self.segments:
+            result.setdefault(segment.leaf, []).append(segment)
+        return result
+
+    def fabric(self, name: str) -> Fabric:
+        """A fabric by name; ``KeyError`` where there is none."""
+        return self._by_name["fabric"][name]
+
+    def switch(self, name: str) -> Switch:
+        """A switch by name; ``KeyError`` where there is none."""
+        return self._by_name["switch"][name]
+
+    def server(self, name: str) -> Server:
+        """A server by name; ``KeyError`` where there is none."""
+        return self._by_name["server"][name]
+
+    def cables_of(self, device: str) -> list[Cable]:
+        """Every cable of a device, server cables first."""
+        return self._cables_of.get(device, [])
+
+    def segments_of(self, leaf: str) -> list[Segment]:
+        """The segments of a leaf, by rail."""
+        return self._segments_of.get(leaf, [])
+
+
+@lru_cache(maxsize=1)
+def _adapter() -> TypeAdapter[Network]:
+    return TypeAdapter(Network)

@@ -1,0 +1,101 @@
+"""Which port of a device a cable takes.
+
+A port follows from a slot number alone, so that adding or removing a neighbor moves no other cable.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from railweave.catalog.models import Breakout, PortGroup, SwitchModel
+
+if TYPE_CHECKING:
+    from railweave.spec.topology import PortRange, Topology
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """A place on a device: a physical port, and the channel of it where it is split."""
+
+    physical: int
+    channel: int | None
+    channels: int
+    group: PortGroup
+
+    @property
+    def lanes(self) -> str:
+        """The electrical lanes, 1-based: ``1-4`` is the first half of an eight-lane port."""
+        width = self.group.lanes // self.channels
+        first = (self.channel or 0) * width + 1
+        return f"{first}-{first + width - 1}" if width > 1 else str(first)
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A resolved port range: physical ports ``first`` to ``last``, each split in ``channels``."""
+
+    group: PortGroup
+    first: int
+    last: int
+    channels: int
+    spread: bool
+
+    @property
+    def size(self) -> int:
+        """How many channels the range holds."""
+        return max(0, self.last - self.first + 1) * self.channels
+
+    def port(self, slot: int, link: int, links: int) -> Port | None:
+        """The port of parallel link ``link`` (0-based, of ``links``) to the neighbor in ``slot`` (1-based); None: no room."""
+        if self.spread:
+            ports_each = -(-links // self.channels)
+            physical = self.first + (slot - 1) * ports_each + link // self.channels
+            channel = link % self.channels
+        else:
+            index = (slot - 1) * links + link
+            physical, channel = self.first + index // self.channels, index % self.channels
+        if physical > self.last:
+            return None
+        return Port(physical, channel if self.channels > 1 else None, self.channels, self.group)
+
+
+def parse_breakout(text: str) -> tuple[int, int] | None:
+    """``2x400G`` as (channels, Gb/s); None where it is not of that form."""
+    match = re.fullmatch(r"(\d+)x(\d+)G", text.strip())
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def breakout_of(model: SwitchModel, ports: PortRange, speed_gbps: int) -> Breakout | None:
+    """How the range's ports are split to give the speed: as asked for, else the fewest channels; None: they cannot."""
+    group = model.group_of(ports.first or model.ports[0].first)
+    ways = group.ways() if group else []
+    if ports.breakout is not None:
+        wanted = parse_breakout(ports.breakout)
+        ways = [way for way in ways if (way.channels, way.speed_gbps) == wanted]
+    return next((way for way in ways if way.speed_gbps == speed_gbps), None)
+
+
+def default_server_first(model: SwitchModel, topology: Topology) -> int:
+    """Where server ports begin by default: uplinks take the first ports, in the proportion asked for."""
+    group = model.ports[0]
+    if topology.spine_names() == []:
+        return group.first
+    return group.first + round(group.count / (1 + topology.oversubscription))
+
+
+def resolve(model: SwitchModel, ports: PortRange, breakout: Breakout, first: int, last: int | None = None) -> Range | None:
+    """The range with its defaults filled in; None where its first port does not exist."""
+    start = first if ports.first is None else ports.first
+    group = model.group_of(start)
+    if group is None:
+        return None
+    end = ports.last if ports.last is not None else last
+    return Range(group, start, min(group.last, group.last if end is None else end), breakout.channels, ports.fill == "spread")
+
+
+def capacity(model: SwitchModel, ports: PortRange, breakout: Breakout, topology: Topology) -> int:
+    """How many server links a leaf's server ports can take."""
+    found = resolve(model, ports, breakout, default_server_first(model, topology))
+    return found.size if found else 0

@@ -1,0 +1,78 @@
+"""The base of every model in the fabric file, and the units its fields are written in.
+
+A unit is parsed once, here: ``400G`` becomes 400 (Gb/s), ``128us`` becomes 128 (microseconds). The field's type names
+the unit from then on. A bare number is taken in the unit of the type.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, WithJsonSchema
+
+
+class Model(BaseModel):
+    """A part of the fabric file: immutable, and closed to keys it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+
+
+_QUANTITY = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*")
+
+
+def _quantity(unit: str, factors: dict[str, float], example: str, *, whole: bool = True) -> BeforeValidator:
+    """A validator that turns text such as ``400G`` into a number of ``unit``."""
+
+    def parse(value: Any) -> Any:  # noqa: ANN401 - pydantic hands over whatever the file holds
+        if isinstance(value, bool):
+            raise ValueError(f"expected {unit}, for example {example}")
+        if isinstance(value, int | float):
+            return value
+        match = _QUANTITY.fullmatch(str(value))
+        factor = factors.get(match[2]) if match else None
+        if match is None or factor is None:
+            known = ", ".join(name for name in factors if name)
+            raise ValueError(f"{value!r} is not {unit}: write a number and one of {known}, for example {example}")
+        number = float(match[1]) * factor
+        if whole and number != int(number):
+            raise ValueError(f"{value!r} is not a whole number of {unit}")
+        return int(number) if whole else number
+
+    return BeforeValidator(parse)
+
+
+def _text_schema(example: str) -> WithJsonSchema:
+    return WithJsonSchema({"type": ["string", "number"], "examples": [example]})
+
+
+Gbps = Annotated[
+    int, _quantity("Gb/s", {"": 1, "G": 1, "T": 1000}, "400G"), _text_schema("400G")
+]
+"""Link speed, 10^9 bits per second."""
+
+Metres = Annotated[
+    float, _quantity("metres", {"": 1, "m": 1, "km": 1000, "cm": 0.01}, "30m", whole=False), _text_schema("30m")
+]
+"""Cable length in metres."""
+
+Microseconds = Annotated[
+    int, _quantity("microseconds", {"": 1, "us": 1, "ms": 1000}, "128us"), _text_schema("128us")
+]
+"""A duration in microseconds."""
+
+Milliseconds = Annotated[
+    int, _quantity("milliseconds", {"": 1, "ms": 1, "s": 1000}, "1000ms"), _text_schema("1000ms")
+]
+"""A duration in milliseconds."""
+
+Seconds = Annotated[
+    int, _quantity("seconds", {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}, "30d"), _text_schema("1800s")
+]
+"""A duration in seconds."""
+
+Bytes = Annotated[int, _quantity("bytes", {"": 1, "B": 1}, "9216"), _text_schema("9216")]
+"""A packet or buffer size in bytes."""
+
+Percent = Annotated[int, _quantity("percent", {"": 1}, "55")]
+"""A whole percentage, 0 to 100."""

@@ -1,0 +1,105 @@
+"""The fabric file: the root of what a user writes."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, field_validator
+
+from railweave.spec.addressing import Addressing, ColorName, Pools
+from railweave.spec.balancing import LoadBalancing
+from railweave.spec.base import Model
+from railweave.spec.management import Management
+from railweave.spec.names import expand
+from railweave.spec.overrides import Overrides
+from railweave.spec.qos import Qos
+from railweave.spec.topology import Cabling, Mtu, Naming, Role, Topology
+from railweave.spec.underlay import RouterAdvertisements, Underlay
+
+NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$"
+
+
+class Site(Model):
+    """A place that holds fabrics and servers."""
+
+    description: str = Field("", description="free text")
+
+
+class Emulation(Model):
+    """The FRR form of the network, which the lab runs."""
+
+    path_color: Literal["local-preference", "aigp"] = Field(
+        "local-preference", description="how FRR carries path colors; aigp needs FRR 10 and loses ECMP (docs/path-colors.md)"
+    )
+
+
+class Fabric(Model):
+    """One network fabric: a set of leaves and spines that serves one kind of NIC of the servers."""
+
+    site: str | None = Field(None, description="the site it stands in; empty: the only one")
+    nics: str = Field("gpu", description="which NIC group of the server models it connects")
+    topology: Topology = Field(description="stripes, rails, spines and links")
+    leaf: Role = Field(description="the leaves")
+    spine: Role | None = Field(None, description="the spines; empty: like the leaves")
+    paths_per_nic: int | None = Field(
+        None, ge=1, le=64, description="path colors, and so addresses, per NIC; empty: with rlb one per uplink, else 1"
+    )
+    colors: tuple[ColorName, ...] = Field((), description="names of path colors in order; empty: color1, color2, …")
+    addressing: Addressing = Field(Addressing(), description="server prefixes")
+    pools: Pools = Field(Pools(), description="number pools")
+    underlay: Underlay = Field(Underlay(), description="BGP and BFD")
+    router_advertisements: RouterAdvertisements = Field(RouterAdvertisements(), description="router advertisements to servers")
+    load_balancing: LoadBalancing = Field(LoadBalancing(), description="how uplinks are shared")
+    qos: Qos = Field(Qos(), description="QoS of every role that has none of its own")
+    mtu: Mtu = Field(Mtu(), description="MTUs")
+    cabling: Cabling = Field(Cabling(), description="cables and optics")
+    naming: Naming = Field(Naming(), description="names of devices")
+    emulation: Emulation = Field(Emulation(), description="the FRR form of the network")
+
+    @field_validator("colors")
+    @classmethod
+    def _distinct(cls, value: tuple[ColorName, ...]) -> tuple[ColorName, ...]:
+        names = [color.name for color in value]
+        numbers = [color.number or place for place, color in enumerate(value, 1)]
+        for label, items in (("name", names), ("number", numbers)):
+            repeated = [item for item in items if items.count(item) > 1]  # type: ignore[arg-type]
+            if repeated:
+                raise ValueError(f"two colors have the {label} {repeated[0]} -- each needs its own")
+        return value
+
+    def spine_role(self) -> Role:
+        """The spines' role: the leaves' where none is given, without the leaves' own statements."""
+        return self.spine or Role(device=self.leaf.device, nos=self.leaf.nos, release=self.leaf.release)
+
+
+class ServerGroup(Model):
+    """Servers of one model."""
+
+    names: tuple[str, ...] = Field(description="names, or host lists such as H100-[01-04]")
+    model: str = Field(description="server model, as the catalog names it")
+    stripe: str | dict[str, str] | None = Field(
+        None, description="stripe they are in, or stripe by fabric; empty: filled stripe by stripe"
+    )
+    site: str | None = Field(None, description="the site they stand in; empty: the only one")
+
+    @field_validator("names", mode="before")
+    @classmethod
+    def _expand(cls, value: object) -> object:
+        items = value if isinstance(value, list | tuple) else [value]
+        names = [name for item in items for name in expand(str(item))]
+        repeated = [name for name in names if names.count(name) > 1] if len(set(names)) < len(names) else []
+        if repeated:
+            raise ValueError(f"server {repeated[0]!r} is listed twice -- name each server once")
+        return names
+
+
+class FabricFile(Model):
+    """A fabric file: one or more fabrics that share servers."""
+
+    name: str = Field(pattern=NAME, description="name of the whole")
+    description: str = Field("", description="free text")
+    sites: dict[str, Site] = Field(default_factory=lambda: {"site1": Site()}, description="sites by name")
+    fabrics: dict[str, Fabric] = Field(min_length=1, description="fabrics by name")
+    servers: tuple[ServerGroup, ...] = Field((), description="groups of servers")
+    management: Management = Field(Management(), description="management plane of the switches")
+    overrides: Overrides = Field(Overrides(), description="explicit overrides")

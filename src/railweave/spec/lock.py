@@ -1,0 +1,92 @@
+"""NAME.lock: the allocations made so far.
+
+Everything that is counted (stripes, spines, servers in a stripe, path colors of uplinks) takes a slot in a named
+pool. A name keeps its slot for as long as the lock holds it, also while it is absent from the fabric file; a new name
+takes the lowest slot that was never given away. So adding or removing anything, from the middle too, moves nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from railweave.errors import Problem, SpecError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+VERSION = 1
+
+
+@dataclass
+class Lock:
+    """Slots by pool and name. ``used`` collects the names that the current design asked for."""
+
+    pools: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
+    used: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+
+    def allot(self, pool: str, names: Iterable[str]) -> dict[str, int]:
+        """The slot (1-based) of each name; names without one get the lowest slots that are free, in order."""
+        slots = self.pools.setdefault(pool, {})
+        used = self.used.setdefault(pool, set())
+        taken = set(slots.values())
+        result: dict[str, int] = {}
+        free = 1
+        for name in names:
+            slot = slots.get(name)
+            if slot is None:
+                while free in taken:
+                    free += 1
+                slot = slots[name] = free
+                taken.add(free)
+            used.add(name)
+            result[name] = slot
+        return result
+
+    def compacted(self) -> Lock:
+        """This lock without the names that the current design no longer has; their slots become free."""
+        return Lock({
+            pool: {name: slot for name, slot in slots.items() if name in self.used.get(pool, set())}
+            for pool, slots in self.pools.items()
+            if self.used.get(pool)
+        })
+
+    def copy(self) -> Lock:
+        """An independent copy, with nothing marked used."""
+        return Lock({pool: dict(slots) for pool, slots in self.pools.items()})
+
+    def to_text(self) -> str:
+        """The file form: one name a line, so that a version-control diff shows what was allotted."""
+        pools = {
+            pool: dict(sorted(slots.items(), key=lambda item: item[1]))
+            for pool, slots in sorted(self.pools.items())
+            if slots
+        }
+        return json.dumps({"railweave-lock": VERSION, "pools": pools}, indent=1) + "\n"
+
+
+def read_lock(path: Path) -> Lock:
+    """Read a lock; a missing file is an empty one. Raises ``SpecError`` where the file is damaged."""
+    if not path.exists():
+        return Lock()
+    fix = "restore it from version control; deleting it allots everything anew"
+    try:
+        data: Any = json.loads(path.read_text(encoding="utf-8"))
+    except json.JSONDecodeError as error:
+        raise SpecError([Problem(str(path), error.lineno, f"the lock is damaged: {error.msg}", fix)]) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise SpecError([Problem(str(path), 0, f"cannot be read: {error}")]) from None
+    if not isinstance(data, dict) or data.get("railweave-lock") != VERSION:
+        raise SpecError([Problem(str(path), 1, "not a lock of this version", f"expected \"railweave-lock\": {VERSION}; {fix}")])
+    pools: dict[str, dict[str, int]] = data.get("pools", {})
+    for pool, slots in pools.items():
+        owners: dict[int, str] = {}
+        for name, slot in slots.items():
+            if not isinstance(slot, int) or slot < 1:
+                raise SpecError([Problem(str(path), 0, f"{pool}: {name!r} has slot {slot!r}", fix)])
+            if slot in owners:
+                raise SpecError([Problem(str(path), 0, f"{pool}: {owners[slot]!r} and {name!r} both have slot {slot}", fix)])
+            owners[slot] = name
+    return Lock({pool: dict(slots) for pool, slots in pools.items()})

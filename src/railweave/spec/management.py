@@ -1,0 +1,87 @@
+"""Management-plane intent: how operators and tools reach the switches."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, field_validator
+
+from railweave.spec.addressing import Prefix
+from railweave.spec.base import Model
+
+SECRET = "secret:"  # noqa: S105 - the marker of a reference, not a secret
+
+
+def _secret(value: str | None) -> str | None:
+    if value is not None and not value.startswith(SECRET):
+        raise ValueError("secrets are not written here -- refer to one as secret:NAME and pass --secrets FILE to build")
+    return value
+
+
+class User(Model):
+    """A login on every switch."""
+
+    role: Literal["super-user", "operator", "read-only"] = Field("super-user", description="what the user may do")
+    password: str | None = Field(None, description="secret:NAME of a crypt(3) hash")
+    ssh_keys: tuple[str, ...] = Field((), description="public keys, as in authorized_keys")
+
+    _password = field_validator("password")(_secret)
+
+
+class Syslog(Model):
+    """A remote syslog server."""
+
+    host: str = Field(description="address or name")
+    port: int = Field(514, ge=1, le=65535, description="UDP port")
+    severity: Literal["emergency", "alert", "critical", "error", "warning", "notice", "info", "any"] = Field(
+        "notice", description="lowest severity that is sent"
+    )
+
+
+class SnmpUser(Model):
+    """An SNMPv3 user."""
+
+    auth: str = Field(description="secret:NAME of the SHA-256 authentication key")
+    privacy: str = Field(description="secret:NAME of the AES-128 privacy key")
+
+    _secrets = field_validator("auth", "privacy")(_secret)
+
+
+class Snmp(Model):
+    """SNMP agent."""
+
+    location: str = Field("", description="sysLocation")
+    contact: str = Field("", description="sysContact")
+    community: str | None = Field(None, description="secret:NAME of a read-only v2c community")
+    users: dict[str, SnmpUser] = Field(default_factory=dict[str, SnmpUser], description="v3 users by name")
+    trap_targets: tuple[str, ...] = Field((), description="addresses that receive traps")
+
+    _community = field_validator("community")(_secret)
+
+
+class Services(Model):
+    """Management services that are switched on."""
+
+    netconf: bool = Field(True, description="NETCONF over SSH (RFC 6242)")
+    grpc: bool = Field(True, description="gNMI/gRPC for telemetry")
+    grpc_port: int = Field(32767, ge=1024, le=65535, description="gRPC port")
+
+
+class Management(Model):
+    """Management plane of every switch of the file."""
+
+    pool: Prefix = Field("172.20.0.0/16", description="management addresses; the lock keeps each device's")
+    gateway: str | None = Field(None, description="default gateway; empty: the first address of the pool")
+    domain: str = Field("", description="DNS domain")
+    dns: tuple[str, ...] = Field((), description="name servers")
+    ntp: tuple[str, ...] = Field((), description="NTP servers")
+    time_zone: str = Field("UTC", description="time zone")
+    root_password: str | None = Field(None, description="secret:NAME of root's crypt(3) hash")
+    users: dict[str, User] = Field(default_factory=dict[str, User], description="logins by name")
+    syslog: tuple[Syslog, ...] = Field((), description="remote syslog servers")
+    snmp: Snmp | None = Field(None, description="SNMP agent; empty: none")
+    services: Services = Field(Services(), description="management services")
+    lldp: bool = Field(True, description="LLDP on every cabled port, so that cabling can be checked")
+    banner: str = Field("", description="login banner")
+
+    _root_password = field_validator("root_password")(_secret)

@@ -1,0 +1,38 @@
+"""The three input files of a network, read together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from railweave.spec.document import Document, read_document, validate
+from railweave.spec.fabric import FabricFile
+from railweave.spec.inventory import Inventory, read_inventory
+from railweave.spec.lock import Lock, read_lock
+
+
+@dataclass(frozen=True)
+class Source:
+    """A fabric file with its inventory and lock, and where each part stands."""
+
+    path: Path
+    spec: FabricFile
+    document: Document
+    inventory: Inventory
+    lock: Lock
+
+
+def companion(path: Path, suffix: str) -> Path:
+    """``NAME.yaml`` to ``NAME.<suffix>`` beside it."""
+    return path.with_name(f"{path.name.removesuffix('.yaml').removesuffix('.yml')}.{suffix}")
+
+
+def read_source(path: Path, lock: Lock | None = None) -> Source:
+    """Read ``NAME.yaml``, ``NAME.inventory.csv`` and ``NAME.lock`` (or use the ``lock`` given).
+
+    Raises ``SpecError`` with file and line of everything that is wrong.
+    """
+    document = read_document(path)
+    spec = validate(FabricFile, document)
+    inventory = read_inventory(companion(path, "inventory.csv"))
+    return Source(path, spec, document, inventory, lock or read_lock(companion(path, "lock")))

@@ -1,0 +1,133 @@
+"""Topology intent: stripes, rails, spines, device roles, port layout, cabling."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, field_validator
+
+from railweave.spec.base import Gbps, Metres, Model
+from railweave.spec.names import expand
+from railweave.spec.qos import Qos
+
+
+class PortRange(Model):
+    """Which ports of a device one kind of cable takes, and in which order."""
+
+    first: int | None = Field(None, ge=0, description="first physical port; empty: chosen by the topology")
+    last: int | None = Field(None, ge=0, description="last physical port; empty: the end of the device or of the free range")
+    fill: Literal["pack", "spread"] = Field(
+        "pack", description="pack: every channel of a port before the next port; spread: each neighbor on a port of its own"
+    )
+    breakout: str | None = Field(
+        None, description="for example 2x400G; empty: the breakout of the port that gives the link speed"
+    )
+
+
+class Extra(Model):
+    """Statements of the operator's own, per network operating system, merged into the rendered tree."""
+
+    junos: str = Field("", description="Junos statements, curly or set form; parsed, judged and listed")
+    frr: str = Field("", description="FRR statements, merged into the sections they name")
+
+
+class Role(Model):
+    """Every device of one role (leaf or spine) of a fabric."""
+
+    device: str = Field(description="switch model, as the catalog names it, for example qfx5240-64od")
+    nos: str = Field("junos", description="network operating system to render for")
+    release: str = Field("25.4R1", description="release of that system; decides which features can be used")
+    uplink_ports: PortRange = Field(PortRange(), description="leaf only: ports towards the spines")
+    server_ports: PortRange = Field(PortRange(), description="leaf only: ports towards servers")
+    leaf_ports: PortRange = Field(PortRange(), description="spine only: ports towards the leaves")
+    qos: Qos | None = Field(None, description="QoS of this role; empty: the fabric's")
+    extra: Extra = Field(Extra(), description="the operator's own statements")
+
+
+def _count_or_names(value: object, word: str) -> object:
+    if isinstance(value, list):
+        names: list[str] = []
+        for item in value:
+            names += expand(str(item))
+        repeated = sorted({name for name in names if names.count(name) > 1})
+        if repeated:
+            raise ValueError(f"{repeated[0]!r} is listed twice -- name each {word} once")
+        return names
+    if isinstance(value, str):
+        return expand(value)
+    return value
+
+
+class Topology(Model):
+    """A rail-optimised leaf-spine fabric: NIC r of every server of a stripe is on that stripe's leaf of rail r."""
+
+    stripes: int | tuple[str, ...] = Field(
+        1, description="groups of servers that share one set of leaves: a count, or names so that one can be removed from the middle"
+    )
+    leaves_per_stripe: int | None = Field(
+        None, ge=1, description="empty: one leaf per rail; fewer put several rails on a leaf and must divide the rails"
+    )
+    spines: int | tuple[str, ...] = Field(0, description="spines: a count or names; 0 for a single stripe without a spine tier")
+    links_per_spine: int = Field(1, ge=1, le=64, description="parallel links between a leaf and each spine")
+    link_speed: Gbps = Field(400, description="speed of leaf-spine links")
+    oversubscription: float = Field(1.0, gt=0, description="server bandwidth over uplink bandwidth of a leaf that is still accepted")
+    servers_per_stripe: int | None = Field(
+        None, ge=1, description="how many servers are placed in a stripe before the next one; empty: what the server ports allow"
+    )
+
+    @field_validator("stripes", "spines", mode="before")
+    @classmethod
+    def _expand(cls, value: object) -> object:
+        return _count_or_names(value, "stripe or spine")
+
+    @field_validator("stripes", "spines")
+    @classmethod
+    def _positive(cls, value: int | tuple[str, ...]) -> int | tuple[str, ...]:
+        if isinstance(value, int) and not 0 <= value <= 4096:
+            raise ValueError(f"{value} is out of range -- 0 to 4096")
+        return value
+
+    def stripe_names(self) -> list[str]:
+        """Stripe names in file order; a count stands for stripe1, stripe2, …"""
+        return _names(self.stripes, "stripe")
+
+    def spine_names(self) -> list[str]:
+        """Spine names in file order; a count stands for spine1, spine2, …"""
+        return _names(self.spines, "spine")
+
+
+def _names(value: int | tuple[str, ...], stem: str) -> list[str]:
+    return [f"{stem}{number}" for number in range(1, value + 1)] if isinstance(value, int) else list(value)
+
+
+class CableIntent(Model):
+    """Cables of one kind: how long, and which optic or cable at each end."""
+
+    length: Metres = Field(description="planned length; a measured one in the inventory wins")
+    optic: str | None = Field(None, description="catalog name at the switch end; empty: the shortest reach that fits")
+    far_optic: str | None = Field(None, description="catalog name at the far end (NIC or spine); empty: chosen likewise")
+
+
+class Cabling(Model):
+    """Cables of a fabric."""
+
+    server: CableIntent = Field(CableIntent(length=10), description="server to leaf")
+    fabric: CableIntent = Field(CableIntent(length=50), description="leaf to spine")
+
+
+class Mtu(Model):
+    """MTUs, bytes. A port carries Ethernet frames; an IRB and a NIC carry IP packets."""
+
+    fabric: int = Field(9216, ge=1500, le=9416, description="leaf-spine ports, Ethernet frame")
+    server_port: int = Field(9216, ge=1500, le=9416, description="server-facing ports, Ethernet frame")
+    irb: int = Field(9000, ge=1280, le=9400, description="server-facing gateway interface, IP packet")
+    server: int = Field(9000, ge=1280, le=9400, description="NIC, IP packet")
+
+
+class Naming(Model):
+    """Names of devices. Fields in braces: {fabric}, {stripe} and {leaf} (numbers) for a leaf, {spine} for a spine."""
+
+    leaf: str = Field("{stripe}-leaf{leaf}", description="{stripe} is the stripe's name")
+    spine: str = Field("{spine}", description="{spine} is the spine's name")
+    vlan: str = Field("vn{vlan}", description="{vlan} is the VLAN id")
+    bgp_group: str = Field("{role}-{color}", description="{role} is the neighbor's role, {color} the path color's name")
