@@ -224,6 +224,7 @@ class Network:
             "fabric": {fabric.name: fabric for fabric in self.fabrics},
             "switch": {switch.name: switch for switch in self.switches},
             "server": {server.name: server for server in self.servers},
+            "cable": {cable.name: cable for cable in self.cables},
         }
 
     @cached_property
@@ -252,6 +253,10 @@ class Network:
     def server(self, name: str) -> Server:
         """A server by name; ``KeyError`` where there is none."""
         return self._by_name["server"][name]
+
+    def cable(self, name: str) -> Cable:
+        """A cable by name; ``KeyError`` where there is none."""
+        return self._by_name["cable"][name]
 
     def cables_of(self, device: str) -> list[Cable]:
         """Every cable of a device, server cables first."""

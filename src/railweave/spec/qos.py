@@ -89,7 +89,9 @@ class Watchdog(Model):
 class Pfc(Model):
     """Priority flow control of the lossless classes."""
 
-    xon_percent: Percent | None = Field(None, ge=1, le=100, description="XON threshold, percent of XOFF; empty: the system's default")
+    xon_offset: Bytes | None = Field(
+        None, ge=0, le=25_400_000, description="how far below XOFF the pause is lifted, bytes; empty: the system's default"
+    )
     mru: Bytes | None = Field(None, ge=1500, le=9416, description="largest packet a peer may have in flight, bytes; empty: the port MTU")
     watchdog: Watchdog | None = Field(Watchdog(), description="PFC watchdog; null turns it off")
 

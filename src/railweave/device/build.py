@@ -1,0 +1,243 @@
+"""``Network`` to ``DeviceConfig``: intent per role resolved for one device and its operating system."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from railweave.catalog import catalog
+from railweave.device.model import (
+    BalancingConfig,
+    Bgp,
+    BgpGroup,
+    DeviceConfig,
+    Gateway,
+    Interface,
+    PfcProfile,
+    QosConfig,
+    Session,
+    Split,
+)
+from railweave.device.policy import leaf_policy, spine_policy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from railweave.catalog.models import System
+    from railweave.design.network import Cable, Color, End, Fabric, Network, Switch
+    from railweave.device.policy import Form, RoutingPolicy
+
+FRR_RELEASE = "10.3"
+"""The FRR release that the emulation form of a network is written for."""
+
+
+_PLURAL = {"leaf": "leaves", "spine": "spines"}
+
+
+def device_config(network: Network, name: str, nos: str | None = None) -> DeviceConfig:
+    """The configuration of one switch, for its own operating system or for ``nos``.
+
+    Raises ``KeyError`` where there is no such switch.
+    """
+    switch = network.switch(name)
+    fabric = network.fabric(switch.fabric)
+    target = nos or switch.nos
+    release = switch.release if target == switch.nos else FRR_RELEASE
+    system = catalog().systems[target]
+    role = fabric.role(switch.role)
+    ends = [_ends(cable, name) for cable in network.cables_of(name)]
+    names = {end.port: _port_name(system, end) for end, _, _ in ends}
+    interfaces = tuple(_interface(network, fabric, names[end.port], end, far, cable) for end, far, cable in ends)
+    form = path_color_form(fabric, target, release)
+    extra = {"junos": role.extra.junos, "frr": role.extra.frr}.get(target, "")
+    return DeviceConfig(
+        name=name,
+        role=switch.role,
+        model=switch.model,
+        nos=target,
+        release=release,
+        management=network.management,
+        management_address=switch.management_address,
+        management_gateway=switch.management_gateway,
+        loopback=f"{switch.router_id}/32",
+        splits=_splits(system, switch, [(end, cable) for end, _, cable in ends]),
+        interfaces=interfaces,
+        gateways=tuple(
+            Gateway(
+                vlan=segment.vlan,
+                vlan_name=segment.vlan_name,
+                description=f"{segment.stripe} rail {segment.rail}",
+                mtu=fabric.mtu.irb,
+                addresses=tuple(f"{s.gateway}/{s.prefix.partition('/')[2]}" for s in segment.subnets),
+                prefixes=tuple(s.prefix for s in segment.subnets),
+                advertisements=fabric.router_advertisements if fabric.server_mode == "slaac" else None,
+            )
+            for segment in network.segments_of(name)
+        ),
+        bgp=_bgp(network, fabric, switch, target, form, names),
+        qos=_qos(fabric, switch, interfaces, system, release),
+        balancing=_balancing(network, fabric, switch),
+        extra=extra,
+    )
+
+
+def path_color_form(fabric: Fabric, nos: str, release: str) -> Form:
+    """How path colors are carried on an operating system: see ``railweave.device.policy``."""
+    if not fabric.colors:
+        return "none"
+    system = catalog().systems[nos]
+    if nos == "frr":
+        return fabric.emulation
+    if fabric.underlay.path_color != "local-preference" and system.has("path-color-dpf", release):
+        return "dpf"
+    return "local-preference"
+
+
+def _ends(cable: Cable, device: str) -> tuple[End, End, Cable]:
+    return (cable.a, cable.b, cable) if cable.a.device == device else (cable.b, cable.a, cable)
+
+
+def _port_name(system: System, end: End) -> str:
+    return system.name_of(end.physical or 0, end.channel)
+
+
+def _interface(network: Network, fabric: Fabric, name: str, end: End, far: End, cable: Cable) -> Interface:
+    vlan = None
+    if cable.kind == "server":
+        nic = network.server(far.device).nic(far.port)
+        vlan = next((s.vlan_name for s in network.segments_of(end.device) if nic and s.vlan == nic.vlan), None)
+    return Interface(
+        name=name,
+        link=cable.name,
+        kind=cable.kind,
+        description=f"{far.device} {far.port}",
+        peer=far.device,
+        peer_port=far.port,
+        speed_gbps=cable.speed_gbps,
+        mtu=fabric.mtu.fabric if cable.kind == "fabric" else fabric.mtu.server_port,
+        length_m=cable.length_m,
+        vlan=vlan,
+        addresses=(f"{end.address}/{cable.prefix_length}",) if end.address else (),
+    )
+
+
+def _splits(system: System, switch: Switch, ends: Sequence[tuple[End, Cable]]) -> tuple[Split, ...]:
+    model = catalog().switches[switch.model]
+    found: dict[int, Split] = {}
+    for end, cable in ends:
+        if end.channel is None or end.physical is None:
+            continue
+        group = model.group_of(end.physical)
+        way = next((w for w in group.breakouts if w.speed_gbps == cable.speed_gbps), None) if group else None
+        if way:
+            found[end.physical] = Split(system.name_of(end.physical, None), end.physical, way.channels, way.speed_gbps)
+    return tuple(found[port] for port in sorted(found))
+
+
+def _bgp(network: Network, fabric: Fabric, switch: Switch, nos: str, form: Form, names: dict[str, str]) -> Bgp | None:
+    links = [_ends(cable, switch.name) for cable in network.cables_of(switch.name) if cable.kind == "fabric"]
+    if not links:
+        return None
+    if switch.role == "leaf":
+        policy = leaf_policy(fabric, form, network.segments_of(switch.name), redistribute=nos == "frr")
+        peer_role, peer_asns = "spine", fabric.spine_asns
+    else:
+        policy = spine_policy(fabric, form)
+        peer_role, peer_asns = "leaf", fabric.leaf_asns
+    by_color: dict[int | None, list[Session]] = {}
+    parallel: dict[str, int] = {}
+    outside: set[int] = set()
+    for end, far, cable in links:
+        session = Session(names[end.port], cable.name, far.device, network.switch(far.device).asn, end.address, far.address)
+        by_color.setdefault(cable.color if form != "none" else None, []).append(session)
+        parallel[far.device] = parallel.get(far.device, 0) + 1
+        outside |= {session.peer_as} if not peer_asns[0] <= session.peer_as <= peer_asns[1] else set()
+    numbered = fabric.underlay.peering == "numbered"
+    as_list = f"{peer_role}-as"
+    groups = tuple(
+        _group(fabric, switch, form, policy, color, sessions, peer_role, None if numbered else as_list)
+        for color, sessions in sorted(by_color.items(), key=lambda item: item[0] or 0)
+    )
+    used = {name for group in groups for name in (group.import_policy, group.export_policy)} | {policy.redistribute}
+    return Bgp(
+        asn=switch.asn,
+        router_id=switch.router_id,
+        groups=groups,
+        policies=tuple(one for one in policy.policies if one.name in used),
+        prefix_lists=policy.prefix_lists,
+        communities=policy.communities,
+        as_lists={} if numbered else {as_list: (peer_asns, *((asn, asn) for asn in sorted(outside)))},
+        fabric_advertise=policy.fabric_advertise,
+        redistribute_connected=policy.redistribute,
+        default_accept=nos != "frr",
+        compare_aigp=form in {"dpf", "aigp"},
+        maximum_ecmp=_maximum_ecmp(fabric, nos, len(links) if switch.role == "leaf" else max(parallel.values())),
+        bfd=fabric.underlay.bfd if fabric.underlay.bfd.enabled else None,
+    )
+
+
+def _group(  # noqa: PLR0913 - what a group is made of
+    fabric: Fabric,
+    switch: Switch,
+    form: Form,
+    policy: RoutingPolicy,
+    color: int | None,
+    sessions: Sequence[Session],
+    peer_role: str,
+    as_list: str | None,
+) -> BgpGroup:
+    label = fabric.color_name(color) if color is not None else "underlay"
+    return BgpGroup(
+        name=fabric.naming.bgp_group.format(role=peer_role, color=label),
+        description=f"{_PLURAL[peer_role]}, path color {label}" if color is not None else _PLURAL[peer_role],
+        local_as=switch.asn,
+        sessions=tuple(sessions),
+        import_policy=policy.imports[color],
+        export_policy=policy.exports[color],
+        peer_as_list=as_list,
+        fabric_color=label if form == "dpf" else None,
+        aigp=form == "dpf",
+    )
+
+
+def _maximum_ecmp(fabric: Fabric, nos: str, width: int) -> int:
+    """The asked-for width, else the smallest value the system accepts that holds every uplink."""
+    asked = fabric.underlay.maximum_ecmp
+    if asked is not None:
+        return asked
+    allowed = catalog().systems[nos].maximum_ecmp
+    return next((value for value in allowed if value >= width), allowed[-1] if allowed else width)
+
+
+def _qos(fabric: Fabric, switch: Switch, interfaces: Sequence[Interface], system: System, release: str) -> QosConfig | None:
+    if not system.has("qos", release) or not interfaces:
+        return None
+    qos = fabric.role(switch.role).qos
+    by_need: dict[tuple[int, int], list[str]] = {}
+    for one in interfaces:
+        by_need.setdefault((math.ceil(one.length_m), qos.pfc.mru or one.mtu), []).append(one.name)
+    cell = catalog().switches[switch.model].buffer.cell_bytes
+    return QosConfig(
+        classes=dict(qos.classes),
+        buffers=qos.buffers,
+        profiles=tuple(
+            PfcProfile(f"pfc-{length}m" if len({m for _, m in by_need}) == 1 else f"pfc-{length}m-{mru}", length, mru, tuple(ports))
+            for (length, mru), ports in sorted(by_need.items())
+        )
+        if qos.lossless_class()
+        else (),
+        xon_offset_cells=None if qos.pfc.xon_offset is None else qos.pfc.xon_offset // cell,
+        watchdog=qos.pfc.watchdog,
+        buffer_monitor=qos.buffer_monitor,
+        ports=tuple(one.name for one in interfaces),
+    )
+
+
+def _balancing(network: Network, fabric: Fabric, switch: Switch) -> BalancingConfig:
+    """Ether types follow the address families in use: DLB that knows only IPv4 never acts on IPv6 RDMA."""
+    versions = {6 if ":" in subnet.prefix else 4 for segment in network.segments if segment.fabric == switch.fabric for subnet in segment.subnets}
+    return BalancingConfig(
+        intent=fabric.load_balancing,
+        group_mode=fabric.load_balancing.group_mode(),
+        ether_types=(*(("ipv4",) if 4 in versions else ()), *(("ipv6",) if 6 in versions else ())),
+    )

@@ -1,0 +1,222 @@
+"""``DeviceConfig``: the typed, vendor-neutral configuration of one switch, resolved per port.
+
+Renderers print it, ``routes`` computes what it does, ``verify`` judges it. Nothing in it is a decision left to a
+renderer: path colors are already in the form that the device's operating system has (``fabric_color`` or policies).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from railweave.spec.balancing import LoadBalancing
+from railweave.spec.management import Management
+from railweave.spec.qos import Buffers, TrafficClass, Watchdog
+from railweave.spec.underlay import Bfd, RouterAdvertisements
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A physical port that is split into channels of ``speed_gbps``."""
+
+    port: str
+    physical: int
+    channels: int
+    speed_gbps: int
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """A cabled port. ``link`` is its cable's name in the ``Network``, whatever the port is called on this system.
+
+    ``mtu`` counts the Ethernet frame; ``vlan`` is set on access ports, ``addresses`` on numbered links.
+    """
+
+    name: str
+    link: str
+    kind: Literal["server", "fabric"]
+    description: str
+    peer: str
+    peer_port: str
+    speed_gbps: int
+    mtu: int
+    length_m: float
+    vlan: str | None = None
+    addresses: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Gateway:
+    """A server-facing VLAN with its routed interface (IRB; unit = VLAN id) and router advertisements."""
+
+    vlan: int
+    vlan_name: str
+    description: str
+    mtu: int
+    addresses: tuple[str, ...]
+    prefixes: tuple[str, ...]
+    advertisements: RouterAdvertisements | None
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One BGP session: the interface and cable it runs on, and its addresses where peering is numbered."""
+
+    interface: str
+    link: str
+    peer: str
+    peer_as: int
+    local_address: str = ""
+    peer_address: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BgpGroup:
+    """Sessions that share policy. ``fabric_color`` names a color community (deterministic path forwarding).
+
+    ``aigp`` says whether the AIGP attribute is sent and received (RFC 7311); ``peer_as_list`` names the list that an
+    auto-discovered neighbor's AS must be in.
+    """
+
+    name: str
+    description: str
+    local_as: int
+    sessions: tuple[Session, ...]
+    import_policy: str
+    export_policy: str
+    peer_as_list: str | None
+    fabric_color: str | None = None
+    aigp: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Conditions of a policy term; all that are set must hold. ``communities`` must all be present."""
+
+    protocol: Literal["direct", "bgp"] | None = None
+    prefix_list: str | None = None
+    orlonger: bool = False
+    communities: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What a term does with a route that matches."""
+
+    accept: bool
+    local_preference: int | None = None
+    aigp: int | None = None
+    add_communities: tuple[str, ...] = ()
+    delete_communities: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One term of a policy."""
+
+    name: str
+    match: Match
+    action: Action
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Terms in order; the first that matches decides. A route that none matches gets the system's default."""
+
+    name: str
+    terms: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Community:
+    """A named community. ``value`` is ``color:0:N`` or ``A:B:C`` (large, RFC 8092)."""
+
+    name: str
+    kind: Literal["color", "large"]
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class FabricAdvertise:
+    """A prefix advertised by color: the primary copy to neighbors of ``color`` with AIGP 0, others as backup."""
+
+    prefix: str
+    color: str
+    backup_colors: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Bgp:
+    """The BGP configuration of a device."""
+
+    asn: int
+    router_id: str
+    groups: tuple[BgpGroup, ...]
+    policies: tuple[Policy, ...]
+    prefix_lists: dict[str, tuple[str, ...]]
+    communities: tuple[Community, ...]
+    as_lists: dict[str, tuple[tuple[int, int], ...]]
+    fabric_advertise: tuple[FabricAdvertise, ...]
+    redistribute_connected: str | None
+    default_accept: bool
+    compare_aigp: bool
+    maximum_ecmp: int
+    bfd: Bfd | None
+
+
+@dataclass(frozen=True, slots=True)
+class PfcProfile:
+    """PFC as ports of one cable length and MRU need it."""
+
+    name: str
+    cable_length_m: int
+    mru_bytes: int
+    ports: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class QosConfig:
+    """QoS of a device. ``ports`` are the ports it is bound to: no wildcard, so no headroom goes to unused ports."""
+
+    classes: dict[str, TrafficClass]
+    buffers: Buffers
+    profiles: tuple[PfcProfile, ...]
+    xon_offset_cells: int | None
+    watchdog: Watchdog | None
+    buffer_monitor: bool
+    ports: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BalancingConfig:
+    """Load balancing of a device; ``ether_types`` are the address families in use, which DLB acts on."""
+
+    intent: LoadBalancing
+    group_mode: Literal["ecmp", "dlb-flowlet", "dlb-per-packet", "spray"]
+    ether_types: tuple[Literal["ipv4", "ipv6"], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceConfig:
+    """Everything one switch is told."""
+
+    name: str
+    role: Literal["leaf", "spine"]
+    model: str
+    nos: str
+    release: str
+    management: Management
+    management_address: str
+    management_gateway: str
+    loopback: str
+    splits: tuple[Split, ...]
+    interfaces: tuple[Interface, ...]
+    gateways: tuple[Gateway, ...]
+    bgp: Bgp | None
+    qos: QosConfig | None
+    balancing: BalancingConfig
+    extra: str
+
+    def fabric_interfaces(self) -> list[Interface]:
+        """Ports towards other switches."""
+        return [one for one in self.interfaces if one.kind == "fabric"]

@@ -1,0 +1,1 @@
+"""Report: HTML page and topology picture."""

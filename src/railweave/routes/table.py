@@ -1,0 +1,81 @@
+"""What the control plane leaves behind: forwarding tables as flat arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from railweave.routes.attributes import REASONS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+UNREACHABLE, LOCAL = -1, -2
+"""Group ids that are no next-hop group: no route; the prefix is on the device itself."""
+
+
+@dataclass(frozen=True)
+class Fib:
+    """One device's forwarding table. All arrays run over ``Routes.prefixes``.
+
+    ``group`` and ``backup`` are ids of next-hop groups (``Routes.groups``), or ``UNREACHABLE`` or ``LOCAL``; ``backup``
+    is the group that takes over when every member of ``group`` is gone, as far as the routes now held tell.
+    ``reason`` is a code of ``railweave.routes.attributes.REASONS``.
+    """
+
+    device: str
+    group: NDArray[np.int32]
+    backup: NDArray[np.int32]
+    reason: NDArray[np.uint8]
+
+
+@dataclass
+class Routes:
+    """Forwarding tables of all devices for one set of failures.
+
+    ``groups`` holds link names, all of equal weight. ``heard`` is what each session received before policy: for
+    (device, link), which prefixes.
+    """
+
+    prefixes: list[str]
+    fibs: dict[str, Fib]
+    groups: list[tuple[str, ...]]
+    down: frozenset[str]
+    heard: dict[tuple[str, str], NDArray[np.bool_]] = field(repr=False)
+    index: dict[str, int] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.index = {prefix: place for place, prefix in enumerate(self.prefixes)}
+
+    def next_hops(self, device: str, prefix: str) -> tuple[str, ...]:
+        """The links a device sends a prefix to; empty where it is local or unreachable."""
+        group = int(self.fibs[device].group[self.index[prefix]])
+        return self.groups[group] if group >= 0 else ()
+
+    def backup(self, device: str, prefix: str) -> tuple[str, ...]:
+        """The links that take over when all next hops are gone."""
+        group = int(self.fibs[device].backup[self.index[prefix]])
+        return self.groups[group] if group >= 0 else ()
+
+    def reason(self, device: str, prefix: str) -> str:
+        """Why the route won: one of ``REASONS``."""
+        return REASONS[int(self.fibs[device].reason[self.index[prefix]])]
+
+    def is_local(self, device: str, prefix: str) -> bool:
+        """Whether the prefix is on the device itself."""
+        return int(self.fibs[device].group[self.index[prefix]]) == LOCAL
+
+    def equal(self, other: Routes) -> bool:
+        """Whether both send every prefix everywhere to the same links, with the same backups and reasons."""
+        return self.prefixes == other.prefixes and all(
+            self._same(other, device, prefix) for device in self.fibs for prefix in self.prefixes
+        )
+
+    def _same(self, other: Routes, device: str, prefix: str) -> bool:
+        return (
+            self.next_hops(device, prefix) == other.next_hops(device, prefix)
+            and self.backup(device, prefix) == other.backup(device, prefix)
+            and self.reason(device, prefix) == other.reason(device, prefix)
+        )
