@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from railweave.catalog import catalog
 from railweave.device.model import (
@@ -170,6 +170,7 @@ def _bgp(network: Network, fabric: Fabric, switch: Switch, nos: str, form: Form,
         fabric_advertise=policy.fabric_advertise,
         redistribute_connected=policy.redistribute,
         default_accept=nos != "frr",
+        families=_families(network, switch),
         compare_aigp=form in {"dpf", "aigp"},
         maximum_ecmp=_maximum_ecmp(fabric, nos, len(links) if switch.role == "leaf" else max(parallel.values())),
         bfd=fabric.underlay.bfd if fabric.underlay.bfd.enabled else None,
@@ -233,11 +234,17 @@ def _qos(fabric: Fabric, switch: Switch, interfaces: Sequence[Interface], system
     )
 
 
+def _families(network: Network, switch: Switch) -> tuple[Literal["ipv4", "ipv6"], ...]:
+    """The address families of the server prefixes of a switch's fabric."""
+    of_fabric = (segment for segment in network.segments if segment.fabric == switch.fabric)
+    first = next((subnet.prefix for segment in of_fabric for subnet in segment.subnets), "::/0")
+    return ("ipv6",) if ":" in first else ("ipv4",)
+
+
 def _balancing(network: Network, fabric: Fabric, switch: Switch) -> BalancingConfig:
     """Ether types follow the address families in use: DLB that knows only IPv4 never acts on IPv6 RDMA."""
-    versions = {6 if ":" in subnet.prefix else 4 for segment in network.segments if segment.fabric == switch.fabric for subnet in segment.subnets}
     return BalancingConfig(
         intent=fabric.load_balancing,
         group_mode=fabric.load_balancing.group_mode(),
-        ether_types=(*(("ipv4",) if 4 in versions else ()), *(("ipv6",) if 6 in versions else ())),
+        ether_types=_families(network, switch),
     )

@@ -160,6 +160,7 @@ class Bgp:
     redistribute_connected: str | None
     default_accept: bool
     compare_aigp: bool
+    families: tuple[Literal["ipv4", "ipv6"], ...]
     maximum_ecmp: int
     bfd: Bfd | None
 

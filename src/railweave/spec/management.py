@@ -63,8 +63,12 @@ class Services(Model):
     """Management services that are switched on."""
 
     netconf: bool = Field(True, description="NETCONF over SSH (RFC 6242)")
-    grpc: bool = Field(True, description="gNMI/gRPC for telemetry")
+    grpc_certificate: str | None = Field(
+        None, description="secret:NAME of a PEM certificate with its key; turns gNMI/gRPC telemetry on; empty: off"
+    )
     grpc_port: int = Field(32767, ge=1024, le=65535, description="gRPC port")
+
+    _grpc_certificate = field_validator("grpc_certificate")(_secret)
 
 
 class Management(Model):

@@ -1,0 +1,109 @@
+"""FRRouting: one ``frr.conf`` per device, loadable by ``vtysh -b`` and judged by ``vtysh -C``.
+
+FRR is a routing suite, not a switch operating system: ports, VLANs, MTUs and QoS belong to the Linux host under it.
+What has no place in ``frr.conf`` is stated by ``gaps``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.findings import Finding
+from railweave.render.frr.routing import bfd, lists, route_maps, router_bgp
+from railweave.render.frr.tree import flat, line, merge, parse, section, to_text
+
+if TYPE_CHECKING:
+    from railweave.device.model import DeviceConfig, Gateway, Interface
+    from railweave.render.frr.tree import Section
+
+VERSIONS = {"local-preference": "8.4", "aigp": "10.3"}
+
+
+def tree(config: DeviceConfig) -> list[Section]:
+    """The configuration of a device, the operator's own lines merged in. Lists and route-maps stand before their users.
+
+    Raises ``RenderError`` where the operator's lines cannot be read.
+    """
+    bgp = config.bgp
+    sections = [
+        line("frr defaults datacenter"),
+        line(f"hostname {config.name}"),
+        line("log syslog informational"),
+        line("service integrated-vtysh-config"),
+        line("ipv6 forwarding"),
+        *([] if config.bgp is None or "ipv4" not in config.bgp.families else [line("ip forwarding")]),
+        section("interface lo", f"ip address {config.loopback}"),
+        *(_fabric_port(one) for one in config.fabric_interfaces()),
+        *(_gateway(one) for one in config.gateways),
+    ]
+    if bgp is not None:
+        found = bfd(bgp)
+        sections += [*([found] if found else []), *lists(bgp), *route_maps(bgp), router_bgp(config, bgp)]
+    if config.extra.strip():
+        merge(sections, parse(config.extra))
+    return sections
+
+
+def _fabric_port(port: Interface) -> Section:
+    family = [f"{'ipv6' if ':' in address else 'ip'} address {address}" for address in port.addresses]
+    discovery = [] if port.addresses else ["no ipv6 nd suppress-ra", "ipv6 nd ra-interval 10"]
+    return section(f"interface {port.name}", f"description {port.description}", family, discovery)
+
+
+def _gateway(gateway: Gateway) -> Section:
+    body = [f"description {gateway.description}"]
+    body += [f"{'ipv6' if ':' in address else 'ip'} address {address}" for address in gateway.addresses]
+    timers = gateway.advertisements
+    if timers is not None:
+        flags = ("" if timers.on_link else " off-link") + ("" if timers.autonomous else " no-autoconfig")
+        body += [
+            "no ipv6 nd suppress-ra",
+            f"ipv6 nd ra-interval {timers.max_interval}",
+            f"ipv6 nd ra-lifetime {timers.router_lifetime}",
+            f"ipv6 nd ra-hop-limit {timers.hop_limit}",
+        ]
+        body += [f"ipv6 nd reachable-time {timers.reachable_time}"] if timers.reachable_time else []
+        body += [f"ipv6 nd ra-retrans-interval {timers.retransmit_timer}"] if timers.retransmit_timer else []
+        body += [f"ipv6 nd mtu {gateway.mtu}"] if timers.link_mtu else []
+        body += ["ipv6 nd managed-config-flag"] if timers.managed else []
+        body += ["ipv6 nd other-config-flag"] if timers.other else []
+        lifetimes = f"{timers.prefix_valid_lifetime} {timers.prefix_preferred_lifetime}"
+        body += [f"ipv6 nd prefix {prefix} {lifetimes}{flags}" for prefix in gateway.prefixes]
+    return section(f"interface irb.{gateway.vlan}", body)
+
+
+def files(config: DeviceConfig) -> dict[str, str]:
+    """``frr.conf``."""
+    return {"frr.conf": to_text(tree(config))}
+
+
+def gaps(config: DeviceConfig) -> list[Finding]:
+    """What has no place in ``frr.conf``, and the operator's own lines."""
+    host = "belongs to the Linux host under FRR"
+    missing = [
+        ("ports", "port breakout, speed and MTU, VLANs and bridges", host),
+        ("qos", "classifiers, queues, buffers, ECN and PFC", host),
+        ("management", "logins, NTP, SNMP, LLDP and telemetry", host),
+    ]
+    if config.balancing.group_mode != "ecmp":
+        missing.append(("load-balancing", f"{config.balancing.group_mode} inside a next-hop group", "FRR hands groups to the kernel, which hashes"))
+    if config.gateways and config.gateways[0].advertisements:
+        missing.append(("ra-interval", "the shortest router-advertisement interval", "FRR derives it from the longest"))
+    found = [
+        Finding(f"frr-no-{key}", "info", config.name, f"frr.conf cannot express {what}", why, "") for key, what, why in missing
+    ]
+    if config.bgp and config.bgp.as_lists:
+        found.append(
+            Finding(
+                "frr-peer-as",
+                "info",
+                config.name,
+                "FRR has no list of accepted AS numbers; each neighbor is given the one that design knows",
+                "a neighbor with another AS stays down, so the effect is stricter",
+            )
+        )
+    found += [
+        Finding("extra-statement", "info", config.name, f"own line: {text}", "it comes from `extra:`, not from the design")
+        for text in (flat(parse(config.extra)) if config.extra.strip() else [])
+    ]
+    return found

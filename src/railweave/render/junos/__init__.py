@@ -1,0 +1,82 @@
+"""Junos OS Evolved: the configuration as a tree, printed in curly-brace and ``set`` form."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.findings import Finding
+from railweave.render.junos.cos import class_of_service
+from railweave.render.junos.interfaces import interfaces, router_advertisement, vlans
+from railweave.render.junos.parse import merge, parse
+from railweave.render.junos.routing import bgp, forwarding_options, policy_options, routing_options
+from railweave.render.junos.system import chassis, lldp, management_instance, security, snmp, system
+from railweave.render.junos.tree import block, set_paths, to_curly, to_set
+
+if TYPE_CHECKING:
+    from railweave.device.model import DeviceConfig
+    from railweave.render.junos.tree import Statement
+
+
+def tree(config: DeviceConfig) -> list[Statement]:
+    """The configuration of a device, the operator's own statements merged in.
+
+    Raises ``RenderError`` where those cannot be read.
+    """
+    parts = [
+        system(config),
+        snmp(config),
+        chassis(config),
+        security(config),
+        interfaces(config),
+        forwarding_options(config),
+        class_of_service(config),
+        policy_options(config),
+        management_instance(config),
+        routing_options(config),
+        block("protocols", router_advertisement(config), bgp(config), lldp(config)),
+        vlans(config),
+    ]
+    statements = [part for part in parts if part is not None]
+    if config.extra.strip():
+        merge(statements, parse(config.extra))
+    return statements
+
+
+def files(config: DeviceConfig) -> dict[str, str]:
+    """``junos.conf`` (curly) and ``junos.set``, from one tree."""
+    statements = tree(config)
+    return {"junos.conf": to_curly(statements), "junos.set": to_set(statements)}
+
+
+def gaps(config: DeviceConfig) -> list[Finding]:
+    """What Junos cannot express, what could not be verified, and the operator's own statements."""
+    found: list[Finding] = []
+    if config.balancing.group_mode == "spray":
+        found.append(
+            Finding(
+                "not-expressible",
+                "warning",
+                config.name,
+                "random packet spraying has no statement on QFX Junos",
+                "next-hop groups are shared by static hash instead",
+                "use load_balancing mode dlb-per-packet",
+            )
+        )
+    if config.bgp and any(group.fabric_color for group in config.bgp.groups):
+        found.append(
+            Finding(
+                "junos-dpf-unverified",
+                "info",
+                config.name,
+                "fabric-color and fabric-advertise are in no published model",
+                "no judge can check them; that backup-color takes a list is read from the source, not tried on a device",
+                "check one leaf and one spine with `commit check` before the rest",
+            )
+        )
+    if config.extra.strip():
+        lines = [" ".join(path) for statement in parse(config.extra) for path in set_paths(statement)]
+        found += [
+            Finding("extra-statement", "info", config.name, f"own statement: {line}", "it comes from `extra:`, not from the design", "")
+            for line in lines
+        ]
+    return found

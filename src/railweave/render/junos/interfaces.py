@@ -1,0 +1,141 @@
+"""Ports, VLANs with their gateways, router advertisements."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.render.junos.tree import block, entry, leaf
+
+if TYPE_CHECKING:
+    from railweave.device.model import DeviceConfig, Gateway, Interface
+    from railweave.render.junos.tree import Statement
+
+MANAGEMENT_PORT = "re0:mgmt-0"
+
+
+def _family(address: str) -> str:
+    return "inet6" if ":" in address else "inet"
+
+
+def interfaces(config: DeviceConfig) -> Statement | None:
+    """``interfaces``: breakouts, ports, gateways (unit = VLAN), management port, loopback."""
+    ports = {one.name: one for one in config.interfaces}
+    order = sorted(ports, key=_port_order)
+    splits = {split.port: split for split in config.splits}
+    found: list[Statement | None] = []
+    for name in sorted({*order, *splits}, key=_port_order):
+        split = splits.get(name)
+        if split is not None:
+            found.append(
+                block(
+                    (name,),
+                    leaf("description", f"{split.channels} x {split.speed_gbps}G"),
+                    leaf("number-of-sub-ports", split.channels),
+                    leaf("speed", f"{split.speed_gbps}g"),
+                )
+            )
+        if name in ports:
+            found.append(_port(ports[name]))
+    return block(
+        "interfaces",
+        found,
+        block(
+            "irb",
+            leaf("mtu", max((one.mtu for one in config.interfaces if one.kind == "server"), default=9216)),
+            [_gateway(gateway) for gateway in config.gateways],
+        )
+        if config.gateways
+        else None,
+        block(
+            (MANAGEMENT_PORT,),
+            block("unit 0", block(("family", _family(config.management_address)), entry("address", config.management_address))),
+        ),
+        block("lo0", block("unit 0", block("family inet", entry("address", config.loopback)))),
+    )
+
+
+def _port_order(name: str) -> tuple[int, ...]:
+    """Ports by number: et-0/0/2 before et-0/0/16, a port before its channels."""
+    numbers = name.partition("-")[2].replace(":", "/").split("/")
+    return tuple(int(number) for number in numbers if number.isdigit())
+
+
+def _port(port: Interface) -> Statement | None:
+    if port.kind == "server":
+        family = block(
+            "family ethernet-switching",
+            leaf("interface-mode", "access"),
+            block("vlan", leaf("members", port.vlan)),
+        )
+    elif port.addresses:
+        family = block(("family", _family(port.addresses[0])), [entry("address", address) for address in port.addresses])
+    else:
+        family = block("family inet6", keep=True)
+    return block((port.name,), leaf("description", port.description), leaf("mtu", port.mtu), block("unit 0", family))
+
+
+def _gateway(gateway: Gateway) -> Statement | None:
+    family = _family(gateway.addresses[0])
+    return block(
+        ("unit", gateway.vlan),
+        leaf("description", gateway.description),
+        block(("family", family), leaf("mtu", gateway.mtu), [entry("address", address) for address in gateway.addresses]),
+    )
+
+
+def vlans(config: DeviceConfig) -> Statement | None:
+    """``vlans``: one per server-facing segment, with its gateway."""
+    return block(
+        "vlans",
+        [
+            block(
+                (gateway.vlan_name,),
+                leaf("description", gateway.description),
+                leaf("vlan-id", gateway.vlan),
+                leaf("l3-interface", f"irb.{gateway.vlan}"),
+            )
+            for gateway in config.gateways
+        ],
+    )
+
+
+def router_advertisement(config: DeviceConfig) -> Statement | None:
+    """``protocols router-advertisement``: prefixes to servers; bare on links whose neighbors BGP discovers by them."""
+    discovered = [] if config.bgp is None else [s for group in config.bgp.groups for s in group.sessions if not s.peer_address]
+    return block(
+        "router-advertisement",
+        [_advertised(gateway) for gateway in config.gateways],
+        [block(("interface", f"{session.interface}.0"), keep=True) for session in discovered],
+    )
+
+
+def _advertised(gateway: Gateway) -> Statement | None:
+    timers = gateway.advertisements
+    if timers is None:
+        return None
+
+    def flag(name: str, *, on: bool) -> Statement:
+        return leaf(name if on else f"no-{name}")
+
+    return block(
+        ("interface", f"irb.{gateway.vlan}"),
+        leaf("max-advertisement-interval", timers.max_interval),
+        leaf("min-advertisement-interval", timers.min_interval),
+        flag("managed-configuration", on=timers.managed),
+        flag("other-stateful-configuration", on=timers.other),
+        flag("link-mtu", on=timers.link_mtu),
+        leaf("reachable-time", timers.reachable_time),
+        leaf("retransmit-timer", timers.retransmit_timer),
+        leaf("current-hop-limit", timers.hop_limit),
+        leaf("default-lifetime", timers.router_lifetime),
+        [
+            block(
+                ("prefix", prefix),
+                leaf("valid-lifetime", timers.prefix_valid_lifetime),
+                leaf("preferred-lifetime", timers.prefix_preferred_lifetime),
+                flag("on-link", on=timers.on_link),
+                flag("autonomous", on=timers.autonomous),
+            )
+            for prefix in gateway.prefixes
+        ],
+    )

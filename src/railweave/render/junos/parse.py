@@ -1,0 +1,162 @@
+"""Read Junos statements, curly or ``set`` form, into the tree that the renderer builds, and merge them into it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+from railweave.errors import RenderError
+from railweave.render.junos.tree import Statement
+
+_TOKEN = re.compile(r'/\*.*?\*/|#[^\n]*|"(?:[^"\\]|\\.)*"|[{};\[\]]|[^\s{};\[\]"]+', re.S)
+
+KEYED = frozenset(
+    "unit family address group neighbor dynamic-neighbor interface policy-statement term prefix-list community as-list"
+    " user host server file scheduler-maps-entry forwarding-class class dscp dscp-ipv6 fpc pic port filter prefix route"
+    " buffer-partition code-point routing-instance route-filter prefix-list-filter name-server trap-group view".split()
+)
+"""Words that take a name after them in ``set`` form; the name belongs to the statement, not below it."""
+
+KEYED_CHILDREN = frozenset(
+    "interfaces vlans schedulers scheduler-maps drop-profiles classifiers congestion-notification-profile"
+    " routing-instances".split()
+)
+"""Hierarchies whose next word is a name of the user's choosing."""
+
+
+def parse(text: str) -> list[Statement]:
+    """Statements of ``text``. Raises ``RenderError`` with the line of what cannot be read."""
+    lines = [line for line in text.splitlines() if line.strip() and not line.strip().startswith("#")]
+    if lines and all(line.split()[0] == "set" for line in lines):
+        return _parse_set(text)
+    return _Curly(text).parse()
+
+
+class _Curly:
+    def __init__(self, text: str) -> None:
+        self.tokens = [
+            (match.group(), text.count("\n", 0, match.start()) + 1)
+            for match in _TOKEN.finditer(text)
+            if not match.group().startswith(("/*", "#"))
+        ]
+        self.at = 0
+
+    def parse(self) -> list[Statement]:
+        statements = self._block(top=True)
+        if self.at < len(self.tokens):
+            raise RenderError(f"line {self.tokens[self.at][1]}: unexpected '}}'")
+        return statements
+
+    def _block(self, *, top: bool = False) -> list[Statement]:
+        statements: list[Statement] = []
+        words: list[str] = []
+        values: list[str] | None = None
+        line = 1
+        while self.at < len(self.tokens):
+            token, line = self.tokens[self.at]
+            if token == "}":
+                if words or top:
+                    break
+                self.at += 1
+                return statements
+            self.at += 1
+            if token == ";":
+                if not words:
+                    raise RenderError(f"line {line}: a ';' without a statement")
+                statements.append(Statement(tuple(words), tuple(values or ()), several=values is not None))
+                words, values = [], None
+            elif token == "{":
+                if not words:
+                    raise RenderError(f"line {line}: a '{{' without a name before it")
+                statements.append(Statement(tuple(words), children=self._block()))
+                words, values = [], None
+            elif token == "[":
+                values = self._list(line)
+            else:
+                words.append(_unquoted(token))
+        if words:
+            raise RenderError(f"line {line}: {' '.join(words)!r} is not ended by ';'")
+        if not top:
+            raise RenderError(f"line {line}: a '{{' is not closed")
+        return statements
+
+    def _list(self, line: int) -> list[str]:
+        values: list[str] = []
+        while self.at < len(self.tokens):
+            token, _ = self.tokens[self.at]
+            self.at += 1
+            if token == "]":
+                return values
+            values.append(_unquoted(token))
+        raise RenderError(f"line {line}: a '[' is not closed")
+
+
+def _unquoted(token: str) -> str:
+    if token.startswith('"'):
+        return token[1:-1].replace('\\"', '"').replace("\\\\", "\\")
+    return token
+
+
+def _parse_set(text: str) -> list[Statement]:
+    root = Statement((), children=[])
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip() or line.strip().startswith("#"):
+            continue
+        try:
+            words = shlex.split(line)[1:]
+        except ValueError as error:
+            raise RenderError(f"line {number}: {error}") from None
+        if not words:
+            raise RenderError(f"line {number}: nothing follows 'set'")
+        _descend(root, words)
+    return root.children or []
+
+
+def _descend(root: Statement, words: list[str]) -> None:
+    """Hang one ``set`` path below the root, grouping names with the words they belong to."""
+    at, named = root, False
+    while words:
+        width = 2 if not named and words[0] in KEYED and len(words) > 1 else 1
+        head, words = tuple(words[:width]), words[width:]
+        named = head[0] in KEYED_CHILDREN and width == 1
+        if len(words) <= 1 and not named:
+            _add_leaf(at, head, words)
+            return
+        found = at.child(head)
+        if found is None or found.children is None:
+            found = Statement(head, children=[])
+            assert at.children is not None  # noqa: S101 - every node on the way has a body
+            at.children.append(found)
+        at = found
+
+
+def _add_leaf(at: Statement, head: tuple[str, ...], values: list[str]) -> None:
+    assert at.children is not None  # noqa: S101 - every node on the way has a body
+    found = at.child(head)
+    if found is not None and found.children is None and values:
+        found.values, found.several = (*found.values, *values), True
+    elif found is None:
+        at.children.append(Statement(head, tuple(values)))
+
+
+def merge(into: list[Statement], extra: list[Statement]) -> None:
+    """Merge statements into a tree: bodies are joined, a single value is replaced, lists are extended."""
+    for statement in extra:
+        found = next((one for one in into if one.words == statement.words), None)
+        if found is None and statement.children is None:
+            found = next((one for one in into if one.children is None and _is_value_of(one, statement)), None)
+            if found is not None:
+                found.values = statement.words[len(found.words) :]
+                continue
+        if found is None:
+            into.append(statement)
+        elif found.children is not None and statement.children is not None:
+            merge(found.children, statement.children)
+        elif found.several or statement.several:
+            found.values = tuple(dict.fromkeys((*found.values, *statement.values)))
+        else:
+            found.values, found.children = statement.values, statement.children
+
+
+def _is_value_of(leaf: Statement, statement: Statement) -> bool:
+    return bool(leaf.values) and not leaf.several and statement.words[: len(leaf.words)] == leaf.words

@@ -1,0 +1,175 @@
+"""Junos configuration as a tree, and its two printed forms: curly braces and ``set`` lines."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+INDENT = "    "
+_PLAIN = re.compile(r"[^\s{}\[\];\"#]+")
+
+
+@dataclass
+class Statement:
+    """One statement. ``words`` name it, ``values`` follow; ``children`` is None for a statement that ends in ``;``.
+
+    Two statements with the same words under one parent are the same statement: ``mtu`` has words ``(mtu,)`` and a
+    value, an address has words ``(address, fc00::1/64)``. ``several`` marks a leaf that holds a list of values.
+    """
+
+    words: tuple[str, ...]
+    values: tuple[str, ...] = ()
+    children: list[Statement] | None = None
+    several: bool = False
+
+    def child(self, words: tuple[str, ...]) -> Statement | None:
+        """The child of that name."""
+        return next((one for one in self.children or () if one.words == words), None)
+
+
+Part = "Statement | None | Iterable[Statement | None]"
+
+
+def leaf(name: str, *values: object) -> Statement:
+    """``name value;``; without values a flag, ``name;``."""
+    return Statement(tuple(name.split()), tuple(str(value) for value in values))
+
+
+def choices(name: str, values: Iterable[object]) -> Statement:
+    """``name [ a b ];``: a leaf that holds a list."""
+    return Statement(tuple(name.split()), tuple(str(value) for value in values), several=True)
+
+
+def entry(*words: object) -> Statement:
+    """A list entry without a body: ``address fc00::1/64;``."""
+    return Statement(tuple(str(word) for word in words))
+
+
+def block(words: str | tuple[object, ...], *parts: Part, keep: bool = False) -> Statement | None:
+    """``words { … }``; None where nothing is inside, unless ``keep``."""
+    names = tuple(words.split()) if isinstance(words, str) else tuple(str(word) for word in words)
+    children: list[Statement] = []
+    for part in parts:
+        if isinstance(part, Statement):
+            children.append(part)
+        elif part is not None:
+            children += [one for one in part if one is not None]
+    if not children:
+        return Statement(names) if keep else None
+    return Statement(names, children=children)
+
+
+def _quoted(word: str) -> str:
+    if _PLAIN.fullmatch(word):
+        return word
+    escaped = word.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def to_curly(statements: Iterable[Statement]) -> str:
+    """The curly-brace form, as ``show configuration`` prints it."""
+    lines: list[str] = []
+
+    def add(statement: Statement, indent: str) -> None:
+        words = " ".join(_quoted(word) for word in statement.words)
+        if statement.children is not None:
+            lines.append(f"{indent}{words} {{")
+            for child in statement.children:
+                add(child, indent + INDENT)
+            lines.append(f"{indent}}}")
+        elif len(statement.values) > 1:
+            lines.append(f"{indent}{words} [ {' '.join(_quoted(value) for value in statement.values)} ];")
+        else:
+            lines.append(f"{indent}{' '.join([words, *(_quoted(value) for value in statement.values)])};")
+
+    for statement in statements:
+        add(statement, "")
+    return "\n".join(lines) + "\n"
+
+
+def set_paths(statement: Statement, above: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    """Every complete path below a statement, words quoted: what follows ``set`` on each line."""
+    here = (*above, *(_quoted(word) for word in statement.words))
+    if statement.children is not None:
+        return [path for child in statement.children for path in set_paths(child, here)]
+    return [(*here, _quoted(value)) for value in statement.values] or [here]
+
+
+def to_set(statements: Iterable[Statement]) -> str:
+    """The ``set`` form, as ``show configuration | display set`` prints it."""
+    return "".join(f"set {' '.join(path)}\n" for statement in statements for path in set_paths(statement))
+
+
+@dataclass
+class Change:
+    """Commands that turn one tree into another."""
+
+    delete: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
+    set: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
+    insert: list[str] = field(default_factory=list[str])
+
+    def lines(self) -> list[str]:
+        """As Junos CLI lines, in the order they must be given."""
+        deletes = [f"delete {' '.join(path)}" for path in self.delete]
+        return deletes + [f"set {' '.join(path)}" for path in self.set] + self.insert
+
+
+ORDERED = {"term"}
+"""Statements whose order decides what they do; others may stand in any order."""
+
+
+def compare(old: Iterable[Statement], new: Iterable[Statement], above: tuple[str, ...] = ()) -> Change:
+    """The smallest set of delete, set and insert commands that turn ``old`` into ``new``."""
+    change = Change()
+    before, after = {one.words: one for one in old}, {one.words: one for one in new}
+    for words, statement in before.items():
+        if words not in after:
+            change.delete.append((*above, *(_quoted(word) for word in words)))
+        else:
+            _compare_one(change, statement, after[words], above)
+    for words, statement in after.items():
+        if words not in before:
+            change.set += set_paths(statement, above)
+    _restore_order(change, list(before), list(after), above)
+    return change
+
+
+def _compare_one(change: Change, old: Statement, new: Statement, above: tuple[str, ...]) -> None:
+    here = (*above, *(_quoted(word) for word in new.words))
+    if old.children is not None and new.children is not None:
+        inner = compare(old.children, new.children, here)
+        change.delete += inner.delete
+        change.set += inner.set
+        change.insert += inner.insert
+        return
+    if old.children is not None or new.children is not None:
+        change.delete.append(here)
+        change.set += set_paths(new, above)
+        return
+    gone = [value for value in old.values if value not in new.values]
+    if new.several or old.several:
+        change.delete += [(*here, _quoted(value)) for value in gone]
+    elif gone and not new.values:
+        change.delete.append(here)
+    change.set += [(*here, _quoted(value)) for value in new.values if value not in old.values]
+    if old.values and not new.values:
+        change.set.append(here)
+
+
+def _restore_order(
+    change: Change, before: list[tuple[str, ...]], after: list[tuple[str, ...]], above: tuple[str, ...]
+) -> None:
+    """New terms go to the end when set: insert them where they belong."""
+    ordered = [words for words in after if words[0] in ORDERED]
+    kept = [words for words in before if words in after and words[0] in ORDERED]
+    result = kept + [words for words in ordered if words not in before]
+    path = " ".join(above)
+    for place, words in enumerate(ordered):
+        if result[place] != words:
+            change.insert.append(f"insert {path} {' '.join(words)} before {' '.join(result[place])}")
+            result.remove(words)
+            result.insert(place, words)

@@ -1,0 +1,115 @@
+"""Bill of materials: switches, servers, NICs, pluggables, cable assemblies and fibre, with counts.
+
+How things are counted:
+
+- A pluggable sits in a physical port. A port split in two carries two cables with one module, so modules are counted
+  by (device, physical port); a NIC port has no physical number in the design and is never split, so each NIC end is
+  one module.
+- A cable assembly (direct-attach copper, or any other kind that is not an optic) comes with its ends. A splitter has
+  one end at the switch and several at NICs, so it is counted once per switch port of its trunk: the leaf's port,
+  whether it leads to NICs or to spines. Legs that are not connected do not change that.
+- Between two optics runs one fibre cable per link, of the optic's medium and the link's length.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from railweave.catalog import catalog
+
+if TYPE_CHECKING:
+    from railweave.design.network import Cable, End, Network
+
+KINDS = ("switch", "server", "NIC", "pluggable", "cable assembly", "fibre cable")
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One line of the bill: ``kind`` is one of ``KINDS``, ``name`` the catalog's, ``used_at`` says where it goes."""
+
+    kind: str
+    name: str
+    count: int
+    description: str
+    used_at: str
+
+
+def bill(network: Network) -> list[Item]:
+    """The bill of materials of a network, by kind and then by name."""
+    return [*_devices(network), *_optics(network), *_fibre(network)]
+
+
+def _devices(network: Network) -> list[Item]:
+    known = catalog()
+    switches = Counter(switch.model for switch in network.switches)
+    roles = {(switch.model, switch.role) for switch in network.switches}
+    items: list[Item] = []
+    for model, count in sorted(switches.items()):
+        entry = known.switches.get(model)
+        used = " and ".join(word for role, word in (("leaf", "leaves"), ("spine", "spines")) if (model, role) in roles)
+        items.append(Item("switch", model, count, f"{entry.vendor} {entry.description}, {entry.asic}" if entry else "", used))
+    for model, count in sorted(Counter(server.model for server in network.servers).items()):
+        entry = known.servers.get(model)
+        items.append(Item("server", model, count, entry.description if entry else "", "by others"))
+    nics: Counter[str] = Counter()
+    groups = {fabric.name: fabric.nics for fabric in network.fabrics}
+    for server in network.servers:
+        model = known.servers.get(server.model)
+        for nic in server.nics if model else ():
+            nics[model.nics[groups[nic.fabric]].nic if model else ""] += 1
+    for name, count in sorted(nics.items()):
+        entry = known.nics.get(name)
+        items.append(Item("NIC", name, count, f"{entry.vendor} {entry.description}" if entry else "", "in the servers"))
+    return items
+
+
+def _optics(network: Network) -> list[Item]:
+    modules: dict[str, set[tuple[str, int | str]]] = {}
+    places: dict[str, set[str]] = {}
+    for cable in network.cables:
+        for end, place in _counted_ends(cable):
+            modules.setdefault(end.optic, set()).add((end.device, end.port if end.physical is None else end.physical))
+            places.setdefault(end.optic, set()).add(place)
+    items = [
+        Item("cable assembly" if _is_assembly(name) else "pluggable", name, len(found), _describe(name), _places(places[name]))
+        for name, found in modules.items()
+    ]
+    return sorted(items, key=lambda item: (KINDS.index(item.kind), item.name))
+
+
+def _counted_ends(cable: Cable) -> list[tuple[End, str]]:
+    near, far = ("spine", "leaf uplink") if cable.kind == "fabric" else ("leaf server port", "NIC")
+    leaf, other = (cable.a, cable.b) if cable.kind == "fabric" else (cable.b, cable.a)
+    names = (far, near) if cable.kind == "fabric" else (near, far)
+    if _is_assembly(leaf.optic) and leaf.optic == other.optic:
+        return [(leaf, names[0])]
+    return [(leaf, names[0]), (other, names[1])]
+
+
+def _is_assembly(name: str) -> bool:
+    optic = catalog().optics.get(name)
+    return optic is not None and optic.kind != "optic"
+
+
+def _describe(name: str) -> str:
+    optic = catalog().optics.get(name)
+    return f"{optic.description}; {optic.media}, {optic.reach_m:g} m" if optic else "not in the catalog: name one with `optic:`"
+
+
+def _places(found: set[str]) -> str:
+    order = ("leaf server port", "leaf uplink", "spine", "NIC")
+    return ", ".join(place + "s" for place in order if place in found)
+
+
+def _fibre(network: Network) -> list[Item]:
+    found: Counter[tuple[str, float]] = Counter()
+    for cable in network.cables:
+        optic = catalog().optics.get(cable.a.optic)
+        if not _is_assembly(cable.a.optic):
+            found[optic.media if optic else "medium not known", cable.length_m] += 1
+    return [
+        Item("fibre cable", f"{media}, {length:g} m", count, "one per link", "between two pluggables")
+        for (media, length), count in sorted(found.items())
+    ]

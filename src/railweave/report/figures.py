@@ -1,0 +1,113 @@
+"""Numbers that sum a network up: GPUs, servers, switches, links, oversubscription; and stripes as groups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from railweave.catalog import catalog
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from railweave.design.network import Cable, Fabric, Network, Server, Switch
+
+
+@dataclass(frozen=True, slots=True)
+class Stripe:
+    """A stripe of a fabric: its leaves, its servers in file order, and the cables from its leaves to spines."""
+
+    name: str
+    leaves: tuple[Switch, ...]
+    servers: tuple[Server, ...]
+    uplinks: tuple[Cable, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Totals of a network, or of one fabric of it. ``oversubscription`` is that of the worst leaf, None without spines."""
+
+    gpus: int
+    servers: int
+    leaves: int
+    spines: int
+    server_links: int
+    fabric_links: int
+    colors: int
+    oversubscription: float | None
+
+
+def figures(network: Network, fabric: Fabric | None = None) -> Figures:
+    """The totals of a network, or of one of its fabrics. Colors are those of the fabric that has most."""
+    fabrics = network.fabrics if fabric is None else (fabric,)
+    names = {one.name for one in fabrics}
+    servers = [server for server in network.servers if any(nic.fabric in names for nic in server.nics)]
+    switches = [switch for switch in network.switches if switch.fabric in names]
+    cables = [cable for cable in network.cables if cable.fabric in names]
+    return Figures(
+        gpus=gpus(servers),
+        servers=len(servers),
+        leaves=sum(switch.role == "leaf" for switch in switches),
+        spines=sum(switch.role == "spine" for switch in switches),
+        server_links=sum(cable.kind == "server" for cable in cables),
+        fabric_links=sum(cable.kind == "fabric" for cable in cables),
+        colors=max((len(one.colors) for one in fabrics), default=0),
+        oversubscription=oversubscription(cables),
+    )
+
+
+def gpus(servers: Sequence[Server]) -> int:
+    """GPUs of servers, as the catalog says; a model it does not list counts a GPU for each NIC."""
+    models = catalog().servers
+    return sum(models[server.model].gpus if server.model in models else len(server.nics) for server in servers)
+
+
+def oversubscription(cables: Sequence[Cable]) -> float | None:
+    """Server bandwidth over uplink bandwidth of the leaf where it is highest; None where no leaf has uplinks."""
+    down: dict[str, int] = {}
+    up: dict[str, int] = {}
+    for cable in cables:
+        if cable.kind == "server":
+            down[cable.b.device] = down.get(cable.b.device, 0) + cable.speed_gbps
+        else:
+            up[cable.a.device] = up.get(cable.a.device, 0) + cable.speed_gbps
+    return max((down.get(leaf, 0) / capacity for leaf, capacity in up.items() if capacity), default=None)
+
+
+def stripes(network: Network, fabric: Fabric) -> list[Stripe]:
+    """The stripes of a fabric by leaf number, with what belongs to each."""
+    leaves: dict[str, list[Switch]] = {}
+    for switch in network.switches:
+        if switch.fabric == fabric.name and switch.role == "leaf":
+            leaves.setdefault(switch.stripe, []).append(switch)
+    servers: dict[str, list[Server]] = {}
+    for server in network.servers:
+        home = next((nic.stripe for nic in server.nics if nic.fabric == fabric.name), None)
+        if home is not None:
+            servers.setdefault(home, []).append(server)
+    return [
+        Stripe(
+            name=name,
+            leaves=tuple(members),
+            servers=tuple(servers.get(name, ())),
+            uplinks=tuple(c for leaf in members for c in network.cables_of(leaf.name) if c.kind == "fabric"),
+        )
+        for name, members in leaves.items()
+    ]
+
+
+def counted(count: int, singular: str, plural: str = "") -> str:
+    """A count with its noun: ``1 leaf``, ``8,192 GPUs``."""
+    return f"{count:,} {singular if count == 1 else plural or singular + 's'}"
+
+
+def span(names: Sequence[str]) -> str:
+    """First and last of an ordered list of names."""
+    if not names:
+        return "none"
+    return names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
+
+
+def rail_label(rails: Sequence[int]) -> str:
+    """``rail 3``, ``rails 1–2``."""
+    return f"rail {rails[0]}" if len(rails) == 1 else f"rails {rails[0]}–{rails[-1]}"

@@ -1,0 +1,102 @@
+"""How path colors are drawn.
+
+A path color is known by its name, and an operator who names one ``red`` expects it red. So names of CSS colors choose
+the hue, in a shade that stands out from paper and from a dark screen and that stays apart from the others for readers
+with color-vision deficiency (hues after Okabe and Ito, "Color Universal Design"); every other name takes the next
+free hue. Colors that share a hue differ in their dashes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from railweave.design.network import Color, Network
+
+HUES: dict[str, tuple[str, str]] = {
+    "blue": ("#0067b1", "#5aa9f2"),
+    "orange": ("#d97c00", "#f7b23b"),
+    "green": ("#009468", "#38cf9b"),
+    "magenta": ("#c2488f", "#f190c4"),
+    "sky": ("#3a9fd4", "#a5defa"),
+    "brown": ("#7a5230", "#cda983"),
+    "purple": ("#7b4bb0", "#c3a0ee"),
+    "red": ("#bf1f2f", "#ff6f73"),
+    "yellow": ("#a58600", "#f2df5c"),
+    "grey": ("#6b7686", "#a5b0bf"),
+    "black": ("#1c2531", "#eef2f7"),
+}
+"""Hue by name: its shade on a light and on a dark background."""
+
+CSS_NAMES: dict[str, str] = {
+    **{hue: hue for hue in HUES if hue != "sky"},
+    **dict.fromkeys(("navy", "royalblue", "dodgerblue", "steelblue", "darkblue", "mediumblue"), "blue"),
+    **dict.fromkeys(("darkorange", "coral", "tomato", "orangered"), "orange"),
+    **dict.fromkeys(("lime", "teal", "olive", "darkgreen", "limegreen", "seagreen", "forestgreen"), "green"),
+    **dict.fromkeys(("fuchsia", "pink", "hotpink", "deeppink", "orchid"), "magenta"),
+    **dict.fromkeys(("skyblue", "cyan", "aqua", "turquoise", "lightblue", "deepskyblue"), "sky"),
+    **dict.fromkeys(("sienna", "chocolate", "saddlebrown", "tan", "peru"), "brown"),
+    **dict.fromkeys(("violet", "indigo", "rebeccapurple", "darkviolet", "plum"), "purple"),
+    **dict.fromkeys(("maroon", "crimson", "darkred", "firebrick", "salmon"), "red"),
+    **dict.fromkeys(("gold", "khaki", "goldenrod"), "yellow"),
+    **dict.fromkeys(("gray", "silver", "white", "slategray", "slategrey", "darkgray", "darkgrey"), "grey"),
+}
+"""CSS color names that choose a hue."""
+
+TURN = ("blue", "orange", "green", "magenta", "brown", "sky", "purple")
+"""Hues for names that are no CSS color, in order."""
+
+DASHES = ("", "7 3", "2 3", "9 3 2 3")
+"""Dash patterns for the first, second, … color of one hue."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stroke:
+    """How one path color is drawn: the CSS class that carries it, and its shades and dashes."""
+
+    css_class: str
+    light: str
+    dark: str
+    dash: str
+
+
+def strokes(colors: Sequence[Color], fabric: int) -> dict[int, Stroke]:
+    """The stroke of every path color of a fabric, by ``Color.index``; ``fabric`` is its place in the network, from 1."""
+    named = {color.index: CSS_NAMES.get(color.name.lower()) for color in colors}
+    free = [hue for hue in TURN if hue not in named.values()] or list(TURN)
+    used: dict[str, int] = {}
+    result: dict[int, Stroke] = {}
+    turn = 0
+    for color in colors:
+        hue = named[color.index]
+        if hue is None:
+            hue = free[turn % len(free)]
+            turn += 1
+        light, dark = HUES[hue]
+        result[color.index] = Stroke(f"k{fabric}-{color.index}", light, dark, DASHES[used.get(hue, 0) % len(DASHES)])
+        used[hue] = used.get(hue, 0) + 1
+    return result
+
+
+def network_strokes(network: Network) -> dict[str, dict[int, Stroke]]:
+    """The strokes of every fabric of a network, by fabric name and ``Color.index``."""
+    return {fabric.name: strokes(fabric.colors, place) for place, fabric in enumerate(network.fabrics, 1)}
+
+
+def stroke_rules(found: dict[str, dict[int, Stroke]]) -> str:
+    """CSS of all strokes: ``.k1-2`` strokes a line, ``.s1-2`` fills a swatch; dark shades follow the reader's scheme."""
+    every = [one for by_index in found.values() for one in by_index.values()]
+    light = [
+        f".{one.css_class}{{stroke:{one.light}{f';stroke-dasharray:{one.dash}' if one.dash else ''}}}"
+        f".{_swatch(one)}{{background:{one.light}}}"
+        for one in every
+    ]
+    dark = [f".{one.css_class}{{stroke:{one.dark}}}.{_swatch(one)}{{background:{one.dark}}}" for one in every]
+    return "".join(light) + (f"@media(prefers-color-scheme:dark){{{''.join(dark)}}}" if dark else "")
+
+
+def _swatch(stroke: Stroke) -> str:
+    return "s" + stroke.css_class[1:]

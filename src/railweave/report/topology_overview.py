@@ -1,0 +1,186 @@
+"""A large fabric drawn as blocks: all spines as one, each stripe as one, and between them one bundle per stripe."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from railweave.report.figures import Stripe, counted, gpus, span
+from railweave.report.markup import element, number, text, width
+
+if TYPE_CHECKING:
+    from railweave.design.network import Fabric, Network, Switch
+    from railweave.report.palette import Stroke
+
+MAXIMUM_BLOCKS = 30
+"""Most stripes with a block of their own; what is beyond shares the last block."""
+
+COLUMNS = 6
+BUNDLE_STRANDS = 8
+"""Most path colors that a bundle shows as strands; more would blur, and it is drawn as one."""
+
+STRAND = 3.2
+SPINE_HEIGHT = 74.0
+FIRST_GAP = 92.0
+ROW_GAP = 62.0
+BLOCK_HEIGHT = 126.0
+MARKS = 64
+"""Most switches drawn as little squares in a block."""
+
+
+def overview(network: Network, fabric: Fabric, stripes: list[Stripe], strokes: dict[int, Stroke]) -> tuple[str, float, float]:
+    """Markup, width and height of a fabric in blocks, with counts in place of single devices."""
+    spines = [switch for switch in network.switches if switch.fabric == fabric.name and switch.role == "spine"]
+    blocks = _blocks(stripes)
+    rows = -(-len(blocks) // COLUMNS)
+    columns = -(-len(blocks) // rows)
+    strands = _strands(fabric, strokes)
+    band = len(strands) * STRAND
+    gutter = 22 + (rows - 1) * (band + 7)
+    names = [line for block in blocks for line in (block.name, *_ranges(block))]
+    block_width = max(156.0, *(width(name, 10.5) + 24 for name in names))
+    total = columns * (block_width + gutter) - (gutter if rows == 1 else 0)
+    first = (SPINE_HEIGHT + FIRST_GAP) if spines else 0.0
+    parts: list[str] = []
+    labels: list[str] = []
+    boxes: list[str] = []
+    for place, block in enumerate(blocks):
+        row, column = divmod(place, columns)
+        left = column * (block_width + gutter) + (gutter if rows > 1 else 0)
+        top = first + row * (BLOCK_HEIGHT + ROW_GAP)
+        boxes.append(_block(fabric, block, left, top, block_width))
+        if spines:
+            middle = left + block_width / 2
+            # Lower rows reach the spines through the gutter at their left, the lowest row farthest left.
+            lane = left - 11 - (band + 7) * (row - 0.5) if row else middle
+            parts.append(_bundle(fabric, block, (middle, top), lane, strands))
+            labels.append(_bundle_label(block, middle + band / 2 + 6, top))
+    if spines:
+        boxes.append(_spines(fabric, spines, total))
+    return "".join([*parts, *labels, *boxes]), total, first + rows * BLOCK_HEIGHT + (rows - 1) * ROW_GAP
+
+
+def _blocks(stripes: list[Stripe]) -> list[Stripe]:
+    """The stripes that get a block each; too many to draw are summed up in a last one."""
+    if len(stripes) <= MAXIMUM_BLOCKS:
+        return stripes
+    rest = stripes[MAXIMUM_BLOCKS - 1 :]
+    return [
+        *stripes[: MAXIMUM_BLOCKS - 1],
+        Stripe(
+            name=f"{len(rest)} more stripes",
+            leaves=tuple(leaf for stripe in rest for leaf in stripe.leaves),
+            servers=tuple(server for stripe in rest for server in stripe.servers),
+            uplinks=tuple(cable for stripe in rest for cable in stripe.uplinks),
+        ),
+    ]
+
+
+def _strands(fabric: Fabric, strokes: dict[int, Stroke]) -> list[tuple[str, str | None]]:
+    """CSS class and ``data-color`` of each line of a bundle: one per path color where that stays readable."""
+    if 0 < len(fabric.colors) <= BUNDLE_STRANDS:
+        return [(strokes[color.index].css_class, f"{fabric.name}/{color.number}") for color in fabric.colors]
+    return [("plain", None)] * 3
+
+
+def _bundle(fabric: Fabric, block: Stripe, end: tuple[float, float], lane: float, strands: list[tuple[str, str | None]]) -> str:
+    x, y = end
+    lines: list[str] = []
+    for place, (css_class, color) in enumerate(strands):
+        shift = (place - (len(strands) - 1) / 2) * STRAND
+        if lane == x:
+            path = f"M{number(x + shift)} {number(SPINE_HEIGHT - 4)}V{number(y + 4)}"
+        else:
+            # The turn into the block: strands stay parallel, so the outer one turns lower.
+            turn, radius = y - 26 - shift, 9.0
+            path = (
+                f"M{number(lane + shift)} {number(SPINE_HEIGHT - 4)}V{number(turn - radius)}"
+                f"q0 {radius:g} {radius:g} {radius:g}H{number(x + shift - radius)}q{radius:g} 0 {radius:g} {radius:g}V{number(y + 4)}"
+            )
+        lines.append(element("path", d=path, class_=f"{css_class} line", data_color=color))
+    return element(
+        "g",
+        element("title", text(_about_links(fabric, block))),
+        *lines,
+        class_="cable bundle",
+        data_a=f"{fabric.name}/{block.name}",
+        data_b=f"{fabric.name}/spines",
+    )
+
+
+def _bundle_label(block: Stripe, x: float, top: float) -> str:
+    return element("text", text(_links(block)), x=x, y=top - 8, class_="small muted")
+
+
+def _links(block: Stripe) -> str:
+    """``512 x 400G``; several speeds one after the other."""
+    speeds = Counter(cable.speed_gbps for cable in block.uplinks)
+    return ", ".join(f"{count:,} × {speed}G" for speed, count in sorted(speeds.items()))
+
+
+def _about_links(fabric: Fabric, block: Stripe) -> str:
+    rate = sum(cable.speed_gbps for cable in block.uplinks) / 1000
+    lengths = [cable.length_m for cable in block.uplinks]
+    optics = sorted({end.optic for cable in block.uplinks for end in (cable.a, cable.b)})
+    lines = [f"{block.name} to spines: {_links(block)}, {rate:,.1f} Tb/s"]
+    if fabric.colors:
+        lines.append(f"{counted(len(fabric.colors), 'path color')}, {len(block.uplinks) // len(fabric.colors):,} links each")
+    if lengths:
+        lines.append(f"{min(lengths):g} to {max(lengths):g} m, {', '.join(optics)}")
+    return "\n".join(lines)
+
+
+def _ranges(block: Stripe) -> tuple[str, str]:
+    """First and last leaf and server; the names are in the order of their numbers."""
+    return span([leaf.name for leaf in block.leaves]), span([server.name for server in block.servers])
+
+
+def _block(fabric: Fabric, block: Stripe, left: float, top: float, wide: float) -> str:
+    leaves, servers = _ranges(block)
+    x = left + 12
+    return element(
+        "g",
+        element("title", text(f"{block.name}\nleaves {leaves}\nservers {servers}")),
+        element("rect", x=left, y=top, width=wide, height=BLOCK_HEIGHT, rx=10.0, class_="box"),
+        _marks(left + wide / 2, top + 12, wide - 24, len(block.leaves)),
+        element("text", text(block.name), x=x, y=top + 46, class_="name", font_size=13.5),
+        element("text", text(counted(len(block.leaves), "leaf", "leaves")), x=x, y=top + 65, class_="small name"),
+        element("text", text(leaves), x=x, y=top + 79, class_="muted small"),
+        element(
+            "text",
+            text(f"{counted(len(block.servers), 'server')}, {counted(gpus(block.servers), 'GPU')}"),
+            x=x,
+            y=top + 98,
+            class_="small name",
+        ),
+        element("text", text(servers), x=x, y=top + 112, class_="muted small"),
+        class_="device leaf",
+        data_device=f"{fabric.name}/{block.name}",
+    )
+
+
+def _spines(fabric: Fabric, spines: list[Switch], total: float) -> str:
+    title = f"{counted(len(spines), 'spine')}  ·  {fabric.spine.model}"
+    names = span([spine.name for spine in spines])
+    return element(
+        "g",
+        element("title", text(f"{title}\n{names}\nAS {spines[0].asn} to {spines[-1].asn}")),
+        element("rect", x=0.0, y=0.0, width=total, height=SPINE_HEIGHT, rx=10.0, class_="box"),
+        element("text", text(title), x=total / 2, y=22.0, class_="name middle", font_size=14),
+        element("text", text(names), x=total / 2, y=39.0, class_="muted small middle"),
+        _marks(total / 2, 50, total * 0.9, len(spines)),
+        class_="device spine",
+        data_device=f"{fabric.name}/spines",
+    )
+
+
+def _marks(middle: float, top: float, wide: float, count: int) -> str:
+    """A row of little squares around ``middle``, one per switch; none where there are too many to see one."""
+    size = min(14.0, wide / max(1, count) - 3)
+    if not 0 < count <= MARKS or size < 3:
+        return ""
+    pitch = min(wide / count, size + 8)
+    start = middle - (count * pitch - (pitch - size)) / 2
+    return "".join(
+        element("rect", x=start + place * pitch, y=top, width=size, height=12.0, rx=2.5, class_="chip") for place in range(count)
+    )
