@@ -4,10 +4,12 @@ The steps of the command line are these functions::
 
     import railweave
 
-    network = railweave.load("examples/h100-rlb.yaml")   # design it (see railweave.design)
-    railweave.build("examples/h100-rlb.yaml", "out")     # write everything
-    for finding in railweave.verify(network): ...
-    for pair in railweave.paths(network, "H100-01:gpu0_eth", "H100-03:gpu0_eth", qps=4): ...
+    network = railweave.load("examples/h100-rlb.yaml")  # design it (see railweave.design)
+    railweave.build("examples/h100-rlb.yaml", "out")  # write everything
+    for finding in railweave.verify(network):
+        ...
+    for pair in railweave.paths(network, "H100-01:gpu0_eth", "H100-03:gpu0_eth", qps=4):
+        ...
 """
 
 from __future__ import annotations

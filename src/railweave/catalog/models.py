@@ -92,7 +92,9 @@ class System(Model):
     description: str
     port_name: str = Field(description="pattern with {port} and {channel} for a channel of a split port")
     whole_port_name: str = Field(description="pattern with {port} for a port that is not split")
-    maximum_ecmp: tuple[int, ...] = Field((), description="values the system accepts, ascending; empty: any up to 1024")
+    maximum_ecmp: tuple[int, ...] = Field(
+        default=(), description="values the system accepts, ascending; empty: any up to 1024"
+    )
     maximum_mtu: int
     queues: int
     lossless_classes: int
@@ -125,7 +127,7 @@ class NicModel(Model):
     speed_gbps: int
     cage: str
     driver: str
-    gids: int | None = Field(None, description="entries of the GID table of a port")
+    gids: int | None = Field(default=None, description="entries of the GID table of a port")
     source: str
 
 

@@ -74,7 +74,11 @@ def _check_sites(context: Context) -> None:
     items += [(("servers", index), "this group of servers", group.site) for index, group in enumerate(spec.servers)]
     for location, label, site in items:
         if site is None and len(spec.sites) > 1:
-            context.problem(location, f"{label} has no site, and there are {len(spec.sites)}", f"add `site:`, one of {', '.join(spec.sites)}")
+            context.problem(
+                location,
+                f"{label} has no site, and there are {len(spec.sites)}",
+                f"add `site:`, one of {', '.join(spec.sites)}",
+            )
         if site is not None and site not in spec.sites:
             context.problem((*location, "site"), f"site {site!r} is not defined", f"sites are {', '.join(spec.sites)}")
     seen: dict[str, int] = {}
@@ -82,7 +86,9 @@ def _check_sites(context: Context) -> None:
         for name in group.names:
             if name in seen:
                 first = context.source.document.line(("servers", seen[name]))
-                context.problem(("servers", index, "names"), f"duplicate server {name!r}", f"it is first given on line {first}")
+                context.problem(
+                    ("servers", index, "names"), f"duplicate server {name!r}", f"it is first given on line {first}"
+                )
             seen.setdefault(name, index)
     context.check()
 

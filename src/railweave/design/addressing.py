@@ -39,7 +39,11 @@ def segments(context: Context, layout: Layout, colors: Sequence[Color]) -> tuple
     free = addressing.prefix_length - pool.prefixlen
     bits = addressing.bits or _default_bits(free)
     if addressing.prefix_length > pool.max_prefixlen or free <= 0:
-        context.problem(at, f"pool too small: {pool} holds no /{addressing.prefix_length}", f"use a pool shorter than /{addressing.prefix_length}")
+        context.problem(
+            at,
+            f"pool too small: {pool} holds no /{addressing.prefix_length}",
+            f"use a pool shorter than /{addressing.prefix_length}",
+        )
         context.check()
     _check_bits(context, layout, bits, free, max((c.index for c in colors), default=1))
     if addressing.server_mode == "slaac" and (pool.version, addressing.prefix_length) != (6, 64):
@@ -167,7 +171,7 @@ def nics(
     return result
 
 
-def _addresses(  # noqa: PLR0913 - the facts that decide an address
+def _addresses(
     context: Context, layout: Layout, nic: str, slot: int, mac: str, segment: Segment, colors: Sequence[Color]
 ) -> tuple[NicAddress, ...]:
     addressing = layout.spec.addressing
@@ -177,7 +181,9 @@ def _addresses(  # noqa: PLR0913 - the facts that decide an address
     unknown = sorted(set(fixed) - set(names.values()) - ({"default"} if not names else set()))
     for name in unknown:
         context.problem(
-            ("overrides", "nics", nic, "addresses", name), f"{nic} has no path color {name!r}", f"its colors are {', '.join(names.values()) or 'default'}"
+            ("overrides", "nics", nic, "addresses", name),
+            f"{nic} has no path color {name!r}",
+            f"its colors are {', '.join(names.values()) or 'default'}",
         )
     result: list[NicAddress] = []
     for subnet in segment.subnets:
@@ -188,7 +194,11 @@ def _addresses(  # noqa: PLR0913 - the facts that decide an address
             inside = ipaddress.ip_network(subnet.prefix)
             if ipaddress.ip_address(given) not in inside or given == subnet.gateway:
                 what = "is the leaf's own address" if given == subnet.gateway else f"is not in {subnet.prefix}"
-                context.problem(("overrides", "nics", nic, "addresses", label), f"address {given} {what}", "choose one inside the prefix")
+                context.problem(
+                    ("overrides", "nics", nic, "addresses", label),
+                    f"address {given} {what}",
+                    "choose one inside the prefix",
+                )
             result.append(NicAddress(given, length, subnet.color, "override"))
         elif addressing.server_mode == "slaac":
             result.append(NicAddress(eui64(subnet.prefix, mac), length, subnet.color, "slaac"))

@@ -64,9 +64,17 @@ class _Cabler:
         self._collect_overrides()
         layout, spec = self.layout, self.layout.spec
         spine_role = spec.spine_role()
-        uplinks = self._range("leaf", spec.leaf, "uplink_ports", spec.topology.link_speed, layout.leaf_model) if layout.spines else None
+        uplinks = (
+            self._range("leaf", spec.leaf, "uplink_ports", spec.topology.link_speed, layout.leaf_model)
+            if layout.spines
+            else None
+        )
         servers = self._range("leaf", spec.leaf, "server_ports", layout.nic_speed_gbps, layout.leaf_model)
-        leaves = self._range("spine", spine_role, "leaf_ports", spec.topology.link_speed, layout.spine_model) if layout.spines else None
+        leaves = (
+            self._range("spine", spine_role, "leaf_ports", spec.topology.link_speed, layout.spine_model)
+            if layout.spines
+            else None
+        )
         self.context.check()
         assert servers is not None  # noqa: S101 - check() has raised otherwise
         cables: list[Cable] = []
@@ -84,13 +92,17 @@ class _Cabler:
                     cables += [made] if made else []
         for (a, b, link), (index, _) in self.overrides.items():
             self.context.problem(
-                ("overrides", "cables", index), f"there is no cable {link} between {a} and {b}", "name the ends as [SERVER:NIC, LEAF] or [LEAF, SPINE]"
+                ("overrides", "cables", index),
+                f"there is no cable {link} between {a} and {b}",
+                "name the ends as [SERVER:NIC, LEAF] or [LEAF, SPINE]",
             )
         for panel in self.panels.values():
             limit = panel.model.limits.ports
             if limit is not None and len(panel.owners) > limit:
                 self.context.problem(
-                    ("fabrics", layout.name), f"{panel.device} would have {len(panel.owners)} ports in use, its silicon has {limit}", "split fewer ports"
+                    ("fabrics", layout.name),
+                    f"{panel.device} would have {len(panel.owners)} ports in use, its silicon has {limit}",
+                    "split fewer ports",
                 )
         self.context.check()
         return self._one_optic_a_port(cables)
@@ -116,9 +128,7 @@ class _Cabler:
         mine = {leaf.name for leaf in self.layout.leaves}
         for index, override in enumerate(self.context.source.spec.overrides.cables):
             a, b = override.between
-            if b in mine:
-                self.overrides[a, b, override.link] = (index, override)
-            elif a in mine:
+            if b in mine or a in mine:
                 self.overrides[a, b, override.link] = (index, override)
 
     def _range(self, role_name: str, role: Role, which: str, speed: int, model: SwitchModel) -> Range | None:
@@ -132,7 +142,9 @@ class _Cabler:
                 self.context.problem((*at, "breakout"), f"{ports.breakout!r} is not a breakout", "write it as 2x400G")
             elif ports.breakout and ports.breakout in can.split(", "):
                 self.context.problem(
-                    (*at, "breakout"), f"breakout {ports.breakout} does not give the {speed}G these links need", f"a {role.device} port can do {can}"
+                    (*at, "breakout"),
+                    f"breakout {ports.breakout} does not give the {speed}G these links need",
+                    f"a {role.device} port can do {can}",
                 )
             else:
                 what = f"breakout {ports.breakout}" if ports.breakout else f"{speed}G links"
@@ -146,7 +158,9 @@ class _Cabler:
             last = self._before_servers(model) if which == "uplink_ports" else None
         found = resolve(model, ports, breakout, first, last)
         if found is None:
-            self.context.problem((*at, "first"), f"{role.device} has no port {ports.first}", f"its ports are {_port_list(model)}")
+            self.context.problem(
+                (*at, "first"), f"{role.device} has no port {ports.first}", f"its ports are {_port_list(model)}"
+            )
         return found
 
     def _before_servers(self, model: SwitchModel) -> int | None:
@@ -175,8 +189,14 @@ class _Cabler:
         nic_model = self.context.catalog.nics[server.nics.nic]
         asked = override.optic if override else None
         where = ("overrides", "cables", index or 0) if override else ("fabrics", self.layout.name, "cabling", "server")
-        near = choose(self.context, where, asked or intent.optic, end[1].group.cage, end[1].channels, nic_model.speed_gbps, length)
-        far = near if near.endswith("-dac") else choose(self.context, where, asked or intent.far_optic, nic_model.cage, 1, nic_model.speed_gbps, length)
+        near = choose(
+            self.context, where, asked or intent.optic, end[1].group.cage, end[1].channels, nic_model.speed_gbps, length
+        )
+        far = (
+            near
+            if near.endswith("-dac")
+            else choose(self.context, where, asked or intent.far_optic, nic_model.cage, 1, nic_model.speed_gbps, length)
+        )
         return Cable(
             kind="server",
             fabric=self.layout.name,
@@ -199,7 +219,13 @@ class _Cabler:
             if up is None:
                 self._too_few(leaf.name, "uplink_ports", uplinks, "uplinks", spine.number * links)
             if down is None:
-                self._too_few(spine.name, "leaf_ports", leaves, "leaf links", max(one.number for one in self.layout.leaves) * links)
+                self._too_few(
+                    spine.name,
+                    "leaf_ports",
+                    leaves,
+                    "leaf links",
+                    max(one.number for one in self.layout.leaves) * links,
+                )
             return None
         intent = self.layout.spec.cabling.fabric
         speed = self.layout.spec.topology.link_speed
@@ -223,7 +249,7 @@ class _Cabler:
             color=self.colors.get((spine.name, link)),
         )
 
-    def _end(  # noqa: PLR0913 - everything that decides one end
+    def _end(
         self,
         device: str,
         model: SwitchModel,
@@ -233,14 +259,20 @@ class _Cabler:
         override: CableOverride | None,
         index: int | None,
     ) -> tuple[str, Port] | None:
-        system = self.context.catalog.systems[(self.layout.spec.leaf if role == "leaf" else self.layout.spec.spine_role()).nos]
+        system = self.context.catalog.systems[
+            (self.layout.spec.leaf if role == "leaf" else self.layout.spec.spine_role()).nos
+        ]
         location: tuple[Key, ...] = ("fabrics", self.layout.name, role)
         wish = override.ports.get(device) if override else None
         if wish is not None and index is not None:
             location = ("overrides", "cables", index, "ports", device)
             port = self._port_named(model, system.port_name, system.whole_port_name, wish)
             if port is None:
-                self.context.problem(location, f"{model.description} has no port {wish!r}", f"name it like {system.name_of(0, 0)} or {system.name_of(0, None)}")
+                self.context.problem(
+                    location,
+                    f"{model.description} has no port {wish!r}",
+                    f"name it like {system.name_of(0, 0)} or {system.name_of(0, None)}",
+                )
                 return None
         if port is None:
             return None
@@ -248,13 +280,17 @@ class _Cabler:
         panel = self.panels.setdefault(device, _Panel(device, model))
         wrong = panel.take(port, owner)
         if wrong:
-            self.context.problem(location, f"{device} {name} for {owner} {wrong}", "choose another port, or move the ranges apart")
+            self.context.problem(
+                location, f"{device} {name} for {owner} {wrong}", "choose another port, or move the ranges apart"
+            )
             return None
         return name, port
 
     def _port_named(self, model: SwitchModel, split: str, whole: str, name: str) -> Port | None:
         for pattern in (split, whole):
-            expression = re.escape(pattern).replace(r"\{port\}", r"(?P<port>\d+)").replace(r"\{channel\}", r"(?P<channel>\d+)")
+            expression = (
+                re.escape(pattern).replace(r"\{port\}", r"(?P<port>\d+)").replace(r"\{channel\}", r"(?P<channel>\d+)")
+            )
             match = re.fullmatch(expression, name)
             if match is None:
                 continue

@@ -48,7 +48,7 @@ def color(context: Context, layout: Layout) -> tuple[tuple[Color, ...], dict[tup
         indexes = {(names[key], link): (slots[text] - 1) % wanted + 1 for (key, link), text in keys.items()}
         live = list(range(1, wanted + 1))
         _check_balance(context, name, wanted, list(indexes.values()))
-    named = {place: given for place, given in enumerate(spec.colors, 1)}
+    named = dict(enumerate(spec.colors, 1))
     colors: list[Color] = []
     numbers: set[int] = set()
     for index in range(1, count + 1):
@@ -67,7 +67,7 @@ def _check_balance(context: Context, name: str, wanted: int, indexes: list[int])
         context.problem(
             ("fabrics", name, "topology", "spines"),
             f"path color {loads.index(0) + 1} has no uplink left after the spines that were removed",
-            "`railweave build --compact` deals the colors anew",
+            f'delete the pool "{name}/uplinks" from the lock to deal the colors anew',
         )
     elif min(loads) != max(loads):
         context.finding(
@@ -77,5 +77,5 @@ def _check_balance(context: Context, name: str, wanted: int, indexes: list[int])
             ("fabrics", name, "topology", "spines"),
             f"path colors have {min(loads)} to {max(loads)} uplinks each",
             "queue pairs of the smaller colors get less bandwidth; colors are kept when spines are removed",
-            "`railweave build --compact` deals them anew",
+            f'delete the pool "{name}/uplinks" from the lock to deal them anew',
         )

@@ -27,7 +27,9 @@ def switches(context: Context, layout: Layout) -> list[Switch]:
     repeated = [one for one in names if names.count(one) > 1] if len(set(names)) < len(names) else []
     if repeated:
         context.problem(
-            ("fabrics", name, "naming"), f"duplicate name: two devices would be called {repeated[0]!r}", "use {stripe} and {leaf} in the pattern"
+            ("fabrics", name, "naming"),
+            f"duplicate name: two devices would be called {repeated[0]!r}",
+            "use {stripe} and {leaf} in the pattern",
         )
         context.check()
     router_ids = context.lock.allot("router-ids", names)
@@ -51,7 +53,11 @@ def switches(context: Context, layout: Layout) -> list[Switch]:
             context.check()
         address = _host(context, pool, FIRST_MANAGEMENT_HOST + addresses[device] - 1, ("management", "pool"), device)
         router_id = _host(
-            context, ipaddress.ip_network(spec.pools.router_id), router_ids[device], ("fabrics", name, "pools", "router_id"), device
+            context,
+            ipaddress.ip_network(spec.pools.router_id),
+            router_ids[device],
+            ("fabrics", name, "pools", "router_id"),
+            device,
         )
         result.append(
             Switch(
@@ -77,30 +83,48 @@ def switches(context: Context, layout: Layout) -> list[Switch]:
 
 
 def _host(
-    context: Context, pool: ipaddress.IPv4Network | ipaddress.IPv6Network, host: int, location: tuple[str, ...], device: str
+    context: Context,
+    pool: ipaddress.IPv4Network | ipaddress.IPv6Network,
+    host: int,
+    location: tuple[str, ...],
+    device: str,
 ) -> str:
     if host >= pool.num_addresses - 1:
-        context.problem(location, f"pool too small: {pool} has no address for {device} (host {host})", "use a shorter prefix")
+        context.problem(
+            location, f"pool too small: {pool} has no address for {device} (host {host})", "use a shorter prefix"
+        )
         context.check()
     return str(pool.network_address + host)
 
 
 def check_distinct(context: Context, found: Sequence[Switch]) -> None:
     """Note every AS number of a fabric, router id and management address that two switches share."""
-    for attribute, label in (("asn", "AS number"), ("router_id", "router id"), ("management_address", "management address")):
+    for attribute, label in (
+        ("asn", "AS number"),
+        ("router_id", "router id"),
+        ("management_address", "management address"),
+    ):
         owners: dict[object, str] = {}
         for switch in found:
             value = getattr(switch, attribute)
             other = owners.setdefault((switch.fabric, value) if attribute == "asn" else value, switch.name)
             if other != switch.name:
-                place = next((n for n in (switch.name, other) if n in context.source.spec.overrides.devices), switch.name)
+                place = next(
+                    (n for n in (switch.name, other) if n in context.source.spec.overrides.devices), switch.name
+                )
                 key = attribute
                 context.problem(
-                    ("overrides", "devices", place, key), f"duplicate {label} {value}: {other} and {switch.name}", "give each its own"
+                    ("overrides", "devices", place, key),
+                    f"duplicate {label} {value}: {other} and {switch.name}",
+                    "give each its own",
                 )
     for device in context.source.spec.overrides.devices:
         if device not in {switch.name for switch in found}:
-            context.problem(("overrides", "devices", device), f"there is no switch {device!r}", "overrides.devices names leaves and spines")
+            context.problem(
+                ("overrides", "devices", device),
+                f"there is no switch {device!r}",
+                "overrides.devices names leaves and spines",
+            )
     context.check()
 
 

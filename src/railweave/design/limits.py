@@ -52,18 +52,28 @@ def _check_ecmp(context: Context, layout: Layout) -> None:
     for role, model in ((layout.spec.leaf, layout.leaf_model), (layout.spec.spine_role(), layout.spine_model)):
         limit = model.limits.ecmp_members
         if limit is not None and width > limit:
-            context.problem(at, f"{width} uplinks exceed the {limit} members of a next-hop group on {role.device}", "use fewer uplinks")
+            context.problem(
+                at,
+                f"{width} uplinks exceed the {limit} members of a next-hop group on {role.device}",
+                "use fewer uplinks",
+            )
     asked = layout.spec.underlay.maximum_ecmp
     allowed = context.catalog.systems[layout.spec.leaf.nos].maximum_ecmp
     place = ("fabrics", layout.name, "underlay", "maximum_ecmp")
     if asked is not None and allowed and asked not in allowed:
         near = next((value for value in allowed if value >= asked), allowed[-1])
-        context.problem(place, f"maximum_ecmp {asked} is not a value {layout.spec.leaf.nos} accepts", f"the next one is {near}")
+        context.problem(
+            place, f"maximum_ecmp {asked} is not a value {layout.spec.leaf.nos} accepts", f"the next one is {near}"
+        )
     elif asked is not None and asked < width and layout.spines:
         context.finding(
-            "ecmp-narrow", "warning", layout.name, place,
+            "ecmp-narrow",
+            "warning",
+            layout.name,
+            place,
             f"maximum_ecmp {asked} is below the {width} uplinks of a leaf",
-            "next-hop groups are cut short and uplinks stay idle", f"raise it to {width}, or leave it empty",
+            "next-hop groups are cut short and uplinks stay idle",
+            f"raise it to {width}, or leave it empty",
         )
 
 
@@ -83,12 +93,18 @@ def _check_qos(context: Context, layout: Layout, role_name: str, role: Role) -> 
     lossless = [name for name, one in qos.classes.items() if one.lossless]
     if len(lossless) > system.lossless_classes:
         context.problem(
-            (*base, "classes"), f"{len(lossless)} lossless classes exceed the {system.lossless_classes} of {system.description}", "make some lossy"
+            (*base, "classes"),
+            f"{len(lossless)} lossless classes exceed the {system.lossless_classes} of {system.description}",
+            "make some lossy",
         )
     if system.has("qos", role.release) and not lossless:
         context.finding(
-            "no-lossless-class", "warning", f"{layout.name} {role_name}", base,
-            "no traffic class is lossless", "RoCEv2 recovers from loss by going back, which costs most of the bandwidth",
+            "no-lossless-class",
+            "warning",
+            f"{layout.name} {role_name}",
+            base,
+            "no traffic class is lossless",
+            "RoCEv2 recovers from loss by going back, which costs most of the bandwidth",
             "keep the class no-loss, or accept lossy operation",
         )
 
@@ -116,7 +132,10 @@ def _check_headroom(
     where = (*base, "buffers", "headroom")
     if most > have:
         context.finding(
-            "headroom-short", "error", device, where,
+            "headroom-short",
+            "error",
+            device,
+            where,
             f"PFC headroom of {device}'s ports is {most / 1e6:.1f} MB, its headroom partition is {have / 1e6:.1f} MB "
             f"({qos.buffers.headroom} % of {model.buffer.shared_mb:g} MB)",
             "ports left without headroom drop packets of the lossless class when paused",
@@ -131,14 +150,20 @@ def _check_mtu(context: Context, layout: Layout, role: Role) -> None:
     for key in ("fabric", "server_port"):
         if getattr(mtu, key) > system.maximum_mtu:
             context.problem(
-                (*at, key), f"MTU {getattr(mtu, key)} exceeds the {system.maximum_mtu} of {system.description}", f"use at most {system.maximum_mtu}"
+                (*at, key),
+                f"MTU {getattr(mtu, key)} exceeds the {system.maximum_mtu} of {system.description}",
+                f"use at most {system.maximum_mtu}",
             )
     if mtu.server > mtu.irb:
-        context.problem((*at, "server"), f"server MTU {mtu.server} exceeds the gateway's {mtu.irb}", f"use at most {mtu.irb}")
+        context.problem(
+            (*at, "server"), f"server MTU {mtu.server} exceeds the gateway's {mtu.irb}", f"use at most {mtu.irb}"
+        )
     for key, inner in (("server_port", mtu.irb), ("fabric", mtu.server)):
         if getattr(mtu, key) < inner + 14:
             context.problem(
-                (*at, key), f"MTU {getattr(mtu, key)} does not hold an IP packet of {inner} and its 14 bytes of Ethernet header", f"use at least {inner + 14}"
+                (*at, key),
+                f"MTU {getattr(mtu, key)} does not hold an IP packet of {inner} and its 14 bytes of Ethernet header",
+                f"use at least {inner + 14}",
             )
 
 
@@ -150,7 +175,10 @@ def _check_hosts(context: Context, layout: Layout, colors: int) -> None:
     if addressing.server_mode == "slaac":
         if addresses + 1 > kernel.max_addresses:
             context.finding(
-                "kernel-max-addresses", "warning", layout.name, at,
+                "kernel-max-addresses",
+                "warning",
+                layout.name,
+                at,
                 f"{addresses} prefixes and the link-local address exceed the kernel's {kernel.max_addresses} addresses an interface",
                 "where the kernel itself handles router advertisements it silently ignores the rest; systemd-networkd does not",
                 f"set net.ipv6.conf.*.max_addresses to {addresses + 1} on servers",
@@ -158,13 +186,17 @@ def _check_hosts(context: Context, layout: Layout, colors: int) -> None:
         size = 40 + kernel.ra_header_bytes + 8 + kernel.ra_prefix_option_bytes * addresses
         if size > layout.spec.mtu.irb:
             context.problem(
-                at, f"a router advertisement with {addresses} prefixes is {size} bytes, over the gateway's MTU {layout.spec.mtu.irb}", "use fewer path colors"
+                at,
+                f"a router advertisement with {addresses} prefixes is {size} bytes, over the gateway's MTU {layout.spec.mtu.irb}",
+                "use fewer path colors",
             )
     gids = next(iter(layout.servers)).nics.nic if layout.servers else ""
     limit = context.catalog.nics[gids].gids if gids else None
     if limit is not None and 2 * (addresses + 1) > limit:
         context.problem(
-            at, f"{addresses} addresses need {2 * (addresses + 1)} GIDs on a {gids}, which has {limit}", "use fewer path colors"
+            at,
+            f"{addresses} addresses need {2 * (addresses + 1)} GIDs on a {gids}, which has {limit}",
+            "use fewer path colors",
         )
 
 
@@ -174,5 +206,7 @@ def _check_routes(context: Context, layout: Layout, colors: int) -> None:
         limit = model.limits.ipv6_routes
         if limit is not None and routes > limit:
             context.problem(
-                ("fabrics", layout.name, "topology"), f"{routes} prefixes exceed the {limit} IPv6 routes of {role.device}", "use fewer path colors"
+                ("fabrics", layout.name, "topology"),
+                f"{routes} prefixes exceed the {limit} IPv6 routes of {role.device}",
+                "use fewer path colors",
             )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 UNKNOWN = "unlisted"
 
 
-def choose(  # noqa: PLR0913 - the facts that decide
+def choose(
     context: Context,
     location: Iterable[Key],
     asked: str | None,
@@ -33,14 +33,20 @@ def choose(  # noqa: PLR0913 - the facts that decide
     if asked is not None:
         optic = optics.get(asked)
         if optic is None:
-            context.problem(location, f"optic {asked!r} is not in the catalog", f"known optics: {', '.join(sorted(optics))}")
+            context.problem(
+                location, f"optic {asked!r} is not in the catalog", f"known optics: {', '.join(sorted(optics))}"
+            )
         elif optic.reach_m < length_m:
             context.problem(
-                location, f"optic {asked} reaches {optic.reach_m:g} m, the cable is {length_m:g} m", "choose one with more reach"
+                location,
+                f"optic {asked} reaches {optic.reach_m:g} m, the cable is {length_m:g} m",
+                "choose one with more reach",
             )
         elif cage not in optic.cages or optic.channels != channels or optic.speed_gbps != speed_gbps:
             context.problem(
-                location, f"optic {asked} does not fit a {cage} port of {channels} x {speed_gbps}G", "leave it empty to have one chosen"
+                location,
+                f"optic {asked} does not fit a {cage} port of {channels} x {speed_gbps}G",
+                "leave it empty to have one chosen",
             )
         return asked
     fits = [

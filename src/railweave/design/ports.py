@@ -9,9 +9,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from railweave.catalog.models import Breakout, PortGroup, SwitchModel
-
 if TYPE_CHECKING:
+    from railweave.catalog.models import Breakout, PortGroup, SwitchModel
     from railweave.spec.topology import PortRange, Topology
 
 
@@ -85,14 +84,18 @@ def default_server_first(model: SwitchModel, topology: Topology) -> int:
     return group.first + round(group.count / (1 + topology.oversubscription))
 
 
-def resolve(model: SwitchModel, ports: PortRange, breakout: Breakout, first: int, last: int | None = None) -> Range | None:
+def resolve(
+    model: SwitchModel, ports: PortRange, breakout: Breakout, first: int, last: int | None = None
+) -> Range | None:
     """The range with its defaults filled in; None where its first port does not exist."""
     start = first if ports.first is None else ports.first
     group = model.group_of(start)
     if group is None:
         return None
     end = ports.last if ports.last is not None else last
-    return Range(group, start, min(group.last, group.last if end is None else end), breakout.channels, ports.fill == "spread")
+    return Range(
+        group, start, min(group.last, group.last if end is None else end), breakout.channels, ports.fill == "spread"
+    )
 
 
 def capacity(model: SwitchModel, ports: PortRange, breakout: Breakout, topology: Topology) -> int:

@@ -90,7 +90,9 @@ def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
     spines = context.lock.allot(f"{name}/spines", topology.spine_names())
     if len(stripes) > 1 and not spines:
         context.problem(
-            (*_at(name), "topology"), f"{len(stripes)} stripes and no spines: stripes could not reach each other", "add `spines:`"
+            (*_at(name), "topology"),
+            f"{len(stripes)} stripes and no spines: stripes could not reach each other",
+            "add `spines:`",
         )
     each = rails // per_stripe
     leaves = tuple(
@@ -181,7 +183,7 @@ def _rails(context: Context, name: str, groups: list[tuple[int, ServerGroup, Nic
     return len(nics.names), context.catalog.nics[nics.nic].speed_gbps
 
 
-def _place(  # noqa: PLR0913 - the facts that decide a place
+def _place(
     context: Context,
     name: str,
     fabric: Fabric,
@@ -203,7 +205,9 @@ def _place(  # noqa: PLR0913 - the facts that decide a place
         wanted = group.stripe.get(name) if isinstance(group.stripe, dict) else group.stripe
         if wanted is not None and wanted not in stripes:
             context.problem(
-                ("servers", index, "stripe"), f"stripe {wanted!r} is not in fabric {name!r}", f"stripes are {', '.join(stripes)}"
+                ("servers", index, "stripe"),
+                f"stripe {wanted!r} is not in fabric {name!r}",
+                f"stripes are {', '.join(stripes)}",
             )
             continue
         for server in group.names:

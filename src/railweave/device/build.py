@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from railweave.catalog.models import System
-    from railweave.design.network import Cable, Color, End, Fabric, Network, Switch
+    from railweave.design.network import Cable, End, Fabric, Network, Switch
     from railweave.device.policy import Form, RoutingPolicy
 
 FRR_RELEASE = "10.3"
@@ -148,7 +148,9 @@ def _bgp(network: Network, fabric: Fabric, switch: Switch, nos: str, form: Form,
     parallel: dict[str, int] = {}
     outside: set[int] = set()
     for end, far, cable in links:
-        session = Session(names[end.port], cable.name, far.device, network.switch(far.device).asn, end.address, far.address)
+        session = Session(
+            names[end.port], cable.name, far.device, network.switch(far.device).asn, end.address, far.address
+        )
         by_color.setdefault(cable.color if form != "none" else None, []).append(session)
         parallel[far.device] = parallel.get(far.device, 0) + 1
         outside |= {session.peer_as} if not peer_asns[0] <= session.peer_as <= peer_asns[1] else set()
@@ -177,7 +179,7 @@ def _bgp(network: Network, fabric: Fabric, switch: Switch, nos: str, form: Form,
     )
 
 
-def _group(  # noqa: PLR0913 - what a group is made of
+def _group(
     fabric: Fabric,
     switch: Switch,
     form: Form,
@@ -210,7 +212,9 @@ def _maximum_ecmp(fabric: Fabric, nos: str, width: int) -> int:
     return next((value for value in allowed if value >= width), allowed[-1] if allowed else width)
 
 
-def _qos(fabric: Fabric, switch: Switch, interfaces: Sequence[Interface], system: System, release: str) -> QosConfig | None:
+def _qos(
+    fabric: Fabric, switch: Switch, interfaces: Sequence[Interface], system: System, release: str
+) -> QosConfig | None:
     if not system.has("qos", release) or not interfaces:
         return None
     qos = fabric.role(switch.role).qos
@@ -222,7 +226,12 @@ def _qos(fabric: Fabric, switch: Switch, interfaces: Sequence[Interface], system
         classes=dict(qos.classes),
         buffers=qos.buffers,
         profiles=tuple(
-            PfcProfile(f"pfc-{length}m" if len({m for _, m in by_need}) == 1 else f"pfc-{length}m-{mru}", length, mru, tuple(ports))
+            PfcProfile(
+                f"pfc-{length}m" if len({m for _, m in by_need}) == 1 else f"pfc-{length}m-{mru}",
+                length,
+                mru,
+                tuple(ports),
+            )
             for (length, mru), ports in sorted(by_need.items())
         )
         if qos.lossless_class()

@@ -7,12 +7,13 @@ renderer: path colors are already in the form that the device's operating system
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from railweave.spec.balancing import LoadBalancing
-from railweave.spec.management import Management
-from railweave.spec.qos import Buffers, TrafficClass, Watchdog
-from railweave.spec.underlay import Bfd, RouterAdvertisements
+if TYPE_CHECKING:
+    from railweave.spec.balancing import LoadBalancing
+    from railweave.spec.management import Management
+    from railweave.spec.qos import Buffers, TrafficClass, Watchdog
+    from railweave.spec.underlay import Bfd, RouterAdvertisements
 
 
 @dataclass(frozen=True, slots=True)

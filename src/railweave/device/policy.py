@@ -77,13 +77,20 @@ def leaf_policy(fabric: Fabric, form: Form, segments: Sequence[Segment], *, redi
     source = None
     if redistribute:
         source = "connected"
-        policies.append(Policy(source, (Term("own", origin, Action(accept=True, add_communities=(LOCAL,))), _reject_rest())))
+        policies.append(
+            Policy(source, (Term("own", origin, Action(accept=True, add_communities=(LOCAL,))), _reject_rest()))
+        )
         origin, mark = Match(communities=(LOCAL,)), ()
     transit = Term("no-transit", Match(prefix_list=LOCAL, orlonger=True), Action(accept=False))
     if form in {"none", "dpf"}:
         export = [Term("own", origin, Action(accept=True, add_communities=mark)), transit, _reject_rest()]
         policies.append(Policy("to-spines", tuple(export)))
-        policies.append(Policy("from-spines", (Term("fabric", Match(prefix_list=LOCAL, orlonger=True), Action(accept=True)), _reject_rest())))
+        policies.append(
+            Policy(
+                "from-spines",
+                (Term("fabric", Match(prefix_list=LOCAL, orlonger=True), Action(accept=True)), _reject_rest()),
+            )
+        )
         indexes: list[int | None] = list(colors) if form == "dpf" else [None]
         return RoutingPolicy(
             imports=dict.fromkeys(indexes, "from-spines"),
@@ -94,7 +101,7 @@ def leaf_policy(fabric: Fabric, form: Form, segments: Sequence[Segment], *, redi
             fabric_advertise=_advertised(colors, own) if form == "dpf" else (),
             redistribute=source,
         )
-    export = []
+    export: list[Term] = []
     for index, color in colors.items():
         lists[f"own-{color.name}"] = own.get(index, ())
         match = Match(protocol=origin.protocol, prefix_list=f"own-{color.name}", communities=origin.communities)
@@ -114,13 +121,13 @@ def leaf_policy(fabric: Fabric, form: Form, segments: Sequence[Segment], *, redi
 def spine_policy(fabric: Fabric, form: Form) -> RoutingPolicy:
     """What a spine advertises and accepts."""
     lists = {LOCAL: fabric.local_prefixes}
-    forward = Term(
-        "forward", Match(prefix_list=LOCAL, orlonger=True), Action(accept=True, delete_communities=(LOCAL,))
-    )
+    forward = Term("forward", Match(prefix_list=LOCAL, orlonger=True), Action(accept=True, delete_communities=(LOCAL,)))
     policies = [Policy("to-leaves", (forward, _reject_rest()))]
     indexes: list[int | None] = [color.index for color in fabric.colors] if form != "none" else [None]
     if form in {"none", "dpf"}:
-        originated = Term("originated", Match(prefix_list=LOCAL, orlonger=True, communities=(LOCAL,)), Action(accept=True))
+        originated = Term(
+            "originated", Match(prefix_list=LOCAL, orlonger=True, communities=(LOCAL,)), Action(accept=True)
+        )
         policies.append(Policy("from-leaves", (originated, _reject_rest())))
         imports: dict[int | None, str] = dict.fromkeys(indexes, "from-leaves")
     else:

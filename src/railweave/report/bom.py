@@ -49,7 +49,15 @@ def _devices(network: Network) -> list[Item]:
     for model, count in sorted(switches.items()):
         entry = known.switches.get(model)
         used = " and ".join(word for role, word in (("leaf", "leaves"), ("spine", "spines")) if (model, role) in roles)
-        items.append(Item("switch", model, count, f"{entry.vendor} {entry.description}, {entry.asic}" if entry else "", used))
+        items.append(
+            Item(
+                "switch",
+                model,
+                count,
+                f"{entry.vendor} {entry.description}, {entry.asic}" if entry else "",
+                used,
+            )
+        )
     for model, count in sorted(Counter(server.model for server in network.servers).items()):
         entry = known.servers.get(model)
         items.append(Item("server", model, count, entry.description if entry else "", "by others"))
@@ -73,7 +81,13 @@ def _optics(network: Network) -> list[Item]:
             modules.setdefault(end.optic, set()).add((end.device, end.port if end.physical is None else end.physical))
             places.setdefault(end.optic, set()).add(place)
     items = [
-        Item("cable assembly" if _is_assembly(name) else "pluggable", name, len(found), _describe(name), _places(places[name]))
+        Item(
+            "cable assembly" if _is_assembly(name) else "pluggable",
+            name,
+            len(found),
+            _describe(name),
+            _places(places[name]),
+        )
         for name, found in modules.items()
     ]
     return sorted(items, key=lambda item: (KINDS.index(item.kind), item.name))
@@ -95,7 +109,11 @@ def _is_assembly(name: str) -> bool:
 
 def _describe(name: str) -> str:
     optic = catalog().optics.get(name)
-    return f"{optic.description}; {optic.media}, {optic.reach_m:g} m" if optic else "not in the catalog: name one with `optic:`"
+    return (
+        f"{optic.description}; {optic.media}, {optic.reach_m:g} m"
+        if optic
+        else "not in the catalog: name one with `optic:`"
+    )
 
 
 def _places(found: set[str]) -> str:

@@ -2,70 +2,286 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
-from railweave.report.decisions_qos import qos_decisions
-from railweave.report.figures import counted, figures, span, stripes
+from railweave.report.figures import counted, figures, rail_label, span, stripes
+from railweave.report.qos_decisions import qos_decisions
+from railweave.report.statement import Decision, Grid
 
 if TYPE_CHECKING:
-    from railweave.design.network import Cable, Fabric, Network, RoleName, Switch
+    from railweave.design.network import Cable, End, Fabric, Network, RoleName, Switch
+    from railweave.spec.balancing import Mode
 
-
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """A small table of a decision; ``emphasis`` are rows that need attention."""
-
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    emphasis: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """One decision: what was ``chosen``, ``why``, and the facts and tables behind it."""
-
-    title: str
-    chosen: str
-    why: str
-    facts: tuple[tuple[str, str], ...] = ()
-    grids: tuple[Grid, ...] = field(default=())
-
-
-MODES = {
-    "ecmp": "static hash (ECMP): a flow stays on one uplink, chosen by a hash of its header",
-    "dlb-flowlet": "dynamic load balancing by flowlet: after a pause a flow may move to a less loaded uplink",
-    "dlb-per-packet": "dynamic load balancing per packet: every packet takes the least loaded uplink",
-    "spray": "random spraying: every packet takes a random uplink",
-    "rlb": "RDMA-aware (RLB): every queue pair of a connection has a path color, and so an uplink, of its own",
+MODES: dict[Mode, tuple[str, str]] = {
+    "ecmp": (
+        "static hash (ECMP): a flow stays on the uplink that a hash of its header chooses",
+        "Works everywhere and keeps packets in order; few large RDMA flows may collide on one uplink.",
+    ),
+    "dlb-flowlet": (
+        "dynamic load balancing by flowlet: after a pause a flow may move to a less loaded uplink",
+        "Reacts to load and keeps packets in order where flows pause; RDMA flows seldom do.",
+    ),
+    "dlb-per-packet": (
+        "dynamic load balancing per packet: every packet takes the least loaded uplink",
+        "Fills uplinks evenly; NICs must accept packets out of order.",
+    ),
+    "spray": (
+        "random spraying: every packet takes a random uplink",
+        "Fills uplinks evenly and keeps no state; NICs must accept packets out of order.",
+    ),
+    "rlb": (
+        "RDMA-aware (RLB): every queue pair of a connection has a path color, and so an uplink, of its own",
+        "RDMA flows are few, large and known before they start, so they are placed, not hashed: "
+        "no collisions, and packets stay in order.",
+    ),
 }
-MODE_WHY = {
-    "ecmp": "works everywhere and keeps packets in order; few large RDMA flows may collide on one uplink",
-    "dlb-flowlet": "reacts to load and keeps packets in order where flows pause; RDMA flows pause seldom",
-    "dlb-per-packet": "fills uplinks evenly; NICs must accept packets out of order",
-    "spray": "fills uplinks evenly without state; NICs must accept packets out of order",
-    "rlb": "RDMA flows are few, large and known before they start, so they are placed rather than hashed: "
-    "no collisions, packets in order",
+"""Each load-balancing mode: what it does, and what speaks for and against it."""
+
+PATH_COLOR = {
+    "auto": "by BGP deterministic path forwarding where the release has it, else by large communities and local preference",
+    "dpf": "by BGP deterministic path forwarding",
+    "local-preference": "by large communities and local preference",
 }
+"""How switches carry path colors, by ``Underlay.path_color``."""
 
 
 def decisions(network: Network, fabric: Fabric) -> list[Decision]:
     """Every decision about a fabric."""
-    return [
-        _topology(network, fabric),
-        _ports(network, fabric),
-        _addressing(network, fabric),
-        _bgp(network, fabric),
-        _colors(network, fabric),
-        _balancing(fabric),
-        *(Decision(**parts) for parts in ()),
-        *[
-            Decision(title, chosen, why, facts, tuple(Grid(*grid) for grid in grids))
-            for title, chosen, why, facts, grids in qos_decisions(network, fabric)
-        ],
-    ]
+    made = [_topology, _ports, _addressing, _bgp, _colors, _balancing]
+    return [*(decide(network, fabric) for decide in made), *qos_decisions(network, fabric)]
 
 
 def _switches(network: Network, fabric: Fabric, role: RoleName) -> list[Switch]:
     return [switch for switch in network.switches if switch.fabric == fabric.name and switch.role == role]
+
+
+def _topology(network: Network, fabric: Fabric) -> Decision:
+    sums, groups = figures(network, fabric), stripes(network, fabric)
+    leaves = _switches(network, fabric, "leaf")
+    per_stripe = max((len(group.leaves) for group in groups), default=0)
+    chosen = f"rail-optimised, {counted(len(groups), 'stripe')} of {counted(per_stripe, 'leaf', 'leaves')}"
+    facts: list[tuple[str, str]] = []
+    if leaves:
+        facts.append(
+            (
+                "Rails",
+                ", ".join(f"{leaf.name} serves {rail_label(leaf.rails)}" for leaf in (leaves[0], leaves[-1])),
+            )
+        )
+    if sums.spines:
+        chosen += f", {counted(sums.spines, 'spine')}"
+        uplinks = sums.fabric_links // max(1, sums.leaves)
+        facts.append(("Uplinks", f"{uplinks} per leaf, {uplinks // sums.spines} to each spine"))
+    if sums.oversubscription is not None:
+        facts.append(("Oversubscription", f"{sums.oversubscription:.2f}:1 on the fullest leaf"))
+    rows = tuple(
+        (g.name, str(len(g.leaves)), str(len(g.servers)), span([s.name for s in g.servers])) for g in groups[:32]
+    )
+    if len(groups) > len(rows):
+        rows += ((f"{len(groups) - len(rows)} more", "", "", ""),)
+    return Decision(
+        "Topology",
+        chosen,
+        "NIC r of every server of a stripe is on that stripe's leaf of rail r: traffic within a rail of a stripe "
+        "crosses one switch." + (" Everything else crosses one spine." if sums.spines else ""),
+        tuple(facts),
+        (Grid(("Stripe", "Leaves", "Servers", "Names"), rows),),
+    )
+
+
+def _ports(network: Network, fabric: Fabric) -> Decision:
+    rows: list[tuple[str, ...]] = []
+    for role in ("leaf", "spine"):
+        devices = _switches(network, fabric, role)
+        model = catalog().switches.get(fabric.role(role).model)
+        if not devices:
+            continue
+        # Devices of a role are cabled alike; the one with most cables shows every port that is in use.
+        device = max(devices, key=lambda one: len(network.cables_of(one.name)))
+        cables = network.cables_of(device.name)
+        total = sum(group.count for group in model.ports) if model else 0
+        for label, chosen in (
+            ("servers", [c.b for c in cables if c.kind == "server"]),
+            ("spines" if role == "leaf" else "leaves", [_end(c, role) for c in cables if c.kind == "fabric"]),
+        ):
+            if chosen:
+                ordered = sorted(chosen, key=lambda end: (end.physical or 0, end.channel or 0))
+                used = {end.physical for end in ordered}
+                rows.append(
+                    (
+                        device.name,
+                        label,
+                        str(len(ordered)),
+                        span([end.port for end in ordered]),
+                        f"{len(used)} of {total}",
+                    )
+                )
+    return Decision(
+        "Ports",
+        f"{fabric.leaf.model} as leaf"
+        + (f", {fabric.spine.model} as spine" if fabric.spine.model != fabric.leaf.model else " and spine"),
+        "Each leaf uses the same ports for the same neighbors, so one cabling plan fits every rack; slots of servers "
+        "and spines decide the port, and adding one moves no other.",
+        grids=(Grid(("Fullest device", "Towards", "Links", "Ports", "Cages used"), tuple(rows)),),
+    )
+
+
+def _end(cable: Cable, role: RoleName) -> End:
+    return cable.a if role == "leaf" else cable.b
+
+
+def _addressing(network: Network, fabric: Fabric) -> Decision:
+    segments = [segment for segment in network.segments if segment.fabric == fabric.name]
+    prefixes = sum(len(segment.subnets) for segment in segments)
+    facts = [
+        (
+            "Server prefixes",
+            f"{counted(prefixes, 'prefix', 'prefixes')} from {fabric.server_pool}, one per rail, stripe and path color",
+        )
+    ]
+    rows: list[tuple[str, ...]] = []
+    if segments:
+        first = segments[0]
+        rows = [
+            (f"{first.stripe} rail {first.rail}", fabric.color_name(one.color), one.prefix, one.gateway)
+            for one in first.subnets[:8]
+        ]
+        facts.append(
+            (
+                "VLANs",
+                f"{segments[0].vlan} to {segments[-1].vlan}, one per rail and stripe, local to its leaf",
+            )
+        )
+    facts.append(("May be originated", ", ".join(fabric.local_prefixes)))
+    if fabric.server_mode == "slaac":
+        advertised = fabric.router_advertisements
+        facts.append(
+            (
+                "Router advertisements",
+                (
+                    f"every {advertised.min_interval} to {advertised.max_interval} s, "
+                    f"prefix valid {advertised.prefix_valid_lifetime:,} s, preferred "
+                    f"{advertised.prefix_preferred_lifetime:,} s, router lifetime {advertised.router_lifetime:,} s"
+                ),
+            )
+        )
+        chosen, why = (
+            "SLAAC: NICs form their addresses from router advertisements",
+            "An address per path color needs no address server: the leaf advertises one prefix per color, "
+            "and the NIC's MAC does the rest.",
+        )
+    else:
+        chosen = "static: NIC addresses are numbered by server"
+        why = "Addresses follow from the server's slot and do not change with the NIC's MAC."
+    return Decision(
+        "Addressing",
+        chosen,
+        why,
+        tuple(facts),
+        (Grid(("Example", "Path color", "Prefix", "Gateway"), tuple(rows)),) if rows else (),
+    )
+
+
+def _bgp(network: Network, fabric: Fabric) -> Decision:
+    underlay, bfd = fabric.underlay, fabric.underlay.bfd
+    facts: list[tuple[str, str]] = []
+    pools: tuple[tuple[RoleName, tuple[int, int]], ...] = (("leaf", fabric.leaf_asns), ("spine", fabric.spine_asns))
+    for role, pool in pools:
+        found = _switches(network, fabric, role)
+        if found:
+            used = [switch.asn for switch in found]
+            facts.append((f"AS numbers, {role}", f"{min(used)} to {max(used)}, from the pool {pool[0]} to {pool[1]}"))
+    if bfd.enabled:
+        facts.append(
+            (
+                "BFD",
+                f"{bfd.minimum_interval} ms x {bfd.multiplier}: a silent neighbor is down after {bfd.detection_ms():,} ms",
+            )
+        )
+    else:
+        facts.append(("BFD", "off: a silent neighbor is noticed by BGP's hold timer, or by loss of light"))
+    facts.append(
+        (
+            "Next-hop groups",
+            f"up to {underlay.maximum_ecmp} members" if underlay.maximum_ecmp else "as wide as the uplinks need",
+        )
+    )
+    numbered = underlay.peering == "numbered"
+    return Decision(
+        "Routing",
+        "eBGP with an AS number per switch, "
+        + ("an address pair per link" if numbered else "neighbors found by IPv6 neighbor discovery"),
+        "An AS number per switch lets BGP's own loop check keep paths valley-free; "
+        + (
+            "addresses on links can be monitored one by one."
+            if numbered
+            else "links need no addresses, so a cable moved is a neighbor moved."
+        ),
+        tuple(facts),
+    )
+
+
+def _colors(network: Network, fabric: Fabric) -> Decision:
+    if not fabric.colors:
+        return Decision(
+            "Path colors",
+            "none",
+            f"Load balancing is {fabric.load_balancing.mode}; traffic is spread over all uplinks alike.",
+        )
+    uplinks: dict[int, list[Cable]] = {}
+    leaf = next(iter(_switches(network, fabric, "leaf")), None)
+    for cable in network.cables_of(leaf.name) if leaf else ():
+        if cable.kind == "fabric" and cable.color is not None:
+            uplinks.setdefault(cable.color, []).append(cable)
+    rows = tuple(
+        (
+            color.name,
+            f"color:0:{color.number}",
+            str(len(uplinks.get(color.index, []))),
+            span(list(dict.fromkeys(cable.b.device for cable in uplinks.get(color.index, [])))),
+        )
+        for color in fabric.colors
+    )
+    return Decision(
+        "Path colors",
+        f"{counted(len(fabric.colors), 'path color')}, and an address of every NIC in each",
+        "A server chooses an uplink by the address it sends to: each address of a NIC belongs to one path color, "
+        "and so does each uplink.",
+        (("Carried", PATH_COLOR[fabric.underlay.path_color]),),
+        (Grid(("Path color", "Community", "Uplinks per leaf", "Spines"), rows),),
+    )
+
+
+def _balancing(_: Network, fabric: Fabric) -> Decision:
+    balancing = fabric.load_balancing
+    chosen, why = MODES[balancing.mode]
+    facts: list[tuple[str, str]] = []
+    group = balancing.group_mode()
+    if balancing.mode == "rlb":
+        facts.append(("Within a color", f"{group}: {MODES[group][0].partition(': ')[2]}"))
+    if group.startswith("dlb"):
+        dlb, bands = balancing.dlb, balancing.dlb.egress_quantization
+        facts += [
+            (
+                "Flowlets",
+                f"may move after {dlb.inactivity_interval:g} µs idle; {dlb.flowset_table_size} flowsets per group",
+            ),
+            (
+                "Port quality",
+                f"bands from {bands.min} to {bands.max} % load, rate weighs {bands.rate_weightage} %, {dlb.sampling_rate:,} samples/s",
+            ),
+            ("Reactive rebalancing", "on" if dlb.reassignment else "off"),
+        ]
+    seed = "per switch" if balancing.hash.seed is None else balancing.hash.seed
+    layers = [
+        name for name, used in (("addresses", balancing.hash.layer3), ("UDP ports", balancing.hash.layer4)) if used
+    ]
+    facts.append(
+        (
+            "Hash",
+            f"{' and '.join(layers) or 'nothing'}, seed {seed}",
+        )
+    )
+    facts.append(("Fast reroute", "next-hop groups are repaired in hardware" if balancing.fast_reroute else "off"))
+    return Decision("Load balancing", chosen, why, tuple(facts))

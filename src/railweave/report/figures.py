@@ -25,7 +25,7 @@ class Stripe:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Totals of a network, or of one fabric of it. ``oversubscription`` is that of the worst leaf, None without spines."""
+    """Totals of a network or of one fabric. ``oversubscription`` is that of the worst leaf, None without spines."""
 
     gpus: int
     servers: int

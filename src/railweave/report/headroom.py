@@ -56,7 +56,9 @@ def headroom(network: Network, fabric: Fabric, role: RoleName) -> Headroom | Non
     if model is None or not priorities or not devices:
         return None
     needs = {device: _terms(network, fabric, device) for device in devices}
-    total = {device: priorities * sum(term.ports * term.each_bytes for term in terms) for device, terms in needs.items()}
+    total = {
+        device: priorities * sum(term.ports * term.each_bytes for term in terms) for device, terms in needs.items()
+    }
     device = max(devices, key=lambda name: total[name])
     percent = intent.qos.buffers.headroom
     return Headroom(

@@ -64,7 +64,7 @@ class Stroke:
 
 
 def strokes(colors: Sequence[Color], fabric: int) -> dict[int, Stroke]:
-    """The stroke of every path color of a fabric, by ``Color.index``; ``fabric`` is its place in the network, from 1."""
+    """The stroke of every path color of a fabric by ``Color.index``; ``fabric`` is its place in the network, from 1."""
     named = {color.index: CSS_NAMES.get(color.name.lower()) for color in colors}
     free = [hue for hue in TURN if hue not in named.values()] or list(TURN)
     used: dict[str, int] = {}
@@ -87,16 +87,17 @@ def network_strokes(network: Network) -> dict[str, dict[int, Stroke]]:
 
 
 def stroke_rules(found: dict[str, dict[int, Stroke]]) -> str:
-    """CSS of all strokes: ``.k1-2`` strokes a line, ``.s1-2`` fills a swatch; dark shades follow the reader's scheme."""
+    """CSS of all strokes: ``.k1-2`` strokes a line, ``.s1-2`` fills a swatch, in light and dark shades."""
     every = [one for by_index in found.values() for one in by_index.values()]
     light = [
         f".{one.css_class}{{stroke:{one.light}{f';stroke-dasharray:{one.dash}' if one.dash else ''}}}"
-        f".{_swatch(one)}{{background:{one.light}}}"
+        f".{swatch_class(one)}{{background:{one.light}}}"
         for one in every
     ]
-    dark = [f".{one.css_class}{{stroke:{one.dark}}}.{_swatch(one)}{{background:{one.dark}}}" for one in every]
+    dark = [f".{one.css_class}{{stroke:{one.dark}}}.{swatch_class(one)}{{background:{one.dark}}}" for one in every]
     return "".join(light) + (f"@media(prefers-color-scheme:dark){{{''.join(dark)}}}" if dark else "")
 
 
-def _swatch(stroke: Stroke) -> str:
+def swatch_class(stroke: Stroke) -> str:
+    """The CSS class of a swatch in the stroke's color."""
     return "s" + stroke.css_class[1:]

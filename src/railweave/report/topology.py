@@ -6,7 +6,7 @@ stays readable and its size bounded.
 
 The page and other readers find things by their attributes: a device has ``data-device``, a cable ``data-a`` and
 ``data-b`` (the ``data-device`` of its ends), and cables and legend entries of a path color ``data-color``
-(``FABRIC/NUMBER``).
+(``FABRIC/NUMBER``). ``--natural`` on the root is the width at which texts have their own size.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MINIMUM_WIDTH = 720.0
 
 
 def topology_svg(network: Network) -> str:
-    """A self-contained SVG of a network's fabrics; follows the reader's light or dark scheme, needs no font or script."""
+    """A self-contained SVG of a network's fabrics, light or dark as the reader has it, without fonts or scripts."""
     strokes = network_strokes(network)
     panels = [_panel(network, fabric, strokes[fabric.name]) for fabric in network.fabrics]
     wide = max(MINIMUM_WIDTH, *(panel[1] for panel in panels)) + 2 * MARGIN
@@ -50,7 +50,7 @@ def topology_svg(network: Network) -> str:
         "svg",
         element("title", text(f"Topology of {network.name}")),
         element("desc", text(network.description)) if network.description else "",
-        element("style", text_of_style(stroke_rules(strokes))),
+        element("style", _style(stroke_rules(strokes))),
         element("rect", class_="paper", width=wide, height=y, rx=10.0),
         *body,
         xmlns="http://www.w3.org/2000/svg",
@@ -59,10 +59,11 @@ def topology_svg(network: Network) -> str:
         width=wide,
         height=y,
         role="img",
+        style=f"--natural:{wide:g}px",
     )
 
 
-def text_of_style(rules: str) -> str:
+def _style(rules: str) -> str:
     """The style sheet of the picture: the fixed part, then the strokes of this network's path colors."""
     return asset("topology.css") + "\n" + rules.replace(".k", ".rw .k")
 
@@ -70,7 +71,10 @@ def text_of_style(rules: str) -> str:
 def _panel(network: Network, fabric: Fabric, strokes: dict[int, Stroke]) -> tuple[str, float, float]:
     """Markup, width and height of one fabric."""
     sums = figures(network, fabric)
-    uplinks = max((cable.speed_gbps for cable in network.cables if cable.fabric == fabric.name and cable.kind == "fabric"), default=0)
+    uplinks = max(
+        (cable.speed_gbps for cable in network.cables if cable.fabric == fabric.name and cable.kind == "fabric"),
+        default=0,
+    )
     small = max(sums.leaves, sums.servers) <= DETAIL_DEVICES and sums.fabric_links <= DETAIL_LINKS
     groups = stripes(network, fabric)
     drawing, wide, height = (detail if small else overview)(network, fabric, groups, strokes)
@@ -82,7 +86,10 @@ def _panel(network: Network, fabric: Fabric, strokes: dict[int, Stroke]) -> tupl
         counted(sums.leaves, "leaf", "leaves"),
     ]
     if sums.spines:
-        line += [counted(sums.spines, "spine"), f"{counted(sums.fabric_links, 'leaf-spine link')} of {uplinks}G"]
+        line += [
+            counted(sums.spines, "spine"),
+            f"{counted(sums.fabric_links, 'leaf-spine link')} of {uplinks}G",
+        ]
     legend, legend_height = _legend(network, fabric, strokes, max(wide, MINIMUM_WIDTH))
     top = 48.0 + legend_height
     shift = max(0.0, (MINIMUM_WIDTH - wide) / 2)
@@ -102,10 +109,8 @@ def _legend(network: Network, fabric: Fabric, strokes: dict[int, Stroke], wide: 
         label = f"no path colors: {fabric.load_balancing.mode} over all uplinks" if spread else "no spines, no uplinks"
         return element("text", text(label), x=0.0, y=4.0, class_="muted"), 30.0
     if len(fabric.colors) > LEGEND_COLORS:
-        first, last = fabric.colors[0], fabric.colors[-1]
-        label = (
-            f"{len(fabric.colors)} path colors, {first.name} (color:0:{first.number}) to {last.name} (color:0:{last.number})"
-        )
+        ends = " to ".join(f"{one.name} (color:0:{one.number})" for one in (fabric.colors[0], fabric.colors[-1]))
+        label = f"{len(fabric.colors)} path colors, {ends}"
         return element("text", text(label), x=0.0, y=4.0, class_="muted"), 30.0
     entries: list[str] = []
     x, y = 0.0, 0.0
@@ -119,8 +124,22 @@ def _legend(network: Network, fabric: Fabric, strokes: dict[int, Stroke], wide: 
             element(
                 "g",
                 element("title", text(f"path color {color.name}, {community}")),
-                element("rect", x=x - 6, y=y - 10, width=total - 14, height=20.0, rx=5.0, fill="transparent", class_="key"),
-                element("path", d=f"M{x:g} {y:g}h28", class_=f"{strokes[color.index].css_class} line", stroke_width=3),
+                element(
+                    "rect",
+                    x=x - 6,
+                    y=y - 10,
+                    width=total - 14,
+                    height=20.0,
+                    rx=5.0,
+                    fill="transparent",
+                    class_="key",
+                ),
+                element(
+                    "path",
+                    d=f"M{x:g} {y:g}h28",
+                    class_=f"{strokes[color.index].css_class} line",
+                    stroke_width=3,
+                ),
                 element("text", text(color.name), x=x + 36, y=y + 4, class_="name"),
                 element("text", text(community), x=x + 36 + name_width + 8, y=y + 4, class_="muted small"),
                 class_="legend-entry",

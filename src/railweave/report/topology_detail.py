@@ -49,7 +49,9 @@ class _Frame:
         return self.rail_x(left, rail) + self.column / 2 + (row - (rows - 1) / 2) * step
 
 
-def detail(network: Network, fabric: Fabric, stripes: list[Stripe], strokes: dict[int, Stroke]) -> tuple[str, float, float]:
+def detail(
+    network: Network, fabric: Fabric, stripes: list[Stripe], strokes: dict[int, Stroke]
+) -> tuple[str, float, float]:
     """Markup, width and height of a fabric, every device and cable drawn."""
     spines = [switch for switch in network.switches if switch.fabric == fabric.name and switch.role == "spine"]
     frame = _measure(fabric, stripes, bool(spines))
@@ -77,18 +79,23 @@ def detail(network: Network, fabric: Fabric, stripes: list[Stripe], strokes: dic
     for left, stripe in zip(lefts, stripes, strict=True):
         parts += _server_cables(network, fabric, frame, left, stripe)
         parts += [_leaf(leaf, *places[leaf.name], frame.leaf_top) for leaf in stripe.leaves]
-        parts += [_server(fabric, frame, left, (row, len(stripe.servers)), server) for row, server in enumerate(stripe.servers)]
+        parts += [
+            _server(fabric, frame, left, (row, len(stripe.servers)), server)
+            for row, server in enumerate(stripe.servers)
+        ]
     parts += [_spine(spine, *places[spine.name]) for spine in spines]
     return "".join(parts), total, bottom
 
 
-def _measure(fabric: Fabric, stripes: list[Stripe], spines: bool) -> _Frame:  # noqa: FBT001 - one private call
+def _measure(fabric: Fabric, stripes: list[Stripe], spines: bool) -> _Frame:
     rails = max((rail for stripe in stripes for leaf in stripe.leaves for rail in leaf.rails), default=1)
     columns = [58.0]
     for stripe in stripes:
         columns += [2.2 * len(stripe.servers) + 20]
         columns += [
-            max(width(part, size) for part, size in zip(_two_lines(leaf.name), (10, 12.5), strict=True)) / len(leaf.rails) + 18
+            max(width(part, size) for part, size in zip(_two_lines(leaf.name), (10, 12.5), strict=True))
+            / len(leaf.rails)
+            + 18
             for leaf in stripe.leaves
         ]
         columns += [width(nic.name, 9.5) + 16 for server in stripe.servers for nic in _nics(server, fabric)]
@@ -115,7 +122,13 @@ def _ground(frame: _Frame, left: float, stripe: Stripe, bottom: float) -> str:
     shade_top = frame.leaf_top + LEAF_HEIGHT - 8
     bands = [
         element(
-            "rect", x=frame.rail_x(left, rail), y=shade_top, width=frame.column, height=bottom - shade_top - 6, rx=5.0, class_="band"
+            "rect",
+            x=frame.rail_x(left, rail),
+            y=shade_top,
+            width=frame.column,
+            height=bottom - shade_top - 6,
+            rx=5.0,
+            class_="band",
         )
         for rail in range(1, frame.rails + 1, 2)
     ]
@@ -156,7 +169,9 @@ def _uplinks(
     drawn: list[str] = []
     for cable in cables:
         x1, x2 = number(at_leaf[cable.name]), number(at_spine[cable.name])
-        path = f"M{x1} {number(leaf_top + 2)}C{x1} {number(leaf_top - bend)} {x2} {number(top + bend)} {x2} {number(top)}"
+        path = (
+            f"M{x1} {number(leaf_top + 2)}C{x1} {number(leaf_top - bend)} {x2} {number(top + bend)} {x2} {number(top)}"
+        )
         stroke = strokes[cable.color].css_class if cable.color is not None else "plain"
         color = None if cable.color is None else f"{fabric.name}/{numbers[cable.color]}"
         drawn.append(_cable(cable, fabric, path, f"{stroke} line", "cable fabric-cable", color))
@@ -228,7 +243,11 @@ def _leaf(leaf: Switch, left: float, wide: float, top: float) -> str:
 
 
 def _about(switch: Switch) -> str:
-    lines = [switch.name, f"{switch.model}, {switch.nos} {switch.release}", f"AS {switch.asn}, router id {switch.router_id}"]
+    lines = [
+        switch.name,
+        f"{switch.model}, {switch.nos} {switch.release}",
+        f"AS {switch.asn}, router id {switch.router_id}",
+    ]
     if switch.rails:
         lines.insert(1, f"{switch.stripe}, {rail_label(switch.rails)}")
     return "\n".join(lines)
@@ -240,13 +259,24 @@ def _server(fabric: Fabric, frame: _Frame, left: float, place: tuple[int, int], 
     nics: list[str] = []
     for nic in _nics(server, fabric):
         x = frame.rail_x(left, nic.rail)
-        lines = [f"{server.name} {nic.name} ({nic.rdma}), {rail_label((nic.rail,))}", f"{nic.leaf} {nic.leaf_port}, VLAN {nic.vlan}"]
+        lines = [
+            f"{server.name} {nic.name} ({nic.rdma}), {rail_label((nic.rail,))}",
+            f"{nic.leaf} {nic.leaf_port}, VLAN {nic.vlan}",
+        ]
         lines += [f"{fabric.color_name(one.color)}: {one.address}/{one.prefix_length}" for one in nic.addresses]
         nics.append(
             element(
                 "g",
                 element("title", text("\n".join(lines))),
-                element("rect", x=x + 5, y=top + 6, width=frame.column - 10, height=BAR_HEIGHT - 12, rx=4.0, class_="nic"),
+                element(
+                    "rect",
+                    x=x + 5,
+                    y=top + 6,
+                    width=frame.column - 10,
+                    height=BAR_HEIGHT - 12,
+                    rx=4.0,
+                    class_="nic",
+                ),
                 element("text", text(nic.name), x=x + frame.column / 2, y=top + 18.5, class_="nic-name middle"),
                 element("circle", cx=frame.cable_x(left, nic.rail, row, rows), cy=top, r=2.4, class_="port"),
             )
@@ -255,7 +285,13 @@ def _server(fabric: Fabric, frame: _Frame, left: float, place: tuple[int, int], 
         "g",
         element("title", text(f"{server.name}\n{server.model}")),
         element(
-            "rect", x=left + PAD - 6, y=top, width=frame.stripe_width - 2 * PAD + 10, height=BAR_HEIGHT, rx=7.0, class_="box"
+            "rect",
+            x=left + PAD - 6,
+            y=top,
+            width=frame.stripe_width - 2 * PAD + 10,
+            height=BAR_HEIGHT,
+            rx=7.0,
+            class_="box",
         ),
         element("text", text(server.name), x=left + PAD + 4, y=top + 19, class_="name"),
         *nics,

@@ -28,7 +28,9 @@ MARKS = 64
 """Most switches drawn as little squares in a block."""
 
 
-def overview(network: Network, fabric: Fabric, stripes: list[Stripe], strokes: dict[int, Stroke]) -> tuple[str, float, float]:
+def overview(
+    network: Network, fabric: Fabric, stripes: list[Stripe], strokes: dict[int, Stroke]
+) -> tuple[str, float, float]:
     """Markup, width and height of a fabric in blocks, with counts in place of single devices."""
     spines = [switch for switch in network.switches if switch.fabric == fabric.name and switch.role == "spine"]
     blocks = _blocks(stripes)
@@ -83,7 +85,13 @@ def _strands(fabric: Fabric, strokes: dict[int, Stroke]) -> list[tuple[str, str 
     return [("plain", None)] * 3
 
 
-def _bundle(fabric: Fabric, block: Stripe, end: tuple[float, float], lane: float, strands: list[tuple[str, str | None]]) -> str:
+def _bundle(
+    fabric: Fabric,
+    block: Stripe,
+    end: tuple[float, float],
+    lane: float,
+    strands: list[tuple[str, str | None]],
+) -> str:
     x, y = end
     lines: list[str] = []
     for place, (css_class, color) in enumerate(strands):
@@ -95,7 +103,8 @@ def _bundle(fabric: Fabric, block: Stripe, end: tuple[float, float], lane: float
             turn, radius = y - 26 - shift, 9.0
             path = (
                 f"M{number(lane + shift)} {number(SPINE_HEIGHT - 4)}V{number(turn - radius)}"
-                f"q0 {radius:g} {radius:g} {radius:g}H{number(x + shift - radius)}q{radius:g} 0 {radius:g} {radius:g}V{number(y + 4)}"
+                f"q0 {radius:g} {radius:g} {radius:g}H{number(x + shift - radius)}"
+                f"q{radius:g} 0 {radius:g} {radius:g}V{number(y + 4)}"
             )
         lines.append(element("path", d=path, class_=f"{css_class} line", data_color=color))
     return element(
@@ -124,7 +133,9 @@ def _about_links(fabric: Fabric, block: Stripe) -> str:
     optics = sorted({end.optic for cable in block.uplinks for end in (cable.a, cable.b)})
     lines = [f"{block.name} to spines: {_links(block)}, {rate:,.1f} Tb/s"]
     if fabric.colors:
-        lines.append(f"{counted(len(fabric.colors), 'path color')}, {len(block.uplinks) // len(fabric.colors):,} links each")
+        lines.append(
+            f"{counted(len(fabric.colors), 'path color')}, {len(block.uplinks) // len(fabric.colors):,} links each"
+        )
     if lengths:
         lines.append(f"{min(lengths):g} to {max(lengths):g} m, {', '.join(optics)}")
     return "\n".join(lines)
@@ -182,5 +193,6 @@ def _marks(middle: float, top: float, wide: float, count: int) -> str:
     pitch = min(wide / count, size + 8)
     start = middle - (count * pitch - (pitch - size)) / 2
     return "".join(
-        element("rect", x=start + place * pitch, y=top, width=size, height=12.0, rx=2.5, class_="chip") for place in range(count)
+        element("rect", x=start + place * pitch, y=top, width=size, height=12.0, rx=2.5, class_="chip")
+        for place in range(count)
     )

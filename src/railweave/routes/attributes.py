@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
@@ -73,7 +73,7 @@ class AttributeTable:
         known = self._memo.setdefault(memo, {NONE: NONE})
         distinct, inverse = np.unique(ids, return_inverse=True)
         mapped = np.empty(len(distinct), dtype=np.int32)
-        for place, value in enumerate(distinct.tolist()):
+        for place, value in enumerate(cast("list[int]", distinct.tolist())):
             result = known.get(value)
             if result is None:
                 changed = function(self.items[value])
@@ -84,7 +84,8 @@ class AttributeTable:
     def having(self, ids: Ids, communities: frozenset[str]) -> Mask:
         """Which routes carry all of the communities."""
         distinct, inverse = np.unique(ids, return_inverse=True)
-        has = np.array([v >= 0 and communities <= self.items[v].communities for v in distinct.tolist()], dtype=np.bool_)
+        values = cast("list[int]", distinct.tolist())
+        has = np.array([v >= 0 and communities <= self.items[v].communities for v in values], dtype=np.bool_)
         return has[inverse]
 
 

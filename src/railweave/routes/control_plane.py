@@ -10,7 +10,7 @@ one passed on; real routers use router ids and addresses, which changes no next-
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -116,7 +116,8 @@ class ControlPlane:
     def _empty(self) -> _State:
         def rows() -> dict[str, Ids]:
             return {
-                name: np.full((len(peers), len(self.prefixes)), NONE, dtype=np.int32) for name, peers in self._peers.items()
+                name: np.full((len(peers), len(self.prefixes)), NONE, dtype=np.int32)
+                for name, peers in self._peers.items()
             }
 
         return _State(rows(), rows())
@@ -225,13 +226,13 @@ class ControlPlane:
         result = self.table.map(("color", mine), passed, matching)
         for entry in bgp.fabric_advertise:
             place = self._place.get(entry.prefix)
-            if place is None or best[place] < 0 or self.table.items[best[place]].protocol != "direct":
+            if place is None or best[place] < 0 or self.table.items[int(best[place])].protocol != "direct":
                 continue
             primary = entry.color == group.fabric_color
             if passed[place] < 0 or not (primary or group.fabric_color in entry.backup_colors):
                 result[place] = NONE
                 continue
-            copy = self.table.items[passed[place]]
+            copy = self.table.items[int(passed[place])]
             aigp = 0 if primary and entry.backup_colors else None
             result[place] = self.table.id_of(replace(copy, aigp=aigp, communities=copy.communities | {mine}))
         return result
@@ -248,7 +249,9 @@ class ControlPlane:
             return None if asn in old.as_path or (mine and old.colors() and mine not in old.colors()) else old
 
         kept = self.table.map(("receive", asn, mine), sent, keep)
-        accepted = self.policies.apply(bgp, peer.group.import_policy, kept, np.zeros(len(self.prefixes), dtype=np.bool_))
+        accepted = self.policies.apply(
+            bgp, peer.group.import_policy, kept, np.zeros(len(self.prefixes), dtype=np.bool_)
+        )
         if bgp.compare_aigp:
             return accepted
         return self.table.map("ignore AIGP", accepted, lambda old: replace(old, aigp=None))
@@ -291,6 +294,6 @@ def _intern(members: Mask, links: list[str], groups: dict[tuple[str, ...], int],
     columns, inverse = np.unique(members, axis=1, return_inverse=True)
     ids = np.empty(columns.shape[1], dtype=np.int32)
     for place in range(columns.shape[1]):
-        chosen = tuple(links[row] for row in np.flatnonzero(columns[:, place])[:width])
+        chosen = tuple(links[row] for row in cast("list[int]", np.flatnonzero(columns[:, place])[:width].tolist()))
         ids[place] = groups.setdefault(chosen, len(groups)) if chosen else UNREACHABLE
     return ids[inverse.reshape(-1)]

@@ -63,7 +63,16 @@ def find_nic(network: Network, name: str) -> tuple[str, Nic]:
     server = network.server(server_name)
     nic = server.nic(nic_name)
     if nic is None:
-        raise InputError([Problem(name, 0, f"{server_name} has no NIC {nic_name!r}", f"its NICs are {_some([n.name for n in server.nics])}")])
+        raise InputError(
+            [
+                Problem(
+                    name,
+                    0,
+                    f"{server_name} has no NIC {nic_name!r}",
+                    f"its NICs are {_some([n.name for n in server.nics])}",
+                )
+            ]
+        )
     return server_name, nic
 
 
@@ -81,15 +90,30 @@ def queue_pair_paths(network: Network, routes: Routes, src: str, dst: str, qps: 
     source_host, source = find_nic(network, src)
     target_host, target = find_nic(network, dst)
     if source.fabric != target.fabric:
-        raise InputError([Problem(dst, 0, f"{src} is on fabric {source.fabric}, {dst} on {target.fabric}", "choose NICs of one fabric")])
+        raise InputError(
+            [
+                Problem(
+                    dst, 0, f"{src} is on fabric {source.fabric}, {dst} on {target.fabric}", "choose NICs of one fabric"
+                )
+            ]
+        )
     fabric = network.fabric(source.fabric)
     result: list[QueuePairPath] = []
     for qp in range(qps):
         here = source.addresses[qp % len(source.addresses)]
-        there = next((one for one in target.addresses if one.color == here.color), target.addresses[qp % len(target.addresses)])
+        there = next(
+            (one for one in target.addresses if one.color == here.color), target.addresses[qp % len(target.addresses)]
+        )
         hops = _hops(network, routes, (source_host, source), (target_host, target), there)
         result.append(
-            QueuePairPath(qp, here.address, there.address, fabric.color_name(here.color), hops, bool(hops) and all(len(hop) == 1 for hop in hops))
+            QueuePairPath(
+                qp,
+                here.address,
+                there.address,
+                fabric.color_name(here.color),
+                hops,
+                bool(hops) and all(len(hop) == 1 for hop in hops),
+            )
         )
     return result
 

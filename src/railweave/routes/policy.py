@@ -76,11 +76,18 @@ class PolicyEngine:
         if match.protocol is not None:
             hit &= direct if match.protocol == "direct" else ~direct
         if match.communities:
-            hit &= self.table.having(ids, frozenset(values.get(name, f"undefined {name}") for name in match.communities))
+            hit &= self.table.having(
+                ids, frozenset(values.get(name, f"undefined {name}") for name in match.communities)
+            )
         return hit
 
     def _change(self, values: dict[str, str], action: Action, ids: Ids) -> Ids:
-        if not (action.local_preference is not None or action.aigp is not None or action.add_communities or action.delete_communities):
+        if not (
+            action.local_preference is not None
+            or action.aigp is not None
+            or action.add_communities
+            or action.delete_communities
+        ):
             return ids
         added = frozenset(values[name] for name in action.add_communities if name in values)
         deleted = frozenset(values[name] for name in action.delete_communities if name in values)

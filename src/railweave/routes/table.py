@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from railweave.routes.attributes import REASONS
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 UNREACHABLE, LOCAL = -1, -2

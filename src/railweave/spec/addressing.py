@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator
 
@@ -23,7 +23,7 @@ Prefix = Annotated[str, BeforeValidator(_network), WithJsonSchema({"type": "stri
 
 def _number_range(value: object) -> object:
     if isinstance(value, tuple | list):
-        return value
+        return cast("object", value)
     first, dash, last = str(value).partition("-")
     if not dash or not first.strip().isdigit() or not last.strip().isdigit() or int(first) > int(last):
         raise ValueError(f"{value!r} is not a range -- write it as 2-4094")
@@ -51,28 +51,34 @@ class Addressing(Model):
     ``fc00:<stripe>:<rail>:<color>::/64`` (RLB document, Table 2).
     """
 
-    server_pool: Prefix = Field("fc00::/16", description="pool that server prefixes are cut from")
-    prefix_length: int = Field(64, ge=8, le=128, description="length of a server prefix")
+    server_pool: Prefix = Field(default="fc00::/16", description="pool that server prefixes are cut from")
+    prefix_length: int = Field(default=64, ge=8, le=128, description="length of a server prefix")
     bits: FieldBits | None = Field(
-        None, description="bits of each number; empty: 16 each where they fit, else color 8, rail 8, stripe the rest"
+        default=None,
+        description="bits of each number; empty: 16 each where they fit, else color 8, rail 8, stripe the rest",
     )
     server_mode: Literal["slaac", "static"] = Field(
-        "slaac", description="slaac: NICs form EUI-64 addresses from router advertisements; static: numbered by server"
+        default="slaac",
+        description="slaac: NICs form EUI-64 addresses from router advertisements; static: numbered by server",
     )
-    gateway_host: int = Field(1, ge=1, le=254, description="host part of the leaf's address in a server prefix")
+    gateway_host: int = Field(default=1, ge=1, le=254, description="host part of the leaf's address in a server prefix")
     local_prefixes: tuple[Prefix, ...] = Field(
-        (), description="prefixes a leaf may originate, in its `local` list; empty: the server pool"
+        default=(), description="prefixes a leaf may originate, in its `local` list; empty: the server pool"
     )
 
 
 class Pools(Model):
     """Number pools. Allocations are recorded in the lock and never move."""
 
-    leaf_asn: NumberRange = Field((4200001001, 4200099999), description="AS numbers of leaves (RFC 6996 private range)")
-    spine_asn: NumberRange = Field((4200000001, 4200000999), description="AS numbers of spines")
-    vlan: NumberRange = Field((2, 4094), description="VLAN ids of server-facing segments; the IRB unit equals the VLAN")
-    router_id: Prefix = Field("10.255.0.0/16", description="router ids, also the loopback address")
-    fabric_links: Prefix = Field("fd00:ffff::/48", description="link addresses, for numbered peering")
+    leaf_asn: NumberRange = Field(
+        default=(4200001001, 4200099999), description="AS numbers of leaves (RFC 6996 private range)"
+    )
+    spine_asn: NumberRange = Field(default=(4200000001, 4200000999), description="AS numbers of spines")
+    vlan: NumberRange = Field(
+        default=(2, 4094), description="VLAN ids of server-facing segments; the IRB unit equals the VLAN"
+    )
+    router_id: Prefix = Field(default="10.255.0.0/16", description="router ids, also the loopback address")
+    fabric_links: Prefix = Field(default="fd00:ffff::/48", description="link addresses, for numbered peering")
 
     @field_validator("vlan")
     @classmethod
@@ -85,7 +91,9 @@ class Pools(Model):
     @classmethod
     def _asn_range(cls, value: tuple[int, int]) -> tuple[int, int]:
         if value[0] < 1 or value[1] > 4_294_967_294:
-            raise ValueError(f"AS numbers {value[0]}-{value[1]} leave the range 1-4294967294 -- for example 4200000001-4200000999")
+            raise ValueError(
+                f"AS numbers {value[0]}-{value[1]} leave the range 1-4294967294 -- for example 4200000001-4200000999"
+            )
         return value
 
 
@@ -93,4 +101,6 @@ class ColorName(Model):
     """A path color: its name, and its number in the color community ``color:0:N``."""
 
     name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,31}$", description="used in community and group names")
-    number: int | None = Field(None, ge=1, le=4_294_967_295, description="N of color:0:N; empty: its place in the list")
+    number: int | None = Field(
+        default=None, ge=1, le=4_294_967_295, description="N of color:0:N; empty: its place in the list"
+    )

@@ -16,9 +16,13 @@ from railweave.spec.base import Microseconds, Model, Percent
 class EgressQuantization(Model):
     """How port load is cut into the quality bands that DLB chooses by."""
 
-    min: Percent = Field(20, ge=1, le=100, description="load below this is the best band, percent of line rate")
-    max: Percent = Field(50, ge=1, le=100, description="load above this is the worst band, percent of line rate")
-    rate_weightage: Percent = Field(50, ge=0, le=100, description="weight of recent rate against queue depth, percent")
+    min: Percent = Field(default=20, ge=1, le=100, description="load below this is the best band, percent of line rate")
+    max: Percent = Field(
+        default=50, ge=1, le=100, description="load above this is the worst band, percent of line rate"
+    )
+    rate_weightage: Percent = Field(
+        default=50, ge=0, le=100, description="weight of recent rate against queue depth, percent"
+    )
 
     @model_validator(mode="after")
     def _ordered(self) -> EgressQuantization:
@@ -30,18 +34,20 @@ class EgressQuantization(Model):
 class Reassignment(Model):
     """Reactive path rebalancing: move a flowlet that has not gone idle to a clearly better port."""
 
-    prob_threshold: int = Field(3, ge=0, le=255, description="probability of moving, in units of 1/256")
-    quality_delta: int = Field(6, ge=0, le=7, description="how many quality bands better a port must be")
+    prob_threshold: int = Field(default=3, ge=0, le=255, description="probability of moving, in units of 1/256")
+    quality_delta: int = Field(default=6, ge=0, le=7, description="how many quality bands better a port must be")
 
 
 class Dlb(Model):
     """Dynamic load balancing inside one next-hop group."""
 
-    inactivity_interval: Microseconds = Field(256, ge=16, le=32000, description="idle time after which a flowlet may move")
-    flowset_table_size: int = Field(256, ge=256, le=32768, description="flowsets per group, a power of two")
-    sampling_rate: int = Field(62_500, ge=8, le=1_000_000, description="samples of port load per second")
-    egress_quantization: EgressQuantization = Field(EgressQuantization(), description="quality bands")
-    reassignment: Reassignment | None = Field(None, description="reactive path rebalancing; empty: off")
+    inactivity_interval: Microseconds = Field(
+        default=256, ge=16, le=32000, description="idle time after which a flowlet may move"
+    )
+    flowset_table_size: int = Field(default=256, ge=256, le=32768, description="flowsets per group, a power of two")
+    sampling_rate: int = Field(default=62_500, ge=8, le=1_000_000, description="samples of port load per second")
+    egress_quantization: EgressQuantization = Field(default=EgressQuantization(), description="quality bands")
+    reassignment: Reassignment | None = Field(default=None, description="reactive path rebalancing; empty: off")
 
     @model_validator(mode="after")
     def _power_of_two(self) -> Dlb:
@@ -54,9 +60,9 @@ class Dlb(Model):
 class Hash(Model):
     """Fields and seed of the static ECMP hash."""
 
-    layer3: bool = Field(True, description="hash source and destination address")
-    layer4: bool = Field(True, description="hash source and destination UDP port")
-    seed: int | None = Field(None, ge=0, le=4_294_967_295, description="hash seed; empty: each switch's own")
+    layer3: bool = Field(default=True, description="hash source and destination address")
+    layer4: bool = Field(default=True, description="hash source and destination UDP port")
+    seed: int | None = Field(default=None, ge=0, le=4_294_967_295, description="hash seed; empty: each switch's own")
 
 
 Mode = Literal["ecmp", "dlb-flowlet", "dlb-per-packet", "spray", "rlb"]
@@ -70,13 +76,14 @@ class LoadBalancing(Model):
     or packets over all uplinks alike.
     """
 
-    mode: Mode = Field("rlb", description="ecmp, dlb-flowlet, dlb-per-packet, spray (random per packet) or rlb")
+    mode: Mode = Field(default="rlb", description="ecmp, dlb-flowlet, dlb-per-packet, spray (random per packet) or rlb")
     within_color: Literal["ecmp", "dlb-flowlet", "dlb-per-packet"] = Field(
-        "dlb-flowlet", description="for rlb: how next-hop groups (several uplinks of a color, backups) are shared"
+        default="dlb-flowlet",
+        description="for rlb: how next-hop groups (several uplinks of a color, backups) are shared",
     )
-    dlb: Dlb = Field(Dlb(), description="knobs of DLB, where it is used")
-    hash: Hash = Field(Hash(), description="the static hash")
-    fast_reroute: bool = Field(True, description="repair a next-hop group in hardware when a member goes down")
+    dlb: Dlb = Field(default=Dlb(), description="knobs of DLB, where it is used")
+    hash: Hash = Field(default=Hash(), description="the static hash")
+    fast_reroute: bool = Field(default=True, description="repair a next-hop group in hardware when a member goes down")
 
     def group_mode(self) -> Literal["ecmp", "dlb-flowlet", "dlb-per-packet", "spray"]:
         """How a next-hop group with several members is shared."""

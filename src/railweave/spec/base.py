@@ -26,7 +26,7 @@ def _quantity(unit: str, factors: dict[str, float], example: str, *, whole: bool
 
     def parse(value: Any) -> Any:  # noqa: ANN401 - pydantic hands over whatever the file holds
         if isinstance(value, bool):
-            raise ValueError(f"expected {unit}, for example {example}")
+            raise ValueError(f"expected {unit}, for example {example}")  # noqa: TRY004 - pydantic wants it
         if isinstance(value, int | float):
             return value
         match = _QUANTITY.fullmatch(str(value))
@@ -46,9 +46,7 @@ def _text_schema(example: str) -> WithJsonSchema:
     return WithJsonSchema({"type": ["string", "number"], "examples": [example]})
 
 
-Gbps = Annotated[
-    int, _quantity("Gb/s", {"": 1, "G": 1, "T": 1000}, "400G"), _text_schema("400G")
-]
+Gbps = Annotated[int, _quantity("Gb/s", {"": 1, "G": 1, "T": 1000}, "400G"), _text_schema("400G")]
 """Link speed, 10^9 bits per second."""
 
 Metres = Annotated[
@@ -56,14 +54,10 @@ Metres = Annotated[
 ]
 """Cable length in metres."""
 
-Microseconds = Annotated[
-    int, _quantity("microseconds", {"": 1, "us": 1, "ms": 1000}, "128us"), _text_schema("128us")
-]
+Microseconds = Annotated[int, _quantity("microseconds", {"": 1, "us": 1, "ms": 1000}, "128us"), _text_schema("128us")]
 """A duration in microseconds."""
 
-Milliseconds = Annotated[
-    int, _quantity("milliseconds", {"": 1, "ms": 1, "s": 1000}, "1000ms"), _text_schema("1000ms")
-]
+Milliseconds = Annotated[int, _quantity("milliseconds", {"": 1, "ms": 1, "s": 1000}, "1000ms"), _text_schema("1000ms")]
 """A duration in milliseconds."""
 
 Seconds = Annotated[

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import difflib
 import re
+import typing
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -19,6 +19,7 @@ from railweave.errors import Problem, SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
 Key = str | int
 Location = tuple[Key, ...]
@@ -136,7 +137,9 @@ def _problem(model: type[BaseModel], document: Document, detail: dict[str, Any])
         return document.problem(path, f"unknown key {name!r}", fix)
     if kind == "missing":
         missing = location[-1]
-        return document.problem(path, f"{missing!r} is missing from {name if path else 'the file'}", f"add `{missing}:`")
+        return document.problem(
+            path, f"{missing!r} is missing from {name if path else 'the file'}", f"add `{missing}:`"
+        )
     message: str = detail["msg"].removeprefix("Value error, ")
     what, _, fix = message.partition(" -- ")
     shown = repr(detail["input"])
@@ -150,9 +153,9 @@ def _present(value: Any, location: Location) -> Location:  # noqa: ANN401 - walk
     path: list[Key] = []
     for part in location:
         if isinstance(value, dict) and part in value:
-            value = value[part]
-        elif isinstance(value, list) and isinstance(part, int) and part < len(value):
-            value = value[part]
+            value = cast("dict[Key, Any]", value)[part]
+        elif isinstance(value, list) and isinstance(part, int) and part < len(cast("list[Any]", value)):
+            value = cast("list[Any]", value)[part]
         else:
             continue
         path.append(part)
@@ -169,10 +172,13 @@ def _known_keys(model: type[BaseModel], path: Location) -> set[str]:
                 known = kind.model_fields.get(str(part))
                 step += _branches(known.annotation) if known else []
             else:
-                step += [inner for arg in getattr(kind, "__args__", ()) for inner in _branches(arg)]
+                step += [inner for arg in typing.get_args(kind) for inner in _branches(arg)]
         frontier = step
     return {
-        name for kind in frontier if isinstance(kind, type) and issubclass(kind, BaseModel) for name in kind.model_fields
+        name
+        for kind in frontier
+        if isinstance(kind, type) and issubclass(kind, BaseModel)
+        for name in kind.model_fields
     }
 
 

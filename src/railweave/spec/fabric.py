@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, cast
 
 from pydantic import Field, field_validator
 
@@ -22,39 +22,47 @@ NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$"
 class Site(Model):
     """A place that holds fabrics and servers."""
 
-    description: str = Field("", description="free text")
+    description: str = Field(default="", description="free text")
 
 
 class Emulation(Model):
     """The FRR form of the network, which the lab runs."""
 
     path_color: Literal["local-preference", "aigp"] = Field(
-        "local-preference", description="how FRR carries path colors; aigp needs FRR 10 and loses ECMP (docs/path-colors.md)"
+        default="local-preference",
+        description="how FRR carries path colors; aigp needs FRR 10 and loses ECMP (docs/path-colors.md)",
     )
 
 
 class Fabric(Model):
     """One network fabric: a set of leaves and spines that serves one kind of NIC of the servers."""
 
-    site: str | None = Field(None, description="the site it stands in; empty: the only one")
-    nics: str = Field("gpu", description="which NIC group of the server models it connects")
+    site: str | None = Field(default=None, description="the site it stands in; empty: the only one")
+    nics: str = Field(default="gpu", description="which NIC group of the server models it connects")
     topology: Topology = Field(description="stripes, rails, spines and links")
     leaf: Role = Field(description="the leaves")
-    spine: Role | None = Field(None, description="the spines; empty: like the leaves")
+    spine: Role | None = Field(default=None, description="the spines; empty: like the leaves")
     paths_per_nic: int | None = Field(
-        None, ge=1, le=64, description="path colors, and so addresses, per NIC; empty: with rlb one per uplink, else 1"
+        default=None,
+        ge=1,
+        le=64,
+        description="path colors, and so addresses, per NIC; empty: with rlb one per uplink, else 1",
     )
-    colors: tuple[ColorName, ...] = Field((), description="names of path colors in order; empty: color1, color2, …")
-    addressing: Addressing = Field(Addressing(), description="server prefixes")
-    pools: Pools = Field(Pools(), description="number pools")
-    underlay: Underlay = Field(Underlay(), description="BGP and BFD")
-    router_advertisements: RouterAdvertisements = Field(RouterAdvertisements(), description="router advertisements to servers")
-    load_balancing: LoadBalancing = Field(LoadBalancing(), description="how uplinks are shared")
-    qos: Qos = Field(Qos(), description="QoS of every role that has none of its own")
-    mtu: Mtu = Field(Mtu(), description="MTUs")
-    cabling: Cabling = Field(Cabling(), description="cables and optics")
-    naming: Naming = Field(Naming(), description="names of devices")
-    emulation: Emulation = Field(Emulation(), description="the FRR form of the network")
+    colors: tuple[ColorName, ...] = Field(
+        default=(), description="names of path colors in order; empty: color1, color2, …"
+    )
+    addressing: Addressing = Field(default=Addressing(), description="server prefixes")
+    pools: Pools = Field(default=Pools(), description="number pools")
+    underlay: Underlay = Field(default=Underlay(), description="BGP and BFD")
+    router_advertisements: RouterAdvertisements = Field(
+        default=RouterAdvertisements(), description="router advertisements to servers"
+    )
+    load_balancing: LoadBalancing = Field(default=LoadBalancing(), description="how uplinks are shared")
+    qos: Qos = Field(default=Qos(), description="QoS of every role that has none of its own")
+    mtu: Mtu = Field(default=Mtu(), description="MTUs")
+    cabling: Cabling = Field(default=Cabling(), description="cables and optics")
+    naming: Naming = Field(default=Naming(), description="names of devices")
+    emulation: Emulation = Field(default=Emulation(), description="the FRR form of the network")
 
     @field_validator("colors")
     @classmethod
@@ -78,14 +86,14 @@ class ServerGroup(Model):
     names: tuple[str, ...] = Field(description="names, or host lists such as H100-[01-04]")
     model: str = Field(description="server model, as the catalog names it")
     stripe: str | dict[str, str] | None = Field(
-        None, description="stripe they are in, or stripe by fabric; empty: filled stripe by stripe"
+        default=None, description="stripe they are in, or stripe by fabric; empty: filled stripe by stripe"
     )
-    site: str | None = Field(None, description="the site they stand in; empty: the only one")
+    site: str | None = Field(default=None, description="the site they stand in; empty: the only one")
 
     @field_validator("names", mode="before")
     @classmethod
     def _expand(cls, value: object) -> object:
-        items = value if isinstance(value, list | tuple) else [value]
+        items = cast("list[object]", value) if isinstance(value, list | tuple) else [value]
         names = [name for item in items for name in expand(str(item))]
         repeated = [name for name in names if names.count(name) > 1] if len(set(names)) < len(names) else []
         if repeated:
@@ -97,9 +105,9 @@ class FabricFile(Model):
     """A fabric file: one or more fabrics that share servers."""
 
     name: str = Field(pattern=NAME, description="name of the whole")
-    description: str = Field("", description="free text")
+    description: str = Field(default="", description="free text")
     sites: dict[str, Site] = Field(default_factory=lambda: {"site1": Site()}, description="sites by name")
     fabrics: dict[str, Fabric] = Field(min_length=1, description="fabrics by name")
-    servers: tuple[ServerGroup, ...] = Field((), description="groups of servers")
-    management: Management = Field(Management(), description="management plane of the switches")
-    overrides: Overrides = Field(Overrides(), description="explicit overrides")
+    servers: tuple[ServerGroup, ...] = Field(default=(), description="groups of servers")
+    management: Management = Field(default=Management(), description="management plane of the switches")
+    overrides: Overrides = Field(default=Overrides(), description="explicit overrides")

@@ -70,16 +70,25 @@ def read_inventory(path: Path) -> Inventory:
             mac = (row.get("mac") or "").strip().lower().replace("-", ":")
             length = _LENGTH.fullmatch((row.get("length") or "").strip() or "0")
             if mac and not _MAC.fullmatch(mac):
-                problems.append(Problem(str(path), line, f"{row['mac']!r} is not a MAC address", "write it as a0:88:c2:3b:50:66"))
+                problems.append(
+                    Problem(str(path), line, f"{row['mac']!r} is not a MAC address", "write it as a0:88:c2:3b:50:66")
+                )
             elif mac and mac in macs:
                 problems.append(
                     Problem(str(path), line, f"duplicate MAC address {mac}", f"it is first given on line {macs[mac]}")
                 )
             if length is None:
-                problems.append(Problem(str(path), line, f"{row['length']!r} is not a length", "write metres, for example 12.5"))
+                problems.append(
+                    Problem(str(path), line, f"{row['length']!r} is not a length", "write metres, for example 12.5")
+                )
             if key in items:
                 problems.append(
-                    Problem(str(path), line, f"duplicate entry for {':'.join(filter(None, key))}", f"it is first given on line {items[key].line}")
+                    Problem(
+                        str(path),
+                        line,
+                        f"duplicate entry for {':'.join(filter(None, key))}",
+                        f"it is first given on line {items[key].line}",
+                    )
                 )
             if mac:
                 macs.setdefault(mac, line)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from railweave.errors import Problem, SpecError
 
@@ -47,11 +47,13 @@ class Lock:
 
     def compacted(self) -> Lock:
         """This lock without the names that the current design no longer has; their slots become free."""
-        return Lock({
-            pool: {name: slot for name, slot in slots.items() if name in self.used.get(pool, set())}
-            for pool, slots in self.pools.items()
-            if self.used.get(pool)
-        })
+        return Lock(
+            {
+                pool: {name: slot for name, slot in slots.items() if name in self.used.get(pool, set())}
+                for pool, slots in self.pools.items()
+                if self.used.get(pool)
+            }
+        )
 
     def copy(self) -> Lock:
         """An independent copy, with nothing marked used."""
@@ -73,20 +75,25 @@ def read_lock(path: Path) -> Lock:
         return Lock()
     fix = "restore it from version control; deleting it allots everything anew"
     try:
-        data: Any = json.loads(path.read_text(encoding="utf-8"))
+        text: Any = json.loads(path.read_text(encoding="utf-8"))
     except json.JSONDecodeError as error:
         raise SpecError([Problem(str(path), error.lineno, f"the lock is damaged: {error.msg}", fix)]) from None
     except (OSError, UnicodeDecodeError) as error:
         raise SpecError([Problem(str(path), 0, f"cannot be read: {error}")]) from None
-    if not isinstance(data, dict) or data.get("railweave-lock") != VERSION:
-        raise SpecError([Problem(str(path), 1, "not a lock of this version", f"expected \"railweave-lock\": {VERSION}; {fix}")])
-    pools: dict[str, dict[str, int]] = data.get("pools", {})
+    data = cast("dict[str, Any]", text) if isinstance(text, dict) else {}
+    if data.get("railweave-lock") != VERSION:
+        raise SpecError(
+            [Problem(str(path), 1, "not a lock of this version", f'expected "railweave-lock": {VERSION}; {fix}')]
+        )
+    pools = cast("dict[str, dict[str, Any]]", data.get("pools", {}))
     for pool, slots in pools.items():
         owners: dict[int, str] = {}
         for name, slot in slots.items():
             if not isinstance(slot, int) or slot < 1:
                 raise SpecError([Problem(str(path), 0, f"{pool}: {name!r} has slot {slot!r}", fix)])
             if slot in owners:
-                raise SpecError([Problem(str(path), 0, f"{pool}: {owners[slot]!r} and {name!r} both have slot {slot}", fix)])
+                raise SpecError(
+                    [Problem(str(path), 0, f"{pool}: {owners[slot]!r} and {name!r} both have slot {slot}", fix)]
+                )
             owners[slot] = name
     return Lock({pool: dict(slots) for pool, slots in pools.items()})

@@ -21,9 +21,11 @@ def _secret(value: str | None) -> str | None:
 class User(Model):
     """A login on every switch."""
 
-    role: Literal["super-user", "operator", "read-only"] = Field("super-user", description="what the user may do")
-    password: str | None = Field(None, description="secret:NAME of a crypt(3) hash")
-    ssh_keys: tuple[str, ...] = Field((), description="public keys, as in authorized_keys")
+    role: Literal["super-user", "operator", "read-only"] = Field(
+        default="super-user", description="what the user may do"
+    )
+    password: str | None = Field(default=None, description="secret:NAME of a crypt(3) hash")
+    ssh_keys: tuple[str, ...] = Field(default=(), description="public keys, as in authorized_keys")
 
     _password = field_validator("password")(_secret)
 
@@ -32,9 +34,9 @@ class Syslog(Model):
     """A remote syslog server."""
 
     host: str = Field(description="address or name")
-    port: int = Field(514, ge=1, le=65535, description="UDP port")
+    port: int = Field(default=514, ge=1, le=65535, description="UDP port")
     severity: Literal["emergency", "alert", "critical", "error", "warning", "notice", "info", "any"] = Field(
-        "notice", description="lowest severity that is sent"
+        default="notice", description="lowest severity that is sent"
     )
 
 
@@ -50,11 +52,11 @@ class SnmpUser(Model):
 class Snmp(Model):
     """SNMP agent."""
 
-    location: str = Field("", description="sysLocation")
-    contact: str = Field("", description="sysContact")
-    community: str | None = Field(None, description="secret:NAME of a read-only v2c community")
+    location: str = Field(default="", description="sysLocation")
+    contact: str = Field(default="", description="sysContact")
+    community: str | None = Field(default=None, description="secret:NAME of a read-only v2c community")
     users: dict[str, SnmpUser] = Field(default_factory=dict[str, SnmpUser], description="v3 users by name")
-    trap_targets: tuple[str, ...] = Field((), description="addresses that receive traps")
+    trap_targets: tuple[str, ...] = Field(default=(), description="addresses that receive traps")
 
     _community = field_validator("community")(_secret)
 
@@ -62,11 +64,12 @@ class Snmp(Model):
 class Services(Model):
     """Management services that are switched on."""
 
-    netconf: bool = Field(True, description="NETCONF over SSH (RFC 6242)")
+    netconf: bool = Field(default=True, description="NETCONF over SSH (RFC 6242)")
     grpc_certificate: str | None = Field(
-        None, description="secret:NAME of a PEM certificate with its key; turns gNMI/gRPC telemetry on; empty: off"
+        default=None,
+        description="secret:NAME of a PEM certificate with its key; turns gNMI/gRPC telemetry on; empty: off",
     )
-    grpc_port: int = Field(32767, ge=1024, le=65535, description="gRPC port")
+    grpc_port: int = Field(default=32767, ge=1024, le=65535, description="gRPC port")
 
     _grpc_certificate = field_validator("grpc_certificate")(_secret)
 
@@ -74,18 +77,18 @@ class Services(Model):
 class Management(Model):
     """Management plane of every switch of the file."""
 
-    pool: Prefix = Field("172.20.0.0/16", description="management addresses; the lock keeps each device's")
-    gateway: str | None = Field(None, description="default gateway; empty: the first address of the pool")
-    domain: str = Field("", description="DNS domain")
-    dns: tuple[str, ...] = Field((), description="name servers")
-    ntp: tuple[str, ...] = Field((), description="NTP servers")
-    time_zone: str = Field("UTC", description="time zone")
-    root_password: str | None = Field(None, description="secret:NAME of root's crypt(3) hash")
+    pool: Prefix = Field(default="172.20.0.0/16", description="management addresses; the lock keeps each device's")
+    gateway: str | None = Field(default=None, description="default gateway; empty: the first address of the pool")
+    domain: str = Field(default="", description="DNS domain")
+    dns: tuple[str, ...] = Field(default=(), description="name servers")
+    ntp: tuple[str, ...] = Field(default=(), description="NTP servers")
+    time_zone: str = Field(default="UTC", description="time zone")
+    root_password: str | None = Field(default=None, description="secret:NAME of root's crypt(3) hash")
     users: dict[str, User] = Field(default_factory=dict[str, User], description="logins by name")
-    syslog: tuple[Syslog, ...] = Field((), description="remote syslog servers")
-    snmp: Snmp | None = Field(None, description="SNMP agent; empty: none")
-    services: Services = Field(Services(), description="management services")
-    lldp: bool = Field(True, description="LLDP on every cabled port, so that cabling can be checked")
-    banner: str = Field("", description="login banner")
+    syslog: tuple[Syslog, ...] = Field(default=(), description="remote syslog servers")
+    snmp: Snmp | None = Field(default=None, description="SNMP agent; empty: none")
+    services: Services = Field(default=Services(), description="management services")
+    lldp: bool = Field(default=True, description="LLDP on every cabled port, so that cabling can be checked")
+    banner: str = Field(default="", description="login banner")
 
     _root_password = field_validator("root_password")(_secret)

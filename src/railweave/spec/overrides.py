@@ -19,10 +19,10 @@ def _host(value: str) -> str:
 class DeviceOverride(Model):
     """What is fixed about one switch."""
 
-    asn: int | None = Field(None, ge=1, le=4_294_967_294, description="AS number")
-    router_id: str | None = Field(None, description="router id")
-    management_address: str | None = Field(None, description="management address, without a length")
-    release: str | None = Field(None, description="release of its network operating system")
+    asn: int | None = Field(default=None, ge=1, le=4_294_967_294, description="AS number")
+    router_id: str | None = Field(default=None, description="router id")
+    management_address: str | None = Field(default=None, description="management address, without a length")
+    release: str | None = Field(default=None, description="release of its network operating system")
 
     @field_validator("router_id", "management_address")
     @classmethod
@@ -47,10 +47,12 @@ class CableOverride(Model):
     """What is fixed about one cable."""
 
     between: tuple[str, str] = Field(description="its ends: [SERVER:NIC, LEAF] or [LEAF, SPINE]")
-    link: int = Field(1, ge=1, description="which of several parallel leaf-spine links")
-    ports: dict[str, str] = Field(default_factory=dict[str, str], description="port by device, for example {spine1: et-0/0/9:1}")
-    length: Metres | None = Field(None, description="length of this cable")
-    optic: str | None = Field(None, description="catalog name at both ends")
+    link: int = Field(default=1, ge=1, description="which of several parallel leaf-spine links")
+    ports: dict[str, str] = Field(
+        default_factory=dict[str, str], description="port by device, for example {spine1: et-0/0/9:1}"
+    )
+    length: Metres | None = Field(default=None, description="length of this cable")
+    optic: str | None = Field(default=None, description="catalog name at both ends")
 
 
 class Overrides(Model):
@@ -58,4 +60,4 @@ class Overrides(Model):
 
     devices: dict[str, DeviceOverride] = Field(default_factory=dict[str, DeviceOverride], description="by switch name")
     nics: dict[str, NicOverride] = Field(default_factory=dict[str, NicOverride], description="by SERVER:NIC")
-    cables: tuple[CableOverride, ...] = Field((), description="single cables")
+    cables: tuple[CableOverride, ...] = Field(default=(), description="single cables")

@@ -7,7 +7,7 @@ and an ECN fill level of 55 % (EVPN test report, "Buffer management values").
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import Field, model_validator
 
@@ -19,14 +19,20 @@ Dscp = Annotated[int, Field(ge=0, le=63)]
 class Ecn(Model):
     """ECN marking (WRED) of one queue: linear between two fill levels of the queue's share of the buffer."""
 
-    min_fill: Percent = Field(55, ge=0, le=100, description="fill level at which marking starts, percent")
-    max_fill: Percent = Field(90, ge=0, le=100, description="fill level at which marking reaches `max_probability`, percent")
-    max_probability: Percent = Field(100, ge=0, le=100, description="marking probability at `max_fill`, percent")
+    min_fill: Percent = Field(default=55, ge=0, le=100, description="fill level at which marking starts, percent")
+    max_fill: Percent = Field(
+        default=90, ge=0, le=100, description="fill level at which marking reaches `max_probability`, percent"
+    )
+    max_probability: Percent = Field(
+        default=100, ge=0, le=100, description="marking probability at `max_fill`, percent"
+    )
 
     @model_validator(mode="after")
     def _ordered(self) -> Ecn:
         if self.min_fill >= self.max_fill:
-            raise ValueError(f"min_fill {self.min_fill} must be below max_fill {self.max_fill} -- for example 55 and 90")
+            raise ValueError(
+                f"min_fill {self.min_fill} must be below max_fill {self.max_fill} -- for example 55 and 90"
+            )
         return self
 
 
@@ -34,14 +40,30 @@ class TrafficClass(Model):
     """One forwarding class: which packets, which queue, how it is served and marked."""
 
     queue: int = Field(ge=0, le=11, description="egress queue number on the switch (local; need not match the NIC's)")
-    dscp: tuple[Dscp, ...] = Field((), description="DSCP values classified into this class, 0 to 63")
-    lossless: bool = Field(False, description="never drop: PFC is enabled for this class")
-    pfc_priority: int | None = Field(None, ge=0, le=7, description="PFC priority on the wire; required when lossless")
-    priority: Literal["low", "strict-high"] = Field("low", description="scheduling: weighted round robin or strict")
-    transmit_percent: Percent | None = Field(None, ge=1, le=100, description="scheduler weight or strict-priority cap, percent of port rate")
-    buffer_percent: Percent | None = Field(None, ge=0, le=100, description="dedicated buffer of the queue, percent of the port's; empty: the system's default")
-    dynamic_threshold: int | None = Field(None, ge=0, le=10, description="egress shared-buffer threshold index; alpha = 2^(index-7); empty: the system's default, 7")
-    ecn: Ecn | None = Field(None, description="ECN marking; empty: none")
+    dscp: tuple[Dscp, ...] = Field(default=(), description="DSCP values classified into this class, 0 to 63")
+    lossless: bool = Field(default=False, description="never drop: PFC is enabled for this class")
+    pfc_priority: int | None = Field(
+        default=None, ge=0, le=7, description="PFC priority on the wire; required when lossless"
+    )
+    priority: Literal["low", "strict-high"] = Field(
+        default="low", description="scheduling: weighted round robin or strict"
+    )
+    transmit_percent: Percent | None = Field(
+        default=None, ge=1, le=100, description="scheduler weight or strict-priority cap, percent of port rate"
+    )
+    buffer_percent: Percent | None = Field(
+        default=None,
+        ge=0,
+        le=100,
+        description="dedicated buffer of the queue, percent of the port's; empty: the system's default",
+    )
+    dynamic_threshold: int | None = Field(
+        default=None,
+        ge=0,
+        le=10,
+        description="egress shared-buffer threshold index; alpha = 2^(index-7); empty: the system's default, 7",
+    )
+    ecn: Ecn | None = Field(default=None, description="ECN marking; empty: none")
 
     @model_validator(mode="after")
     def _lossless_has_priority(self) -> TrafficClass:
@@ -55,15 +77,26 @@ class TrafficClass(Model):
 class Buffers(Model):
     """Partition of the shared packet buffer, percent of it."""
 
-    lossless: Percent = Field(80, ge=0, le=100, description="ingress pool of lossless classes")
-    headroom: Percent = Field(10, ge=0, le=100, description="ingress pool that absorbs what arrives after a PFC pause is sent")
-    lossy: Percent = Field(10, ge=0, le=100, description="ingress pool of lossy classes")
-    egress_lossless: Percent = Field(80, ge=0, le=100, description="egress pool of lossless classes")
-    egress_lossy: Percent = Field(10, ge=0, le=100, description="egress pool of lossy unicast")
-    egress_multicast: Percent = Field(10, ge=0, le=100, description="egress pool of multicast")
-    ingress_dynamic_threshold: int = Field(7, ge=0, le=10, description="shared-buffer threshold index of ingress lossless priority groups; alpha = 2^(index-7)")
-    dedicated_ingress: Percent | None = Field(None, ge=0, le=100, description="dedicated buffer, percent of its default; empty: unchanged")
-    dedicated_egress: Percent | None = Field(None, ge=0, le=100, description="dedicated buffer, percent of its default; empty: unchanged")
+    lossless: Percent = Field(default=80, ge=0, le=100, description="ingress pool of lossless classes")
+    headroom: Percent = Field(
+        default=10, ge=0, le=100, description="ingress pool that absorbs what arrives after a PFC pause is sent"
+    )
+    lossy: Percent = Field(default=10, ge=0, le=100, description="ingress pool of lossy classes")
+    egress_lossless: Percent = Field(default=80, ge=0, le=100, description="egress pool of lossless classes")
+    egress_lossy: Percent = Field(default=10, ge=0, le=100, description="egress pool of lossy unicast")
+    egress_multicast: Percent = Field(default=10, ge=0, le=100, description="egress pool of multicast")
+    ingress_dynamic_threshold: int = Field(
+        default=7,
+        ge=0,
+        le=10,
+        description="shared-buffer threshold index of ingress lossless priority groups; alpha = 2^(index-7)",
+    )
+    dedicated_ingress: Percent | None = Field(
+        default=None, ge=0, le=100, description="dedicated buffer, percent of its default; empty: unchanged"
+    )
+    dedicated_egress: Percent | None = Field(
+        default=None, ge=0, le=100, description="dedicated buffer, percent of its default; empty: unchanged"
+    )
 
     @model_validator(mode="after")
     def _sums(self) -> Buffers:
@@ -73,27 +106,41 @@ class Buffers(Model):
         ):
             if sum(parts) > 100:
                 shown = " + ".join(str(part) for part in parts)
-                raise ValueError(f"{side} partitions {shown} are {sum(parts)} %, more than the whole -- make them at most 100")
+                raise ValueError(
+                    f"{side} partitions {shown} are {sum(parts)} %, more than the whole -- make them at most 100"
+                )
         return self
 
 
 class Watchdog(Model):
     """PFC watchdog: breaks a queue that has been paused for too long (Junos defaults, facts/physics.md)."""
 
-    poll_interval: Milliseconds = Field(100, ge=1, le=1000, description="time between looks at a paused queue")
-    detection: int = Field(2, ge=1, le=10, description="polls in a row that find it stuck before acting")
-    recovery: Milliseconds = Field(200, ge=100, le=1500, description="how long the action lasts before PFC is honoured again")
-    action: Literal["drop", "forward"] = Field("drop", description="what happens to packets of the stuck queue meanwhile")
+    poll_interval: Milliseconds = Field(default=100, ge=1, le=1000, description="time between looks at a paused queue")
+    detection: int = Field(default=2, ge=1, le=10, description="polls in a row that find it stuck before acting")
+    recovery: Milliseconds = Field(
+        default=200, ge=100, le=1500, description="how long the action lasts before PFC is honoured again"
+    )
+    action: Literal["drop", "forward"] = Field(
+        default="drop", description="what happens to packets of the stuck queue meanwhile"
+    )
 
 
 class Pfc(Model):
     """Priority flow control of the lossless classes."""
 
     xon_offset: Bytes | None = Field(
-        None, ge=0, le=25_400_000, description="how far below XOFF the pause is lifted, bytes; empty: the system's default"
+        default=None,
+        ge=0,
+        le=25_400_000,
+        description="how far below XOFF the pause is lifted, bytes; empty: the system's default",
     )
-    mru: Bytes | None = Field(None, ge=1500, le=9416, description="largest packet a peer may have in flight, bytes; empty: the port MTU")
-    watchdog: Watchdog | None = Field(Watchdog(), description="PFC watchdog; null turns it off")
+    mru: Bytes | None = Field(
+        default=None,
+        ge=1500,
+        le=9416,
+        description="largest packet a peer may have in flight, bytes; empty: the port MTU",
+    )
+    watchdog: Watchdog | None = Field(default=Watchdog(), description="PFC watchdog; null turns it off")
 
 
 def _default_classes() -> dict[str, TrafficClass]:
@@ -125,25 +172,26 @@ class Qos(Model):
         description="forwarding classes by name; keys given here change or add to the default classes "
         "best-effort, cnp, no-loss and network-control; null removes one",
     )
-    buffers: Buffers = Field(Buffers(), description="shared-buffer partition")
-    pfc: Pfc = Field(Pfc(), description="priority flow control")
-    buffer_monitor: bool = Field(True, description="record peak buffer occupancy per queue and priority group")
+    buffers: Buffers = Field(default=Buffers(), description="shared-buffer partition")
+    pfc: Pfc = Field(default=Pfc(), description="priority flow control")
+    buffer_monitor: bool = Field(default=True, description="record peak buffer occupancy per queue and priority group")
 
     @model_validator(mode="before")
     @classmethod
     def _merge_defaults(cls, data: Any) -> Any:  # noqa: ANN401 - raw input
-        given = data.get("classes") if isinstance(data, dict) else None
-        if not isinstance(given, dict):
-            return data
+        whole = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
+        if not isinstance(whole.get("classes"), dict):
+            return cast("object", data)
+        given = cast("dict[str, Any]", whole["classes"])
         classes: dict[str, Any] = {name: dict(value) for name, value in DEFAULT_CLASSES.items()}
         for name, change in given.items():
             if change is None:
                 classes.pop(name, None)
             elif isinstance(change, dict):
-                classes[name] = {**classes.get(name, {}), **change}
+                classes[name] = {**classes.get(name, {}), **cast("dict[str, Any]", change)}
             else:
                 classes[name] = change
-        return {**data, "classes": classes}
+        return {**whole, "classes": classes}
 
     @model_validator(mode="after")
     def _no_collisions(self) -> Qos:
@@ -151,8 +199,12 @@ class Qos(Model):
             seen: dict[int, str] = {}
             for name, one in self.classes.items():
                 value = getattr(one, attribute)
-                if value is not None and value in seen:
-                    raise ValueError(f"classes {seen[value]!r} and {name!r} both use {wording} {value} -- give each its own")
+                if value is None:
+                    continue
+                if value in seen:
+                    raise ValueError(
+                        f"classes {seen[value]!r} and {name!r} both use {wording} {value} -- give each its own"
+                    )
                 seen[value] = name
         owners: dict[int, str] = {}
         for name, one in self.classes.items():

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from railweave.spec.document import Document, read_document, validate
 from railweave.spec.fabric import FabricFile
 from railweave.spec.inventory import Inventory, read_inventory
 from railweave.spec.lock import Lock, read_lock
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, cast
 
 from pydantic import Field, field_validator
 
@@ -14,40 +14,43 @@ from railweave.spec.qos import Qos
 class PortRange(Model):
     """Which ports of a device one kind of cable takes, and in which order."""
 
-    first: int | None = Field(None, ge=0, description="first physical port; empty: chosen by the topology")
-    last: int | None = Field(None, ge=0, description="last physical port; empty: the end of the device or of the free range")
+    first: int | None = Field(default=None, ge=0, description="first physical port; empty: chosen by the topology")
+    last: int | None = Field(
+        default=None, ge=0, description="last physical port; empty: the end of the device or of the free range"
+    )
     fill: Literal["pack", "spread"] = Field(
-        "pack", description="pack: every channel of a port before the next port; spread: each neighbor on a port of its own"
+        default="pack",
+        description="pack: every channel of a port before the next port; spread: each neighbor on a port of its own",
     )
     breakout: str | None = Field(
-        None, description="for example 2x400G; empty: the breakout of the port that gives the link speed"
+        default=None, description="for example 2x400G; empty: the breakout of the port that gives the link speed"
     )
 
 
 class Extra(Model):
     """Statements of the operator's own, per network operating system, merged into the rendered tree."""
 
-    junos: str = Field("", description="Junos statements, curly or set form; parsed, judged and listed")
-    frr: str = Field("", description="FRR statements, merged into the sections they name")
+    junos: str = Field(default="", description="Junos statements, curly or set form; parsed, judged and listed")
+    frr: str = Field(default="", description="FRR statements, merged into the sections they name")
 
 
 class Role(Model):
     """Every device of one role (leaf or spine) of a fabric."""
 
     device: str = Field(description="switch model, as the catalog names it, for example qfx5240-64od")
-    nos: str = Field("junos", description="network operating system to render for")
-    release: str = Field("25.4R1", description="release of that system; decides which features can be used")
-    uplink_ports: PortRange = Field(PortRange(), description="leaf only: ports towards the spines")
-    server_ports: PortRange = Field(PortRange(), description="leaf only: ports towards servers")
-    leaf_ports: PortRange = Field(PortRange(), description="spine only: ports towards the leaves")
-    qos: Qos | None = Field(None, description="QoS of this role; empty: the fabric's")
-    extra: Extra = Field(Extra(), description="the operator's own statements")
+    nos: str = Field(default="junos", description="network operating system to render for")
+    release: str = Field(default="25.4R1", description="release of that system; decides which features can be used")
+    uplink_ports: PortRange = Field(default=PortRange(), description="leaf only: ports towards the spines")
+    server_ports: PortRange = Field(default=PortRange(), description="leaf only: ports towards servers")
+    leaf_ports: PortRange = Field(default=PortRange(), description="spine only: ports towards the leaves")
+    qos: Qos | None = Field(default=None, description="QoS of this role; empty: the fabric's")
+    extra: Extra = Field(default=Extra(), description="the operator's own statements")
 
 
 def _count_or_names(value: object, word: str) -> object:
     if isinstance(value, list):
         names: list[str] = []
-        for item in value:
+        for item in cast("list[object]", value):
             names += expand(str(item))
         repeated = sorted({name for name in names if names.count(name) > 1})
         if repeated:
@@ -62,17 +65,26 @@ class Topology(Model):
     """A rail-optimised leaf-spine fabric: NIC r of every server of a stripe is on that stripe's leaf of rail r."""
 
     stripes: int | tuple[str, ...] = Field(
-        1, description="groups of servers that share one set of leaves: a count, or names so that one can be removed from the middle"
+        default=1,
+        description="groups of servers that share one set of leaves: a count, or names so that one can be removed from the middle",
     )
     leaves_per_stripe: int | None = Field(
-        None, ge=1, description="empty: one leaf per rail; fewer put several rails on a leaf and must divide the rails"
+        default=None,
+        ge=1,
+        description="empty: one leaf per rail; fewer put several rails on a leaf and must divide the rails",
     )
-    spines: int | tuple[str, ...] = Field(0, description="spines: a count or names; 0 for a single stripe without a spine tier")
-    links_per_spine: int = Field(1, ge=1, le=64, description="parallel links between a leaf and each spine")
-    link_speed: Gbps = Field(400, description="speed of leaf-spine links")
-    oversubscription: float = Field(1.0, gt=0, description="server bandwidth over uplink bandwidth of a leaf that is still accepted")
+    spines: int | tuple[str, ...] = Field(
+        default=0, description="spines: a count or names; 0 for a single stripe without a spine tier"
+    )
+    links_per_spine: int = Field(default=1, ge=1, le=64, description="parallel links between a leaf and each spine")
+    link_speed: Gbps = Field(default=400, description="speed of leaf-spine links")
+    oversubscription: float = Field(
+        default=1.0, gt=0, description="server bandwidth over uplink bandwidth of a leaf that is still accepted"
+    )
     servers_per_stripe: int | None = Field(
-        None, ge=1, description="how many servers are placed in a stripe before the next one; empty: what the server ports allow"
+        default=None,
+        ge=1,
+        description="how many servers are placed in a stripe before the next one; empty: what the server ports allow",
     )
 
     @field_validator("stripes", "spines", mode="before")
@@ -104,30 +116,36 @@ class CableIntent(Model):
     """Cables of one kind: how long, and which optic or cable at each end."""
 
     length: Metres = Field(description="planned length; a measured one in the inventory wins")
-    optic: str | None = Field(None, description="catalog name at the switch end; empty: the shortest reach that fits")
-    far_optic: str | None = Field(None, description="catalog name at the far end (NIC or spine); empty: chosen likewise")
+    optic: str | None = Field(
+        default=None, description="catalog name at the switch end; empty: the shortest reach that fits"
+    )
+    far_optic: str | None = Field(
+        default=None, description="catalog name at the far end (NIC or spine); empty: chosen likewise"
+    )
 
 
 class Cabling(Model):
     """Cables of a fabric."""
 
-    server: CableIntent = Field(CableIntent(length=10), description="server to leaf")
-    fabric: CableIntent = Field(CableIntent(length=50), description="leaf to spine")
+    server: CableIntent = Field(default=CableIntent(length=10), description="server to leaf")
+    fabric: CableIntent = Field(default=CableIntent(length=50), description="leaf to spine")
 
 
 class Mtu(Model):
     """MTUs, bytes. A port carries Ethernet frames; an IRB and a NIC carry IP packets."""
 
-    fabric: int = Field(9216, ge=1500, le=9416, description="leaf-spine ports, Ethernet frame")
-    server_port: int = Field(9216, ge=1500, le=9416, description="server-facing ports, Ethernet frame")
-    irb: int = Field(9000, ge=1280, le=9400, description="server-facing gateway interface, IP packet")
-    server: int = Field(9000, ge=1280, le=9400, description="NIC, IP packet")
+    fabric: int = Field(default=9216, ge=1500, le=9416, description="leaf-spine ports, Ethernet frame")
+    server_port: int = Field(default=9216, ge=1500, le=9416, description="server-facing ports, Ethernet frame")
+    irb: int = Field(default=9000, ge=1280, le=9400, description="server-facing gateway interface, IP packet")
+    server: int = Field(default=9000, ge=1280, le=9400, description="NIC, IP packet")
 
 
 class Naming(Model):
     """Names of devices. Fields in braces: {fabric}, {stripe} and {leaf} (numbers) for a leaf, {spine} for a spine."""
 
-    leaf: str = Field("{stripe}-leaf{leaf}", description="{stripe} is the stripe's name")
-    spine: str = Field("{spine}", description="{spine} is the spine's name")
-    vlan: str = Field("vn{vlan}", description="{vlan} is the VLAN id")
-    bgp_group: str = Field("{role}-{color}", description="{role} is the neighbor's role, {color} the path color's name")
+    leaf: str = Field(default="{stripe}-leaf{leaf}", description="{stripe} is the stripe's name")
+    spine: str = Field(default="{spine}", description="{spine} is the spine's name")
+    vlan: str = Field(default="vn{vlan}", description="{vlan} is the VLAN id")
+    bgp_group: str = Field(
+        default="{role}-{color}", description="{role} is the neighbor's role, {color} the path color's name"
+    )

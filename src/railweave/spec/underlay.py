@@ -12,9 +12,9 @@ from railweave.spec.base import Milliseconds, Model, Seconds
 class Bfd(Model):
     """Bidirectional forwarding detection on every BGP session (RLB document, Table 6: 1000 ms x 3)."""
 
-    enabled: bool = Field(True, description="run BFD")
-    minimum_interval: Milliseconds = Field(1000, ge=1, le=255_000, description="time between hello packets")
-    multiplier: int = Field(3, ge=1, le=255, description="hello packets missed before the session is down")
+    enabled: bool = Field(default=True, description="run BFD")
+    minimum_interval: Milliseconds = Field(default=1000, ge=1, le=255_000, description="time between hello packets")
+    multiplier: int = Field(default=3, ge=1, le=255, description="hello packets missed before the session is down")
 
     def detection_ms(self) -> int:
         """Detection time in milliseconds (RFC 5880, section 6.8.4)."""
@@ -25,47 +25,66 @@ class Underlay(Model):
     """How leaves and spines peer."""
 
     peering: Literal["auto-discovered", "numbered"] = Field(
-        "auto-discovered",
+        default="auto-discovered",
         description="auto-discovered: neighbors found by IPv6 neighbor discovery, accepted by a list of AS numbers; "
         "numbered: an address pair per link",
     )
     path_color: Literal["auto", "dpf", "local-preference"] = Field(
-        "auto",
+        default="auto",
         description="how switches carry path colors: dpf (fabric-color, AIGP), local-preference (large communities), "
         "or auto: dpf where the switch's release has it",
     )
     maximum_ecmp: int | None = Field(
-        None, ge=1, le=1024, description="widest next-hop group; empty: the smallest the device allows that fits"
+        default=None,
+        ge=1,
+        le=1024,
+        description="widest next-hop group; empty: the smallest the device allows that fits",
     )
-    bfd: Bfd = Field(Bfd(), description="BFD of the BGP sessions")
+    bfd: Bfd = Field(default=Bfd(), description="BFD of the BGP sessions")
 
 
 class RouterAdvertisements(Model):
     """Router advertisements on server-facing interfaces (RFC 4861; values of the RLB document, Table 3)."""
 
-    prefix_valid_lifetime: Seconds = Field(2_592_000, ge=0, le=4_294_967_295, description="how long a prefix stays valid")
-    prefix_preferred_lifetime: Seconds = Field(604_800, ge=0, le=4_294_967_295, description="how long new connections may use it")
-    router_lifetime: Seconds = Field(1800, ge=0, le=9000, description="how long the leaf is a default router")
-    on_link: bool = Field(True, description="prefix flag L: hosts reach the prefix directly")
-    autonomous: bool = Field(True, description="prefix flag A: hosts form addresses from the prefix (SLAAC)")
-    managed: bool = Field(False, description="flag M: addresses by DHCPv6")
-    other: bool = Field(False, description="flag O: other settings by DHCPv6")
-    min_interval: Seconds = Field(200, ge=3, le=1350, description="shortest time between unsolicited advertisements")
-    max_interval: Seconds = Field(600, ge=4, le=1800, description="longest time between unsolicited advertisements")
-    reachable_time: Milliseconds = Field(0, ge=0, le=3_600_000, description="advertised reachable time; 0: unspecified")
-    retransmit_timer: Milliseconds = Field(0, ge=0, description="advertised retransmission timer; 0: unspecified")
-    hop_limit: int = Field(64, ge=0, le=255, description="advertised hop limit; 0: unspecified")
-    link_mtu: bool = Field(False, description="advertise the interface's MTU")
+    prefix_valid_lifetime: Seconds = Field(
+        default=2_592_000, ge=0, le=4_294_967_295, description="how long a prefix stays valid"
+    )
+    prefix_preferred_lifetime: Seconds = Field(
+        default=604_800, ge=0, le=4_294_967_295, description="how long new connections may use it"
+    )
+    router_lifetime: Seconds = Field(default=1800, ge=0, le=9000, description="how long the leaf is a default router")
+    on_link: bool = Field(default=True, description="prefix flag L: hosts reach the prefix directly")
+    autonomous: bool = Field(default=True, description="prefix flag A: hosts form addresses from the prefix (SLAAC)")
+    managed: bool = Field(default=False, description="flag M: addresses by DHCPv6")
+    other: bool = Field(default=False, description="flag O: other settings by DHCPv6")
+    min_interval: Seconds = Field(
+        default=200, ge=3, le=1350, description="shortest time between unsolicited advertisements"
+    )
+    max_interval: Seconds = Field(
+        default=600, ge=4, le=1800, description="longest time between unsolicited advertisements"
+    )
+    reachable_time: Milliseconds = Field(
+        default=0, ge=0, le=3_600_000, description="advertised reachable time; 0: unspecified"
+    )
+    retransmit_timer: Milliseconds = Field(
+        default=0, ge=0, description="advertised retransmission timer; 0: unspecified"
+    )
+    hop_limit: int = Field(default=64, ge=0, le=255, description="advertised hop limit; 0: unspecified")
+    link_mtu: bool = Field(default=False, description="advertise the interface's MTU")
 
     @model_validator(mode="after")
     def _consistent(self) -> RouterAdvertisements:
         if self.prefix_preferred_lifetime > self.prefix_valid_lifetime:
-            raise ValueError("prefix_preferred_lifetime exceeds prefix_valid_lifetime -- RFC 4861 section 4.6.2 forbids it")
+            raise ValueError(
+                "prefix_preferred_lifetime exceeds prefix_valid_lifetime -- RFC 4861 section 4.6.2 forbids it"
+            )
         if self.min_interval > 0.75 * self.max_interval:
             raise ValueError(
                 f"min_interval {self.min_interval} s is over 0.75 x max_interval -- "
                 f"make it at most {int(0.75 * self.max_interval)} s (RFC 4861 section 6.2.1)"
             )
         if 0 < self.router_lifetime < self.max_interval:
-            raise ValueError("router_lifetime is below max_interval -- the default route would expire between advertisements")
+            raise ValueError(
+                "router_lifetime is below max_interval -- the default route would expire between advertisements"
+            )
         return self

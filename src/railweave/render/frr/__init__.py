@@ -86,11 +86,18 @@ def gaps(config: DeviceConfig) -> list[Finding]:
         ("management", "logins, NTP, SNMP, LLDP and telemetry", host),
     ]
     if config.balancing.group_mode != "ecmp":
-        missing.append(("load-balancing", f"{config.balancing.group_mode} inside a next-hop group", "FRR hands groups to the kernel, which hashes"))
+        missing.append(
+            (
+                "load-balancing",
+                f"{config.balancing.group_mode} inside a next-hop group",
+                "FRR hands groups to the kernel, which hashes",
+            )
+        )
     if config.gateways and config.gateways[0].advertisements:
         missing.append(("ra-interval", "the shortest router-advertisement interval", "FRR derives it from the longest"))
     found = [
-        Finding(f"frr-no-{key}", "info", config.name, f"frr.conf cannot express {what}", why, "") for key, what, why in missing
+        Finding(f"frr-no-{key}", "info", config.name, f"frr.conf cannot express {what}", why, "")
+        for key, what, why in missing
     ]
     if config.bgp and config.bgp.as_lists:
         found.append(
@@ -103,7 +110,9 @@ def gaps(config: DeviceConfig) -> list[Finding]:
             )
         )
     found += [
-        Finding("extra-statement", "info", config.name, f"own line: {text}", "it comes from `extra:`, not from the design")
+        Finding(
+            "extra-statement", "info", config.name, f"own line: {text}", "it comes from `extra:`, not from the design"
+        )
         for text in (flat(parse(config.extra)) if config.extra.strip() else [])
     ]
     return found

@@ -61,7 +61,10 @@ def _route_map(bgp: Bgp, policy: Policy, values: dict[str, str]) -> Iterator[Sec
     for number, term in enumerate(policy.terms, 1):
         verdict = "permit" if term.action.accept else "deny"
         yield section(
-            f"route-map {policy.name} {verdict} {10 * number}", f"description {term.name}", _matches(bgp, term), _sets(term, values)
+            f"route-map {policy.name} {verdict} {10 * number}",
+            f"description {term.name}",
+            _matches(bgp, term),
+            _sets(term, values),
         )
 
 

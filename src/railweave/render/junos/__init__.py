@@ -76,7 +76,14 @@ def gaps(config: DeviceConfig) -> list[Finding]:
     if config.extra.strip():
         lines = [" ".join(path) for statement in parse(config.extra) for path in set_paths(statement)]
         found += [
-            Finding("extra-statement", "info", config.name, f"own statement: {line}", "it comes from `extra:`, not from the design", "")
+            Finding(
+                "extra-statement",
+                "info",
+                config.name,
+                f"own statement: {line}",
+                "it comes from `extra:`, not from the design",
+                "",
+            )
             for line in lines
         ]
     return found

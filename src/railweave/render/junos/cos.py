@@ -178,7 +178,9 @@ def _scheduler(name: str, one: TrafficClass) -> Statement | None:
         block("transmit-rate", _percent(one.transmit_percent)) if one.transmit_percent else None,
         block("buffer-size", _percent(one.buffer_percent)) if one.buffer_percent is not None else None,
         leaf("priority", one.priority),
-        entry("drop-profile-map", "loss-priority", "any", "protocol", "any", "drop-profile", f"ecn-{name}") if one.ecn else None,
+        entry("drop-profile-map", "loss-priority", "any", "protocol", "any", "drop-profile", f"ecn-{name}")
+        if one.ecn
+        else None,
         leaf("explicit-congestion-notification") if one.ecn else None,
         leaf("buffer-dynamic-threshold", one.dynamic_threshold) if one.dynamic_threshold is not None else None,
     )

@@ -48,7 +48,10 @@ def interfaces(config: DeviceConfig) -> Statement | None:
         else None,
         block(
             (MANAGEMENT_PORT,),
-            block("unit 0", block(("family", _family(config.management_address)), entry("address", config.management_address))),
+            block(
+                "unit 0",
+                block(("family", _family(config.management_address)), entry("address", config.management_address)),
+            ),
         ),
         block("lo0", block("unit 0", block("family inet", entry("address", config.loopback)))),
     )
@@ -68,7 +71,9 @@ def _port(port: Interface) -> Statement | None:
             block("vlan", leaf("members", port.vlan)),
         )
     elif port.addresses:
-        family = block(("family", _family(port.addresses[0])), [entry("address", address) for address in port.addresses])
+        family = block(
+            ("family", _family(port.addresses[0])), [entry("address", address) for address in port.addresses]
+        )
     else:
         family = block("family inet6", keep=True)
     return block((port.name,), leaf("description", port.description), leaf("mtu", port.mtu), block("unit 0", family))
@@ -79,7 +84,9 @@ def _gateway(gateway: Gateway) -> Statement | None:
     return block(
         ("unit", gateway.vlan),
         leaf("description", gateway.description),
-        block(("family", family), leaf("mtu", gateway.mtu), [entry("address", address) for address in gateway.addresses]),
+        block(
+            ("family", family), leaf("mtu", gateway.mtu), [entry("address", address) for address in gateway.addresses]
+        ),
     )
 
 
@@ -101,7 +108,9 @@ def vlans(config: DeviceConfig) -> Statement | None:
 
 def router_advertisement(config: DeviceConfig) -> Statement | None:
     """``protocols router-advertisement``: prefixes to servers; bare on links whose neighbors BGP discovers by them."""
-    discovered = [] if config.bgp is None else [s for group in config.bgp.groups for s in group.sessions if not s.peer_address]
+    discovered = (
+        [] if config.bgp is None else [s for group in config.bgp.groups for s in group.sessions if not s.peer_address]
+    )
     return block(
         "router-advertisement",
         [_advertised(gateway) for gateway in config.gateways],

@@ -8,18 +8,60 @@ import shlex
 from railweave.errors import RenderError
 from railweave.render.junos.tree import Statement
 
-_TOKEN = re.compile(r'/\*.*?\*/|#[^\n]*|"(?:[^"\\]|\\.)*"|[{};\[\]]|[^\s{};\[\]"]+', re.S)
+_WORD = re.compile(r'/\*.*?\*/|#[^\n]*|"(?:[^"\\]|\\.)*"|[{};\[\]]|[^\s{};\[\]"]+', re.DOTALL)
 
 KEYED = frozenset(
-    "unit family address group neighbor dynamic-neighbor interface policy-statement term prefix-list community as-list"
-    " user host server file scheduler-maps-entry forwarding-class class dscp dscp-ipv6 fpc pic port filter prefix route"
-    " buffer-partition code-point routing-instance route-filter prefix-list-filter name-server trap-group view".split()
+    [
+        "unit",
+        "family",
+        "address",
+        "group",
+        "neighbor",
+        "dynamic-neighbor",
+        "interface",
+        "policy-statement",
+        "term",
+        "prefix-list",
+        "community",
+        "as-list",
+        "user",
+        "host",
+        "server",
+        "file",
+        "scheduler-maps-entry",
+        "forwarding-class",
+        "class",
+        "dscp",
+        "dscp-ipv6",
+        "fpc",
+        "pic",
+        "port",
+        "filter",
+        "prefix",
+        "route",
+        "buffer-partition",
+        "code-point",
+        "routing-instance",
+        "route-filter",
+        "prefix-list-filter",
+        "name-server",
+        "trap-group",
+        "view",
+    ]
 )
 """Words that take a name after them in ``set`` form; the name belongs to the statement, not below it."""
 
 KEYED_CHILDREN = frozenset(
-    "interfaces vlans schedulers scheduler-maps drop-profiles classifiers congestion-notification-profile"
-    " routing-instances".split()
+    [
+        "interfaces",
+        "vlans",
+        "schedulers",
+        "scheduler-maps",
+        "drop-profiles",
+        "classifiers",
+        "congestion-notification-profile",
+        "routing-instances",
+    ]
 )
 """Hierarchies whose next word is a name of the user's choosing."""
 
@@ -36,7 +78,7 @@ class _Curly:
     def __init__(self, text: str) -> None:
         self.tokens = [
             (match.group(), text.count("\n", 0, match.start()) + 1)
-            for match in _TOKEN.finditer(text)
+            for match in _WORD.finditer(text)
             if not match.group().startswith(("/*", "#"))
         ]
         self.at = 0
@@ -53,27 +95,27 @@ class _Curly:
         values: list[str] | None = None
         line = 1
         while self.at < len(self.tokens):
-            token, line = self.tokens[self.at]
-            if token == "}":
+            word, line = self.tokens[self.at]
+            if word == "}":
                 if words or top:
                     break
                 self.at += 1
                 return statements
             self.at += 1
-            if token == ";":
+            if word == ";":
                 if not words:
                     raise RenderError(f"line {line}: a ';' without a statement")
                 statements.append(Statement(tuple(words), tuple(values or ()), several=values is not None))
                 words, values = [], None
-            elif token == "{":
+            elif word == "{":
                 if not words:
                     raise RenderError(f"line {line}: a '{{' without a name before it")
                 statements.append(Statement(tuple(words), children=self._block()))
                 words, values = [], None
-            elif token == "[":
+            elif word == "[":
                 values = self._list(line)
             else:
-                words.append(_unquoted(token))
+                words.append(_unquoted(word))
         if words:
             raise RenderError(f"line {line}: {' '.join(words)!r} is not ended by ';'")
         if not top:
@@ -83,18 +125,18 @@ class _Curly:
     def _list(self, line: int) -> list[str]:
         values: list[str] = []
         while self.at < len(self.tokens):
-            token, _ = self.tokens[self.at]
+            word, _ = self.tokens[self.at]
             self.at += 1
-            if token == "]":
+            if word == "]":
                 return values
-            values.append(_unquoted(token))
+            values.append(_unquoted(word))
         raise RenderError(f"line {line}: a '[' is not closed")
 
 
-def _unquoted(token: str) -> str:
-    if token.startswith('"'):
-        return token[1:-1].replace('\\"', '"').replace("\\\\", "\\")
-    return token
+def _unquoted(word: str) -> str:
+    if word.startswith('"'):
+        return word[1:-1].replace('\\"', '"').replace("\\\\", "\\")
+    return word
 
 
 def _parse_set(text: str) -> list[Statement]:

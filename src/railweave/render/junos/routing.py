@@ -101,18 +101,32 @@ def policy_options(config: DeviceConfig) -> Statement | None:
     if found is None:
         return None
     values = {community.name: _members(community.kind, community.value) for community in found.communities}
-    joint = sorted({
-        term.match.communities for policy in found.policies for term in policy.terms if len(term.match.communities) > 1
-    })
+    joint = sorted(
+        {
+            term.match.communities
+            for policy in found.policies
+            for term in policy.terms
+            if len(term.match.communities) > 1
+        }
+    )
     return block(
         "policy-options",
-        [block(("prefix-list", name), [entry(prefix) for prefix in prefixes]) for name, prefixes in found.prefix_lists.items()],
+        [
+            block(("prefix-list", name), [entry(prefix) for prefix in prefixes])
+            for name, prefixes in found.prefix_lists.items()
+        ],
         block(("policy-statement", LOAD_BALANCE_POLICY), block("then", leaf("load-balance", "per-packet"))),
         [block(("policy-statement", policy.name), [_term(term) for term in policy.terms]) for policy in found.policies],
         [block(("community", name), choices("members", [value])) for name, value in values.items()],
-        [block(("community", _joint_name(names)), choices("members", [values[name] for name in names])) for names in joint],
         [
-            block(("as-list", name), choices("members", [f"{low}-{high}" if low != high else str(low) for low, high in ranges]))
+            block(("community", _joint_name(names)), choices("members", [values[name] for name in names]))
+            for names in joint
+        ],
+        [
+            block(
+                ("as-list", name),
+                choices("members", [f"{low}-{high}" if low != high else str(low) for low, high in ranges]),
+            )
             for name, ranges in found.as_lists.items()
         ],
     )

@@ -27,7 +27,10 @@ def system(config: DeviceConfig) -> Statement | None:
         "system",
         leaf("host-name", config.name),
         leaf("domain-name", wanted.domain) if wanted.domain else None,
-        block("root-authentication", leaf("encrypted-password", secret(wanted.root_password)) if wanted.root_password else None),
+        block(
+            "root-authentication",
+            leaf("encrypted-password", secret(wanted.root_password)) if wanted.root_password else None,
+        ),
         block(
             "login",
             leaf("message", wanted.banner) if wanted.banner else None,
@@ -86,7 +89,9 @@ def security(config: DeviceConfig) -> Statement | None:
     reference = config.management.services.grpc_certificate
     if reference is None:
         return None
-    return block("security", block("certificates", block("local", block((GRPC_CERTIFICATE,), entry(secret(reference))))))
+    return block(
+        "security", block("certificates", block("local", block((GRPC_CERTIFICATE,), entry(secret(reference)))))
+    )
 
 
 def snmp(config: DeviceConfig) -> Statement | None:
@@ -167,5 +172,3 @@ def management_instance(config: DeviceConfig) -> Statement | None:
             ),
         ),
     )
-
-

@@ -31,9 +31,6 @@ class Statement:
         return next((one for one in self.children or () if one.words == words), None)
 
 
-Part = "Statement | None | Iterable[Statement | None]"
-
-
 def leaf(name: str, *values: object) -> Statement:
     """``name value;``; without values a flag, ``name;``."""
     return Statement(tuple(name.split()), tuple(str(value) for value in values))
@@ -49,7 +46,9 @@ def entry(*words: object) -> Statement:
     return Statement(tuple(str(word) for word in words))
 
 
-def block(words: str | tuple[object, ...], *parts: Part, keep: bool = False) -> Statement | None:
+def block(
+    words: str | tuple[object, ...], *parts: Statement | Iterable[Statement | None] | None, keep: bool = False
+) -> Statement | None:
     """``words { … }``; None where nothing is inside, unless ``keep``."""
     names = tuple(words.split()) if isinstance(words, str) else tuple(str(word) for word in words)
     children: list[Statement] = []

@@ -1,0 +1,55 @@
+# railweave: every target sets up what it needs in .venv; see README.md.
+PYTHON ?= $(shell command -v python3.13 python3.12 python3.11 python3 | while read -r p; do \
+	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done)
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: help demo test lint format bench golden docs clean
+
+help:
+	@echo "make demo    build the example network into out/demo and open-able report"
+	@echo "make test    run every test"
+	@echo "make lint    ruff and pyright"
+	@echo "make bench   measure build, design and routes; writes docs/performance figures to out/bench"
+	@echo "make golden  refresh tests/golden after an intended change (read the diff)"
+	@echo "make docs    refresh the generated reference and schema"
+
+$(STAMP): pyproject.toml
+	@test -n "$(PYTHON)" || { echo "railweave needs Python 3.11 or newer, with venv (Debian: apt install python3-venv)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+demo: $(STAMP)
+	@mkdir -p out
+	$(BIN)/railweave build examples/h100-rlb.yaml -o out/demo
+	$(BIN)/railweave verify out/demo
+	$(BIN)/railweave paths out/demo --src H100-01:gpu0_eth --dst H100-03:gpu0_eth --qps 4
+	@echo
+	@echo "Open out/demo/report.html; switch configurations are in out/demo/devices/."
+
+test: $(STAMP)
+	$(BIN)/python -m pytest -n auto
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+
+format: $(STAMP)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(STAMP)
+	$(BIN)/python benchmarks/steps.py
+
+golden: $(STAMP)
+	$(BIN)/python -m tests.golden.refresh
+
+docs: $(STAMP)
+	$(BIN)/railweave schema --markdown > docs/fabric-file.md
+	$(BIN)/railweave schema > docs/fabric.schema.json
+
+clean:
+	rm -rf $(VENV) out build dist .pytest_cache .ruff_cache .hypothesis

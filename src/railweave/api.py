@@ -1,0 +1,107 @@
+"""The steps of the command line as functions, for notebooks and scripts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from railweave.build.steps import Built
+from railweave.build.steps import build as _build
+from railweave.design import design
+from railweave.design.network import Network
+from railweave.device.build import device_config
+from railweave.errors import InputError, Problem
+from railweave.routes.control_plane import ControlPlane
+from railweave.routes.paths import queue_pair_paths
+from railweave.spec.source import read_source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from railweave.routes.paths import QueuePairPath
+    from railweave.routes.table import Routes
+    from railweave.spec.lock import Lock
+    from railweave.verify.run import Verified
+
+Input = Network | Path | str
+
+
+def load(fabric: Path | str, lock: Lock | None = None) -> Network:
+    """The network of a fabric file, or of a ``build`` output folder (its design.json).
+
+    ``lock`` replaces the one beside the fabric file. Raises ``InputError`` with file and line of everything wrong.
+    """
+    path = Path(fabric)
+    if path.is_dir():
+        return _from_folder(path)
+    network, _ = design(read_source(path, lock))
+    return network
+
+
+def load_pair(old: Path | str, new: Path | str) -> tuple[Network, Network]:
+    """Two networks to compare; a new fabric file is designed with the allocations of an old one."""
+    if Path(old).is_dir():
+        return load(old), load(new)
+    network, lock = design(read_source(Path(old)))
+    return network, load(new, lock)
+
+
+def _from_folder(folder: Path) -> Network:
+    from pydantic import ValidationError
+
+    file = folder / "design.json"
+    try:
+        return Network.from_json(file.read_bytes())
+    except FileNotFoundError:
+        raise InputError(
+            [
+                Problem(
+                    str(folder),
+                    0,
+                    "no design.json here",
+                    "name a fabric file or the output folder of `railweave build`",
+                )
+            ]
+        ) from None
+    except ValidationError as error:
+        raise InputError(
+            [Problem(str(file), 0, f"not a design of this version: {error.errors()[0]['msg']}", "build it again")]
+        ) from None
+
+
+def _network(source: Input) -> Network:
+    return source if isinstance(source, Network) else load(source)
+
+
+def build(fabric: Path | str, out: Path | str, **options: Any) -> Built:  # noqa: ANN401 - options of railweave.build.steps.build
+    """Build a fabric file into a folder: see ``railweave.build.steps.build``."""
+    return _build(Path(fabric), Path(out), **options)
+
+
+def verify(source: Input, *, yang: Path | None = None, frr_root: Path | None = None) -> Verified:
+    """Every check and every outside judge that is there: see ``railweave.verify.run.verify``."""
+    from railweave.verify.run import verify as run  # brings every check and renderer with it
+
+    return run(_network(source), yang=yang, frr_root=frr_root)
+
+
+def routes(source: Input, down: Iterable[str] = ()) -> Routes:
+    """The forwarding tables with ``down`` links (``leaf:port--spine:port``) and devices gone.
+
+    Raises ``InputError`` for a name that is neither.
+    """
+    network = _network(source)
+    failed = list(down)
+    known = {cable.name for cable in network.cables} | {switch.name for switch in network.switches}
+    for name in failed:
+        if name not in known:
+            raise InputError(
+                [Problem(name, 0, "neither a link nor a device", "links are leaf:port--spine:port, as in cabling.csv")]
+            )
+    return ControlPlane(device_config(network, switch.name) for switch in network.switches).routes(failed)
+
+
+def paths(source: Input, src: str, dst: str, qps: int = 1, down: Iterable[str] = ()) -> list[QueuePairPath]:
+    """The path of each queue pair from NIC ``src`` to NIC ``dst``, both ``SERVER:NIC``."""
+    network = _network(source)
+    return queue_pair_paths(network, routes(network, down), src, dst, qps)

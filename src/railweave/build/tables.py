@@ -1,0 +1,95 @@
+"""cabling.csv and addresses.csv."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from railweave.design.network import Network
+
+CABLING = (
+    "a_device", "a_port", "a_lanes", "a_optic", "b_device", "b_port", "b_lanes", "b_optic",
+    "speed_gbps", "length_m", "length_is", "fabric", "kind", "color",
+)  # fmt: skip
+ADDRESSES = ("kind", "device", "interface", "address", "prefix", "color", "vlan", "mac", "origin")
+
+
+def cabling_csv(network: Network) -> str:
+    """One row a cable with both its ends; ``length_is`` says whether the length is planned or measured."""
+    return _csv(CABLING, _cables(network))
+
+
+def _cables(network: Network) -> Iterator[tuple[object, ...]]:
+    for cable in network.cables:
+        fabric = network.fabric(cable.fabric)
+        a, b = cable.a, cable.b
+        yield (
+            *(a.device, a.port, a.lanes, a.optic, b.device, b.port, b.lanes, b.optic),
+            *(
+                cable.speed_gbps,
+                f"{cable.length_m:g}",
+                "measured" if cable.measured else "planned",
+                cable.fabric,
+                cable.kind,
+            ),
+            "" if cable.color is None else fabric.color_name(cable.color),
+        )
+
+
+def addresses_csv(network: Network) -> str:
+    """Every address: management, router id, gateway, link and NIC."""
+    return _csv(ADDRESSES, _addresses(network))
+
+
+def _addresses(network: Network) -> Iterator[tuple[object, ...]]:
+    for switch in network.switches:
+        address, _, length = switch.management_address.partition("/")
+        yield ("management", switch.name, "", address, f"/{length}", "", "", "", "pool")
+        yield ("router-id", switch.name, "lo0", switch.router_id, "/32", "", "", "", "pool")
+    for segment in network.segments:
+        fabric = network.fabric(segment.fabric)
+        for subnet in segment.subnets:
+            color = fabric.color_name(subnet.color)
+            yield (
+                "gateway",
+                segment.leaf,
+                f"irb.{segment.vlan}",
+                subnet.gateway,
+                subnet.prefix,
+                color,
+                segment.vlan,
+                "",
+                "design",
+            )
+    for cable in network.cables:
+        for end in (cable.a, cable.b) if cable.prefix_length is not None else ():
+            yield ("link", end.device, end.port, end.address, f"/{cable.prefix_length}", "", "", "", "pool")
+    for server in network.servers:
+        for nic in server.nics:
+            fabric = network.fabric(nic.fabric)
+            mac = f"{nic.mac} (placeholder)" if nic.mac_is_placeholder else nic.mac
+            for one in nic.addresses:
+                color = fabric.color_name(one.color)
+                yield (
+                    "nic",
+                    server.name,
+                    nic.netdev,
+                    one.address,
+                    f"/{one.prefix_length}",
+                    color,
+                    nic.vlan,
+                    mac,
+                    one.origin,
+                )
+
+
+def _csv(header: Iterable[str], rows: Iterable[tuple[object, ...]]) -> str:
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return stream.getvalue()

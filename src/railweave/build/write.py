@@ -1,0 +1,130 @@
+"""Write a folder whole or not at all.
+
+New content is first written in full into a staging folder inside the target; only when every byte is there are the
+files renamed into place, which needs no more space. Whatever stops the first part leaves the old output as it was.
+``manifest.json`` lists what a build owns: only those files are ever replaced or removed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import shutil
+import signal
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from railweave.errors import OutputError
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Mapping
+
+MANIFEST = "manifest.json"
+
+
+def digest(content: bytes) -> str:
+    """The identity of a file's content in the manifest."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def owned(folder: Path) -> dict[str, str]:
+    """The files an earlier build wrote, with their digests; none where there was no build."""
+    try:
+        data: object = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    files: dict[str, Any] = cast("dict[str, Any]", data).get("files", {}) if isinstance(data, dict) else {}
+    return {str(name): str(value) for name, value in files.items()}
+
+
+def write_folder(folder: Path, files: Mapping[str, bytes], also: Mapping[Path, bytes] | None = None) -> list[str]:
+    """Make ``folder`` hold exactly ``files`` (paths relative to it), and write ``also`` (the lock) last.
+
+    Returns the paths that changed. Raises ``OutputError``, and leaves everything as it was, where the folder is not
+    one of ours, or the disk is full or refuses.
+    """
+    before = owned(folder)
+    if folder.exists() and (not folder.is_dir() or (not before and any(folder.iterdir()))):
+        raise OutputError(f"{folder} exists and was not written by railweave build: choose another folder, or empty it")
+    manifest = {"railweave": 1, "files": {name: digest(content) for name, content in sorted(files.items())}}
+    wanted = {**files, MANIFEST: (json.dumps(manifest, indent=1) + "\n").encode()}
+    changed = [name for name, content in wanted.items() if _differs(folder / name, content)]
+    stale = [name for name in before if name not in wanted]
+    moves = {
+        path: path.with_name(f".{path.name}.railweave")
+        for path, content in (also or {}).items()
+        if _differs(path, content)
+    }
+    new = not folder.exists()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with _staging(folder) as staging:
+            for name in changed:
+                _write(staging / name, wanted[name])
+            for path, place in moves.items():
+                _write(place, (also or {})[path])
+            with _uninterrupted():
+                _install(folder, staging, changed, stale)
+                for path, place in moves.items():
+                    place.replace(path)
+    except OSError as error:
+        raise OutputError(f"cannot write {folder}: {error.strerror or error}; what was there is unchanged") from error
+    finally:
+        for place in moves.values():
+            place.unlink(missing_ok=True)
+        if new:
+            with contextlib.suppress(OSError):  # not empty: the build is there
+                folder.rmdir()
+    return sorted(name for name in (*changed, *stale) if name != MANIFEST)
+
+
+def _differs(path: Path, content: bytes) -> bool:
+    try:
+        return path.read_bytes() != content
+    except OSError:
+        return True
+
+
+@contextlib.contextmanager
+def _staging(folder: Path) -> Generator[Path]:
+    """A folder on the same file system as the output, gone at the end whatever happens."""
+    staging = Path(tempfile.mkdtemp(prefix=".railweave-", dir=folder))
+    try:
+        yield staging
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as stream:
+        stream.write(content)
+
+
+def _install(folder: Path, staged: Path, changed: list[str], stale: list[str]) -> None:
+    """Rename staged files into place, the manifest last."""
+    for name in sorted(changed, key=lambda one: one == MANIFEST):
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        (staged / name).replace(target)
+    for name in stale:
+        target = folder / name
+        target.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # other files may stand there
+            target.parent.rmdir()
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Generator[None]:
+    """Hold back Ctrl-C while files are renamed: the moment between old and new is not to be seen."""
+    try:
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    except ValueError:  # not in the main thread: no signal reaches us here
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,23 @@
+"""The command line: one module per verb, no logic. Heavy parts are imported when a verb runs."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run the command line. Exit codes: 0 good, 1 errors found, 2 bad use or input, 130 interrupted."""
+    from railweave.cli.app import app
+    from railweave.errors import RailweaveError
+
+    try:
+        app(prog_name="railweave")
+    except RailweaveError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        print("interrupted: nothing was changed", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:  # the reader of our output went away, as `| head` does
+        sys.stderr.close()
+        sys.exit(0)

@@ -1,0 +1,39 @@
+"""The verbs, in the order work flows."""
+
+from __future__ import annotations
+
+import typer
+
+from railweave import __version__
+from railweave.cli import build, diff, init, paths, schema, verify
+
+app = typer.Typer(
+    name="railweave",
+    help="Design, render and prove RoCEv2 GPU cluster networks from one fabric file.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(value: bool) -> None:
+    if value:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+) -> None:
+    """Design, render and prove RoCEv2 GPU cluster networks from one fabric file."""
+
+
+app.command()(init.init)
+app.command()(build.build)
+app.command()(diff.diff)
+app.command()(paths.paths)
+app.command()(verify.verify)
+app.command()(schema.schema)

@@ -1,0 +1,61 @@
+"""``railweave build``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from railweave.cli.output import counted, done, print_findings, print_json, progress
+
+
+def build(
+    fabric: Path = typer.Argument(
+        ..., help="Fabric file (NAME.yaml); NAME.inventory.csv and NAME.lock beside it are used."
+    ),
+    out: Path = typer.Option(..., "--out", "-o", help="Folder to write; replaced as a whole or not at all."),
+    secrets: Path | None = typer.Option(
+        None, help="YAML file of NAME: value that replaces secret:NAME in device files."
+    ),
+    compact: bool = typer.Option(
+        False, "--compact", help="Free the slots of names that are gone, for new names to use."
+    ),
+    as_json: bool = typer.Option(False, "--json", help="Print the result as JSON."),
+    quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress."),
+) -> None:
+    """Design a network and write everything: configurations, tables, picture, report.
+
+    Writes OUT/design.json, cabling.csv, addresses.csv, topology.svg, report.html, findings.json and
+    devices/DEVICE/FILE, then NAME.lock beside the fabric file. Exits 1 where a finding is an error.
+    """
+    from railweave.build.steps import build as run
+    from railweave.findings import by_severity
+
+    try:
+        built = run(fabric, out, secrets=secrets, compact=compact, progress=progress(quiet=quiet or as_json))
+    finally:
+        done(quiet=quiet or as_json)
+    findings = by_severity(built.findings)
+    if as_json:
+        print_json(
+            {
+                "network": built.network.name,
+                "out": str(out),
+                "files": built.files,
+                "changed": built.changed,
+                "switches": len(built.network.switches),
+                "servers": len(built.network.servers),
+                "cables": len(built.network.cables),
+                "findings": [finding.to_json() for finding in findings],
+            }
+        )
+    else:
+        network = built.network
+        typer.echo(
+            f"{network.name}: {len(network.switches)} switches, {len(network.servers)} servers, {len(network.cables)} cables; "
+            f"{built.files} files in {out}, {len(built.changed)} changed"
+        )
+        print_findings(findings, least=("error", "warning"))
+        typer.echo(f"{counted(findings)}: see {out / 'report.html'}")
+    if any(finding.severity == "error" for finding in findings):
+        raise typer.Exit(1)

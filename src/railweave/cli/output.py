@@ -1,0 +1,64 @@
+"""How verbs speak: progress to standard error, results to standard output."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from railweave.findings import Finding
+
+
+def progress(*, quiet: bool) -> Callable[[str], None]:
+    """A function that says what is going on: one line rewritten on a terminal, a line each in a log."""
+    terminal = sys.stderr.isatty()
+
+    def say(text: str) -> None:
+        if not quiet:
+            print(
+                f"\r\033[K{text} ..." if terminal else text, end="" if terminal else "\n", file=sys.stderr, flush=True
+            )
+
+    return say
+
+
+def done(*, quiet: bool) -> None:
+    """End the progress line of a terminal."""
+    if not quiet and sys.stderr.isatty():
+        print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+def print_json(value: Any) -> None:  # noqa: ANN401 - JSON values
+    """Print a value for machines."""
+    typer.echo(json.dumps(value, indent=1))
+
+
+_COLORS = {"error": "red", "warning": "yellow", "info": "blue"}
+
+
+def print_findings(findings: Sequence[Finding], *, least: tuple[str, ...] = ("error", "warning", "info")) -> None:
+    """Findings as text: severity, id and place, then what, why and the way out."""
+    for finding in findings:
+        if finding.severity not in least:
+            continue
+        place = f" ({finding.file}:{finding.line})" if finding.line else f" ({finding.file})" if finding.file else ""
+        head = typer.style(finding.severity, fg=_COLORS[finding.severity])
+        typer.echo(f"{head} [{finding.id}] {finding.where}: {finding.what}{place}")
+        for text in (finding.why, f"-> {finding.fix}" if finding.fix else ""):
+            if text:
+                typer.echo(f"    {text}")
+
+
+def counted(findings: Sequence[Finding]) -> str:
+    """``1 error, 2 warnings, 3 notes``."""
+    words = {"error": "error", "warning": "warning", "info": "note"}
+    parts: list[str] = []
+    for severity, word in words.items():
+        number = sum(1 for finding in findings if finding.severity == severity)
+        parts.append(f"{number} {word}{'' if number == 1 else 's'}")
+    return ", ".join(parts)

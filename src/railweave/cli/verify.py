@@ -1,0 +1,43 @@
+"""``railweave verify``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from railweave.cli.output import counted, print_findings, print_json
+
+
+def verify(
+    fabric: Path = typer.Argument(..., help="Fabric file or build folder."),
+    yang: Path | None = typer.Option(None, help="Folder of published Junos YANG models (conf-with-extensions)."),
+    frr_root: Path | None = typer.Option(None, help="Root folder with FRR in it, where vtysh is not installed."),
+    all_: bool = typer.Option(False, "--all", help="Print notes too."),
+    as_json: bool = typer.Option(False, "--json", help="Print findings and judges as JSON."),
+) -> None:
+    """Check a network against itself and have outside judges read its files. Exits 1 where a finding is an error."""
+    from railweave.api import verify as run
+
+    result = run(fabric, yang=yang, frr_root=frr_root)
+    if as_json:
+        print_json(
+            {
+                "good": result.good,
+                "checks": result.checks,
+                "judges": [
+                    {"name": j.name, "ran": j.ran, "judged": j.judged, "reason": j.reason} for j in result.judges
+                ],
+                "findings": [finding.to_json() for finding in result.findings],
+            }
+        )
+    else:
+        print_findings(result.findings, least=("error", "warning", "info") if all_ else ("error", "warning"))
+        for judge in result.judges:
+            typer.echo(
+                f"judge {judge.name}: "
+                + (f"{judge.judged} files, {judge.reason}" if judge.ran else f"skipped: {judge.reason}")
+            )
+        typer.echo(f"{len(result.checks)} checks: {counted(result.findings)}")
+    if not result.good:
+        raise typer.Exit(1)

@@ -1,0 +1,151 @@
+"""Compare two networks: devices, servers, cables, and every rendered statement."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from railweave.build.outputs import targets
+from railweave.device.build import device_config
+from railweave.render import frr, junos
+from railweave.render.frr.tree import flat
+from railweave.render.junos.tree import Change, compare
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from railweave.design.network import Network
+    from railweave.device.model import DeviceConfig
+
+
+@dataclass(frozen=True)
+class DeviceDiff:
+    """What changes on one switch: commands per target (Junos) or added and removed lines (FRR)."""
+
+    device: str
+    change: str
+    junos: tuple[str, ...] = ()
+    removed: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    added: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+
+
+@dataclass(frozen=True)
+class NetworkDiff:
+    """What changes between two networks. Empty where they are the same."""
+
+    devices: tuple[DeviceDiff, ...]
+    servers: dict[str, tuple[str, ...]]
+    cables_removed: tuple[str, ...]
+    cables_added: tuple[str, ...]
+
+    @property
+    def equal(self) -> bool:
+        """Whether nothing changes."""
+        return not (self.devices or self.servers or self.cables_removed or self.cables_added)
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented JSON object."""
+        return {"equal": self.equal, **asdict(self)}
+
+    def lines(self) -> list[str]:
+        """The diff as text, a block a device."""
+        found: list[str] = []
+        for device in self.devices:
+            found.append(f"{device.device}: {device.change}")
+            found += [f"  {line}" for line in device.junos]
+            if not device.junos:
+                for target in sorted({*device.removed, *device.added}):
+                    found += [f"  - {line}" for line in device.removed.get(target, ())]
+                    found += [f"  + {line}" for line in device.added.get(target, ())]
+        for server, changes in self.servers.items():
+            found.append(f"{server}:")
+            found += [f"  {line}" for line in changes]
+        found += [f"- cable {name}" for name in self.cables_removed]
+        found += [f"+ cable {name}" for name in self.cables_added]
+        return found
+
+    def junos_lines(self) -> list[str]:
+        """Only what a Junos CLI takes, each device's block after a comment with its name."""
+        found: list[str] = []
+        for device in self.devices:
+            if device.junos:
+                found += [f"# {device.device}", *device.junos]
+        return found
+
+
+def diff(old: Network, new: Network) -> NetworkDiff:
+    """What must change for ``old`` to become ``new``."""
+    before, after = {s.name for s in old.switches}, {s.name for s in new.switches}
+    devices = [
+        one
+        for name in (*(s.name for s in old.switches), *(s.name for s in new.switches if s.name not in before))
+        if (one := _device(old if name in before else None, new if name in after else None, name)) is not None
+    ]
+    was, now = {cable.name for cable in old.cables}, {cable.name for cable in new.cables}
+    return NetworkDiff(
+        tuple(devices),
+        _servers(old, new),
+        tuple(cable.name for cable in old.cables if cable.name not in now),
+        tuple(cable.name for cable in new.cables if cable.name not in was),
+    )
+
+
+def _device(old: Network | None, new: Network | None, name: str) -> DeviceDiff | None:
+    configs: dict[str, list[DeviceConfig | None]] = {}
+    for side, network in enumerate((old, new)):
+        if network is not None:
+            for target in targets(network.switch(name)):
+                configs.setdefault(target, [None, None])[side] = device_config(network, name, target)
+    commands: tuple[str, ...] = ()
+    removed: dict[str, tuple[str, ...]] = {}
+    added: dict[str, tuple[str, ...]] = {}
+    for target, (before, after) in configs.items():
+        if target == "junos":
+            commands = tuple(_junos(before, after).lines())
+            continue
+        lines = [flat(frr.tree(config)) if config else [] for config in (before, after)]
+        gone, come = _minus(lines[0], lines[1]), _minus(lines[1], lines[0])
+        removed |= {target: gone} if gone else {}
+        added |= {target: come} if come else {}
+    change = "new" if old is None else "gone" if new is None else "changed"
+    if change == "changed" and not (commands or removed or added):
+        return None
+    return DeviceDiff(name, change, commands, removed, added)
+
+
+def _junos(before: DeviceConfig | None, after: DeviceConfig | None) -> Change:
+    if after is None:  # nothing to load on a device that goes away
+        return Change()
+    return compare(junos.tree(before) if before else [], junos.tree(after))
+
+
+def _minus(lines: Iterable[str], other: Iterable[str]) -> tuple[str, ...]:
+    known = set(other)
+    return tuple(line for line in lines if line not in known)
+
+
+def _servers(old: Network, new: Network) -> dict[str, tuple[str, ...]]:
+    """NICs, addresses and attachment of each server, as lines; only servers in which something differs."""
+    shapes = [
+        {server.name: _server_lines(network, server.name) for server in network.servers} for network in (old, new)
+    ]
+    result: dict[str, tuple[str, ...]] = {}
+    for name in dict.fromkeys((*shapes[0], *shapes[1])):
+        before, after = shapes[0].get(name, []), shapes[1].get(name, [])
+        changes = [f"- {line}" for line in _minus(before, after)] + [f"+ {line}" for line in _minus(after, before)]
+        if changes:
+            result[name] = tuple(changes)
+    return result
+
+
+def _server_lines(network: Network, name: str) -> list[str]:
+    server = network.server(name)
+    lines = [f"model {server.model}"]
+    for nic in server.nics:
+        lines.append(f"{nic.name} mac {nic.mac} netdev {nic.netdev} rdma {nic.rdma}")
+        lines.append(f"{nic.name} on {nic.leaf} {nic.leaf_port} vlan {nic.vlan}")
+        fabric = network.fabric(nic.fabric)
+        lines += [
+            f"{nic.name} {fabric.color_name(one.color)} {one.address}/{one.prefix_length}" for one in nic.addresses
+        ]
+    return lines

@@ -1,0 +1,42 @@
+"""The example fabrics that come with railweave."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from railweave.errors import InputError, OutputError, Problem
+
+_INSTALLED = Path(__file__).parent / "_examples"
+_CHECKOUT = Path(__file__).parents[2] / "examples"
+SUFFIXES = ("yaml", "inventory.csv")
+
+
+def folder() -> Path:
+    """Where the examples are: in the installed package, else in the checkout."""
+    return _INSTALLED if _INSTALLED.is_dir() else _CHECKOUT
+
+
+def example_names() -> list[str]:
+    """Names of the examples, sorted."""
+    return sorted(path.stem for path in folder().glob("*.yaml"))
+
+
+def copy_example(name: str, target: Path) -> list[Path]:
+    """Copy an example's files into a new or empty folder; returns them. Raises ``InputError`` or ``OutputError``."""
+    if name not in example_names():
+        raise InputError(
+            [Problem("--example", 0, f"there is no example {name!r}", f"examples are {', '.join(example_names())}")]
+        )
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise OutputError(f"{target} exists and is not an empty folder: choose another")
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        written: list[Path] = []
+        for suffix in SUFFIXES:
+            source = folder() / f"{name}.{suffix}"
+            if source.exists():
+                written.append(target / source.name)
+                written[-1].write_bytes(source.read_bytes())
+    except OSError as error:
+        raise OutputError(f"cannot write {target}: {error.strerror}") from error
+    return written

@@ -1,0 +1,190 @@
+"""Decisions about queues, buffers, headroom and MTU."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.catalog import catalog
+from railweave.report.figures import counted
+from railweave.report.headroom import headroom
+from railweave.report.statement import Decision, Grid
+
+if TYPE_CHECKING:
+    from railweave.design.network import Fabric, Network, RoleName
+    from railweave.report.figures import counted
+from railweave.report.headroom import Headroom
+    from railweave.spec.qos import Qos, TrafficClass
+
+RDMA_MTUS = (256, 512, 1024, 2048, 4096)
+"""MTUs that InfiniBand defines for RDMA messages, bytes."""
+
+ROCE_HEADER_BYTES = 40 + 8 + 12 + 28 + 4
+"""IPv6, UDP, base transport and the longest extended transport header (atomic), invariant CRC."""
+
+ROLES: tuple[RoleName, ...] = ("leaf", "spine")
+
+
+def qos_decisions(network: Network, fabric: Fabric) -> list[Decision]:
+    """Traffic classes (once where leaves and spines agree), buffers with their headroom, and MTUs."""
+    present: list[RoleName] = [role for role in ROLES if any(s.fabric == fabric.name and s.role == role for s in network.switches)]
+    same = len({fabric.role(role).qos.model_dump_json() for role in present}) == 1
+    classes = [
+        _classes(fabric.role(role).qos, "" if same else f", {role}") for role in (present[:1] if same else present)
+    ]
+    return [*classes, _buffers(network, fabric, present), _mtu(fabric)]
+
+
+def _classes(qos: Qos, suffix: str) -> Decision:
+    lossless = [name for name, one in qos.classes.items() if one.lossless]
+    watchdog = qos.pfc.watchdog
+    facts = [
+        (
+            "PFC watchdog",
+            f"looks every {watchdog.poll_interval} ms; a queue stuck {watchdog.detection} times in a row has its "
+            f"packets {'dropped' if watchdog.action == 'drop' else 'forwarded'} for {watchdog.recovery} ms"
+            if watchdog
+            else "off",
+        )
+    ]
+    return Decision(
+        f"Traffic classes{suffix}",
+        f"lossless: {', '.join(lossless)}" if lossless else "no lossless class",
+        "RoCEv2 data is never dropped for want of buffer: ECN slows senders first, PFC pauses them last. "
+        "Congestion notifications have strict priority, so that they arrive while they matter."
+        if lossless
+        else "Everything may be dropped; RoCEv2 then recovers by retransmission.",
+        tuple(facts),
+        (
+            Grid(
+                ("Class", "Queue", "DSCP", "Loss", "PFC priority", "Scheduling", "ECN marking"),
+                tuple(_class_row(name, one) for name, one in qos.classes.items()),
+            ),
+        ),
+    )
+
+
+def _class_row(name: str, one: TrafficClass) -> tuple[str, ...]:
+    share = "" if one.transmit_percent is None else f" {one.transmit_percent} %"
+    ecn = one.ecn
+    return (
+        name,
+        str(one.queue),
+        ", ".join(map(str, one.dscp)) or "–",
+        "lossless" if one.lossless else "lossy",
+        "–" if one.pfc_priority is None else str(one.pfc_priority),
+        ("strict" if one.priority == "strict-high" else "weighted") + share,
+        f"{ecn.min_fill} to {ecn.max_fill} % fill, up to {ecn.max_probability} %" if ecn else "–",
+    )
+
+
+def _buffers(network: Network, fabric: Fabric, present: list[RoleName]) -> Decision:
+    found = [one for one in (headroom(network, fabric, role) for role in present) if one is not None]
+    partitions = tuple(
+        (
+            role,
+            f"{model.buffer.shared_mb:g} MB"
+            if (model := catalog().switches.get(fabric.role(role).model))
+            else "not known",
+            f"{buffers.lossless} / {buffers.headroom} / {buffers.lossy} %",
+            f"{buffers.egress_lossless} / {buffers.egress_lossy} / {buffers.egress_multicast} %",
+            f"{buffers.ingress_dynamic_threshold} (alpha {2.0 ** (buffers.ingress_dynamic_threshold - 7):g})",
+        )
+        for role in present
+        for buffers in (fabric.role(role).qos.buffers,)
+    )
+    grids = [
+        Grid(
+            (
+                "Role",
+                "Shared buffer",
+                "Ingress lossless / headroom / lossy",
+                "Egress lossless / lossy / multicast",
+                "Ingress threshold",
+            ),
+            partitions,
+        )
+    ]
+    grids += [_headroom_grid(one) for one in found]
+    short = [one.device for one in found if not one.fits]
+    physics = catalog().physics
+    facts = [
+        (
+            "Headroom of a port",
+            (
+                f"2 x length / ({physics.velocity_factor:g} c) x rate + 2 MTU "
+                f"+ {physics.peer_response_bytes:,} B peer response + {physics.pipeline_bytes:,} B pipeline, per lossless priority"
+            ),
+        )
+    ]
+    if short:
+        chosen = f"headroom is too small on {', '.join(short)}"
+    elif found:
+        chosen = "headroom holds on every device: " + ", ".join(
+            f"{one.role} {one.need_bytes / 1e6:.2f} of {one.partition_bytes / 1e6:.2f} MB" for one in found
+        )
+    elif any(one.lossless for role in present for one in fabric.role(role).qos.classes.values()):
+        chosen = "headroom is not known: the catalog does not list the switch model"
+    else:
+        chosen = "no headroom is needed: no class is lossless"
+    return Decision(
+        "Buffers and headroom",
+        chosen,
+        "After a port asks for a pause, what is in flight still arrives. Headroom must hold it for every port of the "
+        "switch at once, or the lossless class loses packets.",
+        tuple(facts) if found else (),
+        tuple(grids),
+    )
+
+
+def _headroom_grid(one: Headroom) -> Grid:
+    rows = [
+        (
+            (
+                f"{one.device}: {counted(term.ports, f'{term.kind} port')} {term.speed_gbps}G, "
+                f"{term.length_m:g} m, MTU {term.mtu_bytes}"
+            ),
+            f"{term.each_bytes:,} B",
+            f"x {term.ports} x {one.priorities}",
+            f"{term.ports * one.priorities * term.each_bytes:,} B",
+        )
+        for term in one.terms
+    ]
+    rows.append((f"{one.device} needs", "", "", f"{one.need_bytes:,} B"))
+    rows.append(
+        (
+            f"headroom partition: {one.partition_percent} % of {one.shared_mb:g} MB",
+            "",
+            "",
+            f"{one.partition_bytes:,} B ({100 * one.need_bytes / one.partition_bytes:.1f} % used)"
+            if one.partition_bytes
+            else "0 B",
+        )
+    )
+    emphasis = () if one.fits else (len(rows) - 2, len(rows) - 1)
+    return Grid(
+        (f"Neediest {one.role}", "Per port and priority", "Ports x priorities", "Bytes"),
+        tuple(rows),
+        emphasis,
+    )
+
+
+def _mtu(fabric: Fabric) -> Decision:
+    mtu = fabric.mtu
+    rdma = max((size for size in RDMA_MTUS if size + ROCE_HEADER_BYTES <= mtu.server), default=RDMA_MTUS[0])
+    return Decision(
+        "MTU",
+        f"{mtu.server:,} B IP packets between NICs",
+        f"The largest RDMA MTU that fits in a packet with its headers is {rdma} B; "
+        "ports carry the packet and its Ethernet header.",
+        grids=(
+            Grid(
+                ("Interface", "MTU", "Counts"),
+                (
+                    ("NIC", f"{mtu.server:,} B", "IP packet"),
+                    ("gateway (IRB)", f"{mtu.irb:,} B", "IP packet"),
+                    ("server-facing port", f"{mtu.server_port:,} B", "Ethernet frame"),
+                    ("leaf-spine port", f"{mtu.fabric:,} B", "Ethernet frame"),
+                ),
+            ),
+        ),
+    )

@@ -1,0 +1,228 @@
+"""The searchable tables of the page as compact JSON: columns, each coded by a dictionary where that is shorter.
+
+A table is ``{id, columns: [{title, kind}], rows, data}`` with one entry of ``data`` per column: a list of values, or
+``{d: values, i: indexes}``. ``kind`` says how a cell is shown: ``text``, ``mono`` (names and addresses), ``number``,
+``severity``, or ``color``, whose values are ``SWATCH NAME`` with the CSS class of the path color's swatch.
+
+Addresses are coded once more, for a large cluster has hundreds of thousands: a NIC has the same interface identifier
+behind every prefix of its segment, so the identifier is stored once per NIC and the prefixes once per segment; the
+page puts them together row by row.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from railweave.findings import by_severity
+from railweave.report.bom import bill
+from railweave.report.palette import swatch_class
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from railweave.design.network import Network, Nic
+    from railweave.findings import Finding
+    from railweave.report.palette import Stroke
+
+Strokes = dict[str, dict[int, "Stroke"]]
+
+
+def table(identifier: str, columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[object]]) -> dict[str, Any]:
+    """A table of rows, turned into coded columns; columns without any value are left out."""
+    kept = [place for place in range(len(columns)) if not rows or any(row[place] not in {"", None} for row in rows)]
+    return {
+        "id": identifier,
+        "columns": [{"title": columns[place][0], "kind": columns[place][1]} for place in kept],
+        "rows": len(rows),
+        "data": [_coded([row[place] for row in rows]) for place in kept],
+    }
+
+
+def _coded(values: list[object]) -> list[object] | dict[str, object]:
+    distinct: dict[object, int] = {}
+    indexes = [distinct.setdefault(value, len(distinct)) for value in values]
+    return {"d": list(distinct), "i": indexes} if 2 * len(distinct) < len(values) else values
+
+
+def findings_table(findings: Sequence[Finding]) -> dict[str, Any]:
+    """Findings, errors first."""
+    columns = (
+        ("Severity", "severity"),
+        ("Id", "mono"),
+        ("Where", "mono"),
+        ("Input", "mono"),
+        ("What", "text"),
+        ("Why", "text"),
+        ("Fix", "text"),
+    )
+    return table(
+        "findings",
+        columns,
+        [
+            (
+                one.severity,
+                one.id,
+                one.where,
+                f"{one.file}:{one.line}" if one.file and one.line else one.file,
+                one.what,
+                one.why,
+                one.fix,
+            )
+            for one in by_severity(list(findings))
+        ],
+    )
+
+
+def cables_table(network: Network, strokes: Strokes) -> dict[str, Any]:
+    """The cabling plan, a row per cable: server cables first, then leaf by leaf."""
+    several = len(network.fabrics) > 1
+    color = _color_cell(network, strokes)
+    columns = (
+        *((("Fabric", "text"),) if several else ()),
+        ("From", "mono"), ("Port", "mono"), ("Lanes", "mono"), ("Optic", "mono"), ("Address", "mono"),
+        ("To", "mono"), ("Port", "mono"), ("Lanes", "mono"), ("Optic", "mono"), ("Address", "mono"),
+        ("Speed", "number"), ("Length", "number"), ("Measured", "text"), ("Path color", "color"),
+    )  # fmt: skip
+    return table(
+        "cables",
+        columns,
+        [
+            (
+                *((one.fabric,) if several else ()),
+                *(
+                    value
+                    for end in (one.a, one.b)
+                    for value in (end.device, end.port, end.lanes, end.optic, end.address)
+                ),
+                f"{one.speed_gbps}G",
+                f"{one.length_m:g} m",
+                "yes" if one.measured else "",
+                color(one.fabric, one.color),
+            )
+            for one in network.cables
+        ],
+    )
+
+
+def switches_table(network: Network) -> dict[str, Any]:
+    """Every switch with its identity and numbers."""
+    several, sites = len(network.fabrics) > 1, len({switch.site for switch in network.switches}) > 1
+    columns = (
+        ("Name", "mono"), ("Role", "text"), ("Fabric", "text"), ("Site", "text"), ("Stripe", "text"),
+        ("Rails", "text"), ("Model", "mono"), ("System", "text"), ("AS number", "number"), ("Router id", "mono"),
+        ("Management", "mono"), ("Gateway", "mono"), ("Serial", "mono"),
+    )  # fmt: skip
+    return table(
+        "switches",
+        columns,
+        [
+            (
+                one.name,
+                one.role,
+                one.fabric if several else "",
+                one.site if sites else "",
+                one.stripe,
+                ", ".join(map(str, one.rails)),
+                one.model,
+                f"{one.nos} {one.release}",
+                one.asn,
+                one.router_id,
+                one.management_address,
+                one.management_gateway,
+                one.serial,
+            )
+            for one in network.switches
+        ],
+    )
+
+
+def bill_table(network: Network) -> dict[str, Any]:
+    """The bill of materials."""
+    columns = (
+        ("Kind", "text"),
+        ("Catalog name", "mono"),
+        ("Count", "number"),
+        ("Description", "text"),
+        ("Used at", "text"),
+    )
+    return table(
+        "bill",
+        columns,
+        [(one.kind, one.name, one.count, one.description, one.used_at) for one in bill(network)],
+    )
+
+
+def addresses_table(network: Network, strokes: Strokes) -> dict[str, Any]:
+    """NICs and their addresses, a row per NIC and path color once the page has put them together.
+
+    ``nics`` is a table of NICs; ``segment`` gives each its place in ``segments``, whose entries are
+    ``[color, stem, prefix length]`` per address; ``hosts`` gives each either the identifier that all stems take, or
+    the list of ``[color, address, prefix length, origin]`` where they differ. ``rows`` counts addresses.
+    """
+    color = _color_cell(network, strokes)
+    several = len(network.fabrics) > 1
+    places: dict[tuple[str, str, int], int] = {}
+    coded: list[list[tuple[str, str, int]]] = []
+    for one in network.segments:
+        places[one.fabric, one.stripe, one.rail] = len(coded)
+        coded.append([(color(one.fabric, net.color), *_stem(net.prefix)) for net in one.subnets])
+    nics = [(server, nic) for server in network.servers for nic in server.nics]
+    columns = (
+        ("Server", "mono"), ("NIC", "mono"), ("RDMA device", "mono"), ("Fabric", "text"), ("Rail", "number"),
+        ("Leaf", "mono"), ("Leaf port", "mono"), ("VLAN", "number"), ("MAC", "mono"), ("MAC is", "text"),
+    )  # fmt: skip
+    rows = [
+        (
+            server.name,
+            nic.name if nic.netdev == nic.name else f"{nic.name} ({nic.netdev})",
+            nic.rdma,
+            nic.fabric if several else "",
+            nic.rail,
+            nic.leaf,
+            nic.leaf_port,
+            nic.vlan,
+            nic.mac,
+            "placeholder" if nic.mac_is_placeholder else "",
+        )
+        for server, nic in nics
+    ]
+    segment = [places[nic.fabric, nic.stripe, nic.rail] for _, nic in nics]
+    return {
+        "id": "addresses",
+        "nics": table("nics", columns, rows),
+        "segment": segment,
+        "segments": coded,
+        "hosts": [_host(nic, coded[place], color) for (_, nic), place in zip(nics, segment, strict=True)],
+        "rows": sum(len(nic.addresses) for _, nic in nics),
+    }
+
+
+def _stem(prefix: str) -> tuple[str, int]:
+    """What stands before the interface identifier in every address of a prefix, and the prefix length."""
+    base, _, length = prefix.partition("/")
+    return (base.removesuffix("::") + ":" if base.endswith("::") and base.count(":") == 5 else ""), int(length)
+
+
+def _host(
+    nic: Nic, nets: list[tuple[str, str, int]], color: Callable[[str, int | None], str]
+) -> str | list[list[object]]:
+    """The identifier that gives every address of a NIC behind its stem, or the addresses themselves."""
+    stems = [stem for _, stem, _ in nets]
+    texts = [one.address for one in nic.addresses]
+    regular = len(stems) == len(texts) and all(stems) and all(one.origin == "slaac" for one in nic.addresses)
+    if regular and all(text.startswith(stem) for text, stem in zip(texts, stems, strict=True)):
+        hosts = {text.removeprefix(stem) for text, stem in zip(texts, stems, strict=True)}
+        ordered = [color(nic.fabric, one.color) for one in nic.addresses] == [name for name, _, _ in nets]
+        if len(hosts) == 1 and ordered:
+            return hosts.pop()
+    return [[color(nic.fabric, one.color), one.address, one.prefix_length, one.origin] for one in nic.addresses]
+
+
+def _color_cell(network: Network, strokes: Strokes) -> Callable[[str, int | None], str]:
+    """How a path color of a fabric is written in a cell; empty for none."""
+    names = {
+        (fabric.name, color.index): f"{swatch_class(strokes[fabric.name][color.index])} {color.name}"
+        for fabric in network.fabrics
+        for color in fabric.colors
+    }
+    return lambda fabric, index: "" if index is None else names[fabric, index]

@@ -1,0 +1,1 @@
+"""Prove offline that a network agrees with itself: one function per rule, and outside judges."""

@@ -1,0 +1,115 @@
+"""Rules about values that must agree between devices and files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.findings import Finding
+from railweave.render import junos
+from railweave.verify.junos_lint import lint
+from railweave.verify.registry import check
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.verify.registry import Subject
+
+
+@check("duplicate-address")
+def duplicate_address(subject: Subject) -> Iterator[Finding]:
+    """No address is given twice."""
+    network = subject.network
+    owners: dict[str, str] = {}
+    given = [(segment.leaf, subnet.gateway) for segment in network.segments for subnet in segment.subnets]
+    given += [
+        (f"{server.name}:{nic.name}", one.address)
+        for server in network.servers
+        for nic in server.nics
+        for one in nic.addresses
+    ]
+    given += [(end.device, end.address) for cable in network.cables for end in (cable.a, cable.b) if end.address]
+    for owner, address in given:
+        other = owners.setdefault(address, owner)
+        if other != owner:
+            yield Finding(
+                "duplicate-address",
+                "error",
+                owner,
+                f"address {address} is also on {other}",
+                "neither will work reliably",
+                "change the override or the MAC address that leads to it",
+            )
+
+
+@check("mtu-mismatch")
+def mtu_mismatch(subject: Subject) -> Iterator[Finding]:
+    """Both ends of a leaf-spine link carry frames of one size."""
+    ends: dict[str, tuple[str, int]] = {}
+    for config in subject.configs.values():
+        for port in config.fabric_interfaces():
+            other, mtu = ends.setdefault(port.link, (config.name, port.mtu))
+            if mtu != port.mtu:
+                yield Finding(
+                    "mtu-mismatch",
+                    "error",
+                    port.link,
+                    f"MTU {port.mtu} on {config.name}, {mtu} on {other}",
+                    "large packets are dropped in one direction",
+                    "give both roles the same fabric MTU",
+                )
+
+
+@check("qos-mismatch")
+def qos_mismatch(subject: Subject) -> Iterator[Finding]:
+    """What is lossless on one switch is lossless on its neighbors: same DSCP, same PFC priority on the wire.
+
+    Queue numbers are local and may differ.
+    """
+    shapes: dict[str, dict[frozenset[tuple[int, int | None]], str]] = {}
+    for config in subject.configs.values():
+        if config.qos is not None:
+            lossless = frozenset(
+                (d, one.pfc_priority) for one in config.qos.classes.values() if one.lossless for d in one.dscp
+            )
+            fabric = subject.network.switch(config.name).fabric
+            shapes.setdefault(fabric, {}).setdefault(lossless, config.name)
+    for fabric, found in shapes.items():
+        if len(found) > 1:
+            shown = "; ".join(
+                f"{name}: {', '.join(f'DSCP {d} on priority {p}' for d, p in sorted(shape, key=str)) or 'none'}"
+                for shape, name in found.items()
+            )
+            yield Finding(
+                "qos-mismatch",
+                "error",
+                fabric,
+                f"lossless traffic differs between switches ({shown})",
+                "packets that one switch protects are dropped by the next",
+                "use the same dscp and pfc_priority in every role",
+            )
+
+
+@check("session-down")
+def session_down(subject: Subject) -> Iterator[Finding]:
+    """Every leaf-spine link has a BGP session that both ends accept."""
+    routes = subject.routes
+    for config in subject.configs.values():
+        for group in config.bgp.groups if config.bgp else ():
+            for session in group.sessions:
+                if (config.name, session.link) not in routes.heard:
+                    yield Finding(
+                        "session-down",
+                        "error",
+                        config.name,
+                        f"the session to {session.peer} on {session.interface} cannot come up",
+                        "one end does not expect the other's AS number, or has no session there",
+                        "compare AS numbers and AS lists of both ends",
+                    )
+
+
+@check("junos-lint")
+def junos_lint(subject: Subject) -> Iterator[Finding]:
+    """Mistakes that published models let through."""
+    for config in subject.configs.values():
+        if config.nos == "junos":
+            yield from lint(config.name, junos.tree(config))

@@ -1,0 +1,26 @@
+"""Outside judges: other people's tools that read the rendered files and know what a device would refuse.
+
+Each runs where its tool is present and says why where it is not; none needs root, a device or a network.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.verify.judges import junos_yang, vtysh
+from railweave.verify.judges.report import JudgeReport
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from railweave.verify.judges.report import Files
+
+__all__ = ["JudgeReport", "judge_all"]
+
+
+def judge_all(files: Files, yang: Path | None, frr_root: Path | None) -> list[JudgeReport]:
+    """Have the files of every device (device to file name to text) judged by every judge.
+
+    ``yang`` is a folder of published Junos models, ``frr_root`` a root folder with FRR in it.
+    """
+    return [vtysh.judge(files, frr_root), junos_yang.judge(files, yang)]
