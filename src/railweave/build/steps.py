@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from railweave.build.extra import check_extra
 from railweave.build.outputs import outputs
 from railweave.build.write import write_folder
 from railweave.design import design
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from railweave.design.network import Network
     from railweave.findings import Finding
+    from railweave.spec.lock import Lock
 
 
 @dataclass(frozen=True)
@@ -43,16 +45,24 @@ def build(
     Raises ``InputError`` for bad input and ``OutputError`` where the output cannot be written; the old output and the
     lock are then as they were.
     """
-    progress(f"reading {fabric}")
-    source = read_source(fabric)
-    progress("designing")
-    network, lock = design(source)
+    progress(f"reading and designing {fabric}")
+    network, lock = design_file(fabric)
     if compact:
-        network, lock = design(read_source(fabric, lock.compacted()))
+        network, lock = design_file(fabric, lock.compacted())
     files, findings = outputs(network, list(network.findings), _read_secrets(secrets), progress)
     progress(f"writing {len(files)} files to {out}")
     changed = write_folder(out, files, also={companion(fabric, "lock"): lock.to_text().encode()})
     return Built(network, findings, changed, len(files))
+
+
+def design_file(fabric: Path, lock: Lock | None = None) -> tuple[Network, Lock]:
+    """Read a fabric file with its inventory and lock (or the ``lock`` given) and design it.
+
+    Raises ``InputError`` with file and line of everything that is wrong.
+    """
+    source = read_source(fabric, lock)
+    check_extra(source)
+    return design(source)
 
 
 def _read_secrets(path: Path | None) -> dict[str, str]:
