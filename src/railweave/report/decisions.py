@@ -32,8 +32,10 @@ MODES: dict[Mode, tuple[str, str]] = {
     ),
     "rlb": (
         "RDMA-aware (RLB): every queue pair of a connection has a path color, and so an uplink, of its own",
-        "RDMA flows are few, large and known before they start, so they are placed, not hashed: "
-        "no collisions, and packets stay in order.",
+        (
+            "RDMA flows are few, large and known before they start, so they are placed, not hashed: "
+            "no collisions, and packets stay in order."
+        ),
     ),
 }
 """Each load-balancing mode: what it does, and what speaks for and against it."""
@@ -168,8 +170,10 @@ def _addressing(network: Network, fabric: Fabric) -> Decision:
         )
         chosen, why = (
             "SLAAC: NICs form their addresses from router advertisements",
-            "An address per path color needs no address server: the leaf advertises one prefix per color, "
-            "and the NIC's MAC does the rest.",
+            (
+                "An address per path color needs no address server: the leaf advertises one prefix per color, "
+                "and the NIC's MAC does the rest."
+            ),
         )
     else:
         chosen = "static: NIC addresses are numbered by server"

@@ -11,8 +11,7 @@ from railweave.report.statement import Decision, Grid
 
 if TYPE_CHECKING:
     from railweave.design.network import Fabric, Network, RoleName
-    from railweave.report.figures import counted
-from railweave.report.headroom import Headroom
+    from railweave.report.headroom import Headroom
     from railweave.spec.qos import Qos, TrafficClass
 
 RDMA_MTUS = (256, 512, 1024, 2048, 4096)
@@ -26,7 +25,9 @@ ROLES: tuple[RoleName, ...] = ("leaf", "spine")
 
 def qos_decisions(network: Network, fabric: Fabric) -> list[Decision]:
     """Traffic classes (once where leaves and spines agree), buffers with their headroom, and MTUs."""
-    present: list[RoleName] = [role for role in ROLES if any(s.fabric == fabric.name and s.role == role for s in network.switches)]
+    present: list[RoleName] = [
+        role for role in ROLES if any(s.fabric == fabric.name and s.role == role for s in network.switches)
+    ]
     same = len({fabric.role(role).qos.model_dump_json() for role in present}) == 1
     classes = [
         _classes(fabric.role(role).qos, "" if same else f", {role}") for role in (present[:1] if same else present)

@@ -1,0 +1,44 @@
+"""What many tests need: the example networks, and networks from a fabric file written in the test."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from railweave.build.steps import design_file
+from railweave.design.network import Network
+from railweave.spec.lock import Lock
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = ROOT / "examples"
+
+
+@cache
+def example(name: str) -> Network:
+    """The network of an example, designed with the lock beside it."""
+    return design_file(EXAMPLES / f"{name}.yaml")[0]
+
+
+def designed(folder: Path, text: str, lock: Lock | None = None, inventory: str = "") -> tuple[Network, Lock]:
+    """The network of a fabric file given as text."""
+    file = folder / "fabric.yaml"
+    file.write_text(dedent(text))
+    if inventory:
+        (folder / "fabric.inventory.csv").write_text(inventory)
+    return design_file(file, lock)
+
+
+def frr_root() -> Path | None:
+    """A root folder with FRR for the vtysh judge: RAILWEAVE_FRR_ROOT, or what `make judges` made."""
+    given = os.environ.get("RAILWEAVE_FRR_ROOT")
+    place = Path(given) if given else ROOT / ".judges" / "frr"
+    return place if place.is_dir() else None
+
+
+@pytest.fixture
+def rlb() -> Network:
+    return example("h100-rlb")

@@ -1,0 +1,275 @@
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+
+from railweave.catalog import catalog
+from railweave.design.network import Network
+from railweave.findings import Finding
+from railweave.report.bom import bill
+from railweave.report.decisions import decisions
+from railweave.report.headroom import headroom
+from railweave.report.page import report_html
+from railweave.report.tables import table
+
+EVIL = '</script><img src=x onerror="alert(1)"><b>&'
+
+
+class Page(HTMLParser):
+    """What a browser would find: tags with their attributes, and the text of each section."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.text = ""
+        self.data = ""
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in {"meta", "link", "img", "input", "br"}:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] == "script" and self.tags[-1][1].get("type") == "application/json":
+            self.data += data
+        elif not self.open or self.open[-1] not in {"script", "style"}:
+            self.text += data
+
+    def table(self, name: str) -> dict[str, Any]:
+        return next(one for one in json.loads(self.data) if one["id"] == name)
+
+
+def rows(found: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows of a coded table as the page reads them, by column title (a second column of a title gets a ``2``)."""
+    titles: list[str] = []
+    for column in found["columns"]:
+        titles.append(column["title"] + ("2" if column["title"] in titles else ""))
+    columns = [data if isinstance(data, list) else [data["d"][k] for k in data["i"]] for data in found["data"]]
+    assert all(len(column) == found["rows"] for column in columns)
+    return [dict(zip(titles, values, strict=True)) for values in zip(*columns, strict=True)]
+
+
+def addresses(found: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """Server, NIC and address of every row that the page makes."""
+    result: list[tuple[str, str, str]] = []
+    for nic, place, host in zip(rows(found["nics"]), found["segment"], found["hosts"], strict=True):
+        segment = found["segments"][place]
+        texts = [stem + host for _, stem, _ in segment] if isinstance(host, str) else [one[1] for one in host]
+        result += [(nic["Server"], nic["NIC"], text) for text in texts]
+    return result
+
+
+def test_it_is_well_formed_and_loads_nothing(h100: Network) -> None:
+    html = report_html(h100, list(h100.findings))
+    page = Page(html)
+    assert page.open == []
+    assert not [one for tag, one in page.tags if tag in {"img", "iframe", "object"} or "src" in one]
+    assert [one["href"] for tag, one in page.tags if tag == "link"] == ["data:,"]
+    policy = next(one["content"] for tag, one in page.tags if one.get("http-equiv") == "Content-Security-Policy")
+    assert policy is not None
+    assert policy.startswith("default-src 'none'")
+    assert set(re.findall(r"https?://[^\"' <]*", html)) == {"http://www.w3.org/2000/svg"}
+
+
+def test_it_is_the_same_every_time(h100: Network) -> None:
+    again = Network.from_json(h100.to_json())
+    assert report_html(h100, list(h100.findings)) == report_html(again, list(again.findings))
+
+
+def test_numbers_in_the_header(h100: Network) -> None:
+    html = report_html(h100, [])
+    tiles = re.findall(r"<li><b>(.*?)</b><span>(.*?)</span></li>", html)
+    assert tiles == [
+        ("32", "GPUs"),
+        ("4", "servers"),
+        ("16", "leaves"),
+        ("4", "spines"),
+        ("96", "links"),
+        ("4", "path colors"),
+        ("0.5:1", "oversubscription"),
+    ]
+    assert "no errors" in html
+
+
+def test_every_link_in_the_navigation_has_its_section(h100: Network) -> None:
+    page = Page(report_html(h100, []))
+    targets = [one["href"] for tag, one in page.tags if tag == "a"]
+    assert targets == [f"#{one['id']}" for tag, one in page.tags if tag == "section"]
+    assert len(targets) == 7
+
+
+def test_nothing_from_outside_is_markup(h100: Network) -> None:
+    finding = Finding("x", "error", EVIL, EVIL, EVIL, EVIL, EVIL, 1)
+    page = Page(report_html(replace(h100, name=EVIL, description=EVIL), [finding]))
+    assert not [one for tag, one in page.tags if tag in {"img", "b"} and one]
+    assert page.text.count(EVIL) >= 3
+    assert rows(page.table("findings"))[0]["What"] == EVIL
+
+
+def test_findings_come_errors_first(h100: Network) -> None:
+    found = [
+        Finding("a", "info", "w", "one"),
+        Finding("b", "error", "w", "two", "why", "fix", "h.yaml", 7),
+        Finding("c", "warning", "w", "three"),
+        Finding("d", "error", "w", "four"),
+    ]
+    page = Page(report_html(h100, found))
+    shown = rows(page.table("findings"))
+    assert [one["Id"] for one in shown] == ["b", "d", "c", "a"]
+    assert shown[0] == {
+        "Severity": "error", "Id": "b", "Where": "w", "Input": "h.yaml:7", "What": "two", "Why": "why", "Fix": "fix",
+    }  # fmt: skip
+    assert "2 errors, 1 warning, 1 note" in page.text
+
+
+def test_cabling_table_is_the_cables(h100: Network) -> None:
+    found = rows(Page(report_html(h100, [])).table("cables"))
+    assert len(found) == 96
+    assert found[40] == {
+        "From": "stripe1-leaf3", "Port": "et-0/0/0:0", "Lanes": "1-4", "Optic": "osfp-800g-2x400g-sr4",
+        "To": "spine1", "Port2": "et-0/0/1:0", "Lanes2": "1-4", "Optic2": "osfp-800g-2x400g-sr4",
+        "Speed": "400G", "Length": "50 m", "Path color": "s1-1 green",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["h100", "flat"])
+def test_address_table_gives_every_address(name: str, request: pytest.FixtureRequest) -> None:
+    network: Network = request.getfixturevalue(name)
+    found = Page(report_html(network, [])).table("addresses")
+    wanted = [(one.name, nic.name, a.address) for one in network.servers for nic in one.nics for a in nic.addresses]
+    assert addresses(found) == wanted
+    assert found["rows"] == len(wanted)
+
+
+def test_addresses_that_follow_no_rule_are_listed_in_full(h100: Network) -> None:
+    server = h100.servers[0]
+    nic = server.nics[0]
+    fixed = replace(nic.addresses[1], address="fc00:1:1:2::99", origin="override")
+    changed = replace(nic, addresses=(nic.addresses[0], fixed, *nic.addresses[2:]))
+    network = replace(h100, servers=(replace(server, nics=(changed, *server.nics[1:])), *h100.servers[1:]))
+    found = Page(report_html(network, [])).table("addresses")
+    assert found["hosts"][0][1] == ["s1-2 blue", "fc00:1:1:2::99", 64, "override"]
+    assert isinstance(found["hosts"][1], str)
+    assert ("H100-01", "gpu0_eth", "fc00:1:1:2::99") in addresses(found)
+
+
+def test_switch_table_has_the_numbers(h100: Network) -> None:
+    found = rows(Page(report_html(h100, [])).table("switches"))
+    assert len(found) == 20
+    assert found[0]["Name"] == "stripe1-leaf1"
+    assert (found[0]["AS number"], found[0]["Router id"], found[0]["Management"]) == (
+        4200001001,
+        "10.255.0.1",
+        "172.20.0.10/24",
+    )
+
+
+def test_a_column_is_coded_only_where_that_is_shorter() -> None:
+    coded = table("t", (("A", "text"), ("B", "text"), ("C", "text")), [("x", n, "") for n in range(10)])
+    assert [one["title"] for one in coded["columns"]] == ["A", "B"]
+    assert coded["data"] == [{"d": ["x"], "i": [0] * 10}, list(range(10))]
+
+
+def test_8192_gpus_stay_light(large: Network) -> None:
+    html = report_html(large, list(large.findings))
+    page = Page(html)
+    assert page.table("addresses")["rows"] == 8192 * 64
+    assert len(html) < 2_000_000
+    first, last = large.servers[0].nics[0], large.servers[-1].nics[-1]
+    found = addresses(page.table("addresses"))
+    assert found[0] == ("gpu-0001", "gpu0_eth", first.addresses[0].address)
+    assert found[-1] == ("gpu-1024", "gpu7_eth", last.addresses[-1].address)
+    assert len([tag for tag, _ in page.tags if tag == "tr"]) < 150
+
+
+def test_bill_of_h100_rlb_by_hand(h100: Network) -> None:
+    found = {(one.kind, one.name): one.count for one in bill(h100)}
+    assert found == {
+        ("switch", "qfx5240-64od"): 16 + 4,
+        ("server", "h100-8gpu-cx7"): 4,
+        ("NIC", "connectx-7"): 4 * 8,
+        # A leaf: et-0/0/16 is split for its two servers, and et-0/0/0 to et-0/0/3 lead to one spine each.
+        # A spine: 16 leaves on the two channels of 8 ports.
+        ("pluggable", "osfp-800g-2x400g-sr4"): 16 * (1 + 4) + 4 * 8,
+        ("pluggable", "osfp-400g-sr4"): 4 * 8,
+        ("fibre cable", "multimode fibre, 10 m"): 4 * 8,
+        ("fibre cable", "multimode fibre, 50 m"): 16 * 4,
+    }
+
+
+def test_a_splitter_counts_once_for_its_switch_port(flat: Network) -> None:
+    # Four leaves with two rails of three servers: six links on three ports each, the last assembly fully used.
+    found = {(one.kind, one.name): one.count for one in bill(flat)}
+    assert found["cable assembly", "osfp-800g-2x400g-dac"] == 4 * 3
+    assert not [one for kind, one in found if kind in {"pluggable", "fibre cable"}]
+
+
+def test_a_splitter_with_a_leg_to_spare_is_still_one(flat: Network) -> None:
+    # node3 holds the fifth and sixth link of each leaf; its NIC of the sixth is unplugged, the assembly remains.
+    used = [one for one in flat.cables if not (one.a.device == "node3" and one.b.channel == 1)]
+    assert len(used) == 24 - 4
+    found = {one.name: one.count for one in bill(replace(flat, cables=tuple(used)))}
+    assert found["osfp-800g-2x400g-dac"] == 4 * 3
+
+
+def test_headroom_is_the_sum_of_its_terms(h100: Network) -> None:
+    leaf = headroom(h100, h100.fabrics[0], "leaf")
+    assert leaf is not None
+    # 2 x 50 m at 0.66 c is 505.4 ns, 25,270 B at 400 Gb/s; 2 x 9216 B; peer response and pipeline of the catalog.
+    physics = catalog().physics
+    fixed = 2 * 9216 + physics.peer_response_bytes + physics.pipeline_bytes
+    assert [(one.kind, one.ports, one.each_bytes - fixed) for one in leaf.terms] == [
+        ("leaf-spine", 4, 25270),
+        ("server", 2, 5054),
+    ]
+    assert leaf.need_bytes == 4 * (25270 + fixed) + 2 * (5054 + fixed)
+    assert leaf.partition_bytes == 16_500_000
+    assert leaf.fits
+    html = report_html(h100, [])
+    assert f"{leaf.need_bytes:,} B" in html
+    assert "16,500,000 B" in html
+
+
+def test_headroom_that_is_short_is_marked(h100: Network) -> None:
+    fabric = h100.fabrics[0]
+    qos = fabric.spine.qos.model_copy(update={"buffers": fabric.spine.qos.buffers.model_copy(update={"headroom": 1})})
+    changed = replace(fabric, spine=replace(fabric.spine, qos=qos))
+    network = replace(h100, fabrics=(changed,))
+    card = next(one for one in decisions(network, changed) if one.title == "Buffers and headroom")
+    assert card.chosen == "headroom is too small on spine1"
+    assert card.grids[-1].emphasis
+    assert 'class="short"' in report_html(network, [])
+    assert 'class="short"' not in report_html(h100, [])
+
+
+def test_decisions_name_what_was_chosen(h100: Network, flat: Network) -> None:
+    titles = [one.title for one in decisions(h100, h100.fabrics[0])]
+    assert titles == [
+        "Topology", "Ports", "Addressing", "Routing", "Path colors", "Load balancing", "Traffic classes",
+        "Buffers and headroom", "MTU",
+    ]  # fmt: skip
+    cards = {one.title: one for one in decisions(h100, h100.fabrics[0])}
+    assert cards["Topology"].chosen == "rail-optimised, 2 stripes of 8 leaves, 4 spines"
+    assert cards["Ports"].grids[0].rows == (
+        ("stripe1-leaf1", "servers", "2", "et-0/0/16:0 … et-0/0/16:1", "1 of 64"),
+        ("stripe1-leaf1", "spines", "4", "et-0/0/0:0 … et-0/0/3:0", "4 of 64"),
+        ("spine1", "leaves", "16", "et-0/0/0:0 … et-0/0/7:1", "8 of 64"),
+    )
+    assert ("BFD", "1000 ms x 3: a silent neighbor is down after 3,000 ms") in cards["Routing"].facts
+    assert cards["Path colors"].grids[0].rows[3] == ("orange", "color:0:4", "1", "spine4")
+    plain = {one.title: one for one in decisions(flat, flat.fabrics[0])}
+    assert plain["Path colors"].chosen == "none"

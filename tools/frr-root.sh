@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Make a root folder with FRR 10 in it, for the vtysh judge: tools/frr-root.sh DIR
+#
+# Debian trixie's FRR, from the package mirror that this machine already uses. Needs root and a Debian-like system;
+# says why where it cannot. Nothing in it is started.
+set -euo pipefail
+
+target=${1:?usage: tools/frr-root.sh DIR}
+suite=trixie
+skip() { echo "frr-root: skipped: $1" >&2; exit 0; }
+
+[ -x "$target/usr/bin/vtysh" ] && { echo "frr-root: $target is there already"; exit 0; }
+[ "$(id -u)" = 0 ] || skip "making a root folder needs root (sudo $0 $target)"
+command -v apt-get >/dev/null || skip "this system has no apt; install frr and put vtysh on the PATH"
+if ! command -v mmdebstrap >/dev/null; then
+  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends mmdebstrap >/dev/null \
+    || skip "mmdebstrap could not be installed"
+fi
+mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | grep -v -e security -e updates | grep -m1 debian) \
+  || skip "no Debian mirror in this machine's apt sources"
+
+staging="$target.partial"
+rm -rf "$staging"
+mkdir -p "$(dirname "$target")"
+if mmdebstrap --quiet --variant=minbase --include=frr,frr-pythontools \
+    --aptopt='Acquire::Check-Valid-Until "false"' "$suite" "$staging" "$mirror"; then
+  chmod 755 "$staging"
+  mv "$staging" "$target"
+  echo "frr-root: made $target"
+else
+  rm -rf "$staging"
+  skip "the packages could not be had"
+fi
