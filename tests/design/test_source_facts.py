@@ -71,7 +71,7 @@ def test_leaf_ports_as_in_the_source(rlb: Network) -> None:
     }
 
 
-def _ends(network: Network, device: str):  # noqa: ANN202 - pairs of ends
+def _ends(network: Network, device: str):
     for cable in network.cables_of(device):
         yield (cable.a, cable.b) if cable.a.device == device else (cable.b, cable.a)
 
@@ -79,7 +79,12 @@ def _ends(network: Network, device: str):  # noqa: ANN202 - pairs of ends
 def test_colors_of_the_source(rlb: Network) -> None:
     """Spine 1 is green with color:0:1; the other numbers are assumed to follow in order."""
     fabric = rlb.fabric("backend")
-    assert [(color.name, color.number) for color in fabric.colors] == [("green", 1), ("blue", 2), ("red", 3), ("orange", 4)]
+    assert [(color.name, color.number) for color in fabric.colors] == [
+        ("green", 1),
+        ("blue", 2),
+        ("red", 3),
+        ("orange", 4),
+    ]
     by_spine = {cable.b.device: fabric.color_name(cable.color) for cable in rlb.cables if cable.kind == "fabric"}
     assert by_spine == {"spine1": "green", "spine2": "blue", "spine3": "red", "spine4": "orange"}
 
@@ -97,6 +102,10 @@ def test_bfd_and_router_advertisement_values_of_the_source(rlb: Network) -> None
     fabric = rlb.fabric("backend")
     assert (fabric.underlay.bfd.minimum_interval, fabric.underlay.bfd.multiplier) == (1000, 3)
     timers = fabric.router_advertisements
-    assert (timers.prefix_valid_lifetime, timers.prefix_preferred_lifetime, timers.router_lifetime) == (2592000, 604800, 1800)
+    assert (timers.prefix_valid_lifetime, timers.prefix_preferred_lifetime, timers.router_lifetime) == (
+        2592000,
+        604800,
+        1800,
+    )
     assert timers.on_link
     assert timers.autonomous

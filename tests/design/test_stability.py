@@ -56,7 +56,6 @@ def _allocations(network: Network) -> dict[str, object]:
     return found
 
 
-
 @pytest.mark.parametrize("change", CHANGES)
 def test_nothing_else_moves(tmp_path: Path, change: str) -> None:
     old, new = CHANGES[change]
@@ -105,7 +104,12 @@ def test_a_new_mac_changes_only_that_nic(tmp_path: Path) -> None:
     assert before.switches == after.switches
     assert before.cables == after.cables
     assert before.segments == after.segments
-    different = [(a.name, x.name) for a, b in zip(before.servers, after.servers, strict=True) for x, y in zip(a.nics, b.nics, strict=True) if x != y]
+    different = [
+        (a.name, x.name)
+        for a, b in zip(before.servers, after.servers, strict=True)
+        for x, y in zip(a.nics, b.nics, strict=True)
+        if x != y
+    ]
     assert different == [("b2", "gpu3_eth")]
 
 

@@ -22,7 +22,11 @@ def fabrics(draw: st.DrawFn) -> Network:
     links = draw(st.integers(1, 2))
     uplinks = spines * links
     mode = draw(st.sampled_from(["rlb", "rlb", "ecmp"]))
-    colors = draw(st.sampled_from([None, *(n for n in range(1, uplinks + 1) if uplinks % n == 0)])) if mode == "rlb" else None
+    colors = (
+        draw(st.sampled_from([None, *(n for n in range(1, uplinks + 1) if uplinks % n == 0)]))
+        if mode == "rlb"
+        else None
+    )
     peering = draw(st.sampled_from(["auto-discovered", "numbered"]))
     path_color = draw(st.sampled_from(["auto", "local-preference"]))
     release = draw(st.sampled_from(["25.4R1", "23.4X100-D31"]))

@@ -59,7 +59,10 @@ def test_every_dropped_policy_term_changes_something(form: str, device: str) -> 
     bgp = configs[device].bgp
     assert bgp is not None
     accepting = {
-        (policy.name, term.name) for policy in bgp.policies for term in policy.terms if term.action.accept or term.name == "no-transit"
+        (policy.name, term.name)
+        for policy in bgp.policies
+        for term in policy.terms
+        if term.action.accept or term.name == "no-transit"
     }
     if device == SPINE:  # with one session a leaf there is nothing for a spine to prefer
         accepting = {(policy, term) for policy, term in accepting if term != "preferred"}
@@ -67,13 +70,18 @@ def test_every_dropped_policy_term_changes_something(form: str, device: str) -> 
         accepting = {(policy, term) for policy, term in accepting if term != "no-transit"}
     for policy_name, term_name in sorted(accepting):
         policies = tuple(
-            replace(policy, terms=tuple(term for term in policy.terms if (policy.name, term.name) != (policy_name, term_name)))
+            replace(
+                policy,
+                terms=tuple(term for term in policy.terms if (policy.name, term.name) != (policy_name, term_name)),
+            )
             for policy in bgp.policies
         )
         # The closing rejection goes too: what a dropped term leaves to the system's default is what is looked at.
         if term_name == "no-transit":
             policies = tuple(
-                replace(policy, terms=tuple(t for t in policy.terms if t.name != "rest")) if policy.name == policy_name else policy
+                replace(policy, terms=tuple(t for t in policy.terms if t.name != "rest"))
+                if policy.name == policy_name
+                else policy
                 for policy in policies
             )
         changed = {**configs, device: replace(configs[device], bgp=replace(bgp, policies=policies))}
@@ -98,7 +106,10 @@ def test_a_swapped_color_changes_the_routes_and_is_found(form: str) -> None:
     changed = {**configs, LEAF: replace(configs[LEAF], bgp=replace(bgp, groups=_swapped(bgp.groups)))}
     assert _differ(_states(configs), _states(changed))
     subject = Subject(_network(form), changed)
-    assert {finding.id for finding in run_checks(subject) if finding.severity == "error"} & {"path-color", "unreachable"}
+    assert {finding.id for finding in run_checks(subject) if finding.severity == "error"} & {
+        "path-color",
+        "unreachable",
+    }
 
 
 def test_a_leaf_that_becomes_transit_is_found() -> None:
@@ -106,7 +117,9 @@ def test_a_leaf_that_becomes_transit_is_found() -> None:
     bgp = configs[LEAF].bgp
     assert bgp is not None
     policies = tuple(
-        replace(policy, terms=tuple(t for t in policy.terms if t.name == "own")) if policy.name == "to-spines" else policy
+        replace(policy, terms=tuple(t for t in policy.terms if t.name == "own"))
+        if policy.name == "to-spines"
+        else policy
         for policy in bgp.policies
     )
     changed = {**configs, LEAF: replace(configs[LEAF], bgp=replace(bgp, policies=policies))}

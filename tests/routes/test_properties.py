@@ -34,7 +34,9 @@ def _uplinks(network: Network, leaf: str, color: int | None) -> set[str]:
 
 
 def _faults(network: Network) -> list[str]:
-    return [c.name for c in network.cables if c.kind == "fabric"] + [s.name for s in network.switches if s.role == "spine"]
+    return [c.name for c in network.cables if c.kind == "fabric"] + [
+        s.name for s in network.switches if s.role == "spine"
+    ]
 
 
 def _follow(network: Network, routes: Routes, leaf: str, prefix: str) -> set[str]:
@@ -106,7 +108,9 @@ def test_no_single_fault_blackholes_anything(network: Network, nos: str | None) 
 @pytest.mark.parametrize("nos", SYSTEMS)
 @FEW
 @given(network=fabrics(), data=st.data())
-def test_a_fault_gives_the_same_whether_it_was_there_from_the_start(network: Network, nos: str | None, data: st.DataObject) -> None:
+def test_a_fault_gives_the_same_whether_it_was_there_from_the_start(
+    network: Network, nos: str | None, data: st.DataObject
+) -> None:
     down = frozenset(data.draw(st.lists(st.sampled_from(_faults(network)), max_size=4)))
     plane = ControlPlane(configurations(network, nos))
     fresh = ControlPlane(configurations(network, nos))

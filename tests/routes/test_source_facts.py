@@ -25,7 +25,12 @@ def _heard(spine: str) -> tuple[set[str], int | None]:
 
 @pytest.mark.parametrize(
     ("spine", "community", "aigp"),
-    [("spine1", "color:0:1", 0), ("spine2", "color:0:2", None), ("spine3", "color:0:3", None), ("spine4", "color:0:4", None)],
+    [
+        ("spine1", "color:0:1", 0),
+        ("spine2", "color:0:2", None),
+        ("spine3", "color:0:3", None),
+        ("spine4", "color:0:4", None),
+    ],
 )
 def test_community_and_aigp_to_each_spine(spine: str, community: str, aigp: int | None) -> None:
     assert _heard(spine) == ({community}, aigp)
@@ -35,7 +40,11 @@ def test_preferred_and_backup_on_a_remote_leaf() -> None:
     routes = ControlPlane(configurations(example("h100-rlb"))).routes()
     assert routes.next_hops("stripe2-leaf1", PREFIX) == ("stripe2-leaf1:et-0/0/0:0--spine1:et-0/0/4:0",)
     assert routes.reason("stripe2-leaf1", PREFIX) == "aigp"
-    assert [link.split("--")[1].split(":")[0] for link in routes.backup("stripe2-leaf1", PREFIX)] == ["spine2", "spine3", "spine4"]
+    assert [link.split("--")[1].split(":")[0] for link in routes.backup("stripe2-leaf1", PREFIX)] == [
+        "spine2",
+        "spine3",
+        "spine4",
+    ]
 
 
 def test_frr_measured_behaviour_with_two_links_to_a_spine() -> None:
@@ -51,4 +60,8 @@ def test_frr_measured_behaviour_with_two_links_to_a_spine() -> None:
     assert routes.next_hops("spine1", PREFIX) == (origin[5],)
     routes = plane.routes([origin[1], origin[5]])
     assert routes.next_hops("spine1", PREFIX) == ()
-    assert {network.cable(link).b.device for link in routes.next_hops("stripe2-leaf1", PREFIX)} == {"spine2", "spine3", "spine4"}
+    assert {network.cable(link).b.device for link in routes.next_hops("stripe2-leaf1", PREFIX)} == {
+        "spine2",
+        "spine3",
+        "spine4",
+    }

@@ -1,0 +1,115 @@
+"""``compare`` gives the commands that turn one Junos tree into another."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from railweave.render.junos.parse import parse
+from railweave.render.junos.tree import Statement, block, choices, compare, entry, leaf, set_paths
+
+
+def _tree(*parts: Statement | None) -> list[Statement]:
+    return [part for part in parts if part is not None]
+
+
+def test_a_value_is_replaced_without_delete() -> None:
+    old = _tree(block("interfaces", block(("et-0/0/0",), leaf("mtu", 9216))))
+    new = _tree(block("interfaces", block(("et-0/0/0",), leaf("mtu", 9000))))
+    assert compare(old, new).lines() == ["set interfaces et-0/0/0 mtu 9000"]
+
+
+def test_list_entries_are_deleted_and_set_one_by_one() -> None:
+    old = _tree(block("prefix-list local", entry("10.0.0.0/8"), entry("fc00::/16")))
+    new = _tree(block("prefix-list local", entry("fc00::/16"), entry("fd00::/16")))
+    assert compare(old, new).lines() == ["delete prefix-list local 10.0.0.0/8", "set prefix-list local fd00::/16"]
+
+
+def test_values_of_a_list_leaf() -> None:
+    old, new = _tree(choices("backup-color", ["blue", "red"])), _tree(choices("backup-color", ["red", "orange"]))
+    assert compare(old, new).lines() == ["delete backup-color blue", "set backup-color orange"]
+
+
+def test_a_whole_branch_goes_with_one_delete() -> None:
+    old = _tree(
+        block(
+            "vlans",
+            block(("vn2",), leaf("vlan-id", 2), leaf("l3-interface", "irb.2")),
+            block(("vn3",), leaf("vlan-id", 3)),
+        )
+    )
+    new = _tree(block("vlans", block(("vn3",), leaf("vlan-id", 3))))
+    assert compare(old, new).lines() == ["delete vlans vn2"]
+
+
+def test_a_new_term_is_inserted_where_it_belongs() -> None:
+    def policy(*terms: str) -> list[Statement]:
+        return _tree(
+            block("policy-statement p", [block(("term", name), block("then", leaf("accept"))) for name in terms])
+        )
+
+    assert compare(policy("a", "c"), policy("a", "b", "c")).lines() == [
+        "set policy-statement p term b then accept",
+        "insert policy-statement p term b before term c",
+    ]
+
+
+def test_words_with_spaces_are_quoted() -> None:
+    assert set_paths(leaf("description", "hall 1, row 2")) == [("description", '"hall 1, row 2"')]
+    [statement] = parse('description "hall 1; { \\"x\\" }";')
+    assert statement.words == ("description", 'hall 1; { "x" }')
+
+
+_NAMES = st.sampled_from(["alpha", "beta", "gamma"])
+_LEAVES = st.builds(lambda name, value: leaf(name, value), st.sampled_from(["mtu", "speed"]), st.integers(1, 3))
+_TREES = st.recursive(
+    st.lists(_LEAVES, min_size=1, max_size=2, unique_by=lambda one: one.words),
+    lambda children: st.dictionaries(_NAMES, children, min_size=1, max_size=3).map(
+        lambda found: [one for name, inner in found.items() if (one := block((name,), inner)) is not None]
+    ),
+    max_leaves=8,
+)
+
+
+def _apply(tree: list[Statement], commands: list[str]) -> set[tuple[str, ...]]:
+    """What is configured after the commands, as paths: a small Junos in which mtu and speed hold one value."""
+    paths = {path for one in tree for path in set_paths(one)}
+    for command in commands:
+        verb, *words = command.split()
+        path = tuple(words)
+        if verb == "delete":
+            paths = {one for one in paths if one[: len(path)] != path}
+        elif path[-2:-1] in {("mtu",), ("speed",)}:
+            paths = {one for one in paths if one[:-1] != path[:-1]} | {path}
+        else:
+            paths.add(path)
+    return paths
+
+
+@given(old=_TREES, new=_TREES)
+def test_applying_the_commands_gives_the_new_tree(old: list[Statement], new: list[Statement]) -> None:
+    wanted = {path for one in new for path in set_paths(one)}
+    assert _apply(old, compare(old, new).lines()) == wanted
+
+
+@given(tree=_TREES)
+def test_no_commands_between_equal_trees(tree: list[Statement]) -> None:
+    assert compare(tree, tree).lines() == []
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("system {\n host-name x;\n", "line 2: a '{' is not closed"),
+        ("host-name x", "line 1: 'host-name x' is not ended by ';'"),
+        ("a {\n b;\n}\n}\n", "line 4: unexpected '}'"),
+        ("a [ b c;", "line 1: a '[' is not closed"),
+    ],
+)
+def test_malformed_statements_are_refused_with_their_line(text: str, message: str) -> None:
+    from railweave.errors import RenderError
+
+    with pytest.raises(RenderError) as caught:
+        parse(text)
+    assert str(caught.value) == message
