@@ -186,7 +186,7 @@ def test_own_statements_are_merged_and_listed(tmp_path: Path, extra: str, expect
     ]
 
 
-def test_older_release_uses_local_preference(tmp_path: Path) -> None:
+def test_older_release_uses_local_preference() -> None:
     network = example("h100-rlb")
     [fabric] = network.fabrics
     older = replace(

@@ -62,7 +62,7 @@ def test_words_with_spaces_are_quoted() -> None:
 
 
 _NAMES = st.sampled_from(["alpha", "beta", "gamma"])
-_LEAVES = st.builds(lambda name, value: leaf(name, value), st.sampled_from(["mtu", "speed"]), st.integers(1, 3))
+_LEAVES = st.builds(leaf, st.sampled_from(["mtu", "speed"]), st.integers(1, 3))
 _TREES = st.recursive(
     st.lists(_LEAVES, min_size=1, max_size=2, unique_by=lambda one: one.words),
     lambda children: st.dictionaries(_NAMES, children, min_size=1, max_size=3).map(
