@@ -116,7 +116,8 @@ def test_a_fault_gives_the_same_whether_it_was_there_from_the_start(
     fresh = ControlPlane(configurations(network, nos))
     state = fresh._empty()
     fresh._settle(state, set(fresh.configs), down)
-    assert plane.routes(down).equal(fresh._collect(state, down))
+    fibs = {name: fresh._fib(state, name, down) for name in fresh.configs if name not in down}
+    assert plane.routes(down).equal(fresh._collect(state, fibs, down))
 
 
 @FEW

@@ -16,8 +16,8 @@ def _heard(spine: str) -> tuple[set[str], int | None]:
     network = example("h100-rlb")
     plane = ControlPlane(configurations(network))
     plane.routes()
-    state = plane._start
-    assert state is not None
+    assert plane._start is not None
+    state, _ = plane._start
     [peer] = [peer for peer in plane._peers[spine] if peer.device == "stripe1-leaf1"]
     attributes = plane.table.items[int(state.heard[spine][peer.row][plane._place[PREFIX]])]
     return {value for value in attributes.communities if value.startswith("color:")}, attributes.aigp

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, cast
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable
 
     from numpy.typing import NDArray
 
@@ -18,9 +18,13 @@ if TYPE_CHECKING:
 NONE = -1
 """The id that stands for "no route"."""
 
+NO_ROUTE = np.iinfo(np.int64).max
+"""The decision key of "no route": it loses to every route."""
+
 DEFAULT_LOCAL_PREFERENCE = 100
 _NO_AIGP = (1 << 20) - 1
-_NO_ROUTE = np.iinfo(np.int64).max
+_UNKNOWN = -2
+_FIRST_SIZE = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,19 +40,18 @@ class Attributes:
     as_path: tuple[int, ...] = ()
     communities: frozenset[str] = frozenset()
 
-    def colors(self) -> frozenset[str]:
-        """The color communities a route carries."""
-        return frozenset(value for value in self.communities if value.startswith("color:"))
-
 
 class AttributeTable:
-    """Attributes by id, with the sort key of the decision process for each. Lower keys win."""
+    """Attributes by id, and columns of what is asked about whole tables of routes at once."""
 
     def __init__(self) -> None:
         self.items: list[Attributes] = []
         self._ids: dict[Attributes, int] = {}
-        self._keys: NDArray[np.int64] = np.empty(1024, dtype=np.int64)
-        self._memo: dict[object, dict[int, int]] = {}
+        self._keys: NDArray[np.int64] = np.full(_FIRST_SIZE, NO_ROUTE, dtype=np.int64)
+        self._paths: NDArray[np.int64] = np.zeros((_FIRST_SIZE, 4), dtype=np.int64)
+        self._sets: NDArray[np.int32] = np.zeros(_FIRST_SIZE, dtype=np.int32)
+        self._set_ids: dict[frozenset[str], int] = {}
+        self._memo: dict[Hashable, Ids] = {}
 
     def id_of(self, attributes: Attributes) -> int:
         """The id of attributes, given now if they are new."""
@@ -56,37 +59,55 @@ class AttributeTable:
         if found is None:
             found = self._ids[attributes] = len(self.items)
             self.items.append(attributes)
-            if found >= len(self._keys):
-                self._keys = np.concatenate([self._keys, np.empty_like(self._keys)])
+            self._grow(found + 2, len(attributes.as_path))  # one more than there are: id -1 reads the last row
             self._keys[found] = _key(attributes)
+            self._paths[found, : len(attributes.as_path)] = attributes.as_path
+            self._sets[found] = self._set_ids.setdefault(attributes.communities, len(self._set_ids))
         return found
 
-    def keys(self, ids: Ids) -> NDArray[np.int64]:
-        """The decision key of each id; the largest integer where there is no route."""
-        return np.where(ids >= 0, self._keys[np.maximum(ids, 0)], _NO_ROUTE)
+    def _grow(self, rows: int, width: int) -> None:
+        if width > self._paths.shape[1]:
+            self._paths = np.pad(self._paths, ((0, 0), (0, width - self._paths.shape[1])))
+        if rows > len(self._keys):
+            more = len(self._keys)
+            self._keys = np.pad(self._keys, (0, more), constant_values=NO_ROUTE)
+            self._paths = np.pad(self._paths, ((0, more), (0, 0)))
+            self._sets = np.pad(self._sets, (0, more))
 
-    def map(self, memo: object, ids: Ids, function: Callable[[Attributes], Attributes | None]) -> Ids:
-        """``function`` applied to the attributes of each id; None gives "no route".
+    def keys(self, ids: Ids) -> NDArray[np.int64]:
+        """The decision key of each route, lower is better; ``NO_ROUTE`` where there is none."""
+        return self._keys[ids]
+
+    def passed(self, asn: int, ids: Ids) -> Mask:
+        """Which routes have an AS number in their path."""
+        return (self._paths[ids] == asn).any(axis=-1)
+
+    def having(self, ids: Ids, memo: Hashable, holds: Callable[[frozenset[str]], bool]) -> Mask:
+        """Which routes carry communities for which ``holds``; ``memo`` names it and all it depends on."""
+        known = self._memo.get(memo)
+        if known is None or len(known) < len(self._set_ids):
+            known = self._memo[memo] = np.array([holds(one) for one in self._set_ids], dtype=np.int32)
+        return (known[self._sets[ids]] == 1) & (ids >= 0)
+
+    def map(self, memo: Hashable, ids: Ids, function: Callable[[Attributes], Attributes]) -> Ids:
+        """``function`` applied to the attributes of each route.
 
         ``memo`` names the function and all it depends on: results are kept under it.
         """
-        known = self._memo.setdefault(memo, {NONE: NONE})
-        distinct, inverse = np.unique(ids, return_inverse=True)
-        mapped = np.empty(len(distinct), dtype=np.int32)
-        for place, value in enumerate(cast("list[int]", distinct.tolist())):
-            result = known.get(value)
-            if result is None:
-                changed = function(self.items[value])
-                result = known[value] = NONE if changed is None else self.id_of(changed)
-            mapped[place] = result
-        return mapped[inverse]
-
-    def having(self, ids: Ids, communities: frozenset[str]) -> Mask:
-        """Which routes carry all of the communities."""
-        distinct, inverse = np.unique(ids, return_inverse=True)
-        values = cast("list[int]", distinct.tolist())
-        has = np.array([v >= 0 and communities <= self.items[v].communities for v in values], dtype=np.bool_)
-        return has[inverse]
+        known = self._memo.get(memo)
+        if known is None or len(known) < len(self._keys):
+            grown = np.full(len(self._keys), _UNKNOWN, dtype=np.int32)
+            grown[-1] = NONE  # where id -1 looks
+            if known is not None:
+                grown[: len(known) - 1] = known[:-1]
+            known = self._memo[memo] = grown
+        result = known[ids]
+        missing = result == _UNKNOWN
+        if missing.any():
+            for value in cast("list[int]", np.unique(ids[missing]).tolist()):
+                known[value] = self.id_of(function(self.items[value]))
+            result = known[ids]
+        return result
 
 
 def _key(attributes: Attributes) -> int:
@@ -107,16 +128,16 @@ REASONS = ("none", "only", "local", "local-preference", "aigp", "as-path", "mult
 def reasons(best: NDArray[np.int64], runner_up: NDArray[np.int64], candidates: NDArray[np.intp]) -> NDArray[np.uint8]:
     """The reason code of each prefix, from the best key, the best key that lost, and how many candidates there were."""
     differ = best ^ runner_up
-    lost = runner_up != _NO_ROUTE
+    lost = runner_up != NO_ROUTE
     code = np.where(candidates > 1, 6, 1).astype(np.uint8)
     code = np.where(lost & (differ >> 16 == 0), 5, code)
     code = np.where(lost & (differ >> 16 != 0), 4, code)
     code = np.where(lost & (differ >> 36 != 0), 3, code)
-    return np.where(best == _NO_ROUTE, 0, code).astype(np.uint8)
+    return np.where(best == NO_ROUTE, 0, code).astype(np.uint8)
 
 
-def without_next_hop_scope(attributes: Attributes, asn: int, *, aigp: bool) -> Attributes:
-    """Attributes as an external neighbor hears them: AS prepended, local preference gone, AIGP only where sessions carry it."""
+def as_sent(attributes: Attributes, asn: int, *, aigp: bool) -> Attributes:
+    """Attributes as an external neighbor hears them: AS prepended, no local preference, AIGP where sessions carry it."""
     return replace(
         attributes,
         protocol="bgp",

@@ -51,11 +51,12 @@ class PolicyEngine:
     def apply(self, bgp: Bgp, name: str, ids: Ids, direct: Mask) -> Ids:
         """Routes after a policy of a device; those it rejects become "no route". ``direct`` marks connected ones.
 
+        ``ids`` may have leading axes, such as one for sessions; the last runs over the prefixes.
         A policy that does not exist is one without terms: the system's default decides.
         """
         policy = next((one for one in bgp.policies if one.name == name), None)
         values = {community.name: community.value for community in bgp.communities}
-        result = np.full(self._size, NONE, dtype=np.int32)
+        result = np.full(ids.shape, NONE, dtype=np.int32)
         left = ids >= 0
         for term in policy.terms if policy else ():
             hit = left & self._hits(bgp, values, term.match, ids, direct)
@@ -76,9 +77,8 @@ class PolicyEngine:
         if match.protocol is not None:
             hit &= direct if match.protocol == "direct" else ~direct
         if match.communities:
-            hit &= self.table.having(
-                ids, frozenset(values.get(name, f"undefined {name}") for name in match.communities)
-            )
+            wanted = frozenset(values.get(name, f"undefined {name}") for name in match.communities)
+            return hit & self.table.having(ids, ("all of", wanted), lambda held: wanted <= held)
         return hit
 
     def _change(self, values: dict[str, str], action: Action, ids: Ids) -> Ids:

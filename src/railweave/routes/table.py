@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from railweave.routes.attributes import REASONS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -30,23 +33,37 @@ class Fib:
     reason: NDArray[np.uint8]
 
 
+class Heard(Mapping[tuple[str, str], "NDArray[np.bool_]"]):
+    """What each session received before policy: (device, link) to a mask over the prefixes. Made when looked at."""
+
+    def __init__(self, rows: dict[tuple[str, str], tuple[NDArray[np.int32], int]]) -> None:
+        self._rows = rows
+
+    def __getitem__(self, key: tuple[str, str]) -> NDArray[np.bool_]:
+        ids, row = self._rows[key]
+        return ids[row] >= 0
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+
 @dataclass
 class Routes:
     """Forwarding tables of all devices for one set of failures.
 
-    ``groups`` holds link names, all of equal weight. ``heard`` is what each session received before policy: for
-    (device, link), which prefixes.
+    ``groups`` holds link names, all of equal weight; one ``ControlPlane`` gives the same groups the same ids, whatever
+    is down. ``index`` is the place of each prefix.
     """
 
     prefixes: list[str]
-    fibs: dict[str, Fib]
-    groups: list[tuple[str, ...]]
+    index: dict[str, int] = field(repr=False)
+    fibs: dict[str, Fib] = field(repr=False)
+    groups: list[tuple[str, ...]] = field(repr=False)
     down: frozenset[str]
-    heard: dict[tuple[str, str], NDArray[np.bool_]] = field(repr=False)
-    index: dict[str, int] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        self.index = {prefix: place for place, prefix in enumerate(self.prefixes)}
+    heard: Heard = field(repr=False)
 
     def next_hops(self, device: str, prefix: str) -> tuple[str, ...]:
         """The links a device sends a prefix to; empty where it is local or unreachable."""
@@ -68,8 +85,10 @@ class Routes:
 
     def equal(self, other: Routes) -> bool:
         """Whether both send every prefix everywhere to the same links, with the same backups and reasons."""
-        return self.prefixes == other.prefixes and all(
-            self._same(other, device, prefix) for device in self.fibs for prefix in self.prefixes
+        return (
+            self.prefixes == other.prefixes
+            and self.fibs.keys() == other.fibs.keys()
+            and all(self._same(other, device, prefix) for device in self.fibs for prefix in self.prefixes)
         )
 
     def _same(self, other: Routes, device: str, prefix: str) -> bool:
