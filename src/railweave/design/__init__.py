@@ -53,6 +53,7 @@ def design(source: Source) -> tuple[Network, Lock]:
         all_segments += found
         all_cables += cables
     check_distinct(context, all_switches)
+    _check_overlaps(context, all_switches, all_segments)
     network = Network(
         name=source.spec.name,
         description=source.spec.description,
@@ -68,7 +69,7 @@ def design(source: Source) -> tuple[Network, Lock]:
 
 
 def _check_sites(context: Context) -> None:
-    """Everything stands in one site, and says which where there are several."""
+    """Everything stands in one site, and says which where there are several; a NIC is on one fabric, a server there once."""
     spec = context.source.spec
     items = [(("fabrics", name), f"fabric {name!r}", fabric.site) for name, fabric in spec.fabrics.items()]
     items += [(("servers", index), "this group of servers", group.site) for index, group in enumerate(spec.servers)]
@@ -90,6 +91,41 @@ def _check_sites(context: Context) -> None:
                     ("servers", index, "names"), f"duplicate server {name!r}", f"it is first given on line {first}"
                 )
             seen.setdefault(name, index)
+    served: dict[tuple[str | None, str], str] = {}
+    for name, fabric in context.source.spec.fabrics.items():
+        other = served.setdefault((fabric.site, fabric.nics), name)
+        if other != name:
+            context.problem(
+                ("fabrics", name, "nics"),
+                f"duplicate: fabrics {other!r} and {name!r} both connect the {fabric.nics!r} NICs of the same servers",
+                "choose another NIC group with `nics:`, or put them on different sites",
+            )
+    context.check()
+
+
+def _check_overlaps(context: Context, found: list[Switch], prefixes: list[Segment]) -> None:
+    """Fabrics of one file share no device name and no server prefix."""
+    names: dict[str, str] = {}
+    for switch in found:
+        other = names.setdefault(switch.name, switch.fabric)
+        if other != switch.fabric:
+            context.problem(
+                ("fabrics", switch.fabric, "naming", switch.role),
+                f"duplicate name: fabrics {other!r} and {switch.fabric!r} both have a switch {switch.name!r}",
+                'name them apart, for example `naming: {leaf: "{fabric}-{stripe}-leaf{leaf}", spine: "{fabric}-{spine}"}`',
+            )
+            break
+    owners: dict[str, str] = {}
+    for segment in prefixes:
+        for subnet in segment.subnets:
+            other = owners.setdefault(subnet.prefix, segment.fabric)
+            if other != segment.fabric:
+                context.problem(
+                    ("fabrics", segment.fabric, "addressing", "server_pool"),
+                    f"duplicate prefix: fabrics {other!r} and {segment.fabric!r} both use {subnet.prefix}",
+                    "give each a server_pool of its own",
+                )
+                context.check()
     context.check()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import ipaddress
+import socket
 from typing import TYPE_CHECKING
 
 from railweave.design.network import Nic, NicAddress, Segment, Subnet
@@ -21,8 +22,8 @@ def eui64(prefix: str, mac: str) -> str:
     """The SLAAC address of a MAC in a /64 (RFC 4291, appendix A): ``fc00:1:1:1:a288:c2ff:fe3b:5066``."""
     octets = bytes.fromhex(mac.replace(":", ""))
     host = bytes([octets[0] ^ 0x02]) + octets[1:3] + b"\xff\xfe" + octets[3:]
-    base, _, _ = prefix.partition("/")
-    return str(ipaddress.IPv6Address(int(ipaddress.IPv6Address(base)) | int.from_bytes(host, "big")))
+    network = socket.inet_pton(socket.AF_INET6, prefix.partition("/")[0])[:8]
+    return socket.inet_ntop(socket.AF_INET6, network + host)  # ipaddress is ten times as slow, and there are many
 
 
 def placeholder_mac(server: str, nic: str) -> str:

@@ -155,30 +155,47 @@ def _parse_set(text: str) -> list[Statement]:
 
 
 def _descend(root: Statement, words: list[str]) -> None:
-    """Hang one ``set`` path below the root, grouping names with the words they belong to."""
-    at, named = root, False
+    """Hang one ``set`` path below the root, grouping names with the words they belong to.
+
+    Where the words alone do not tell a flag in a block from a value (``netconf ssh``), a value is taken: both print
+    the same path, and ``merge`` puts it into the block where there is one.
+    """
+    at, name_follows = root, False
     while words:
-        width = 2 if not named and words[0] in KEYED and len(words) > 1 else 1
+        is_name = name_follows
+        width = 2 if not is_name and words[0] in KEYED and len(words) > 1 else 1
         head, words = tuple(words[:width]), words[width:]
-        named = head[0] in KEYED_CHILDREN and width == 1
-        if len(words) <= 1 and not named:
+        name_follows = head[0] in KEYED_CHILDREN and width == 1 and not is_name
+        if not words or (len(words) == 1 and not name_follows and not is_name and width == 1):
             _add_leaf(at, head, words)
             return
-        found = at.child(head)
-        if found is None or found.children is None:
-            found = Statement(head, children=[])
-            assert at.children is not None  # noqa: S101 - every node on the way has a body
-            at.children.append(found)
-        at = found
+        at = _body(at, head)
+
+
+def _body(at: Statement, head: tuple[str, ...]) -> Statement:
+    """The block of that name, made now if it is not there; a value that stood in its place becomes its first flag."""
+    children = at.children if at.children is not None else []
+    at.children = children
+    found = at.child(head)
+    if found is None:
+        found = Statement(head, children=[])
+        children.append(found)
+    elif found.children is None:
+        found.children = [Statement((value,)) for value in found.values]
+        found.values, found.several = (), False
+    return found
 
 
 def _add_leaf(at: Statement, head: tuple[str, ...], values: list[str]) -> None:
-    assert at.children is not None  # noqa: S101 - every node on the way has a body
+    children = at.children if at.children is not None else []
+    at.children = children
     found = at.child(head)
-    if found is not None and found.children is None and values:
+    if found is None:
+        children.append(Statement(head, tuple(values)))
+    elif found.children is not None:
+        found.children += [Statement((value,)) for value in values]
+    elif values:
         found.values, found.several = (*found.values, *values), True
-    elif found is None:
-        at.children.append(Statement(head, tuple(values)))
 
 
 def merge(into: list[Statement], extra: list[Statement]) -> None:
@@ -192,8 +209,8 @@ def merge(into: list[Statement], extra: list[Statement]) -> None:
                 continue
         if found is None:
             into.append(statement)
-        elif found.children is not None and statement.children is not None:
-            merge(found.children, statement.children)
+        elif found.children is not None:
+            merge(found.children, statement.children or [Statement((value,)) for value in statement.values])
         elif found.several or statement.several:
             found.values = tuple(dict.fromkeys((*found.values, *statement.values)))
         else:

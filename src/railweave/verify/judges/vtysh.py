@@ -30,7 +30,8 @@ AIGP_COMMAND = "bgp bestpath aigp"
 
 HOW_TO_GET = "install FRR (apt install frr), or unpack a root folder of FRR 10.3 and give it with --frr-root DIR"
 
-_REFUSED = re.compile(r"^line (\d+): (?:% )?(.*)$", re.MULTILINE)
+_REFUSED = re.compile(r"^line (\d+): (?:% )?(.*?)(?:\[\d+\])?: +(.*)$", re.MULTILINE)
+"""``line N: % Unknown command[NODE]:  TEXT``; NODE is a number that means nothing outside vtysh."""
 _PROBE = "route-map probe permit 10\n set aigp-metric 1\nexit\n"
 _LOADERS = ("lib64/ld-linux*.so.*", "lib/ld-linux*.so.*", "lib/*/ld-linux*.so.*", "lib/ld-musl-*.so.*")
 _LIBRARIES = (
@@ -70,7 +71,7 @@ class Tool:
                 check=False,
                 env={**os.environ, "LC_ALL": "C"},
             )
-        lines = [(int(number), what.strip()) for number, what in _REFUSED.findall(done.stderr)]
+        lines = [(int(number), f"{what}: {line}") for number, what, line in _REFUSED.findall(done.stderr)]
         if done.returncode and not lines:
             raise OSError((done.stderr or done.stdout).strip()[-300:] or f"exit status {done.returncode}")
         return lines
@@ -129,8 +130,9 @@ def judge(files: Files, frr_root: Path | None) -> JudgeReport:
     if not known:
         return JudgeReport(NAME, ran=False, reason=reason)
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-        found = [finding for each in pool.map(lambda item: _judge_one(tool, *item), known.items()) for finding in each]
-    return JudgeReport(NAME, ran=True, reason=reason, judged=len(known), findings=found)
+        found = list(pool.map(_judge_one, [tool] * len(known), known, known.values()))
+    findings = [finding for each in found for finding in each]
+    return JudgeReport(NAME, ran=True, reason=reason, judged=len(known), findings=findings)
 
 
 def _judge_one(tool: Tool, device: str, text: str) -> list[Finding]:
