@@ -5,15 +5,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test lint format bench golden docs clean
+.PHONY: help demo test lint format bench golden docs judges clean
 
 help:
-	@echo "make demo    build the example network into out/demo and open-able report"
+	@echo "make demo    build the example network into out/demo and verify it"
 	@echo "make test    run every test"
 	@echo "make lint    ruff and pyright"
 	@echo "make bench   measure build, design and routes; writes docs/performance figures to out/bench"
 	@echo "make golden  refresh tests/golden after an intended change (read the diff)"
 	@echo "make docs    refresh the generated reference and schema"
+	@echo "make judges  make a root folder with FRR 10 for the vtysh judge (needs root)"
 
 $(STAMP): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "railweave needs Python 3.11 or newer, with venv (Debian: apt install python3-venv)"; exit 1; }
@@ -50,6 +51,9 @@ golden: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/railweave schema --markdown > docs/fabric-file.md
 	$(BIN)/railweave schema > docs/fabric.schema.json
+
+judges:
+	tools/frr-root.sh .judges/frr
 
 clean:
 	rm -rf $(VENV) out build dist .pytest_cache .ruff_cache .hypothesis

@@ -21,18 +21,18 @@ def _lines(device: str, mode: str = "local-preference") -> list[str]:
 
 
 def test_local_preference_is_raised_on_the_session_of_the_color_on_leaf_and_spine() -> None:
-    for device in ("stripe2-leaf1", "spine1"):
+    for device, number in (("stripe2-leaf1", 10), ("spine1", 20)):
         lines = _lines(device)
-        assert "route-map from-green permit 10 / set local-preference 200" in lines
+        assert f"route-map from-green permit {number} / set local-preference 200" in lines
         assert not any("aigp" in line for line in lines)
 
 
 def test_aigp_is_set_inbound_on_every_copy() -> None:
     """Every copy needs a value of at least 1: one without is not demoted, and 0 is dropped by newer releases."""
-    for device in ("stripe2-leaf1", "spine1"):
+    for device, number in (("stripe2-leaf1", 10), ("spine1", 20)):
         lines = _lines(device, "aigp")
-        assert "route-map from-green permit 10 / set aigp-metric 1" in lines
-        assert "route-map from-green permit 20 / set aigp-metric 100" in lines
+        assert f"route-map from-green permit {number} / set aigp-metric 1" in lines
+        assert f"route-map from-green permit {number + 10} / set aigp-metric 100" in lines
         assert any(line.endswith("bgp bestpath aigp") for line in lines)
         assert not any("local-preference" in line for line in lines)
 

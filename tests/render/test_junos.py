@@ -72,10 +72,11 @@ def test_local_list_and_community_stop_transit_and_spines_use_them() -> None:
         "set policy-options prefix-list local fc00::/16",
         "set policy-options prefix-list local fd00::/16",
     }
-    assert "set policy-options policy-statement to-spines term own then community add local" in LEAF
     assert "set policy-options policy-statement to-spines term no-transit then reject" in LEAF
-    assert "set policy-options policy-statement from-leaves term originated from community local" in SPINE
-    assert "set policy-options policy-statement to-leaves term forward then community delete local" in SPINE
+    assert "set policy-options policy-statement to-spines term no-transit from prefix-list-filter local orlonger" in LEAF
+    assert "set policy-options policy-statement to-leaves term forward then community add local" in SPINE
+    assert "set policy-options policy-statement from-leaves term returned from community local" in SPINE
+    assert "set policy-options policy-statement from-leaves term returned then reject" in SPINE
 
 
 def test_buffer_ecn_and_dlb_defaults() -> None:
@@ -172,6 +173,15 @@ servers: [{names: n1, model: h100-8gpu-cx7}]
         ("set interfaces et-0/0/0:0 hold-time up 100", "set interfaces et-0/0/0:0 hold-time up 100"),
         ("interfaces { et-0/0/0:0 { mtu 9000; } }", "set interfaces et-0/0/0:0 mtu 9000"),
         ("set interfaces et-0/0/0:0 mtu 9000", "set interfaces et-0/0/0:0 mtu 9000"),
+        (
+            "set class-of-service interfaces et-0/0/0:0 congestion-notification-profile mine",
+            "set class-of-service interfaces et-0/0/0:0 congestion-notification-profile mine",
+        ),
+        (
+            "set class-of-service forwarding-classes class NO-LOSS queue-num 5 no-loss pfc-priority 3",
+            "set class-of-service forwarding-classes class NO-LOSS queue-num 5 no-loss pfc-priority 3",
+        ),
+        ("set system name-server 192.0.2.1", "set system name-server 192.0.2.1"),
         ("policy-options { prefix-list mine { 10.0.0.0/8; } }", "set policy-options prefix-list mine 10.0.0.0/8"),
     ],
 )
@@ -181,6 +191,8 @@ def test_own_statements_are_merged_and_listed(tmp_path: Path, extra: str, expect
     lines = junos.files(config)["junos.set"].splitlines()
     assert lines.count(expected) == 1
     assert "set interfaces et-0/0/0:0 mtu 9216" not in lines or "mtu" not in extra
+    assert sum(line.startswith("set class-of-service forwarding-classes class NO-LOSS") for line in lines) == 1
+    assert sum(line.startswith("set class-of-service interfaces et-0/0/0:0 congestion") for line in lines) == 1
     assert [finding.what for finding in junos.gaps(config) if finding.id == "extra-statement"] == [
         f"own statement: {expected[4:]}"
     ]

@@ -126,7 +126,7 @@ def test_a_leaf_that_becomes_transit_is_found() -> None:
     found = [finding for finding in run_checks(Subject(_network("dpf"), changed)) if finding.id == "leaf-transit"]
     assert {finding.where for finding in found} == {LEAF}
     routes = ControlPlane(changed.values()).routes([FAULTS[0]])
-    assert routes.next_hops("spine2", "fc00:1:1:1::/64") == (), "spines take from a leaf only what it originates"
+    assert routes.next_hops("spine2", "fc00:1:1:1::/64") == (), "spines do not take back what they sent"
 
 
 def test_a_wrong_as_number_keeps_the_session_down() -> None:

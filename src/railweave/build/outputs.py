@@ -9,6 +9,7 @@ from railweave.build.tables import addresses_csv, cabling_csv
 from railweave.device.build import device_config
 from railweave.findings import Finding, by_severity
 from railweave.render import renderer
+from railweave.render.junos.tree import quoted
 from railweave.report.page import report_html
 from railweave.report.topology import topology_svg
 
@@ -51,7 +52,7 @@ def outputs(
 
 def _with_secrets(text: str, secrets: Mapping[str, str]) -> str:
     for name, value in secrets.items():
-        text = text.replace(f"<secret:{name}>", value)
+        text = text.replace(f"<secret:{name}>", quoted(value))
     return text
 
 

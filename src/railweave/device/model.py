@@ -92,12 +92,12 @@ class BgpGroup:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Conditions of a policy term; all that are set must hold. ``communities`` must all be present."""
+    """Conditions of a policy term; all that are set must hold. ``community`` is the name of one the route must carry."""
 
     protocol: Literal["direct", "bgp"] | None = None
     prefix_list: str | None = None
     orlonger: bool = False
-    communities: tuple[str, ...] = ()
+    community: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,6 @@ class Action:
     local_preference: int | None = None
     aigp: int | None = None
     add_communities: tuple[str, ...] = ()
-    delete_communities: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

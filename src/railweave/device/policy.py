@@ -10,14 +10,13 @@ Three forms, all of which prefer the uplink of a prefix's color and keep the oth
 ``aigp``
     The same tag; the receiver sets AIGP 1 on the session of that color and 100 on others (FRR, RFC 7311).
 
-In every form the community ``local`` marks a route that the advertising leaf itself originates. Spines take nothing
-else from a leaf and remove the mark before they pass the route on, so that a leaf that re-advertises what it learned
-is not believed; leaves do not re-advertise in the first place.
+In every form leaves do not re-advertise what they learned, and spines mark what they send to leaves with the community
+``local`` and take nothing back that carries it: a leaf that re-advertises all the same is not believed.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from railweave.device.model import Action, Community, FabricAdvertise, Match, Policy, Term
@@ -71,94 +70,69 @@ def leaf_policy(fabric: Fabric, form: Form, segments: Sequence[Segment], *, redi
         for subnet in segment.subnets:
             own[subnet.color] = (*own.get(subnet.color, ()), subnet.prefix)
     lists: dict[str, tuple[str, ...]] = {LOCAL: fabric.local_prefixes}
-    origin = Match(protocol="direct", prefix_list=LOCAL, orlonger=True)
-    mark: tuple[str, ...] = (LOCAL,)
-    policies: list[Policy] = []
-    source = None
-    if redistribute:
-        source = "connected"
-        policies.append(
-            Policy(source, (Term("own", origin, Action(accept=True, add_communities=(LOCAL,))), _reject_rest()))
-        )
-        origin, mark = Match(communities=(LOCAL,)), ()
-    transit = Term("no-transit", Match(prefix_list=LOCAL, orlonger=True), Action(accept=False))
+    listed = Match(prefix_list=LOCAL, orlonger=True)
     if form in {"none", "dpf"}:
-        export = [Term("own", origin, Action(accept=True, add_communities=mark)), transit, _reject_rest()]
-        policies.append(Policy("to-spines", tuple(export)))
-        policies.append(
-            Policy(
-                "from-spines",
-                (Term("fabric", Match(prefix_list=LOCAL, orlonger=True), Action(accept=True)), _reject_rest()),
-            )
-        )
-        indexes: list[int | None] = list(colors) if form == "dpf" else [None]
-        return RoutingPolicy(
-            imports=dict.fromkeys(indexes, "from-spines"),
-            exports=dict.fromkeys(indexes, "to-spines"),
-            policies=tuple(policies),
-            prefix_lists=lists,
-            communities=_communities(fabric, form),
-            fabric_advertise=_advertised(colors, own) if form == "dpf" else (),
-            redistribute=source,
-        )
-    export: list[Term] = []
-    for index, color in colors.items():
-        lists[f"own-{color.name}"] = own.get(index, ())
-        match = Match(protocol=origin.protocol, prefix_list=f"own-{color.name}", communities=origin.communities)
-        export.append(Term(f"own-{color.name}", match, Action(accept=True, add_communities=(*mark, tag(color)))))
-    policies.append(Policy("to-spines", (*export, transit, _reject_rest())))
-    policies += [_import(color, form, ()) for color in colors.values()]
+        if redistribute:  # the system does not tell connected routes from learned ones when it exports
+            lists["own"] = tuple(prefix for prefixes in own.values() for prefix in prefixes)
+        match = Match(prefix_list="own") if redistribute else replace(listed, protocol="direct")
+        export = [Term("own", match, Action(accept=True))]
+        imports = [Policy("from-spines", (Term("fabric", listed, Action(accept=True)), _reject_rest()))]
+        by_color: dict[int | None, str] = dict.fromkeys(colors if form == "dpf" else (None,), "from-spines")
+    else:
+        export: list[Term] = []
+        for index, color in colors.items():
+            lists[f"own-{color.name}"] = own.get(index, ())
+            match = Match(protocol=None if redistribute else "direct", prefix_list=f"own-{color.name}")
+            export.append(Term(f"own-{color.name}", match, Action(accept=True, add_communities=(tag(color),))))
+        imports = [Policy(f"from-{color.name}", _prefer(color, form)) for color in colors.values()]
+        by_color = {index: f"from-{color.name}" for index, color in colors.items()}
+    transit = [Term("no-transit", listed, Action(accept=False)), _reject_rest()]
+    source = [Policy("connected", (Term("own", listed, Action(accept=True)), _reject_rest()))] if redistribute else []
     return RoutingPolicy(
-        imports={index: f"from-{color.name}" for index, color in colors.items()},
-        exports=dict.fromkeys(colors, "to-spines"),
-        policies=tuple(policies),
+        imports=by_color,
+        exports=dict.fromkeys(by_color, "to-spines"),
+        policies=(*source, Policy("to-spines", (*export, *transit)), *imports),
         prefix_lists=lists,
         communities=_communities(fabric, form),
-        redistribute=source,
+        fabric_advertise=_advertised(colors, own) if form == "dpf" else (),
+        redistribute="connected" if redistribute else None,
     )
 
 
 def spine_policy(fabric: Fabric, form: Form) -> RoutingPolicy:
     """What a spine advertises and accepts."""
-    lists = {LOCAL: fabric.local_prefixes}
-    forward = Term("forward", Match(prefix_list=LOCAL, orlonger=True), Action(accept=True, delete_communities=(LOCAL,)))
-    policies = [Policy("to-leaves", (forward, _reject_rest()))]
-    indexes: list[int | None] = [color.index for color in fabric.colors] if form != "none" else [None]
+    listed = Match(prefix_list=LOCAL, orlonger=True)
+    forward = Term("forward", listed, Action(accept=True, add_communities=(LOCAL,)))
+    returned = Term("returned", Match(community=LOCAL), Action(accept=False))
     if form in {"none", "dpf"}:
-        originated = Term(
-            "originated", Match(prefix_list=LOCAL, orlonger=True, communities=(LOCAL,)), Action(accept=True)
-        )
-        policies.append(Policy("from-leaves", (originated, _reject_rest())))
-        imports: dict[int | None, str] = dict.fromkeys(indexes, "from-leaves")
+        terms = (returned, Term("fabric", listed, Action(accept=True)), _reject_rest())
+        imports = [Policy("from-leaves", terms)]
+        indexes: list[int | None] = [color.index for color in fabric.colors] if form == "dpf" else [None]
+        by_color: dict[int | None, str] = dict.fromkeys(indexes, "from-leaves")
     else:
-        policies += [_import(color, form, (LOCAL,)) for color in fabric.colors]
-        imports = {color.index: f"from-{color.name}" for color in fabric.colors}
+        imports = [Policy(f"from-{color.name}", (returned, *_prefer(color, form))) for color in fabric.colors]
+        by_color = {color.index: f"from-{color.name}" for color in fabric.colors}
     return RoutingPolicy(
-        imports=imports,
-        exports=dict.fromkeys(indexes, "to-leaves"),
-        policies=tuple(policies),
-        prefix_lists=lists,
+        imports=by_color,
+        exports=dict.fromkeys(by_color, "to-leaves"),
+        policies=(Policy("to-leaves", (forward, _reject_rest())), *imports),
+        prefix_lists={LOCAL: fabric.local_prefixes},
         communities=_communities(fabric, form),
     )
 
 
-def _import(color: Color, form: Form, required: tuple[str, ...]) -> Policy:
-    """Prefer, on the session of a color, the prefixes tagged with it."""
-    aigp = form == "aigp"
-    preferred = Action(
-        accept=True,
-        local_preference=None if aigp else PREFERRED_LOCAL_PREFERENCE,
-        aigp=PREFERRED_AIGP if aigp else None,
-    )
-    other = Action(accept=True, aigp=OTHER_AIGP if aigp else None)
-    base = {"prefix_list": LOCAL, "orlonger": True}
-    return Policy(
-        f"from-{color.name}",
-        (
-            Term("preferred", Match(**base, communities=(*required, tag(color))), preferred),  # type: ignore[arg-type]
-            Term("other", Match(**base, communities=required), other),  # type: ignore[arg-type]
-            _reject_rest(),
-        ),
+def _prefer(color: Color, form: Form) -> tuple[Term, ...]:
+    """Prefer, on the session of a color, the prefixes tagged with it; take the rest of the fabric's as they are."""
+    listed = Match(prefix_list=LOCAL, orlonger=True)
+    if form == "aigp":
+        preferred, other = Action(accept=True, aigp=PREFERRED_AIGP), Action(accept=True, aigp=OTHER_AIGP)
+    else:
+        preferred = Action(accept=True, local_preference=PREFERRED_LOCAL_PREFERENCE)
+        other = Action(accept=True)
+    return (
+        Term("preferred", replace(listed, community=tag(color)), preferred),
+        Term("other", listed, other),
+        _reject_rest(),
     )
 
 

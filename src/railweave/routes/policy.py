@@ -76,28 +76,22 @@ class PolicyEngine:
             hit &= self.listed(bgp.prefix_lists.get(match.prefix_list, ()), orlonger=match.orlonger)
         if match.protocol is not None:
             hit &= direct if match.protocol == "direct" else ~direct
-        if match.communities:
-            wanted = frozenset(values.get(name, f"undefined {name}") for name in match.communities)
-            return hit & self.table.having(ids, ("all of", wanted), lambda held: wanted <= held)
+        if match.community is not None:
+            wanted = values.get(match.community)
+            return hit & self.table.having(ids, ("carries", wanted), lambda held: wanted in held)
         return hit
 
     def _change(self, values: dict[str, str], action: Action, ids: Ids) -> Ids:
-        if not (
-            action.local_preference is not None
-            or action.aigp is not None
-            or action.add_communities
-            or action.delete_communities
-        ):
+        if not (action.local_preference is not None or action.aigp is not None or action.add_communities):
             return ids
         added = frozenset(values[name] for name in action.add_communities if name in values)
-        deleted = frozenset(values[name] for name in action.delete_communities if name in values)
 
         def change(old: Attributes) -> Attributes:
             return replace(
                 old,
                 local_preference=old.local_preference if action.local_preference is None else action.local_preference,
                 aigp=old.aigp if action.aigp is None else action.aigp,
-                communities=(old.communities - deleted) | added,
+                communities=old.communities | added,
             )
 
-        return self.table.map(("action", action.local_preference, action.aigp, added, deleted), ids, change)
+        return self.table.map(("action", action.local_preference, action.aigp, added), ids, change)

@@ -156,7 +156,7 @@ DEFAULT_CLASSES: dict[str, dict[str, Any]] = {
         "lossless": True,
         "pfc_priority": 3,
         "priority": "low",
-        "transmit_percent": 90,
+        "transmit_percent": 85,
         "ecn": {},
     },
     "network-control": {"queue": 7, "dscp": (56,), "priority": "low", "transmit_percent": 5},

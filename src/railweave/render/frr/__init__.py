@@ -31,6 +31,8 @@ def tree(config: DeviceConfig) -> list[Section]:
         line("log syslog informational"),
         line("service integrated-vtysh-config"),
         line("ipv6 forwarding"),
+        # With shared next-hop objects the kernel keeps no route where uplinks go down together (FRR issue 14481).
+        line("no zebra nexthop kernel enable"),
         *([] if config.bgp is None or "ipv4" not in config.bgp.families else [line("ip forwarding")]),
         section("interface lo", f"ip address {config.loopback}"),
         *(_fabric_port(one) for one in config.fabric_interfaces()),

@@ -28,26 +28,10 @@ def lists(bgp: Bgp) -> Iterator[Section]:
             most = " le 128" if version == "ipv6" else " le 32"
             listed = f"{_FAMILIES[version]} prefix-list {name} seq {5 * sequence} permit {prefix}"
             yield line(listed + (most if orlonger else ""))
-    for name, values in sorted(_community_lists(bgp).items()):
-        yield line(f"bgp large-community-list standard {name} seq 5 permit {' '.join(values)}")
-
-
-def _community_lists(bgp: Bgp) -> dict[str, list[str]]:
-    """Lists by name: single communities, and combinations that a term wants together."""
     values = {community.name: community.value for community in bgp.communities}
-    found: dict[str, list[str]] = {}
-    for policy in bgp.policies:
-        for term in policy.terms:
-            names = term.match.communities
-            if names:
-                found[_list_name(names)] = [values[name] for name in names]
-            for name in term.action.delete_communities:
-                found[name] = [values[name]]
-    return found
-
-
-def _list_name(names: tuple[str, ...]) -> str:
-    return "-and-".join(names)
+    matched = {term.match.community for policy in bgp.policies for term in policy.terms if term.match.community}
+    for name in sorted(matched):
+        yield line(f"bgp large-community-list standard {name} seq 5 permit {values[name]}")
 
 
 def route_maps(bgp: Bgp) -> Iterator[Section]:
@@ -74,8 +58,8 @@ def _matches(bgp: Bgp, term: Term) -> list[str]:
     if match.prefix_list:
         family = _FAMILIES[bgp.families[0]]
         found.append(f"match {family} address prefix-list {match.prefix_list}")
-    if match.communities:
-        found.append(f"match large-community {_list_name(match.communities)}")
+    if match.community:
+        found.append(f"match large-community {match.community}")
     return found
 
 
@@ -88,7 +72,6 @@ def _sets(term: Term, values: dict[str, str]) -> list[str]:
         found.append(f"set aigp-metric {action.aigp}")
     if action.add_communities:
         found.append(f"set large-community {' '.join(values[name] for name in action.add_communities)} additive")
-    found += [f"set large-comm-list {name} delete" for name in action.delete_communities]
     return found
 
 

@@ -10,7 +10,7 @@ from railweave.render.junos.interfaces import interfaces, router_advertisement, 
 from railweave.render.junos.parse import merge, parse
 from railweave.render.junos.routing import bgp, forwarding_options, policy_options, routing_options
 from railweave.render.junos.system import chassis, lldp, management_instance, security, snmp, system
-from railweave.render.junos.tree import block, set_paths, to_curly, to_set
+from railweave.render.junos.tree import block, leaf, set_paths, to_curly, to_set
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig
@@ -33,7 +33,7 @@ def tree(config: DeviceConfig) -> list[Statement]:
         policy_options(config),
         management_instance(config),
         routing_options(config),
-        block("protocols", router_advertisement(config), bgp(config), lldp(config)),
+        block("protocols", router_advertisement(config), bgp(config), lldp(config), block("rstp", leaf("disable"))),
         vlans(config),
     ]
     statements = [part for part in parts if part is not None]

@@ -11,59 +11,23 @@ from railweave.render.junos.tree import Statement
 _WORD = re.compile(r'/\*.*?\*/|#[^\n]*|"(?:[^"\\]|\\.)*"|[{};\[\]]|[^\s{};\[\]"]+', re.DOTALL)
 
 KEYED = frozenset(
-    [
-        "unit",
-        "family",
-        "address",
-        "group",
-        "neighbor",
-        "dynamic-neighbor",
-        "interface",
-        "policy-statement",
-        "term",
-        "prefix-list",
-        "community",
-        "as-list",
-        "user",
-        "host",
-        "server",
-        "file",
-        "scheduler-maps-entry",
-        "forwarding-class",
-        "class",
-        "dscp",
-        "dscp-ipv6",
-        "fpc",
-        "pic",
-        "port",
-        "filter",
-        "prefix",
-        "route",
-        "buffer-partition",
-        "code-point",
-        "routing-instance",
-        "route-filter",
-        "prefix-list-filter",
-        "name-server",
-        "trap-group",
-        "view",
-    ]
+    ["unit", "family", "address", "group", "neighbor", "dynamic-neighbor", "interface", "policy-statement", "term", "prefix-list", "community", "as-list", "user", "host", "server", "file", "forwarding-class", "class", "dscp", "dscp-ipv6", "fpc", "pic", "port", "filter", "prefix", "route", "buffer-partition", "code-point", "routing-instance", "route-filter", "prefix-list-filter", "trap-group", "view"]
 )
 """Words that take a name after them in ``set`` form; the name belongs to the statement, not below it."""
 
-KEYED_CHILDREN = frozenset(
-    [
-        "interfaces",
-        "vlans",
-        "schedulers",
-        "scheduler-maps",
-        "drop-profiles",
-        "classifiers",
-        "congestion-notification-profile",
-        "routing-instances",
-    ]
+NAMES_BELOW = frozenset(
+    {
+        ("", "interfaces"),
+        ("", "vlans"),
+        ("", "routing-instances"),
+        *(("class-of-service", word) for word in ["interfaces", "schedulers", "scheduler-maps", "drop-profiles"]),
+        ("class-of-service", "congestion-notification-profile"),
+    }
 )
-"""Hierarchies whose next word is a name of the user's choosing."""
+"""(parent, word) of hierarchies whose next word is a name of the user's choosing."""
+
+ONE_LINE = frozenset({"class", "forwarding-class", "server", "drop-profile-map"})
+"""List entries that stand on one line: the word and the name after it are the entry, the rest its content."""
 
 
 def parse(text: str) -> list[Statement]:
@@ -160,12 +124,13 @@ def _descend(root: Statement, words: list[str]) -> None:
     Where the words alone do not tell a flag in a block from a value (``netconf ssh``), a value is taken: both print
     the same path, and ``merge`` puts it into the block where there is one.
     """
-    at, name_follows = root, False
+    at, parent, name_follows = root, "", False
     while words:
         is_name = name_follows
         width = 2 if not is_name and words[0] in KEYED and len(words) > 1 else 1
         head, words = tuple(words[:width]), words[width:]
-        name_follows = head[0] in KEYED_CHILDREN and width == 1 and not is_name
+        name_follows = (parent, head[0]) in NAMES_BELOW and not is_name
+        parent = head[0]
         if not words or (len(words) == 1 and not name_follows and not is_name and width == 1):
             _add_leaf(at, head, words)
             return
@@ -207,7 +172,10 @@ def merge(into: list[Statement], extra: list[Statement]) -> None:
             if found is not None:
                 found.values = statement.words[len(found.words) :]
                 continue
-        if found is None:
+        entry = _one_line(into, statement)
+        if found is None and entry is not None:
+            entry.words, entry.values = (*entry.words[:2], *_line(statement)[2:]), ()
+        elif found is None:
             into.append(statement)
         elif found.children is not None:
             merge(found.children, statement.children or [Statement((value,)) for value in statement.values])
@@ -215,6 +183,22 @@ def merge(into: list[Statement], extra: list[Statement]) -> None:
             found.values = tuple(dict.fromkeys((*found.values, *statement.values)))
         else:
             found.values, found.children = statement.values, statement.children
+
+
+def _line(statement: Statement) -> tuple[str, ...]:
+    """The words of a statement that stands on one line; one read from ``set`` form may hold them as a block."""
+    inner = statement.children or []
+    return (*statement.words, *statement.values, *(word for child in inner for word in _line(child)))
+
+
+def _one_line(into: list[Statement], statement: Statement) -> Statement | None:
+    """The one-line entry that a statement gives new content."""
+    words = statement.words
+    if words[0] not in ONE_LINE or len(_line(statement)) < 3:
+        return None
+    return next(
+        (one for one in into if one.children is None and one.words[:2] == _line(statement)[:2] and one.words[2:]), None
+    )
 
 
 def _is_value_of(leaf: Statement, statement: Statement) -> bool:

@@ -101,14 +101,6 @@ def policy_options(config: DeviceConfig) -> Statement | None:
     if found is None:
         return None
     values = {community.name: _members(community.kind, community.value) for community in found.communities}
-    joint = sorted(
-        {
-            term.match.communities
-            for policy in found.policies
-            for term in policy.terms
-            if len(term.match.communities) > 1
-        }
-    )
     return block(
         "policy-options",
         [
@@ -118,10 +110,6 @@ def policy_options(config: DeviceConfig) -> Statement | None:
         block(("policy-statement", LOAD_BALANCE_POLICY), block("then", leaf("load-balance", "per-packet"))),
         [block(("policy-statement", policy.name), [_term(term) for term in policy.terms]) for policy in found.policies],
         [block(("community", name), choices("members", [value])) for name, value in values.items()],
-        [
-            block(("community", _joint_name(names)), choices("members", [values[name] for name in names]))
-            for names in joint
-        ],
         [
             block(
                 ("as-list", name),
@@ -136,17 +124,11 @@ def _members(kind: str, value: str) -> str:
     return f"large:{value}" if kind == "large" else value
 
 
-def _joint_name(names: tuple[str, ...]) -> str:
-    """A community with several members matches a route that has them all."""
-    return "-and-".join(names)
-
-
 def _term(term: Term) -> Statement | None:
     action = term.action
     then = [
         leaf("local-preference", action.local_preference) if action.local_preference is not None else None,
         *(entry("community", "add", name) for name in action.add_communities),
-        *(entry("community", "delete", name) for name in action.delete_communities),
         leaf("accept") if action.accept else leaf("reject"),
     ]
     return block(("term", term.name), block("from", _from(term.match)), block("then", then))
@@ -157,11 +139,10 @@ def _from(match: Match) -> list[Statement | None]:
         listed = entry("prefix-list-filter", match.prefix_list, "orlonger")
     else:
         listed = entry("prefix-list", match.prefix_list) if match.prefix_list else None
-    names = match.communities
     return [
         leaf("protocol", match.protocol) if match.protocol else None,
         listed,
-        leaf("community", names[0] if len(names) == 1 else _joint_name(names)) if names else None,
+        leaf("community", match.community) if match.community else None,
     ]
 
 

@@ -62,10 +62,11 @@ def block(
     return Statement(names, children=children)
 
 
-def _quoted(word: str) -> str:
+def quoted(word: str) -> str:
+    """A word as Junos prints it: in quotes where it holds anything that would end it."""
     if _PLAIN.fullmatch(word):
         return word
-    escaped = word.replace("\\", "\\\\").replace('"', '\\"')
+    escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'
 
 
@@ -74,16 +75,16 @@ def to_curly(statements: Iterable[Statement]) -> str:
     lines: list[str] = []
 
     def add(statement: Statement, indent: str) -> None:
-        words = " ".join(_quoted(word) for word in statement.words)
+        words = " ".join(quoted(word) for word in statement.words)
         if statement.children is not None:
             lines.append(f"{indent}{words} {{")
             for child in statement.children:
                 add(child, indent + INDENT)
             lines.append(f"{indent}}}")
         elif len(statement.values) > 1:
-            lines.append(f"{indent}{words} [ {' '.join(_quoted(value) for value in statement.values)} ];")
+            lines.append(f"{indent}{words} [ {' '.join(quoted(value) for value in statement.values)} ];")
         else:
-            lines.append(f"{indent}{' '.join([words, *(_quoted(value) for value in statement.values)])};")
+            lines.append(f"{indent}{' '.join([words, *(quoted(value) for value in statement.values)])};")
 
     for statement in statements:
         add(statement, "")
@@ -92,10 +93,10 @@ def to_curly(statements: Iterable[Statement]) -> str:
 
 def set_paths(statement: Statement, above: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
     """Every complete path below a statement, words quoted: what follows ``set`` on each line."""
-    here = (*above, *(_quoted(word) for word in statement.words))
+    here = (*above, *(quoted(word) for word in statement.words))
     if statement.children is not None:
         return [path for child in statement.children for path in set_paths(child, here)]
-    return [(*here, _quoted(value)) for value in statement.values] or [here]
+    return [(*here, quoted(value)) for value in statement.values] or [here]
 
 
 def to_set(statements: Iterable[Statement]) -> str:
@@ -127,7 +128,7 @@ def compare(old: Iterable[Statement], new: Iterable[Statement], above: tuple[str
     before, after = {one.words: one for one in old}, {one.words: one for one in new}
     for words, statement in before.items():
         if words not in after:
-            change.delete.append((*above, *(_quoted(word) for word in words)))
+            change.delete.append((*above, *(quoted(word) for word in words)))
         else:
             _compare_one(change, statement, after[words], above)
     for words, statement in after.items():
@@ -138,7 +139,7 @@ def compare(old: Iterable[Statement], new: Iterable[Statement], above: tuple[str
 
 
 def _compare_one(change: Change, old: Statement, new: Statement, above: tuple[str, ...]) -> None:
-    here = (*above, *(_quoted(word) for word in new.words))
+    here = (*above, *(quoted(word) for word in new.words))
     if old.children is not None and new.children is not None:
         inner = compare(old.children, new.children, here)
         change.delete += inner.delete
@@ -151,10 +152,10 @@ def _compare_one(change: Change, old: Statement, new: Statement, above: tuple[st
         return
     gone = [value for value in old.values if value not in new.values]
     if new.several or old.several:
-        change.delete += [(*here, _quoted(value)) for value in gone]
+        change.delete += [(*here, quoted(value)) for value in gone]
     elif gone and not new.values:
         change.delete.append(here)
-    change.set += [(*here, _quoted(value)) for value in new.values if value not in old.values]
+    change.set += [(*here, quoted(value)) for value in new.values if value not in old.values]
     if old.values and not new.values:
         change.set.append(here)
 
