@@ -25,7 +25,7 @@ $(STAMP): pyproject.toml
 demo: $(STAMP)
 	@mkdir -p out
 	$(BIN)/railweave build examples/h100-rlb.yaml -o out/demo
-	$(BIN)/railweave verify out/demo
+	$(BIN)/railweave verify out/demo $(if $(wildcard .judges/frr),--frr-root .judges/frr)
 	$(BIN)/railweave paths out/demo --src H100-01:gpu0_eth --dst H100-03:gpu0_eth --qps 4
 	@echo
 	@echo "Open out/demo/report.html; switch configurations are in out/demo/devices/."
@@ -49,8 +49,7 @@ golden: $(STAMP)
 	$(BIN)/python -m tests.golden.refresh
 
 docs: $(STAMP)
-	$(BIN)/railweave schema --markdown > docs/fabric-file.md
-	$(BIN)/railweave schema > docs/fabric.schema.json
+	$(BIN)/python docs/generate.py
 
 judges:
 	tools/frr-root.sh .judges/frr

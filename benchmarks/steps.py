@@ -12,13 +12,16 @@ import resource
 import statistics
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 from railweave.build.steps import build, design_file
 from railweave.device.build import device_config
 from railweave.routes.control_plane import ControlPlane
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ROOT = Path(__file__).parents[1]
 RUNS = 5
