@@ -80,7 +80,8 @@ def verify(source: Input, *, yang: Path | None = None, frr_root: Path | None = N
     """Every check and every outside judge that is there: see ``railweave.verify.run.verify``."""
     from railweave.verify.run import verify as run  # brings every check and renderer with it
 
-    return run(_network(source), yang=yang, frr_root=frr_root)
+    folder = Path(source) if not isinstance(source, Network) and Path(source).is_dir() else None
+    return run(_network(source), folder=folder, yang=yang, frr_root=frr_root)
 
 
 def routes(source: Input, down: Iterable[str] = ()) -> Routes:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from railweave.build.outputs import outputs
 from railweave.findings import by_severity
 from railweave.verify import consistency, routing
+from railweave.verify.folder import differences, standing
 from railweave.verify.judges import judge_all
 from railweave.verify.registry import CHECKS, Subject
 
@@ -44,19 +45,24 @@ def run_checks(subject: Subject) -> list[Finding]:
     return [finding for function in CHECKS.values() for finding in function(subject)]
 
 
-def verify(network: Network, *, yang: Path | None = None, frr_root: Path | None = None) -> Verified:
-    """Check a network and have its files judged.
+def verify(
+    network: Network, *, folder: Path | None = None, yang: Path | None = None, frr_root: Path | None = None
+) -> Verified:
+    """Check a network and have its files judged: those of a build ``folder`` as they stand there, else as rendered.
 
     ``yang`` holds published Junos models; ``frr_root`` a root folder with FRR in it. An absent judge is reported as
     skipped, with the reason.
     """
     files, found = outputs(network, list(network.findings), {}, lambda _: None)
     found += run_checks(Subject.of(network))
+    rendered = {name: content.decode() for name, content in files.items() if name.startswith("devices/")}
+    if folder is not None:
+        found += list(differences(folder, rendered))
+        rendered = {name: text for name in rendered if (text := standing(folder, name)) is not None}
     by_device: dict[str, dict[str, str]] = {}
-    for name, content in files.items():
-        parts = name.split("/")
-        if parts[0] == "devices":
-            by_device.setdefault(parts[1], {})[parts[2]] = content.decode()
+    for name, text in rendered.items():
+        _, device, file = name.split("/")
+        by_device.setdefault(device, {})[file] = text
     judges = judge_all(by_device, yang=yang, frr_root=frr_root)
     found += [finding for judge in judges for finding in judge.findings]
     return Verified(by_severity(found), list(CHECKS), judges)

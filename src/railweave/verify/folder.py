@@ -1,0 +1,60 @@
+"""Device files of a build folder against what its design renders to: edited by hand, missing, or from another version."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from railweave.findings import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+_SECRET = re.compile(r"<secret:[^>]*>")
+
+
+def standing(folder: Path, name: str) -> str | None:
+    """The text of a file as it stands in the folder; None where it is gone or cannot be read."""
+    try:
+        return (folder / name).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def differences(folder: Path, rendered: Mapping[str, str]) -> Iterator[Finding]:
+    """A finding for every device file that is not what the design renders to; secrets put in are no difference."""
+    for name, text in rendered.items():
+        found = standing(folder, name)
+        device = name.split("/")[1]
+        if found is None:
+            yield Finding(
+                "file-missing",
+                "error",
+                device,
+                f"{name} is missing",
+                "the folder is not whole",
+                "build it again",
+                file=name,
+            )
+        elif found != text and (line := _first_difference(text, found)):
+            yield Finding(
+                "file-edited",
+                "warning",
+                device,
+                f"{name} is not what the design renders to, from line {line} on",
+                "checks of routes look at the design, so they do not see the change; the next build overwrites it",
+                "put the statement under `extra:` of the role, or build again",
+                file=name,
+                line=line,
+            )
+
+
+def _first_difference(text: str, found: str) -> int:
+    """The first line that differs, 1-based; 0 where only secrets do."""
+    wanted, lines = text.splitlines(), found.splitlines()
+    for number, (one, other) in enumerate(zip(wanted, lines, strict=False), 1):
+        pattern = ".*".join(re.escape(part) for part in _SECRET.split(one))
+        if one != other and not (_SECRET.search(one) and re.fullmatch(pattern, other)):
+            return number
+    return min(len(wanted), len(lines)) + 1 if len(wanted) != len(lines) else 0
