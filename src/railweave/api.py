@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from railweave.build.steps import Built, design_file
+from railweave.build.steps import LOCK, Built, design_file
 from railweave.build.steps import build as _build
 from railweave.design.network import Network
 from railweave.device.build import device_config
 from railweave.errors import InputError, Problem
 from railweave.routes.control_plane import ControlPlane
 from railweave.routes.paths import queue_pair_paths
+from railweave.spec.lock import read_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,7 +40,7 @@ def load(fabric: Path | str, lock: Lock | None = None) -> Network:
 def load_pair(old: Path | str, new: Path | str) -> tuple[Network, Network]:
     """Two networks to compare; a new fabric file is designed with the allocations of an old one."""
     if Path(old).is_dir():
-        return load(old), load(new)
+        return load(old), load(new, read_lock(Path(old) / LOCK))
     network, lock = design_file(Path(old))
     return network, load(new, lock)
 

@@ -86,15 +86,12 @@ def test_a_freed_slot_is_reused_only_after_compacting(tmp_path: Path) -> None:
     _, lock = designed(tmp_path, BASE)
     _, lock = designed(tmp_path, BASE.replace("[b1, b2, b3]", "[b1, b3]"), lock)
     kept, _ = designed(tmp_path, BASE.replace("[b1, b2, b3]", "[b1, b3, new]"), lock.copy())
-    compact, _ = designed(tmp_path, BASE.replace("[b1, b2, b3]", "[b1, b3, new]"), _compacted(tmp_path, lock))
+    lock.compacting = True
+    compact, kept_lock = designed(tmp_path, BASE.replace("[b1, b2, b3]", "[b1, b3, new]"), lock)
     place = {name: network.server("new").nics[0].leaf_port for name, network in (("kept", kept), ("compact", compact))}
     assert place["kept"] != place["compact"]
     assert compact.server("b3").nics == kept.server("b3").nics
-
-
-def _compacted(tmp_path: Path, lock: Lock) -> Lock:
-    _, used = designed(tmp_path, BASE.replace("[b1, b2, b3]", "[b1, b3]"), lock)
-    return used.compacted()
+    assert set(kept_lock.pools["backend/servers/s2"]) == {"b1", "b3", "new"}
 
 
 def test_a_new_mac_changes_only_that_nic(tmp_path: Path) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
+
+import yaml
 
 from railweave.build.extra import check_extra
 from railweave.build.outputs import outputs
@@ -12,6 +14,9 @@ from railweave.design import design
 from railweave.errors import InputError, Problem
 from railweave.spec.document import read_document
 from railweave.spec.source import companion, read_source
+
+LOCK = "fabric.lock"
+"""The lock's name in an output folder: a copy, so that `diff` can design a changed file with its allocations."""
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,30 +51,36 @@ def build(
     lock are then as they were.
     """
     progress(f"reading and designing {fabric}")
-    network, lock = design_file(fabric)
-    if compact:
-        network, lock = design_file(fabric, lock.compacted())
+    network, lock = design_file(fabric, compact=compact)
     files, findings = outputs(network, list(network.findings), _read_secrets(secrets), progress)
     progress(f"writing {len(files)} files to {out}")
-    changed = write_folder(out, files, also={companion(fabric, "lock"): lock.to_text().encode()})
+    text = lock.to_text().encode()
+    files[LOCK] = text
+    changed = write_folder(out, files, {companion(fabric, "lock"): text}, private=secrets is not None)
     return Built(network, findings, changed, len(files))
 
 
-def design_file(fabric: Path, lock: Lock | None = None) -> tuple[Network, Lock]:
+def design_file(fabric: Path, lock: Lock | None = None, *, compact: bool = False) -> tuple[Network, Lock]:
     """Read a fabric file with its inventory and lock (or the ``lock`` given) and design it.
 
-    Raises ``InputError`` with file and line of everything that is wrong.
+    ``compact`` frees the slots of names that the file no longer has, for new names to use. Raises ``InputError`` with file and line of everything that is wrong.
     """
     source = read_source(fabric, lock)
     check_extra(source)
+    source.lock.compacting |= compact
     return design(source)
 
 
 def _read_secrets(path: Path | None) -> dict[str, str]:
     if path is None:
         return {}
-    content: object = read_document(path).value
-    entries = cast("dict[str, Any]", content) if isinstance(content, dict) else {"": None}
-    if not all(isinstance(value, str | int) for value in entries.values()):
+    content: object = read_document(path).value  # for its errors: the values are wanted as they are written
+    if not isinstance(content, dict):
         raise InputError([Problem(str(path), 1, "not a list of secrets", "write NAME: value, one a line")])
-    return {str(name): str(value) for name, value in entries.items()}
+    words: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.BaseLoader)  # noqa: S506 - text only
+    for name, value in words.items():
+        if not isinstance(value, str):
+            raise InputError(
+                [Problem(str(path), 1, f"secret {name!r} is not a single value", "write NAME: value, one a line")]
+            )
+    return words

@@ -13,15 +13,16 @@ import json
 import shutil
 import signal
 import tempfile
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, cast
 
-from railweave.errors import OutputError
+from railweave.errors import InputError, OutputError, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
 
 MANIFEST = "manifest.json"
+VERSION = 1
 
 
 def digest(content: bytes) -> str:
@@ -35,21 +36,34 @@ def owned(folder: Path) -> dict[str, str]:
         data: object = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    files: dict[str, Any] = cast("dict[str, Any]", data).get("files", {}) if isinstance(data, dict) else {}
-    return {str(name): str(value) for name, value in files.items()}
+    manifest = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
+    files: object = manifest.get("files")
+    if manifest.get("railweave") != VERSION or not isinstance(files, dict):
+        return {}
+    return {str(name): str(value) for name, value in cast("dict[str, Any]", files).items() if _is_below(str(name))}
 
 
-def write_folder(folder: Path, files: Mapping[str, bytes], also: Mapping[Path, bytes] | None = None) -> list[str]:
+def _is_below(name: str) -> bool:
+    """Whether a path stays inside the folder it is taken to be in."""
+    path = PurePosixPath(name)
+    return bool(path.parts) and not path.is_absolute() and ".." not in path.parts
+
+
+def write_folder(
+    folder: Path, files: Mapping[str, bytes], also: Mapping[Path, bytes] | None = None, *, private: bool = False
+) -> list[str]:
     """Make ``folder`` hold exactly ``files`` (paths relative to it), and write ``also`` (the lock) last.
 
-    Returns the paths that changed. Raises ``OutputError``, and leaves everything as it was, where the folder is not
-    one of ours, or the disk is full or refuses.
+    ``private`` files can be read by their owner alone. Returns the paths that changed. Raises ``InputError`` where the
+    folder is not one of ours, ``OutputError`` where the disk is full or refuses; everything is then as it was.
     """
     before = owned(folder)
     if folder.exists() and (not folder.is_dir() or (not before and any(folder.iterdir()))):
-        raise OutputError(f"{folder} exists and was not written by railweave build: choose another folder, or empty it")
-    manifest = {"railweave": 1, "files": {name: digest(content) for name, content in sorted(files.items())}}
+        fix = "choose another folder, or empty it"
+        raise InputError([Problem(str(folder), 0, "exists and was not written by railweave build", fix)])
+    manifest = {"railweave": VERSION, "files": {name: digest(content) for name, content in sorted(files.items())}}
     wanted = {**files, MANIFEST: (json.dumps(manifest, indent=1) + "\n").encode()}
+    _check_targets(folder, wanted)
     changed = [name for name, content in wanted.items() if _differs(folder / name, content)]
     stale = [name for name in before if name not in wanted]
     moves = {
@@ -57,14 +71,14 @@ def write_folder(folder: Path, files: Mapping[str, bytes], also: Mapping[Path, b
         for path, content in (also or {}).items()
         if _differs(path, content)
     }
-    new = not folder.exists()
+    made = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with _staging(folder) as staging:
             for name in changed:
-                _write(staging / name, wanted[name])
+                _write(staging / name, wanted[name], private=private)
             for path, place in moves.items():
-                _write(place, (also or {})[path])
+                _write(place, (also or {})[path], private=False)
             with _uninterrupted():
                 _install(folder, staging, changed, stale)
                 for path, place in moves.items():
@@ -73,11 +87,25 @@ def write_folder(folder: Path, files: Mapping[str, bytes], also: Mapping[Path, b
         raise OutputError(f"cannot write {folder}: {error.strerror or error}; what was there is unchanged") from error
     finally:
         for place in moves.values():
-            place.unlink(missing_ok=True)
-        if new:
+            with contextlib.suppress(OSError):  # a folder that cannot be written holds nothing of ours
+                place.unlink(missing_ok=True)
+        for path in made:
             with contextlib.suppress(OSError):  # not empty: the build is there
-                folder.rmdir()
+                path.rmdir()
     return sorted(name for name in (*changed, *stale) if name != MANIFEST)
+
+
+def _check_targets(folder: Path, wanted: Mapping[str, bytes]) -> None:
+    """Refuse, before anything is touched, what could stop the renaming half-way or lead it outside the folder."""
+    for name in wanted:
+        path = folder / name
+        if not _is_below(name):
+            raise OutputError(f"{name} would be written outside {folder}; nothing was changed")
+        if path.is_dir():
+            raise OutputError(f"{path} is a folder, and a file is to be written there; nothing was changed")
+        blocked = next((one for one in path.parents if one != folder and folder in one.parents and one.is_file()), None)
+        if blocked is not None:
+            raise OutputError(f"{blocked} is a file, and a folder is to be made there; nothing was changed")
 
 
 def _differs(path: Path, content: bytes) -> bool:
@@ -97,9 +125,11 @@ def _staging(folder: Path) -> Generator[Path]:
         shutil.rmtree(staging, ignore_errors=True)
 
 
-def _write(path: Path, content: bytes) -> None:
+def _write(path: Path, content: bytes, *, private: bool) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as stream:
+        if private:
+            path.chmod(0o600)
         stream.write(content)
 
 

@@ -6,7 +6,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command line. Exit codes: 0 good, 1 errors found, 2 bad use or input, 130 interrupted."""
+    """Run the command line. Exit codes: 0 good, 1 errors found, 2 bad use or input, 130 interrupted (by typer)."""
     from railweave.cli.app import app
     from railweave.errors import RailweaveError
 
@@ -15,9 +15,3 @@ def main() -> None:
     except RailweaveError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        print("interrupted: nothing was changed", file=sys.stderr)
-        sys.exit(130)
-    except BrokenPipeError:  # the reader of our output went away, as `| head` does
-        sys.stderr.close()
-        sys.exit(0)

@@ -11,9 +11,13 @@ from railweave.cli.output import counted, print_findings, print_json
 
 def verify(
     fabric: Path = typer.Argument(..., help="Fabric file or build folder."),
-    yang: Path | None = typer.Option(None, envvar="RAILWEAVE_YANG", help="Folder of published Junos YANG models (conf-with-extensions)."),
+    yang: Path | None = typer.Option(
+        None, envvar="RAILWEAVE_YANG", help="Folder of published Junos YANG models (conf-with-extensions)."
+    ),
     frr_root: Path | None = typer.Option(
-        None, envvar="RAILWEAVE_FRR_ROOT", help="Root folder with FRR in it (`make judges`), where vtysh is not installed."
+        None,
+        envvar="RAILWEAVE_FRR_ROOT",
+        help="Root folder with FRR in it (`make judges`), where vtysh is not installed.",
     ),
     all_: bool = typer.Option(False, "--all", help="Print notes too."),
     as_json: bool = typer.Option(False, "--json", help="Print findings and judges as JSON."),

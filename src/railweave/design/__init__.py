@@ -65,7 +65,7 @@ def design(source: Source) -> tuple[Network, Lock]:
         cables=tuple(all_cables),
         findings=tuple(context.findings),
     )
-    return network, context.lock
+    return network, context.lock.finished()
 
 
 def _check_sites(context: Context) -> None:

@@ -32,8 +32,8 @@ def switches(context: Context, layout: Layout) -> list[Switch]:
             "use {stripe} and {leaf} in the pattern",
         )
         context.check()
-    router_ids = context.lock.allot("router-ids", names)
-    addresses = context.lock.allot("management", names)
+    router_ids = context.lock.allot("router-ids", names, shared=True)
+    addresses = context.lock.allot("management", names, shared=True)
     pool = ipaddress.ip_network(management.pool)
     gateway = management.gateway or str(pool.network_address + 1)
     result: list[Switch] = []

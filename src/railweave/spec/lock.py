@@ -22,14 +22,24 @@ VERSION = 1
 
 @dataclass
 class Lock:
-    """Slots by pool and name. ``used`` collects the names that the current design asked for."""
+    """Slots by pool and name. ``used`` collects the names that the current design asked for.
+
+    While ``compacting``, a pool that is asked for loses the names it is not asked for, before new ones are dealt.
+    """
 
     pools: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
     used: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+    compacting: bool = False
 
-    def allot(self, pool: str, names: Iterable[str]) -> dict[str, int]:
-        """The slot (1-based) of each name; names without one get the lowest slots that are free, in order."""
+    def allot(self, pool: str, names: Iterable[str], *, shared: bool = False) -> dict[str, int]:
+        """The slot (1-based) of each name; names without one get the lowest slots that are free, in order.
+
+        ``names`` are all that the design has in the pool, unless fabrics share it.
+        """
+        names = list(names)
         slots = self.pools.setdefault(pool, {})
+        if self.compacting and not shared:
+            slots = self.pools[pool] = {name: slot for name, slot in slots.items() if name in names}
         used = self.used.setdefault(pool, set())
         taken = set(slots.values())
         result: dict[str, int] = {}
@@ -45,19 +55,16 @@ class Lock:
             result[name] = slot
         return result
 
-    def compacted(self) -> Lock:
-        """This lock without the names that the current design no longer has; their slots become free."""
-        return Lock(
-            {
-                pool: {name: slot for name, slot in slots.items() if name in self.used.get(pool, set())}
-                for pool, slots in self.pools.items()
-                if self.used.get(pool)
-            }
-        )
+    def finished(self) -> Lock:
+        """The lock to keep after a design: the whole, or while compacting only what the design asked for."""
+        if not self.compacting:
+            return Lock(self.pools)
+        kept = {pool: {n: slot for n, slot in self.pools[pool].items() if n in names} for pool, names in self.used.items()}
+        return Lock({pool: slots for pool, slots in kept.items() if slots})
 
     def copy(self) -> Lock:
         """An independent copy, with nothing marked used."""
-        return Lock({pool: dict(slots) for pool, slots in self.pools.items()})
+        return Lock({pool: dict(slots) for pool, slots in self.pools.items()}, compacting=self.compacting)
 
     def to_text(self) -> str:
         """The file form: one name a line, so that a version-control diff shows what was allotted."""

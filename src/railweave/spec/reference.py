@@ -27,8 +27,27 @@ the field. Unknown keys are refused with the nearest right one.
 
 def fabric_schema() -> dict[str, Any]:
     """The JSON Schema of the fabric file (draft 2020-12), for editors."""
-    schema = FabricFile.model_json_schema()
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "railweave fabric file", **schema}
+    schema = _standard(FabricFile.model_json_schema())
+    definitions: dict[str, Any] = schema["$defs"]
+    definitions["TrafficClass"].pop("required", None)  # a class is completed by the default of its name
+    definitions["Qos"]["properties"]["classes"]["additionalProperties"] = {
+        "anyOf": [{"$ref": "#/$defs/TrafficClass"}, {"type": "null"}]
+    }
+    for model, name in (("ServerGroup", "names"), ("Topology", "stripes"), ("Topology", "spines")):
+        field = definitions[model]["properties"][name]
+        branches = field.get("anyOf") or [{key: field.pop(key) for key in ("type", "items") if key in field}]
+        field["anyOf"] = [*branches, {"type": "string", "description": "a host list such as H100-[01-04]"}]
+    return {**schema, "$schema": "https://json-schema.org/draft/2020-12/schema", "title": "railweave fabric file"}
+
+
+_KEYWORDS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum"}
+
+
+def _standard(value: Any) -> Any:  # noqa: ANN401 - JSON values
+    """JSON Schema's own words for limits that pydantic leaves in its own beside a unit."""
+    if isinstance(value, dict):
+        return {_KEYWORDS.get(key, key): _standard(inner) for key, inner in cast("dict[str, Any]", value).items()}
+    return [_standard(inner) for inner in cast("list[Any]", value)] if isinstance(value, list) else value
 
 
 def fabric_reference() -> str:

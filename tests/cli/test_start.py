@@ -1,0 +1,107 @@
+"""Starting: fast, and from an example that builds."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from railweave.cli import main
+from railweave.examples import example_names
+from tests.build.fabrics import content
+from tests.conftest import EXAMPLES
+
+HEAVY = ("pydantic", "numpy", "yaml", "rich")
+
+
+def imported(statement: str) -> set[str]:
+    """The modules of top level that a fresh interpreter has loaded after a statement."""
+    script = f"""
+import json, sys
+try:
+    {statement}
+except SystemExit as stop:
+    assert not stop.code, stop.code
+json.dump(sorted({{name.split('.')[0] for name in sys.modules}}), sys.stderr)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return set(json.loads(done.stderr))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import railweave",
+        "sys.argv = ['railweave', '--help']; from railweave.cli import main; main()",
+        "sys.argv = ['railweave', '--version']; from railweave.cli import main; main()",
+        "import railweave.cli.app",
+    ],
+)
+def test_help_brings_nothing_heavy(statement: str) -> None:
+    modules = imported(statement)
+    assert "railweave" in modules
+    assert not modules & set(HEAVY)
+
+
+def test_building_brings_them() -> None:
+    """The check above would see them."""
+    assert {"pydantic", "yaml"} <= imported("from railweave.build import steps")
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *arguments: str | Path) -> int:
+    monkeypatch.setattr("sys.argv", ["railweave", *map(str, arguments)])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    code = stop.value.code
+    assert code is None or isinstance(code, int)
+    return code or 0
+
+
+@pytest.mark.parametrize("name", example_names())
+def test_init_copies_an_example_that_builds(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    folder = tmp_path / "mine"
+    assert run(monkeypatch, "init", folder, "--example", name) == 0
+    expected = {
+        path.name: path.read_bytes()
+        for path in (EXAMPLES / f"{name}.yaml", EXAMPLES / f"{name}.inventory.csv")
+        if path.exists()
+    }
+    assert content(folder) == expected
+    said = capsys.readouterr().out.splitlines()
+    assert said == [
+        *(f"wrote {folder / file}" for file in sorted(expected, reverse=True)),
+        f"next: railweave build {folder}/{name}.yaml -o {folder}/out",
+    ]
+    assert run(monkeypatch, *said[-1].removeprefix("next: railweave ").split(), "-q") == 0
+    assert (folder / "out" / "design.json").is_file()
+    assert (folder / f"{name}.lock").is_file()
+
+
+def test_init_lists_the_examples(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "init", tmp_path / "x", "--example", "list") == 0
+    assert capsys.readouterr().out.split() == sorted(path.stem for path in EXAMPLES.glob("*.yaml"))
+    assert content(tmp_path) == {}
+
+
+def test_init_of_an_example_that_is_not_there(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "init", tmp_path / "x", "--example", "h200") == 2
+    assert capsys.readouterr().err == (
+        f"error: --example: there is no example 'h200'\n    examples are {', '.join(example_names())}\n"
+    )
+    assert content(tmp_path) == {}
+
+
+def test_init_leaves_a_full_folder_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text("name: mine\n")
+    before = content(tmp_path)
+    assert run(monkeypatch, "init", tmp_path, "--example", example_names()[0]) != 0
+    assert content(tmp_path) == before
