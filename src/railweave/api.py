@@ -50,7 +50,7 @@ def _from_folder(folder: Path) -> Network:
 
     file = folder / "design.json"
     try:
-        return Network.from_json(file.read_bytes())
+        network = Network.from_json(file.read_bytes())
     except FileNotFoundError:
         raise InputError(
             [
@@ -63,9 +63,12 @@ def _from_folder(folder: Path) -> Network:
             ]
         ) from None
     except ValidationError as error:
-        raise InputError(
-            [Problem(str(file), 0, f"not a design of this version: {error.errors()[0]['msg']}", "build it again")]
-        ) from None
+        what = f"not a design of this version: {error.errors()[0]['msg']}"
+        raise InputError([Problem(str(file), 0, what, "build it again")]) from None
+    dangling = network.dangling()
+    if dangling:
+        raise InputError([Problem(str(file), 0, f"the design is damaged: {dangling}", "build it again")])
+    return network
 
 
 def _network(source: Input) -> Network:
@@ -77,28 +80,38 @@ def build(fabric: Path | str, out: Path | str, **options: Any) -> Built:  # noqa
     return _build(Path(fabric), Path(out), **options)
 
 
-def verify(source: Input, *, yang: Path | None = None, frr_root: Path | None = None) -> Verified:
-    """Every check and every outside judge that is there: see ``railweave.verify.run.verify``."""
+def verify(source: Input, **options: Any) -> Verified:  # noqa: ANN401 - options of railweave.verify.run.verify
+    """Every check and every outside judge that is there: see ``railweave.verify.run.verify`` for the options."""
     from railweave.verify.run import verify as run  # brings every check and renderer with it
 
     folder = Path(source) if not isinstance(source, Network) and Path(source).is_dir() else None
-    return run(_network(source), folder=folder, yang=yang, frr_root=frr_root)
+    return run(_network(source), folder=folder, **options)
 
 
 def routes(source: Input, down: Iterable[str] = ()) -> Routes:
-    """The forwarding tables with ``down`` links (``leaf:port--spine:port``) and devices gone.
+    """The forwarding tables with ``down`` links (``leaf:port--spine:port``, either end first), switches and servers gone.
 
-    Raises ``InputError`` for a name that is neither.
+    Raises ``InputError`` for a name that is none of these.
     """
     network = _network(source)
-    failed = list(down)
-    known = {cable.name for cable in network.cables} | {switch.name for switch in network.switches}
-    for name in failed:
-        if name not in known:
-            raise InputError(
-                [Problem(name, 0, "neither a link nor a device", "links are leaf:port--spine:port, as in cabling.csv")]
-            )
-    return ControlPlane(device_config(network, switch.name) for switch in network.switches).routes(failed)
+    plane = ControlPlane(device_config(network, switch.name) for switch in network.switches)
+    return plane.routes(_down(network, down))
+
+
+def _down(network: Network, names: Iterable[str]) -> list[str]:
+    links = {cable.name for cable in network.cables}
+    devices = {device.name for device in (*network.switches, *network.servers)}
+    found: list[str] = []
+    for name in names:
+        turned = "--".join(reversed(name.split("--")))
+        if name in links or name in devices:
+            found.append(name)
+        elif turned in links:
+            found.append(turned)
+        else:
+            fix = "links are leaf:port--spine:port, as in cabling.csv"
+            raise InputError([Problem(name, 0, "neither a link nor a switch nor a server", fix)])
+    return found
 
 
 def paths(source: Input, src: str, dst: str, qps: int = 1, down: Iterable[str] = ()) -> list[QueuePairPath]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Literal
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Severity = Literal["error", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
@@ -33,6 +36,17 @@ class Finding:
         return {key: values[key] for key in keys}
 
 
-def by_severity(findings: tuple[Finding, ...] | list[Finding]) -> list[Finding]:
+def by_severity(findings: Sequence[Finding]) -> list[Finding]:
     """Errors first, then warnings, then notes; stable within each."""
     return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
+
+
+def summed(findings: Sequence[Finding]) -> list[Finding]:
+    """The same statement about several places, said once with their number."""
+    groups: dict[Finding, list[str]] = {}
+    for finding in findings:
+        groups.setdefault(replace(finding, where=""), []).append(finding.where)
+    return [
+        replace(finding, where=places[0] if len(places) == 1 else f"{places[0]} and {len(places) - 1} more")
+        for finding, places in groups.items()
+    ]

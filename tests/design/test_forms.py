@@ -11,8 +11,8 @@ from railweave.device.build import device_config
 from railweave.errors import DesignError
 from railweave.findings import Finding
 from railweave.render import junos
+from railweave.verify.checks import run_checks
 from railweave.verify.registry import Subject
-from railweave.verify.run import run_checks
 from tests.conftest import designed
 
 SHARED = """

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from railweave.design.network import Network
-from railweave.spec.lock import Lock
 from tests.conftest import designed
 
 BASE = """

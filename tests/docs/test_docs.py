@@ -37,7 +37,9 @@ def test_every_finding_is_documented() -> None:
 
 def test_commands_of_the_readme_exist() -> None:
     text = (ROOT / "README.md").read_text()
-    commands = re.findall(r"^\$ (railweave [^|\n]+)", text, re.MULTILINE) + re.findall(r"`(railweave [a-z]+[^`]*)`", text)
+    commands = re.findall(r"^\$ (railweave [^|\n]+)", text, re.MULTILINE) + re.findall(
+        r"`(railweave [a-z]+[^`]*)`", text
+    )
     assert len(commands) >= 5
     for command in commands:
         verb, *words = shlex.split(command)[1:]

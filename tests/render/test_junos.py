@@ -73,7 +73,9 @@ def test_local_list_and_community_stop_transit_and_spines_use_them() -> None:
         "set policy-options prefix-list local fd00::/16",
     }
     assert "set policy-options policy-statement to-spines term no-transit then reject" in LEAF
-    assert "set policy-options policy-statement to-spines term no-transit from prefix-list-filter local orlonger" in LEAF
+    assert (
+        "set policy-options policy-statement to-spines term no-transit from prefix-list-filter local orlonger" in LEAF
+    )
     assert "set policy-options policy-statement to-leaves term forward then community add local" in SPINE
     assert "set policy-options policy-statement from-leaves term returned from community local" in SPINE
     assert "set policy-options policy-statement from-leaves term returned then reject" in SPINE
@@ -196,6 +198,20 @@ def test_own_statements_are_merged_and_listed(tmp_path: Path, extra: str, expect
     assert [finding.what for finding in junos.gaps(config) if finding.id == "extra-statement"] == [
         f"own statement: {expected[4:]}"
     ]
+
+
+@pytest.mark.parametrize(
+    ("extra", "warned"),
+    [
+        ("set protocols bgp group spine-color1 fabric-color color2", True),
+        ("policy-options { policy-statement x { then accept; } }", True),
+        ("set system location building hall1", False),
+    ],
+)
+def test_own_statements_that_touch_routing_are_warned_of(tmp_path: Path, extra: str, warned: bool) -> None:
+    network, _ = designed(tmp_path, OWN.replace("EXTRA", extra))
+    found = junos.gaps(device_config(network, "stripe1-leaf1"))
+    assert ("extra-routing" in {finding.id for finding in found}) == warned
 
 
 def test_older_release_uses_local_preference() -> None:

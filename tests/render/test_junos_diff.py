@@ -55,8 +55,30 @@ def test_a_new_term_is_inserted_where_it_belongs() -> None:
     ]
 
 
+def test_an_ordered_list_is_given_anew() -> None:
+    """``set`` appends: [ 55 90 ] to [ 40 90 ] value by value would end as [ 90 40 ]."""
+    old, new = _tree(choices("fill-level", [55, 90])), _tree(choices("fill-level", [40, 90]))
+    assert compare(old, new).lines() == ["delete fill-level", "set fill-level 40", "set fill-level 90"]
+
+
+def test_a_one_line_entry_is_deleted_by_its_name() -> None:
+    """``delete … server X routing-instance Y`` would take the attribute and leave the server."""
+    old = _tree(block("ntp", entry("server", "192.0.2.3", "routing-instance", "mgmt_junos", key=2)))
+    new = _tree(block("ntp", entry("server", "192.0.2.9", "routing-instance", "mgmt_junos", key=2)))
+    assert compare(old, new).lines() == [
+        "delete ntp server 192.0.2.3",
+        "set ntp server 192.0.2.9 routing-instance mgmt_junos",
+    ]
+
+
+def test_a_changed_one_line_entry_is_made_anew() -> None:
+    old, new = _tree(entry("class", "CNP", "queue-num", 3, key=2)), _tree(entry("class", "CNP", "queue-num", 5, key=2))
+    assert compare(old, new).lines() == ["delete class CNP", "set class CNP queue-num 5"]
+
+
 def test_words_with_spaces_are_quoted() -> None:
     assert set_paths(leaf("description", "hall 1, row 2")) == [("description", '"hall 1, row 2"')]
+    assert set_paths(leaf("message", "a|b?")) == [("message", '"a|b?"')]
     [statement] = parse('description "hall 1; { \\"x\\" }";')
     assert statement.words == ("description", 'hall 1; { "x" }')
 
@@ -101,7 +123,7 @@ def test_no_commands_between_equal_trees(tree: list[Statement]) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("system {\n host-name x;\n", "line 2: a '{' is not closed"),
+        ("system {\n host-name x;\n", "line 1: the '{' of 'system' is not closed"),
         ("host-name x", "line 1: 'host-name x' is not ended by ';'"),
         ("a {\n b;\n}\n}\n", "line 4: unexpected '}'"),
         ("a [ b c;", "line 1: a '[' is not closed"),

@@ -11,8 +11,8 @@ from railweave.design.network import Network
 from railweave.device.model import BgpGroup, DeviceConfig
 from railweave.routes.control_plane import ControlPlane
 from railweave.routes.table import Routes
+from railweave.verify.checks import run_checks
 from railweave.verify.registry import Subject
-from railweave.verify.run import run_checks
 from tests.conftest import example
 from tests.routes.fabrics import configurations
 

@@ -26,6 +26,7 @@ WORDS = {
         "required",
         "additionalProperties",
         "patternProperties",
+        "propertyNames",
         "items",
         "prefixItems",
     ),

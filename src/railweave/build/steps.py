@@ -14,6 +14,8 @@ from railweave.design import design
 from railweave.errors import InputError, Problem
 from railweave.spec.document import read_document
 from railweave.spec.source import companion, read_source
+from railweave.verify.checks import run_checks
+from railweave.verify.registry import Subject
 
 LOCK = "fabric.lock"
 """The lock's name in an output folder: a copy, so that `diff` can design a changed file with its allocations."""
@@ -52,7 +54,9 @@ def build(
     """
     progress(f"reading and designing {fabric}")
     network, lock = design_file(fabric, compact=compact)
-    files, findings = outputs(network, list(network.findings), _read_secrets(secrets), progress)
+    hidden = _read_secrets(secrets)
+    checked = run_checks(Subject.of(network), slow=False, progress=progress)
+    files, findings = outputs(network, hidden, progress, checked)
     progress(f"writing {len(files)} files to {out}")
     text = lock.to_text().encode()
     files[LOCK] = text

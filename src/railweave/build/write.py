@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 MANIFEST = "manifest.json"
 VERSION = 1
+STAGING = ".railweave-"
 
 
 def digest(content: bytes) -> str:
@@ -74,6 +75,8 @@ def write_folder(
     made = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        for stale_staging in folder.glob(f"{STAGING}*"):  # of a build that was killed
+            shutil.rmtree(stale_staging, ignore_errors=True)
         with _staging(folder) as staging:
             for name in changed:
                 _write(staging / name, wanted[name], private=private)
@@ -118,7 +121,7 @@ def _differs(path: Path, content: bytes) -> bool:
 @contextlib.contextmanager
 def _staging(folder: Path) -> Generator[Path]:
     """A folder on the same file system as the output, gone at the end whatever happens."""
-    staging = Path(tempfile.mkdtemp(prefix=".railweave-", dir=folder))
+    staging = Path(tempfile.mkdtemp(prefix=STAGING, dir=folder))
     try:
         yield staging
     finally:

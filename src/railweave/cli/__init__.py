@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 
 
@@ -10,6 +11,7 @@ def main() -> None:
     from railweave.cli.app import app
     from railweave.errors import RailweaveError
 
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does: with everything cleaned up
     try:
         app(prog_name="railweave")
     except RailweaveError as error:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from railweave.cli.output import counted, print_findings, print_json
+from railweave.cli.output import counted, done, print_findings, print_json, progress
 
 
 def verify(
@@ -21,11 +21,15 @@ def verify(
     ),
     all_: bool = typer.Option(False, "--all", help="Print notes too."),
     as_json: bool = typer.Option(False, "--json", help="Print findings and judges as JSON."),
+    quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress."),
 ) -> None:
     """Check a network against itself and have outside judges read its files. Exits 1 where a finding is an error."""
     from railweave.api import verify as run
 
-    result = run(fabric, yang=yang, frr_root=frr_root)
+    try:
+        result = run(fabric, yang=yang, frr_root=frr_root, progress=progress(quiet=quiet or as_json))
+    finally:
+        done(quiet=quiet or as_json)
     if as_json:
         print_json(
             {

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.design.addressing import nics, segments
+from railweave.design.addressing import check_addresses, nics, segments
+from railweave.design.cable_overrides import CableOverrides
 from railweave.design.cabling import cable
 from railweave.design.colors import color
 from railweave.design.context import Context
 from railweave.design.identity import check_distinct, number_links, switches
+from railweave.design.inventory import check_inventory
 from railweave.design.limits import check_limits
+from railweave.design.names import check_names
 from railweave.design.network import Fabric, Network, RoleIntent, Server
+from railweave.design.references import check_references
 from railweave.design.topology import lay_out
 
 if TYPE_CHECKING:
@@ -32,17 +36,19 @@ def design(source: Source) -> tuple[Network, Lock]:
     the way.
     """
     context = Context(source, source.lock.copy())
-    _check_sites(context)
+    check_references(context)
+    layouts = [lay_out(context, name, spec) for name, spec in source.spec.fabrics.items()]
+    check_names(context, layouts)
+    overrides = CableOverrides(context)
     fabrics: list[Fabric] = []
     all_switches: list[Switch] = []
     all_segments: list[Segment] = []
     all_cables: list[Cable] = []
     found_nics: dict[str, list[Nic]] = {}
-    for name, spec in source.spec.fabrics.items():
-        layout = lay_out(context, name, spec)
+    for layout in layouts:
         colors, uplink_colors = color(context, layout)
-        cables = cable(context, layout, uplink_colors)
-        if spec.underlay.peering == "numbered":
+        cables = cable(context, layout, uplink_colors, overrides)
+        if layout.spec.underlay.peering == "numbered":
             cables = number_links(context, layout, cables)
         found = segments(context, layout, colors)
         all_switches += switches(context, layout)
@@ -52,8 +58,12 @@ def design(source: Source) -> tuple[Network, Lock]:
         fabrics.append(_fabric(source, layout, colors))
         all_segments += found
         all_cables += cables
+    overrides.check_all_taken(context)
     check_distinct(context, all_switches)
-    _check_overlaps(context, all_switches, all_segments)
+    _check_prefixes(context, all_segments)
+    servers = _servers(context, found_nics)
+    check_addresses(context, servers)
+    check_inventory(context, servers, all_switches, all_cables)
     network = Network(
         name=source.spec.name,
         description=source.spec.description,
@@ -61,62 +71,17 @@ def design(source: Source) -> tuple[Network, Lock]:
         fabrics=tuple(fabrics),
         switches=tuple(all_switches),
         segments=tuple(all_segments),
-        servers=_servers(context, found_nics),
+        servers=servers,
         cables=tuple(all_cables),
         findings=tuple(context.findings),
     )
     return network, context.lock.finished()
 
 
-def _check_sites(context: Context) -> None:
-    """Everything stands in one site, and says which where there are several; a NIC is on one fabric, a server there once."""
-    spec = context.source.spec
-    items = [(("fabrics", name), f"fabric {name!r}", fabric.site) for name, fabric in spec.fabrics.items()]
-    items += [(("servers", index), "this group of servers", group.site) for index, group in enumerate(spec.servers)]
-    for location, label, site in items:
-        if site is None and len(spec.sites) > 1:
-            context.problem(
-                location,
-                f"{label} has no site, and there are {len(spec.sites)}",
-                f"add `site:`, one of {', '.join(spec.sites)}",
-            )
-        if site is not None and site not in spec.sites:
-            context.problem((*location, "site"), f"site {site!r} is not defined", f"sites are {', '.join(spec.sites)}")
-    seen: dict[str, int] = {}
-    for index, group in enumerate(spec.servers):
-        for name in group.names:
-            if name in seen:
-                first = context.source.document.line(("servers", seen[name]))
-                context.problem(
-                    ("servers", index, "names"), f"duplicate server {name!r}", f"it is first given on line {first}"
-                )
-            seen.setdefault(name, index)
-    served: dict[tuple[str | None, str], str] = {}
-    for name, fabric in context.source.spec.fabrics.items():
-        other = served.setdefault((fabric.site, fabric.nics), name)
-        if other != name:
-            context.problem(
-                ("fabrics", name, "nics"),
-                f"duplicate: fabrics {other!r} and {name!r} both connect the {fabric.nics!r} NICs of the same servers",
-                "choose another NIC group with `nics:`, or put them on different sites",
-            )
-    context.check()
-
-
-def _check_overlaps(context: Context, found: list[Switch], prefixes: list[Segment]) -> None:
-    """Fabrics of one file share no device name and no server prefix."""
-    names: dict[str, str] = {}
-    for switch in found:
-        other = names.setdefault(switch.name, switch.fabric)
-        if other != switch.fabric:
-            context.problem(
-                ("fabrics", switch.fabric, "naming", switch.role),
-                f"duplicate name: fabrics {other!r} and {switch.fabric!r} both have a switch {switch.name!r}",
-                'name them apart, for example `naming: {leaf: "{fabric}-{stripe}-leaf{leaf}", spine: "{fabric}-{spine}"}`',
-            )
-            break
+def _check_prefixes(context: Context, segments: list[Segment]) -> None:
+    """Fabrics of one file share no server prefix."""
     owners: dict[str, str] = {}
-    for segment in prefixes:
+    for segment in segments:
         for subnet in segment.subnets:
             other = owners.setdefault(subnet.prefix, segment.fabric)
             if other != segment.fabric:
@@ -126,7 +91,6 @@ def _check_overlaps(context: Context, found: list[Switch], prefixes: list[Segmen
                     "give each a server_pool of its own",
                 )
                 context.check()
-    context.check()
 
 
 def _fabric(source: Source, layout: Layout, colors: tuple[Color, ...]) -> Fabric:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from railweave.design.context import Context
-    from railweave.design.network import Cable, Color
+    from railweave.design.network import Cable, Color, Server
     from railweave.design.topology import Layout, Leaf
     from railweave.spec.addressing import Addressing, FieldBits
 
@@ -63,7 +63,7 @@ def segments(context: Context, layout: Layout, colors: Sequence[Color]) -> tuple
                 context.problem(
                     ("fabrics", name, "pools", "vlan"),
                     f"pool too small: VLANs {first}-{last} do not hold the {layout.rails} rails of {leaf.stripe}",
-                    f"widen it to at least {first}-{vlan}",
+                    f"widen it to at least {first}-{first + _stripes(layout) * layout.rails - 1}",
                 )
                 context.check()
             subnets = tuple(
@@ -72,7 +72,36 @@ def segments(context: Context, layout: Layout, colors: Sequence[Color]) -> tuple
             )
             vlan_name = layout.spec.naming.vlan.format(fabric=name, stripe=leaf.stripe, rail=rail, vlan=vlan)
             result.append(Segment(name, leaf.stripe, rail, leaf.name, vlan, vlan_name, subnets))
+    _check_local_prefixes(context, layout, result)
     return tuple(result)
+
+
+def _check_local_prefixes(context: Context, layout: Layout, found: Sequence[Segment]) -> None:
+    """A leaf originates what is in its local prefixes only, so they must hold the prefixes of its servers."""
+    local = [ipaddress.ip_network(prefix) for prefix in layout.spec.addressing.local_prefixes]
+    pool = layout.spec.addressing.server_pool
+    if not local or any(_inside(ipaddress.ip_network(pool), prefix) for prefix in local):
+        return
+    for segment in found:
+        for subnet in segment.subnets:
+            if not any(_inside(ipaddress.ip_network(subnet.prefix), prefix) for prefix in local):
+                context.problem(
+                    ("fabrics", layout.name, "addressing", "local_prefixes"),
+                    f"local_prefixes do not contain {subnet.prefix}, so {segment.leaf} would not originate it",
+                    f"add the server pool {pool}",
+                )
+                context.check()
+
+
+def _inside(
+    inner: ipaddress.IPv4Network | ipaddress.IPv6Network, outer: ipaddress.IPv4Network | ipaddress.IPv6Network
+) -> bool:
+    return inner.version == outer.version and inner.prefixlen >= outer.prefixlen and inner.network_address in outer
+
+
+def _stripes(layout: Layout) -> int:
+    """The highest number of a stripe."""
+    return max(leaf.stripe_slot for leaf in layout.leaves)
 
 
 def _default_bits(free: int) -> FieldBits:
@@ -97,9 +126,9 @@ def _check_bits(context: Context, layout: Layout, bits: FieldBits, free: int, co
         )
         return
     needs = (
-        ("stripes", max(leaf.stripe_slot for leaf in layout.leaves), bits.stripe),
+        ("stripes", _stripes(layout), bits.stripe),
         ("rails", layout.rails, bits.rail),
-        ("path colors", colors if bits.color else 0, bits.color),
+        ("path colors", colors, bits.color),
     )
     for label, most, width in needs:
         if most >= 1 << width and not (width == 0 and most <= 1):
@@ -214,3 +243,22 @@ def _addresses(
                 )
             result.append(NicAddress(str(network.network_address + host), length, subnet.color, "static"))
     return tuple(result)
+
+
+def check_addresses(context: Context, servers: Sequence[Server]) -> None:
+    """Note every address that two NICs have. Only an override can bring that about, for the rest is counted or from MACs."""
+    overrides = context.source.spec.overrides.nics
+    owners: dict[str, str] = {}
+    for server in servers if overrides else ():
+        for nic in server.nics:
+            name = f"{server.name}:{nic.name}"
+            for address in nic.addresses:
+                other = owners.setdefault(address.address, name)
+                if other != name:
+                    place = name if name in overrides else other
+                    context.problem(
+                        ("overrides", "nics", place, "addresses"),
+                        f"duplicate address {address.address}: {other} and {name}",
+                        "give each its own",
+                    )
+    context.check()

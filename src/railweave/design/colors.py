@@ -57,6 +57,12 @@ def color(context: Context, layout: Layout) -> tuple[tuple[Color, ...], dict[tup
         while number in numbers or (given is None and number in {c.number for c in spec.colors if c.number}):
             number += 1
         numbers.add(number)
+        if given is None and f"color{index}" in {c.name for c in spec.colors}:
+            context.problem(
+                ("fabrics", name, "colors"),
+                f"two path colors have the name color{index}",
+                f"path color {index} has no name of its own: name it, or rename this one",
+            )
         colors.append(Color(index, number, given.name if given else f"color{index}"))
     return tuple(one for one in colors if one.index in live), indexes
 

@@ -34,6 +34,12 @@ class Context:
         if problem not in self.problems:
             self.problems.append(problem)
 
+    def inventory_problem(self, line: int, what: str, fix: str) -> None:
+        """Note that a line of the inventory does not go with the rest; design stops at the next ``check``."""
+        problem = Problem(self.source.inventory.file, line, what, fix)
+        if problem not in self.problems:
+            self.problems.append(problem)
+
     def check(self) -> None:
         """Raise ``DesignError`` with everything noted so far, if anything."""
         if self.problems:

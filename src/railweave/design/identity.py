@@ -24,18 +24,11 @@ def switches(context: Context, layout: Layout) -> list[Switch]:
     management = context.source.spec.management
     site = spec.site or next(iter(context.source.spec.sites))
     names = [leaf.name for leaf in layout.leaves] + [spine.name for spine in layout.spines]
-    repeated = [one for one in names if names.count(one) > 1] if len(set(names)) < len(names) else []
-    if repeated:
-        context.problem(
-            ("fabrics", name, "naming"),
-            f"duplicate name: two devices would be called {repeated[0]!r}",
-            "use {stripe} and {leaf} in the pattern",
-        )
-        context.check()
     router_ids = context.lock.allot("router-ids", names, shared=True)
     addresses = context.lock.allot("management", names, shared=True)
     pool = ipaddress.ip_network(management.pool)
     gateway = management.gateway or str(pool.network_address + 1)
+    _check_management(context, pool)
     result: list[Switch] = []
     entries = [("leaf", leaf.name, leaf.stripe, leaf.number, leaf.rails) for leaf in layout.leaves]
     entries += [("spine", spine.name, "", spine.number, ()) for spine in layout.spines]
@@ -45,10 +38,11 @@ def switches(context: Context, layout: Layout) -> list[Switch]:
         first, last = spec.pools.leaf_asn if role == "leaf" else spec.pools.spine_asn
         asn = override.asn if override and override.asn else first + number - 1
         if asn > last and not (override and override.asn):
+            most = max(other for kind, _, _, other, _ in entries if kind == role)
             context.problem(
                 ("fabrics", name, "pools", f"{role}_asn"),
-                f"pool too small: AS numbers {first}-{last} do not hold {role} number {number}",
-                f"widen it to at least {first}-{asn}",
+                f"pool too small: AS numbers {first}-{last} do not hold {role} number {most}",
+                f"widen it to at least {first}-{first + most - 1}",
             )
             context.check()
         address = _host(context, pool, FIRST_MANAGEMENT_HOST + addresses[device] - 1, ("management", "pool"), device)
@@ -80,6 +74,18 @@ def switches(context: Context, layout: Layout) -> list[Switch]:
         )
     context.check()
     return result
+
+
+def _check_management(context: Context, pool: ipaddress.IPv4Network | ipaddress.IPv6Network) -> None:
+    """A management address that is fixed for a switch is in the pool, whose length and gateway it gets."""
+    for device, override in context.source.spec.overrides.devices.items():
+        address = override.management_address
+        if address is not None and ipaddress.ip_address(address) not in pool:
+            context.problem(
+                ("overrides", "devices", device, "management_address"),
+                f"management address {address} is not in {pool}",
+                "choose one inside management.pool",
+            )
 
 
 def _host(

@@ -242,6 +242,19 @@ class Network:
             result.setdefault(segment.leaf, []).append(segment)
         return result
 
+    def dangling(self) -> str:
+        """The first name that refers to nothing, as a phrase; empty where the network is whole."""
+        devices = {device.name for device in (*self.switches, *self.servers)}
+        leaves = {switch.name for switch in self.switches if switch.role == "leaf"}
+        fabrics = {fabric.name for fabric in self.fabrics}
+        named = [(f"cable {cable.name}", end.device, devices) for cable in self.cables for end in (cable.a, cable.b)]
+        named += [(f"VLAN {segment.vlan} of {segment.stripe}", segment.leaf, leaves) for segment in self.segments]
+        named += [(f"{s.name}:{nic.name}", nic.leaf, leaves) for s in self.servers for nic in s.nics]
+        named += [(f"switch {switch.name}", switch.fabric, fabrics) for switch in self.switches]
+        return next(
+            (f"{what} names {name!r}, which is not there" for what, name, known in named if name not in known), ""
+        )
+
     def fabric(self, name: str) -> Fabric:
         """A fabric by name; ``KeyError`` where there is none."""
         return self._by_name["fabric"][name]

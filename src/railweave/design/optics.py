@@ -5,68 +5,83 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
+    from railweave.catalog.models import Optic
     from railweave.design.context import Context
-    from railweave.spec.document import Key
+    from railweave.spec.document import Location
 
 UNKNOWN = "unlisted"
 
 
 def choose(
     context: Context,
-    location: Iterable[Key],
+    at: Location,
     asked: str | None,
     cage: str,
     channels: int,
     speed_gbps: int,
     length_m: float,
     *,
-    copper: bool = True,
+    measured_on: int,
+    copper: bool,
 ) -> str:
     """The catalog name of the optic for one end; ``asked`` wins where it fits. Notes a problem where it does not.
 
-    ``channels`` is how many links the port carries; copper assemblies join a switch and a NIC, so leaf-spine cables
-    leave them out.
+    ``channels`` is how many links the port carries; ``measured_on`` the inventory's line where the length was measured
+    (0: it is planned). Copper assemblies join a switch and a NIC, so leaf-spine cables leave them out.
     """
-    optics = context.catalog.optics
-    if asked is not None:
-        optic = optics.get(asked)
-        if optic is None:
-            context.problem(
-                location, f"optic {asked!r} is not in the catalog", f"known optics: {', '.join(sorted(optics))}"
-            )
-        elif optic.reach_m < length_m:
-            context.problem(
-                location,
-                f"optic {asked} reaches {optic.reach_m:g} m, the cable is {length_m:g} m",
-                "choose one with more reach",
-            )
-        elif cage not in optic.cages or optic.channels != channels or optic.speed_gbps != speed_gbps:
-            context.problem(
-                location,
-                f"optic {asked} does not fit a {cage} port of {channels} x {speed_gbps}G",
-                "leave it empty to have one chosen",
-            )
-        return asked
     fits = [
         (optic.reach_m, name)
-        for name, optic in optics.items()
-        if cage in optic.cages
-        and optic.channels == channels
-        and optic.speed_gbps == speed_gbps
-        and optic.reach_m >= length_m
-        and (copper or optic.kind != "dac")
+        for name, optic in context.catalog.optics.items()
+        if _fits(optic, cage, channels, speed_gbps) and optic.reach_m >= length_m and (copper or optic.kind != "dac")
     ]
+    if asked is not None:
+        _check(context, at, asked, f"{cage} of {channels} x {speed_gbps}G", sorted(fits), length_m, measured_on)
+        return asked
     if fits:
         return min(fits)[1]
     context.finding(
         "optic-unlisted",
         "warning",
         f"{channels} x {speed_gbps}G in {cage}",
-        location,
+        at,
         f"the catalog lists no optic for a {cage} port of {channels} x {speed_gbps}G over {length_m:g} m",
         "the bill of materials cannot name it",
         "give one with `optic:`, or add it to the catalog",
     )
     return UNKNOWN
+
+
+def _fits(optic: Optic, cage: str, channels: int, speed_gbps: int) -> bool:
+    return cage in optic.cages and optic.channels == channels and optic.speed_gbps == speed_gbps
+
+
+def _check(
+    context: Context,
+    at: Location,
+    asked: str,
+    port: str,
+    fits: list[tuple[float, str]],
+    length_m: float,
+    measured_on: int,
+) -> None:
+    """Note where an optic that was asked for does not reach, or does not go into its port."""
+    optics = context.catalog.optics
+    optic = optics.get(asked)
+    if optic is None:
+        context.problem(at, f"optic {asked!r} is not in the catalog", f"known optics: {', '.join(sorted(optics))}")
+    elif port not in (own := [f"{cage} of {optic.channels} x {optic.speed_gbps}G" for cage in optic.cages]):
+        others = f"use {' or '.join(name for _, name in fits)}, or leave it" if fits else "leave it"
+        context.problem(
+            at, f"optic {asked} is for {' or '.join(own)}, the port is {port}", f"{others} empty to have one chosen"
+        )
+    elif optic.reach_m < length_m and measured_on:
+        context.inventory_problem(
+            measured_on,
+            f"optic {asked} reaches {optic.reach_m:g} m, the cable is measured to be {length_m:g} m",
+            f"choose one with more reach ({context.source.document.file}:{context.source.document.line(at)}), or one for "
+            "this cable alone under overrides.cables",
+        )
+    elif optic.reach_m < length_m:
+        context.problem(
+            at, f"optic {asked} reaches {optic.reach_m:g} m, the cable is {length_m:g} m", "choose one with more reach"
+        )

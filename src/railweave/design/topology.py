@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from railweave.design.ports import breakout_of, capacity
@@ -10,6 +11,7 @@ from railweave.design.ports import breakout_of, capacity
 if TYPE_CHECKING:
     from railweave.catalog.models import NicGroup, SwitchModel
     from railweave.design.context import Context
+    from railweave.design.network import RoleName
     from railweave.spec.fabric import Fabric, ServerGroup
     from railweave.spec.topology import Role
 
@@ -60,6 +62,14 @@ class Layout:
     rails: int
     nic_speed_gbps: int
 
+    @cached_property
+    def _roles(self) -> dict[str, tuple[Role, SwitchModel]]:
+        return {"leaf": (self.spec.leaf, self.leaf_model), "spine": (self.spec.spine_role(), self.spine_model)}
+
+    def role(self, name: RoleName) -> tuple[Role, SwitchModel]:
+        """What every device of a role is to be, and its switch model."""
+        return self._roles[name]
+
     @property
     def uplinks(self) -> int:
         """Uplinks of each leaf."""
@@ -69,7 +79,7 @@ class Layout:
 def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
     """Place stripes, leaves, spines and servers of one fabric. Notes problems in the context."""
     leaf_model = _switch_model(context, (*_at(name), "leaf"), fabric.leaf)
-    spine_model = _switch_model(context, (*_at(name), "spine"), fabric.spine_role())
+    spine_model = _switch_model(context, (*_at(name), "spine"), fabric.spine) if fabric.spine else leaf_model
     groups = _served_groups(context, fabric)
     rails, speed = _rails(context, name, groups)
     context.check()
@@ -165,10 +175,12 @@ def _served_groups(context: Context, fabric: Fabric) -> list[tuple[int, ServerGr
 def _rails(context: Context, name: str, groups: list[tuple[int, ServerGroup, NicGroup]]) -> tuple[int, int]:
     """How many rails the servers have, and their NICs' speed; both must be the same for all."""
     if not groups:
+        models = [context.catalog.servers.get(group.model) for group in context.source.spec.servers]
+        there = dict.fromkeys(nics for model in models if model for nics in model.nics)
         context.problem(
-            ("servers",) if context.source.spec.servers else (*_at(name),),
+            (*_at(name), "nics"),
             f"fabric {name!r} has no servers with {context.source.spec.fabrics[name].nics!r} NICs",
-            "add a group under `servers:`",
+            f"the servers of this file have {', '.join(there)}" if there else "add a group under `servers:`",
         )
         return 1, 400
     first_index, first, nics = groups[0]

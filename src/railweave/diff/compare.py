@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from railweave.build.outputs import targets
 from railweave.device.build import device_config
 from railweave.render import frr, junos
 from railweave.render.frr.tree import flat
 from railweave.render.junos.tree import Change, compare
+from railweave.render.network import targets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -48,8 +48,12 @@ class NetworkDiff:
         return {"equal": self.equal, **asdict(self)}
 
     def lines(self) -> list[str]:
-        """The diff as text, a block a device."""
-        found: list[str] = []
+        """The diff as text: a summary, then a block a device."""
+        counts = {kind: sum(1 for one in self.devices if one.change == kind) for kind in ("changed", "new", "gone")}
+        parts = [f"{number} switches {kind}" for kind, number in counts.items() if number]
+        parts += [f"{len(self.servers)} servers"] if self.servers else []
+        parts += [f"{len(self.cables_added)} cables more, {len(self.cables_removed)} fewer"]
+        found: list[str] = [] if self.equal else ["; ".join(parts)]
         for device in self.devices:
             found.append(f"{device.device}: {device.change}")
             found += [f"  {line}" for line in device.junos]
@@ -108,6 +112,8 @@ def _device(old: Network | None, new: Network | None, name: str) -> DeviceDiff |
         removed |= {target: gone} if gone else {}
         added |= {target: come} if come else {}
     change = "new" if old is None else "gone" if new is None else "changed"
+    if new is None:  # what it held is of no use to anyone
+        removed = {}
     if change == "changed" and not (commands or removed or added):
         return None
     return DeviceDiff(name, change, commands, removed, added)

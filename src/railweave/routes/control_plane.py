@@ -137,7 +137,7 @@ class ControlPlane:
                 state.write(name, rows, nothing, nothing)
                 noticed.add(name)
         for config in self.configs.values():
-            if any(one.kind == "server" and one.link in down for one in config.interfaces):
+            if any(one.kind == "server" and not down.isdisjoint((one.link, one.peer)) for one in config.interfaces):
                 noticed.add(config.name)
         return noticed - down
 
@@ -161,7 +161,8 @@ class ControlPlane:
         """The prefixes of gateways that have a port up."""
         mask = self._none_direct.copy()
         if config.gateways:
-            up = {one.vlan for one in config.interfaces if one.kind == "server" and one.link not in down}
+            servers = [one for one in config.interfaces if one.kind == "server"]
+            up = {one.vlan for one in servers if one.link not in down and one.peer not in down}
             places = [
                 self._place[p] for gateway in config.gateways if gateway.vlan_name in up for p in gateway.prefixes
             ]

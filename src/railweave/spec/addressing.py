@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from typing import Annotated, Literal, cast
 
-from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, field_validator, model_validator
 
-from railweave.spec.base import Model
+from railweave.spec.base import Model, PartError
 
 
 def _network(value: object) -> object:
@@ -21,8 +22,36 @@ Prefix = Annotated[str, BeforeValidator(_network), WithJsonSchema({"type": "stri
 """An IPv4 or IPv6 prefix in canonical text form."""
 
 
+def _address(example: str) -> AfterValidator:
+    """A validator of an IP address, which it gives in canonical text form."""
+
+    def parse(value: str) -> str:
+        try:
+            return str(ipaddress.ip_address(value))
+        except ValueError:
+            raise ValueError(f"{value!r} is not an IP address -- for example {example}") from None
+
+    return AfterValidator(parse)
+
+
+def _router_id(value: str) -> str:
+    if ipaddress.ip_address(value).version != 4:
+        raise ValueError(f"{value} is not an IPv4 address -- a router id has 32 bits: write it as 10.255.0.1")
+    return value
+
+
+Address = Annotated[str, _address("fc00:1:1:1::10")]
+"""An IPv4 or IPv6 address in canonical text form."""
+
+ManagementAddress = Annotated[str, _address("172.20.0.1")]
+"""An address of the management network."""
+
+RouterId = Annotated[str, _address("10.255.0.1"), AfterValidator(_router_id)]
+"""A BGP identifier, written as an IPv4 address (RFC 6286)."""
+
+
 def _number_range(value: object) -> object:
-    if isinstance(value, tuple | list):
+    if isinstance(value, tuple):  # a default, or one read back from design.json
         return cast("object", value)
     first, dash, last = str(value).partition("-")
     if not dash or not first.strip().isdigit() or not last.strip().isdigit() or int(first) > int(last):
@@ -96,11 +125,45 @@ class Pools(Model):
             )
         return value
 
+    @field_validator("router_id")
+    @classmethod
+    def _router_ids(cls, value: str) -> str:
+        if ":" in value:
+            raise ValueError(
+                f"router ids are 32-bit numbers, not from {value} -- use an IPv4 pool such as 10.255.0.0/16"
+            )
+        return value
+
+    @model_validator(mode="after")
+    def _apart(self) -> Pools:
+        (first, last), (low, high) = self.leaf_asn, self.spine_asn
+        if first <= high and low <= last:
+            raise PartError(
+                f"leaf_asn {first}-{last} and spine_asn {low}-{high} overlap -- move the ranges apart",
+                ["spine_asn"],
+                ["leaf_asn"],
+            )
+        return self
+
+
+def _color_name(value: str) -> str:
+    if re.fullmatch(COLOR_NAME, value) is None:
+        raise ValueError(
+            f"{value!r} is not a name of a color -- use letters, digits, dashes and underscores, at most 32, "
+            "the first a letter"
+        )
+    return value
+
+
+COLOR_NAME = r"^[A-Za-z][A-Za-z0-9_-]{0,31}$"
+
 
 class ColorName(Model):
     """A path color: its name, and its number in the color community ``color:0:N``."""
 
-    name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,31}$", description="used in community and group names")
+    name: Annotated[str, AfterValidator(_color_name), WithJsonSchema({"type": "string", "pattern": COLOR_NAME})] = (
+        Field(description="used in community and group names")
+    )
     number: int | None = Field(
         default=None, ge=1, le=4_294_967_295, description="N of color:0:N; empty: its place in the list"
     )

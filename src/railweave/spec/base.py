@@ -7,9 +7,26 @@ the unit from then on. A bare number is taken in the unit of the type.
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, WithJsonSchema
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class PartError(ValueError):
+    """A mistake in a value that shows in one part of it: the message points at that part's line.
+
+    A validator says what is wrong, then `` -- `` and what would be right. ``parts`` are places inside the value, the
+    likeliest first; the first one that stands in the file is pointed at, for the others may be defaults. ``earlier``
+    is the place that this one repeats.
+    """
+
+    def __init__(self, message: str, *parts: Sequence[str | int], earlier: Sequence[str | int] | None = None) -> None:
+        super().__init__(message)
+        self.parts = parts
+        self.earlier = earlier
 
 
 class Model(BaseModel):
@@ -27,13 +44,18 @@ def _quantity(unit: str, factors: dict[str, float], example: str, *, whole: bool
     def parse(value: Any) -> Any:  # noqa: ANN401 - pydantic hands over whatever the file holds
         if isinstance(value, bool):
             raise ValueError(f"expected {unit}, for example {example}")  # noqa: TRY004 - pydantic wants it
+        if value is None or isinstance(value, list | dict):  # of another kind, which pydantic says
+            return cast("object", value)
         if isinstance(value, int | float):
+            if value < 0:
+                raise ValueError(f"{value!r} is negative -- write {unit}, for example {example}")
             return value
         match = _QUANTITY.fullmatch(str(value))
         factor = factors.get(match[2]) if match else None
         if match is None or factor is None:
             known = ", ".join(name for name in factors if name)
-            raise ValueError(f"{value!r} is not {unit}: write a number and one of {known}, for example {example}")
+            units = f" and one of {known}" if known else ""
+            raise ValueError(f"{value!r} is not {unit}: write a number{units}, for example {example}")
         number = float(match[1]) * factor
         if whole and number != int(number):
             raise ValueError(f"{value!r} is not a whole number of {unit}")

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import difflib
 import re
-import typing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import yaml
 from pydantic import BaseModel, ValidationError
 
 from railweave.errors import Problem, SpecError
+from railweave.spec.text import read_text
+from railweave.spec.wording import Mistake, mistakes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -55,23 +56,27 @@ class Document:
 def read_document(path: Path) -> Document:
     """Read one YAML file. Raises ``SpecError`` where it is missing, unreadable or malformed."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
     except FileNotFoundError:
         raise SpecError([Problem(str(path), 0, "no such file", _nearby(path))]) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise SpecError([Problem(str(path), 0, f"cannot be read: {error}")]) from None
     document = Document(str(path), None)
     try:
         node = yaml.compose(text, Loader=_LOADER)
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        raise SpecError(
-            [Problem(str(path), mark.line + 1 if mark else 0, f"not valid YAML: {error.problem or error.context}")]
-        ) from None
+        raise SpecError([_malformed(document, error)]) from None
     if node is None:
         raise SpecError([Problem(str(path), 1, "the file is empty", "start from `railweave init`")])
-    document.value = _construct(node, (), document)
+    document.value = _construct(node, (), document, ())
     return document
+
+
+def _malformed(document: Document, error: yaml.MarkedYAMLError) -> Problem:
+    """What the YAML reader says. Where it misses an end it stops late, so the beginning of what it was in is named too."""
+    mark = error.problem_mark or error.context_mark
+    line = mark.line + 1 if mark else 0
+    begin = error.context_mark.line + 1 if error.context_mark and "expected" in str(error.problem) else line
+    fix = "" if begin == line else f"what is read here began on line {begin}: close its quotes and brackets"
+    return Problem(document.file, line, f"not valid YAML: {error.problem or error.context}", fix)
 
 
 def _nearby(path: Path) -> str:
@@ -81,26 +86,41 @@ def _nearby(path: Path) -> str:
     return f"did you mean {folder / close[0]}?" if close else ""
 
 
-def _construct(node: Any, path: Location, document: Document) -> Any:  # noqa: ANN401 - YAML values are untyped
+def _construct(node: Any, path: Location, document: Document, around: tuple[int, ...]) -> Any:  # noqa: ANN401 - YAML
+    """The plain value of a node. ``around`` are the nodes it stands in, by identity."""
     document.lines.setdefault(path, node.start_mark.line + 1)
+    if id(node) in around:
+        raise SpecError(
+            [document.problem(path, "an alias stands inside the value that it names", "write the value out")]
+        )
+    around = (*around, id(node))
     if isinstance(node, yaml.MappingNode):
         result: dict[Key, Any] = {}
         for key_node, value_node in node.value:
-            key = _scalar(key_node) if isinstance(key_node, yaml.ScalarNode) else None
-            line = key_node.start_mark.line + 1
-            if not isinstance(key, str | int) or isinstance(key, bool):
-                raise SpecError([Problem(document.file, line, "a key must be a word", "write `key: value`")])
+            key = _key(key_node, path, document)
             if key in result:
-                first = document.lines[(*path, key)]
+                line, first = key_node.start_mark.line + 1, document.lines[(*path, key)]
                 raise SpecError(
                     [Problem(document.file, line, f"duplicate key {key!r}", f"it is first given on line {first}")]
                 )
-            document.lines[(*path, key)] = line
-            result[key] = _construct(value_node, (*path, key), document)
+            document.lines[(*path, key)] = key_node.start_mark.line + 1
+            result[key] = _construct(value_node, (*path, key), document, around)
         return result
     if isinstance(node, yaml.SequenceNode):
-        return [_construct(item, (*path, index), document) for index, item in enumerate(node.value)]
+        return [_construct(item, (*path, index), document, around) for index, item in enumerate(node.value)]
     return _scalar(node)
+
+
+def _key(node: Any, path: Location, document: Document) -> Key:  # noqa: ANN401 - YAML nodes are untyped
+    """The key of a map's entry: a word or a whole number."""
+    key = _scalar(node) if isinstance(node, yaml.ScalarNode) else None
+    line = node.start_mark.line + 1
+    if key == "<<":
+        fix = f"repeat the keys, or use an alias for the whole: `{path[-1] if path else 'key'}: *name`"
+        raise SpecError([Problem(document.file, line, "merge keys (<<) are not part of YAML 1.2", fix)])
+    if not isinstance(key, str | int) or isinstance(key, bool):
+        raise SpecError([Problem(document.file, line, "a key must be a word", "write `key: value`")])
+    return key
 
 
 def _scalar(node: Any) -> Any:  # noqa: ANN401 - YAML values are untyped
@@ -121,71 +141,13 @@ def validate(model: type[M], document: Document) -> M:
     try:
         return model.model_validate(document.value)
     except ValidationError as error:
-        problems = [_problem(model, document, dict(detail)) for detail in error.errors()]
-        raise SpecError(list(dict.fromkeys(problems))) from None
+        found = mistakes(model, document.value, error.errors())
+        raise SpecError(list(dict.fromkeys(_problem(document, one) for one in found))) from None
 
 
-def _problem(model: type[BaseModel], document: Document, detail: dict[str, Any]) -> Problem:
-    location: Location = tuple(part for part in detail["loc"])
-    path = _present(document.value, location)
-    name = ".".join(str(part) for part in path) or "the file"
-    kind: str = detail["type"]
-    if kind == "extra_forbidden":
-        known = sorted(_known_keys(model, path[:-1]))
-        close = difflib.get_close_matches(str(path[-1]), known, 1, cutoff=0.5)
-        fix = f"did you mean {close[0]!r}?" if close else f"known keys here: {', '.join(known)}"
-        return document.problem(path, f"unknown key {name!r}", fix)
-    if kind == "missing":
-        missing = location[-1]
-        return document.problem(
-            path, f"{missing!r} is missing from {name if path else 'the file'}", f"add `{missing}:`"
-        )
-    message: str = detail["msg"].removeprefix("Value error, ")
-    what, _, fix = message.partition(" -- ")
-    shown = repr(detail["input"])
-    if kind != "value_error":
-        what = f"{what[0].lower()}{what[1:]}, got {shown if len(shown) < 60 else shown[:57] + '...'}"
-    return document.problem(path, f"{name}: {what}", fix)
-
-
-def _present(value: Any, location: Location) -> Location:  # noqa: ANN401 - walks plain YAML
-    """The part of a pydantic location that stands in the file (union branch names and defaults do not)."""
-    path: list[Key] = []
-    for part in location:
-        if isinstance(value, dict) and part in value:
-            value = cast("dict[Key, Any]", value)[part]
-        elif isinstance(value, list) and isinstance(part, int) and part < len(cast("list[Any]", value)):
-            value = cast("list[Any]", value)[part]
-        else:
-            continue
-        path.append(part)
-    return tuple(path)
-
-
-def _known_keys(model: type[BaseModel], path: Location) -> set[str]:
-    """The keys a model takes at a path, following fields, lists, maps and unions."""
-    frontier: list[Any] = [model]
-    for part in path:
-        step: list[Any] = []
-        for kind in frontier:
-            if isinstance(kind, type) and issubclass(kind, BaseModel):
-                known = kind.model_fields.get(str(part))
-                step += _branches(known.annotation) if known else []
-            else:
-                step += [inner for arg in typing.get_args(kind) for inner in _branches(arg)]
-        frontier = step
-    return {
-        name
-        for kind in frontier
-        if isinstance(kind, type) and issubclass(kind, BaseModel)
-        for name in kind.model_fields
-    }
-
-
-def _branches(annotation: Any) -> list[Any]:  # noqa: ANN401 - typing objects
-    origin = getattr(annotation, "__origin__", None)
-    if hasattr(annotation, "__metadata__"):
-        return _branches(annotation.__origin__)
-    if type(annotation).__name__ in {"UnionType", "Union"} or str(origin) == "typing.Union":
-        return [inner for arg in annotation.__args__ for inner in _branches(arg)]
-    return [annotation]
+def _problem(document: Document, mistake: Mistake) -> Problem:
+    place = next((place for place in mistake.places if place in document.lines), mistake.at)
+    fix = mistake.fix
+    if mistake.earlier is not None:
+        fix = f"it is first given on line {document.line(mistake.earlier)}"
+    return document.problem(place, mistake.what, fix)

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Literal, cast
+from typing import Literal
 
 from pydantic import Field, field_validator
 
 from railweave.spec.addressing import Addressing, ColorName, Pools
 from railweave.spec.balancing import LoadBalancing
-from railweave.spec.base import Model
+from railweave.spec.base import Model, PartError
 from railweave.spec.management import Management
-from railweave.spec.names import expand
+from railweave.spec.names import Name, expand_all
 from railweave.spec.overrides import Overrides
 from railweave.spec.qos import Qos
 from railweave.spec.topology import Cabling, Mtu, Naming, Role, Topology
 from railweave.spec.underlay import RouterAdvertisements, Underlay
-
-NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$"
 
 
 class Site(Model):
@@ -70,9 +68,11 @@ class Fabric(Model):
         names = [color.name for color in value]
         numbers = [color.number or place for place, color in enumerate(value, 1)]
         for label, items in (("name", names), ("number", numbers)):
-            repeated = [item for item in items if items.count(item) > 1]  # type: ignore[arg-type]
-            if repeated:
-                raise ValueError(f"two colors have the {label} {repeated[0]} -- each needs its own")
+            seen: dict[str | int, int] = {}
+            for place, item in enumerate(items):
+                if item in seen:
+                    raise PartError(f"two colors have the {label} {item}", [place], earlier=[seen[item]])
+                seen[item] = place
         return value
 
     def spine_role(self) -> Role:
@@ -83,7 +83,7 @@ class Fabric(Model):
 class ServerGroup(Model):
     """Servers of one model."""
 
-    names: tuple[str, ...] = Field(description="names, or host lists such as H100-[01-04]")
+    names: tuple[str, ...] = Field(min_length=1, description="names, or host lists such as H100-[01-04]")
     model: str = Field(description="server model, as the catalog names it")
     stripe: str | dict[str, str] | None = Field(
         default=None, description="stripe they are in, or stripe by fabric; empty: filled stripe by stripe"
@@ -93,21 +93,18 @@ class ServerGroup(Model):
     @field_validator("names", mode="before")
     @classmethod
     def _expand(cls, value: object) -> object:
-        items = cast("list[object]", value) if isinstance(value, list | tuple) else [value]
-        names = [name for item in items for name in expand(str(item))]
-        repeated = [name for name in names if names.count(name) > 1] if len(set(names)) < len(names) else []
-        if repeated:
-            raise ValueError(f"server {repeated[0]!r} is listed twice -- name each server once")
-        return names
+        return expand_all(value, "server {} is listed twice -- name each server once")
 
 
 class FabricFile(Model):
     """A fabric file: one or more fabrics that share servers."""
 
-    name: str = Field(pattern=NAME, description="name of the whole")
+    name: Name = Field(description="name of the whole")
     description: str = Field(default="", description="free text")
-    sites: dict[str, Site] = Field(default_factory=lambda: {"site1": Site()}, description="sites by name")
-    fabrics: dict[str, Fabric] = Field(min_length=1, description="fabrics by name")
+    sites: dict[Name, Site] = Field(
+        default_factory=lambda: {"site1": Site()}, min_length=1, description="sites by name"
+    )
+    fabrics: dict[Name, Fabric] = Field(min_length=1, description="fabrics by name")
     servers: tuple[ServerGroup, ...] = Field(default=(), description="groups of servers")
     management: Management = Field(default=Management(), description="management plane of the switches")
     overrides: Overrides = Field(default=Overrides(), description="explicit overrides")

@@ -8,13 +8,16 @@ may give the measured length of the cable in it. Empty cells are not known yet.
 from __future__ import annotations
 
 import csv
+import io
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from railweave.errors import Problem, SpecError
+from railweave.spec.text import read_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 COLUMNS = ("device", "interface", "mac", "serial", "netdev", "rdma", "length")
@@ -51,55 +54,57 @@ _NOTHING = Item()
 
 def read_inventory(path: Path) -> Inventory:
     """Read an inventory; a missing file is an empty one. Raises ``SpecError`` with every bad line."""
-    if not path.exists():
+    try:
+        text = read_text(path)
+    except FileNotFoundError:
         return Inventory(str(path))
+    reader = csv.DictReader(io.StringIO(text, newline=""))
+    unknown = sorted(set(reader.fieldnames or ()) - set(COLUMNS))
+    if reader.fieldnames is None or "device" not in reader.fieldnames or unknown:
+        what = f"unknown column {unknown[0]!r}" if unknown else "the first line must name the columns"
+        raise SpecError([Problem(str(path), 1, what, f"columns are {','.join(COLUMNS)}")])
     problems: list[Problem] = []
     items: dict[tuple[str, str], Item] = {}
-    macs: dict[str, int] = {}
-    with path.open(encoding="utf-8", newline="") as stream:
-        reader = csv.DictReader(row for row in stream)
-        unknown = sorted(set(reader.fieldnames or ()) - set(COLUMNS))
-        if reader.fieldnames is None or "device" not in reader.fieldnames or unknown:
-            what = f"unknown column {unknown[0]!r}" if unknown else "the first line must name the columns"
-            raise SpecError([Problem(str(path), 1, what, f"columns are {','.join(COLUMNS)}")])
-        for row in reader:
-            line = reader.line_num
-            key = ((row.get("device") or "").strip(), (row.get("interface") or "").strip())
-            if not key[0] or key[0].startswith("#"):
-                continue
-            mac = (row.get("mac") or "").strip().lower().replace("-", ":")
-            length = _LENGTH.fullmatch((row.get("length") or "").strip() or "0")
-            if mac and not _MAC.fullmatch(mac):
-                problems.append(
-                    Problem(str(path), line, f"{row['mac']!r} is not a MAC address", "write it as a0:88:c2:3b:50:66")
-                )
-            elif mac and mac in macs:
-                problems.append(
-                    Problem(str(path), line, f"duplicate MAC address {mac}", f"it is first given on line {macs[mac]}")
-                )
-            if length is None:
-                problems.append(
-                    Problem(str(path), line, f"{row['length']!r} is not a length", "write metres, for example 12.5")
-                )
-            if key in items:
-                problems.append(
-                    Problem(
-                        str(path),
-                        line,
-                        f"duplicate entry for {':'.join(filter(None, key))}",
-                        f"it is first given on line {items[key].line}",
-                    )
-                )
-            if mac:
-                macs.setdefault(mac, line)
-            items[key] = Item(
-                mac=mac,
-                serial=(row.get("serial") or "").strip(),
-                netdev=(row.get("netdev") or "").strip(),
-                rdma=(row.get("rdma") or "").strip(),
-                length_m=float(length[1]) if length and float(length[1]) else None,
-                line=line,
-            )
+    seen: dict[str, int] = {}
+    for row in reader:
+        cells = {column: (row.get(column) or "").strip() for column in COLUMNS}
+        key = (cells["device"], cells["interface"])
+        if not key[0] or key[0].startswith("#"):
+            continue
+        item, wrong = _item(cells, reader.line_num)
+        for what in _unique(key, item):
+            if what in seen:
+                wrong.append((f"duplicate {what}", f"it is first given on line {seen[what]}"))
+            seen.setdefault(what, item.line)
+        problems += [Problem(str(path), item.line, what, fix) for what, fix in wrong]
+        items[key] = item
     if problems:
         raise SpecError(problems)
     return Inventory(str(path), items)
+
+
+def _item(cells: dict[str, str], line: int) -> tuple[Item, list[tuple[str, str]]]:
+    """A row as an item, and what is wrong in it: what, and how to write it."""
+    wrong: list[tuple[str, str]] = []
+    mac = cells["mac"].lower().replace("-", ":")
+    if mac and not _MAC.fullmatch(mac):
+        wrong.append((f"{cells['mac']!r} is not a MAC address", "write it as a0:88:c2:3b:50:66"))
+        mac = ""
+    elif mac and int(mac[:2], 16) & 1:  # the group bit, IEEE 802
+        wrong.append((f"{mac} is a group address, not a NIC's", "read it from the card's label or `ip link`"))
+        mac = ""
+    length = _LENGTH.fullmatch(cells["length"] or "0")
+    if length is None:
+        wrong.append((f"{cells['length']!r} is not a length", "write metres, for example 12.5"))
+    metres = float(length[1]) if length else 0.0
+    return Item(mac, cells["serial"], cells["netdev"], cells["rdma"], metres or None, line), wrong
+
+
+def _unique(key: tuple[str, str], item: Item) -> Iterator[str]:
+    """What no other row may say: whom it is about, a MAC address, a device's interface and RDMA names."""
+    if item.mac:
+        yield f"MAC address {item.mac}"
+    yield f"entry for {':'.join(filter(None, key))}"
+    for column, name in (("netdev", item.netdev), ("rdma", item.rdma)):
+        if name:
+            yield f"{column} {name!r} of {key[0]}"

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from railweave.errors import Problem, SpecError
+from railweave.spec.text import read_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 VERSION = 1
@@ -59,7 +60,9 @@ class Lock:
         """The lock to keep after a design: the whole, or while compacting only what the design asked for."""
         if not self.compacting:
             return Lock(self.pools)
-        kept = {pool: {n: slot for n, slot in self.pools[pool].items() if n in names} for pool, names in self.used.items()}
+        kept = {
+            pool: {n: slot for n, slot in self.pools[pool].items() if n in names} for pool, names in self.used.items()
+        }
         return Lock({pool: slots for pool, slots in kept.items() if slots})
 
     def copy(self) -> Lock:
@@ -82,25 +85,35 @@ def read_lock(path: Path) -> Lock:
         return Lock()
     fix = "restore it from version control; deleting it allots everything anew"
     try:
-        text: Any = json.loads(path.read_text(encoding="utf-8"))
+        text: Any = json.loads(read_text(path))
     except json.JSONDecodeError as error:
         raise SpecError([Problem(str(path), error.lineno, f"the lock is damaged: {error.msg}", fix)]) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise SpecError([Problem(str(path), 0, f"cannot be read: {error}")]) from None
     data = cast("dict[str, Any]", text) if isinstance(text, dict) else {}
     if data.get("railweave-lock") != VERSION:
         raise SpecError(
             [Problem(str(path), 1, "not a lock of this version", f'expected "railweave-lock": {VERSION}; {fix}')]
         )
-    pools = cast("dict[str, dict[str, Any]]", data.get("pools", {}))
-    for pool, slots in pools.items():
-        owners: dict[int, str] = {}
-        for name, slot in slots.items():
-            if not isinstance(slot, int) or slot < 1:
-                raise SpecError([Problem(str(path), 0, f"{pool}: {name!r} has slot {slot!r}", fix)])
-            if slot in owners:
-                raise SpecError(
-                    [Problem(str(path), 0, f"{pool}: {owners[slot]!r} and {name!r} both have slot {slot}", fix)]
-                )
-            owners[slot] = name
+    pools: Any = data.get("pools", {})
+    wrong = next(_wrong(pools), None)
+    if wrong is not None:
+        raise SpecError([Problem(str(path), 0, wrong, fix)])
     return Lock({pool: dict(slots) for pool, slots in pools.items()})
+
+
+def _wrong(pools: Any) -> Iterator[str]:  # noqa: ANN401 - JSON values
+    """What makes a lock's pools unusable."""
+    if not isinstance(pools, dict):
+        yield "pools are not a map"
+        return
+    for pool, slots in cast("dict[str, Any]", pools).items():
+        if not isinstance(slots, dict):
+            yield f"{pool}: not a map of names and slots"
+            continue
+        owners: dict[int, str] = {}
+        for name, slot in cast("dict[str, Any]", slots).items():
+            if not isinstance(slot, int) or isinstance(slot, bool) or slot < 1:
+                yield f"{pool}: {name!r} has slot {slot!r}"
+            elif slot in owners:
+                yield f"{pool}: {owners[slot]!r} and {name!r} both have slot {slot}"
+            else:
+                owners[slot] = name

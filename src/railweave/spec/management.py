@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import ipaddress
+from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
-from railweave.spec.addressing import Prefix
+from railweave.spec.addressing import ManagementAddress, Prefix
 from railweave.spec.base import Model
+from railweave.spec.names import Name, check_name
 
 SECRET = "secret:"  # noqa: S105 - the marker of a reference, not a secret
 
@@ -15,7 +17,20 @@ SECRET = "secret:"  # noqa: S105 - the marker of a reference, not a secret
 def _secret(value: str | None) -> str | None:
     if value is not None and not value.startswith(SECRET):
         raise ValueError("secrets are not written here -- refer to one as secret:NAME and pass --secrets FILE to build")
+    if value == SECRET:
+        raise ValueError("the secret has no name -- write it as secret:NAME")
     return value
+
+
+def _host(value: str) -> str:
+    try:
+        return str(ipaddress.ip_address(value))
+    except ValueError:
+        return check_name(value)
+
+
+Host = Annotated[str, AfterValidator(_host)]
+"""An IP address, or the name of a host."""
 
 
 class User(Model):
@@ -33,7 +48,7 @@ class User(Model):
 class Syslog(Model):
     """A remote syslog server."""
 
-    host: str = Field(description="address or name")
+    host: Host = Field(description="address or name")
     port: int = Field(default=514, ge=1, le=65535, description="UDP port")
     severity: Literal["emergency", "alert", "critical", "error", "warning", "notice", "info", "any"] = Field(
         default="notice", description="lowest severity that is sent"
@@ -55,8 +70,8 @@ class Snmp(Model):
     location: str = Field(default="", description="sysLocation")
     contact: str = Field(default="", description="sysContact")
     community: str | None = Field(default=None, description="secret:NAME of a read-only v2c community")
-    users: dict[str, SnmpUser] = Field(default_factory=dict[str, SnmpUser], description="v3 users by name")
-    trap_targets: tuple[str, ...] = Field(default=(), description="addresses that receive traps")
+    users: dict[Name, SnmpUser] = Field(default_factory=dict[Name, SnmpUser], description="v3 users by name")
+    trap_targets: tuple[ManagementAddress, ...] = Field(default=(), description="addresses that receive traps")
 
     _community = field_validator("community")(_secret)
 
@@ -78,13 +93,15 @@ class Management(Model):
     """Management plane of every switch of the file."""
 
     pool: Prefix = Field(default="172.20.0.0/16", description="management addresses; the lock keeps each device's")
-    gateway: str | None = Field(default=None, description="default gateway; empty: the first address of the pool")
+    gateway: ManagementAddress | None = Field(
+        default=None, description="default gateway; empty: the first address of the pool"
+    )
     domain: str = Field(default="", description="DNS domain")
-    dns: tuple[str, ...] = Field(default=(), description="name servers")
-    ntp: tuple[str, ...] = Field(default=(), description="NTP servers")
+    dns: tuple[ManagementAddress, ...] = Field(default=(), description="name servers")
+    ntp: tuple[Host, ...] = Field(default=(), description="NTP servers")
     time_zone: str = Field(default="UTC", description="time zone")
     root_password: str | None = Field(default=None, description="secret:NAME of root's crypt(3) hash")
-    users: dict[str, User] = Field(default_factory=dict[str, User], description="logins by name")
+    users: dict[Name, User] = Field(default_factory=dict[Name, User], description="logins by name")
     syslog: tuple[Syslog, ...] = Field(default=(), description="remote syslog servers")
     snmp: Snmp | None = Field(default=None, description="SNMP agent; empty: none")
     services: Services = Field(default=Services(), description="management services")
@@ -92,3 +109,14 @@ class Management(Model):
     banner: str = Field(default="", description="login banner")
 
     _root_password = field_validator("root_password")(_secret)
+
+    @field_validator("gateway")
+    @classmethod
+    def _in_the_pool(cls, value: str | None, info: ValidationInfo) -> str | None:
+        if value is not None and "pool" in info.data:  # a pool that is wrong has been reported
+            pool = ipaddress.ip_network(info.data["pool"])
+            if ipaddress.ip_address(value) not in pool:
+                raise ValueError(
+                    f"{value} is not in the pool {pool} -- use an address of the pool, or leave it empty for {pool.network_address + 1}"
+                )
+        return value

@@ -2,45 +2,31 @@
 
 from __future__ import annotations
 
-import ipaddress
+from pydantic import Field, model_validator
 
-from pydantic import Field, field_validator
-
-from railweave.spec.base import Metres, Model
-
-
-def _host(value: str) -> str:
-    try:
-        return str(ipaddress.ip_address(value))
-    except ValueError:
-        raise ValueError(f"{value!r} is not an IP address -- for example fc00:1:1:1::10") from None
+from railweave.spec.addressing import Address, ManagementAddress, RouterId
+from railweave.spec.base import Metres, Model, PartError
+from railweave.spec.topology import Release
 
 
 class DeviceOverride(Model):
     """What is fixed about one switch."""
 
     asn: int | None = Field(default=None, ge=1, le=4_294_967_294, description="AS number")
-    router_id: str | None = Field(default=None, description="router id")
-    management_address: str | None = Field(default=None, description="management address, without a length")
-    release: str | None = Field(default=None, description="release of its network operating system")
-
-    @field_validator("router_id", "management_address")
-    @classmethod
-    def _addresses(cls, value: str | None) -> str | None:
-        return None if value is None else _host(value)
+    router_id: RouterId | None = Field(default=None, description="router id")
+    management_address: ManagementAddress | None = Field(
+        default=None, description="management address, without a length"
+    )
+    release: Release | None = Field(default=None, description="release of its network operating system")
 
 
 class NicOverride(Model):
     """What is fixed about one NIC."""
 
-    addresses: dict[str, str] = Field(
-        default_factory=dict[str, str], description="address by path-color name (or `default`), configured statically"
+    addresses: dict[str, Address] = Field(
+        default_factory=dict[str, Address],
+        description="address by path-color name (or `default`), configured statically",
     )
-
-    @field_validator("addresses")
-    @classmethod
-    def _addresses(cls, value: dict[str, str]) -> dict[str, str]:
-        return {color: _host(address) for color, address in value.items()}
 
 
 class CableOverride(Model):
@@ -53,6 +39,16 @@ class CableOverride(Model):
     )
     length: Metres | None = Field(default=None, description="length of this cable")
     optic: str | None = Field(default=None, description="catalog name at both ends")
+
+    @model_validator(mode="after")
+    def _own_ports(self) -> CableOverride:
+        for device in self.ports:
+            if device not in self.between:
+                raise PartError(
+                    f"{device!r} is not an end of this cable -- its ends are {' and '.join(self.between)}",
+                    ["ports", device],
+                )
+        return self
 
 
 class Overrides(Model):

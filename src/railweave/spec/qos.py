@@ -11,7 +11,8 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import Field, model_validator
 
-from railweave.spec.base import Bytes, Milliseconds, Model, Percent
+from railweave.spec.base import Bytes, Milliseconds, Model, PartError, Percent
+from railweave.spec.names import Name
 
 Dscp = Annotated[int, Field(ge=0, le=63)]
 
@@ -167,7 +168,7 @@ DEFAULT_CLASSES: dict[str, dict[str, Any]] = {
 class Qos(Model):
     """QoS of one role, or of every role of a fabric."""
 
-    classes: dict[str, TrafficClass] = Field(
+    classes: dict[Name, TrafficClass] = Field(
         default_factory=_default_classes,
         description="forwarding classes by name; keys given here change or add to the default classes "
         "best-effort, cnp, no-loss and network-control; null removes one",
@@ -202,16 +203,34 @@ class Qos(Model):
                 if value is None:
                     continue
                 if value in seen:
-                    raise ValueError(
-                        f"classes {seen[value]!r} and {name!r} both use {wording} {value} -- give each its own"
+                    raise PartError(
+                        f"classes {seen[value]!r} and {name!r} both use {wording} {value} -- give each its own",
+                        ["classes", name],
+                        ["classes", seen[value]],
                     )
                 seen[value] = name
         owners: dict[int, str] = {}
         for name, one in self.classes.items():
             for dscp in one.dscp:
                 if dscp in owners:
-                    raise ValueError(f"DSCP {dscp} is in classes {owners[dscp]!r} and {name!r} -- it can be in one")
+                    raise PartError(
+                        f"DSCP {dscp} is in classes {owners[dscp]!r} and {name!r} -- it can be in one",
+                        ["classes", name],
+                        ["classes", owners[dscp]],
+                    )
                 owners[dscp] = name
+        return self
+
+    @model_validator(mode="after")
+    def _shares_fit(self) -> Qos:
+        shares = {name: one.transmit_percent for name, one in self.classes.items() if one.transmit_percent}
+        if sum(shares.values()) > 100:
+            *most, last = (f"{name!r} {share}" for name, share in shares.items())
+            raise PartError(
+                f"classes {', '.join(most)} and {last} have transmit_percent {sum(shares.values())} together "
+                "-- make them at most 100",
+                *(["classes", name] for name in reversed(shares)),
+            )
         return self
 
     def lossless_class(self) -> TrafficClass | None:

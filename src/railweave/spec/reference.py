@@ -44,9 +44,12 @@ _KEYWORDS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum"}
 
 
 def _standard(value: Any) -> Any:  # noqa: ANN401 - JSON values
-    """JSON Schema's own words for limits that pydantic leaves in its own beside a unit."""
+    """JSON Schema's own words for what pydantic leaves in its own: limits beside a unit, names that are keys of a map."""
     if isinstance(value, dict):
-        return {_KEYWORDS.get(key, key): _standard(inner) for key, inner in cast("dict[str, Any]", value).items()}
+        result = {_KEYWORDS.get(key, key): _standard(inner) for key, inner in cast("dict[str, Any]", value).items()}
+        for pattern, inner in result.pop("patternProperties", {}).items():
+            result |= {"propertyNames": {"pattern": pattern}, "additionalProperties": inner}
+        return result
     return [_standard(inner) for inner in cast("list[Any]", value)] if isinstance(value, list) else value
 
 

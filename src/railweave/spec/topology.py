@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, cast
+from typing import Annotated, Literal, cast
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from railweave.spec.base import Gbps, Metres, Model
-from railweave.spec.names import expand
+from railweave.spec.names import expand_all, naming_pattern
 from railweave.spec.qos import Qos
 
 
@@ -26,6 +26,22 @@ class PortRange(Model):
         default=None, description="for example 2x400G; empty: the breakout of the port that gives the link speed"
     )
 
+    @model_validator(mode="after")
+    def _ordered(self) -> PortRange:
+        if self.first is not None and self.last is not None and self.first > self.last:
+            raise ValueError(f"begins at {self.first} and ends at {self.last} -- write the lower port as `first:`")
+        return self
+
+
+def _release(value: str) -> str:
+    if not value[:1].isdecimal():
+        raise ValueError(f"{value!r} is not a release -- write it as 25.4R1, number first")
+    return value
+
+
+Release = Annotated[str, AfterValidator(_release)]
+"""A release of a network operating system; its first numbers give its order."""
+
 
 class Extra(Model):
     """Statements of the operator's own, per network operating system, merged into the rendered tree."""
@@ -39,7 +55,7 @@ class Role(Model):
 
     device: str = Field(description="switch model, as the catalog names it, for example qfx5240-64od")
     nos: str = Field(default="junos", description="network operating system to render for")
-    release: str = Field(default="25.4R1", description="release of that system; decides which features can be used")
+    release: Release = Field(default="25.4R1", description="release of that system; decides which features can be used")
     uplink_ports: PortRange = Field(default=PortRange(), description="leaf only: ports towards the spines")
     server_ports: PortRange = Field(default=PortRange(), description="leaf only: ports towards servers")
     leaf_ports: PortRange = Field(default=PortRange(), description="spine only: ports towards the leaves")
@@ -47,17 +63,16 @@ class Role(Model):
     extra: Extra = Field(default=Extra(), description="the operator's own statements")
 
 
-def _count_or_names(value: object, word: str) -> object:
-    if isinstance(value, list):
-        names: list[str] = []
-        for item in cast("list[object]", value):
-            names += expand(str(item))
-        repeated = sorted({name for name in names if names.count(name) > 1})
-        if repeated:
-            raise ValueError(f"{repeated[0]!r} is listed twice -- name each {word} once")
-        return names
-    if isinstance(value, str):
-        return expand(value)
+def _count_or_names(value: object) -> object:
+    """A count as it is; a list of names, or one host list, as names."""
+    if isinstance(value, list | tuple) or (isinstance(value, str) and "[" in value):
+        return expand_all(cast("object", value), "{} is listed twice -- name each stripe or spine once")
+    if value is None or isinstance(value, dict):  # of another kind, which pydantic says
+        return cast("object", value)
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ValueError(f"{value!r} is neither a count nor a list of names -- write 4, or [name1, name2]")  # noqa: TRY004
+    if not 0 <= value <= 4096:
+        raise ValueError(f"{value} is out of range -- 0 to 4096")
     return value
 
 
@@ -90,13 +105,13 @@ class Topology(Model):
     @field_validator("stripes", "spines", mode="before")
     @classmethod
     def _expand(cls, value: object) -> object:
-        return _count_or_names(value, "stripe or spine")
+        return _count_or_names(value)
 
-    @field_validator("stripes", "spines")
+    @field_validator("stripes")
     @classmethod
-    def _positive(cls, value: int | tuple[str, ...]) -> int | tuple[str, ...]:
-        if isinstance(value, int) and not 0 <= value <= 4096:
-            raise ValueError(f"{value} is out of range -- 0 to 4096")
+    def _some(cls, value: int | tuple[str, ...]) -> int | tuple[str, ...]:
+        if not value:
+            raise ValueError("0 stripes hold no servers -- give at least 1")
         return value
 
     def stripe_names(self) -> list[str]:
@@ -143,9 +158,15 @@ class Mtu(Model):
 class Naming(Model):
     """Names of devices. Fields in braces: {fabric}, {stripe} and {leaf} (numbers) for a leaf, {spine} for a spine."""
 
-    leaf: str = Field(default="{stripe}-leaf{leaf}", description="{stripe} is the stripe's name")
-    spine: str = Field(default="{spine}", description="{spine} is the spine's name")
-    vlan: str = Field(default="vn{vlan}", description="{vlan} is the VLAN id")
-    bgp_group: str = Field(
+    leaf: Annotated[str, naming_pattern(fabric="backend", stripe="stripe1", leaf=1)] = Field(
+        default="{stripe}-leaf{leaf}", description="{stripe} is the stripe's name"
+    )
+    spine: Annotated[str, naming_pattern(fabric="backend", spine="spine1")] = Field(
+        default="{spine}", description="{spine} is the spine's name"
+    )
+    vlan: Annotated[str, naming_pattern(fabric="backend", stripe="stripe1", rail=1, vlan=2)] = Field(
+        default="vn{vlan}", description="{vlan} is the VLAN id"
+    )
+    bgp_group: Annotated[str, naming_pattern(role="spine", color="color1")] = Field(
         default="{role}-{color}", description="{role} is the neighbor's role, {color} the path color's name"
     )

@@ -76,7 +76,8 @@ class RouterAdvertisements(Model):
     def _consistent(self) -> RouterAdvertisements:
         if self.prefix_preferred_lifetime > self.prefix_valid_lifetime:
             raise ValueError(
-                "prefix_preferred_lifetime exceeds prefix_valid_lifetime -- RFC 4861 section 4.6.2 forbids it"
+                f"prefix_preferred_lifetime {self.prefix_preferred_lifetime} s exceeds prefix_valid_lifetime "
+                f"{self.prefix_valid_lifetime} s -- make it at most {self.prefix_valid_lifetime} s (RFC 4861 section 4.6.2)"
             )
         if self.min_interval > 0.75 * self.max_interval:
             raise ValueError(
@@ -85,6 +86,8 @@ class RouterAdvertisements(Model):
             )
         if 0 < self.router_lifetime < self.max_interval:
             raise ValueError(
-                "router_lifetime is below max_interval -- the default route would expire between advertisements"
+                f"router_lifetime {self.router_lifetime} s is below max_interval {self.max_interval} s, and the default "
+                f"route would expire between advertisements -- make it 0, or at least {self.max_interval} s (RFC 4861 "
+                "section 6.2.1)"
             )
         return self

@@ -6,16 +6,28 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from railweave.device.build import device_config
 from railweave.routes.control_plane import ControlPlane
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from numpy.typing import NDArray
+
     from railweave.design.network import Network
     from railweave.device.model import DeviceConfig
     from railweave.findings import Finding
     from railweave.routes.table import Routes
+
+
+@dataclass(frozen=True)
+class Remote:
+    """Prefixes of other leaves: their places in ``Routes.prefixes``, and their color indexes (0: not colored)."""
+
+    places: NDArray[np.int64]
+    colors: NDArray[np.int64]
 
 
 @dataclass
@@ -44,33 +56,45 @@ class Subject:
         return self.control_plane.routes()
 
     @cached_property
-    def remote(self) -> list[tuple[str, str, int | None]]:
-        """Every (leaf, live prefix of another leaf of its fabric, color index of that prefix)."""
-        network = self.network
+    def remote(self) -> dict[str, Remote]:
+        """What each leaf must reach: live prefixes of the other leaves of its fabric."""
+        network, index = self.network, self.routes.index
         live = {(nic.leaf, nic.vlan) for server in network.servers for nic in server.nics}
-        leaves = [switch for switch in network.switches if switch.role == "leaf"]
-        return [
-            (leaf.name, subnet.prefix, subnet.color)
-            for leaf in leaves
-            for other in leaves
-            if other is not leaf and other.fabric == leaf.fabric
-            for segment in network.segments_of(other.name)
-            if (other.name, segment.vlan) in live
-            for subnet in segment.subnets
-        ]
+        rows: dict[str, list[tuple[int, int, str]]] = {}
+        for segment in network.segments:
+            if (segment.leaf, segment.vlan) in live:
+                rows.setdefault(segment.fabric, []).extend(
+                    (index[subnet.prefix], subnet.color or 0, segment.leaf)
+                    for subnet in segment.subnets
+                    if subnet.prefix in index
+                )
+        result: dict[str, Remote] = {}
+        for leaf in network.switches:
+            if leaf.role == "leaf":
+                others = [(place, color) for place, color, owner in rows.get(leaf.fabric, []) if owner != leaf.name]
+                table = np.array(others, dtype=np.int64).reshape(-1, 2)
+                result[leaf.name] = Remote(table[:, 0], table[:, 1])
+        return result
 
 
 CHECKS: dict[str, Callable[[Subject], Iterator[Finding]]] = {}
 """Every check by its id, in the order they run."""
 
+SLOW: set[str] = set()
+"""Checks that `build` leaves to `verify`."""
 
-def check(id_: str) -> Callable[[Callable[[Subject], Iterator[Finding]]], Callable[[Subject], Iterator[Finding]]]:
+
+def check(
+    id_: str, *, slow: bool = False
+) -> Callable[[Callable[[Subject], Iterator[Finding]]], Callable[[Subject], Iterator[Finding]]]:
     """Register a check under the id its findings carry."""
 
     def register(function: Callable[[Subject], Iterator[Finding]]) -> Callable[[Subject], Iterator[Finding]]:
         if id_ in CHECKS:
             raise ValueError(f"two checks are called {id_}")
         CHECKS[id_] = function
+        if slow:
+            SLOW.add(id_)
         return function
 
     return register

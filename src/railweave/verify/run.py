@@ -5,22 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from railweave.build.outputs import outputs
-from railweave.findings import by_severity
-from railweave.verify import consistency, routing
+from railweave.findings import by_severity, summed
+from railweave.render.network import render_network
+from railweave.verify.checks import run_checks
 from railweave.verify.folder import differences, standing
 from railweave.verify.judges import judge_all
 from railweave.verify.registry import CHECKS, Subject
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from railweave.design.network import Network
     from railweave.findings import Finding
     from railweave.verify.judges import JudgeReport
-
-_ = (consistency, routing)  # importing them registers their checks
 
 
 @dataclass(frozen=True)
@@ -40,22 +38,22 @@ class Verified:
         return iter(self.findings)
 
 
-def run_checks(subject: Subject) -> list[Finding]:
-    """Every check, in the order they are registered."""
-    return [finding for function in CHECKS.values() for finding in function(subject)]
-
-
 def verify(
-    network: Network, *, folder: Path | None = None, yang: Path | None = None, frr_root: Path | None = None
+    network: Network,
+    *,
+    folder: Path | None = None,
+    yang: Path | None = None,
+    frr_root: Path | None = None,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> Verified:
     """Check a network and have its files judged: those of a build ``folder`` as they stand there, else as rendered.
 
     ``yang`` holds published Junos models; ``frr_root`` a root folder with FRR in it. An absent judge is reported as
     skipped, with the reason.
     """
-    files, found = outputs(network, list(network.findings), {}, lambda _: None)
-    found += run_checks(Subject.of(network))
-    rendered = {name: content.decode() for name, content in files.items() if name.startswith("devices/")}
+    progress(f"rendering {len(network.switches)} switches")
+    rendered, gaps = render_network(network)
+    found = summed([*network.findings, *gaps, *run_checks(Subject.of(network), progress=progress)])
     if folder is not None:
         found += list(differences(folder, rendered))
         rendered = {name: text for name in rendered if (text := standing(folder, name)) is not None}
@@ -63,6 +61,7 @@ def verify(
     for name, text in rendered.items():
         _, device, file = name.split("/")
         by_device.setdefault(device, {})[file] = text
+    progress(f"judging {len(rendered)} files")
     judges = judge_all(by_device, yang=yang, frr_root=frr_root)
     found += [finding for judge in judges for finding in judge.findings]
     return Verified(by_severity(found), list(CHECKS), judges)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.findings import Finding
+from railweave.render.extra import extra_findings
 from railweave.render.frr.routing import bfd, lists, route_maps, router_bgp
 from railweave.render.frr.tree import flat, line, merge, parse, section, to_text
 
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
     from railweave.render.frr.tree import Section
 
 VERSIONS = {"local-preference": "8.4", "aigp": "10.3"}
+
+
+ROUTING = ("router bgp", "route-map", "ip prefix-list", "ipv6 prefix-list", "bgp ")
+"""Lines that decide what ``routes`` computes."""
 
 
 def tree(config: DeviceConfig) -> list[Section]:
@@ -111,10 +116,6 @@ def gaps(config: DeviceConfig) -> list[Finding]:
                 "a neighbor with another AS stays down, so the effect is stricter",
             )
         )
-    found += [
-        Finding(
-            "extra-statement", "info", config.name, f"own line: {text}", "it comes from `extra:`, not from the design"
-        )
-        for text in (flat(parse(config.extra)) if config.extra.strip() else [])
-    ]
+    if config.extra.strip():
+        found += extra_findings(config.name, flat(parse(config.extra)), ROUTING)
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.findings import Finding
+from railweave.render.extra import extra_findings
 from railweave.render.junos.cos import class_of_service
 from railweave.render.junos.interfaces import interfaces, router_advertisement, vlans
 from railweave.render.junos.parse import merge, parse
@@ -15,6 +16,10 @@ from railweave.render.junos.tree import block, leaf, set_paths, to_curly, to_set
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig
     from railweave.render.junos.tree import Statement
+
+
+ROUTING = ("protocols bgp", "policy-options", "routing-options")
+"""Hierarchies that decide what ``routes`` computes."""
 
 
 def tree(config: DeviceConfig) -> list[Statement]:
@@ -75,15 +80,5 @@ def gaps(config: DeviceConfig) -> list[Finding]:
         )
     if config.extra.strip():
         lines = [" ".join(path) for statement in parse(config.extra) for path in set_paths(statement)]
-        found += [
-            Finding(
-                "extra-statement",
-                "info",
-                config.name,
-                f"own statement: {line}",
-                "it comes from `extra:`, not from the design",
-                "",
-            )
-            for line in lines
-        ]
+        found += extra_findings(config.name, lines, ROUTING)
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.render.junos.interfaces import port_order
 from railweave.render.junos.tree import block, choices, entry, leaf
 
 if TYPE_CHECKING:
@@ -45,12 +46,12 @@ def class_of_service(config: DeviceConfig) -> Statement | None:
         ),
         block("forwarding-classes", [_forwarding_class(name, one) for name, one in qos.classes.items()]),
         block("congestion-notification-profile", [_pfc_profile(qos, profile) for profile in qos.profiles]),
-        block("interfaces", [_binding(qos, port) for port in qos.ports]),
+        block("interfaces", [_binding(qos, port) for port in sorted(qos.ports, key=port_order)]),
         block(
             "scheduler-maps",
             block(
                 (SCHEDULER_MAP,),
-                [entry("forwarding-class", class_name(name), "scheduler", name) for name in qos.classes],
+                [entry("forwarding-class", class_name(name), "scheduler", name, key=2) for name in qos.classes],
             ),
         ),
         block("schedulers", [_scheduler(name, one) for name, one in qos.classes.items()]),
@@ -115,7 +116,7 @@ def _forwarding_class(name: str, one: TrafficClass) -> Statement | None:
     if BUILT_IN_CLASSES.get(name) == one.queue and not one.lossless:
         return None
     lossless = ("no-loss", "pfc-priority", one.pfc_priority) if one.lossless else ()
-    return entry("class", class_name(name), "queue-num", one.queue, *lossless)
+    return entry("class", class_name(name), "queue-num", one.queue, *lossless, key=2)
 
 
 def _pfc_profile(qos: QosConfig, profile: PfcProfile) -> Statement | None:
@@ -178,7 +179,7 @@ def _scheduler(name: str, one: TrafficClass) -> Statement | None:
         block("transmit-rate", _percent(one.transmit_percent)) if one.transmit_percent else None,
         block("buffer-size", _percent(one.buffer_percent)) if one.buffer_percent is not None else None,
         leaf("priority", one.priority),
-        entry("drop-profile-map", "loss-priority", "any", "protocol", "any", "drop-profile", f"ecn-{name}")
+        entry("drop-profile-map", "loss-priority", "any", "protocol", "any", "drop-profile", f"ecn-{name}", key=5)
         if one.ecn
         else None,
         leaf("explicit-congestion-notification") if one.ecn else None,

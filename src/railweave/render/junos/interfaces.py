@@ -20,10 +20,10 @@ def _family(address: str) -> str:
 def interfaces(config: DeviceConfig) -> Statement | None:
     """``interfaces``: breakouts, ports, gateways (unit = VLAN), management port, loopback."""
     ports = {one.name: one for one in config.interfaces}
-    order = sorted(ports, key=_port_order)
+    order = sorted(ports, key=port_order)
     splits = {split.port: split for split in config.splits}
     found: list[Statement | None] = []
-    for name in sorted({*order, *splits}, key=_port_order):
+    for name in sorted({*order, *splits}, key=port_order):
         split = splits.get(name)
         if split is not None:
             found.append(
@@ -57,7 +57,7 @@ def interfaces(config: DeviceConfig) -> Statement | None:
     )
 
 
-def _port_order(name: str) -> tuple[int, ...]:
+def port_order(name: str) -> tuple[int, ...]:
     """Ports by number: et-0/0/2 before et-0/0/16, a port before its channels."""
     numbers = name.partition("-")[2].replace(":", "/").split("/")
     return tuple(int(number) for number in numbers if number.isdigit())

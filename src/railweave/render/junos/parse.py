@@ -8,10 +8,44 @@ import shlex
 from railweave.errors import RenderError
 from railweave.render.junos.tree import Statement
 
-_WORD = re.compile(r'/\*.*?\*/|#[^\n]*|"(?:[^"\\]|\\.)*"|[{};\[\]]|[^\s{};\[\]"]+', re.DOTALL)
+_WORD = re.compile(r'/\*.*?\*/|#[^\n]*|"(?:[^"\\]|\\.)*"|[{};\[\]"]|[^\s{};\[\]"]+', re.DOTALL)
 
 KEYED = frozenset(
-    ["unit", "family", "address", "group", "neighbor", "dynamic-neighbor", "interface", "policy-statement", "term", "prefix-list", "community", "as-list", "user", "host", "server", "file", "forwarding-class", "class", "dscp", "dscp-ipv6", "fpc", "pic", "port", "filter", "prefix", "route", "buffer-partition", "code-point", "routing-instance", "route-filter", "prefix-list-filter", "trap-group", "view"]
+    [
+        "unit",
+        "family",
+        "address",
+        "group",
+        "neighbor",
+        "dynamic-neighbor",
+        "interface",
+        "policy-statement",
+        "term",
+        "prefix-list",
+        "community",
+        "as-list",
+        "user",
+        "host",
+        "server",
+        "file",
+        "forwarding-class",
+        "class",
+        "dscp",
+        "dscp-ipv6",
+        "fpc",
+        "pic",
+        "port",
+        "filter",
+        "prefix",
+        "route",
+        "buffer-partition",
+        "code-point",
+        "routing-instance",
+        "route-filter",
+        "prefix-list-filter",
+        "trap-group",
+        "view",
+    ]
 )
 """Words that take a name after them in ``set`` form; the name belongs to the statement, not below it."""
 
@@ -26,14 +60,14 @@ NAMES_BELOW = frozenset(
 )
 """(parent, word) of hierarchies whose next word is a name of the user's choosing."""
 
-ONE_LINE = frozenset({"class", "forwarding-class", "server", "drop-profile-map"})
-"""List entries that stand on one line: the word and the name after it are the entry, the rest its content."""
+COMMANDS = frozenset({"set", "delete", "insert", "rename", "activate", "deactivate", "annotate", "copy"})
+"""Words that begin a line of CLI commands; of these only ``set`` can be merged."""
 
 
 def parse(text: str) -> list[Statement]:
     """Statements of ``text``. Raises ``RenderError`` with the line of what cannot be read."""
     lines = [line for line in text.splitlines() if line.strip() and not line.strip().startswith("#")]
-    if lines and all(line.split()[0] == "set" for line in lines):
+    if lines and lines[0].split()[0] in COMMANDS:
         return _parse_set(text)
     return _Curly(text).parse()
 
@@ -45,23 +79,27 @@ class _Curly:
             for match in _WORD.finditer(text)
             if not match.group().startswith(("/*", "#"))
         ]
+        for word, line in self.tokens:
+            if word == '"':
+                raise RenderError(f"line {line}: a '\"' is not closed")
         self.at = 0
 
     def parse(self) -> list[Statement]:
-        statements = self._block(top=True)
+        statements = self._block()
         if self.at < len(self.tokens):
             raise RenderError(f"line {self.tokens[self.at][1]}: unexpected '}}'")
         return statements
 
-    def _block(self, *, top: bool = False) -> list[Statement]:
+    def _block(self, name: str = "", opened: int = 0) -> list[Statement]:
+        """The statements up to the brace that closes the one of ``name`` on line ``opened`` (0: to the end of the text)."""
         statements: list[Statement] = []
         words: list[str] = []
         values: list[str] | None = None
-        line = 1
+        last = 1
         while self.at < len(self.tokens):
             word, line = self.tokens[self.at]
             if word == "}":
-                if words or top:
+                if words or not opened:
                     break
                 self.at += 1
                 return statements
@@ -69,21 +107,24 @@ class _Curly:
             if word == ";":
                 if not words:
                     raise RenderError(f"line {line}: a ';' without a statement")
-                statements.append(Statement(tuple(words), tuple(values or ()), several=values is not None))
+                head = tuple(map(_unquoted, words))
+                statements.append(Statement(head, tuple(values or ()), several=values is not None))
                 words, values = [], None
             elif word == "{":
                 if not words:
                     raise RenderError(f"line {line}: a '{{' without a name before it")
-                statements.append(Statement(tuple(words), children=self._block()))
+                head = tuple(map(_unquoted, words))
+                statements.append(Statement(head, children=self._block(" ".join(words), line)))
                 words, values = [], None
             elif word == "[":
                 values = self._list(line)
             else:
-                words.append(_unquoted(word))
+                words.append(word)
+                last = line
         if words:
-            raise RenderError(f"line {line}: {' '.join(words)!r} is not ended by ';'")
-        if not top:
-            raise RenderError(f"line {line}: a '{{' is not closed")
+            raise RenderError(f"line {last}: {' '.join(words)!r} is not ended by ';'")
+        if opened:
+            raise RenderError(f"line {opened}: the '{{' of {name!r} is not closed")
         return statements
 
     def _list(self, line: int) -> list[str]:
@@ -109,9 +150,11 @@ def _parse_set(text: str) -> list[Statement]:
         if not line.strip() or line.strip().startswith("#"):
             continue
         try:
-            words = shlex.split(line)[1:]
+            command, *words = shlex.split(line)
         except ValueError as error:
             raise RenderError(f"line {number}: {error}") from None
+        if command != "set":
+            raise RenderError(f"line {number}: {command!r} cannot be merged; only set lines, or the curly form, can be")
         if not words:
             raise RenderError(f"line {number}: nothing follows 'set'")
         _descend(root, words)
@@ -174,7 +217,7 @@ def merge(into: list[Statement], extra: list[Statement]) -> None:
                 continue
         entry = _one_line(into, statement)
         if found is None and entry is not None:
-            entry.words, entry.values = (*entry.words[:2], *_line(statement)[2:]), ()
+            entry.words = _line(statement)
         elif found is None:
             into.append(statement)
         elif found.children is not None:
@@ -193,12 +236,8 @@ def _line(statement: Statement) -> tuple[str, ...]:
 
 def _one_line(into: list[Statement], statement: Statement) -> Statement | None:
     """The one-line entry that a statement gives new content."""
-    words = statement.words
-    if words[0] not in ONE_LINE or len(_line(statement)) < 3:
-        return None
-    return next(
-        (one for one in into if one.children is None and one.words[:2] == _line(statement)[:2] and one.words[2:]), None
-    )
+    words = _line(statement)
+    return next((one for one in into if one.key and len(words) > one.key and words[: one.key] == one.name), None)
 
 
 def _is_value_of(leaf: Statement, statement: Statement) -> bool:

@@ -136,7 +136,7 @@ def _term(term: Term) -> Statement | None:
 
 def _from(match: Match) -> list[Statement | None]:
     if match.prefix_list and match.orlonger:
-        listed = entry("prefix-list-filter", match.prefix_list, "orlonger")
+        listed = entry("prefix-list-filter", match.prefix_list, "orlonger", key=2)
     else:
         listed = entry("prefix-list", match.prefix_list) if match.prefix_list else None
     return [

@@ -55,22 +55,22 @@ def system(config: DeviceConfig) -> Statement | None:
         ),
         leaf("time-zone", wanted.time_zone),
         leaf("management-instance"),
-        block("name-server", [entry(server, *in_instance) for server in wanted.dns]),
+        block("name-server", [entry(server, *in_instance, key=1) for server in wanted.dns]),
         block(
             "syslog",
             [
                 block(
                     ("host", server.host),
-                    entry("any", server.severity),
+                    entry("any", server.severity, key=1),
                     leaf("port", server.port),
                     leaf("routing-instance", MANAGEMENT_INSTANCE),
                     leaf("structured-data"),
                 )
                 for server in wanted.syslog
             ],
-            block("file messages", entry("any", "notice"), entry("authorization", "info")),
+            block("file messages", entry("any", "notice", key=1), entry("authorization", "info", key=1)),
         ),
-        block("ntp", [entry("server", server, *in_instance) for server in wanted.ntp]),
+        block("ntp", [entry("server", server, *in_instance, key=2) for server in wanted.ntp]),
     )
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 INDENT = "    "
-_PLAIN = re.compile(r"[^\s{}\[\];\"#]+")
+_PLAIN = re.compile(r"[^\s{}\[\];\"#|?]+")
 
 
 @dataclass
@@ -18,13 +18,21 @@ class Statement:
     """One statement. ``words`` name it, ``values`` follow; ``children`` is None for a statement that ends in ``;``.
 
     Two statements with the same words under one parent are the same statement: ``mtu`` has words ``(mtu,)`` and a
-    value, an address has words ``(address, fc00::1/64)``. ``several`` marks a leaf that holds a list of values.
+    value, an address has words ``(address, fc00::1/64)``. ``several`` marks a leaf that holds a list of values. ``key``
+    is how many of the words name an entry whose content stands on the same line: 2 in ``class NO-LOSS queue-num 4``;
+    0: all of them.
     """
 
     words: tuple[str, ...]
     values: tuple[str, ...] = ()
     children: list[Statement] | None = None
     several: bool = False
+    key: int = 0
+
+    @property
+    def name(self) -> tuple[str, ...]:
+        """The words that name the statement among its siblings."""
+        return self.words[: self.key] if self.key else self.words
 
     def child(self, words: tuple[str, ...]) -> Statement | None:
         """The child of that name."""
@@ -41,9 +49,9 @@ def choices(name: str, values: Iterable[object]) -> Statement:
     return Statement(tuple(name.split()), tuple(str(value) for value in values), several=True)
 
 
-def entry(*words: object) -> Statement:
-    """A list entry without a body: ``address fc00::1/64;``."""
-    return Statement(tuple(str(word) for word in words))
+def entry(*words: object, key: int = 0) -> Statement:
+    """A list entry without a body: ``address fc00::1/64;``, or with it on one line, named by its first ``key`` words."""
+    return Statement(tuple(str(word) for word in words), key=key)
 
 
 def block(
@@ -121,18 +129,21 @@ class Change:
 ORDERED = {"term"}
 """Statements whose order decides what they do; others may stand in any order."""
 
+ORDERED_VALUES = {"fill-level", "drop-probability"}
+"""Lists of values whose order decides what they mean: ``set`` appends, so a change gives the whole list anew."""
+
 
 def compare(old: Iterable[Statement], new: Iterable[Statement], above: tuple[str, ...] = ()) -> Change:
     """The smallest set of delete, set and insert commands that turn ``old`` into ``new``."""
     change = Change()
-    before, after = {one.words: one for one in old}, {one.words: one for one in new}
-    for words, statement in before.items():
-        if words not in after:
-            change.delete.append((*above, *(quoted(word) for word in words)))
+    before, after = {one.name: one for one in old}, {one.name: one for one in new}
+    for name, statement in before.items():
+        if name not in after or after[name].words != statement.words:
+            change.delete.append((*above, *(quoted(word) for word in name)))
         else:
-            _compare_one(change, statement, after[words], above)
-    for words, statement in after.items():
-        if words not in before:
+            _compare_one(change, statement, after[name], above)
+    for name, statement in after.items():
+        if name not in before or before[name].words != statement.words:
             change.set += set_paths(statement, above)
     _restore_order(change, list(before), list(after), above)
     return change
@@ -147,6 +158,10 @@ def _compare_one(change: Change, old: Statement, new: Statement, above: tuple[st
         change.insert += inner.insert
         return
     if old.children is not None or new.children is not None:
+        change.delete.append(here)
+        change.set += set_paths(new, above)
+        return
+    if new.words[0] in ORDERED_VALUES and new.values != old.values:
         change.delete.append(here)
         change.set += set_paths(new, above)
         return

@@ -1,0 +1,36 @@
+"""Render every switch of a network for every system it is wanted for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.device.build import device_config
+from railweave.render import renderer
+
+if TYPE_CHECKING:
+    from railweave.design.network import Network, Switch
+    from railweave.findings import Finding
+
+EMULATION = "frr"
+"""Every switch also gets the configuration of its emulation, which the lab runs."""
+
+
+def targets(switch: Switch) -> tuple[str, ...]:
+    """The systems a switch is rendered for: its own, and the emulation's."""
+    return tuple(dict.fromkeys((switch.nos, EMULATION)))
+
+
+def render_network(network: Network) -> tuple[dict[str, str], list[Finding]]:
+    """Text by path (``devices/<device>/<file>``), and what the targets cannot express.
+
+    Secrets stand as references, ``<secret:NAME>``.
+    """
+    files: dict[str, str] = {}
+    gaps: list[Finding] = []
+    for switch in network.switches:
+        for target in targets(switch):
+            config = device_config(network, switch.name, target)
+            gaps += renderer(target).gaps(config)
+            for name, text in renderer(target).files(config).items():
+                files[f"devices/{switch.name}/{name}"] = text
+    return files, gaps

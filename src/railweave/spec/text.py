@@ -1,0 +1,29 @@
+"""Input files as text, whatever wrote them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.errors import Problem, SpecError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def read_text(path: Path) -> str:
+    """The text of a UTF-8 file, without the byte order mark that spreadsheets put before it.
+
+    Raises ``FileNotFoundError`` where there is none, and ``SpecError`` where it cannot be read.
+    """
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise SpecError([Problem(str(path), 0, f"cannot be read: {error}")]) from None
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        what = f"not UTF-8 text (byte 0x{data[error.start]:02x})"
+        raise SpecError([Problem(str(path), line, what, "save it as UTF-8")]) from None
