@@ -93,6 +93,41 @@ def test_a_freed_slot_is_reused_only_after_compacting(tmp_path: Path) -> None:
     assert set(kept_lock.pools["backend/servers/s2"]) == {"b1", "b3", "new"}
 
 
+def test_a_moved_server_stays_where_it_was_moved_to(tmp_path: Path) -> None:
+    def text(servers: str) -> str:
+        return (
+            BASE.split("servers:", maxsplit=1)[0]
+            + f"servers:\n  - {{names: [a1, a2], model: h100-8gpu-cx7, stripe: s1}}\n  - {servers}\n"
+        )
+
+    first, lock = designed(tmp_path, text("{names: [m], model: h100-8gpu-cx7, stripe: s2}"))
+    _, lock = designed(tmp_path, text("{names: [m], model: h100-8gpu-cx7, stripe: s1}"), lock)
+    free, lock = designed(tmp_path, text("{names: [m], model: h100-8gpu-cx7}"), lock)
+    assert {nic.stripe for nic in free.server("m").nics} == {"s1"}
+    other, lock = designed(tmp_path, text("{names: [m, n], model: h100-8gpu-cx7, stripe: s2}"), lock)
+    assert other.server("m").nics == first.server("m").nics, "back where it was, on the ports it had"
+    assert other.server("n").nics[0].leaf_port != other.server("m").nics[0].leaf_port
+
+
+def test_a_color_goes_with_its_name(tmp_path: Path) -> None:
+    names = "    colors: [{name: green}, {name: blue}, {name: red}, {name: orange}]\n"
+    text = BASE.replace("servers:", names + "servers:", 1)
+    before, lock = designed(tmp_path, text)
+    after, _ = designed(
+        tmp_path, text.replace("[p1, p2, p3, p4]", "[p1, p3, p4]").replace("{name: blue}, ", ""), lock.copy()
+    )
+    was = {color.name: color for color in before.fabrics[0].colors}
+    assert list(was) == ["green", "blue", "red", "orange"]
+    assert {color.name: color for color in after.fabrics[0].colors} == {n: c for n, c in was.items() if n != "blue"}
+    renamed, _ = designed(tmp_path, text.replace("{name: blue}", "{name: azure}"), lock.copy())
+    assert [(color.index, color.name) for color in renamed.fabrics[0].colors] == [
+        (1, "green"),
+        (2, "azure"),
+        (3, "red"),
+        (4, "orange"),
+    ]
+
+
 def test_a_new_mac_changes_only_that_nic(tmp_path: Path) -> None:
     header = "device,interface,mac\n"
     before, lock = designed(tmp_path, BASE, inventory=f"{header}b2,gpu3_eth,58:a2:e1:46:c6:ca\n")

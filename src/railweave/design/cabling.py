@@ -134,7 +134,7 @@ class _Cabler:
             b=End(leaf.name, end[0], end[1].physical, end[1].channel, end[1].lanes, near),
             speed_gbps=speed,
             length_m=length.metres,
-            measured=length.metres != self._planned(intent, fixed),
+            measured=length.line > 0,
             color=None,
         )
 
@@ -167,7 +167,7 @@ class _Cabler:
             b=End(spine.name, b[0], b[1].physical, b[1].channel, b[1].lanes, optics[1]),
             speed_gbps=speed,
             length_m=length.metres,
-            measured=length.metres != self._planned(intent, fixed),
+            measured=length.line > 0,
             color=self.colors.get((spine.name, link)),
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 from railweave.design.network import Color
@@ -9,13 +10,15 @@ from railweave.design.network import Color
 if TYPE_CHECKING:
     from railweave.design.context import Context
     from railweave.design.topology import Layout
+    from railweave.spec.lock import Lock
 
 
 def color(context: Context, layout: Layout) -> tuple[tuple[Color, ...], dict[tuple[str, int], int]]:
     """The path colors of a fabric, and the color index of each uplink by (spine name, link).
 
     Without path colors both are empty. With one color per uplink an uplink's slot is its color, so that a spine more
-    or less changes no other color; with fewer, uplinks take the colors in turn.
+    or less changes no other color; with fewer, uplinks take the colors in turn. A name keeps its color too, also when
+    one before it is dropped.
     """
     spec, name = layout.spec, layout.name
     if spec.load_balancing.mode != "rlb":
@@ -48,7 +51,8 @@ def color(context: Context, layout: Layout) -> tuple[tuple[Color, ...], dict[tup
         indexes = {(names[key], link): (slots[text] - 1) % wanted + 1 for (key, link), text in keys.items()}
         live = list(range(1, wanted + 1))
         _check_balance(context, name, wanted, list(indexes.values()))
-    named = dict(enumerate(spec.colors, 1))
+    placed = _place_names(context.lock, f"{name}/colors", [one.name for one in spec.colors], live)
+    named = {placed[one.name]: one for one in spec.colors}
     colors: list[Color] = []
     numbers: set[int] = set()
     for index in range(1, count + 1):
@@ -65,6 +69,22 @@ def color(context: Context, layout: Layout) -> tuple[tuple[Color, ...], dict[tup
             )
         colors.append(Color(index, number, given.name if given else f"color{index}"))
     return tuple(one for one in colors if one.index in live), indexes
+
+
+def _place_names(lock: Lock, pool: str, names: list[str], live: list[int]) -> dict[str, int]:
+    """The color index of each name: the one it had, else the first live color without a name, in order.
+
+    So a name keeps its color when one before it is dropped, and a renamed color keeps its uplinks.
+    """
+    had = lock.pools.get(pool, {})
+    placed = {name: had[name] for name in names if name in had}
+    free = itertools.chain(live, itertools.count(max([*live, *had.values()], default=0) + 1))
+    for name in names:
+        if name not in placed:
+            placed[name] = next(index for index in free if index not in placed.values())
+    gone = {name: index for name, index in had.items() if name not in placed and index not in placed.values()}
+    lock.pools[pool] = {**gone, **placed}
+    return lock.allot(pool, names)
 
 
 def _check_balance(context: Context, name: str, wanted: int, indexes: list[int]) -> None:

@@ -28,9 +28,7 @@ def check_inventory(
     longest = context.catalog.kernel.ifname_length
     for (device, interface), item in context.source.inventory.items.items():
         if device not in nics and device not in ports:
-            context.inventory_problem(
-                item.line, f"there is no device {device!r}", _nearest(device, [*nics, *ports], "leave the row out")
-            )
+            context.inventory_problem(item.line, f"there is no device {device!r}", _nearest(device, [*nics, *ports]))
         elif interface and device in nics and interface not in nics[device]:
             context.inventory_problem(
                 item.line, f"{device} has no interface {interface!r}", f"its NICs are {', '.join(nics[device])}"
@@ -39,7 +37,7 @@ def check_inventory(
             context.inventory_problem(
                 item.line,
                 f"{device} has no cable in {interface!r}",
-                _nearest(interface, ports[device], "leave the row out"),
+                "name a port that has one (cabling.csv lists them), or leave the row out",
             )
         elif len(item.netdev) > longest:
             context.inventory_problem(
@@ -48,6 +46,6 @@ def check_inventory(
     context.check()
 
 
-def _nearest(name: str, known: Iterable[str], otherwise: str) -> str:
+def _nearest(name: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(name, known, 1)
-    return f"did you mean {close[0]!r}?" if close else otherwise
+    return f"did you mean {close[0]!r}?" if close else "leave the row out"

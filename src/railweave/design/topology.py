@@ -245,6 +245,8 @@ def _place(
         members[home].append((server, group, nics))
     placed: list[PlacedServer] = []
     for stripe, servers in members.items():
+        for server, _, _ in servers:
+            context.lock.move(server, f"{name}/servers/{stripe}", f"{name}/servers/")
         slots = context.lock.allot(f"{name}/servers/{stripe}", [server for server, _, _ in servers])
         placed += [PlacedServer(s, stripe, slots[s], group.model, nics) for s, group, nics in servers]
     order = {s: n for n, s in enumerate(s for _, group, _ in groups for s in group.names)}

@@ -28,7 +28,7 @@ Location = tuple[Key, ...]
 M = TypeVar("M", bound=BaseModel)
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_INTEGER = re.compile(r"[-+]?[0-9]+|0x[0-9a-fA-F]+|0o[0-7]+")
+_INTEGER = re.compile(r"[-+]?[0-9]{1,40}|0x[0-9a-fA-F]+|0o[0-7]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _WORDS: dict[str, Any] = {"": None, "~": None, "null": None, "true": True, "false": False}
 
@@ -62,11 +62,13 @@ def read_document(path: Path) -> Document:
     document = Document(str(path), None)
     try:
         node = yaml.compose(text, Loader=_LOADER)
+        document.value = None if node is None else _construct(node, (), document, ())
     except yaml.MarkedYAMLError as error:
         raise SpecError([_malformed(document, error)]) from None
+    except RecursionError:
+        raise SpecError([Problem(str(path), 0, "nested too deeply", "close the brackets")]) from None
     if node is None:
         raise SpecError([Problem(str(path), 1, "the file is empty", "start from `railweave init`")])
-    document.value = _construct(node, (), document, ())
     return document
 
 

@@ -56,6 +56,20 @@ class Lock:
             result[name] = slot
         return result
 
+    def move(self, name: str, home: str, family: str) -> None:
+        """Let a name be in one pool of a family only: ``home``. Slots it had in others stay taken, under another name.
+
+        So a server that is moved to another stripe keeps to that stripe, and finds its old slot when it comes back.
+        """
+        for pool, slots in self.pools.items():
+            if pool != home and name in slots and pool.startswith(family):
+                slot = slots.pop(name)
+                slots[f"{name} (moved from {slot})"] = slot
+        here = self.pools.get(home, {})
+        former = next((one for one in here if one.startswith(f"{name} (moved from ")), None)
+        if former is not None and name not in here:
+            here[name] = here.pop(former)
+
     def finished(self) -> Lock:
         """The lock to keep after a design: the whole, or while compacting only what the design asked for."""
         if not self.compacting:
@@ -88,6 +102,8 @@ def read_lock(path: Path) -> Lock:
         text: Any = json.loads(read_text(path))
     except json.JSONDecodeError as error:
         raise SpecError([Problem(str(path), error.lineno, f"the lock is damaged: {error.msg}", fix)]) from None
+    except (ValueError, RecursionError) as error:  # a number too long, brackets too deep
+        raise SpecError([Problem(str(path), 0, f"the lock is damaged: {error}", fix)]) from None
     data = cast("dict[str, Any]", text) if isinstance(text, dict) else {}
     if data.get("railweave-lock") != VERSION:
         raise SpecError(
