@@ -107,7 +107,7 @@ def session_down(subject: Subject) -> Iterator[Finding]:
                     )
 
 
-@check("junos-lint")
+@check("junos-lint", slow=True)
 def junos_lint(subject: Subject) -> Iterator[Finding]:
     """Mistakes that published models let through."""
     for config in subject.configs.values():

@@ -61,13 +61,18 @@ class Words:
         if not pattern:
             yield (), self
             return
-        head, *rest = pattern
+        head, rest = pattern[0], pattern[1:]
+        if head not in {"*", "**"}:
+            found = self.below.get(head)
+            if found is not None:
+                for path, end in found.every(*rest):
+                    yield (head, *path), end
+            return
         if head == "**":
             yield from self.every(*rest)
         for word, found in self.below.items():
-            if head in {"*", "**", word}:
-                for path, end in found.every(*(pattern if head == "**" else rest)):
-                    yield (word, *path), end
+            for path, end in found.every(*(pattern if head == "**" else rest)):
+                yield (word, *path), end
 
     def inside(self, word: str) -> str | None:
         """The value of an attribute that may stand on the same line after others (``class A queue-num 4 no-loss``)."""
