@@ -89,3 +89,15 @@ def test_verify_by_sampling_on_a_large_network(tmp_path: Path) -> None:
     result = railweave.verify(file)
     assert result.good
     assert "single-fault-sampled" in {finding.id for finding in result}
+
+
+def test_a_copy_to_compare_needs_no_inventory_of_its_own(tmp_path: Path) -> None:
+    from railweave.api import load_pair
+    from railweave.diff.compare import diff
+
+    copy = tmp_path / "more.yaml"
+    copy.write_text(FILE.read_text().replace("H100-[01-02]", "H100-[01-02,05]"))
+    found = diff(*load_pair(FILE, copy))
+    assert list(found.servers) == ["H100-05"]
+    assert {one.device for one in found.devices} == {f"stripe1-leaf{n}" for n in range(1, 9)}
+    assert found.cables_removed == ()

@@ -38,11 +38,16 @@ def load(fabric: Path | str, lock: Lock | None = None) -> Network:
 
 
 def load_pair(old: Path | str, new: Path | str) -> tuple[Network, Network]:
-    """Two networks to compare; a new fabric file is designed with the allocations of an old one."""
+    """Two networks to compare; a new fabric file is designed with the allocations of an old one.
+
+    Where it has no inventory of its own, as a copy made to try something has not, the old one's is used.
+    """
     if Path(old).is_dir():
         return load(old), load(new, read_lock(Path(old) / LOCK))
     network, lock = design_file(Path(old))
-    return network, load(new, lock)
+    if Path(new).is_dir():
+        return network, load(new)
+    return network, design_file(Path(new), lock, inventory_of=Path(old))[0]
 
 
 def _from_folder(folder: Path) -> Network:

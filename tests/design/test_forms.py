@@ -159,3 +159,13 @@ overrides:
     long = next(cable for cable in network.cables if cable.a.device == "stripe1-leaf1" and cable.b.device == "spine1")
     assert (long.length_m, long.a.optic) == (120, "osfp-800g-2x400g-dr4")
     assert _errors(Subject.of(network)) == []
+
+
+def test_an_inventory_row_of_what_is_gone_is_said_and_not_used(tmp_path: Path) -> None:
+    inventory = "device,interface,mac,length\ngone1,gpu0_eth,58:a2:e1:46:c6:ca,\nstripe1-leaf1,et-0/0/63:1,,7\n"
+    network, _ = designed(tmp_path, SHARED, inventory=inventory)
+    found = [(f.severity, f.file, f.line, f.what) for f in network.findings if f.id == "inventory-unused"]
+    assert found == [
+        ("warning", "fabric.inventory.csv", 2, "there is no device 'gone1'"),
+        ("warning", "fabric.inventory.csv", 3, "stripe1-leaf1 has no cable in 'et-0/0/63:1'"),
+    ]

@@ -64,12 +64,14 @@ def build(
     return Built(network, findings, changed, len(files))
 
 
-def design_file(fabric: Path, lock: Lock | None = None, *, compact: bool = False) -> tuple[Network, Lock]:
-    """Read a fabric file with its inventory and lock (or the ``lock`` given) and design it.
+def design_file(
+    fabric: Path, lock: Lock | None = None, *, compact: bool = False, inventory_of: Path | None = None
+) -> tuple[Network, Lock]:
+    """Read a fabric file with its inventory (or that of ``inventory_of``) and lock (or the one given) and design it.
 
     ``compact`` frees the slots of names that the file no longer has, for new names to use. Raises ``InputError`` with file and line of everything that is wrong.
     """
-    source = read_source(fabric, lock)
+    source = read_source(fabric, lock, inventory_of=inventory_of)
     check_extra(source)
     source.lock.compacting |= compact
     return design(source)

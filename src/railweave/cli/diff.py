@@ -19,7 +19,10 @@ class Form(StrEnum):
 
 def diff(
     old: Path = typer.Argument(..., help="Fabric file or build folder."),
-    new: Path = typer.Argument(..., help="Fabric file or build folder; a file is designed with OLD's lock."),
+    new: Path = typer.Argument(
+        ...,
+        help="Fabric file or build folder; a file is designed with OLD's lock, and its inventory where it has none.",
+    ),
     form: Form = typer.Option(Form.text, "--as", help="text, or junos-set: delete and set lines per device."),
     as_json: bool = typer.Option(False, "--json", help="Print the difference as JSON."),
 ) -> None:

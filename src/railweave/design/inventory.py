@@ -1,9 +1,16 @@
-"""The inventory against the design: that every row is about something that the fabric file has."""
+"""The inventory against the design: that every row is about something that the fabric file has.
+
+A device or a cabled port may have left the fabric file, and its row stayed: that is a finding. A NIC that its server
+model does not have is a mistake.
+"""
 
 from __future__ import annotations
 
 import difflib
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from railweave.findings import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -15,7 +22,7 @@ if TYPE_CHECKING:
 def check_inventory(
     context: Context, servers: Sequence[Server], switches: Sequence[Switch], cables: Sequence[Cable]
 ) -> None:
-    """Note every row about a device or an interface that there is not, and interface names that Linux would refuse."""
+    """Note rows about a device or an interface that there is not, and interface names that Linux would refuse."""
     if not context.source.inventory.items:
         return
     models = {server.name: context.catalog.servers[server.model] for server in servers}
@@ -28,22 +35,25 @@ def check_inventory(
     longest = context.catalog.kernel.ifname_length
     for (device, interface), item in context.source.inventory.items.items():
         if device not in nics and device not in ports:
-            context.inventory_problem(item.line, f"there is no device {device!r}", _nearest(device, [*nics, *ports]))
+            _unused(context, item.line, f"there is no device {device!r}", _nearest(device, [*nics, *ports]))
         elif interface and device in nics and interface not in nics[device]:
             context.inventory_problem(
                 item.line, f"{device} has no interface {interface!r}", f"its NICs are {', '.join(nics[device])}"
             )
         elif interface and device in ports and interface not in ports[device]:
-            context.inventory_problem(
-                item.line,
-                f"{device} has no cable in {interface!r}",
-                "name a port that has one (cabling.csv lists them), or leave the row out",
-            )
+            fix = "name a port that has one (cabling.csv lists them), or leave the row out"
+            _unused(context, item.line, f"{device} has no cable in {interface!r}", fix)
         elif len(item.netdev) > longest:
             context.inventory_problem(
                 item.line, f"netdev {item.netdev!r} has {len(item.netdev)} characters", f"Linux allows {longest}"
             )
     context.check()
+
+
+def _unused(context: Context, line: int, what: str, fix: str) -> None:
+    file = Path(context.source.inventory.file).name
+    why = "what the row says is not used"
+    context.findings.append(Finding("inventory-unused", "warning", file, what, why, fix, file, line))
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:

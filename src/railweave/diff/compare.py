@@ -50,9 +50,10 @@ class NetworkDiff:
     def lines(self) -> list[str]:
         """The diff as text: a summary, then a block a device."""
         counts = {kind: sum(1 for one in self.devices if one.change == kind) for kind in ("changed", "new", "gone")}
-        parts = [f"{number} switches {kind}" for kind, number in counts.items() if number]
-        parts += [f"{len(self.servers)} servers"] if self.servers else []
-        parts += [f"{len(self.cables_added)} cables more, {len(self.cables_removed)} fewer"]
+        parts = [f"{_counted(number, 'switch', 'switches')} {kind}" for kind, number in counts.items() if number]
+        parts += [f"{_counted(len(self.servers), 'server', 'servers')} changed"] if self.servers else []
+        cables = (("more", self.cables_added), ("fewer", self.cables_removed))
+        parts += [f"{_counted(len(names), 'cable', 'cables')} {word}" for word, names in cables if names]
         found: list[str] = [] if self.equal else ["; ".join(parts)]
         for device in self.devices:
             found.append(f"{device.device}: {device.change}")
@@ -75,6 +76,10 @@ class NetworkDiff:
             if device.junos:
                 found += [f"# {device.device}", *device.junos]
         return found
+
+
+def _counted(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
 
 
 def diff(old: Network, new: Network) -> NetworkDiff:

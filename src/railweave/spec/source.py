@@ -30,12 +30,14 @@ def companion(path: Path, suffix: str) -> Path:
     return path.with_name(f"{path.name.removesuffix('.yaml').removesuffix('.yml')}.{suffix}")
 
 
-def read_source(path: Path, lock: Lock | None = None) -> Source:
+def read_source(path: Path, lock: Lock | None = None, *, inventory_of: Path | None = None) -> Source:
     """Read ``NAME.yaml``, ``NAME.inventory.csv`` and ``NAME.lock`` (or use the ``lock`` given).
 
-    Raises ``SpecError`` with file and line of everything that is wrong.
+    Where there is no inventory, that of the fabric file ``inventory_of`` is read. Raises ``SpecError`` with file and line of everything that is wrong.
     """
     document = read_document(path)
     spec = validate(FabricFile, document)
-    inventory = read_inventory(companion(path, "inventory.csv"))
-    return Source(path, spec, document, inventory, lock or read_lock(companion(path, "lock")))
+    inventory = companion(path, "inventory.csv")
+    if inventory_of is not None and not inventory.exists():
+        inventory = companion(inventory_of, "inventory.csv")
+    return Source(path, spec, document, read_inventory(inventory), lock or read_lock(companion(path, "lock")))
