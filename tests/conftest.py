@@ -8,10 +8,15 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
+from hypothesis import settings
 
 from railweave.build.steps import design_file
 from railweave.design.network import Network
 from railweave.spec.lock import Lock
+
+# A slow machine is no failure, and a failure is the same on every machine.
+settings.register_profile("railweave", deadline=None, derandomize=True)
+settings.load_profile("railweave")
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
