@@ -14,7 +14,7 @@ help:
 	@echo "make bench   measure build, design and routes; writes docs/performance figures to out/bench"
 	@echo "make golden  refresh tests/golden after an intended change (read the diff)"
 	@echo "make docs    refresh the generated reference and schema"
-	@echo "make judges  make a root folder with FRR 10 for the vtysh judge (needs root)"
+	@echo "make judges  fetch the outside judges: a root folder with FRR 10, libyang (needs root)"
 
 $(STAMP): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "railweave needs Python 3.11 or newer, with venv (Debian: apt install python3-venv)"; exit 1; }
@@ -51,8 +51,9 @@ golden: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/python docs/generate.py
 
-judges:
+judges: $(STAMP)
 	tools/frr-root.sh .judges/frr
+	tools/libyang.sh $(BIN)/python
 
 clean:
 	rm -rf $(VENV) out build dist .pytest_cache .ruff_cache .hypothesis
