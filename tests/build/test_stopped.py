@@ -111,12 +111,15 @@ def test_after_a_failure_the_next_build_is_as_if_nothing_had_been(
     assert content(tmp_path / "one") == content(tmp_path / "two")
 
 
-def test_an_interrupt_while_files_are_renamed_comes_too_late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_while_files_are_renamed_comes_too_late(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
     """The moment between old and new is not to be seen: the new output is complete."""
     real = write._install
 
     def interrupted(*arguments: object) -> None:
-        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(number)
         real(*arguments)  # type: ignore[arg-type]
 
     file = fabric(tmp_path / "one")

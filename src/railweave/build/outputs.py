@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from railweave.design.network import Network
+    from railweave.device.model import DeviceConfig
 
 
 def outputs(
     network: Network,
+    configs: Mapping[str, DeviceConfig],
     secrets: Mapping[str, str],
     progress: Callable[[str], None],
     checked: Sequence[Finding] = (),
@@ -28,7 +30,7 @@ def outputs(
     files: dict[str, bytes] = {"design.json": network.to_json()}
     found = [*network.findings, *checked]
     progress(f"rendering {len(network.switches)} switches")
-    rendered, gaps = render_network(network)
+    rendered, gaps = render_network(network, configs)
     files |= {name: _with_secrets(text, secrets).encode() for name, text in rendered.items()}
     found = summed([*found, *gaps]) + _open_secrets(network, files)
     progress("drawing the report")

@@ -55,8 +55,9 @@ def build(
     progress(f"reading and designing {fabric}")
     network, lock = design_file(fabric, compact=compact)
     hidden = _read_secrets(secrets)
-    checked = run_checks(Subject.of(network), slow=False, progress=progress)
-    files, findings = outputs(network, hidden, progress, checked)
+    subject = Subject.of(network)
+    checked = run_checks(subject, slow=False, progress=progress)
+    files, findings = outputs(network, subject.configs, hidden, progress, checked)
     progress(f"writing {len(files)} files to {out}")
     text = lock.to_text().encode()
     files[LOCK] = text

@@ -151,13 +151,12 @@ def _install(folder: Path, staged: Path, changed: list[str], stale: list[str]) -
 
 @contextlib.contextmanager
 def _uninterrupted() -> Generator[None]:
-    """Hold back Ctrl-C while files are renamed: the moment between old and new is not to be seen."""
-    try:
-        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    except ValueError:  # not in the main thread: no signal reaches us here
-        yield
-        return
+    """Hold back Ctrl-C and SIGTERM while files are renamed: the moment between old and new is not to be seen."""
+    before: dict[signal.Signals, Any] = {}
+    with contextlib.suppress(ValueError):  # not in the main thread: no signal reaches us here
+        before = {one: signal.signal(one, signal.SIG_IGN) for one in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for one, handler in before.items():
+            signal.signal(one, handler)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from railweave.cli.output import counted, done, print_findings, print_json, progress
+from railweave.cli.output import done, print_findings, print_json, progress, tally
 
 
 def build(
@@ -56,6 +56,6 @@ def build(
             f"{built.files} files in {out}, {len(built.changed)} changed"
         )
         print_findings(findings, least=("error", "warning"))
-        typer.echo(f"{counted(findings)}: see {out / 'report.html'}")
+        typer.echo(f"{tally(findings)}: see {out / 'report.html'}")
     if any(finding.severity == "error" for finding in findings):
         raise typer.Exit(1)

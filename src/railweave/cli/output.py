@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from railweave.counting import counted
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -54,11 +56,7 @@ def print_findings(findings: Sequence[Finding], *, least: tuple[str, ...] = ("er
                 typer.echo(f"    {text}")
 
 
-def counted(findings: Sequence[Finding]) -> str:
+def tally(findings: Sequence[Finding]) -> str:
     """``1 error, 2 warnings, 3 notes``."""
     words = {"error": "error", "warning": "warning", "info": "note"}
-    parts: list[str] = []
-    for severity, word in words.items():
-        number = sum(1 for finding in findings if finding.severity == severity)
-        parts.append(f"{number} {word}{'' if number == 1 else 's'}")
-    return ", ".join(parts)
+    return ", ".join(counted(sum(one.severity == key for one in findings), word) for key, word in words.items())

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from railweave.cli.output import counted, done, print_findings, print_json, progress
+from railweave.cli.output import done, print_findings, print_json, progress, tally
 
 
 def verify(
@@ -48,6 +48,6 @@ def verify(
                 f"judge {judge.name}: "
                 + (f"{judge.judged} files, {judge.reason}" if judge.ran else f"skipped: {judge.reason}")
             )
-        typer.echo(f"{len(result.checks)} checks: {counted(result.findings)}")
+        typer.echo(f"{len(result.checks)} checks: {tally(result.findings)}")
     if not result.good:
         raise typer.Exit(1)

@@ -118,14 +118,14 @@ def check_distinct(context: Context, found: Sequence[Switch]) -> None:
                 place = next(
                     (n for n in (switch.name, other) if n in context.source.spec.overrides.devices), switch.name
                 )
-                key = attribute
                 context.problem(
-                    ("overrides", "devices", place, key),
+                    ("overrides", "devices", place, attribute),
                     f"duplicate {label} {value}: {other} and {switch.name}",
                     "give each its own",
                 )
+    names = {switch.name for switch in found}
     for device in context.source.spec.overrides.devices:
-        if device not in {switch.name for switch in found}:
+        if device not in names:
             context.problem(
                 ("overrides", "devices", device),
                 f"there is no switch {device!r}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -257,9 +258,8 @@ def _check_oversubscription(context: Context, layout: Layout) -> None:
     if not layout.spines:
         return
     up = layout.uplinks * layout.spec.topology.link_speed
-    most = max((sum(1 for s in layout.servers if s.stripe == leaf.stripe) for leaf in layout.leaves), default=0)
-    down = most * (layout.rails // len([leaf for leaf in layout.leaves if leaf.stripe == layout.leaves[0].stripe]))
-    down *= layout.nic_speed_gbps
+    fullest = max(Counter(server.stripe for server in layout.servers).values(), default=0)
+    down = fullest * len(layout.leaves[0].rails) * layout.nic_speed_gbps
     asked = layout.spec.topology.oversubscription
     if up and down / up > asked + 1e-9:
         context.problem(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from railweave.counting import counted
 from railweave.device.build import device_config
 from railweave.render import frr, junos
 from railweave.render.frr.tree import flat
@@ -50,10 +51,10 @@ class NetworkDiff:
     def lines(self) -> list[str]:
         """The diff as text: a summary, then a block a device."""
         counts = {kind: sum(1 for one in self.devices if one.change == kind) for kind in ("changed", "new", "gone")}
-        parts = [f"{_counted(number, 'switch', 'switches')} {kind}" for kind, number in counts.items() if number]
-        parts += [f"{_counted(len(self.servers), 'server', 'servers')} changed"] if self.servers else []
+        parts = [f"{counted(number, 'switch', 'switches')} {kind}" for kind, number in counts.items() if number]
+        parts += [f"{counted(len(self.servers), 'server', 'servers')} changed"] if self.servers else []
         cables = (("more", self.cables_added), ("fewer", self.cables_removed))
-        parts += [f"{_counted(len(names), 'cable', 'cables')} {word}" for word, names in cables if names]
+        parts += [f"{counted(len(names), 'cable', 'cables')} {word}" for word, names in cables if names]
         found: list[str] = [] if self.equal else ["; ".join(parts)]
         for device in self.devices:
             found.append(f"{device.device}: {device.change}")
@@ -76,10 +77,6 @@ class NetworkDiff:
             if device.junos:
                 found += [f"# {device.device}", *device.junos]
         return found
-
-
-def _counted(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
 
 
 def diff(old: Network, new: Network) -> NetworkDiff:

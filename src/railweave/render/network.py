@@ -8,7 +8,10 @@ from railweave.device.build import device_config
 from railweave.render import renderer
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from railweave.design.network import Network, Switch
+    from railweave.device.model import DeviceConfig
     from railweave.findings import Finding
 
 EMULATION = "frr"
@@ -20,16 +23,17 @@ def targets(switch: Switch) -> tuple[str, ...]:
     return tuple(dict.fromkeys((switch.nos, EMULATION)))
 
 
-def render_network(network: Network) -> tuple[dict[str, str], list[Finding]]:
+def render_network(network: Network, own: Mapping[str, DeviceConfig]) -> tuple[dict[str, str], list[Finding]]:
     """Text by path (``devices/<device>/<file>``), and what the targets cannot express.
 
+    ``own`` holds the configuration of every switch for its own system; those of the emulation are worked out here.
     Secrets stand as references, ``<secret:NAME>``.
     """
     files: dict[str, str] = {}
     gaps: list[Finding] = []
     for switch in network.switches:
         for target in targets(switch):
-            config = device_config(network, switch.name, target)
+            config = own[switch.name] if target == switch.nos else device_config(network, switch.name, target)
             gaps += renderer(target).gaps(config)
             for name, text in renderer(target).files(config).items():
                 files[f"devices/{switch.name}/{name}"] = text

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
-from railweave.report.figures import counted, figures, rail_label, span, stripes
+from railweave.counting import counted
+from railweave.report.figures import figures, rail_label, span, stripes
 from railweave.report.qos_decisions import qos_decisions
 from railweave.report.statement import Decision, Grid
 

@@ -96,11 +96,6 @@ def stripes(network: Network, fabric: Fabric) -> list[Stripe]:
     ]
 
 
-def counted(count: int, singular: str, plural: str = "") -> str:
-    """A count with its noun: ``1 leaf``, ``8,192 GPUs``."""
-    return f"{count:,} {singular if count == 1 else plural or singular + 's'}"
-
-
 def span(names: Sequence[str]) -> str:
     """First and last of an ordered list of names."""
     if not names:

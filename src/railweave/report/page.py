@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from railweave.counting import counted
 from railweave.findings import SEVERITIES
 from railweave.report.decisions import decisions
-from railweave.report.figures import counted, figures
+from railweave.report.figures import figures
 from railweave.report.markup import asset, element, json_for_script, text
 from railweave.report.palette import network_strokes, stroke_rules
 from railweave.report.tables import addresses_table, bill_table, cables_table, findings_table, switches_table

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
-from railweave.report.figures import counted
+from railweave.counting import counted
 from railweave.report.headroom import headroom
 from railweave.report.statement import Decision, Grid
 

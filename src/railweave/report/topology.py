@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.report.figures import counted, figures, stripes
+from railweave.counting import counted
+from railweave.report.figures import figures, stripes
 from railweave.report.markup import asset, element, text, width
 from railweave.report.palette import network_strokes, stroke_rules
 from railweave.report.topology_detail import detail

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from railweave.report.figures import counted, gpus, rail_label
+from railweave.counting import counted
+from railweave.report.figures import gpus, rail_label
 from railweave.report.markup import element, number, text, width
 
 if TYPE_CHECKING:

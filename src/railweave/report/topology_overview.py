@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from railweave.report.figures import Stripe, counted, gpus, span
+from railweave.counting import counted
+from railweave.report.figures import Stripe, gpus, span
 from railweave.report.markup import element, number, text, width
 
 if TYPE_CHECKING:

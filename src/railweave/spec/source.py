@@ -33,7 +33,8 @@ def companion(path: Path, suffix: str) -> Path:
 def read_source(path: Path, lock: Lock | None = None, *, inventory_of: Path | None = None) -> Source:
     """Read ``NAME.yaml``, ``NAME.inventory.csv`` and ``NAME.lock`` (or use the ``lock`` given).
 
-    Where there is no inventory, that of the fabric file ``inventory_of`` is read. Raises ``SpecError`` with file and line of everything that is wrong.
+    Where there is no inventory, that of the fabric file ``inventory_of`` is read. Raises ``SpecError`` with file and
+    line of everything that is wrong.
     """
     document = read_document(path)
     spec = validate(FabricFile, document)

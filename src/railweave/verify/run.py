@@ -52,8 +52,9 @@ def verify(
     skipped, with the reason.
     """
     progress(f"rendering {len(network.switches)} switches")
-    rendered, gaps = render_network(network)
-    found = summed([*network.findings, *gaps, *run_checks(Subject.of(network), progress=progress)])
+    subject = Subject.of(network)
+    rendered, gaps = render_network(network, subject.configs)
+    found = summed([*network.findings, *gaps, *run_checks(subject, progress=progress)])
     if folder is not None:
         found += list(differences(folder, rendered))
         rendered = {name: text for name in rendered if (text := standing(folder, name)) is not None}
