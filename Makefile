@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test lint format bench golden docs judges clean
+.PHONY: help demo test lint format bench golden docs judges zipapp clean
 
 help:
 	@echo "make demo    build the example network into out/demo and verify it"
@@ -14,7 +14,8 @@ help:
 	@echo "make bench   measure build, design and routes; writes docs/performance figures to out/bench"
 	@echo "make golden  refresh tests/golden after an intended change (read the diff)"
 	@echo "make docs    refresh the generated reference and schema"
-	@echo "make judges  fetch the outside judges: a root folder with FRR 10, libyang (needs root)"
+	@echo "make zipapp  write dist/railweave-host.pyz, railweave host as one file for servers"
+	@echo "make judges  fetch the outside judges: a root folder with FRR 10, libyang (need root), netplan"
 
 $(STAMP): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "railweave needs Python 3.11 or newer, with venv (Debian: apt install python3-venv)"; exit 1; }
@@ -54,6 +55,10 @@ docs: $(STAMP)
 judges: $(STAMP)
 	tools/frr-root.sh .judges/frr
 	tools/libyang.sh $(BIN)/python
+	tools/netplan.sh .judges/netplan
+
+zipapp: $(STAMP)
+	$(BIN)/railweave host zipapp dist/railweave-host.pyz
 
 clean:
 	rm -rf $(VENV) out build dist .pytest_cache .ruff_cache .hypothesis

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from railweave.render.host.schema import HOST_SCHEMA, host_reference
 from railweave.spec.reference import fabric_reference, fabric_schema
 from railweave.verify.junos_lint import RULES
 
@@ -22,10 +23,13 @@ def generated() -> dict[Path, str]:
     """Every generated text by its file."""
     findings = DOCS / "findings.md"
     head, _, _ = findings.read_text().partition(MARK)
+    host = DOCS / "host-json.md"
     return {
         DOCS / "fabric-file.md": fabric_reference(),
         DOCS / "fabric.schema.json": json.dumps(fabric_schema(), indent=1) + "\n",
         findings: head + MARK + lint_table(),
+        DOCS / "host.schema.json": json.dumps(HOST_SCHEMA, indent=1) + "\n",
+        host: host.read_text().partition(MARK)[0] + MARK + host_reference(),
     }
 
 

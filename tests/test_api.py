@@ -60,7 +60,7 @@ def test_a_build_folder_loads_as_its_fabric_file(built: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('"schema": 1', '"schema": "x"', "not a design of this version"),
+        ('"schema": 2', '"schema": "x"', "not a design of this version"),
         ('"device": "spine1"', '"device": "ghost"', "names 'ghost', which is not there"),
         ("}", "", "not a design of this version"),
     ],

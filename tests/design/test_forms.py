@@ -92,10 +92,22 @@ SLAAC = "{server_pool: fc00::/16}"
 STATIC4 = "{server_pool: 10.0.0.0/8, prefix_length: 24, bits: {stripe: 6, rail: 5, color: 5}, server_mode: static}"
 
 
+FAMILIES = [
+    (SLAAC, "fd00:ffff::/48"),
+    (STATIC4, "172.16.0.0/16"),
+    ("{server_pool: fc00::/16, server_link: routed}", "fd00:ffff::/48"),
+    (
+        "{server_pool: 10.0.0.0/8, prefix_length: 31, server_mode: static, server_link: routed, gateway_host: 0}",
+        "172.16.0.0/16",
+    ),
+]
+"""Server addresses with link addresses of the same family: SLAAC and static, on VLANs and on routed links."""
+
+
 @pytest.mark.parametrize("release", ["25.4R1", "23.4X100-D31"])
 @pytest.mark.parametrize("mode", ["ecmp", "dlb-flowlet", "dlb-per-packet", "rlb"])
 @pytest.mark.parametrize("peering", ["auto-discovered", "numbered"])
-@pytest.mark.parametrize(("addressing", "links"), [(SLAAC, "fd00:ffff::/48"), (STATIC4, "172.16.0.0/16")])
+@pytest.mark.parametrize(("addressing", "links"), FAMILIES)
 def test_every_form_is_free_of_errors(
     tmp_path: Path, release: str, mode: str, peering: str, addressing: str, links: str
 ) -> None:
@@ -123,6 +135,24 @@ def test_static_addresses_count_from_the_gateway(tmp_path: Path) -> None:
     assert segment.subnets[0].gateway == str(network_address + 1)
     assert [one.address for one in nics] == [str(network_address + 2 + n) for n in range(len(nics))]
     assert {one.origin for one in nics} == {"static"}
+
+
+def test_routed_links_have_a_prefix_each_and_no_vlan(tmp_path: Path) -> None:
+    text = FORM.replace("RELEASE", "25.4R1").replace("MODE", "rlb").replace("PEERING", "auto-discovered")
+    addressing, links = FAMILIES[3]
+    network, _ = designed(tmp_path, text.replace("ADDRESSING", addressing).replace("LINKS", links))
+    nics = [(server, nic) for server in network.servers for nic in server.nics]
+    assert {nic.vlan for _, nic in nics} == {None}
+    subnets = [subnet for server, nic in nics for subnet in network.segment_of(server.name, nic).subnets]
+    assert len({subnet.prefix for subnet in subnets}) == len(subnets) == 4 * 8 * 4
+    for server, nic in nics:
+        for one, subnet in zip(nic.addresses, network.segment_of(server.name, nic).subnets, strict=True):
+            pair = [str(address) for address in ipaddress.ip_network(subnet.prefix)]
+            assert [subnet.gateway, one.address] == pair  # RFC 3021: both addresses of a /31
+    leaf = network.switches[0].name
+    lines = junos.files(device_config(network, leaf))["junos.set"]
+    assert "vlan" not in lines
+    assert "irb" not in lines
 
 
 def test_numbered_links_have_a_pair_each(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ def fabrics(draw: st.DrawFn) -> Network:
     path_color = draw(st.sampled_from(["auto", "local-preference"]))
     release = draw(st.sampled_from(["25.4R1", "23.4X100-D31"]))
     emulation = draw(st.sampled_from(["local-preference", "aigp"]))
+    link = draw(st.sampled_from(["access", "trunk", "routed"]))
     text = f"""
 name: generated
 fabrics:
@@ -41,6 +42,7 @@ fabrics:
     {f"paths_per_nic: {colors}" if colors else ""}
     underlay: {{peering: {peering}, path_color: {path_color}}}
     load_balancing: {{mode: {mode}}}
+    addressing: {{server_link: {link}}}
     emulation: {{path_color: {emulation}}}
 servers:
   - {{names: "n[1-{stripes}]", model: h100-8gpu-cx7}}

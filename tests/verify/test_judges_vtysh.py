@@ -110,7 +110,7 @@ def test_absent_judges_say_how_to_get_them(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_nothing_to_judge() -> None:
-    assert [report.ran for report in judge_all({"a": {}}, yang=None, frr_root=None)] == [False, False]
+    assert [report.ran for report in judge_all({"a": {}}, yang=None, frr_root=None)] == [False, False, False]
 
 
 @pytest.mark.parametrize("name", ["h100-rlb", "h100-rlb-8up"])

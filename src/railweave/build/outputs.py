@@ -6,9 +6,10 @@ import json
 from typing import TYPE_CHECKING
 
 from railweave.build.tables import addresses_csv, cabling_csv
+from railweave.counting import counted
 from railweave.findings import Finding, by_severity, summed
 from railweave.render.junos.tree import quoted
-from railweave.render.network import render_network
+from railweave.render.network import render_hosts, render_network
 from railweave.report.page import report_html
 from railweave.report.topology import topology_svg
 
@@ -29,9 +30,12 @@ def outputs(
     """Content by path below the output folder, and every finding: of design, of checks (given), and of rendering."""
     files: dict[str, bytes] = {"design.json": network.to_json()}
     found = [*network.findings, *checked]
-    progress(f"rendering {len(network.switches)} switches")
+    progress(f"rendering {counted(len(network.switches), 'switch', 'switches')}")
     rendered, gaps = render_network(network, configs)
     files |= {name: _with_secrets(text, secrets).encode() for name, text in rendered.items()}
+    if network.servers:
+        progress(f"rendering {counted(len(network.servers), 'server')}")
+        files |= {name: text.encode() for name, text in render_hosts(network).items()}
     found = summed([*found, *gaps]) + _open_secrets(network, files)
     progress("drawing the report")
     files["cabling.csv"] = cabling_csv(network).encode()

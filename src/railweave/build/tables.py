@@ -50,6 +50,7 @@ def _addresses(network: Network) -> Iterator[tuple[object, ...]]:
         address, _, length = switch.management_address.partition("/")
         yield ("management", switch.name, "", address, f"/{length}", "", "", "", "pool")
         yield ("router-id", switch.name, "lo0", switch.router_id, "/32", "", "", "", "pool")
+    ports = {f"{server.name}:{nic.name}": nic.leaf_port for server in network.servers for nic in server.nics}
     for segment in network.segments:
         fabric = network.fabric(segment.fabric)
         for subnet in segment.subnets:
@@ -57,11 +58,11 @@ def _addresses(network: Network) -> Iterator[tuple[object, ...]]:
             yield (
                 "gateway",
                 segment.leaf,
-                f"irb.{segment.vlan}",
+                f"irb.{segment.vlan}" if segment.vlan else ports[segment.nic],
                 subnet.gateway,
                 subnet.prefix,
                 color,
-                segment.vlan,
+                segment.vlan or "",
                 "",
                 "design",
             )
@@ -81,7 +82,7 @@ def _addresses(network: Network) -> Iterator[tuple[object, ...]]:
                     one.address,
                     f"/{one.prefix_length}",
                     color,
-                    nic.vlan,
+                    nic.vlan or "",
                     mac,
                     one.origin,
                 )

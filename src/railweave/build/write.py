@@ -133,6 +133,8 @@ def _write(path: Path, content: bytes, *, private: bool) -> None:
     with path.open("wb") as stream:
         if private:
             path.chmod(0o600)
+        elif path.suffix == ".sh":
+            path.chmod(path.stat().st_mode | 0o111)
         stream.write(content)
 
 

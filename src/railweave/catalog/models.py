@@ -6,6 +6,7 @@ A ``source`` that begins with ``assumed:`` is not documented; findings that rest
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 from pydantic import Field
 
@@ -119,6 +120,22 @@ def release_key(release: str) -> tuple[int, ...]:
     return tuple(int(part or 0) for part in match.groups()) if match else (0, 0)
 
 
+class FirmwareSetting(Model):
+    """A setting that an adapter keeps in its own flash.
+
+    ``value`` is as the vendor's tool takes it; ``{cnp_dscp}`` and ``{cnp_priority}`` stand for the designed ones. Empty:
+    reported, never changed. ``per_function`` marks one that each PCI function has for itself, ``spraying`` one that is
+    wanted only where the fabric sprays packets.
+    """
+
+    name: str
+    value: str = ""
+    per_function: bool = False
+    spraying: bool = False
+    why: str
+    source: str
+
+
 class NicModel(Model):
     """A network adapter."""
 
@@ -128,6 +145,11 @@ class NicModel(Model):
     cage: str
     driver: str
     gids: int | None = Field(default=None, description="entries of the GID table of a port")
+    cnp_priority: int = Field(
+        description="802.1p priority that the NIC's own software gives congestion notification packets"
+    )
+    cnp_priority_source: str
+    firmware: tuple[FirmwareSetting, ...] = ()
     source: str
 
 
@@ -137,15 +159,33 @@ class NicGroup(Model):
     nic: str
     names: tuple[str, ...]
     rdma: tuple[str, ...]
+    rdma_port: int = 1
+    per_gpu: bool = Field(default=False, description="one NIC beside each GPU, in the same order")
     source: str
 
 
+class BiosSetting(Model):
+    """A setting of the server's firmware menu: where it stands, its name and value there, and how to see it from Linux."""
+
+    area: str
+    setting: str
+    value: str
+    note: str = ""
+    verify: str = ""
+
+
 class ServerModel(Model):
-    """A server model."""
+    """A server model. ``kernel_command_line`` and ``bios`` are what its documents recommend for GPU-to-NIC transfers."""
 
     description: str
     gpus: int
     gpu: str
+    gpu_vendor: Literal["NVIDIA", "AMD"]
+    cpu_vendor: Literal["Intel", "AMD"]
+    kernel_command_line: tuple[str, ...] = ()
+    kernel_command_line_source: str = ""
+    bios: tuple[BiosSetting, ...] = ()
+    bios_source: str = ""
     nics: dict[str, NicGroup]
     rack_units: int | None = None
     source: str
@@ -169,6 +209,8 @@ class Kernel(Model):
 
     max_addresses: int
     max_addresses_source: str
+    neighbor_gc_thresh: tuple[int, int, int]
+    neighbor_gc_thresh_source: str
     rt_table_first: int
     rt_table_last: int
     rt_table_source: str

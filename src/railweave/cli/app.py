@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from railweave import __version__
-from railweave.cli import build, diff, init, paths, schema, verify
+from railweave.cli import build, diff, host, init, paths, schema, verify
 
 app = typer.Typer(
     name="railweave",
@@ -37,3 +37,4 @@ app.command()(diff.diff)
 app.command()(paths.paths)
 app.command()(verify.verify)
 app.command()(schema.schema)
+app.command(cls=host.Verbatim, add_help_option=False)(host.host)

@@ -19,6 +19,11 @@ def verify(
         envvar="RAILWEAVE_FRR_ROOT",
         help="Root folder with FRR in it (`make judges`), where vtysh is not installed.",
     ),
+    netplan_root: Path | None = typer.Option(
+        None,
+        envvar="RAILWEAVE_NETPLAN_ROOT",
+        help="Root folder with netplan in it (`make judges`), where it is not installed.",
+    ),
     all_: bool = typer.Option(False, "--all", help="Print notes too."),
     as_json: bool = typer.Option(False, "--json", help="Print findings and judges as JSON."),
     quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress."),
@@ -27,7 +32,9 @@ def verify(
     from railweave.api import verify as run
 
     try:
-        result = run(fabric, yang=yang, frr_root=frr_root, progress=progress(quiet=quiet or as_json))
+        result = run(
+            fabric, yang=yang, frr_root=frr_root, netplan_root=netplan_root, progress=progress(quiet=quiet or as_json)
+        )
     finally:
         done(quiet=quiet or as_json)
     if as_json:

@@ -7,17 +7,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.design.addressing import check_addresses, nics, segments
+from railweave.design.addressing import check_addresses, nics
 from railweave.design.cable_overrides import CableOverrides
 from railweave.design.cabling import cable
 from railweave.design.colors import color
 from railweave.design.context import Context
+from railweave.design.host_tables import FIRST_TABLE, TABLES_PER_FABRIC, check_host_tables
 from railweave.design.identity import check_distinct, number_links, switches
 from railweave.design.inventory import check_inventory
 from railweave.design.limits import check_limits
 from railweave.design.names import check_names
 from railweave.design.network import Fabric, Network, RoleIntent, Server
 from railweave.design.references import check_references
+from railweave.design.segments import segments
 from railweave.design.topology import lay_out
 
 if TYPE_CHECKING:
@@ -63,11 +65,13 @@ def design(source: Source) -> tuple[Network, Lock]:
     _check_prefixes(context, all_segments)
     servers = _servers(context, found_nics)
     check_addresses(context, servers)
+    check_host_tables(context, fabrics, servers)
     check_inventory(context, servers, all_switches, all_cables)
     network = Network(
         name=source.spec.name,
         description=source.spec.description,
         management=source.spec.management,
+        hosts=source.spec.hosts,
         fabrics=tuple(fabrics),
         switches=tuple(all_switches),
         segments=tuple(all_segments),
@@ -114,6 +118,10 @@ def _fabric(source: Source, layout: Layout, colors: tuple[Color, ...]) -> Fabric
         leaf_asns=spec.pools.leaf_asn,
         spine_asns=spec.pools.spine_asn,
         emulation=spec.emulation.path_color,
+        server_link=spec.addressing.server_link,
+        host_routing=spec.host_routing,
+        first_table=spec.host_routing.first_table
+        or FIRST_TABLE + TABLES_PER_FABRIC * list(source.spec.fabrics).index(layout.name),
     )
 
 

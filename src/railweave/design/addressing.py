@@ -1,4 +1,4 @@
-"""Server prefixes and NIC addresses."""
+"""Addresses of NICs."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ import ipaddress
 import socket
 from typing import TYPE_CHECKING
 
-from railweave.design.network import Nic, NicAddress, Segment, Subnet
+from railweave.design.network import Nic, NicAddress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from railweave.design.context import Context
-    from railweave.design.network import Cable, Color, Server
-    from railweave.design.topology import Layout, Leaf
-    from railweave.spec.addressing import Addressing, FieldBits
+    from railweave.design.network import Cable, Color, Segment, Server, Subnet
+    from railweave.design.topology import Layout
 
 
 def eui64(prefix: str, mac: str) -> str:
@@ -32,134 +31,12 @@ def placeholder_mac(server: str, nic: str) -> str:
     return ":".join(f"{octet:02x}" for octet in (0x02, *digest[:5]))
 
 
-def segments(context: Context, layout: Layout, colors: Sequence[Color]) -> tuple[Segment, ...]:
-    """The segment of every rail of every stripe, with its VLAN and prefixes. Notes problems where a pool is too small."""
-    name, addressing = layout.name, layout.spec.addressing
-    at = ("fabrics", name, "addressing", "server_pool")
-    pool = ipaddress.ip_network(addressing.server_pool)
-    free = addressing.prefix_length - pool.prefixlen
-    bits = addressing.bits or _default_bits(free)
-    if addressing.prefix_length > pool.max_prefixlen or free <= 0:
-        context.problem(
-            at,
-            f"pool too small: {pool} holds no /{addressing.prefix_length}",
-            f"use a pool shorter than /{addressing.prefix_length}",
-        )
-        context.check()
-    _check_bits(context, layout, bits, free, max((c.index for c in colors), default=1))
-    if addressing.server_mode == "slaac" and (pool.version, addressing.prefix_length) != (6, 64):
-        context.problem(
-            ("fabrics", name, "addressing"),
-            f"SLAAC needs IPv6 prefixes of /64, not {pool} cut in /{addressing.prefix_length}",
-            "use an IPv6 pool and prefix_length 64, or server_mode: static",
-        )
-    context.check()
-    first, last = layout.spec.pools.vlan
-    result: list[Segment] = []
-    for leaf in layout.leaves:
-        for rail in leaf.rails:
-            vlan = first + (leaf.stripe_slot - 1) * layout.rails + rail - 1
-            if vlan > last:
-                context.problem(
-                    ("fabrics", name, "pools", "vlan"),
-                    f"pool too small: VLANs {first}-{last} do not hold the {layout.rails} rails of {leaf.stripe}",
-                    f"widen it to at least {first}-{first + _stripes(layout) * layout.rails - 1}",
-                )
-                context.check()
-            subnets = tuple(
-                _subnet(addressing, pool, bits, leaf, rail, index)
-                for index in ([one.index for one in colors] or [None])
-            )
-            vlan_name = layout.spec.naming.vlan.format(fabric=name, stripe=leaf.stripe, rail=rail, vlan=vlan)
-            result.append(Segment(name, leaf.stripe, rail, leaf.name, vlan, vlan_name, subnets))
-    _check_local_prefixes(context, layout, result)
-    return tuple(result)
-
-
-def _check_local_prefixes(context: Context, layout: Layout, found: Sequence[Segment]) -> None:
-    """A leaf originates what is in its local prefixes only, so they must hold the prefixes of its servers."""
-    local = [ipaddress.ip_network(prefix) for prefix in layout.spec.addressing.local_prefixes]
-    pool = layout.spec.addressing.server_pool
-    if not local or any(_inside(ipaddress.ip_network(pool), prefix) for prefix in local):
-        return
-    for segment in found:
-        for subnet in segment.subnets:
-            if not any(_inside(ipaddress.ip_network(subnet.prefix), prefix) for prefix in local):
-                context.problem(
-                    ("fabrics", layout.name, "addressing", "local_prefixes"),
-                    f"local_prefixes do not contain {subnet.prefix}, so {segment.leaf} would not originate it",
-                    f"add the server pool {pool}",
-                )
-                context.check()
-
-
-def _inside(
-    inner: ipaddress.IPv4Network | ipaddress.IPv6Network, outer: ipaddress.IPv4Network | ipaddress.IPv6Network
-) -> bool:
-    return inner.version == outer.version and inner.prefixlen >= outer.prefixlen and inner.network_address in outer
-
-
-def _stripes(layout: Layout) -> int:
-    """The highest number of a stripe."""
-    return max(leaf.stripe_slot for leaf in layout.leaves)
-
-
-def _default_bits(free: int) -> FieldBits:
-    from railweave.spec.addressing import FieldBits
-
-    if free >= 48:
-        return FieldBits(stripe=free - 32, rail=16, color=16)
-    if free >= 24:
-        return FieldBits(stripe=free - 16, rail=8, color=8)
-    color = 4 if free >= 12 else 0
-    return FieldBits(stripe=max(0, (free - color) // 2), rail=max(0, free - color - (free - color) // 2), color=color)
-
-
-def _check_bits(context: Context, layout: Layout, bits: FieldBits, free: int, colors: int) -> None:
-    at = ("fabrics", layout.name, "addressing")
-    pool = layout.spec.addressing.server_pool
-    if bits.stripe + bits.rail + bits.color != free:
-        context.problem(
-            (*at, "bits"),
-            f"bits {bits.stripe} + {bits.rail} + {bits.color} do not fill the {free} between {pool} and /{layout.spec.addressing.prefix_length}",
-            "make them add up",
-        )
-        return
-    needs = (
-        ("stripes", _stripes(layout), bits.stripe),
-        ("rails", layout.rails, bits.rail),
-        ("path colors", colors, bits.color),
-    )
-    for label, most, width in needs:
-        if most >= 1 << width and not (width == 0 and most <= 1):
-            context.problem(
-                (*at, "server_pool"),
-                f"pool too small: {pool} leaves {width} bits for {label}, and the highest is number {most}",
-                "use a shorter pool, or deal the bits with `bits:`",
-            )
-
-
-def _subnet(
-    addressing: Addressing,
-    pool: ipaddress.IPv4Network | ipaddress.IPv6Network,
-    bits: FieldBits,
-    leaf: Leaf,
-    rail: int,
-    color: int | None,
-) -> Subnet:
-    field = leaf.stripe_slot if bits.stripe else 0
-    field = field << bits.rail | (rail if bits.rail else 0)
-    field = field << bits.color | ((color or 1) if bits.color else 0)
-    base = int(pool.network_address) | field << (pool.max_prefixlen - addressing.prefix_length)
-    address = ipaddress.IPv6Address if pool.version == 6 else ipaddress.IPv4Address
-    return Subnet(f"{address(base)}/{addressing.prefix_length}", str(address(base + addressing.gateway_host)), color)
-
-
 def nics(
     context: Context, layout: Layout, cables: Sequence[Cable], found: Sequence[Segment], colors: Sequence[Color]
 ) -> dict[str, list[Nic]]:
     """The NICs of every server on a fabric, with their addresses, by server."""
-    segment_of = {(segment.stripe, segment.rail): segment for segment in found}
+    segment_of = {(segment.stripe, segment.rail, segment.nic): segment for segment in found}
+    routed = layout.spec.addressing.server_link == "routed"
     ends = {(cable.a.device, cable.a.port): cable.b for cable in cables if cable.kind == "server"}
     result: dict[str, list[Nic]] = {}
     for server in layout.servers:
@@ -169,7 +46,8 @@ def nics(
             item = context.source.inventory.get(server.name, name)
             mac = item.mac or placeholder_mac(server.name, name)
             unknown += [] if item.mac else [name]
-            segment, end = segment_of[server.stripe, rail], ends[server.name, name]
+            segment = segment_of[server.stripe, rail, f"{server.name}:{name}" if routed else ""]
+            end = ends[server.name, name]
             made.append(
                 Nic(
                     name=name,
@@ -219,7 +97,7 @@ def _addresses(
     for subnet in segment.subnets:
         label = "default" if subnet.color is None else names[subnet.color]
         given = fixed.get(label)
-        length = addressing.prefix_length
+        length = addressing.length()
         if given is not None:
             inside = ipaddress.ip_network(subnet.prefix)
             if ipaddress.ip_address(given) not in inside or given == subnet.gateway:
@@ -233,16 +111,36 @@ def _addresses(
         elif addressing.server_mode == "slaac":
             result.append(NicAddress(eui64(subnet.prefix, mac), length, subnet.color, "slaac"))
         else:
-            network = ipaddress.ip_network(subnet.prefix)
-            host = addressing.gateway_host + slot
-            if host >= network.num_addresses - (1 if network.version == 4 else 0):
+            address = _static(subnet, 1 if addressing.server_link == "routed" else slot)
+            if address is None:
                 context.problem(
-                    ("fabrics", layout.name, "addressing", "prefix_length"),
+                    (
+                        "fabrics",
+                        layout.name,
+                        "addressing",
+                        "server_prefix" if addressing.server_prefix else "prefix_length",
+                    ),
                     f"pool too small: {subnet.prefix} has no address for server number {slot}",
                     "use shorter prefixes",
                 )
-            result.append(NicAddress(str(network.network_address + host), length, subnet.color, "static"))
+                context.check()
+            result.append(NicAddress(address or subnet.gateway, length, subnet.color, "static"))
     return tuple(result)
+
+
+def _static(subnet: Subnet, number: int) -> str | None:
+    """The ``number``-th address of a prefix that is not the gateway's; None where there is none.
+
+    Both addresses of a /31 or /127 can be used (RFC 3021, RFC 6164); of other prefixes not the first, nor the last of IPv4.
+    """
+    network = ipaddress.ip_network(subnet.prefix)
+    pair = network.num_addresses == 2
+    host = number - 1 if pair else number
+    gateway = int(ipaddress.ip_address(subnet.gateway)) - int(network.network_address)
+    host += host >= gateway
+    if host >= network.num_addresses - (network.version == 4 and not pair):
+        return None
+    return str(network.network_address + host)
 
 
 def check_addresses(context: Context, servers: Sequence[Server]) -> None:

@@ -201,7 +201,8 @@ def _check_hosts(context: Context, layout: Layout, colors: int) -> None:
 
 
 def _check_routes(context: Context, layout: Layout, colors: int) -> None:
-    routes = len(layout.leaves) * len(layout.leaves[0].rails) * colors if layout.leaves else 0
+    holders = layout.servers if layout.spec.addressing.server_link == "routed" else layout.spec.topology.stripe_names()
+    routes = len(holders) * layout.rails * colors
     for role, model in ((layout.spec.leaf, layout.leaf_model), (layout.spec.spine_role(), layout.spine_model)):
         limit = model.limits.ipv6_routes
         if limit is not None and routes > limit:

@@ -13,12 +13,13 @@ from pydantic import TypeAdapter
 
 from railweave.findings import Finding
 from railweave.spec.balancing import LoadBalancing
+from railweave.spec.hosts import HostRouting, Hosts
 from railweave.spec.management import Management
 from railweave.spec.qos import Qos
 from railweave.spec.topology import Extra, Mtu, Naming
 from railweave.spec.underlay import RouterAdvertisements, Underlay
 
-SCHEMA = 1
+SCHEMA = 2
 """Version of ``design.json``; raised when its meaning changes."""
 
 RoleName = Literal["leaf", "spine"]
@@ -64,6 +65,9 @@ class Fabric:
     leaf_asns: tuple[int, int]
     spine_asns: tuple[int, int]
     emulation: Literal["local-preference", "aigp"]
+    server_link: Literal["access", "trunk", "routed"]
+    host_routing: HostRouting
+    first_table: int
 
     def role(self, name: RoleName) -> RoleIntent:
         """The intent of one role."""
@@ -106,15 +110,25 @@ class Subnet:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """The layer-2 segment of one rail of one stripe: a VLAN on a leaf, with one prefix per path color."""
+    """The server-facing subnets of a leaf, one prefix per path color.
+
+    Either the VLAN of one rail of one stripe, or the routed link of one NIC: then ``vlan`` is None, ``vlan_name`` empty
+    and ``nic`` is ``server:nic``.
+    """
 
     fabric: str
     stripe: str
     rail: int
     leaf: str
-    vlan: int
+    vlan: int | None
     vlan_name: str
     subnets: tuple[Subnet, ...]
+    nic: str = ""
+
+    @property
+    def key(self) -> tuple[str, str, int, str]:
+        """What tells it from every other segment."""
+        return (self.fabric, self.stripe, self.rail, self.nic)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +155,7 @@ class Nic:
     rail: int
     leaf: str
     leaf_port: str
-    vlan: int
+    vlan: int | None
     speed_gbps: int
     addresses: tuple[NicAddress, ...]
 
@@ -201,6 +215,7 @@ class Network:
     name: str
     description: str
     management: Management
+    hosts: Hosts
     fabrics: tuple[Fabric, ...]
     switches: tuple[Switch, ...]
     segments: tuple[Segment, ...]
@@ -241,6 +256,14 @@ class Network:
         for segment in self.segments:
             result.setdefault(segment.leaf, []).append(segment)
         return result
+
+    @cached_property
+    def _segment_by(self) -> dict[tuple[str, str, int, str], Segment]:
+        return {one.key: one for one in self.segments}
+
+    def segment_of(self, server: str, nic: Nic) -> Segment:
+        """The segment a NIC is on; ``KeyError`` where there is none."""
+        return self._segment_by[nic.fabric, nic.stripe, nic.rail, "" if nic.vlan else f"{server}:{nic.name}"]
 
     def dangling(self) -> str:
         """The first name that refers to nothing, as a phrase; empty where the network is whole."""

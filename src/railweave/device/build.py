@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from railweave.catalog.models import System
-    from railweave.design.network import Cable, End, Fabric, Network, Switch
+    from railweave.design.network import Cable, End, Fabric, Network, Segment, Switch
     from railweave.device.policy import Form, RoutingPolicy
 
 FRR_RELEASE = "10.3"
@@ -62,18 +62,7 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
         loopback=f"{switch.router_id}/32",
         splits=_splits(system, switch, [(end, cable) for end, _, cable in ends]),
         interfaces=interfaces,
-        gateways=tuple(
-            Gateway(
-                vlan=segment.vlan,
-                vlan_name=segment.vlan_name,
-                description=f"{segment.stripe} rail {segment.rail}",
-                mtu=fabric.mtu.irb,
-                addresses=tuple(f"{s.gateway}/{s.prefix.partition('/')[2]}" for s in segment.subnets),
-                prefixes=tuple(s.prefix for s in segment.subnets),
-                advertisements=fabric.router_advertisements if fabric.server_mode == "slaac" else None,
-            )
-            for segment in network.segments_of(name)
-        ),
+        gateways=tuple(_gateway(fabric, segment, interfaces) for segment in network.segments_of(name)),
         bgp=_bgp(network, fabric, switch, target, form, names),
         qos=_qos(fabric, switch, interfaces, system, release),
         balancing=_balancing(network, fabric, switch),
@@ -102,10 +91,10 @@ def _port_name(system: System, end: End) -> str:
 
 
 def _interface(network: Network, fabric: Fabric, name: str, end: End, far: End, cable: Cable) -> Interface:
-    vlan = None
-    if cable.kind == "server":
+    segment = None
+    if cable.kind == "server" and fabric.server_link != "routed":
         nic = network.server(far.device).nic(far.port)
-        vlan = next((s.vlan_name for s in network.segments_of(end.device) if nic and s.vlan == nic.vlan), None)
+        segment = network.segment_of(far.device, nic) if nic else None
     return Interface(
         name=name,
         link=cable.name,
@@ -116,8 +105,23 @@ def _interface(network: Network, fabric: Fabric, name: str, end: End, far: End, 
         speed_gbps=cable.speed_gbps,
         mtu=fabric.mtu.fabric if cable.kind == "fabric" else fabric.mtu.server_port,
         length_m=cable.length_m,
-        vlan=vlan,
+        vlan=segment.vlan_name if segment else None,
+        native_vlan=segment.vlan if segment and fabric.server_link == "trunk" else None,
         addresses=(f"{end.address}/{cable.prefix_length}",) if end.address else (),
+    )
+
+
+def _gateway(fabric: Fabric, segment: Segment, interfaces: Sequence[Interface]) -> Gateway:
+    port = next((one.name for one in interfaces if segment.nic == f"{one.peer}:{one.peer_port}"), "")
+    return Gateway(
+        vlan=segment.vlan,
+        vlan_name=segment.vlan_name,
+        description=f"{segment.stripe} rail {segment.rail}" if segment.vlan else segment.nic.replace(":", " "),
+        mtu=fabric.mtu.irb,
+        addresses=tuple(f"{s.gateway}/{s.prefix.partition('/')[2]}" for s in segment.subnets),
+        prefixes=tuple(s.prefix for s in segment.subnets),
+        advertisements=fabric.router_advertisements if fabric.server_mode == "slaac" else None,
+        port=port,
     )
 
 

@@ -30,7 +30,8 @@ class Split:
 class Interface:
     """A cabled port. ``link`` is its cable's name in the ``Network``, whatever the port is called on this system.
 
-    ``mtu`` counts the Ethernet frame; ``vlan`` is set on access ports, ``addresses`` on numbered links.
+    ``mtu`` counts the Ethernet frame; ``vlan`` is set on ports of a server VLAN (``native_vlan`` too where the port is a
+    trunk), ``addresses`` on numbered links.
     """
 
     name: str
@@ -43,20 +44,25 @@ class Interface:
     mtu: int
     length_m: float
     vlan: str | None = None
+    native_vlan: int | None = None
     addresses: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Gateway:
-    """A server-facing VLAN with its routed interface (IRB; unit = VLAN id) and router advertisements."""
+    """A server-facing routed interface and its router advertisements.
 
-    vlan: int
+    It is that of a VLAN (IRB; unit = VLAN id), or a port of its own: then ``vlan`` is None and ``port`` its name.
+    """
+
+    vlan: int | None
     vlan_name: str
     description: str
     mtu: int
     addresses: tuple[str, ...]
     prefixes: tuple[str, ...]
     advertisements: RouterAdvertisements | None
+    port: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,16 +72,18 @@ def leaf_policy(fabric: Fabric, form: Form, segments: Sequence[Segment], *, redi
     lists: dict[str, tuple[str, ...]] = {LOCAL: fabric.local_prefixes}
     listed = Match(prefix_list=LOCAL, orlonger=True)
     if form in {"none", "dpf"}:
-        if redistribute:  # the system does not tell connected routes from learned ones when it exports
+        if redistribute and own:  # the system does not tell connected routes from learned ones when it exports
             lists["own"] = tuple(prefix for prefixes in own.values() for prefix in prefixes)
         match = Match(prefix_list="own") if redistribute else replace(listed, protocol="direct")
-        export = [Term("own", match, Action(accept=True))]
+        export = [Term("own", match, Action(accept=True))] if own else []
         imports = [Policy("from-spines", (Term("fabric", listed, Action(accept=True)), _reject_rest()))]
         by_color: dict[int | None, str] = dict.fromkeys(colors if form == "dpf" else (None,), "from-spines")
     else:
         export: list[Term] = []
         for index, color in colors.items():
-            lists[f"own-{color.name}"] = own.get(index, ())
+            if index not in own:  # a leaf whose routed links are not cabled yet: an empty list would match anything
+                continue
+            lists[f"own-{color.name}"] = own[index]
             match = Match(protocol=None if redistribute else "direct", prefix_list=f"own-{color.name}")
             export.append(Term(f"own-{color.name}", match, Action(accept=True, add_communities=(tag(color),))))
         imports = [Policy(f"from-{color.name}", _prefer(color, form)) for color in colors.values()]

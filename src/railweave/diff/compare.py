@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from railweave.counting import counted
 from railweave.device.build import device_config
-from railweave.render import frr, junos
+from railweave.device.host import host_config
+from railweave.render import frr, host, junos
 from railweave.render.frr.tree import flat
 from railweave.render.junos.tree import Change, compare
 from railweave.render.network import targets
@@ -141,9 +142,28 @@ def _servers(old: Network, new: Network) -> dict[str, tuple[str, ...]]:
     for name in dict.fromkeys((*shapes[0], *shapes[1])):
         before, after = shapes[0].get(name, []), shapes[1].get(name, [])
         changes = [f"- {line}" for line in _minus(before, after)] + [f"+ {line}" for line in _minus(after, before)]
+        if before and after:
+            changes += _host_files(old, new, name)
         if changes:
             result[name] = tuple(changes)
     return result
+
+
+def _host_files(old: Network, new: Network, name: str) -> list[str]:
+    """The changed lines of a server's files, but of host.json, which says again what the others say."""
+    one, other = host_config(old, name), host_config(new, name)
+    if one == other:
+        return []
+    before, after = host.files(one), host.files(other)
+    lines: list[str] = []
+    for file in dict.fromkeys((*before, *after)):
+        was, now = before.get(file, "").splitlines(), after.get(file, "").splitlines()
+        if was != now:
+            lines.append(f"{file} changes")
+            if file != "host.json":
+                lines += [f"- {file}: {line.strip()}" for line in _minus(was, now)]
+                lines += [f"+ {file}: {line.strip()}" for line in _minus(now, was)]
+    return lines
 
 
 def _server_lines(network: Network, name: str) -> list[str]:
@@ -151,7 +171,7 @@ def _server_lines(network: Network, name: str) -> list[str]:
     lines = [f"model {server.model}"]
     for nic in server.nics:
         lines.append(f"{nic.name} mac {nic.mac} netdev {nic.netdev} rdma {nic.rdma}")
-        lines.append(f"{nic.name} on {nic.leaf} {nic.leaf_port} vlan {nic.vlan}")
+        lines.append(f"{nic.name} on {nic.leaf} {nic.leaf_port}" + (f" vlan {nic.vlan}" if nic.vlan else ""))
         fabric = network.fabric(nic.fabric)
         lines += [
             f"{nic.name} {fabric.color_name(one.color)} {one.address}/{one.prefix_length}" for one in nic.addresses

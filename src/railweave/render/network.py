@@ -1,11 +1,13 @@
-"""Render every switch of a network for every system it is wanted for."""
+"""Render every switch of a network for every system it is wanted for, and every server."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from railweave.device.build import device_config
-from railweave.render import renderer
+from railweave.device.host import host_config
+from railweave.render import host, renderer
+from railweave.render.host.cluster import cluster_files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,3 +40,12 @@ def render_network(network: Network, own: Mapping[str, DeviceConfig]) -> tuple[d
             for name, text in renderer(target).files(config).items():
                 files[f"devices/{switch.name}/{name}"] = text
     return files, gaps
+
+
+def render_hosts(network: Network) -> dict[str, str]:
+    """Text by path: ``hosts/<server>/<file>``, and ``hosts/<file>`` for what all servers share."""
+    configs = {server.name: host_config(network, server.name) for server in network.servers}
+    files = {f"hosts/{name}": text for name, text in cluster_files(network, configs).items()}
+    for name, config in configs.items():
+        files |= {f"hosts/{name}/{file}": text for file, text in host.files(config).items()}
+    return files

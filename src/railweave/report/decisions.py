@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
 from railweave.counting import counted
+from railweave.device.host import host_config
 from railweave.report.figures import figures, rail_label, span, stripes
 from railweave.report.qos_decisions import qos_decisions
 from railweave.report.statement import Decision, Grid
@@ -137,25 +138,28 @@ def _end(cable: Cable, role: RoleName) -> End:
 def _addressing(network: Network, fabric: Fabric) -> Decision:
     segments = [segment for segment in network.segments if segment.fabric == fabric.name]
     prefixes = sum(len(segment.subnets) for segment in segments)
+    each = "NIC" if fabric.server_link == "routed" else "rail, stripe"
     facts = [
         (
             "Server prefixes",
-            f"{counted(prefixes, 'prefix', 'prefixes')} from {fabric.server_pool}, one per rail, stripe and path color",
+            f"{counted(prefixes, 'prefix', 'prefixes')} from {fabric.server_pool}, one per {each} and path color",
         )
     ]
     rows: list[tuple[str, ...]] = []
     if segments:
         first = segments[0]
         rows = [
-            (f"{first.stripe} rail {first.rail}", fabric.color_name(one.color), one.prefix, one.gateway)
+            (
+                first.nic.replace(":", " ") or f"{first.stripe} rail {first.rail}",
+                fabric.color_name(one.color),
+                one.prefix,
+                one.gateway,
+            )
             for one in first.subnets[:8]
         ]
-        facts.append(
-            (
-                "VLANs",
-                f"{segments[0].vlan} to {segments[-1].vlan}, one per rail and stripe, local to its leaf",
-            )
-        )
+        native = ", the native one of trunk ports" if fabric.server_link == "trunk" else ""
+        vlans = f"{segments[0].vlan} to {segments[-1].vlan}, one per rail and stripe, local to its leaf{native}"
+        facts.append(("VLANs", vlans if first.vlan else "none: every NIC is on a routed port of its leaf"))
     facts.append(("May be originated", ", ".join(fabric.local_prefixes)))
     if fabric.server_mode == "slaac":
         advertised = fabric.router_advertisements
@@ -179,6 +183,19 @@ def _addressing(network: Network, fabric: Fabric) -> Decision:
     else:
         chosen = "static: NIC addresses are numbered by server"
         why = "Addresses follow from the server's slot and do not change with the NIC's MAC."
+    server = next((one for one in network.servers if any(nic.fabric == fabric.name for nic in one.nics)), None)
+    tables = host_config(network, server.name).nics_of(fabric.name) if server else []
+    if tables:
+        first_table, last_table = tables[0].addresses[0], tables[-1].addresses[-1]
+        facts.append(
+            (
+                "Source routing on servers",
+                (
+                    f"a table per address: {first_table.table} ({first_table.table_name}) to {last_table.table} "
+                    f"({last_table.table_name}) on every server, chosen by rules on the source"
+                ),
+            )
+        )
     return Decision(
         "Addressing",
         chosen,

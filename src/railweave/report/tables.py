@@ -161,10 +161,10 @@ def addresses_table(network: Network, strokes: Strokes) -> dict[str, Any]:
     """
     color = _color_cell(network, strokes)
     several = len(network.fabrics) > 1
-    places: dict[tuple[str, str, int], int] = {}
+    places: dict[tuple[str, str, int, str], int] = {}
     coded: list[list[tuple[str, str, int]]] = []
     for one in network.segments:
-        places[one.fabric, one.stripe, one.rail] = len(coded)
+        places[one.key] = len(coded)
         coded.append([(color(one.fabric, net.color), *_stem(net.prefix)) for net in one.subnets])
     nics = [(server, nic) for server in network.servers for nic in server.nics]
     columns = (
@@ -180,13 +180,13 @@ def addresses_table(network: Network, strokes: Strokes) -> dict[str, Any]:
             nic.rail,
             nic.leaf,
             nic.leaf_port,
-            nic.vlan,
+            nic.vlan or "",
             nic.mac,
             "placeholder" if nic.mac_is_placeholder else "",
         )
         for server, nic in nics
     ]
-    segment = [places[nic.fabric, nic.stripe, nic.rail] for _, nic in nics]
+    segment = [places[network.segment_of(server.name, nic).key] for server, nic in nics]
     return {
         "id": "addresses",
         "nics": table("nics", columns, rows),

@@ -262,7 +262,7 @@ def _server(fabric: Fabric, frame: _Frame, left: float, place: tuple[int, int], 
         x = frame.rail_x(left, nic.rail)
         lines = [
             f"{server.name} {nic.name} ({nic.rdma}), {rail_label((nic.rail,))}",
-            f"{nic.leaf} {nic.leaf_port}, VLAN {nic.vlan}",
+            f"{nic.leaf} {nic.leaf_port}" + (f", VLAN {nic.vlan}" if nic.vlan else ""),
         ]
         lines += [f"{fabric.color_name(one.color)}: {one.address}/{one.prefix_length}" for one in nic.addresses]
         nics.append(

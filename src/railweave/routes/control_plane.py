@@ -162,9 +162,12 @@ class ControlPlane:
         mask = self._none_direct.copy()
         if config.gateways:
             servers = [one for one in config.interfaces if one.kind == "server"]
-            up = {one.vlan for one in servers if one.link not in down and one.peer not in down}
+            up = {one.vlan or one.name for one in servers if one.link not in down and one.peer not in down}
             places = [
-                self._place[p] for gateway in config.gateways if gateway.vlan_name in up for p in gateway.prefixes
+                self._place[p]
+                for gateway in config.gateways
+                if (gateway.vlan_name or gateway.port) in up
+                for p in gateway.prefixes
             ]
             mask[places] = True
         return mask

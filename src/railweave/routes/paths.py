@@ -127,8 +127,8 @@ def _hops(
     gone = {source[1].leaf, target[1].leaf, first, last, source[0], target[0]} & routes.down
     if gone or source == target:
         return ()
-    segment = next(s for s in network.segments_of(target[1].leaf) if s.vlan == target[1].vlan)
-    prefix = next(subnet.prefix for subnet in segment.subnets if subnet.color == there.color)
+    subnets = network.segment_of(*target).subnets
+    prefix = next(subnet.prefix for subnet in subnets if subnet.color == there.color)
     hops: list[tuple[LinkShare, ...]] = [(LinkShare(first, 1.0),)]
     at: dict[str, float] = {source[1].leaf: 1.0}
     while set(at) != {target[1].leaf}:

@@ -9,6 +9,7 @@ from typing import Annotated, Literal, cast
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, field_validator, model_validator
 
 from railweave.spec.base import Model, PartError
+from railweave.spec.formula import PrefixFormula, length_of
 
 
 def _network(value: object) -> object:
@@ -71,6 +72,7 @@ class FieldBits(Model):
     stripe: int = Field(ge=0, le=32, description="bits of the stripe number")
     rail: int = Field(ge=0, le=32, description="bits of the rail number")
     color: int = Field(ge=0, le=32, description="bits of the path-color number")
+    server: int = Field(default=0, ge=0, le=32, description="bits of the server number in its stripe, on routed links")
 
 
 class Addressing(Model):
@@ -90,10 +92,38 @@ class Addressing(Model):
         default="slaac",
         description="slaac: NICs form EUI-64 addresses from router advertisements; static: numbered by server",
     )
-    gateway_host: int = Field(default=1, ge=1, le=254, description="host part of the leaf's address in a server prefix")
+    server_link: Literal["access", "trunk", "routed"] = Field(
+        default="access",
+        description="access: the NICs of a rail and stripe share a VLAN and its prefixes; trunk: the same, the VLAN being "
+        "the native one of a trunk port; routed: every NIC has a link and prefixes of its own on a routed port",
+    )
+    server_prefix: PrefixFormula | None = Field(
+        default=None,
+        description="a formula for server prefixes in place of the pool's bits, for example 192.168.{rail}.0/24 or "
+        "10.1.{server+100}.{rail*10+4}/31; fields: {stripe}, {rail}, {color}, and {server} on routed links",
+    )
+    gateway_host: int = Field(default=1, ge=0, le=254, description="host part of the leaf's address in a server prefix")
     local_prefixes: tuple[Prefix, ...] = Field(
         default=(), description="prefixes a leaf may originate, in its `local` list; empty: the server pool"
     )
+
+    @model_validator(mode="after")
+    def _one_way_to_cut(self) -> Addressing:
+        if self.server_prefix is None:
+            return self
+        if self.bits is not None:
+            raise PartError("server_prefix and bits both deal out the pool -- keep one", ["bits"], ["server_prefix"])
+        length = length_of(self.server_prefix)
+        if "prefix_length" in self.model_fields_set and self.prefix_length != length:
+            raise PartError(
+                f"prefix_length {self.prefix_length} contradicts server_prefix {self.server_prefix} -- leave it out",
+                ["prefix_length"],
+            )
+        return self
+
+    def length(self) -> int:
+        """The length of a server prefix."""
+        return self.prefix_length if self.server_prefix is None else length_of(self.server_prefix)
 
 
 class Pools(Model):

@@ -9,6 +9,7 @@ from pydantic import Field, field_validator
 from railweave.spec.addressing import Addressing, ColorName, Pools
 from railweave.spec.balancing import LoadBalancing
 from railweave.spec.base import Model, PartError
+from railweave.spec.hosts import HostRouting, Hosts
 from railweave.spec.management import Management
 from railweave.spec.names import Name, expand_all
 from railweave.spec.overrides import Overrides
@@ -60,6 +61,7 @@ class Fabric(Model):
     mtu: Mtu = Field(default=Mtu(), description="MTUs")
     cabling: Cabling = Field(default=Cabling(), description="cables and optics")
     naming: Naming = Field(default=Naming(), description="names of devices")
+    host_routing: HostRouting = Field(default=HostRouting(), description="source routing on the servers")
     emulation: Emulation = Field(default=Emulation(), description="the FRR form of the network")
 
     @field_validator("colors")
@@ -106,5 +108,6 @@ class FabricFile(Model):
     )
     fabrics: dict[Name, Fabric] = Field(min_length=1, description="fabrics by name")
     servers: tuple[ServerGroup, ...] = Field(default=(), description="groups of servers")
+    hosts: Hosts = Field(default=Hosts(), description="the servers' own configuration, and how jobs are started")
     management: Management = Field(default=Management(), description="management plane of the switches")
     overrides: Overrides = Field(default=Overrides(), description="explicit overrides")

@@ -236,3 +236,7 @@ class Qos(Model):
     def lossless_class(self) -> TrafficClass | None:
         """The first lossless class, which carries RDMA data; none where the role is lossy throughout."""
         return next((one for one in self.classes.values() if one.lossless), None)
+
+    def cnp_class(self) -> TrafficClass | None:
+        """The class of congestion notification packets: the one named ``cnp``; none where it was removed."""
+        return self.classes.get("cnp")

@@ -1,4 +1,4 @@
-"""Device files of a build folder against what its design renders to: edited by hand, missing, or from another version."""
+"""Device and host files of a build folder against what its design renders to: edited by hand, missing, or from another version."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ from railweave.findings import Finding
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
+
+FIXES = {
+    "devices": "put the statement under `extra:` of the role, or build again",
+    "hosts": "change it in the fabric file, under `hosts:` or `host_routing:`, or build again",
+}
 
 _SECRET = re.compile(r"<secret:[^>]*>")
 
@@ -23,15 +28,15 @@ def standing(folder: Path, name: str) -> str | None:
 
 
 def differences(folder: Path, rendered: Mapping[str, str]) -> Iterator[Finding]:
-    """A finding for every device file that is not what the design renders to; secrets put in are no difference."""
+    """A finding for every file that is not what the design renders to; secrets put in are no difference."""
     for name, text in rendered.items():
         found = standing(folder, name)
-        device = name.split("/")[1]
+        _, *device, file = name.split("/")
         if found is None:
             yield Finding(
                 "file-missing",
                 "error",
-                device,
+                "".join(device) or file,
                 f"{name} is missing",
                 "the folder is not whole",
                 "build it again",
@@ -41,10 +46,10 @@ def differences(folder: Path, rendered: Mapping[str, str]) -> Iterator[Finding]:
             yield Finding(
                 "file-edited",
                 "warning",
-                device,
+                "".join(device) or file,
                 f"{name} is not what the design renders to, from line {line} on",
-                "checks of routes look at the design, so they do not see the change; the next build overwrites it",
-                "put the statement under `extra:` of the role, or build again",
+                "checks look at the design, so they do not see the change; the next build overwrites it",
+                FIXES[name.split("/")[0]],
                 file=name,
                 line=line,
             )

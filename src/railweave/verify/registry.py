@@ -59,10 +59,10 @@ class Subject:
     def remote(self) -> dict[str, Remote]:
         """What each leaf must reach: live prefixes of the other leaves of its fabric."""
         network, index = self.network, self.routes.index
-        live = {(nic.leaf, nic.vlan) for server in network.servers for nic in server.nics}
+        live = {network.segment_of(server.name, nic).key for server in network.servers for nic in server.nics}
         rows: dict[str, list[tuple[int, int, str]]] = {}
         for segment in network.segments:
-            if (segment.leaf, segment.vlan) in live:
+            if segment.key in live:
                 rows.setdefault(segment.fabric, []).extend(
                     (index[subnet.prefix], subnet.color or 0, segment.leaf)
                     for subnet in segment.subnets

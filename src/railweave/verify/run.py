@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from railweave.counting import counted
 from railweave.findings import by_severity, summed
-from railweave.render.network import render_network
+from railweave.render.network import render_hosts, render_network
 from railweave.verify.checks import run_checks
 from railweave.verify.folder import differences, standing
 from railweave.verify.judges import judge_all
@@ -44,25 +45,27 @@ def verify(
     folder: Path | None = None,
     yang: Path | None = None,
     frr_root: Path | None = None,
+    netplan_root: Path | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Verified:
     """Check a network and have its files judged: those of a build ``folder`` as they stand there, else as rendered.
 
-    ``yang`` holds published Junos models; ``frr_root`` a root folder with FRR in it. An absent judge is reported as
+    ``yang`` holds published Junos models; ``frr_root`` and ``netplan_root`` are root folders with FRR and netplan in them. An absent judge is reported as
     skipped, with the reason.
     """
-    progress(f"rendering {len(network.switches)} switches")
+    progress(f"rendering {counted(len(network.switches), 'switch', 'switches')}")
     subject = Subject.of(network)
     rendered, gaps = render_network(network, subject.configs)
+    rendered |= render_hosts(network)
     found = summed([*network.findings, *gaps, *run_checks(subject, progress=progress)])
     if folder is not None:
         found += list(differences(folder, rendered))
         rendered = {name: text for name in rendered if (text := standing(folder, name)) is not None}
     by_device: dict[str, dict[str, str]] = {}
     for name, text in rendered.items():
-        _, device, file = name.split("/")
-        by_device.setdefault(device, {})[file] = text
+        _, *device, file = name.split("/")
+        by_device.setdefault("".join(device), {})[file] = text
     progress(f"judging {len(rendered)} files")
-    judges = judge_all(by_device, yang=yang, frr_root=frr_root)
+    judges = judge_all(by_device, yang=yang, frr_root=frr_root, netplan_root=netplan_root)
     found += [finding for judge in judges for finding in judge.findings]
     return Verified(by_severity(found), list(CHECKS), judges)

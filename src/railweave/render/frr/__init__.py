@@ -38,7 +38,7 @@ def tree(config: DeviceConfig) -> list[Section]:
         line("ipv6 forwarding"),
         # With shared next-hop objects the kernel keeps no route where uplinks go down together (FRR issue 14481).
         line("no zebra nexthop kernel enable"),
-        *([] if config.bgp is None or "ipv4" not in config.bgp.families else [line("ip forwarding")]),
+        *([line("ip forwarding")] if "ipv4" in config.balancing.ether_types else []),
         section("interface lo", f"ip address {config.loopback}"),
         *(_fabric_port(one) for one in config.fabric_interfaces()),
         *(_gateway(one) for one in config.gateways),
@@ -76,7 +76,7 @@ def _gateway(gateway: Gateway) -> Section:
         body += ["ipv6 nd other-config-flag"] if timers.other else []
         lifetimes = f"{timers.prefix_valid_lifetime} {timers.prefix_preferred_lifetime}"
         body += [f"ipv6 nd prefix {prefix} {lifetimes}{flags}" for prefix in gateway.prefixes]
-    return section(f"interface irb.{gateway.vlan}", body)
+    return section(f"interface irb.{gateway.vlan}" if gateway.vlan else f"interface {gateway.port}", body)
 
 
 def files(config: DeviceConfig) -> dict[str, str]:

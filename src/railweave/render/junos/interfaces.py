@@ -22,6 +22,8 @@ def interfaces(config: DeviceConfig) -> Statement | None:
     ports = {one.name: one for one in config.interfaces}
     order = sorted(ports, key=port_order)
     splits = {split.port: split for split in config.splits}
+    routed = {gateway.port: gateway for gateway in config.gateways if gateway.port}
+    bridged = [gateway for gateway in config.gateways if not gateway.port]
     found: list[Statement | None] = []
     for name in sorted({*order, *splits}, key=port_order):
         split = splits.get(name)
@@ -35,16 +37,16 @@ def interfaces(config: DeviceConfig) -> Statement | None:
                 )
             )
         if name in ports:
-            found.append(_port(ports[name]))
+            found.append(_port(ports[name], routed.get(name)))
     return block(
         "interfaces",
         found,
         block(
             "irb",
             leaf("mtu", max((one.mtu for one in config.interfaces if one.kind == "server"), default=9216)),
-            [_gateway(gateway) for gateway in config.gateways],
+            [_gateway(gateway) for gateway in bridged],
         )
-        if config.gateways
+        if bridged
         else None,
         block(
             (MANAGEMENT_PORT,),
@@ -63,11 +65,13 @@ def port_order(name: str) -> tuple[int, ...]:
     return tuple(int(number) for number in numbers if number.isdigit())
 
 
-def _port(port: Interface) -> Statement | None:
-    if port.kind == "server":
+def _port(port: Interface, gateway: Gateway | None) -> Statement | None:
+    if gateway is not None:
+        family = _addressed(gateway)
+    elif port.kind == "server":
         family = block(
             "family ethernet-switching",
-            leaf("interface-mode", "access"),
+            leaf("interface-mode", "access" if port.native_vlan is None else "trunk"),
             block("vlan", leaf("members", port.vlan)),
         )
     elif port.addresses:
@@ -76,18 +80,23 @@ def _port(port: Interface) -> Statement | None:
         )
     else:
         family = block("family inet6", keep=True)
-    return block((port.name,), leaf("description", port.description), leaf("mtu", port.mtu), block("unit 0", family))
+    native = [] if port.native_vlan is None else [leaf("native-vlan-id", port.native_vlan)]
+    return block(
+        (port.name,), leaf("description", port.description), native, leaf("mtu", port.mtu), block("unit 0", family)
+    )
+
+
+def _addressed(gateway: Gateway) -> Statement | None:
+    addresses = [entry("address", address) for address in gateway.addresses]
+    return block(("family", _family(gateway.addresses[0])), leaf("mtu", gateway.mtu), addresses)
 
 
 def _gateway(gateway: Gateway) -> Statement | None:
-    family = _family(gateway.addresses[0])
-    return block(
-        ("unit", gateway.vlan),
-        leaf("description", gateway.description),
-        block(
-            ("family", family), leaf("mtu", gateway.mtu), [entry("address", address) for address in gateway.addresses]
-        ),
-    )
+    return block(("unit", gateway.vlan), leaf("description", gateway.description), _addressed(gateway))
+
+
+def _unit(gateway: Gateway) -> str:
+    return f"irb.{gateway.vlan}" if gateway.vlan else f"{gateway.port}.0"
 
 
 def vlans(config: DeviceConfig) -> Statement | None:
@@ -102,6 +111,7 @@ def vlans(config: DeviceConfig) -> Statement | None:
                 leaf("l3-interface", f"irb.{gateway.vlan}"),
             )
             for gateway in config.gateways
+            if gateway.vlan
         ],
     )
 
@@ -127,7 +137,7 @@ def _advertised(gateway: Gateway) -> Statement | None:
         return leaf(name if on else f"no-{name}")
 
     return block(
-        ("interface", f"irb.{gateway.vlan}"),
+        ("interface", _unit(gateway)),
         leaf("max-advertisement-interval", timers.max_interval),
         leaf("min-advertisement-interval", timers.min_interval),
         flag("managed-configuration", on=timers.managed),

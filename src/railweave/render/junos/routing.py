@@ -164,8 +164,6 @@ def routing_options(config: DeviceConfig) -> Statement | None:
 
 def forwarding_options(config: DeviceConfig) -> Statement | None:
     """``forwarding-options``: dynamic load balancing and hash fields."""
-    if config.bgp is None:
-        return None
     intent = config.balancing.intent
     fields = [leaf("layer-3") if intent.hash.layer3 else None, leaf("layer-4") if intent.hash.layer4 else None]
     return block(

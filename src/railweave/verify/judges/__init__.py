@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.verify.judges import junos_yang, vtysh
+from railweave.verify.judges import junos_yang, netplan, vtysh
 from railweave.verify.judges.report import JudgeReport
 
 if TYPE_CHECKING:
@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 __all__ = ["JudgeReport", "judge_all"]
 
 
-def judge_all(files: Files, yang: Path | None, frr_root: Path | None) -> list[JudgeReport]:
-    """Have the files of every device (device to file name to text) judged by every judge.
+def judge_all(
+    files: Files, yang: Path | None, frr_root: Path | None, netplan_root: Path | None = None
+) -> list[JudgeReport]:
+    """Have the files of every device and server (its name to file name to text) judged by every judge.
 
-    ``yang`` is a folder of published Junos models, ``frr_root`` a root folder with FRR in it.
+    ``yang`` is a folder of published Junos models; ``frr_root`` and ``netplan_root`` are root folders with FRR and netplan.
     """
-    return [vtysh.judge(files, frr_root), junos_yang.judge(files, yang)]
+    return [vtysh.judge(files, frr_root), junos_yang.judge(files, yang), netplan.judge(files, netplan_root)]

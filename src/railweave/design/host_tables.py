@@ -1,0 +1,85 @@
+"""Routing tables of the servers: each its own number and name, over all fabrics a server is on."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from railweave.design.context import Context
+    from railweave.design.network import Fabric, Server
+
+FIRST_TABLE = 10000
+"""The first routing table on servers (RLB document, Table 8)."""
+
+TABLES_PER_FABRIC = 1000
+"""Room for the tables of one fabric on a server, where the file does not number them."""
+
+TABLE_NAMES = {"gpu": "gpu{gpu}_subnet{path}"}
+"""How tables are called by NIC group (RLB document, Table 8), where the file does not say."""
+
+RESERVED = range(253, 256)
+"""Tables of the kernel's own: default, main and local (iproute2, rt_tables)."""
+
+
+def check_host_tables(context: Context, fabrics: Sequence[Fabric], servers: Sequence[Server]) -> None:
+    """Note problems where tables of a server would share a number or a name."""
+    used: dict[str, int] = {}
+    names: dict[str, set[str]] = {}
+    together: set[tuple[str, str]] = set()
+    for server in servers:
+        count: dict[str, int] = {}
+        for nic in server.nics:
+            count[nic.fabric] = count.get(nic.fabric, 0) + len(nic.addresses)
+        together.update(combinations(count, 2))
+        for fabric, tables in count.items():
+            used[fabric] = max(used.get(fabric, 0), tables)
+            if fabric not in names:
+                names[fabric] = _names(context, next(one for one in fabrics if one.name == fabric), server)
+    spans = {one.name: range(one.first_table, one.first_table + used[one.name]) for one in fabrics if one.name in used}
+    for fabric, tables in spans.items():
+        at = ("fabrics", fabric, "host_routing", "first_table")
+        if tables.start <= RESERVED.stop - 1 and tables.stop > RESERVED.start:
+            shown = f"{tables.start} to {tables.stop - 1}"
+            context.problem(at, f"routing tables {shown} take the kernel's own, 253 to 255", "begin at 256 or above")
+    for one, other in together:
+        at = ("fabrics", other, "host_routing")
+        if spans[one].start < spans[other].stop and spans[other].start < spans[one].stop:
+            context.problem(
+                (*at, "first_table"),
+                f"fabrics {one!r} and {other!r} share servers and the routing tables from {spans[other].start}",
+                f"begin at {spans[one].stop} or above",
+            )
+        elif shared := names[one] & names[other]:
+            context.problem(
+                (*at, "table_name"),
+                f"fabrics {one!r} and {other!r} share servers and the table name {min(shared)!r}",
+                "give each fabric names of its own",
+            )
+    context.check()
+
+
+def _names(context: Context, fabric: Fabric, server: Server) -> set[str]:
+    """The table names of a fabric's NICs. Notes a name that two tables would have."""
+    found: set[str] = set()
+    for nic in server.nics:
+        if nic.fabric != fabric.name:
+            continue
+        for path, one in enumerate(nic.addresses, 1):
+            name = table_name(fabric, nic.name, nic.rail, path, one.color)
+            if name in found:
+                context.problem(
+                    ("fabrics", fabric.name, "host_routing", "table_name"),
+                    f"table name {name!r} stands for two tables of a server",
+                    "use {rail}, {gpu} or {nic}, and {path} where a NIC has several addresses",
+                )
+            found.add(name)
+    return found
+
+
+def table_name(fabric: Fabric, nic: str, rail: int, path: int, color: int | None) -> str:
+    """The name of the routing table of a NIC's ``path``-th address."""
+    pattern = fabric.host_routing.table_name or TABLE_NAMES.get(fabric.nics, "{nic}_subnet{path}")
+    return pattern.format(nic=nic, rail=rail, gpu=rail - 1, path=path, color=fabric.color_name(color))

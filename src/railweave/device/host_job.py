@@ -1,0 +1,192 @@
+"""The environment of a collective job on a server.
+
+Path colors: RDMA load-balancing document, "Running the NCCL Job" and Table 11. AMD GPUs: Thor2 guide, section 8.7.2.
+Neither sets a traffic class, without which data leaves with DSCP 0 and misses the lossless queue; both write a GID index as
+a number, which is not stable, so here it is found when a job starts.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from railweave.device.host_model import Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from railweave.design.network import Network
+    from railweave.device.host_model import HostNic, HostQos
+    from railweave.spec.hosts import Job
+
+PLUGIN = "railweave"
+PLUGIN_FOLDER = "/usr/local/lib"
+AMD_MPI_FOLDER = "/opt/AMD/install/mpi"
+"""Where Open MPI is beside AMD GPUs (Thor2 guide, section 8.7.2)."""
+
+LD = "LD_LIBRARY_PATH"
+
+
+def job(
+    network: Network, nics: Sequence[HostNic], qos: Sequence[HostQos], library: Literal["NCCL", "RCCL"]
+) -> tuple[Variable, ...]:
+    """The variables, in the order they are written."""
+    used = rdma_nics(nics)
+    if not used:
+        return ()
+    wanted = network.hosts.job
+    one = next(one for one in qos if one.fabric == used[0].fabric)
+    colored = any(address.color is not None for address in used[0].addresses)
+    ipv6 = ":" in used[0].addresses[0].address
+    found = [
+        *(_path_colors(wanted, len(used[0].addresses)) if colored else _queue_pairs(wanted)),
+        *_devices(used, exact=library == "NCCL"),
+        *_traffic_class(one),
+        *_addresses(wanted, network.fabric(one.fabric).server_pool, ipv6=ipv6),
+        *([] if colored else [_gid_index("NCCL_IB_GID_INDEX", library)]),
+        *(_rccl() if library == "RCCL" else []),
+        *_sockets(wanted, colored=colored),
+        *([_adaptive_routing()] if one.adaptive_routing else []),
+        *_ucx(used, one),
+        *_library_path(wanted, library, colored=colored),
+    ]
+    return tuple(_changed(found, wanted.environment))
+
+
+def rdma_nics(nics: Sequence[HostNic]) -> list[HostNic]:
+    """The NICs that collectives use: those beside a GPU; all of the first fabric where none is."""
+    beside = [nic for nic in nics if nic.gpu is not None]
+    return beside or [nic for nic in nics if nic.fabric == nics[0].fabric]
+
+
+def mpi_folder(wanted: Job, gpu_vendor: str) -> str | None:
+    """The folder Open MPI is installed in; None where PATH is to find it."""
+    return wanted.mpi_folder or (AMD_MPI_FOLDER if gpu_vendor == "AMD" else None)
+
+
+def _path_colors(wanted: Job, colors: int) -> list[Variable]:
+    why = "queue pairs per connection" if wanted.qps_per_connection else "one queue pair per path color"
+    return [
+        Variable(
+            "NCCL_NET_PLUGIN", wanted.net_plugin or PLUGIN, "the net plug-in that gives each queue pair a path color"
+        ),
+        Variable("NCCL_IB_QPS_PER_CONNECTION", str(wanted.qps_per_connection or colors), why),
+        Variable("NCCL_IB_SPLIT_DATA_ON_QPS", "1", "every message is split over all queue pairs, hence all paths"),
+    ]
+
+
+def _queue_pairs(wanted: Job) -> list[Variable]:
+    if wanted.qps_per_connection is None:
+        return []
+    return [
+        Variable("NCCL_IB_QPS_PER_CONNECTION", str(wanted.qps_per_connection), "queue pairs per connection"),
+        Variable("NCCL_IB_SPLIT_DATA_ON_QPS", "1", "every message is split over all queue pairs"),
+    ]
+
+
+def _devices(nics: Sequence[HostNic], *, exact: bool) -> list[Variable]:
+    names = _device_list(nics)
+    if not exact:
+        return [Variable("NCCL_IB_HCA", names, "the NICs beside GPUs, in the order of the GPUs")]
+    return [
+        Variable(
+            "NCCL_IB_HCA",
+            f"={names}",
+            "the NICs beside GPUs; the leading = matches whole names, as mlx5_1 would match mlx5_10 too",
+        )
+    ]
+
+
+def _device_list(nics: Sequence[HostNic]) -> str:
+    return ",".join(f"{nic.rdma}:{nic.rdma_port}" for nic in nics)
+
+
+def _traffic_class(qos: HostQos) -> list[Variable]:
+    return [
+        Variable(
+            "NCCL_IB_TC",
+            str(qos.traffic_class),
+            f"DSCP {qos.dscp} x 4 + ECT(0): the class of RDMA data on the switches; the library's own default is 0",
+        )
+    ]
+
+
+def _addresses(wanted: Job, pool: str, *, ipv6: bool) -> list[Variable]:
+    family = "AF_INET6" if ipv6 else "AF_INET"
+    return [
+        Variable("NCCL_IB_ROCE_VERSION_NUM", "2", "RoCE v2 GIDs: the fabric routes"),
+        Variable("NCCL_IB_ADDR_FAMILY", family, "GIDs of the fabric's address family; the default is AF_INET"),
+        Variable("NCCL_IB_ADDR_RANGE", pool, "and of its addresses only, where the library takes GIDs by value"),
+        Variable("NCCL_SOCKET_FAMILY", wanted.socket_family or family, "address family of the bootstrap connections"),
+    ]
+
+
+def _gid_index(name: str, who: str) -> Variable:
+    return Variable(name, "", f"{who} takes GIDs by index, and indexes change: found when a job starts", resolve=True)
+
+
+def _sockets(wanted: Job, *, colored: bool) -> list[Variable]:
+    found: list[Variable] = []
+    if colored:
+        found.append(Variable("NCCL_SOCKET_NTHREADS", "8", "threads per socket, as the source has it"))
+    if wanted.socket_interface:
+        found.append(Variable("NCCL_SOCKET_IFNAME", wanted.socket_interface, "interface of the bootstrap connections"))
+    return found
+
+
+def _adaptive_routing() -> Variable:
+    return Variable(
+        "NCCL_IB_ADAPTIVE_ROUTING",
+        "1",
+        "the fabric sprays packets: bulk data in writes that may arrive in any order; off by default on RoCE",
+    )
+
+
+def _rccl() -> list[Variable]:
+    """Thor2 guide, section 8.7.2; meanings from the NCCL and RCCL documentation of environment variables."""
+    return [
+        Variable("NCCL_IB_DISABLE", "0", "RDMA, not sockets"),
+        Variable("NCCL_NET_GDR_LEVEL", "SYS", "NIC to GPU memory directly, wherever in the server the two are"),
+        Variable("NCCL_NET_GDR_READ", "1", "sends read GPU memory directly, too"),
+        Variable("NCCL_P2P_LEVEL", "SYS", "GPU to GPU directly (XGMI), wherever in the server they are"),
+        Variable("NCCL_SHM_DISABLE", "1", "no detour by host memory between GPUs of a server"),
+        Variable(
+            "NCCL_IB_PCI_RELAXED_ORDERING", "1", "PCIe relaxed ordering is required (nic-nvm.sh turns it on), not tried"
+        ),
+        Variable("HSA_FORCE_FINE_GRAIN_PCIE", "1", "GPU memory that NICs write is coherent at fine grain"),
+        Variable("NCCL_DMABUF_ENABLE", "0", "GPU memory is registered by peer memory, which the guide installs"),
+        Variable("NCCL_MIN_NCHANNELS", "32", "enough channels to fill eight NICs"),
+    ]
+
+
+def _ucx(nics: Sequence[HostNic], qos: HostQos) -> list[Variable]:
+    return [
+        Variable("UCX_NET_DEVICES", _device_list(nics), "Open MPI's own messages by the same NICs"),
+        Variable("UCX_IB_TRAFFIC_CLASS", str(qos.traffic_class), "and in the same class"),
+        _gid_index("UCX_IB_GID_INDEX", "UCX"),
+    ]
+
+
+def _library_path(wanted: Job, library: str, *, colored: bool) -> list[Variable]:
+    mpi = mpi_folder(wanted, "AMD" if library == "RCCL" else "NVIDIA")
+    folders: list[tuple[str, str]] = []
+    if colored or wanted.library_folder:
+        folders.append((wanted.library_folder or PLUGIN_FOLDER, "the net plug-in"))
+    if mpi:
+        folders.append((f"{mpi}/lib", "Open MPI"))
+    if not folders:
+        return []
+    value = ":".join([f"${LD}", *(folder for folder, _ in folders)])
+    return [Variable(LD, value, "libraries of " + " and of ".join(what for _, what in folders))]
+
+
+def _changed(found: Iterable[Variable], changes: dict[str, str | int | None]) -> Iterable[Variable]:
+    """Variables with those of the fabric file put over them, in place; new ones last; null leaves one out."""
+    given = {name: str(value) for name, value in changes.items() if value is not None}
+    why = "the fabric file says so (hosts.job.environment)"
+    for one in found:
+        if one.name not in changes:
+            yield one
+        elif one.name in given:
+            yield Variable(one.name, given.pop(one.name), why)
+    for name, value in given.items():
+        yield Variable(name, value, why)

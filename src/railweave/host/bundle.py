@@ -1,0 +1,41 @@
+"""This program as one file that any Python from 3.9 on runs: for servers that nothing can be installed on."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+from .failure import HostError
+
+_TOP = "railweave_host"
+_MAIN = f"import sys\n\nfrom {_TOP}.commands import main\n\nsys.exit(main())\n"
+_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest a zip file can say: same sources, same bytes
+
+
+def write(file: Path) -> None:
+    """Write the zipapp. Raises HostError where it cannot be written."""
+    sources = _sources()
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("wb") as out:
+            out.write(b"#!/usr/bin/env python3\n")
+            with zipfile.ZipFile(out, "w") as archive:
+                for name in sorted(sources):
+                    entry = zipfile.ZipInfo(name, _TIME)
+                    entry.external_attr = 0o644 << 16
+                    entry.create_system = 3  # Unix, wherever it is made
+                    archive.writestr(entry, sources[name])
+        file.chmod(0o755)
+    except OSError as error:
+        raise HostError(f"{file}: cannot be written: {error.strerror}") from None
+
+
+def _sources() -> dict[str, str]:
+    """The room's modules, under a name of their own; also from within a zipapp."""
+    here = Path(__file__).parent
+    if here.is_dir():
+        found = {f"{_TOP}/{one.name}": one.read_text(encoding="utf-8") for one in here.glob("*.py")}
+    else:
+        with zipfile.ZipFile(here.parent) as archive:
+            found = {name: archive.read(name).decode("utf-8") for name in archive.namelist() if "/" in name}
+    return {**found, "__main__.py": _MAIN}

@@ -1,0 +1,164 @@
+"""What must change, and what the journal must say of it: arithmetic on values, no commands."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from . import names
+from .entries import Entry, Route, Rule
+from .failure import HostError
+from .journal import Journal
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from .host_file import HostFile
+    from .kernel import Command, Kernel
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Commands in their order, the text of the names file (None: no change), and the journal during and after them."""
+
+    commands: tuple[Command, ...]
+    names: str | None
+    during: Journal
+    after: Journal
+
+    def __bool__(self) -> bool:
+        return bool(self.commands) or self.names is not None
+
+
+def to_plan(
+    plan: HostFile, kernel: Kernel, journal: Journal, names_now: str | None, skip: Collection[str] = ()
+) -> Changes:
+    """The way from what is there to the plan, leaving out the network devices in ``skip``.
+
+    Entries that do what is planned stay, whoever made them. What we made and is planned no more goes, and what it had
+    displaced returns. Entries of others that conflict (a route's place, or a rule's selector, leading elsewhere) make way
+    and are remembered. Raises HostError where one could not be put back as it was.
+    """
+    planned = [one for _, one in plan.entries]
+    planned_at = _by_place(planned)
+    ours = _identities(journal.added)
+    ours_at = {one.place for one in journal.added}
+    stale = [one for one in kernel.entries if one.identity in ours and not _planned(one, planned_at)]
+    going = _identities(stale)
+    left = [one for one in kernel.entries if one.identity not in going]
+    there_at = _by_place(left)
+    free = _free_priorities(left)
+
+    back = [one for one in journal.replaced if not any(one.conflicts(p) for p in planned_at[one.place])]
+    steps = [*_removals(stale), *_returns(back, left)]
+    conflicts: list[Entry] = []
+    added: list[Entry] = []
+    for dev, one in plan.entries:
+        if dev in skip:
+            continue
+        wanted = one
+        rivals = [one for one in there_at[wanted.place] if one.conflicts(wanted) and not _planned(one, planned_at)]
+        rivals = [one for one in rivals if one not in conflicts]
+        conflicts += rivals
+        steps += [("del", one) for one in rivals]
+        if not any(one.does(wanted) for one in there_at[wanted.place]):
+            if isinstance(wanted, Rule) and wanted.priority is None:
+                free[wanted.family] = max(free[wanted.family] - 1, 0)
+                wanted = replace(wanted, priority=free[wanted.family])
+            added.append(wanted)
+            steps.append(("add", wanted))
+    _must_be_restorable(conflicts)
+
+    # What stands where ours stood was put there later, by someone who displaced us: it is not "what was before".
+    known = _identities(journal.replaced)
+    foreign = [one for one in conflicts if one.place not in ours_at and one.identity not in known]
+    text = names.text(plan)
+    new_names = None if names_now == text else text
+    during = Journal(
+        (*journal.added, *(one for one in added if one.identity not in ours)),
+        (*journal.replaced, *foreign),
+        journal.names or new_names is not None,
+        journal.names_before if journal.names or new_names is None else names_now,
+    )
+    after = replace(
+        during,
+        added=tuple(one for one in during.added if _planned(one, planned_at)),
+        replaced=tuple(one for one in during.replaced if one not in back),
+    )
+    return Changes(tuple(steps), new_names, during, after)
+
+
+def to_before(kernel: Kernel, journal: Journal) -> tuple[Command, ...]:
+    """The way from what is there to what was there before us."""
+    ours = _identities(journal.added)
+    stale = [one for one in kernel.entries if one.identity in ours]
+    left = [one for one in kernel.entries if one.identity not in ours]
+    return (*_removals(stale), *_returns(journal.replaced, left))
+
+
+def back(changes: Changes, before: Kernel, now: Kernel) -> tuple[Command, ...]:
+    """The way back to before, from wherever carrying these changes out ended."""
+    had, has = _identities(before.entries), _identities(now.entries)
+    touched = [entry for _, entry in changes.commands]
+    made = [one for one in touched if one.identity in has - had]
+    gone = [one for one in touched if one.identity in had - has]
+    return (*_removals(made), *(("add", one) for one in gone))
+
+
+def undone(plan: HostFile, kernel: Kernel, skip: Collection[str] = ()) -> list[Entry]:
+    """The planned entries that nothing in the kernel does."""
+    at = _by_place(kernel.entries)
+    return [one for dev, one in plan.entries if dev not in skip and not any(r.does(one) for r in at[one.place])]
+
+
+def _by_place(entries: Iterable[Entry]) -> defaultdict[Any, list[Any]]:
+    """Entries by their place, where each is a route, or each a rule."""
+    found: defaultdict[Any, list[Any]] = defaultdict(list)
+    for one in entries:
+        found[one.place].append(one)
+    return found
+
+
+def _identities(entries: Iterable[Entry]) -> set[tuple[Any, ...]]:
+    return {one.identity for one in entries}
+
+
+def _planned(entry: Entry, planned_at: defaultdict[Any, list[Any]]) -> bool:
+    return any(entry.does(one) for one in planned_at[entry.place])
+
+
+def _removals(entries: Iterable[Entry]) -> list[Command]:
+    """Rules first, so that none leads to a table half empty."""
+    return [("del", one) for one in sorted(entries, key=lambda one: isinstance(one, Route))]
+
+
+def _returns(entries: Iterable[Entry], left: Iterable[Entry]) -> list[Command]:
+    """Put back what is not there, unless someone has put another route in its place."""
+    taken = {(*one.place, one.metric if isinstance(one, Route) else one.identity) for one in left}
+    missing = [
+        one for one in entries if (*one.place, one.metric if isinstance(one, Route) else one.identity) not in taken
+    ]
+    return [("add", one) for one in missing]
+
+
+def _free_priorities(left: Iterable[Entry]) -> dict[int, int]:
+    """Per family, the priority below which the kernel would put a rule that has none: that of the second rule.
+
+    (fib_default_rule_pref in the kernel's net/core/fib_rules.c.) Chosen here, so that the journal can name the rule.
+    """
+    found = {4: 0, 6: 0}
+    for family in found:
+        rules = [one for one in left if isinstance(one, Rule) and one.family == family]
+        if len(rules) > 1:
+            found[family] = rules[1].priority or 0
+    return found
+
+
+def _must_be_restorable(conflicts: Iterable[Entry]) -> None:
+    for one in conflicts:
+        if isinstance(one, Route) and one.opaque:
+            what = f"the route to {one.to} in table {one.table} ({', '.join(one.opaque)})"
+            raise HostError(
+                f"{what} conflicts with the plan, and could not be put back as it is: remove it yourself first"
+            )

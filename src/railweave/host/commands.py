@@ -1,0 +1,199 @@
+"""The command line: what each verb does, and what it prints. Words are parsed in ``options``."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Callable
+
+from . import (
+    apply,
+    bundle,
+    changes,
+    environment,
+    gids,
+    host_file,
+    interrupts,
+    journal,
+    kernel,
+    options,
+    readiness,
+    show,
+    watch,
+)
+from .failure import HostError, HostInputError
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the program; gives its exit code: 0 good, 1 errors found, 2 bad use or input, 130 interrupted."""
+    interrupts.by_exception()
+    try:
+        asked = options.parse(argv)
+        return _VERBS[asked.verb](asked)
+    except HostError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # `… | head`; nothing more can be said, also not when Python ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def _plan(asked: Namespace) -> int:
+    plan = host_file.load(asked.host_file)
+    states = readiness.read(plan)
+    wanted = apply.work_out(plan, _places(asked))
+    blocked = _blocked(states)
+    if asked.json:
+        print(json.dumps(show.document(plan, states, wanted), indent=1))
+    else:
+        todo = show.count(len(wanted.commands), "change") if wanted else "nothing to change"
+        print(f"{plan.host}: {show.planned(plan)} planned, {todo}\n\n{show.nics(states)}")
+        if wanted:
+            print(f"\n{show.commands(plan, wanted, asked.names_file)}")
+    return _say_blocked(blocked)
+
+
+def _apply(asked: Namespace) -> int:
+    if asked.dry_run:
+        return _plan(asked)
+    plan, places = host_file.load(asked.host_file), _places(asked)
+    with journal.locked(places.journal) as lock:
+        states = readiness.wait(plan, asked.wait)
+        blocked = _blocked(states)
+        if blocked and not asked.partial:
+            hint = "nothing was changed; --partial does the other NICs, --wait SECONDS waits"
+            raise HostError("\n       ".join([*(f"{dev}: {why}" for dev, why in blocked.items()), hint]))
+        done = apply.apply(plan, places, lock, blocked)
+        if done:
+            names = f", names in {places.names}" if done.names is not None else ""
+            print(f"{plan.host}: {show.planned(plan)} planned, {show.count(len(done.commands), 'change')} made{names}")
+        else:
+            print(f"{plan.host}: {show.planned(plan)} planned, all in place: nothing changed")
+        absent = [f"{one.netdev}: {why}" for one in states if one.netdev not in blocked for why in one.missing]
+        for line in absent:
+            print(line, file=sys.stderr)
+        failed = _say_blocked(blocked) or (1 if absent and asked.wait else 0)
+        if asked.watch:
+            print("watching links, addresses, routes and rules", flush=True)
+            try:
+                watch.watch(plan, places, lock, lambda line: print(line, flush=True))
+            except KeyboardInterrupt:
+                return 0  # how a service is stopped
+        return failed
+
+
+def _undo(asked: Namespace) -> int:
+    places = _places(asked)
+    if not places.journal.exists():
+        print("nothing to undo")
+        return 0
+    if asked.dry_run:
+        for command in changes.to_before(kernel.read(), journal.load(places.journal)):
+            print(kernel.command_line(command))
+        return 0
+    with journal.locked(places.journal) as lock:
+        number = apply.undo(places, lock)
+    print("nothing to undo" if number is None else f"{show.count(number, 'change')} made: as it was before apply")
+    return 0
+
+
+def _gids(asked: Namespace) -> int:
+    plan = _maybe_plan(asked, needed=asked.check)
+    found = [one for one in gids.read(asked.sysfs, plan) if asked.device in {None, one.device}]
+    shown = found if asked.all else [one for one in found if one.type == gids.V2 and not one.link_local]
+    absent = gids.missing(plan, found) if plan else []
+    absent = [(nic, path) for nic, path in absent if asked.device in {None, nic.rdma}]
+    if asked.json:
+        print(json.dumps({"gids": [_gid(one) for one in shown], "missing": [
+            {"device": nic.rdma, "port": nic.rdma_port, "path": path.number, "prefix": str(path.prefix)} for nic, path in absent
+        ]}, indent=1))  # fmt: skip
+    else:
+        rows = [["device", "port", "index", "GID", "type", "netdev", "path", "color", "table"]]
+        for one in shown:
+            path = [str(one.path.number), one.path.color_name or "-", one.path.table_name] if one.path else ["-"] * 3
+            rows.append([one.device, str(one.port), str(one.index), str(one.address), one.type, one.netdev, *path])
+        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+        for row in rows:
+            print("  ".join(f"{cell:{width}}" for cell, width in zip(row, widths)).rstrip())
+    for nic, path in absent:
+        print(f"{nic.rdma} port {nic.rdma_port}: no RoCE v2 GID in {path.prefix} ({path.table_name})", file=sys.stderr)
+    return 1 if absent and asked.check else 0
+
+
+def _gid(one: gids.Gid) -> dict[str, object]:
+    path = one.path
+    return {
+        "device": one.device,
+        "port": one.port,
+        "index": one.index,
+        "gid": str(one.address),
+        "type": one.type,
+        "netdev": one.netdev,
+        "path": path.number if path else None,
+        "color": path.color if path else None,
+        "color_name": path.color_name if path else None,
+        "table": path.table if path else None,
+    }
+
+
+def _env(asked: Namespace) -> int:
+    plan = host_file.load(asked.host_file)
+    resolved, warnings = environment.resolve(plan, gids.read(asked.sysfs, plan) if plan.resolve else [])
+    for line in warnings:
+        print(f"warning: {line}", file=sys.stderr)
+    variables = environment.chosen({**plan.environment, **resolved}, os.environ, override=asked.override)
+    if asked.command:
+        sys.stdout.flush()
+        try:
+            os.execvpe(asked.command[0], asked.command, {**os.environ, **environment.expanded(variables, os.environ)})
+        except OSError as error:
+            raise HostInputError(f"{asked.command[0]}: cannot be run: {error.strerror}") from None
+    if asked.json:
+        print(json.dumps(environment.expanded(variables, os.environ), indent=1))
+    else:
+        print(environment.exports(variables), end="")
+    return 0
+
+
+def _zipapp(asked: Namespace) -> int:
+    bundle.write(asked.file)
+    print(f"{asked.file}: copy it to a server and run it there")
+    return 0
+
+
+def _places(asked: Namespace) -> apply.Places:
+    return apply.Places(asked.state_file, asked.names_file)
+
+
+def _maybe_plan(asked: Namespace, *, needed: bool) -> host_file.HostFile | None:
+    """The plan; None where there is no file and it is not needed: GIDs can be looked at without."""
+    if not needed and asked.host_file == options.HOST_FILE and not asked.host_file.exists():
+        return None
+    return host_file.load(asked.host_file)
+
+
+def _blocked(states: list[readiness.NicState]) -> dict[str, str]:
+    return {one.netdev: one.blocked for one in states if one.blocked}
+
+
+def _say_blocked(blocked: dict[str, str]) -> int:
+    for dev, why in blocked.items():
+        print(f"error: {dev}: {why}", file=sys.stderr)
+    return 1 if blocked else 0
+
+
+_VERBS: dict[str, Callable[[Namespace], int]] = {
+    "plan": _plan,
+    "apply": _apply,
+    "undo": _undo,
+    "gids": _gids,
+    "env": _env,
+    "zipapp": _zipapp,
+}

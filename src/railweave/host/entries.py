@@ -1,0 +1,208 @@
+"""Routes and rules as values, from ``ip -j`` and back to the words of ``ip``.
+
+Three questions are kept apart: does an entry *do* what is planned, whoever made it (``does``); does it *stand in the way*
+of it (``conflicts``, among entries of one ``place``); and is it *the same* entry (``identity``): only one that is the same
+as what we made is ever removed as ours.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+from typing import Any, Union
+
+UNICAST = "unicast"
+STATIC = "4"
+"""RTPROT_STATIC, by number: names of protocols can be changed in /etc/iproute2. Netplan's routes have it too."""
+
+_METRIC = {4: 0, 6: 1024}  # what the kernel gives a route without one
+_METRICS = {"mtu", "advmss", "hoplimit", "initcwnd", "initrwnd", "window", "cwnd", "quickack"}
+_KINDS = dict(
+    enumerate(
+        [
+            "unspec",
+            "unicast",
+            "local",
+            "broadcast",
+            "anycast",
+            "multicast",
+            "blackhole",
+            "unreachable",
+            "prohibit",
+            "throw",
+            "nat",
+        ]
+    )
+)
+"""Types of routes by number, which is what ``ip -N`` shows; ``ip route add`` takes names only."""
+_SCOPES = {"global": "0", "link": "253", "host": "254"}
+_PLAIN_ROUTE = {
+    "type", "dst", "gateway", "via", "dev", "table", "protocol", "scope", "metric", "prefsrc", "flags", "metrics", "pref",
+    "nexthops",
+}  # fmt: skip
+_PLAIN_RULE = {"priority", "src", "srclen", "dst", "dstlen", "table", "protocol"}
+
+
+def network(text: str, family: int | None = None) -> str:
+    """A prefix in its one spelling, host bits cleared; ``default`` of a family; a lone address is a whole prefix."""
+    if text in {"default", "all"}:
+        return "0.0.0.0/0" if family == 4 else "::/0"
+    return str(ipaddress.ip_network(text, strict=False))
+
+
+@dataclass(frozen=True)
+class Route:
+    """A route. ``via`` is empty on the link; ``rest`` holds further words; ``opaque`` names what cannot be written back."""
+
+    family: int
+    table: int
+    to: str
+    dev: str
+    via: str
+    metric: int
+    protocol: str = STATIC
+    kind: str = UNICAST
+    rest: tuple[str, ...] = ()
+    opaque: tuple[str, ...] = ()
+
+    @property
+    def place(self) -> tuple[int, int, str]:
+        """What only one route should hold: a destination in a table."""
+        return (self.family, self.table, self.to)
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """All of it."""
+        return (*self.place, self.dev, self.via, self.metric, self.protocol, self.kind, self.rest, self.opaque)
+
+    def does(self, planned: Route) -> bool:
+        """Whether this route forwards as the planned one, whoever made it and whatever its metric."""
+        mine, others = ((one.place, one.kind, one.dev, one.via) for one in (self, planned))
+        return mine == others
+
+    def conflicts(self, planned: Route) -> bool:
+        """Whether this route would compete with the planned one."""
+        return self.place == planned.place and not self.does(planned)
+
+    def words(self, verb: str) -> list[str]:
+        """The words after ``ip -4`` or ``ip -6``; ``verb`` is ``add`` or ``del``."""
+        kind = [] if self.kind == UNICAST else [self.kind]
+        via = ["via", *self.via.split()] if self.via else []
+        dev = ["dev", self.dev] if self.dev else []
+        metric = [] if self.metric == _METRIC[self.family] else ["metric", str(self.metric)]
+        table = ["table", str(self.table), "proto", self.protocol]
+        return ["route", verb, *kind, self.to, *via, *dev, *table, *metric, *self.rest]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule that looks a table up for a source, a destination or both (empty: any), spelled as the kernel has it.
+
+    ``priority`` None: the kernel's choice. ``plain``: selects by nothing else; others are never ours.
+    """
+
+    family: int
+    priority: int | None
+    from_: str
+    to: str
+    table: int
+    protocol: str = STATIC
+    plain: bool = True
+
+    @property
+    def place(self) -> tuple[int, str, str]:
+        """What it selects, in one spelling: the kernel keeps host bits."""
+        from_, to = (network(one, self.family) if one else "" for one in (self.from_, self.to))
+        return (self.family, from_, to)
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """All that the kernel tells rules apart by."""
+        return (*self.place, self.priority, self.table, self.plain)
+
+    def does(self, planned: Rule) -> bool:
+        """Whether this rule does what the planned one does, whoever made it."""
+        same = self.plain and (self.place, self.table) == (planned.place, planned.table)
+        return same and planned.priority in {None, self.priority}
+
+    def conflicts(self, planned: Rule) -> bool:
+        """Whether this rule would send elsewhere what the planned one is for, before it has a say."""
+        rival = self.plain and self.place == planned.place and self.table != planned.table
+        return rival and (planned.priority is None or (self.priority or 0) <= planned.priority)
+
+    def words(self, verb: str) -> list[str]:
+        """The words after ``ip -4`` or ``ip -6``; ``verb`` is ``add`` or ``del``."""
+        priority = [] if self.priority is None else ["priority", str(self.priority)]
+        selector = (["from", self.from_] if self.from_ else []) + (["to", self.to] if self.to else [])
+        protocol = ["protocol", self.protocol] if verb == "add" and self.protocol not in {"", "0"} else []
+        return ["rule", verb, *(selector or ["from", "all"]), "table", str(self.table), *priority, *protocol]
+
+
+Entry = Union[Route, Rule]
+
+
+def planned_route(family: int, table: int, to: str, dev: str, via: str) -> Route:
+    """A route as we make it."""
+    return Route(family, table, network(to, family), dev, via, _METRIC[family])
+
+
+def route_of(family: int, shown: dict[str, Any]) -> Route:
+    """A route as ``ip -N -d -j route`` shows it."""
+    opaque = sorted(set(shown) - _PLAIN_ROUTE)
+    rest: list[str] = []
+    scope = str(shown.get("scope", "0"))
+    scope = _SCOPES.get(scope, scope)
+    via = shown.get("gateway", "")
+    if "via" in shown:  # IPv4 by an IPv6 next hop
+        via = f"{shown['via']['family']} {shown['via']['host']}"
+    kind = str(shown.get("type", UNICAST))
+    kind = _KINDS.get(int(kind), kind) if kind.isdecimal() else kind
+    if family == 4 and kind == UNICAST and scope != ("0" if via or "nexthops" in shown else "253"):
+        rest += ["scope", scope]
+    if "prefsrc" in shown:
+        rest += ["src", shown["prefsrc"]]
+    if "onlink" in shown.get("flags", []):
+        rest += ["onlink"]
+    if shown.get("pref", "medium") != "medium":
+        rest += ["pref", shown["pref"]]
+    for metrics in shown.get("metrics", []):
+        rest += [word for key, value in metrics.items() for word in (key, str(value))]
+        opaque += sorted(set(metrics) - _METRICS)
+    for hop in shown.get("nexthops", []):
+        rest += _hop(hop)
+    return Route(
+        family,
+        int(shown.get("table", "254")),
+        network(shown["dst"], family),
+        shown.get("dev", ""),
+        via,
+        int(shown.get("metric", 0)),
+        str(shown.get("protocol", "3")),
+        kind,
+        tuple(rest),
+        tuple(opaque),
+    )
+
+
+def _hop(hop: dict[str, Any]) -> list[str]:
+    via = [hop["gateway"]] if "gateway" in hop else [hop["via"]["family"], hop["via"]["host"]] if "via" in hop else []
+    onlink = ["onlink"] if "onlink" in hop.get("flags", []) else []
+    return ["nexthop", *(["via", *via] if via else []), "dev", hop["dev"], "weight", str(hop.get("weight", 1)), *onlink]
+
+
+def rule_of(family: int, shown: dict[str, Any]) -> Rule:
+    """A rule as ``ip -N -d -j rule`` shows it."""
+
+    def prefix(key: str, length: str) -> str:
+        text = shown.get(key, "all")
+        return "" if text == "all" else f"{text}/{shown[length]}" if length in shown else text
+
+    return Rule(
+        family,
+        int(shown["priority"]),
+        prefix("src", "srclen"),
+        prefix("dst", "dstlen"),
+        int(shown.get("table", 0)),
+        str(shown.get("protocol", "")),
+        plain=set(shown) <= _PLAIN_RULE and "table" in shown,
+    )

@@ -1,0 +1,99 @@
+"""The environment of a job on this server: what ``host.json`` says, and GID indexes, found by value when a job starts."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import TYPE_CHECKING
+
+from .gids import V2, Gid
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from .host_file import HostFile
+
+_REFERENCE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))(:?)")
+"""``$NAME`` or ``${NAME}``, and the colon after it: in a list of folders an empty one means the current folder."""
+
+_ADVICE = {
+    "NCCL_IB_GID_INDEX": "NCCL 2.21 and newer find GIDs themselves: set NCCL_IB_ADDR_FAMILY, NCCL_IB_ADDR_RANGE and"
+    " NCCL_IB_ROCE_VERSION_NUM in hosts.job.environment",
+    "UCX_IB_GID_INDEX": "UCX then chooses a RoCE v2 GID itself; where it takes a wrong one, give all devices the same index:"
+    " let addresses come in the same order (railweave host gids shows it)",
+}
+
+
+def resolve(plan: HostFile, gids: Iterable[Gid]) -> tuple[dict[str, str], list[str]]:
+    """The values of the variables in ``job.resolve``, and a warning for each that has none.
+
+    A variable ``*_GID_INDEX`` is one number for all devices: the index of the RoCE v2 GID of the first path of every NIC
+    beside a GPU.
+    """
+    found: dict[str, str] = {}
+    warnings: list[str] = []
+    index, why = _common_index(plan, list(gids))
+    for name in plan.resolve:
+        if not name.endswith("_GID_INDEX"):
+            warnings.append(f"{name} is left out: this railweave host does not know how to find its value")
+        elif index is None:
+            advice = _ADVICE.get(name, "give all devices the same index")
+            warnings.append(f"{name} is left out: {why}. {advice}")
+        else:
+            found[name] = str(index)
+    return found, warnings
+
+
+def _common_index(plan: HostFile, gids: list[Gid]) -> tuple[int | None, str]:
+    indexes: dict[str, int] = {}
+    for nic in plan.gpu_nics:
+        first = nic.paths[0] if nic.paths else None
+        at = [one.index for one in gids if (one.device, one.port) == (nic.rdma, nic.rdma_port) and one.type == V2]
+        mine = [i for i in at if any(g.index == i and g.device == nic.rdma and g.path == first for g in gids)]
+        if first is None or not mine:
+            prefix = first.prefix if first else "a fabric's prefix"
+            return None, f"{nic.rdma} has no RoCE v2 GID in {prefix}"
+        indexes[nic.rdma] = min(mine)
+    if len(set(indexes.values())) > 1:
+        return None, "it is not the same on all devices: " + ", ".join(f"{dev} {i}" for dev, i in indexes.items())
+    return next(iter(indexes.values()), None), "host.json has no NIC"
+
+
+def chosen(planned: Mapping[str, str], present: Mapping[str, str], *, override: bool) -> dict[str, str]:
+    """The planned variables that count: one the user has set stays, unless its planned value extends it (``$NAME``)."""
+    return {
+        name: value for name, value in planned.items() if override or name not in present or name in _references(value)
+    }
+
+
+def expanded(variables: Mapping[str, str], present: Mapping[str, str]) -> dict[str, str]:
+    """The variables with references replaced by what the environment has. No shell: nothing else is special."""
+
+    def value(match: re.Match[str]) -> str:
+        now = present.get(match[1] or match[2], "")
+        return now + match[3] if now else ""
+
+    return {name: _REFERENCE.sub(value, text) for name, text in variables.items()}
+
+
+def exports(variables: Mapping[str, str]) -> str:
+    """The variables as ``export`` lines for a POSIX shell, in which references stay references."""
+    return "".join(f"export {name}={_quoted(text)}\n" for name, text in variables.items())
+
+
+def _references(text: str) -> set[str]:
+    return {match[1] or match[2] for match in _REFERENCE.finditer(text)}
+
+
+def _quoted(text: str) -> str:
+    parts: list[str] = []
+    at = 0
+    for match in _REFERENCE.finditer(text):
+        name = match[1] or match[2]
+        parts += [_literal(text[at : match.start()]), f'"${{{name}:+${{{name}}}{match[3]}}}"']
+        at = match.end()
+    return "".join([*parts, _literal(text[at:])]) or "''"
+
+
+def _literal(text: str) -> str:
+    return shlex.quote(text) if text else ""

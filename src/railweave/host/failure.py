@@ -1,0 +1,26 @@
+"""What can go wrong, as a user reads it.
+
+HostError                exit code 1: something on this server is not as it must be
+├── HostInputError       exit code 2: a file or an option is wrong
+└── InterruptedRunError  exit code 130: SIGINT or SIGTERM, with everything put back
+"""
+
+from __future__ import annotations
+
+
+class HostError(Exception):
+    """Something on this server is not as it must be; the text says what, where, and what would be right."""
+
+    exit_code = 1
+
+
+class HostInputError(HostError):
+    """A file or an option is wrong."""
+
+    exit_code = 2
+
+
+class InterruptedRunError(HostError):
+    """Stopped by a signal, with everything put back."""
+
+    exit_code = 130

@@ -1,0 +1,209 @@
+"""Read ``host.json``: everything used is checked here, so that nothing odd can reach a command."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Callable, TypeVar, cast
+
+from . import values
+from .entries import Entry, Route, Rule, planned_route
+from .failure import HostInputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SCHEMA = 1
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class PathAddress:
+    """An address of a NIC, the way it stands for, and the table that routes it. ``address`` None: not known yet."""
+
+    number: int
+    color: int | None
+    color_name: str
+    prefix: values.Prefix
+    address: values.Address | None
+    slaac: bool
+    table: int
+    table_name: str
+
+
+@dataclass(frozen=True)
+class Nic:
+    """A NIC. ``gpu`` is the GPU beside it, None where it serves none of its own."""
+
+    netdev: str
+    rdma: str
+    rdma_port: int
+    mac: str | None
+    gpu: int | None
+    fabric: str
+    mtu: int
+    paths: tuple[PathAddress, ...]
+
+
+@dataclass(frozen=True)
+class HostFile:
+    """What this server is told. ``entries``: the routes, then the rules, with the network device that each is for."""
+
+    file: Path
+    host: str
+    network: str
+    nics: tuple[Nic, ...]
+    entries: tuple[tuple[str, Entry], ...]
+    environment: dict[str, str]
+    resolve: tuple[str, ...]
+
+    @property
+    def gpu_nics(self) -> list[Nic]:
+        """The NICs that collectives use: those beside a GPU; all of the first fabric where none is."""
+        return [one for one in self.nics if one.gpu is not None] or [
+            one for one in self.nics if one.fabric == self.nics[0].fabric
+        ]
+
+
+class _WrongError(Exception):
+    """What is wrong at a key; the file is added where it is caught."""
+
+
+def load(file: Path) -> HostFile:
+    """Read and check a ``host.json``. Raises HostInputError that names file and key."""
+    try:
+        document = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise HostInputError(
+            f"{file}: not there; put this server's host.json there, or name it with --host-file"
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise HostInputError(f"{file}: cannot be read: {error}") from None
+    except ValueError as error:
+        raise HostInputError(f"{file}: not JSON: {error}") from None
+    try:
+        return _host(file, _Item("", document))
+    except _WrongError as error:
+        raise HostInputError(f"{file}: {error}") from None
+
+
+class _Item:
+    """An object of the file and where it stands."""
+
+    def __init__(self, where: str, value: Any) -> None:  # noqa: ANN401 - JSON
+        if not isinstance(value, dict):
+            raise _WrongError(f"{where or 'the whole file'}: must be an object {{…}}")
+        self.where = where
+        self.value = cast("dict[str, Any]", value)
+
+    def at(self, key: str) -> str:
+        return f"{self.where}.{key}" if self.where else key
+
+    def get(self, key: str, read: Callable[[Any], T]) -> T:
+        """A value that must be there."""
+        if key not in self.value:
+            raise _WrongError(f"{self.at(key)} is missing")
+        try:
+            return read(self.value[key])
+        except ValueError as error:
+            raise _WrongError(f"{self.at(key)}: {json.dumps(self.value[key])} {error}") from None
+
+    def maybe(self, key: str, read: Callable[[Any], T]) -> T | None:
+        """A value that may be absent or null."""
+        return None if self.value.get(key) is None else self.get(key, read)
+
+    def items(self, key: str) -> list[_Item]:
+        return [_Item(f"{self.at(key)}[{i}]", one) for i, one in enumerate(self.get(key, values.a_list))]
+
+
+def _host(file: Path, top: _Item) -> HostFile:
+    schema = top.get("schema", values.a_number)
+    if schema != SCHEMA:
+        advice = "use a newer railweave host" if schema > SCHEMA else "build it again"
+        raise _WrongError(f"schema: version {schema}, but this railweave host reads version {SCHEMA}: {advice}")
+    nics = tuple(_nic(one) for one in top.items("nics"))
+    netdevs = [nic.netdev for nic in nics]
+    for again in {one for one in netdevs if netdevs.count(one) > 1}:
+        raise _WrongError(f"nics: {again} is there twice")
+    routes = tuple(_route(one, netdevs) for one in top.items("routes"))
+    for i, one in enumerate(routes):
+        if any(one.place == other.place for other in routes[:i]):
+            raise _WrongError(f"routes[{i}]: a second route to {one.to} in table {one.table}")
+    job = _Item("job", top.value.get("job", {"environment": {}, "resolve": []}))
+    variables = _Item("job.environment", job.get("environment", values.an_object))
+    return HostFile(
+        file,
+        top.get("host", values.a_line),
+        top.get("network", values.a_line),
+        nics,
+        (*((one.dev, one) for one in routes), *(_rule(one, netdevs) for one in top.items("rules"))),
+        {_variable(variables.at(name), name): variables.get(name, values.a_variable_value) for name in variables.value},
+        tuple(_variable(f"job.resolve[{i}]", one) for i, one in enumerate(job.get("resolve", values.a_list))),
+    )
+
+
+def _nic(item: _Item) -> Nic:
+    return Nic(
+        item.get("netdev", values.a_device),
+        item.get("rdma", values.a_device),
+        item.get("rdma_port", values.a_number),
+        item.maybe("mac", values.a_mac),
+        item.maybe("gpu", values.a_number),
+        item.get("fabric", values.a_line),
+        item.get("mtu", values.a_number),
+        tuple(_path(one) for one in item.items("addresses")),
+    )
+
+
+def _path(item: _Item) -> PathAddress:
+    return PathAddress(
+        item.get("path", values.a_number),
+        item.maybe("color", values.a_number),
+        item.maybe("color_name", values.a_line) or "",
+        item.get("prefix", values.a_prefix),
+        item.maybe("address", values.an_address),
+        item.get("origin", values.an_origin),
+        item.get("table", values.a_table),
+        item.get("table_name", values.a_table_name),
+    )
+
+
+def _route(item: _Item, netdevs: list[str]) -> Route:
+    dev, table, via = _dev(item, netdevs), item.get("table", values.a_table), item.maybe("via", values.an_address)
+    to = item.get("to", values.a_destination)
+    if via is None and to is None:
+        raise _WrongError(f"{item.where}: a default route needs a via")
+    if via is not None and to is not None and via.version != to.version:
+        raise _WrongError(f"{item.where}: to and via are of two address families")
+    family = cast("values.Address", via).version if to is None else to.version
+    return planned_route(family, table, "default" if to is None else str(to), dev, "" if via is None else str(via))
+
+
+def _rule(item: _Item, netdevs: list[str]) -> tuple[str, Rule]:
+    dev, table = _dev(item, netdevs), item.get("table", values.a_table)
+    ends = {key: item.maybe(key, values.an_end) for key in ("from", "to")}
+    families = {6 if ":" in text else 4 for text in ends.values() if text is not None}
+    if len(families) != 1:
+        wrong = (
+            "from and to are of two address families"
+            if families
+            else "needs a from or a to: without, it takes all traffic"
+        )
+        raise _WrongError(f"{item.where}: {wrong}")
+    priority = item.maybe("priority", values.a_priority)
+    return dev, Rule(families.pop(), priority, ends["from"] or "", ends["to"] or "", table)
+
+
+def _dev(item: _Item, netdevs: list[str]) -> str:
+    dev = item.get("dev", values.a_device)
+    if dev not in netdevs:
+        raise _WrongError(f"{item.at('dev')}: {dev} is not the netdev of any of nics")
+    return dev
+
+
+def _variable(where: str, name: object) -> str:
+    try:
+        return values.a_variable_name(name)
+    except ValueError as error:
+        raise _WrongError(f"{where}: {json.dumps(name)} {error}") from None

@@ -1,0 +1,105 @@
+"""What the kernel has, and changes to it, through iproute2's ``ip``.
+
+``-N`` asks for numbers: the names of tables are what we change, and those of protocols can be changed by anyone.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Any
+
+from .entries import Entry, Route, Rule, route_of, rule_of
+from .failure import HostError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Command = tuple[str, Entry]
+"""``add`` or ``del``, and what."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """The routes of all tables and the rules, of both families, in the kernel's order."""
+
+    routes: tuple[Route, ...]
+    rules: tuple[Rule, ...]
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """Both."""
+        return (*self.rules, *self.routes)
+
+
+def read() -> Kernel:
+    """The kernel's state now. Raises HostError where ``ip`` cannot say."""
+    routes = [route_of(f, one) for f in (4, 6) for one in ip_json(f"-{f}", "-N", "-d", "route", "show", "table", "all")]
+    rules = [rule_of(f, one) for f in (4, 6) for one in ip_json(f"-{f}", "-N", "-d", "rule", "show")]
+    return Kernel(tuple(routes), tuple(rules))
+
+
+def ip_json(*words: str) -> list[dict[str, Any]]:
+    """What ``ip -j WORDS`` says. Raises HostError."""
+    done = _ip("-j", *words)
+    while "Dump was interrupted" in done.stderr:  # something else changed it meanwhile: "may be inconsistent"
+        done = _ip("-j", *words)
+    if done.returncode:
+        raise HostError(f"ip -j {' '.join(words)}: {_reason(done.stderr)}")
+    try:
+        return [one for one in json.loads(done.stdout or "[]") if one]
+    except ValueError as error:
+        raise HostError(f"ip -j {' '.join(words)}: no JSON; railweave needs iproute2 5.5 or newer") from error
+
+
+def command_line(command: Command) -> str:
+    """A change as one would type it."""
+    verb, entry = command
+    return " ".join(["ip", f"-{entry.family}", *entry.words(verb)])
+
+
+def change(commands: Iterable[Command], lock: int) -> None:
+    """Make changes in their order, those of IPv4 first. Stops at the first that fails.
+
+    ``lock`` is the descriptor of the lock: ``ip`` holds it too, so that what it still does after we were killed is done
+    before anything else begins. Raises HostError that names the command.
+    """
+    commands = list(commands)
+    for family in (4, 6):
+        batch = [one for one in commands if one[1].family == family]
+        if not batch:
+            continue
+        # A file, not a pipe: were we killed while we write, ip would carry out half a line.
+        with tempfile.TemporaryFile("w+") as lines:
+            lines.writelines(" ".join(entry.words(verb)) + "\n" for verb, entry in batch)
+            lines.flush()
+            lines.seek(0)
+            done = _ip(f"-{family}", "-batch", "-", stdin=lines, lock=lock)
+        if done.returncode:
+            line = re.search(r"^Command failed .*:(\d+)\s*$", done.stderr, re.MULTILINE)
+            command = command_line(batch[int(line[1]) - 1]) if line else f"ip -{family} -batch"
+            raise HostError(f"{command}: {_reason(done.stderr)}")
+
+
+def _ip(*words: str, stdin: IO[str] | int = subprocess.DEVNULL, lock: int = -1) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(
+            ["ip", *words],
+            check=False,
+            stdin=stdin,
+            capture_output=True,
+            text=True,
+            pass_fds=[] if lock < 0 else [lock],
+            start_new_session=True,  # Ctrl-C is for us: what ip does is finished, or rolled back as a whole
+        )
+    except FileNotFoundError:
+        raise HostError("the ip command is not there: install iproute2") from None
+
+
+def _reason(stderr: str) -> str:
+    lines = [line for line in stderr.splitlines() if not line.startswith("Command failed")]
+    text = " ".join(lines).replace("RTNETLINK answers: ", "").replace("Error: ", "").strip()
+    return text or "failed without saying why"

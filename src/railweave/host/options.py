@@ -1,0 +1,172 @@
+"""The words of the command line, with their help."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
+from pathlib import Path
+
+from . import __version__, gids, names
+from .failure import HostInputError
+
+HOST_FILE = Path("/etc/railweave/host.json")
+STATE_FILE = Path("/var/lib/railweave/host.state.json")
+
+
+def parse(argv: list[str] | None = None) -> Namespace:
+    """What is asked for. Words after ``--`` are the command to run, whatever they look like. Ends the program on bad use."""
+    words = sys.argv[1:] if argv is None else argv
+    end = words.index("--") if "--" in words else len(words)
+    asked = _parser().parse_args(words[:end])
+    asked.command = words[end + 1 :]
+    if asked.command and asked.verb != "env":
+        raise HostInputError(f"railweave host {asked.verb} runs no command: {' '.join(words[end:])}")
+    return asked
+
+
+def _parser() -> ArgumentParser:
+    top = ArgumentParser(
+        prog="railweave host",
+        description="Routing tables and rules, RDMA GIDs and job environment of this GPU server, from its host.json.",
+        epilog="exit codes: 0 good, 1 errors found, 2 bad use or input file, 130 interrupted\n\n"
+        "examples:\n  railweave host plan\n  railweave host apply --wait 60\n  railweave host undo",
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action="version", version=__version__)
+    verbs = top.add_subparsers(dest="verb", required=True, metavar="VERB")
+
+    def verb(name: str, help: str, more: str, *examples: str) -> ArgumentParser:  # noqa: A002 - argparse's word
+        lines = "\n".join(f"  railweave host {one}" for one in examples)
+        description = f"{help[0].upper()}{help[1:]}.{more and ' '}{more}"
+        return verbs.add_parser(
+            name,
+            help=help,
+            description=description,
+            epilog=f"examples:\n{lines}",
+            formatter_class=RawDescriptionHelpFormatter,
+        )
+
+    plan = verb(
+        "plan",
+        "print what apply would do, and the state of each NIC",
+        "Changes nothing.\nExit code 1: a NIC is not ready, so that apply would refuse.",
+        "plan",
+        "plan --json --host-file H100-01.host.json",
+    )
+    _host_file(plan)
+    _state(plan)
+    plan.add_argument("--json", action="store_true", help="for machines")
+
+    apply = verb(
+        "apply",
+        "bring table names, routes and rules to the plan",
+        "All or nothing: a failure or\nan interrupt leaves everything as it was. A second run changes nothing.",
+        "apply",
+        "apply --wait 60",
+        "apply --wait 300 --partial --watch     (a systemd service)",
+    )
+    _host_file(apply)
+    _state(apply)
+    apply.add_argument("--dry-run", action="store_true", help="print what would be done, as plan does")
+    apply.add_argument("--json", action="store_true", help="with --dry-run: for machines")
+    apply.add_argument(
+        "--partial", action="store_true", help="do the NICs that are there and up; name the rest, exit 1"
+    )
+    apply.add_argument(
+        "--wait",
+        type=_seconds,
+        default=0.0,
+        metavar="SECONDS",
+        help="wait so long for links and addresses; exit 1 if any is missing",
+    )
+    apply.add_argument("--watch", action="store_true", help="stay, and repair what is changed; ends with 0 on SIGTERM")
+
+    undo = verb(
+        "undo",
+        "take back all that apply did, since the first time",
+        "What was there before it stays,\nwhat it replaced returns.",
+        "undo",
+        "undo --dry-run",
+    )
+    _state(undo)
+    undo.add_argument("--dry-run", action="store_true", help="print the commands only")
+
+    gid = verb(
+        "gids",
+        "show the RDMA GIDs of this server, and which path each is",
+        "By default those a job can use:\nRoCE v2, no link-local ones.",
+        "gids",
+        "gids --device mlx5_0 --all",
+        "gids --check",
+    )
+    _host_file(gid)
+    _sysfs(gid)
+    gid.add_argument("--device", metavar="NAME", help="of this RDMA device only")
+    gid.add_argument("--all", action="store_true", help="RoCE v1 and link-local ones, too")
+    gid.add_argument("--check", action="store_true", help="exit 1 when a planned GID is missing")
+    gid.add_argument("--json", action="store_true", help="for machines")
+
+    env = verb(
+        "env",
+        "print the environment of a job, or run a command in it",
+        "GID indexes are found by value, now.\nWhat is set already stays, unless --override or the value extends it.",
+        "env > job.env     then: . ./job.env",
+        "env -- ./all_reduce_perf -b 8 -e 8G -f 2 -g 1",
+        "env --json",
+    )
+    _host_file(env)
+    _sysfs(env)
+    form = env.add_mutually_exclusive_group()
+    form.add_argument("--shell", action="store_true", help="export lines (the default)")
+    form.add_argument("--json", action="store_true", help="for machines")
+    env.add_argument("--override", action="store_true", help="the plan's values win over those set already")
+
+    zipapp = verb(
+        "zipapp",
+        "write this program as one file, for servers without railweave",
+        "Needs Python 3.9 or newer\nand iproute2 there.",
+        "zipapp railweave-host.pyz",
+    )
+    zipapp.add_argument("file", type=Path, metavar="FILE")
+    return top
+
+
+def _host_file(verb: ArgumentParser) -> None:
+    given = os.environ.get("RAILWEAVE_HOST_FILE")
+    verb.add_argument(
+        "--host-file",
+        type=Path,
+        default=Path(given) if given else HOST_FILE,
+        metavar="FILE",
+        help=f"this server's plan (default: $RAILWEAVE_HOST_FILE, else {HOST_FILE})",
+    )
+
+
+def _state(verb: ArgumentParser) -> None:
+    verb.add_argument(
+        "--state-file", type=Path, default=STATE_FILE, metavar="FILE", help=f"the journal (default: {STATE_FILE})"
+    )
+    verb.add_argument(
+        "--names-file",
+        type=Path,
+        default=names.DEFAULT_FILE,
+        metavar="FILE",
+        help=f"names of routing tables (default: {names.DEFAULT_FILE})",
+    )
+
+
+def _sysfs(verb: ArgumentParser) -> None:
+    verb.add_argument(
+        "--sysfs", type=Path, default=gids.DEFAULT_SYSFS, metavar="DIR", help="where sysfs is (default: /sys)"
+    )
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1e7:
+        raise ArgumentTypeError(f"{text!r} is not a number of seconds")
+    return value

@@ -1,0 +1,90 @@
+"""Whether the NICs are as the plan needs them: there, up, with their addresses; and waiting until they are."""
+
+from __future__ import annotations
+
+import ipaddress
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from . import kernel
+
+if TYPE_CHECKING:
+    from .host_file import HostFile, Nic, PathAddress
+
+_POLL_S = 0.25
+
+
+@dataclass(frozen=True)
+class NicState:
+    """A NIC now. ``blocked``: why nothing can be routed by it, empty where it can. ``addresses``: path by path.
+
+    ``missing`` and ``notes`` are sentences: addresses that are not there, and what else is not as planned.
+    """
+
+    netdev: str
+    there: bool
+    up: bool
+    carrier: bool
+    mtu: int | None
+    blocked: str
+    addresses: tuple[str | None, ...]
+    missing: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def read(plan: HostFile) -> list[NicState]:
+    """The state of every NIC of the plan. Raises HostError."""
+    shown = {one["ifname"]: one for one in kernel.ip_json("addr", "show")}
+    return [_state(nic, shown.get(nic.netdev)) for nic in plan.nics]
+
+
+def wait(plan: HostFile, seconds: float) -> list[NicState]:
+    """The state once nothing is missing, or after so many seconds. Raises HostError."""
+    end = time.monotonic() + seconds
+    while True:
+        states = read(plan)
+        left = end - time.monotonic()
+        if left <= 0 or not any(one.blocked or one.missing for one in states):
+            return states
+        time.sleep(min(_POLL_S, left))
+
+
+def _state(nic: Nic, link: dict[str, Any] | None) -> NicState:
+    if link is None:
+        return NicState(nic.netdev, False, False, False, None, "there is no such interface", (), (), ())
+    up, carrier, mtu = "UP" in link["flags"], "LOWER_UP" in link["flags"], int(link["mtu"])
+    found = [_find(path, link["addr_info"]) for path in nic.paths]
+    missing = tuple(why for _, why in found if why)
+    static4 = [why for path, (_, why) in zip(nic.paths, found) if why and path.prefix.version == 4]
+    blocked = f"it is down: ip link set {nic.netdev} up" if not up else ""
+    # IPv4 takes no route by a gateway that it has no address beside; IPv6 routes go by the prefix in the table.
+    blocked = blocked or (static4[0] if static4 else "")
+    notes: list[str] = []
+    if up and not carrier:
+        notes.append("no carrier: cable, optic or switch port")
+    if mtu != nic.mtu:
+        notes.append(f"MTU {mtu}, planned {nic.mtu}")
+    if nic.mac is not None and nic.mac != link.get("address"):
+        notes.append(f"MAC {link.get('address')}, planned {nic.mac}: another NIC, or another server's host.json")
+    notes += [
+        f"{address} in {path.prefix}, planned {path.address}"
+        for path, (address, _) in zip(nic.paths, found)
+        if address and path.address is not None and address != str(path.address)
+    ]
+    return NicState(nic.netdev, True, up, carrier, mtu, blocked, tuple(one for one, _ in found), missing, tuple(notes))
+
+
+def _find(path: PathAddress, shown: list[dict[str, Any]]) -> tuple[str | None, str]:
+    """The usable address of a path, or why there is none. By SLAAC any in the prefix will do, else only the planned."""
+    why = f"no address in {path.prefix}" if path.slaac or path.address is None else f"no address {path.address}"
+    for one in shown:
+        address = ipaddress.ip_address(one["local"]) if "local" in one else None
+        if address is None or address not in path.prefix or (not path.slaac and address != path.address):
+            continue
+        bad = [key for key in ("temporary", "deprecated", "tentative", "dadfailed") if one.get(key)]
+        if not bad:
+            return str(address), ""
+        if "temporary" not in bad:
+            why = f"{address} is {' and '.join(bad)}" + (" (someone else has it)" if "dadfailed" in bad else "")
+    return None, why

@@ -1,0 +1,123 @@
+"""Checks of single values of ``host.json``: each gives the value, or raises ValueError with the rest of a sentence."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from typing import Any, Callable, Union, cast
+
+Address = Union[ipaddress.IPv4Address, ipaddress.IPv6Address]
+Prefix = Union[ipaddress.IPv4Network, ipaddress.IPv6Network]
+
+_SYSTEM_TABLES = {0, 253, 254, 255}
+"""unspec, default, main and local: never ours to change."""
+
+
+def a_list(value: object) -> list[Any]:
+    """A list."""
+    if isinstance(value, list):
+        return cast("list[Any]", value)
+    raise ValueError("is not a list […]")
+
+
+def an_object(value: object) -> dict[str, Any]:
+    """An object."""
+    if isinstance(value, dict):
+        return cast("dict[str, Any]", value)
+    raise ValueError("is not an object {…}")
+
+
+def a_line(value: object) -> str:
+    """Text without control characters."""
+    if isinstance(value, str) and value.isprintable():
+        return value
+    raise ValueError("is not a line of text")
+
+
+def a_variable_value(value: object) -> str:
+    """What an environment variable can hold."""
+    if isinstance(value, str) and "\0" not in value:
+        return value
+    raise ValueError("is not a text, as the value of a variable must be")
+
+
+def a_number(value: object) -> int:
+    """A whole number, 0 or more."""
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return value
+    raise ValueError("is not a whole number, 0 or more")
+
+
+def _matching(pattern: str, what: str) -> Callable[[object], str]:
+    def read(value: object) -> str:
+        if isinstance(value, str) and re.fullmatch(pattern, value, re.ASCII):
+            return value
+        raise ValueError(f"is not {what}")
+
+    return read
+
+
+a_device = _matching(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,62}", "the name of a device")
+a_mac = _matching(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}", "a MAC address in lower case, such as a0:88:c2:3b:50:66")
+a_table_name = _matching(r"(?!(unspec|default|main|local)$)[A-Za-z_][A-Za-z0-9_.-]*", "a name a routing table can have")
+a_variable_name = _matching("[A-Za-z_][A-Za-z0-9_]*", "the name of a variable")
+
+
+def a_table(value: object) -> int:
+    """The number of a routing table that is not the system's."""
+    number = a_number(value)
+    if number not in _SYSTEM_TABLES and number < 2**32:
+        return number
+    raise ValueError("is not a table for routes of ours: 1 to 4294967295 without 253, 254 and 255, the system's")
+
+
+def a_priority(value: object) -> int:
+    """The priority of a rule."""
+    number = a_number(value)
+    if number < 2**32:
+        return number
+    raise ValueError("is not a priority of a rule: 0 to 4294967295")
+
+
+def an_origin(value: object) -> bool:
+    """Where an address comes from; gives whether from SLAAC."""
+    if value in {"slaac", "static"}:
+        return value == "slaac"
+    raise ValueError('is neither "slaac" nor "static"')
+
+
+def an_address(value: object) -> Address:
+    """An IP address without a zone."""
+    if isinstance(value, str) and "%" not in value:
+        try:
+            return ipaddress.ip_address(value)
+        except ValueError:
+            pass
+    raise ValueError("is not an IP address, such as fc00:1:1:1::1")
+
+
+def _a_prefix(strict: bool, what: str) -> Callable[[object], Prefix]:
+    def read(value: object) -> Prefix:
+        if isinstance(value, str) and "%" not in value:
+            try:
+                return ipaddress.ip_network(value, strict=strict)
+            except ValueError:
+                pass
+        raise ValueError(f"is not {what}")
+
+    return read
+
+
+a_prefix = _a_prefix(strict=True, what="a prefix with its host bits 0, such as fc00:1:1:1::/64 or 192.168.1.0/24")
+_an_end = _a_prefix(strict=False, what="an IP address or prefix, such as 192.168.1.1 or fc00:1:1:1::/64")
+
+
+def an_end(value: object) -> str:
+    """The source or destination of a rule as it is written: the kernel keeps its host bits."""
+    _an_end(value)
+    return cast("str", value)
+
+
+def a_destination(value: object) -> Prefix | None:
+    """The destination of a route; None for ``default``."""
+    return None if value == "default" else a_prefix(value)

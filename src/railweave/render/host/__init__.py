@@ -1,0 +1,36 @@
+"""The files of a GPU server, from its ``HostConfig``; one module per subject. Nothing is decided here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.render.host import boot, kernel_mode, naming, nic_qos
+from railweave.render.host.bios import bios
+from railweave.render.host.host_json import host_json
+from railweave.render.host.job import nccl_env
+from railweave.render.host.net_setup import net_setup_sh
+from railweave.render.host.netplan import netplan_yaml
+from railweave.render.host.nic_nvm import nic_nvm
+from railweave.render.host.route_tables import rt_tables_conf
+from railweave.render.host.sysctl_conf import sysctl_conf
+
+if TYPE_CHECKING:
+    from railweave.device.host_model import HostConfig
+
+
+def files(config: HostConfig) -> dict[str, str]:
+    """Text by path below the server's folder."""
+    return {
+        "host.json": host_json(config),
+        "netplan.yaml": netplan_yaml(config),
+        "net-setup.sh": net_setup_sh(config),
+        "rt_tables.conf": rt_tables_conf(config),
+        "sysctl.conf": sysctl_conf(config),
+        **naming.files(config),
+        **kernel_mode.files(config),
+        **nic_qos.files(config),
+        "nic-nvm.sh": nic_nvm(config),
+        **boot.files(config),
+        "bios.md": bios(config),
+        "nccl.env": nccl_env(config),
+    }

@@ -1,0 +1,75 @@
+"""``bios.md``: the firmware menu of a server, as a checklist. What a source says of the model, then what holds for all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from railweave.device.host_model import HostConfig
+
+
+def bios(config: HostConfig) -> str:
+    """The checklist."""
+    lines = [
+        f"# Firmware settings of {config.name}",
+        "",
+        f"Server model `{config.model}`, {config.gpus} x {config.gpu}.",
+        "",
+    ]
+    if config.bios:
+        lines += [f"Source: {config.bios_source}.", ""]
+        area = ""
+        for one in config.bios:
+            if one.area != area:
+                area = one.area
+                lines += [f"## {area}", ""]
+            lines.append(f"- [ ] {one.setting}: **{one.value}**" + (f" ({one.note})" if one.note else ""))
+            if one.verify:
+                lines.append(f"      check: {one.verify}")
+            lines.append("")
+    else:
+        lines += [
+            "No source gives a table for this model: keep what its vendor set up for GPU work, and check the following.",
+            "",
+        ]
+    return "\n".join(lines) + "\n" + COMMON + _iommu(config) + TAIL
+
+
+def _iommu(config: HostConfig) -> str:
+    words = " ".join(config.kernel_command_line) or "iommu=pt"
+    return (
+        "- [ ] IOMMU: off, or in pass-through. Thor2 guide, section 2.3: with translation, transfers between NIC and GPU are\n"
+        f"      slower. `grub-railweave.cfg` asks for `{words}`.\n"
+        "      check: `dmesg | grep -i 'iommu: Default domain type'` says Passthrough, or `ls /sys/class/iommu` is empty\n\n"
+    )
+
+
+COMMON = """\
+## On every GPU server
+
+- [ ] PCIe ACS: off on every switch between NIC and GPU. Thor2 guide, section 2.3; where the menu has no such setting,
+      `acs-off.service` does it at every start.
+      check: `acs-off.sh --check`
+
+"""
+
+TAIL = """\
+- [ ] Memory interleaving: Auto, not disabled. Thor2 guide, section 5.1, question 8: without it RDMA from host memory gets
+      about 235 of 400 Gb/s.
+      check: `ib_write_bw` without GPU memory, near line rate
+
+- [ ] NUMA nodes: one a socket (NPS1 on AMD CPUs, sub-NUMA clustering off on Intel CPUs; Thor2 guide, Table 2, has the
+      latter), unless the server's vendor says otherwise.
+      check: `lscpu`
+
+- [ ] SR-IOV: off where no virtual machine uses the NICs. It is what wants ACS on (Thor2 guide, Table 2; section 5.1,
+      question 9 turns it off for packet capture too).
+      check: `cat /sys/class/net/*/device/sriov_numvfs`
+
+- [ ] PCIe relaxed ordering: allowed. The menu must not forbid what the NIC asks for (AMD GPU cluster networking guide,
+      "Enable PCIe relaxed ordering"; Thor2 guide, section 2.2.4.3).
+      check: `lspci -vv` of the NIC says RlxdOrd+
+
+- [ ] Link of every NIC: full speed and width (Thor2 guide, section 2.6, item 13).
+      check: `lspci -vv` of the NIC, LnkSta against LnkCap
+"""

@@ -1,0 +1,51 @@
+"""Files that all servers share: ``hostfile`` and ``mpirun.sh``.
+
+Thor2 guide, section 8.7.2. Its hostfile lists a server twice. Its MCA options are for Open MPI 4: what concerns OpenSHMEM
+(``spml``) is left out, and Open MPI 5 names shared memory ``sm`` and has no ``openib``.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from railweave.device.host_job import mpi_folder
+from railweave.render.host.shell import array, body, head
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from railweave.design.network import Network
+    from railweave.device.host_model import HostConfig
+
+TRANSPORTS = {4: "^vader,tcp,openib,uct", 5: "^sm,tcp,uct"}
+"""Byte transfer layers that Open MPI leaves out, so that UCX carries everything, by its major version."""
+
+
+def cluster_files(network: Network, configs: Mapping[str, HostConfig]) -> dict[str, str]:
+    """Text by file name; nothing where there are no servers."""
+    if not configs:
+        return {}
+    return {"hostfile": _hostfile(network, configs), "mpirun.sh": _mpirun(network, configs)}
+
+
+def _hostfile(network: Network, configs: Mapping[str, HostConfig]) -> str:
+    lines = [f"# Servers of {network.name}, one process a GPU; written by railweave."]
+    lines += [f"{name} slots={config.gpus}" for name, config in configs.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _mpirun(network: Network, configs: Mapping[str, HostConfig]) -> str:
+    wanted = network.hosts.job
+    vendors = {config.gpu_vendor for config in configs.values()}
+    folder = mpi_folder(wanted, "AMD" if vendors == {"AMD"} else "NVIDIA")
+    lines = head("Starts a collective test on the servers.", network=network.name)
+    lines += [
+        f"# Open MPI {wanted.mpi_version}: messages of MPI itself go by UCX, whose variables nccl.env sets.",
+        f"GPUS={min(config.gpus for config in configs.values())}",
+        f"MPIRUN={shlex.quote(f'{folder}/bin/mpirun' if folder else 'mpirun')}",
+    ]
+    options = ["--prefix", folder] if folder else []
+    options += ["--mca", "pml", "ucx", "--mca", "osc", "ucx", "--mca", "btl", TRANSPORTS[wanted.mpi_version]]
+    lines += [*array("OPTIONS", options), "", ""]
+    return "\n".join(lines) + body("mpirun.sh")

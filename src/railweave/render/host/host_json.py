@@ -1,0 +1,101 @@
+"""``host.json``: what a server is told, for ``railweave host``, the net plug-in and the preflight.
+
+Documented in docs/host-json.md, with a JSON schema beside it.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from railweave.device.host_model import HostConfig, HostNic
+
+SCHEMA = 1
+"""Version of ``host.json``; raised when a reader of the old form would misread the new one."""
+
+
+def host_json(config: HostConfig) -> str:
+    """The file's text."""
+    return json.dumps(document(config), indent=1) + "\n"
+
+
+def document(config: HostConfig) -> dict[str, Any]:
+    """The file's content."""
+    return {
+        "schema": SCHEMA,
+        "network": config.network,
+        "host": config.name,
+        "model": config.model,
+        "gpu": {"count": config.gpus, "model": config.gpu, "vendor": config.gpu_vendor},
+        "router_advertisements": config.advertisements_by,
+        "fabrics": {
+            qos.fabric: {
+                "bfd_detection_ms": config.bfd_detection_ms.get(qos.fabric),
+                "roce": {
+                    "dscp": qos.dscp,
+                    "priority": qos.priority,
+                    "traffic_class": qos.traffic_class,
+                    "lossless": qos.lossless,
+                    "bandwidth_percent": qos.bandwidth_percent,
+                    "adaptive_routing": qos.adaptive_routing,
+                },
+                "cnp": {"dscp": qos.cnp_dscp, "priority": qos.cnp_priority},
+            }
+            for qos in config.qos
+        },
+        "nics": [_nic(nic) for nic in config.nics],
+        "routes": [
+            {"table": one.table, "to": one.to, "dev": one.dev} | ({"via": one.via} if one.via else {})
+            for one in config.routes
+        ],
+        "rules": [
+            {"table": one.table, "dev": one.dev}
+            | ({"from": one.from_} if one.from_ else {})
+            | ({"to": one.to} if one.to else {})
+            | ({"priority": one.priority} if one.priority is not None else {})
+            for one in config.rules
+        ],
+        "sysctl": config.sysctl,
+        "kernel_command_line": list(config.kernel_command_line),
+        "job": {
+            "library": config.library,
+            "environment": {one.name: one.value for one in config.job if not one.resolve},
+            "resolve": [one.name for one in config.job if one.resolve],
+        },
+    }
+
+
+def _nic(nic: HostNic) -> dict[str, Any]:
+    return {
+        "name": nic.name,
+        "netdev": nic.netdev,
+        "rdma": nic.rdma,
+        "rdma_port": nic.rdma_port,
+        "mac": None if nic.mac_is_placeholder else nic.mac,
+        "model": nic.model,
+        "driver": nic.driver,
+        "gpu": nic.gpu,
+        "fabric": nic.fabric,
+        "stripe": nic.stripe,
+        "rail": nic.rail,
+        "leaf": nic.leaf,
+        "leaf_port": nic.leaf_port,
+        "speed_gbps": nic.speed_gbps,
+        "mtu": nic.mtu,
+        "slaac": nic.slaac,
+        "addresses": [
+            {
+                "path": one.path,
+                "color": one.color,
+                "color_name": one.color_name,
+                "prefix": one.prefix,
+                "gateway": one.gateway,
+                "address": None if nic.mac_is_placeholder and one.origin == "slaac" else one.address,
+                "origin": one.origin,
+                "table": one.table,
+                "table_name": one.table_name,
+            }
+            for one in nic.addresses
+        ],
+    }

@@ -1,0 +1,72 @@
+"""``net-setup.sh``: links, addresses, routes and rules by iproute2, without netplan."""
+
+from __future__ import annotations
+
+import shlex
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from railweave.render.host.comments import head
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from railweave.device.host_model import HostConfig, HostRoute, HostRule
+
+
+def net_setup_sh(config: HostConfig) -> str:
+    """The file's text."""
+    slaac = {nic.netdev for nic in config.nics if nic.slaac}
+    values = {
+        "head": "\n".join(
+            head(
+                config,
+                "/usr/local/sbin/railweave-net-setup",
+                "",
+                "Links, addresses, source routes and rules of the fabric NICs, the same as in netplan.yaml, by iproute2. For servers",
+                "where the kernel handles router advertisements (railweave-net.service runs it at boot), and for trying things out.",
+                "Makes only what is missing, so it can run again. --undo takes back what it made, --dry-run shows what it would do.",
+            )
+        ),
+        "links": _words(f"{nic.netdev} {nic.mtu} {'slaac' if nic.slaac else 'static'}" for nic in config.nics),
+        "addresses": _words(
+            f"{_family(one.address)}|{one.address}/{one.prefix_length}|{nic.netdev}"
+            for nic in config.nics
+            for one in nic.addresses
+            if one.origin == "static"
+        ),
+        "routes": _words(_route(route, slaac) for route in config.routes),
+        "rules": _words(_rule(rule) for rule in config.rules),
+    }
+    text = _template()
+    for name, value in values.items():
+        text = text.replace(f"@{name}@\n", value + "\n" if value else "", 1)
+    return text
+
+
+def _route(route: HostRoute, slaac: set[str]) -> str:
+    to = f"{route.to} dev {route.dev}" if route.via is None else f"{route.to} via {route.via} dev {route.dev}"
+    more = [f"scope {route.scope}"] if route.scope else []
+    # The gateway is on the link, also before the address is there that would say so.
+    more += ["onlink"] if route.via is not None and route.dev in slaac else []
+    return f"{_family(route.via or route.to)}|{to} table {route.table}|{' '.join(more)}"
+
+
+def _rule(rule: HostRule) -> str:
+    selector = f"from {rule.from_ or 'all'}" + (f" to {rule.to}" if rule.to else "")
+    priority = "" if rule.priority is None else str(rule.priority)
+    return f"{_family(rule.from_ or rule.to or '')}|{selector} lookup {rule.table}|{priority}"
+
+
+def _family(address: str) -> int:
+    return 6 if ":" in address else 4
+
+
+def _words(lines: Iterable[str]) -> str:
+    return "\n".join(f"  {shlex.quote(line)}" for line in lines)
+
+
+@cache
+def _template() -> str:
+    return (files("railweave.render.host") / "net_setup.sh").read_text(encoding="utf-8")

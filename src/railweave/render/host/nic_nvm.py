@@ -1,0 +1,33 @@
+"""``nic-nvm.sh``: settings in the NICs' flash. Which and why is in catalog/nics.yaml, with sources."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.render.host.nic_qos import VENDORS
+from railweave.render.host.shell import BY_NAME, array, body, head
+
+if TYPE_CHECKING:
+    from railweave.device.host_model import FirmwareOption, HostConfig
+
+
+def nic_nvm(config: HostConfig) -> str:
+    """The script that shows the settings and sets those that differ."""
+    lists: dict[tuple[FirmwareOption, ...], str] = {}
+    nics: list[str] = []
+    for nic in config.nics:
+        if nic.vendor in VENDORS and nic.firmware:
+            name = lists.setdefault(nic.firmware, f"OPTIONS_{len(lists) + 1}")
+            nics.append(f"{nic.netdev} {nic.vendor} {name}")
+    lines = head("Settings in the NICs' flash.", network=config.network, server=config.name, lint=BY_NAME)
+    lines += ["# interface, vendor, its list of settings", *array("NICS", nics), ""]
+    lines += ["# setting, wanted value (- is only shown), whether each PCI function has its own, why"]
+    for options, name in lists.items():
+        lines += array(name, [_option(one) for one in options])
+    vendors = [vendor for vendor in VENDORS if any(line.split()[1] == vendor for line in nics)]
+    parts = ["nic_nvm.sh", *(f"nic_nvm_{vendor.lower()}.sh" for vendor in vendors), "nic_nvm_main.sh"]
+    return "\n".join([*lines, "", ""]) + "".join(body(part) for part in parts)
+
+
+def _option(one: FirmwareOption) -> str:
+    return f"{one.name} {one.value or '-'} {'function' if one.per_function else 'device'} {one.why}"

@@ -1,0 +1,124 @@
+# What follows is the same on every server.
+
+# Roots of what the kernel shows, so that the script can be tried on a copy.
+SYSFS=${RAILWEAVE_SYSFS:-/sys}
+CONFIGFS=${RAILWEAVE_CONFIGFS:-/sys/kernel/config}
+DEBUGFS=${RAILWEAVE_DEBUGFS:-/sys/kernel/debug}
+ETC=${RAILWEAVE_ETC:-/etc}
+HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+DRY_RUN=no
+FAILED=0
+
+usage() {
+    cat <<END
+usage: ${0##*/} [apply|show] [--dry-run]
+  apply      set the QoS of the NICs (the default); safe to repeat
+  show       print what the NICs do now
+  --dry-run  print what apply would do, change nothing
+END
+}
+
+say() { printf '%s\n' "$*"; }
+problem() {
+    printf 'problem: %s\n' "$*" >&2
+    FAILED=1
+}
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# Runs a command that changes something, or prints it.
+run() {
+    if [[ $DRY_RUN == yes ]]; then
+        say "would run: $*"
+    elif ! "$@"; then
+        problem "$* failed"
+        return 1
+    fi
+}
+
+# put VALUE FILE: writes a kernel attribute unless it holds the value already. "Global tclass=106" holds 106.
+put() {
+    local value=$1 file=$2 now
+    now=$(cat "$file" 2>/dev/null || true)
+    [[ $now == "$value" || ${now##*=} == "$value" ]] && return 0
+    if [[ $DRY_RUN == yes ]]; then
+        say "would write: $value > $file"
+    elif ! printf '%s\n' "$value" >"$file"; then
+        problem "cannot write $value to $file"
+    fi
+}
+
+# The PCI address of a network interface, such as 0000:1b:00.0.
+pci_of() { basename "$(readlink -f "$SYSFS/class/net/$1/device")"; }
+
+# The RDMA device of a network interface. Names change with udev rules and kernels: what the kernel says counts.
+rdma_of() {
+    local device
+    for device in "$SYSFS/class/net/$1/device/infiniband/"*; do
+        [[ -e $device ]] || continue
+        basename "$device"
+        return
+    done
+}
+
+# Global pause would stop all classes where PFC is to stop one, and NICs do not do both.
+pause_off() {
+    if ! have ethtool; then
+        problem "ethtool is missing (package ethtool): whether global pause is off on $1 is not known"
+    elif ethtool -a "$1" 2>/dev/null | grep -Eq '^(RX|TX):[[:space:]]+on'; then
+        run ethtool -A "$1" rx off tx off || true
+    fi
+}
+
+# Connections by the RDMA connection manager: RoCE v2, and the designed class where the application asks for none.
+connection_manager() {
+    local rdma=$1 port=$2 class=$3 folder="$CONFIGFS/rdma_cm/$1"
+    if [[ ! -d $CONFIGFS/rdma_cm ]]; then
+        problem "$CONFIGFS/rdma_cm is missing (modprobe rdma_cm; mount -t configfs none $CONFIGFS)"
+        return
+    fi
+    if [[ $DRY_RUN == no ]]; then
+        mkdir -p "$folder"
+    fi
+    put "RoCE v2" "$folder/ports/$port/default_roce_mode"
+    put "$class" "$folder/ports/$port/default_roce_tos"
+    # The values stay with the device when the folder goes.
+    if [[ $DRY_RUN == no ]]; then
+        rmdir "$folder" 2>/dev/null || true
+    fi
+}
+
+# The in-kernel interface (iproute2, dcb(8)), which drivers of both vendors speak.
+# Traffic class 0 is everything else, 1 is RDMA data, 2 is congestion notification, served strictly before both.
+dcb_qos() {
+    local dev=$1 map=$2
+    if ! have dcb; then
+        problem "dcb is missing (package iproute2, 5.11 or newer): nothing set on $dev"
+        return
+    fi
+    # shellcheck disable=SC2086  # the map is a list of words
+    run dcb app replace dev "$dev" dscp-prio $map || true
+    if [[ $LOSSLESS == yes ]]; then
+        run dcb ets set dev "$dev" tc-tsa all:strict 0:ets 1:ets tc-bw all:0 "0:$((100 - SHARE))" "1:$SHARE" \
+            prio-tc all:0 "$PRIORITY:1" "$CNP_PRIORITY:2" || true
+        run dcb pfc set dev "$dev" prio-pfc all:off "$PRIORITY:on" || true
+    else
+        run dcb ets set dev "$dev" tc-tsa all:strict 0:ets tc-bw all:0 0:100 prio-tc all:0 "$CNP_PRIORITY:2" || true
+        run dcb pfc set dev "$dev" prio-pfc all:off || true
+    fi
+}
+
+show_common() {
+    local dev=$1 rdma=$2 port=$3 what
+    have ethtool && ethtool -a "$dev" 2>/dev/null | sed -n 's/^\([RT]X\):[[:space:]]*/  global pause \1: /p'
+    if have dcb; then
+        for what in dcbx pfc ets app; do
+            dcb "$what" show dev "$dev" 2>/dev/null | sed "s/^/  $what: /" || true
+        done
+    fi
+    [[ -n $rdma && -d $CONFIGFS/rdma_cm ]] || return 0
+    mkdir -p "$CONFIGFS/rdma_cm/$rdma" 2>/dev/null || return 0
+    for what in default_roce_mode default_roce_tos; do
+        say "  $what: $(cat "$CONFIGFS/rdma_cm/$rdma/ports/$port/$what" 2>/dev/null || echo unknown)"
+    done
+    rmdir "$CONFIGFS/rdma_cm/$rdma" 2>/dev/null || true
+}

@@ -1,0 +1,68 @@
+
+# Broadcom BCM576xx (drivers bnxt_en, bnxt_re).
+
+# The driver reads its QoS from a file when it is loaded; the file lies beside this script.
+BROADCOM_FILE=unknown
+broadcom_file() {
+    local file="$ETC/bnxt_re/bnxt_re.conf"
+    [[ $BROADCOM_FILE == unknown ]] || return 0
+    BROADCOM_FILE=known
+    if [[ ! -f $HERE/bnxt_re.conf ]]; then
+        problem "$HERE/bnxt_re.conf is missing: copy it here from the folder this script came from"
+    elif ! cmp -s "$HERE/bnxt_re.conf" "$file"; then
+        run install -D -m 644 "$HERE/bnxt_re.conf" "$file" || return 0
+        say "$file is new: the driver reads it when it is loaded, so reboot once (package bnxt_re_conf must be installed)"
+    fi
+}
+
+# What the NIC itself says. Where it is not what was set, firmware DCBX or LLDP is in charge.
+broadcom_check() {
+    local dev=$1 now pfc=none want="$CNP_PRIORITY:2"
+    if ! have niccli; then
+        say "$dev: not checked, niccli is missing (Broadcom's package)"
+        return
+    fi
+    if [[ $LOSSLESS == yes ]]; then
+        pfc=$PRIORITY want="$PRIORITY:1 $want"
+    fi
+    now=$(niccli --dev "$(pci_of "$dev")" qos --ets --show 2>/dev/null) || true
+    local pair map enabled
+    map=$(sed -n 's/.*PRIO[_ ]MAP: *//p' <<<"$now")
+    enabled=$(sed -n 's/.*PFC enabled: *\([^ ]*\).*/\1/p' <<<"$now")
+    if [[ -z $map ]]; then
+        problem "$dev: niccli says nothing about QoS: ${now##*$'\n'}"
+        return
+    fi
+    for pair in $want; do
+        [[ " $map " == *" $pair "* ]] ||
+            problem "$dev: priority ${pair%:*} is not in traffic class ${pair#*:}: firmware DCBX or LLDP may be on (nic-nvm.sh)"
+    done
+    [[ $enabled == "$pfc" ]] ||
+        problem "$dev: PFC is on for $enabled, not $pfc: firmware DCBX or LLDP may be on (nic-nvm.sh)"
+}
+
+apply_broadcom() {
+    local dev=$1
+    broadcom_file
+    pause_off "$dev"
+    dcb_qos "$dev" "$DESIGNED"
+    if have dcb && [[ $LOSSLESS == yes ]]; then
+        # RoCE v2 by its UDP port too, as the driver's own defaults have it.
+        run dcb app replace dev "$dev" dgram-port-prio "4791:$PRIORITY" || true
+    fi
+    if [[ $DRY_RUN == no ]]; then
+        broadcom_check "$dev"
+    fi
+}
+
+show_broadcom() {
+    local dev=$1 rdma=$2
+    if [[ -f $ETC/bnxt_re/bnxt_re.conf ]]; then
+        sed 's/^/  bnxt_re.conf: /' "$ETC/bnxt_re/bnxt_re.conf"
+    else
+        say "  bnxt_re.conf: missing"
+    fi
+    if have niccli; then
+        niccli --dev "$(pci_of "$dev")" qos --ets --show 2>/dev/null | sed 's/^/  niccli: /' || true
+    fi
+}

@@ -1,0 +1,68 @@
+"""Formulas for prefixes: ``1.1.{server+100}.{rail*10+4}/31``.
+
+Numbers go in decimal into an IPv4 prefix and in hexadecimal into an IPv6 one, as people write both.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import AfterValidator, WithJsonSchema
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+FIELDS = ("stripe", "rail", "color", "server")
+
+_SUM = re.compile(r"\{((?:[a-z]+(?:\*\d{1,5})?|\d{1,5})(?:\+(?:[a-z]+(?:\*\d{1,5})?|\d{1,5}))*)\}")
+"""A sum in braces of numbers and of fields, each with a factor or without."""
+
+
+def fields_of(formula: str) -> set[str]:
+    """The fields a formula uses."""
+    return {word for match in _SUM.finditer(formula) for word in re.findall("[a-z]+", match[1])}
+
+
+def length_of(formula: str) -> int:
+    """The length of the prefixes a formula gives."""
+    return int(formula.rpartition("/")[2])
+
+
+def fill(formula: str, values: Mapping[str, int]) -> str:
+    """The prefix of a formula. Raises ``ValueError`` where the numbers give none."""
+    form = "x" if ":" in formula else "d"
+
+    def term(text: str) -> int:
+        name, _, factor = text.partition("*")
+        return int(name) if name.isdecimal() else values[name] * int(factor or 1)
+
+    def number(match: re.Match[str]) -> str:
+        return format(sum(map(term, match[1].split("+"))), form)
+
+    return str(ipaddress.ip_network(_SUM.sub(number, formula)))
+
+
+def _check(formula: str) -> str:
+    rest = _SUM.sub("", formula)
+    if "{" in rest or "}" in rest:
+        raise ValueError(
+            f"{formula!r} holds a field that cannot be read -- write {{rail}}, {{rail*10}} or {{rail*10+4}}"
+        )
+    unknown = sorted(fields_of(formula) - set(FIELDS))
+    if unknown:
+        raise ValueError(f"{formula!r} has no field {unknown[0]!r} to use -- fields are {', '.join(FIELDS)}")
+    if not formula.rpartition("/")[2].isdecimal() or "/" not in formula:
+        raise ValueError(f"{formula!r} has no length -- write it as 192.168.{{rail}}.0/24")
+    try:
+        fill(formula, dict.fromkeys(FIELDS, 1))
+    except ValueError as error:
+        raise ValueError(f"{formula!r} gives no prefix ({error}) -- for example 192.168.{{rail}}.0/24") from None
+    return formula
+
+
+PrefixFormula = Annotated[
+    str, AfterValidator(_check), WithJsonSchema({"type": "string", "examples": ["192.168.{rail}.0/24"]})
+]
+"""A formula for server prefixes."""

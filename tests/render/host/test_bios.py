@@ -1,0 +1,36 @@
+"""bios.md: the settings of the source, each to be ticked off."""
+
+from __future__ import annotations
+
+import re
+
+from railweave.render.host.bios import bios
+from tests.render.host.stand_ins import server
+
+
+def test_table_2_of_the_guide() -> None:
+    ticks = dict(re.findall(r"- \[ \] ([^:\n]+): \*\*([^*]+)\*\*", bios(server("mi300x-leaf-24"))))
+    assert ticks == {
+        "Logical Processor": "Disable",
+        "Virtualization Technology": "Disable",
+        "SubNumaCluster": "Disable",
+        "MADT Core Cluster": "Linear",
+        "Global SR-IOV": "Disable",
+        "Server System Profile": "Performance",
+        "Workload": "Not Configured",
+        "AC Recovery Delay": "Random",
+    }
+
+
+def test_a_server_without_a_source_says_so_and_keeps_what_holds_for_all() -> None:
+    text = bios(server("h100-rlb"))
+    assert "No source gives a table" in text
+    for what in ("PCIe ACS", "IOMMU", "Memory interleaving", "SR-IOV", "intel_iommu=on iommu=pt"):
+        assert what in text
+
+
+def test_every_item_says_where_it_is_from_or_how_to_check_it() -> None:
+    for example in ("h100-rlb", "mi300x-leaf-24"):
+        items = bios(server(example)).split("## On every GPU server")[1].split("- [ ] ")[1:]
+        assert items
+        assert all("guide" in item and "check:" in item for item in items)

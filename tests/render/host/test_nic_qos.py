@@ -1,0 +1,300 @@
+"""nic-qos.sh: executed with stand-ins for the vendors' tools and a copy of sysfs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from railweave.device.host_model import HostConfig
+from railweave.render.host import nic_qos
+from tests.render.host.stand_ins import Machine, config_of, server
+
+# What mlnx_qos prints of a NIC that nobody has set (its own default map, eight DSCPs a priority).
+FRESH = "DCBX mode: Firmware controlled\nPriority trust state: pcp\ndscp2prio mapping:\n" + "".join(
+    f"\tprio:{prio} dscp:{','.join(f'{prio * 8 + i:02d}' for i in reversed(range(8)))},\n" for prio in range(8)
+)
+
+
+def printing(text: str) -> str:
+    return f'[[ $# -gt 2 ]] || cat <<"END"\n{text}END'
+
+
+def one_nic(config: HostConfig) -> HostConfig:
+    return replace(config, nics=config.nics[:1])
+
+
+def connectx(machine: Machine, *, mlnx_qos: str | None = FRESH, adaptive: str = "0x00000000") -> Path:
+    """A machine with one ConnectX-7 and the vendor's tools; gives its ecn folder."""
+    for side in ("roce_np", "roce_rp"):
+        machine.attribute(f"class/net/gpu0_eth/ecn/{side}/enable/3", "0")
+    machine.attribute("class/net/gpu0_eth/ecn/roce_np/cnp_dscp", "4")
+    machine.attribute("class/net/gpu0_eth/ecn/roce_np/cnp_802p_prio", "6")
+    machine.attribute("class/infiniband/mlx5_0/tc/1/traffic_class", "Global tclass=0")
+    machine.tool("ethtool", 'printf "RX:\\t\\ton\\nTX:\\t\\ton\\n"')
+    machine.tool("dcb")
+    if mlnx_qos is not None:
+        machine.tool("mlnx_qos", printing(mlnx_qos))
+    machine.tool("mlxreg", f'printf "Field | Data\\nadaptive_routing_forced_en   | {adaptive}\\n"')
+    return machine.sys / "class/net/gpu0_eth/ecn"
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+def test_designed_values_are_those_of_the_sources() -> None:
+    for example, cnp_priority in (("h100-rlb", 6), ("mi300x-leaf-24", 7)):
+        (qos,) = server(example).qos
+        assert (qos.dscp, qos.priority, qos.lossless, qos.ecn) == (26, 3, True, True)
+        assert (qos.cnp_dscp, qos.cnp_priority) == (48, cnp_priority)
+        assert qos.bandwidth_percent == 50
+        assert qos.traffic_class == 106
+
+
+def test_no_other_dscp_shares_a_priority_with_data_or_congestion_notification() -> None:
+    for example in ("h100-rlb", "mi300x-leaf-24"):
+        (qos,) = server(example).qos
+        assert [dscp for dscp, priority in enumerate(qos.priorities) if priority == qos.priority] == [26]
+        assert [dscp for dscp, priority in enumerate(qos.priorities) if priority == qos.cnp_priority] == [48]
+        assert len(qos.priorities) == 64
+
+
+def test_data_on_the_priority_of_congestion_notification_moves_the_latter(tmp_path: Path) -> None:
+    config = config_of(tmp_path, leaf=", qos: {classes: {no-loss: {pfc_priority: 6, dscp: [26, 27]}}}")
+    (qos,) = config.qos
+    assert qos.priority == 6
+    assert qos.cnp_priority == 7
+    assert [qos.priorities[dscp] for dscp in (26, 27, 48)] == [6, 6, 7]
+
+
+def test_connectx_by_mlnx_qos(machine: Machine) -> None:
+    config = one_nic(server("h100-rlb"))
+    machine.nics(config)
+    ecn = connectx(machine)
+    script = machine.write(nic_qos.files(config)) / "nic-qos.sh"
+    done = machine.run(script)
+    assert (done.returncode, done.stderr) == (0, "")
+    calls = machine.calls()
+    assert not [call for call in calls if call.startswith("dcb")]
+    assert "ethtool -A gpu0_eth rx off tx off" in calls
+    set_ = [call.removeprefix("mlnx_qos -i gpu0_eth ") for call in calls if call.startswith("mlnx_qos")][1:]
+    assert set_[:2] == ["--dcbx os", "--trust dscp"]
+    # 26 and 48 already go to 3 and 6; the others of their eight leave these priorities.
+    moved = {*range(24, 32), *range(48, 56)} - {26, 48}
+    assert set(set_[2:-2]) == {f"--dscp2prio set,{dscp},0" for dscp in moved}
+    assert set_[-2:] == [
+        "--prio_tc 0,0,0,1,0,0,2,0 --tcbw 50,50,0,0,0,0,0,0 --tsa ets,ets,strict,strict,strict,strict,strict,strict",
+        "--pfc 0,0,0,1,0,0,0,0",
+    ]
+    assert (ecn / "roce_np/enable/3").read_text() == "1\n"
+    assert (ecn / "roce_rp/enable/3").read_text() == "1\n"
+    assert (ecn / "roce_np/cnp_dscp").read_text() == "48\n"
+    assert (ecn / "roce_np/cnp_802p_prio").read_text() == "6\n"
+    assert (machine.sys / "class/infiniband/mlx5_0/tc/1/traffic_class").read_text() == "106\n"
+    manager = machine.sys / "config/rdma_cm/mlx5_0/ports/1"
+    assert (manager / "default_roce_mode").read_text() == "RoCE v2\n"
+    assert (manager / "default_roce_tos").read_text() == "106\n"
+    # The map is as wanted now: a second run sets none of it, and writes no attribute.
+    groups = {p: [d for d, q in enumerate(config.qos[0].priorities) if q == p] for p in range(8)}
+    after = "DCBX mode: OS controlled\nPriority trust state: dscp\ndscp2prio mapping:\n"
+    after += "".join(f"\tprio:{p} dscp:{','.join(f'{d:02d}' for d in ds)},\n" for p, ds in groups.items())
+    machine.tool("mlnx_qos", printing(after))
+    machine.tool("ethtool", 'printf "RX:\\t\\toff\\nTX:\\t\\toff\\n"')
+    again = machine.run(script, "--dry-run").stdout
+    assert "would write" not in again
+    assert "dscp2prio" not in again
+    assert "--trust" not in again
+    assert "--dcbx" not in again
+    assert "ethtool" not in again
+
+
+def test_connectx_without_the_vendors_packages(machine: Machine) -> None:
+    config = one_nic(server("h100-rlb"))
+    (pci,) = machine.nics(config)
+    machine.tool("ethtool")
+    machine.tool("dcb")
+    for name, value in (("np_cnp_dscp", "4"), ("np_cnp_prio", "0")):
+        machine.attribute(f"debug/mlx5/{pci}/cc_params/{name}", value)
+    done = machine.run(machine.write(nic_qos.files(config)) / "nic-qos.sh")
+    assert (done.returncode, done.stderr) == (0, "")
+    calls = [call for call in machine.calls("dcb") if " show " not in call]
+    assert calls[0] == "dcb dcbx set dev gpu0_eth host ieee"
+    assert calls[1].startswith("dcb app replace dev gpu0_eth dscp-prio 0:0 1:0 ")
+    assert {"24:0", "26:3", "48:6", "49:0"} < set(calls[1].split())
+    assert calls[2:] == [
+        "dcb ets set dev gpu0_eth tc-tsa all:strict 0:ets 1:ets tc-bw all:0 0:50 1:50 prio-tc all:0 3:1 6:2",
+        "dcb pfc set dev gpu0_eth prio-pfc all:off 3:on",
+    ]
+    parameters = machine.sys / "debug/mlx5" / pci / "cc_params"
+    assert (parameters / "np_cnp_dscp").read_text() == "48\n"
+    assert (parameters / "np_cnp_prio").read_text() == "6\n"
+    assert "adaptive routing not looked at" in done.stdout
+
+
+def test_dry_run_changes_nothing_and_says_what_it_would(machine: Machine) -> None:
+    config = one_nic(server("h100-rlb"))
+    machine.nics(config)
+    ecn = connectx(machine)
+    done = machine.run(machine.write(nic_qos.files(config)) / "nic-qos.sh", "--dry-run")
+    assert done.returncode == 0
+    assert "would run: mlnx_qos -i gpu0_eth --pfc 0,0,0,1,0,0,0,0" in done.stdout
+    assert f"would write: 48 > {ecn}/roce_np/cnp_dscp" in done.stdout
+    assert (ecn / "roce_np/cnp_dscp").read_text() == "4\n"
+    assert all(len(call.split()) == 3 for call in machine.calls("mlnx_qos"))
+
+
+@pytest.mark.parametrize(
+    ("mode", "before", "expected"),
+    [
+        ("spray", "0x00000000", "0x1"),
+        ("dlb-per-packet", "0x00000000", "0x1"),
+        ("spray", "0x00000001", None),
+        ("ecmp", "0x00000001", "0x0"),
+        ("dlb-flowlet", "0x00000000", None),
+    ],
+)
+def test_adaptive_routing_is_on_exactly_where_the_fabric_sprays(
+    machine: Machine, tmp_path: Path, mode: str, before: str, expected: str | None
+) -> None:
+    config = one_nic(config_of(tmp_path, more=f"    load_balancing: {{mode: {mode}}}"))
+    assert config.qos[0].adaptive_routing is (mode in {"spray", "dlb-per-packet"})
+    (pci,) = machine.nics(config)
+    connectx(machine, adaptive=before)
+    done = machine.run(machine.write(nic_qos.files(config)) / "nic-qos.sh")
+    assert done.returncode == 0
+    changes = [call for call in machine.calls("mlxreg") if "--set" in call]
+    wanted = f"mlxreg -d {pci} --reg_name ROCE_ACCL --set adaptive_routing_forced_en={expected} --yes"
+    assert changes == ([wanted] if expected else [])
+
+
+def test_spraying_without_the_tool_is_a_problem(machine: Machine, tmp_path: Path) -> None:
+    config = one_nic(config_of(tmp_path, more="    load_balancing: {mode: spray}"))
+    machine.nics(config)
+    connectx(machine)
+    (machine.bin / "mlxreg").unlink()
+    done = machine.run(machine.write(nic_qos.files(config)) / "nic-qos.sh")
+    assert done.returncode == 1
+    assert "neither mlxreg nor mstreg" in done.stderr
+
+
+def test_lossy_data_has_no_pfc(machine: Machine, tmp_path: Path) -> None:
+    config = one_nic(config_of(tmp_path, leaf=", qos: {classes: {no-loss: null}}"))
+    machine.nics(config)
+    connectx(machine, mlnx_qos=None)
+    machine.attribute("class/net/gpu0_eth/ecn/roce_np/enable/0", "1")
+    machine.attribute("class/net/gpu0_eth/ecn/roce_rp/enable/0", "1")
+    done = machine.run(machine.write(nic_qos.files(config)) / "nic-qos.sh")
+    assert (done.returncode, done.stderr) == (0, "")
+    calls = machine.calls("dcb")
+    assert "dcb pfc set dev gpu0_eth prio-pfc all:off" in calls
+    assert "dcb ets set dev gpu0_eth tc-tsa all:strict 0:ets tc-bw all:0 0:100 prio-tc all:0 6:2" in calls
+
+
+def thor2(machine: Machine, shown: str = "3:1 4:0 5:0 6:0 7:2", pfc: str = "3") -> None:
+    machine.tool("ethtool", 'printf "RX:\\t\\toff\\nTX:\\t\\toff\\n"')
+    machine.tool("dcb")
+    machine.tool(
+        "niccli",
+        f'printf "IEEE 8021QAZ ETS Configuration TLV:\\n  PRIO_MAP: 0:0 1:0 2:0 {shown}\\n  TC Bandwidth: 50%% 50%% 0%%\\n'
+        f'IEEE 8021QAZ PFC TLV:\\n  PFC enabled: {pfc}\\n"',
+    )
+
+
+def test_thor2(machine: Machine) -> None:
+    config = one_nic(server("mi300x-leaf-24"))
+    (pci,) = machine.nics(config)
+    thor2(machine)
+    script = machine.write(nic_qos.files(config)) / "nic-qos.sh"
+    done = machine.run(script)
+    assert (done.returncode, done.stderr) == (0, "")
+    calls = machine.calls()
+    assert [call for call in calls if call.startswith("dcb")] == [
+        "dcb app replace dev eth1 dscp-prio 26:3 48:7",
+        "dcb ets set dev eth1 tc-tsa all:strict 0:ets 1:ets tc-bw all:0 0:50 1:50 prio-tc all:0 3:1 7:2",
+        "dcb pfc set dev eth1 prio-pfc all:off 3:on",
+        "dcb app replace dev eth1 dgram-port-prio 4791:3",
+    ]
+    assert f"niccli --dev {pci} qos --ets --show" in calls
+    installed = machine.folder / "etc/bnxt_re/bnxt_re.conf"
+    assert installed.read_text() == nic_qos.files(config)["bnxt_re.conf"]
+    assert "reboot" in done.stdout
+    assert "reboot" not in machine.run(script).stdout
+
+
+def test_thor2_that_firmware_dcbx_rules_is_a_problem(machine: Machine) -> None:
+    # The output that the guide shows of it (section 5.1, question 5).
+    config = one_nic(server("mi300x-leaf-24"))
+    machine.nics(config)
+    thor2(machine, "3:0 4:0 5:0 6:0 7:0", "none")
+    done = machine.run(machine.write(nic_qos.files(config)) / "nic-qos.sh")
+    assert done.returncode == 1
+    assert "firmware DCBX or LLDP" in done.stderr
+    assert "PFC is on for none, not 3" in done.stderr
+
+
+def test_bnxt_re_conf_key_by_key() -> None:
+    # Thor2 guide, section 2.2.1.3.
+    text = nic_qos.files(server("mi300x-leaf-24"))["bnxt_re.conf"]
+    assert dict(line.split("=") for line in text.splitlines()) == {
+        "ENABLE_FC": "1",
+        "FC_MODE": "3",
+        "ROCE_PRI": "3",
+        "ROCE_DSCP": "26",
+        "CNP_PRI": "7",
+        "CNP_DSCP": "48",
+        "ROCE_BW": "50",
+        "UTILITY": "4",
+    }
+    assert "bnxt_re.conf" not in nic_qos.files(server("h100-rlb"))
+
+
+@pytest.mark.parametrize(
+    ("classes", "expected"),
+    [
+        ("{no-loss: {ecn: null}}", {"ENABLE_FC": "1", "FC_MODE": "1"}),
+        ("{no-loss: null}", {"ENABLE_FC": "0"}),
+        (
+            "{no-loss: {dscp: [24], pfc_priority: 5}, cnp: {dscp: [40]}}",
+            {"ROCE_PRI": "5", "ROCE_DSCP": "24", "CNP_DSCP": "40"},
+        ),
+    ],
+)
+def test_bnxt_re_conf_follows_the_design(tmp_path: Path, classes: str, expected: dict[str, str]) -> None:
+    config = config_of(tmp_path, model="mi300x-8gpu-thor2", leaf=f", qos: {{classes: {classes}}}")
+    text = nic_qos.files(config)["bnxt_re.conf"]
+    assert expected.items() <= dict(line.split("=") for line in text.splitlines()).items()
+
+
+def test_what_is_missing_is_said(machine: Machine) -> None:
+    config = server("mi300x-leaf-24")
+    machine.nics(one_nic(config))
+    script = machine.write({"nic-qos.sh": nic_qos.nic_qos(config)}) / "nic-qos.sh"
+    done = machine.run(script)
+    assert done.returncode == 1
+    for text in ("dcb is missing", "ethtool is missing", "bnxt_re.conf is missing", "there is no interface eth8"):
+        assert text in done.stderr
+    assert machine.run(script, "nonsense").returncode == 2
+
+
+def test_show_changes_nothing(machine: Machine) -> None:
+    config = one_nic(server("h100-rlb"))
+    machine.nics(config)
+    ecn = connectx(machine)
+    done = machine.run(machine.write(nic_qos.files(config)) / "nic-qos.sh", "show")
+    assert done.returncode == 0
+    assert "gpu0_eth/ecn/roce_np/cnp_dscp: 4" in done.stdout
+    assert "default_roce_tos" in done.stdout
+    assert (ecn / "roce_np/cnp_dscp").read_text() == "4\n"
+    assert not [call for call in machine.calls() if " set " in call or "--set" in call or "--pfc" in call]
+
+
+def test_another_name_of_the_rdma_device_is_followed(machine: Machine) -> None:
+    config = one_nic(server("h100-rlb"))
+    machine.nics(replace(config, nics=(replace(config.nics[0], rdma="rocep27s0"),)))
+    connectx(machine)
+    done = machine.run(machine.write(nic_qos.files(config)) / "nic-qos.sh")
+    assert "its RDMA device is rocep27s0, the design says mlx5_0" in done.stdout
+    assert (machine.sys / "config/rdma_cm/rocep27s0/ports/1/default_roce_tos").read_text() == "106\n"
