@@ -51,13 +51,14 @@ def apply(plan: HostFile, places: Places, lock: int, skip: Collection[str] = ())
         except HostError as error:
             try:
                 kernel.change(changes.back(wanted, before, kernel.read()), lock)
-                files.write(places.names, names_before)
+                if files.read(places.names) != names_before:
+                    files.write(places.names, names_before)
                 journal.save(places.journal, old)
             except HostError as second:
                 raise HostError(
                     f"{error}; and putting things back failed: {second}; `railweave host undo` tries again"
                 ) from None
-            raise
+            raise type(error)(f"{error}; everything is as it was before") from None
     return wanted
 
 

@@ -158,7 +158,7 @@ def _free_priorities(left: Iterable[Entry]) -> dict[int, int]:
 def _must_be_restorable(conflicts: Iterable[Entry]) -> None:
     for one in conflicts:
         if isinstance(one, Route) and one.opaque:
-            what = f"the route to {one.to} in table {one.table} ({', '.join(one.opaque)})"
+            what = f"the route to {one.destination} in table {one.table} ({', '.join(one.opaque)})"
             raise HostError(
                 f"{what} conflicts with the plan, and could not be put back as it is: remove it yourself first"
             )

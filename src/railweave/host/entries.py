@@ -71,6 +71,11 @@ class Route:
         return (self.family, self.table, self.to)
 
     @property
+    def destination(self) -> str:
+        """``to`` as one writes it."""
+        return "default" if self.to in {"0.0.0.0/0", "::/0"} else self.to
+
+    @property
     def identity(self) -> tuple[Any, ...]:
         """All of it."""
         return (*self.place, self.dev, self.via, self.metric, self.protocol, self.kind, self.rest, self.opaque)
@@ -91,7 +96,7 @@ class Route:
         dev = ["dev", self.dev] if self.dev else []
         metric = [] if self.metric == _METRIC[self.family] else ["metric", str(self.metric)]
         table = ["table", str(self.table), "proto", self.protocol]
-        return ["route", verb, *kind, self.to, *via, *dev, *table, *metric, *self.rest]
+        return ["route", verb, *kind, self.destination, *via, *dev, *table, *metric, *self.rest]
 
 
 @dataclass(frozen=True)

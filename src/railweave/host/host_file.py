@@ -129,7 +129,7 @@ def _host(file: Path, top: _Item) -> HostFile:
     routes = tuple(_route(one, netdevs) for one in top.items("routes"))
     for i, one in enumerate(routes):
         if any(one.place == other.place for other in routes[:i]):
-            raise _WrongError(f"routes[{i}]: a second route to {one.to} in table {one.table}")
+            raise _WrongError(f"routes[{i}]: a second route to {one.destination} in table {one.table}")
     job = _Item("job", top.value.get("job", {"environment": {}, "resolve": []}))
     variables = _Item("job.environment", job.get("environment", values.an_object))
     return HostFile(

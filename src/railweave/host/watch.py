@@ -24,6 +24,9 @@ _SETTLE_AT_MOST_S = 2.0
 _LOOK_ANYWAY_S = 60.0
 """The kernel does not tell of every route it drops (IPv4, when a link goes down), and drops news when there is too much."""
 
+_TRY_AGAIN_S = 3.0
+"""After a repair that failed: often something else was still at it."""
+
 
 def watch(plan: HostFile, places: apply.Places, lock: int, say: Callable[[str], None]) -> None:
     """Repair until KeyboardInterrupt; ``say`` gets a line for each repair, and for each NIC that goes or comes back."""
@@ -37,14 +40,15 @@ def watch(plan: HostFile, places: apply.Places, lock: int, say: Callable[[str], 
                     done = apply.apply(plan, places, lock, blocked)
                     trouble = ""
                     if done:
-                        say("repaired: " + "; ".join(_few([command_line(one) for one in done.commands])))
+                        lines = [command_line(one) for one in done.commands] or [f"{places.names} written"]
+                        say("repaired: " + "; ".join(_few(lines)))
                 except InterruptedRunError:
                     raise KeyboardInterrupt from None
                 except HostError as error:
                     if str(error) != trouble:
                         trouble = str(error)
                         say(f"not repaired: {trouble}")
-                if not _settled(news):
+                if not _settled(news, _TRY_AGAIN_S if trouble else _LOOK_ANYWAY_S):
                     break
 
 
@@ -79,14 +83,13 @@ def _news() -> Generator[int, None, None]:
         raise HostError("the ip command is not there: install iproute2") from None
 
 
-def _settled(news: int) -> bool:
-    """Wait for news, and until there is no more for a moment. False where the source has dried up."""
-    wait = _LOOK_ANYWAY_S
-    end = time.monotonic() + _LOOK_ANYWAY_S + _SETTLE_AT_MOST_S
+def _settled(news: int, wait: float) -> bool:
+    """Wait so long for news, and then until there is no more for a moment. False where the source has dried up."""
+    end = time.monotonic() + wait
     while select.select([news], [], [], max(0.0, min(wait, end - time.monotonic())))[0]:
         if not os.read(news, 1 << 16):
             time.sleep(1)
             return False
-        if wait != _SETTLE_S:
+        if wait != _SETTLE_S:  # the first
             wait, end = _SETTLE_S, time.monotonic() + _SETTLE_AT_MOST_S
     return True

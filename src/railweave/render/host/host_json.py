@@ -6,18 +6,51 @@ Documented in docs/host-json.md, with a JSON schema beside it.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from railweave.device.host_model import HostConfig, HostNic
 
 SCHEMA = 1
 """Version of ``host.json``; raised when a reader of the old form would misread the new one."""
 
 
+LINE = 118
+"""Where a value that fits stands on one line, characters."""
+
+_encode = json.JSONEncoder().encode
+
+
 def host_json(config: HostConfig) -> str:
     """The file's text."""
-    return json.dumps(document(config), indent=1) + "\n"
+    return _laid_out(document(config), "") + "\n"
+
+
+def _laid_out(value: Any, indent: str) -> str:  # noqa: ANN401 - JSON
+    """JSON to be read: an item of a list, or what is short, on one line (and json's own indentation is slow)."""
+    if not isinstance(value, dict | list):
+        return _encode(value)
+    inner = indent + " "
+    if isinstance(value, dict):
+        items = cast("dict[str, Any]", value)
+        if _is_flat(items.values()) and len(text := _encode(value)) <= LINE - len(indent):
+            return text
+        parts = [f'"{key}": {_laid_out(one, inner)}' for key, one in items.items()]
+        return f"{{\n{inner}" + f",\n{inner}".join(parts) + f"\n{indent}}}"
+    parts = [_encode(one) if _is_row(one) else _laid_out(one, inner) for one in cast("list[Any]", value)]
+    if _is_flat(cast("list[Any]", value)):
+        return "[" + ", ".join(parts) + "]"
+    return f"[\n{inner}" + f",\n{inner}".join(parts) + f"\n{indent}]"
+
+
+def _is_flat(values: Iterable[Any]) -> bool:
+    return not any(isinstance(one, dict | list) for one in values)
+
+
+def _is_row(value: Any) -> bool:  # noqa: ANN401 - JSON
+    return isinstance(value, dict) and _is_flat(cast("dict[str, Any]", value).values())
 
 
 def document(config: HostConfig) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from railweave.render.host.comments import head
@@ -125,27 +126,26 @@ def _printed(value: dict[str, Value], indent: str) -> Iterator[str]:
     """Lines of a mapping; an own printer, because PyYAML takes a tenth of a second for a server with many paths."""
     for key, one in value.items():
         if isinstance(one, dict):
-            yield f"{indent}{_scalar(key)}:"
+            yield f"{indent}{_text(key)}:"
             yield from _printed(one, indent + "  ")
-        elif isinstance(one, list):
-            yield f"{indent}{_scalar(key)}:"
+        elif isinstance(one, list) and any(isinstance(item, dict) for item in one):
+            yield f"{indent}{_text(key)}:"
             for item in one:
-                yield from _item(item, indent + "  ")
+                yield f"{indent}  - {_item(item)}"
         else:
-            yield f"{indent}{_scalar(key)}: {_scalar(one)}"
+            yield f"{indent}{_text(key)}: {_item(one)}"
 
 
-def _item(item: Value, indent: str) -> Iterator[str]:
+def _item(item: Value) -> str:
+    """An item of a list on one line: a route is read faster so."""
     if isinstance(item, dict):
-        first, *rest = _printed(item, indent + "  ")
-        yield f"{indent}- {first.lstrip()}"
-        yield from rest
-    elif not isinstance(item, list):
-        yield f"{indent}- {_scalar(item)}"
+        return "{" + ", ".join([f"{key}: {_item(one)}" for key, one in item.items()]) + "}"
+    if isinstance(item, list):
+        return "[" + ", ".join(map(_item, item)) + "]"
+    return _text(item) if isinstance(item, str) else str(item).lower()
 
 
-def _scalar(value: int | bool | str) -> str:
-    """A scalar; text that YAML 1.1 or 1.2 could take for something else is quoted (JSON strings are YAML)."""
-    if isinstance(value, str):
-        return value if _PLAIN.fullmatch(value) and value.lower() not in _RESERVED else json.dumps(value)
-    return str(value).lower()
+@lru_cache(maxsize=4096)
+def _text(value: str) -> str:
+    """Text; what YAML 1.1 or 1.2 could take for something else is quoted (JSON strings are YAML)."""
+    return value if _PLAIN.fullmatch(value) and value.lower() not in _RESERVED else json.dumps(value)

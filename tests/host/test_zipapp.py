@@ -1,0 +1,81 @@
+"""The one-file form, on every Python that this machine has."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import railweave
+from railweave.host import __version__, bundle
+from tests.host.plans import Tool, dump, in_place, small
+from tests.host.test_gids import slots, tree
+from tests.netns import needs_root, server
+
+VERSIONS = [f"3.{minor}" for minor in range(9, 16)]
+
+
+def python(version: str) -> str:
+    """A Python of this version that runs; the test is skipped where there is none."""
+    places = [shutil.which(f"python{version}"), *map(str, Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))]
+    for place in filter(None, places):
+        words = [place, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"]
+        if subprocess.run(words, capture_output=True, text=True, check=False).stdout.strip() == version:
+            return place
+    pytest.skip(f"no Python {version} on the PATH or under ~/.pyenv")
+
+
+@pytest.fixture(scope="module")
+def zipapp(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("zipapp") / "railweave-host.pyz"
+    bundle.write(file)
+    return file
+
+
+def test_same_bytes(zipapp: Path, tmp_path: Path) -> None:
+    again = tmp_path / "again.pyz"
+    subprocess.run(
+        [zipapp, "zipapp", again], check=True, capture_output=True
+    )  # by its first line, and from within itself
+    assert again.read_bytes() == zipapp.read_bytes()
+
+
+def test_version() -> None:
+    assert __version__ == railweave.__version__
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_without_root(version: str, zipapp: Path, tmp_path: Path) -> None:
+    program = [python(version), "-I", "-W", "error", str(zipapp)]
+    (tmp_path / "host.json").write_text(json.dumps(small("gpu0_eth")))
+    sysfs = tree(tmp_path / "sys", {"mlx5_0": slots("fe80::1", "fc00:1:1:1::a")})
+
+    def run(*words: str, code: int = 0) -> str:
+        done = subprocess.run([*program, *words], capture_output=True, text=True, check=False)
+        assert done.returncode == code, done.stderr
+        return done.stdout
+
+    for verb in ([], ["plan"], ["apply"], ["undo"], ["gids"], ["env"], ["zipapp"]):
+        assert "examples:" in run(*verb, "--help")
+    host = ["--host-file", str(tmp_path / "host.json")]
+    assert len(json.loads(run("plan", "--json", *host, code=1))["commands"]) == 6
+    assert "fc00:1:1:1::a" in run("gids", "--sysfs", str(sysfs), *host)
+    assert run("--version").strip() == __version__
+
+
+@needs_root
+@pytest.mark.parametrize("version", VERSIONS)
+def test_with_root(version: str, zipapp: Path, tmp_path: Path) -> None:
+    program = (python(version), "-I", "-W", "error", str(zipapp))
+    plan = small("gpu0_eth")
+    with server(["gpu0_eth"]) as host:
+        tool = Tool(host, tmp_path, program)
+        tool.plan(plan)
+        before = dump(host)
+        tool("apply")
+        in_place(tool, plan)
+        tool("undo")
+        assert dump(host) == before
