@@ -72,7 +72,9 @@ def nics(
                 server.name,
                 (),
                 f"MAC addresses of {len(unknown)} NICs are placeholders: {', '.join(unknown)}",
-                "SLAAC addresses follow from MAC addresses, so these will change",
+                "SLAAC addresses follow from MAC addresses, so these will change"
+                if layout.spec.addressing.server_mode == "slaac"
+                else "servers name their interfaces by them",
                 f"fill {context.source.path.stem}.inventory.csv",
             )
         result[server.name] = made

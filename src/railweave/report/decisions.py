@@ -70,7 +70,9 @@ def _topology(network: Network, fabric: Fabric) -> Decision:
         facts.append(
             (
                 "Rails",
-                ", ".join(f"{leaf.name} serves {rail_label(leaf.rails)}" for leaf in (leaves[0], leaves[-1])),
+                ", ".join(
+                    f"{leaf.name} serves {rail_label(leaf.rails)}" for leaf in dict.fromkeys((leaves[0], leaves[-1]))
+                ),
             )
         )
     if sums.spines:
@@ -121,10 +123,10 @@ def _ports(network: Network, fabric: Fabric) -> Decision:
                         f"{len(used)} of {total}",
                     )
                 )
+    spine = f", {fabric.spine.model} as spine" if fabric.spine.model != fabric.leaf.model else " and spine"
     return Decision(
         "Ports",
-        f"{fabric.leaf.model} as leaf"
-        + (f", {fabric.spine.model} as spine" if fabric.spine.model != fabric.leaf.model else " and spine"),
+        f"{fabric.leaf.model} as leaf" + (spine if _switches(network, fabric, "spine") else ""),
         "Each leaf uses the same ports for the same neighbors, so one cabling plan fits every rack; slots of servers "
         "and spines decide the port, and adding one moves no other.",
         grids=(Grid(("Fullest device", "Towards", "Links", "Ports", "Cages used"), tuple(rows)),),
