@@ -134,7 +134,14 @@ def test_no_path(read: Any, tmp_path: Path) -> None:
 def test_diff(read: Any, tmp_path: Path) -> None:
     old = fabric(tmp_path / "old")
     same = read("diff", old, old)
-    assert same == {"equal": True, "devices": [], "servers": {}, "cables_removed": [], "cables_added": []}
+    assert same == {
+        "equal": True,
+        "devices": [],
+        "servers": {},
+        "shared": {},
+        "cables_removed": [],
+        "cables_added": [],
+    }
     found = read("diff", old, fabric(tmp_path / "new", ("spines: 2", "spines: 3")))
     assert found.keys() == same.keys()
     assert found["equal"] is False

@@ -66,6 +66,7 @@ class Tool:
     folder: Path
     program: tuple[str, ...] = (sys.executable, "-m", "railweave.host")
     forks: subprocess.Popen[str] | None = None  # see forking.py
+    names_file: Path | None = Path("rt_tables.d/railweave.conf")  # in the folder; None: not said to the program
 
     @property
     def state(self) -> Path:
@@ -73,14 +74,16 @@ class Tool:
 
     @property
     def names(self) -> Path:
-        return self.folder / "rt_tables.d" / "railweave.conf"
+        assert self.names_file is not None
+        return self.folder / self.names_file
 
     def plan(self, document: dict[str, Any]) -> None:
         """Put a plan in place."""
         (self.folder / "host.json").write_text(json.dumps(document))
 
     def argv(self, verb: str, *words: str) -> list[str]:
-        files = ["--state-file", str(self.state), "--names-file", str(self.names)]
+        names = [] if self.names_file is None else ["--names-file", str(self.names)]
+        files = ["--state-file", str(self.state), *names]
         host = [] if verb == "undo" else ["--host-file", str(self.folder / "host.json")]
         return [*self.program, verb, *files, *host, *words]
 

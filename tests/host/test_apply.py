@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -56,7 +57,7 @@ def test_the_example(tmp_path: Path) -> None:
                     planned["gateway"],
                     str(planned["table"]),
                 )
-        assert tool.names.read_text().splitlines()[1:3] == ["10000 gpu0_subnet1", "10001 gpu0_subnet2"]
+        assert tool.names.read_text().splitlines()[2:4] == ["10000\tgpu0_subnet1", "10001\tgpu0_subnet2"]
 
         there = dump(host), tool.state.read_text()
         assert "nothing changed" in tool("apply")
@@ -226,9 +227,39 @@ def test_another_plan(tool: Tool) -> None:
         f"default via fe80::1 dev {NIC} table 10001 metric 1024 pref medium",
         f"fc00:9:1:1::/64 dev {NIC} table 10000 proto 4 metric 1024 pref medium",
     ]
-    assert tool.names.read_text().splitlines()[1:] == [f"10000 {NIC}_1"]
+    assert tool.names.read_text().splitlines()[2:] == [f"10000\t{NIC}_1"]
     tool("undo")
     assert dump(tool.server) == before
+
+
+def test_undo_knows_where_the_names_are(tool: Tool) -> None:
+    other = replace(tool, names_file=tool.folder / "elsewhere")
+    tool("apply")
+    refused = other("apply", code=2)
+    assert f"--names-file {other.names}: the names are in {tool.names} since an earlier apply" in refused
+    assert "nothing changed" in replace(tool, names_file=None)("apply")
+    shown = other("undo", "--dry-run").splitlines()
+    assert shown[-1] == f"rm {tool.names}"
+    assert len(shown) == 7
+    other("undo")
+    assert not tool.names.exists()
+    tool.names.write_text("7 seven\n")
+    tool("apply")
+    said = replace(tool, names_file=None)("undo", "--dry-run")
+    assert said.endswith(f"# {tool.names} gets back what it held before\n")
+    replace(tool, names_file=None)("undo")
+    assert tool.names.read_text() == "7 seven\n"
+
+
+def test_names_that_someone_else_has_written(tool: Tool) -> None:
+    """The same numbers and names, in other words, are no change; and stay."""
+    tool.names.parent.mkdir()
+    text = f"# by hand\n10001   {NIC}_2  # the second\n\n0x2710 {NIC}_1\n"
+    tool.names.write_text(text)
+    assert "names in" not in tool("apply")
+    assert "nothing to change" in tool("plan")
+    tool("undo")
+    assert tool.names.read_text() == text
 
 
 def test_a_names_file_that_was_there(tool: Tool) -> None:
@@ -274,6 +305,20 @@ def test_waiting(tool: Tool) -> None:
     said = waiting.communicate(timeout=30)[0]
     assert waiting.returncode == 0, said
     assert "no address" not in said
+
+
+@pytest.mark.parametrize("words", [("plan",), ("apply", "--dry-run")])
+def test_a_plan_waits_too(tool: Tool, words: tuple[str, ...]) -> None:
+    before = dump(tool.server)
+    assert "no address in fc00:1:1:1::/64" in tool(*words, "--wait", "0.1", code=1)
+    tool(*words)
+    waiting = tool.start(*words, "--wait", "30")
+    tool.server.advertise(NIC, ["fc00:1:1:1::/64", "fc00:1:1:2::/64"])
+    said = waiting.communicate(timeout=30)[0]
+    assert waiting.returncode == 0, said
+    assert "no address" not in said
+    assert "6 changes" in said
+    assert not [line for line in dump(tool.server) if "1000" in line and line not in before]
 
 
 def test_an_address_that_someone_else_has_is_none(tmp_path: Path) -> None:

@@ -16,7 +16,9 @@ from railweave.host.failure import HostError
 from railweave.host.host_file import HostFile, load
 from railweave.host.journal import Journal
 from railweave.host.journal import load as load_journal
+from railweave.host.journal import save as save_journal
 from railweave.host.kernel import Kernel
+from railweave.host.names import DEFAULT_FILE
 from tests.host.plans import small
 
 SYSTEM = tuple(
@@ -71,6 +73,16 @@ def test_the_nics_that_are_not_ready_keep_what_they_have(plan: HostFile) -> None
     flushed = Kernel((), after.rules)
     assert not changes.to_plan(plan, flushed, wanted.after, wanted.names, {"gpu0_eth"})
     assert len(changes.to_plan(plan, flushed, wanted.after, wanted.names).commands) == 2
+
+
+def test_a_journal_of_the_first_versions(tmp_path: Path) -> None:
+    """It said whether the names were ours, and they were where iproute2 looks."""
+    old = {"schema": 1, "boot": "", "added": [], "replaced": [], "names": True, "names_before": None}
+    for names, known in ((True, DEFAULT_FILE), (False, None)):
+        (tmp_path / "state").write_text(json.dumps(old | {"names": names}))
+        assert load_journal(tmp_path / "state") == Journal(names=known)
+    save_journal(tmp_path / "state", Journal(names=tmp_path / "here"))
+    assert load_journal(tmp_path / "state").names == tmp_path / "here"
 
 
 def test_who_displaces_us_later_was_not_there_before(plan: HostFile) -> None:

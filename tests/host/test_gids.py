@@ -71,6 +71,22 @@ def test_table(two: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["gids", "--check", "--device", "mlx5_0", *two]) == 0
 
 
+def test_a_device_that_nobody_knows(two: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    for check in ([], ["--check"]):
+        assert main(["gids", "--device", "mlx5_7", *check, *two]) == 2
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert said.err == "error: --device mlx5_7: there is no such RDMA device; there are mlx5_0, mlx5_1\n"
+
+
+def test_a_planned_device_that_is_not_there(two: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    nothing = ["--sysfs", str(tmp_path / "none")]
+    assert main(["gids", "--check", "--device", "mlx5_0", *two, *nothing]) == 1
+    assert "mlx5_0 port 1: no RoCE v2 GID in fc00:1:1:1::/64" in capsys.readouterr().err
+    assert main(["gids", "--device", "mlx5_7", *two, *nothing]) == 2
+    assert "there is none at all: is the RDMA driver loaded?" in capsys.readouterr().err
+
+
 def test_json_and_all(two: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     main(["gids", "--json", "--all", "--device", "mlx5_0", *two])
     shown: dict[str, Any] = json.loads(capsys.readouterr().out)

@@ -8,6 +8,7 @@ import socket
 from typing import TYPE_CHECKING
 
 from railweave.design.network import Nic, NicAddress
+from railweave.design.segments import is_host
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,9 +102,12 @@ def _addresses(
         given = fixed.get(label)
         length = addressing.length()
         if given is not None:
-            inside = ipaddress.ip_network(subnet.prefix)
-            if ipaddress.ip_address(given) not in inside or given == subnet.gateway:
+            network = ipaddress.ip_network(subnet.prefix)
+            address = ipaddress.ip_address(given)
+            host = int(address) - int(network.network_address) if address.version == network.version else -1
+            if not is_host(network, host) or given == subnet.gateway:
                 what = "is the leaf's own address" if given == subnet.gateway else f"is not in {subnet.prefix}"
+                what = f"is no host's in {subnet.prefix}" if address in network and given != subnet.gateway else what
                 context.problem(
                     ("overrides", "nics", nic, "addresses", label),
                     f"address {given} {what}",
@@ -131,18 +135,12 @@ def _addresses(
 
 
 def _static(subnet: Subnet, number: int) -> str | None:
-    """The ``number``-th address of a prefix that is not the gateway's; None where there is none.
-
-    Both addresses of a /31 or /127 can be used (RFC 3021, RFC 6164); of other prefixes not the first, nor the last of IPv4.
-    """
+    """The ``number``-th address of a prefix that is not the gateway's; None where there is none."""
     network = ipaddress.ip_network(subnet.prefix)
-    pair = network.num_addresses == 2
-    host = number - 1 if pair else number
+    host = number - 1 if network.num_addresses == 2 else number
     gateway = int(ipaddress.ip_address(subnet.gateway)) - int(network.network_address)
     host += host >= gateway
-    if host >= network.num_addresses - (network.version == 4 and not pair):
-        return None
-    return str(network.network_address + host)
+    return str(network.network_address + host) if is_host(network, host) else None
 
 
 def check_addresses(context: Context, servers: Sequence[Server]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,15 @@ FIRST_TABLE = 10000
 TABLES_PER_FABRIC = 1000
 """Room for the tables of one fabric on a server, where the file does not number them."""
 
+LAST_TABLE = 2**32 - 1
+"""Table numbers have 32 bits (rtnetlink, RTA_TABLE)."""
+
+LAST_RULE = 32765
+"""The last priority before the rule of the main table, 32766."""
+
+TABLE_NAME = re.compile(r"(?!(?:unspec|default|main|local)$)[A-Za-z_][A-Za-z0-9_.-]*")
+"""What iproute2 takes for the name of a table, and not for its number or one of its own."""
+
 TABLE_NAMES = {"gpu": "gpu{gpu}_subnet{path}"}
 """How tables are called by NIC group (RLB document, Table 8), where the file does not say."""
 
@@ -25,7 +35,9 @@ RESERVED = range(253, 256)
 
 
 def check_host_tables(context: Context, fabrics: Sequence[Fabric], servers: Sequence[Server]) -> None:
-    """Note problems where tables of a server would share a number or a name."""
+    """Note problems where tables of a server would share a number or a name, or rules would not act as meant."""
+    for one in fabrics:
+        _check_priority(context, one)
     used: dict[str, int] = {}
     names: dict[str, set[str]] = {}
     together: set[tuple[str, str]] = set()
@@ -41,6 +53,9 @@ def check_host_tables(context: Context, fabrics: Sequence[Fabric], servers: Sequ
     spans = {one.name: range(one.first_table, one.first_table + used[one.name]) for one in fabrics if one.name in used}
     for fabric, tables in spans.items():
         at = ("fabrics", fabric, "host_routing", "first_table")
+        if tables.stop > LAST_TABLE + 1:
+            what = f"routing tables from {tables.start} do not fit: a server needs {len(tables)}, and the last is {LAST_TABLE}"
+            context.problem(at, what, f"begin at {LAST_TABLE + 1 - len(tables)} or below")
         if tables.start <= RESERVED.stop - 1 and tables.stop > RESERVED.start:
             shown = f"{tables.start} to {tables.stop - 1}"
             context.problem(at, f"routing tables {shown} take the kernel's own, 253 to 255", "begin at 256 or above")
@@ -61,6 +76,19 @@ def check_host_tables(context: Context, fabrics: Sequence[Fabric], servers: Sequ
     context.check()
 
 
+def _check_priority(context: Context, fabric: Fabric) -> None:
+    """On routed links a second rule sends what is bound to no address into the fabric; it must come after all others."""
+    priority = fabric.host_routing.rule_priority
+    if fabric.server_link == "routed" and (priority is None or priority >= LAST_RULE):
+        shown = "null" if priority is None else str(priority)
+        context.problem(
+            ("fabrics", fabric.name, "host_routing", "rule_priority"),
+            f"rule_priority {shown} gives no order on routed links: rules to the pool, one number higher, must come after "
+            "those from an address and before the main table's",
+            f"use 0 to {LAST_RULE - 1}",
+        )
+
+
 def _names(context: Context, fabric: Fabric, server: Server) -> set[str]:
     """The table names of a fabric's NICs. Notes a name that two tables would have."""
     found: set[str] = set()
@@ -69,6 +97,13 @@ def _names(context: Context, fabric: Fabric, server: Server) -> set[str]:
             continue
         for path, one in enumerate(nic.addresses, 1):
             name = table_name(fabric, nic.name, nic.rail, path, one.color)
+            if not TABLE_NAME.fullmatch(name):
+                context.problem(
+                    ("fabrics", fabric.name, "host_routing", "table_name"),
+                    f"{name!r} is not a name a routing table can have",
+                    "begin with a letter, and leave main, default, local and unspec to the system",
+                )
+                context.check()
             if name in found:
                 context.problem(
                     ("fabrics", fabric.name, "host_routing", "table_name"),

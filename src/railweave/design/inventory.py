@@ -7,6 +7,7 @@ model does not have is a mistake.
 from __future__ import annotations
 
 import difflib
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 
     from railweave.design.context import Context
     from railweave.design.network import Cable, Server, Switch
+
+
+DEVICE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]*")
+"""Interfaces and RDMA devices whose names need no quoting anywhere."""
 
 
 def check_inventory(
@@ -47,7 +52,28 @@ def check_inventory(
             context.inventory_problem(
                 item.line, f"netdev {item.netdev!r} has {len(item.netdev)} characters", f"Linux allows {longest}"
             )
+        for column, name in (("netdev", item.netdev), ("rdma", item.rdma)):
+            if name and (DEVICE_NAME.fullmatch(name) is None or name == "lo"):
+                fix = "write it as `ip link` or `rdma link` shows it: letters, digits, dots, dashes, colons and underscores"
+                context.inventory_problem(item.line, f"{column} {name!r} is not the name of a NIC", fix)
     context.check()
+    for server in servers:
+        _check_apart(context, server)
+    context.check()
+
+
+def _check_apart(context: Context, server: Server) -> None:
+    """No two NICs of a server have a name in common, be it the inventory's or the server model's."""
+    for column in ("netdev", "rdma"):
+        owners: dict[str, str] = {}
+        for nic in server.nics:
+            name = getattr(nic, column)
+            other = owners.setdefault(name, nic.name)
+            if other != nic.name:
+                rows = [context.source.inventory.get(server.name, one) for one in (nic.name, other)]
+                line = next((row.line for row in rows if getattr(row, column) == name), 0)
+                what = f"{server.name}: {other} and {nic.name} would both be {column} {name!r}"
+                context.inventory_problem(line, what, f"fill the column {column} of both")
 
 
 def _unused(context: Context, line: int, what: str, fix: str) -> None:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from railweave.design.context import Context
     from railweave.design.network import Cable, Color
     from railweave.design.topology import Layout
+    from railweave.spec.qos import Qos
     from railweave.spec.topology import Role
 
 
@@ -91,6 +92,8 @@ def _check_qos(context: Context, layout: Layout, role_name: str, role: Role) -> 
                 f"use 0 to {system.queues - 1}",
             )
     lossless = [name for name, one in qos.classes.items() if one.lossless]
+    if role_name == "leaf":
+        _check_host_qos(context, layout, base, qos)
     if len(lossless) > system.lossless_classes:
         context.problem(
             (*base, "classes"),
@@ -107,6 +110,26 @@ def _check_qos(context: Context, layout: Layout, role_name: str, role: Role) -> 
             "RoCEv2 recovers from loss by going back, which costs most of the bandwidth",
             "keep the class no-loss, or accept lossy operation",
         )
+
+
+def _check_host_qos(context: Context, layout: Layout, base: tuple[str, ...], qos: Qos) -> None:
+    """What the servers' NICs cannot follow."""
+    data, cnp = qos.rdma_class(), qos.cnp_class()
+    lossless = [name for name, one in qos.classes.items() if one.lossless]
+    found: list[tuple[str, str, str, str]] = []
+    if data is not None and not data.dscp:
+        what = "the class of RDMA data has no DSCP"
+        found.append(("rdma-no-dscp", what, "packets of servers are never classified into it", "give it `dscp:`"))
+    if cnp is None or not cnp.dscp:
+        what = "no class takes congestion notification packets: there is no `cnp` class with a DSCP"
+        why = "they wait with everything else, and senders slow down late"
+        found.append(("cnp-no-class", what, why, "keep the class cnp"))
+    if len(lossless) > 1:
+        what = f"{len(lossless)} classes are lossless: {', '.join(lossless)}"
+        why = f"the servers' NICs are set up to be paused for {lossless[0]} only"
+        found.append(("lossless-on-servers", what, why, "keep one lossless class, or set the NICs up by hand"))
+    for id_, what, why, fix in found:
+        context.finding(id_, "warning", layout.name, (*base, "classes"), what, why, fix)
 
 
 def _check_headroom(

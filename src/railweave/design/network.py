@@ -5,6 +5,7 @@ Its file form is ``design.json``; ``Network.from_json(network.to_json())`` gives
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, Literal
@@ -260,6 +261,11 @@ class Network:
     @cached_property
     def _segment_by(self) -> dict[tuple[str, str, int, str], Segment]:
         return {one.key: one for one in self.segments}
+
+    @cached_property
+    def rail_sizes(self) -> Counter[tuple[str, str, int]]:
+        """How many NICs there are, by fabric, stripe and rail."""
+        return Counter((nic.fabric, nic.stripe, nic.rail) for server in self.servers for nic in server.nics)
 
     def segment_of(self, server: str, nic: Nic) -> Segment:
         """The segment a NIC is on; ``KeyError`` where there is none."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from railweave.design.topology import Layout, Leaf
     from railweave.spec.addressing import Addressing, FieldBits
 
-    Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+    Prefix = ipaddress.IPv4Network | ipaddress.IPv6Network
     Place = tuple[Leaf, int, int, int | None]
     """What numbers a prefix: leaf, rail, server slot (0 on a shared VLAN), color index."""
 
@@ -45,6 +45,7 @@ def segments(context: Context, layout: Layout, colors: Sequence[Color]) -> tuple
                     subnets = tuple(cut((leaf, rail, server.slot, index)) for index in indexes)
                     nic = f"{server.name}:{server.nics.names[rail - 1]}"
                     found.append(Segment(layout.name, leaf.stripe, rail, leaf.name, None, "", subnets, nic))
+    _check_gateway(context, layout, found)
     if addressing.server_prefix:
         _check_apart(context, layout, found)
     _check_local_prefixes(context, layout, found)
@@ -69,6 +70,30 @@ def _subnet(addressing: Addressing, prefix: str, color: int | None) -> Subnet:
     if addressing.gateway_host and ":" in address and length == "64":
         return Subnet(prefix, f"{address}{addressing.gateway_host:x}", color)  # most are so, and ipaddress is slow
     return Subnet(prefix, str(ipaddress.ip_network(prefix).network_address + addressing.gateway_host), color)
+
+
+def is_host(network: Prefix, host: int) -> bool:
+    """Whether the ``host``-th address of a prefix can be an interface's.
+
+    Both addresses of a /31 or /127 can (RFC 3021, RFC 6164); of other prefixes not the first (the network's, or the
+    subnet-router anycast address, RFC 4291 section 2.6.1), nor the last of IPv4 (broadcast).
+    """
+    if network.num_addresses <= 2:
+        return 0 <= host < network.num_addresses
+    return 0 < host < network.num_addresses - (network.version == 4)
+
+
+def _check_gateway(context: Context, layout: Layout, found: Sequence[Segment]) -> None:
+    addressing = layout.spec.addressing
+    prefix = next((subnet.prefix for segment in found for subnet in segment.subnets), None)
+    if prefix is not None and not is_host(ipaddress.ip_network(prefix), addressing.gateway_host):
+        context.problem(
+            ("fabrics", layout.name, "addressing", "gateway_host"),
+            f"gateway_host {addressing.gateway_host} is no host of {prefix}: the leaf would have the network's own address, "
+            "the broadcast address, or one outside",
+            "use 0 or 1 in a /31 or /127, else 1 to the last but one",
+        )
+        context.check()
 
 
 def _formula(context: Context, layout: Layout, addressing: Addressing) -> Callable[[Place], Subnet]:
@@ -231,7 +256,7 @@ def _check_local_prefixes(context: Context, layout: Layout, found: Sequence[Segm
                 context.check()
 
 
-def _inside(inner: Network, outer: Network) -> bool:
+def _inside(inner: Prefix, outer: Prefix) -> bool:
     return inner.version == outer.version and inner.prefixlen >= outer.prefixlen and inner.network_address in outer
 
 

@@ -23,6 +23,15 @@ from railweave.device.host_sysctl import sysctl
 if TYPE_CHECKING:
     from railweave.design.network import Fabric, Network, Nic, Server
 
+LOSSY_PRIORITY = 3
+"""The NIC's priority of RDMA data that no switch pauses for (facts the sources agree on: DSCP 26, priority 3)."""
+
+CNP_DSCP = 48
+"""DSCP of congestion notification packets where no class is theirs (Thor2 guide, section 2.2.1.3)."""
+
+CNP_PRIORITIES = (7, 6)
+"""Priorities of congestion notification packets, where the NIC's own choice is taken by the data."""
+
 ECT0 = 2
 """The ECN code point that marks a packet as ECN-capable (RFC 3168, section 5)."""
 
@@ -156,21 +165,22 @@ def _rules(fabric: Fabric, nic: HostNic) -> list[HostRule]:
 
 def _qos(network: Network, fabric: Fabric, server: Server) -> HostQos:
     qos = fabric.leaf.qos
-    data, cnp = qos.lossless_class(), qos.cnp_class()
+    data, cnp = qos.rdma_class(), qos.cnp_class()
     model = catalog().nics[catalog().servers[server.model].nics[fabric.nics].nic]
     dscp = data.dscp[0] if data and data.dscp else 0
-    priority = data.pfc_priority or 0 if data else 0
+    priority = 0 if data is None else LOSSY_PRIORITY if data.pfc_priority is None else data.pfc_priority
     given = dict.fromkeys(data.dscp if data else (), priority)
     # Congestion notification must not wait behind the data that it is about.
-    cnp_priority = model.cnp_priority if model.cnp_priority != priority else 13 - priority
-    given |= dict.fromkeys(cnp.dscp if cnp else (), cnp_priority)
+    cnp_priority = next(one for one in (model.cnp_priority, *CNP_PRIORITIES) if one != priority)
+    cnp_dscp = cnp.dscp if cnp and cnp.dscp else (CNP_DSCP,)
+    given |= dict.fromkeys(cnp_dscp, cnp_priority)
     return HostQos(
         fabric=fabric.name,
         dscp=dscp,
         priority=priority,
         traffic_class=dscp * 4 + ECT0,
-        lossless=data is not None,
-        cnp_dscp=cnp.dscp[0] if cnp and cnp.dscp else dscp,
+        lossless=data is not None and data.lossless,
+        cnp_dscp=cnp_dscp[0],
         cnp_priority=cnp_priority,
         bandwidth_percent=network.hosts.roce_bandwidth,
         adaptive_routing=fabric.load_balancing.group_mode() in {"dlb-per-packet", "spray"},

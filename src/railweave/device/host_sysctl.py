@@ -1,12 +1,10 @@
 """Kernel parameters of a server's network: what it needs to form, keep and use the designed addresses.
 
-``render.host.sysctl`` prints them with the reason and source of each group.
+``render.host.sysctl_conf`` prints them with the reason and source of each group.
 """
 
 from __future__ import annotations
 
-import weakref
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
@@ -16,11 +14,6 @@ if TYPE_CHECKING:
 
     from railweave.design.network import Network
     from railweave.device.host_model import HostNic
-
-_Sizes = Counter[tuple[str, str, int]]
-"""NICs by fabric, stripe and rail."""
-
-_sizes: tuple[weakref.ref[Network], _Sizes] | None = None
 
 
 def sysctl(network: Network, nics: Sequence[HostNic]) -> dict[str, str]:
@@ -83,25 +76,13 @@ def _neighbor_count(network: Network, nics: Sequence[HostNic], family: int) -> i
 
     Every address of every other server on a NIC's segment, every gateway, and the link-local address of each.
     """
-    sizes = _segment_sizes(network)
     total = 0
     for nic in nics:
         paths = sum((":" in one.address) == (family == 6) for one in nic.addresses)
         routed = network.fabric(nic.fabric).server_link == "routed"
-        others = 1 if routed else sizes[nic.fabric, nic.stripe, nic.rail]
+        others = 1 if routed else network.rail_sizes[nic.fabric, nic.stripe, nic.rail]
         total += others * (paths + (family == 6)) if paths else 0
     return total
-
-
-def _segment_sizes(network: Network) -> _Sizes:
-    """NICs on each segment, counted once per network: a thousand servers ask for them one by one."""
-    global _sizes  # noqa: PLW0603 - a Network cannot be a key, for its hash is that of everything in it
-    if _sizes is None or _sizes[0]() is not network:
-        _sizes = (
-            weakref.ref(network),
-            Counter((nic.fabric, nic.stripe, nic.rail) for server in network.servers for nic in server.nics),
-        )
-    return _sizes[1]
 
 
 def _power_of_two(least: int) -> int:

@@ -11,7 +11,7 @@ from railweave.device.host import host_config
 from railweave.render import frr, host, junos
 from railweave.render.frr.tree import flat
 from railweave.render.junos.tree import Change, compare
-from railweave.render.network import targets
+from railweave.render.network import shared_host_files, targets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,11 +39,13 @@ class NetworkDiff:
     servers: dict[str, tuple[str, ...]]
     cables_removed: tuple[str, ...]
     cables_added: tuple[str, ...]
+    shared: dict[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
+    """Files that all servers share, with their changed lines."""
 
     @property
     def equal(self) -> bool:
         """Whether nothing changes."""
-        return not (self.devices or self.servers or self.cables_removed or self.cables_added)
+        return not (self.devices or self.servers or self.shared or self.cables_removed or self.cables_added)
 
     def to_json(self) -> dict[str, Any]:
         """The documented JSON object."""
@@ -66,6 +68,9 @@ class NetworkDiff:
                     found += [f"  + {line}" for line in device.added.get(target, ())]
         for server, changes in self.servers.items():
             found.append(f"{server}:")
+            found += [f"  {line}" for line in changes]
+        for file, changes in self.shared.items():
+            found.append(f"hosts/{file}:")
             found += [f"  {line}" for line in changes]
         found += [f"- cable {name}" for name in self.cables_removed]
         found += [f"+ cable {name}" for name in self.cables_added]
@@ -94,6 +99,7 @@ def diff(old: Network, new: Network) -> NetworkDiff:
         _servers(old, new),
         tuple(cable.name for cable in old.cables if cable.name not in now),
         tuple(cable.name for cable in new.cables if cable.name not in was),
+        _shared_files(old, new),
     )
 
 
@@ -146,6 +152,18 @@ def _servers(old: Network, new: Network) -> dict[str, tuple[str, ...]]:
             changes += _host_files(old, new, name)
         if changes:
             result[name] = tuple(changes)
+    return result
+
+
+def _shared_files(old: Network, new: Network) -> dict[str, tuple[str, ...]]:
+    """Changed lines of the files that all servers share."""
+    before, after = (shared_host_files(network) for network in (old, new))
+    result: dict[str, tuple[str, ...]] = {}
+    for file in dict.fromkeys((*before, *after)):
+        was, now = before.get(file, "").splitlines(), after.get(file, "").splitlines()
+        if was != now:
+            lines = (*(f"- {line}" for line in _minus(was, now)), *(f"+ {line}" for line in _minus(now, was)))
+            result[file] = lines or ("lines change places",)
     return result
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Callable
 
-from . import changes, files, interrupts, journal, kernel
-from .failure import HostError
+from . import changes, files, interrupts, journal, kernel, names
+from .failure import HostError, HostInputError
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -24,9 +24,22 @@ class Places:
     names: Path
 
 
+def places(state_file: Path, names_file: Path | None) -> Places:
+    """The places; the names are where the journal has them, else in ``names_file``, else where iproute2 looks.
+
+    Raises HostInputError where they were put elsewhere before: of two files, ``undo`` would know one only.
+    """
+    given = None if names_file is None else names_file.absolute()
+    known = journal.load(state_file).names
+    if given and known and given != known:
+        raise HostInputError(f"--names-file {given}: the names are in {known} since an earlier apply; undo that first")
+    return Places(state_file, known or given or names.DEFAULT_FILE)
+
+
 def work_out(plan: HostFile, places: Places, skip: Collection[str] = ()) -> Changes:
     """What ``apply`` would change now. Raises HostError."""
-    return changes.to_plan(plan, kernel.read(), journal.load(places.journal), files.read(places.names), skip)
+    now = files.read(places.names)
+    return changes.to_plan(plan, kernel.read(), journal.load(places.journal), now, skip, places.names)
 
 
 def apply(plan: HostFile, places: Places, lock: int, skip: Collection[str] = ()) -> Changes:
@@ -36,7 +49,7 @@ def apply(plan: HostFile, places: Places, lock: int, skip: Collection[str] = ())
     """
     before, names_before = kernel.read(), files.read(places.names)
     old = journal.load(places.journal)
-    wanted = changes.to_plan(plan, before, old, names_before, skip)
+    wanted = changes.to_plan(plan, before, old, names_before, skip, places.names)
     if not wanted:
         if wanted.after != old:
             journal.save(places.journal, wanted.after)
@@ -62,23 +75,23 @@ def apply(plan: HostFile, places: Places, lock: int, skip: Collection[str] = ())
     return wanted
 
 
-def undo(places: Places, lock: int) -> int | None:
+def undo(state_file: Path, lock: int) -> int | None:
     """Take back all that ``apply`` did since the first time; gives the number of entries changed, None for nothing to do.
 
     Raises HostError where a step failed: what is left stays in the journal, and a second ``undo`` goes on from there.
     """
-    old = journal.load(places.journal)
+    old = journal.load(state_file)
     if old == journal.Journal():
-        journal.save(places.journal, old)
+        journal.save(state_file, old)
         return None
     with interrupts.held() as check:
         commands = changes.to_before(kernel.read(), old)
         kernel.change(commands, lock)
         check()
         if old.names:
-            files.write(places.names, old.names_before)
+            files.write(old.names, old.names_before)
         check()
-        journal.save(places.journal, journal.Journal())
+        journal.save(state_file, journal.Journal())
     return len(commands)
 
 

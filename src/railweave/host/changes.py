@@ -13,6 +13,7 @@ from .journal import Journal
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
+    from pathlib import Path
 
     from .host_file import HostFile
     from .kernel import Command, Kernel
@@ -32,13 +33,18 @@ class Changes:
 
 
 def to_plan(
-    plan: HostFile, kernel: Kernel, journal: Journal, names_now: str | None, skip: Collection[str] = ()
+    plan: HostFile,
+    kernel: Kernel,
+    journal: Journal,
+    names_now: str | None,
+    skip: Collection[str] = (),
+    names_file: Path = names.DEFAULT_FILE,
 ) -> Changes:
     """The way from what is there to the plan, leaving out the network devices in ``skip``.
 
     Entries that do what is planned stay, whoever made them. What we made and is planned no more goes, and what it had
     displaced returns. Entries of others that conflict (a route's place, or a rule's selector, leading elsewhere) make way
-    and are remembered. Raises HostError where one could not be put back as it was.
+    and are remembered. ``names_now`` is the text of ``names_file``, None where there is none. Raises HostError where one could not be put back as it was.
     """
     planned = [one for _, one in plan.entries]
     planned_at = _by_place(planned)
@@ -73,12 +79,13 @@ def to_plan(
     # What stands where ours stood was put there later, by someone who displaced us: it is not "what was before".
     known = _identities(journal.replaced)
     foreign = [one for one in conflicts if one.place not in ours_at and one.identity not in known]
-    text = names.text(plan)
-    new_names = None if names_now == text else text
+    # Whoever wrote the names: where they are the same, the file is left alone.
+    text = names.text(plan.host, plan.network, plan.tables)
+    new_names = None if names.pairs(names_now) == names.pairs(text) else text
     during = Journal(
         (*journal.added, *(one for one in added if one.identity not in ours)),
         (*journal.replaced, *foreign),
-        journal.names or new_names is not None,
+        journal.names if new_names is None else names_file,
         journal.names_before if journal.names or new_names is None else names_now,
     )
     after = replace(

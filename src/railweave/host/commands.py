@@ -26,6 +26,7 @@ from .failure import HostError, HostInputError
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from pathlib import Path
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -47,8 +48,9 @@ def main(argv: list[str] | None = None) -> int:
 
 def _plan(asked: Namespace) -> int:
     plan = host_file.load(asked.host_file)
-    states = readiness.read(plan)
-    wanted = apply.work_out(plan, _places(asked))
+    states = readiness.wait(plan, asked.wait)
+    places = apply.places(asked.state_file, asked.names_file)
+    wanted = apply.work_out(plan, places)
     blocked = _blocked(states)
     if asked.json:
         print(json.dumps(show.document(plan, states, wanted), indent=1))
@@ -56,15 +58,17 @@ def _plan(asked: Namespace) -> int:
         todo = show.count(len(wanted.commands), "change") if wanted else "nothing to change"
         print(f"{plan.host}: {show.planned(plan)} planned, {todo}\n\n{show.nics(states)}")
         if wanted:
-            print(f"\n{show.commands(plan, wanted, asked.names_file)}")
-    return _say_blocked(blocked)
+            print(f"\n{show.commands(plan, wanted, places.names)}")
+    missing = any(one.missing for one in states)
+    return _say_blocked(blocked) or (1 if missing and asked.wait else 0)
 
 
 def _apply(asked: Namespace) -> int:
     if asked.dry_run:
         return _plan(asked)
-    plan, places = host_file.load(asked.host_file), _places(asked)
-    with journal.locked(places.journal) as lock:
+    plan = host_file.load(asked.host_file)
+    with journal.locked(asked.state_file) as lock:
+        places = apply.places(asked.state_file, asked.names_file)
         states = readiness.wait(plan, asked.wait)
         blocked = _blocked(states)
         if blocked and not asked.partial:
@@ -90,22 +94,27 @@ def _apply(asked: Namespace) -> int:
 
 
 def _undo(asked: Namespace) -> int:
-    places = _places(asked)
-    if not places.journal.exists():
+    if not asked.state_file.exists():
         print("nothing to undo")
         return 0
     if asked.dry_run:
-        for command in changes.to_before(kernel.read(), journal.load(places.journal)):
+        ours = journal.load(asked.state_file)
+        for command in changes.to_before(kernel.read(), ours):
             print(kernel.command_line(command))
+        if ours.names:
+            gone = ours.names_before is None
+            print(f"rm {ours.names}" if gone else f"# {ours.names} gets back what it held before")
         return 0
-    with journal.locked(places.journal) as lock:
-        number = apply.undo(places, lock)
+    with journal.locked(asked.state_file) as lock:
+        number = apply.undo(asked.state_file, lock)
     print("nothing to undo" if number is None else f"{show.count(number, 'change')} made: as it was before apply")
     return 0
 
 
 def _gids(asked: Namespace) -> int:
     plan = _maybe_plan(asked, needed=asked.check)
+    if asked.device is not None:
+        _known_device(asked.device, asked.sysfs, plan)
     found = [one for one in gids.read(asked.sysfs, plan) if asked.device in {None, one.device}]
     shown = found if asked.all else [one for one in found if one.type == gids.V2 and not one.link_local]
     absent = gids.missing(plan, found) if plan else []
@@ -168,8 +177,12 @@ def _zipapp(asked: Namespace) -> int:
     return 0
 
 
-def _places(asked: Namespace) -> apply.Places:
-    return apply.Places(asked.state_file, asked.names_file)
+def _known_device(name: str, sysfs: Path, plan: host_file.HostFile | None) -> None:
+    """A planned device may be missing, which ``--check`` says; one that is neither planned nor there is a slip."""
+    there = gids.devices(sysfs)
+    if name not in {*there, *(nic.rdma for nic in (plan.nics if plan else ()))}:
+        known = f"there are {', '.join(there)}" if there else "there is none at all: is the RDMA driver loaded?"
+        raise HostInputError(f"--device {name}: there is no such RDMA device; {known}")
 
 
 def _maybe_plan(asked: Namespace, *, needed: bool) -> host_file.HostFile | None:

@@ -35,10 +35,15 @@ class Gid:
         return self.address.is_link_local
 
 
+def devices(sysfs: Path) -> list[str]:
+    """The names of the RDMA devices that are there."""
+    return sorted(one.name for one in (sysfs / "class/infiniband").glob("*"))
+
+
 def read(sysfs: Path, plan: HostFile | None) -> list[Gid]:
     """All GIDs that are not zero, by device, port and index. Empty where there is no RDMA device."""
     found: list[Gid] = []
-    for device in sorted((sysfs / "class/infiniband").glob("*")):
+    for device in (sysfs / "class/infiniband" / name for name in devices(sysfs)):
         for port in _numbered(device / "ports"):
             nic = (
                 next((one for one in plan.nics if (one.rdma, one.rdma_port) == (device.name, int(port.name))), None)

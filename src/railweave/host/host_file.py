@@ -59,6 +59,11 @@ class HostFile:
     resolve: tuple[str, ...]
 
     @property
+    def tables(self) -> dict[int, str]:
+        """The name of every routing table."""
+        return {path.table: path.table_name for nic in self.nics for path in nic.paths}
+
+    @property
     def gpu_nics(self) -> list[Nic]:
         """The NICs that collectives use: those beside a GPU; all of the first fabric where none is."""
         return [one for one in self.nics if one.gpu is not None] or [

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from . import files
 from .entries import Entry, Route, Rule
 from .failure import HostError
+from .names import DEFAULT_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -31,12 +32,12 @@ _LOCK_WAIT_S = 3.0
 class Journal:
     """``added``: ours, or about to be. ``replaced``: there before us, or about to be displaced.
 
-    ``names``: whether the file of table names is ours; ``names_before``: what stood there before, None for no file.
+    ``names``: the file of table names, where it is ours; ``names_before``: what stood there before, None for no file.
     """
 
     added: tuple[Entry, ...] = ()
     replaced: tuple[Entry, ...] = ()
-    names: bool = False
+    names: Path | None = None
     names_before: str | None = None
 
 
@@ -52,7 +53,7 @@ def load(file: Path) -> Journal:
         value = json.loads(text)
         if value["schema"] != SCHEMA:
             raise HostError(f"{file}: written by a newer railweave host (version {value['schema']}); use that one")
-        names, before = bool(value["names"]), _text(value["names_before"])
+        names, before = _names(value["names"]), _text(value["names_before"])
         if value["boot"] != _boot():
             return Journal(names=names, names_before=before)
         return Journal(_entries(value["added"]), _entries(value["replaced"]), names, before)
@@ -73,7 +74,7 @@ def save(file: Path, journal: Journal) -> None:
         "boot": _boot(),
         "added": [_value(one) for one in journal.added],
         "replaced": [_value(one) for one in journal.replaced],
-        "names": journal.names,
+        "names": None if journal.names is None else str(journal.names),
         "names_before": journal.names_before,
     }
     files.write(file, json.dumps(value, indent=1) + "\n")
@@ -115,6 +116,13 @@ def _boot() -> str:
 
 def _value(entry: Entry) -> dict[str, Any]:
     return {"route" if isinstance(entry, Route) else "rule": asdict(entry)}
+
+
+def _names(value: object) -> Path | None:
+    if isinstance(value, bool):  # as the first versions had it: whether
+        return DEFAULT_FILE if value else None
+    text = _text(value)
+    return None if text is None else Path(text)
 
 
 def _text(value: object) -> str | None:

@@ -52,10 +52,12 @@ def _parser() -> ArgumentParser:
         "print what apply would do, and the state of each NIC",
         "Changes nothing.\nExit code 1: a NIC is not ready, so that apply would refuse.",
         "plan",
+        "plan --wait 60",
         "plan --json --host-file H100-01.host.json",
     )
     _host_file(plan)
     _state(plan)
+    _wait(plan)
     plan.add_argument("--json", action="store_true", help="for machines")
 
     apply = verb(
@@ -73,13 +75,7 @@ def _parser() -> ArgumentParser:
     apply.add_argument(
         "--partial", action="store_true", help="do the NICs that are there and up; name the rest, exit 1"
     )
-    apply.add_argument(
-        "--wait",
-        type=_seconds,
-        default=0.0,
-        metavar="SECONDS",
-        help="wait so long for links and addresses; exit 1 if any is missing",
-    )
+    _wait(apply)
     apply.add_argument("--watch", action="store_true", help="stay, and repair what is changed; ends with 0 on SIGTERM")
 
     undo = verb(
@@ -89,7 +85,7 @@ def _parser() -> ArgumentParser:
         "undo",
         "undo --dry-run",
     )
-    _state(undo)
+    _state(undo, "of no effect: the journal knows where the names of routing tables are")
     undo.add_argument("--dry-run", action="store_true", help="print the commands only")
 
     gid = verb(
@@ -143,16 +139,28 @@ def _host_file(verb: ArgumentParser) -> None:
     )
 
 
-def _state(verb: ArgumentParser) -> None:
+def _state(
+    verb: ArgumentParser,
+    names_help: str = f"names of routing tables (default: where they are, else {names.DEFAULT_FILE})",
+) -> None:
     verb.add_argument(
         "--state-file", type=Path, default=STATE_FILE, metavar="FILE", help=f"the journal (default: {STATE_FILE})"
     )
     verb.add_argument(
         "--names-file",
         type=Path,
-        default=names.DEFAULT_FILE,
         metavar="FILE",
-        help=f"names of routing tables (default: {names.DEFAULT_FILE})",
+        help=names_help,
+    )
+
+
+def _wait(verb: ArgumentParser) -> None:
+    verb.add_argument(
+        "--wait",
+        type=_seconds,
+        default=0.0,
+        metavar="SECONDS",
+        help="wait so long for links and addresses; exit 1 if any is missing",
     )
 
 

@@ -42,6 +42,11 @@ def render_network(network: Network, own: Mapping[str, DeviceConfig]) -> tuple[d
     return files, gaps
 
 
+def shared_host_files(network: Network) -> dict[str, str]:
+    """Text by name of the files that all servers share."""
+    return cluster_files(network, {server.name: host_config(network, server.name) for server in network.servers})
+
+
 def render_hosts(network: Network) -> dict[str, str]:
     """Text by path: ``hosts/<server>/<file>``, and ``hosts/<file>`` for what all servers share."""
     configs = {server.name: host_config(network, server.name) for server in network.servers}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 
 from pydantic import AfterValidator, Field, field_validator
 
@@ -80,6 +80,14 @@ class Job(Model):
         description="variables that are added or changed; null leaves one out; $NAME stands for what the server's own NAME holds",
     )
     mpi_version: Literal[4, 5] = Field(default=5, description="major version of Open MPI that mpirun is of")
+
+    @field_validator("environment", mode="before")
+    @classmethod
+    def _no_truth(cls, value: object) -> object:
+        for name, text in cast("dict[str, object]", value).items() if isinstance(value, dict) else ():
+            if isinstance(text, bool):
+                raise ValueError(f"the value of {name} is neither text nor a number -- write it in quotes")  # noqa: TRY004
+        return cast("object", value)
 
     @field_validator("environment")
     @classmethod

@@ -237,6 +237,11 @@ class Qos(Model):
         """The first lossless class, which carries RDMA data; none where the role is lossy throughout."""
         return next((one for one in self.classes.values() if one.lossless), None)
 
+    def rdma_class(self) -> TrafficClass | None:
+        """The class of RDMA data: the lossless one; where the role is lossy, the first that has a DSCP and is marked."""
+        marked = (one for one in self.classes.values() if one.dscp and one.ecn is not None)
+        return self.lossless_class() or next(marked, None)
+
     def cnp_class(self) -> TrafficClass | None:
         """The class of congestion notification packets: the one named ``cnp``; none where it was removed."""
         return self.classes.get("cnp")

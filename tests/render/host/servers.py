@@ -45,7 +45,7 @@ def planned_addresses(server: HostConfig) -> dict[str, set[str]]:
 def addresses(host: Namespace) -> dict[str, set[str]]:
     """The addresses of every NIC but the loopback that are neither link-local nor tentative."""
     return {
-        link["ifname"]: {info["local"] for info in link["addr_info"] if info["scope"] != "link"}
+        link["ifname"]: {info["local"] for info in link["addr_info"] if info.get("scope", "link") != "link"}
         for link in host.ip("addr", "show", "-tentative")
         if link.get("ifname", "lo") != "lo"
     }

@@ -79,8 +79,8 @@ class Machine:
             found.append(pci)
         return found
 
-    def run(self, script: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Runs a script with nothing else on PATH."""
+    def run(self, script: Path, *arguments: str, said: str = "") -> subprocess.CompletedProcess[str]:
+        """Runs a script with nothing else on PATH. ``said``: what someone in front of it types."""
         return subprocess.run(
             [str(self.bin / "bash"), str(script), *arguments],
             env={
@@ -91,6 +91,7 @@ class Machine:
                 "RAILWEAVE_ETC": str(self.folder / "etc"),
                 "HOME": os.environ.get("HOME", "/"),
             },
+            input=said,
             capture_output=True,
             text=True,
             check=False,

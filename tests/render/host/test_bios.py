@@ -34,3 +34,16 @@ def test_every_item_says_where_it_is_from_or_how_to_check_it() -> None:
         items = bios(server(example)).split("## On every GPU server")[1].split("- [ ] ")[1:]
         assert items
         assert all("guide" in item and "check:" in item for item in items)
+
+
+def test_final_checks_of_the_guide() -> None:
+    """Thor2 guide, section 2.6: drivers by vendor, and no firewall between the servers."""
+    amd, nvidia = (
+        bios(server(example)).split("## Kernel and network")[1] for example in ("mi300x-leaf-24", "h100-rlb")
+    )
+    for text, words, others in (
+        (amd, ("bnxt_en", "bnxt_re", "amdgpu", "ib_peer_mem"), ("mlx5_ib", "nvidia_peermem")),
+        (nvidia, ("mlx5_ib", "nvidia_peermem", "dma-buf"), ("bnxt_re", "amdgpu")),
+    ):
+        assert all(word in text for word in (*words, "Firewall", "section 2.6, item 15"))
+        assert not any(word in text for word in others)

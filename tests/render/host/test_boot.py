@@ -45,13 +45,18 @@ def test_locked_memory_is_unlimited_for_root_too() -> None:
     assert any("LimitMEMLOCK=infinity" in line for line in lines)
 
 
+def values(unit: str) -> dict[str, str]:
+    """What a unit file sets."""
+    return dict(line.split("=", 1) for line in unit.splitlines() if "=" in line and not line.startswith("#"))
+
+
 def test_the_unit_runs_once_at_every_start_before_jobs() -> None:
     unit = boot.files(server("h100-rlb"))["acs-off.service"]
-    values = dict(line.split("=", 1) for line in unit.splitlines() if "=" in line and not line.startswith("#"))
-    assert values["Type"] == "oneshot"
-    assert values["RemainAfterExit"] == "yes"
-    assert values["WantedBy"] == "multi-user.target"
-    assert "slurmd.service" in values["Before"].split()
+    found = values(unit)
+    assert found["Type"] == "oneshot"
+    assert found["RemainAfterExit"] == "yes"
+    assert found["WantedBy"] == "multi-user.target"
+    assert "slurmd.service" in found["Before"].split()
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not here (package systemd)")

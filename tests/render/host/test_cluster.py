@@ -112,5 +112,56 @@ def test_it_runs_mpirun(machine: Machine) -> None:
     assert call.endswith("railweave host env -- all_reduce_perf -b 8 -e 16G -f 2 -g 1 -c 0")
 
 
+def test_servers_of_two_libraries_are_two_jobs(machine: Machine, tmp_path: Path) -> None:
+    network = of_version(tmp_path, 5, "h100-8gpu-cx7")
+    configs = {one.name: host_config(network, one.name) for one in network.servers}
+    amd = host_config(of_version(tmp_path, 5, "mi300x-8gpu-thor2"), "n2")
+    machine.write(cluster_files(network, configs | {"n2": amd}))
+    files = machine.folder / "files"
+    assert {file.name for file in files.iterdir()} == {
+        "hostfile.nccl",
+        "mpirun-nccl.sh",
+        "hostfile.rccl",
+        "mpirun-rccl.sh",
+    }
+    for library, names, program in (
+        ("nccl", ["n1", "n3"], "mpirun"),
+        ("rccl", ["n2"], "/opt/AMD/install/mpi/bin/mpirun"),
+    ):
+        lines = (files / f"hostfile.{library}").read_text().splitlines()
+        assert [line.split()[0] for line in lines if not line.startswith("#")] == names
+        done = machine.run(files / f"mpirun-{library}.sh", "--dry-run")
+        words = shlex.split(done.stdout)
+        assert words[0] == program
+        assert after(words, "-np") == [str(8 * len(names))]
+        assert after(words, "--hostfile") == [str(files / f"hostfile.{library}")]
+        assert f"default: hostfile.{library} beside" in machine.run(files / f"mpirun-{library}.sh", "--help").stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("n1\nn2\n", "no slots=8, or as many GPUs as it has, behind n1"),
+        ("n1 slots=8\n\nn2 max_slots=8\n", "behind n2 max_slots=8"),
+        ("n1 # slots=8\n", "behind n1 # slots=8"),
+        ("# n1 slots=8\n", "lists no server"),
+        ("", "lists no server"),
+    ],
+)
+def test_a_hostfile_that_says_too_little_is_refused(machine: Machine, text: str, message: str) -> None:
+    machine.write({**rendered(example("h100-rlb")), "mine": text})
+    done = machine.run(
+        machine.folder / "files" / "mpirun.sh", "--dry-run", "--hostfile", str(machine.folder / "files/mine")
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+
+
+def test_a_hostfile_of_ones_own(machine: Machine) -> None:
+    text = "# all of them: slots=8\nn1 slots=8\n  #n2 slots=8\nn3  max_slots=9 slots=8\n"
+    machine.write({**rendered(example("h100-rlb")), "mine": text})
+    assert after(command(machine, "--hostfile", str(machine.folder / "files/mine")), "-np") == ["16"]
+
+
 def test_no_servers_no_files() -> None:
     assert cluster_files(example("h100-rlb"), {}) == {}

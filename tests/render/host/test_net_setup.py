@@ -6,14 +6,25 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from railweave.device.host_model import HostConfig
 from railweave.render.host import files
 from railweave.render.host.net_setup import net_setup_sh
-from tests.netns import Server, needs_root, server
-from tests.render.host.servers import check_as_planned, check_way_out, config, every, macs, routes, rules
+from tests.netns import Namespace, Server, needs_root, server
+from tests.render.host.servers import (
+    addresses,
+    check_as_planned,
+    check_way_out,
+    config,
+    every,
+    macs,
+    network,
+    routes,
+    rules,
+)
 
 SYSTEMD_SYSCTL = Path("/lib/systemd/systemd-sysctl")
 
@@ -97,6 +108,95 @@ def test_what_was_there_stays(tmp_path: Path) -> None:
 
 
 @needs_root
+@pytest.mark.parametrize(("name", "metrics"), [("mi300x-leaf-24", (5, 9)), ("h100-rlb", (9, 2000))])
+def test_a_route_of_another_metric(name: str, metrics: tuple[int, int], tmp_path: Path) -> None:
+    """It stays beside ours, which goes when it is undone; one that the kernel takes before ours is told of."""
+    one = config(name, network(name).servers[0].name, "kernel")
+    script = Script(one, tmp_path)
+    route = next(route for route in one.routes if route.via)
+    family = "-6" if ":" in str(route.via) else "-4"
+    with server(macs(one), macs=macs(one)) as host:
+        for address in one.nics[0].addresses:  # with its last one, a NIC loses its IPv4 routes
+            if address.origin == "static":
+                host.run("ip", "addr", "add", f"{address.address}/{address.prefix_length}", "dev", route.dev)
+        for metric in metrics:
+            words = f"via {route.via} dev {route.dev} onlink table {route.table} metric {metric}"
+            host.run("ip", family, "route", "add", "default", *words.split())
+        before = everything(host)
+        said = script(host).stderr
+        assert said.count("warning: another route comes before ours") == 0, "each of them does what is planned"
+        script(host, "--undo")
+        assert everything(host) == before
+        host.run("ip", family, "route", "flush", "table", str(route.table))
+        for metric in metrics:
+            host.run("ip", family, "route", "add", "default", "dev", route.dev, "table", str(route.table), "metric", str(metric))  # fmt: skip
+        before = everything(host), host.run("ip", family, "route", "show", "table", str(route.table)).stdout
+        for _ in range(2):
+            said = script(host).stderr
+            assert said.count("warning: another route comes before ours") == (metrics[0] < 1024 and family == "-6")
+        assert (route.via or "") in {
+            via for table, to, via, _ in routes(host) if (table, to) == (str(route.table), "default")
+        }
+        script(host, "--undo")
+        assert (everything(host), host.run("ip", family, "route", "show", "table", str(route.table)).stdout) == before
+
+
+@needs_root
+def test_a_rule_that_comes_before_ours(tmp_path: Path) -> None:
+    one = config("h100-rlb", "H100-01", "kernel")
+    script = Script(one, tmp_path)
+    ours = one.rules[0]
+    with server(macs(one), macs=macs(one)) as host:
+        for table, priority in ((4711, 9000), (4712, 10001)):
+            host.run(
+                "ip", "-6", "rule", "add", "from", str(ours.from_), "lookup", str(table), "priority", str(priority)
+            )
+        before = everything(host)
+        (line,) = [line for line in script(host).stderr.splitlines() if "warning: another rule" in line]
+        assert line.endswith(f"to remove it: ip -6 rule del from {ours.from_} lookup 4711 priority 9000")
+        assert "another rule" in script(host, "--dry-run").stderr
+        host.run(*line.split("to remove it: ")[1].split())
+        assert "another rule" not in script(host).stderr
+        script(host, "--undo")
+        assert set(everything(host)[1].splitlines()) == {line for line in before[1].splitlines() if "4711" not in line}  # type: ignore[union-attr]
+
+
+@needs_root
+def test_a_rule_whose_priority_is_the_kernels_choice(tmp_path: Path) -> None:
+    """It is put before what is there; what comes later may stand before it."""
+    one = config("mi300x-leaf-24", "host1")
+    script = Script(one, tmp_path)
+    add = ["ip", "rule", "add", "from", str(one.rules[0].from_), "lookup"]
+    with server(macs(one)) as host:
+        host.run(*add, "4711", "priority", "100")
+        assert "another rule" not in script(host).stderr
+        assert "another rule" not in script(host).stderr
+        host.run(*add, "4712", "priority", "5")
+        (line,) = [line for line in script(host).stderr.splitlines() if "another rule" in line]
+        assert line.endswith("lookup 4712 priority 5")
+
+
+@needs_root
+def test_a_run_that_failed_and_is_repeated(tmp_path: Path) -> None:
+    one = config("mi300x-leaf-24", "host1")
+    script = Script(one, tmp_path)
+    wrong = tmp_path / "wrong"
+    wrong.mkdir()
+    with server(macs(one)) as host:
+        before = everything(host)
+        made = len(script(host, "--dry-run").stdout.splitlines())
+        failing = Script(one, wrong)
+        failing.env = script.env
+        failing.path.write_text(failing.path.read_text().replace("default via 192.168.4.254", "default via 10.9.9.9"))
+        for _ in range(2):
+            failing(host, rc=1)
+        script(host)
+        check_as_planned(host, one)
+        assert f"undid {made} changes" in script(host, "--undo").stderr
+        assert everything(host) == before
+
+
+@needs_root
 def test_a_nic_that_is_missing(tmp_path: Path) -> None:
     """The others are set up all the same; the script says which one is missing, and fails."""
     one = config("mi300x-leaf-24", "host1")
@@ -150,3 +250,13 @@ def test_shellcheck_has_nothing_to_say(tmp_path: Path) -> None:
         (tmp_path / f"{number}.sh").write_text(net_setup_sh(one))
     done = subprocess.run([program, *sorted(tmp_path.iterdir())], capture_output=True, text=True, check=False)
     assert done.stdout == ""
+
+
+def test_addresses_that_ip_filters_out() -> None:
+    """``ip -j addr show -tentative`` shows each of them as an empty object."""
+
+    class Shown(Namespace):
+        def ip(self, *_: str) -> list[dict[str, Any]]:
+            return [{}, {"ifname": "eth1", "addr_info": [{}, {"local": "fe80::1", "scope": "link"}, {"local": "fc00::1", "scope": "global"}]}]  # fmt: skip
+
+    assert addresses(Shown("none")) == {"eth1": {"fc00::1"}}

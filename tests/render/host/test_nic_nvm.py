@@ -118,6 +118,64 @@ def test_thor2_gets_what_differs_once(machine: Machine) -> None:
     assert not [call for call in machine.calls() if "--setoption" in call]
 
 
+@pytest.mark.parametrize(
+    ("example", "tool", "body", "values"),
+    [("h100-rlb", "mlxconfig", MLXCONFIG, CONNECTX), ("mi300x-leaf-24", "niccli", NICCLI, THOR2)],
+)
+def test_a_tool_that_reads_gets_nothing(
+    machine: Machine, example: str, tool: str, body: str, values: dict[str, str]
+) -> None:
+    """Neither what is typed, nor the rest of the list of options, which would then not be looked at."""
+    config = one_nic(server(example))
+    machine.nics(config)
+    machine.tool(tool, f'cat >>"{machine.folder}/read"\n{body}')
+    flash(machine, values)
+    script = machine.write({"nic-nvm.sh": nic_nvm(config)}) / "nic-nvm.sh"
+    done = machine.run(script, said="y\n")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (machine.folder / "read").read_text() == ""
+    assert "Nothing to change." in machine.run(script).stdout
+
+
+SUPPORT = {"1": ["1", "1 - Enabled", "1 (True)", "0x1", "Enabled (1)", "Enabled", "TRUE"], "0": ["0", "0 - Disabled", "0x0", "off"]}  # fmt: skip
+
+
+@pytest.mark.parametrize(("number", "printed"), [(number, one) for number, all_ in SUPPORT.items() for one in all_])
+def test_what_niccli_may_print(machine: Machine, number: str, printed: str) -> None:
+    config = one_nic(server("mi300x-leaf-24"))
+    machine.nics(config)
+    machine.tool("niccli", NICCLI)
+    wanted = {one.name: one.value for one in config.nics[0].firmware}
+    flash(machine, wanted | {"support_rdma": printed})
+    done = machine.run(machine.write({"nic-nvm.sh": nic_nvm(config)}) / "nic-nvm.sh")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert sum("--setoption" in call for call in machine.calls()) == (number == "0")
+
+
+@pytest.mark.parametrize("printed", ["2.0", "Enabled for PF", "RoCE disabled", "<none>", "10.1"])
+def test_what_is_not_understood_is_not_written_over(machine: Machine, printed: str) -> None:
+    config = one_nic(server("mi300x-leaf-24"))
+    machine.nics(config)
+    machine.tool("niccli", NICCLI)
+    wanted = {one.name: one.value for one in config.nics[0].firmware}
+    flash(machine, wanted | {"support_rdma": printed})
+    done = machine.run(machine.write({"nic-nvm.sh": nic_nvm(config)}) / "nic-nvm.sh")
+    assert done.returncode == 1
+    assert f'eth1: niccli says "{printed}" of support_rdma, which is not understood: left as it is' in done.stderr
+    assert not [call for call in machine.calls() if "--setoption" in call]
+
+
+def test_what_mlxconfig_says_and_nobody_understands(machine: Machine) -> None:
+    config = one_nic(server("h100-rlb"))
+    machine.nics(config)
+    machine.tool("mlxconfig", MLXCONFIG)
+    flash(machine, CONNECTX | {"CNP_DSCP_P1": "N/A", "LLDP_NB_DCBX_P1": "False(0)", "LLDP_NB_RX_MODE_P1": "OFF(0)"})
+    done = machine.run(machine.write({"nic-nvm.sh": nic_nvm(config)}) / "nic-nvm.sh")
+    assert done.returncode == 1
+    assert 'gpu0_eth: mlxconfig says "N/A" of CNP_DSCP_P1, which is not understood' in done.stderr
+    assert not [call for call in machine.calls() if " set " in call]
+
+
 def test_options_of_the_guide() -> None:
     # Thor2 guide, sections 2.2.4.1 to 2.2.4.4.
     options = {one.name: (one.value, one.per_function) for one in server("mi300x-leaf-24").nics[0].firmware}

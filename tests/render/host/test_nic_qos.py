@@ -68,6 +68,9 @@ def test_data_on_the_priority_of_congestion_notification_moves_the_latter(tmp_pa
     assert qos.priority == 6
     assert qos.cnp_priority == 7
     assert [qos.priorities[dscp] for dscp in (26, 27, 48)] == [6, 6, 7]
+    seven = ", qos: {classes: {no-loss: {pfc_priority: 7}}}"
+    (qos,) = config_of(tmp_path, model="mi300x-8gpu-thor2", leaf=seven).qos
+    assert (qos.priority, qos.cnp_priority) == (7, 6)
 
 
 def test_connectx_by_mlnx_qos(machine: Machine) -> None:
@@ -132,6 +135,48 @@ def test_connectx_without_the_vendors_packages(machine: Machine) -> None:
     assert (parameters / "np_cnp_dscp").read_text() == "48\n"
     assert (parameters / "np_cnp_prio").read_text() == "6\n"
     assert "adaptive routing not looked at" in done.stdout
+
+
+TALKATIVE = 'for ((i = 0; i < 30000; i++)); do echo "TX:  on"; done'
+"""More than a pipe holds: a reader that leaves early makes its writer fail."""
+
+
+def test_a_tool_that_says_much_is_heard_out(machine: Machine) -> None:
+    config = one_nic(server("h100-rlb"))
+    machine.nics(config)
+    connectx(machine, mlnx_qos=None)
+    machine.tool("ethtool", f'[[ $1 == -A ]] || {{ echo "RX:  on"; {TALKATIVE}; }}')
+    machine.tool("dcb", f'[[ $2 != show ]] || {{ echo "host ieee"; {TALKATIVE}; }}')
+    done = machine.run(machine.write(nic_qos.files(config)) / "nic-qos.sh")
+    assert (done.returncode, done.stderr) == (0, "")
+    calls = machine.calls()
+    assert "ethtool -A gpu0_eth rx off tx off" in calls
+    assert not [call for call in calls if "dcbx set" in call], "the host is in charge already"
+
+
+def test_no_tool_reads_what_is_typed(machine: Machine) -> None:
+    config = one_nic(server("mi300x-leaf-24"))
+    machine.nics(config)
+    thor2(machine)
+    machine.tool("dcb", f'cat >>"{machine.folder}/read"')
+    done = machine.run(machine.write(nic_qos.files(config)) / "nic-qos.sh", said="y\n")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (machine.folder / "read").read_text() == ""
+
+
+def test_tools_that_fail_do_not_end_the_script(machine: Machine) -> None:
+    """An ethtool without pause parameters for this driver, an mlxreg that cannot open the device."""
+    config = one_nic(server("h100-rlb"))
+    machine.nics(config)
+    connectx(machine)
+    for tool in ("ethtool", "mlxreg"):
+        machine.tool(tool, "exit 1")
+    script = machine.write(nic_qos.files(config)) / "nic-qos.sh"
+    assert machine.run(script).returncode == 0
+    assert (machine.sys / "config/rdma_cm/mlx5_0/ports/1/default_roce_tos").read_text() == "106\n"
+    shown = machine.run(script, "show")
+    assert shown.returncode == 0
+    assert "default_roce_tos: 106" in shown.stdout
 
 
 def test_dry_run_changes_nothing_and_says_what_it_would(machine: Machine) -> None:
@@ -249,6 +294,22 @@ def test_bnxt_re_conf_key_by_key() -> None:
         "UTILITY": "4",
     }
     assert "bnxt_re.conf" not in nic_qos.files(server("h100-rlb"))
+
+
+def test_a_second_fabric_with_other_values_is_a_problem(machine: Machine) -> None:
+    config = server("mi300x-leaf-24")
+    second = replace(config.qos[0], fabric="storage", dscp=24)
+    nics = (config.nics[0], replace(config.nics[1], fabric="storage"))
+    for qos, problems in ((second, ["eth2"]), (replace(second, dscp=config.qos[0].dscp), [])):
+        both = replace(config, nics=nics, qos=(*config.qos, qos))
+        if problems:
+            machine.nics(both)
+            thor2(machine)
+        done = machine.run(machine.write(nic_qos.files(both)) / "nic-qos.sh")
+        lines = [line for line in done.stderr.splitlines() if "holds the QoS of another fabric" in line]
+        assert [line.split(": ")[1] for line in lines] == problems
+        assert done.returncode == len(problems)
+        assert "ROCE_DSCP=26\n" in (machine.folder / "etc/bnxt_re/bnxt_re.conf").read_text()
 
 
 @pytest.mark.parametrize(

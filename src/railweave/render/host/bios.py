@@ -32,7 +32,7 @@ def bios(config: HostConfig) -> str:
             "No source gives a table for this model: keep what its vendor set up for GPU work, and check the following.",
             "",
         ]
-    return "\n".join(lines) + "\n" + COMMON + _iommu(config) + TAIL
+    return "\n".join(lines) + "\n" + COMMON + _iommu(config) + TAIL + _software(config)
 
 
 def _iommu(config: HostConfig) -> str:
@@ -42,6 +42,52 @@ def _iommu(config: HostConfig) -> str:
         f"      slower. `grub-railweave.cfg` asks for `{words}`.\n"
         "      check: `dmesg | grep -i 'iommu: Default domain type'` says Passthrough, or `ls /sys/class/iommu` is empty\n\n"
     )
+
+
+def _software(config: HostConfig) -> str:
+    vendors = {nic.vendor for nic in config.nics}
+    lines = ["", "## Kernel and network, before a job", ""]
+    if "Broadcom" in vendors:
+        lines += [
+            "- [ ] Broadcom's drivers are loaded, in the version that was installed: bnxt_en, bnxt_re. Thor2 guide, section 2.6,",
+            "      item 1, and section 2.2.1.2.",
+            "      check: `lsmod | grep -E '^bnxt_(en|re) '`; `modinfo -F version bnxt_en bnxt_re`",
+            "",
+        ]
+    if "NVIDIA" in vendors:
+        lines += [
+            "- [ ] NVIDIA's RDMA driver is loaded, mlx5_ib: as item 1 of the Thor2 guide, section 2.6, has it for Broadcom's.",
+            "      check: `lsmod | grep '^mlx5_ib '`; `rdma link show`",
+            "",
+        ]
+    if config.gpu_vendor == "AMD":
+        lines += [
+            "- [ ] AMD's GPU driver is loaded, amdgpu. Thor2 guide, section 2.6, item 3.",
+            "      check: `lsmod | grep '^amdgpu '`",
+            "",
+            "- [ ] NICs reach the GPUs' memory: ib_peer_mem is loaded, or built into ib_uverbs as in some of Ubuntu's kernels.",
+            "      Thor2 guide, section 2.6, item 1; section 2.2.2.1; section 5.1, question 3.",
+            "      check: `grep ib_register_peer_memory_client /proc/kallsyms` is not empty",
+            "",
+        ]
+    else:
+        lines += [
+            "- [ ] NICs reach the GPUs' memory: by dma-buf (Linux 5.12 or newer and the driver's open kernel modules), or by the older",
+            '      nvidia_peermem (NVIDIA GPU Operator documentation, "GPUDirect RDMA and GPUDirect Storage"). What ib_peer_mem is to',
+            "      AMD's GPUs: Thor2 guide, section 2.6, item 1.",
+            "      check: `lsmod | grep '^nvidia_peermem '`; for dma-buf `modinfo -F license nvidia` says Dual MIT/GPL; in a job with",
+            "      NCCL_DEBUG=INFO, channels say GDRDMA",
+            "",
+        ]
+    lines += [
+        "- [ ] Firewall: off between the servers, on the fabric NICs at least: it can keep RDMA connections from being set up.",
+        "      Thor2 guide, section 2.6, item 15.",
+        "      check: `ufw status` or `systemctl is-active firewalld` says inactive; `nft list ruleset` drops nothing",
+        "",
+        "- [ ] No errors of NICs or GPUs in the kernel's log. Thor2 guide, section 2.6, item 16.",
+        "      check: `dmesg --level=emerg,alert,crit,err`",
+    ]
+    return "\n".join(lines) + "\n"
 
 
 COMMON = """\

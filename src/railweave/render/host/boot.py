@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.render.host.shell import body
+from railweave.render.host.units import BEFORE_JOBS
 
 if TYPE_CHECKING:
     from railweave.device.host_model import HostConfig
@@ -53,7 +54,7 @@ root hard memlock unlimited
 # Check on a server, as a job sees it: ulimit -l says unlimited.
 """
 
-ACS_SERVICE = """\
+ACS_SERVICE = f"""\
 # Turns PCIe ACS off at every start. Install acs-off.sh as /usr/local/sbin/acs-off.sh (mode 755) and this as
 # /etc/systemd/system/acs-off.service, then: systemctl enable --now acs-off.service
 [Unit]
@@ -61,7 +62,7 @@ Description=PCIe Access Control Services off, for GPU to NIC transfers
 Documentation=man:setpci(8)
 # Drivers probe PCI devices before; whatever may start a job comes after.
 After=systemd-udev-settle.service systemd-modules-load.service
-Before=slurmd.service kubelet.service containerd.service docker.service
+{BEFORE_JOBS}
 ConditionVirtualization=!container
 
 [Service]

@@ -1,4 +1,4 @@
-"""Files that all servers share: ``hostfile`` and ``mpirun.sh``.
+"""Files that all servers share: ``hostfile`` and ``mpirun.sh``; a pair for each library where servers differ in it.
 
 Thor2 guide, section 8.7.2. Its hostfile lists a server twice. Its MCA options are for Open MPI 4: what concerns OpenSHMEM
 (``spml``) is left out, and Open MPI 5 names shared memory ``sm`` and has no ``openib``.
@@ -24,24 +24,33 @@ TRANSPORTS = {4: "^vader,tcp,openib,uct", 5: "^sm,tcp,uct"}
 
 def cluster_files(network: Network, configs: Mapping[str, HostConfig]) -> dict[str, str]:
     """Text by file name; nothing where there are no servers."""
-    if not configs:
-        return {}
-    return {"hostfile": _hostfile(network, configs), "mpirun.sh": _mpirun(network, configs)}
+    by_library: dict[str, dict[str, HostConfig]] = {}
+    for name, config in configs.items():
+        by_library.setdefault(config.library, {})[name] = config
+    found: dict[str, str] = {}
+    for library, some in by_library.items():
+        # NCCL's ranks and RCCL's do not understand each other: no job has both.
+        word = library.lower() if len(by_library) > 1 else ""
+        hostfile, script = (f"hostfile.{word}", f"mpirun-{word}.sh") if word else ("hostfile", "mpirun.sh")
+        found |= {hostfile: _hostfile(network, library if word else "", some), script: _mpirun(network, hostfile, some)}
+    return found
 
 
-def _hostfile(network: Network, configs: Mapping[str, HostConfig]) -> str:
-    lines = [f"# Servers of {network.name}, one process a GPU; written by railweave."]
+def _hostfile(network: Network, library: str, configs: Mapping[str, HostConfig]) -> str:
+    whose = f"Servers of {network.name}" + (f" whose library is {library}" if library else "")
+    lines = [f"# {whose}, one process a GPU; written by railweave."]
     lines += [f"{name} slots={config.gpus}" for name, config in configs.items()]
     return "\n".join(lines) + "\n"
 
 
-def _mpirun(network: Network, configs: Mapping[str, HostConfig]) -> str:
+def _mpirun(network: Network, hostfile: str, configs: Mapping[str, HostConfig]) -> str:
     wanted = network.hosts.job
     vendors = {config.gpu_vendor for config in configs.values()}
     folder = mpi_folder(wanted, "AMD" if vendors == {"AMD"} else "NVIDIA")
     lines = head("Starts a collective test on the servers.", network=network.name)
     lines += [
         f"# Open MPI {wanted.mpi_version}: messages of MPI itself go by UCX, whose variables nccl.env sets.",
+        f"SERVERS={hostfile}",
         f"GPUS={min(config.gpus for config in configs.values())}",
         f"MPIRUN={shlex.quote(f'{folder}/bin/mpirun' if folder else 'mpirun')}",
     ]

@@ -37,7 +37,7 @@ def _laid_out(value: Any, indent: str) -> str:  # noqa: ANN401 - JSON
         items = cast("dict[str, Any]", value)
         if _is_flat(items.values()) and len(text := _encode(value)) <= LINE - len(indent):
             return text
-        parts = [f'"{key}": {_laid_out(one, inner)}' for key, one in items.items()]
+        parts = [f"{_encode(key)}: {_laid_out(one, inner)}" for key, one in items.items()]
         return f"{{\n{inner}" + f",\n{inner}".join(parts) + f"\n{indent}}}"
     parts = [_encode(one) if _is_row(one) else _laid_out(one, inner) for one in cast("list[Any]", value)]
     if _is_flat(cast("list[Any]", value)):
@@ -70,6 +70,7 @@ def document(config: HostConfig) -> dict[str, Any]:
                     "priority": qos.priority,
                     "traffic_class": qos.traffic_class,
                     "lossless": qos.lossless,
+                    "ecn": qos.ecn,
                     "bandwidth_percent": qos.bandwidth_percent,
                     "adaptive_routing": qos.adaptive_routing,
                 },
@@ -117,6 +118,7 @@ def _nic(nic: HostNic) -> dict[str, Any]:
         "speed_gbps": nic.speed_gbps,
         "mtu": nic.mtu,
         "slaac": nic.slaac,
+        "firmware": {one.name: one.value for one in nic.firmware if one.value},
         "addresses": [
             {
                 "path": one.path,

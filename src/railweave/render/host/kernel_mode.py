@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.render.host.comments import head
+from railweave.render.host.units import devices
 
 if TYPE_CHECKING:
     from railweave.device.host_model import HostConfig, HostNic
@@ -61,13 +62,13 @@ def _service(config: HostConfig) -> str:
         f"Install net-setup.sh as {SCRIPT}, then: systemctl enable --now railweave-net.service",
     )
     # Wants, not Requires: a NIC that is gone leaves the others at work, and the unit then fails and says which.
-    devices = " ".join(f"sys-subsystem-net-devices-{_escaped(nic.netdev)}.device" for nic in config.nics)
+    named = devices(config.nics)
     unit = (
         "[Unit]",
         "Description=railweave: links, routes and rules of the fabric NICs (the kernel handles router advertisements)",
         "ConditionPathExists=" + SCRIPT,
-        "Wants=network-pre.target " + devices,
-        "After=network-pre.target systemd-sysctl.service " + devices,
+        "Wants=network-pre.target " + named,
+        "After=network-pre.target systemd-sysctl.service " + named,
         "Before=network.target network-online.target",
         "",
         "[Service]",
@@ -80,8 +81,3 @@ def _service(config: HostConfig) -> str:
         "WantedBy=multi-user.target",
     )
     return "\n".join([*lines, *unit]) + "\n"
-
-
-def _escaped(name: str) -> str:
-    r"""A name as part of a unit's name: a dash is ``\x2d`` (systemd-escape(1))."""
-    return "".join(c if (c.isascii() and c.isalnum()) or c in ":_." else f"\\x{ord(c):02x}" for c in name)

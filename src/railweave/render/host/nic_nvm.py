@@ -25,7 +25,7 @@ def nic_nvm(config: HostConfig) -> str:
     for options, name in lists.items():
         lines += array(name, [_option(one) for one in options])
     vendors = [vendor for vendor in VENDORS if any(line.split()[1] == vendor for line in nics)]
-    parts = ["nic_nvm.sh", *(f"nic_nvm_{vendor.lower()}.sh" for vendor in vendors), "nic_nvm_main.sh"]
+    parts = ["nic_common.sh", "nic_nvm.sh", *(f"nic_nvm_{vendor.lower()}.sh" for vendor in vendors), "nic_nvm_main.sh"]
     return "\n".join([*lines, "", ""]) + "".join(body(part) for part in parts)
 
 

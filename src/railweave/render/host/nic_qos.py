@@ -25,10 +25,16 @@ DCB_UTILITY = 4
 def files(config: HostConfig) -> dict[str, str]:
     """Text by file name."""
     found = {"nic-qos.sh": nic_qos(config)}
-    fabric = next((nic.fabric for nic in config.nics if nic.vendor == "Broadcom"), None)
-    if fabric is not None:
-        found["bnxt_re.conf"] = bnxt_re_conf(config.qos_of(fabric))
+    broadcom = _broadcom_files(config)
+    if broadcom:
+        found["bnxt_re.conf"] = next(iter(broadcom.values()))
     return found
+
+
+def _broadcom_files(config: HostConfig) -> dict[str, str]:
+    """What ``bnxt_re.conf`` would have to be, by fabric. The package takes one for the whole server: the first's."""
+    fabrics = dict.fromkeys(nic.fabric for nic in config.nics if nic.vendor == "Broadcom")
+    return {fabric: bnxt_re_conf(config.qos_of(fabric)) for fabric in fabrics}
 
 
 def nic_qos(config: HostConfig) -> str:
@@ -43,11 +49,19 @@ def nic_qos(config: HostConfig) -> str:
     known = [nic for nic in config.nics if nic.vendor in VENDORS]
     lines += array("NICS", [f"{n.netdev} {n.rdma} {n.rdma_port} {n.vendor} {n.fabric}" for n in known])
     lines += ["", "# The design of a fabric, as the variables that follow.", "design() {", "    case $1 in"]
+    broadcom = _broadcom_files(config)
+    installed = next(iter(broadcom.values()), None)
     for qos in config.qos:
-        lines += [f"    {shlex.quote(qos.fabric)})", *(f"        {line}" for line in _design(qos)), "        ;;"]
+        design = _design(qos)
+        if qos.fabric in broadcom:
+            design += [
+                "# bnxt_re.conf, of which a server has one, holds this",
+                f"IN_FILE={_yes(broadcom[qos.fabric] == installed)}",
+            ]
+        lines += [f"    {shlex.quote(qos.fabric)})", *(f"        {line}" for line in design), "        ;;"]
     lines += ["    esac", "}", "", ""]
     vendors = [vendor for vendor in VENDORS if any(nic.vendor == vendor for nic in known)]
-    parts = ["nic_qos.sh", *(f"nic_qos_{vendor.lower()}.sh" for vendor in vendors), "nic_qos_main.sh"]
+    parts = ["nic_common.sh", "nic_qos.sh", *(f"nic_qos_{vendor.lower()}.sh" for vendor in vendors), "nic_qos_main.sh"]
     return "\n".join(lines) + "".join(body(part) for part in parts)
 
 

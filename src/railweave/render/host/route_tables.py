@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.render.host.comments import head
+from railweave.host import names
 
 if TYPE_CHECKING:
     from railweave.device.host_model import HostConfig
 
 
 def rt_tables_conf(config: HostConfig) -> str:
-    """The file's text: a number and a name a line (RLB document, Table 8)."""
-    lines = head(
-        config,
-        "/etc/iproute2/rt_tables.d/railweave.conf",
-        "Names of the routing tables for `ip`; routing itself goes by number and works without them.",
+    """The file's text, the same that ``railweave host apply`` writes: there it is then no change (RLB document, Table 8)."""
+    return names.text(
+        config.name, config.network, {one.table: one.table_name for nic in config.nics for one in nic.addresses}
     )
-    rows = [f"{one.table}\t{one.table_name}" for nic in config.nics for one in nic.addresses]
-    return "\n".join([*lines, *rows]) + "\n"

@@ -4,6 +4,7 @@
 set -euo pipefail
 
 # Open MPI 5: messages of MPI itself go by UCX, whose variables nccl.env sets.
+SERVERS=hostfile
 GPUS=8
 MPIRUN=mpirun
 OPTIONS=(
@@ -21,7 +22,7 @@ OPTIONS=(
 # What follows is the same for every network.
 
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-HOSTFILE=$HERE/hostfile
+HOSTFILE=$HERE/$SERVERS
 HOSTS=
 PER_HOST=$GPUS
 DRY_RUN=no
@@ -33,7 +34,7 @@ usage() {
 usage: ${0##*/} [OPTION]... [--] [PROGRAM [ARGUMENT]...]
   --hosts N        the first N servers of the hostfile (default: all of them)
   --per-host N     processes on a server, which share its $GPUS GPUs (default: $GPUS)
-  --hostfile FILE  default: hostfile beside this script
+  --hostfile FILE  default: $SERVERS beside this script
   --launcher CMD   what starts each rank, before "-- PROGRAM" (default: $LAUNCHER)
   --dry-run        print the command
 PROGRAM is all_reduce_perf by default. all_reduce_perf, alltoall_perf and the like get -b 8 -e 16G -f 2 -c 0 where no
@@ -77,7 +78,11 @@ while [[ $# -gt 0 ]]; do
 done
 
 [[ -r $HOSTFILE ]] || wrong "cannot read $HOSTFILE"
-LISTED=$(grep -c 'slots=' "$HOSTFILE" || true)
+# A server without slots= has as many as Open MPI finds cores: how many GPUs it has must be said.
+UNCLEAR=$(grep -Ev '^[[:space:]]*(#|$)|^[^#]*[[:space:]]slots=[1-9]' "$HOSTFILE" || true)
+[[ -z $UNCLEAR ]] || wrong "$HOSTFILE: no slots=$GPUS, or as many GPUs as it has, behind ${UNCLEAR%%$'\n'*}"
+LISTED=$(grep -Evc '^[[:space:]]*(#|$)' "$HOSTFILE" || true)
+[[ $LISTED -gt 0 ]] || wrong "$HOSTFILE lists no server"
 HOSTS=${HOSTS:-$LISTED}
 [[ $HOSTS -le $LISTED ]] || wrong "$HOSTFILE lists $LISTED servers, not $HOSTS"
 ((GPUS % PER_HOST == 0)) || wrong "$PER_HOST processes cannot share $GPUS GPUs evenly"

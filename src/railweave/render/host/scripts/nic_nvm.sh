@@ -1,8 +1,4 @@
-# What follows is the same on every server.
 
-SYSFS=${RAILWEAVE_SYSFS:-/sys}
-DRY_RUN=no
-FAILED=0
 CHANGED=0
 
 usage() {
@@ -13,16 +9,6 @@ usage: ${0##*/} [apply|show] [--dry-run]
   --dry-run  print what apply would do, change nothing
 END
 }
-
-say() { printf '%s\n' "$*"; }
-problem() {
-    printf 'problem: %s\n' "$*" >&2
-    FAILED=1
-}
-have() { command -v "$1" >/dev/null 2>&1; }
-
-# The PCI address of a network interface, such as 0000:1b:00.0.
-pci_of() { basename "$(readlink -f "$SYSFS/class/net/$1/device")"; }
 
 # Runs a command that changes something, or prints it.
 change() {

@@ -1,29 +1,11 @@
 
-WHAT=apply
-for argument in "$@"; do
-    case $argument in
-    apply | show) WHAT=$argument ;;
-    --dry-run) DRY_RUN=yes ;;
-    -h | --help)
-        usage
-        exit 0
-        ;;
-    *)
-        usage >&2
-        exit 2
-        ;;
-    esac
-done
-if [[ $DRY_RUN == no && $EUID -ne 0 && -z ${RAILWEAVE_SYSFS:-} ]]; then
-    printf 'run it as root: it reads and writes the flash of the NICs\n' >&2
-    exit 1
+arguments "$@"
+if [[ $DRY_RUN == no ]]; then
+    needs_root ": it reads and writes the flash of the NICs"
 fi
 for line in "${NICS[@]}"; do
     read -r dev vendor list <<<"$line"
-    if [[ ! -e $SYSFS/class/net/$dev ]]; then
-        problem "there is no interface $dev (names come from the design or the inventory)"
-        continue
-    fi
+    there "$dev" || continue
     "${vendor,,}" "$WHAT" "$dev" "$list"
 done
 if [[ $CHANGED -eq 1 && $DRY_RUN == no ]]; then

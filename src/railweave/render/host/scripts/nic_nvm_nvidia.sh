@@ -11,20 +11,14 @@ nvidia_tool() {
     return 1
 }
 
-# The number that a value such as "ETH(2)", "False(0)", "0x8" or "48" stands for.
+# The number that a value such as "ETH(2)", "False(0)", "0x8" or "48" stands for; fails at anything else.
 nvidia_number() {
-    local value=$1
-    if [[ $value =~ \(([0-9]+)\)$ ]]; then
-        say "${BASH_REMATCH[1]}"
-    elif [[ $value =~ ^(0x[0-9a-fA-F]+|[0-9]+)$ ]]; then
-        say "$((value))"
-    else
-        say "$value"
-    fi
+    local number='(0x[0-9a-fA-F]+|0|[1-9][0-9]*)'
+    [[ $1 =~ \(${number}\)$ || $1 =~ ^${number}$ ]] && say "$((BASH_REMATCH[1]))"
 }
 
 nvidia() {
-    local what=$1 dev=$2 pci tool all name want why now
+    local what=$1 dev=$2 pci tool all option name want why now number
     local -n options=$3
     local changes=()
     pci=$(pci_of "$dev")
@@ -37,7 +31,8 @@ nvidia() {
         return
     fi
     say "$dev ($pci)"
-    while read -r name want _ why; do
+    for option in "${options[@]}"; do
+        read -r name want _ why <<<"$option"
         # The last column is what holds from the next restart on, so a second run finds nothing to do.
         now=$(awk -v name="$name" '{ i = ($1 == "*") ? 2 : 1 } $i == name { print $NF }' <<<"$all")
         if [[ -z $now ]]; then
@@ -46,13 +41,15 @@ nvidia() {
         fi
         if [[ $want == - ]]; then
             [[ $what == apply ]] || say "  $name: $now, left as it is: $why"
-        elif [[ $(nvidia_number "$now") == "$want" ]]; then
+        elif ! number=$(nvidia_number "$now"); then
+            problem "$dev: $tool says \"$now\" of $name, which is not understood: left as it is (wanted $want: $why)"
+        elif [[ $number == "$want" ]]; then
             [[ $what == apply ]] || say "  $name: $now, as wanted: $why"
         else
             say "  $name: $now, wanted $want: $why"
             changes+=("$name=$want")
         fi
-    done < <(printf '%s\n' "${options[@]}")
+    done
     if [[ $what == apply && ${#changes[@]} -gt 0 ]]; then
         change "$tool" -d "$pci" --yes set "${changes[@]}"
         say "  in force after a reboot, or after a firmware reset with mlxfwreset or mstfwreset"

@@ -1,13 +1,8 @@
-# What follows is the same on every server.
 
-# Roots of what the kernel shows, so that the script can be tried on a copy.
-SYSFS=${RAILWEAVE_SYSFS:-/sys}
 CONFIGFS=${RAILWEAVE_CONFIGFS:-/sys/kernel/config}
 DEBUGFS=${RAILWEAVE_DEBUGFS:-/sys/kernel/debug}
 ETC=${RAILWEAVE_ETC:-/etc}
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-DRY_RUN=no
-FAILED=0
 
 usage() {
     cat <<END
@@ -17,13 +12,6 @@ usage: ${0##*/} [apply|show] [--dry-run]
   --dry-run  print what apply would do, change nothing
 END
 }
-
-say() { printf '%s\n' "$*"; }
-problem() {
-    printf 'problem: %s\n' "$*" >&2
-    FAILED=1
-}
-have() { command -v "$1" >/dev/null 2>&1; }
 
 # Runs a command that changes something, or prints it.
 run() {
@@ -47,9 +35,6 @@ put() {
     fi
 }
 
-# The PCI address of a network interface, such as 0000:1b:00.0.
-pci_of() { basename "$(readlink -f "$SYSFS/class/net/$1/device")"; }
-
 # The RDMA device of a network interface. Names change with udev rules and kernels: what the kernel says counts.
 rdma_of() {
     local device
@@ -62,9 +47,14 @@ rdma_of() {
 
 # Global pause would stop all classes where PFC is to stop one, and NICs do not do both.
 pause_off() {
+    local now
     if ! have ethtool; then
         problem "ethtool is missing (package ethtool): whether global pause is off on $1 is not known"
-    elif ethtool -a "$1" 2>/dev/null | grep -Eq '^(RX|TX):[[:space:]]+on'; then
+        return
+    fi
+    # Taken first: were grep to leave before ethtool has said all, the pipeline would have failed.
+    now=$(ethtool -a "$1" 2>/dev/null) || true
+    if grep -Eq '^(RX|TX):[[:space:]]+on' <<<"$now"; then
         run ethtool -A "$1" rx off tx off || true
     fi
 }
@@ -109,7 +99,9 @@ dcb_qos() {
 
 show_common() {
     local dev=$1 rdma=$2 port=$3 what
-    have ethtool && ethtool -a "$dev" 2>/dev/null | sed -n 's/^\([RT]X\):[[:space:]]*/  global pause \1: /p'
+    if have ethtool; then
+        ethtool -a "$dev" 2>/dev/null | sed -n 's/^\([RT]X\):[[:space:]]*/  global pause \1: /p' || true
+    fi
     if have dcb; then
         for what in dcbx pfc ets app; do
             dcb "$what" show dev "$dev" 2>/dev/null | sed "s/^/  $what: /" || true

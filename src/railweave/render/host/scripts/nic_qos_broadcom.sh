@@ -44,6 +44,9 @@ broadcom_check() {
 apply_broadcom() {
     local dev=$1
     broadcom_file
+    if [[ $IN_FILE == no ]]; then
+        problem "$dev: bnxt_re.conf, one file for all Broadcom NICs, holds the QoS of another fabric: whenever the driver is loaded $dev gets that, until this script runs again"
+    fi
     pause_off "$dev"
     dcb_qos "$dev" "$DESIGNED"
     if have dcb && [[ $LOSSLESS == yes ]]; then

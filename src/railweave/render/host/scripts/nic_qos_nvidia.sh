@@ -86,7 +86,7 @@ adaptive_routing() {
         return
     fi
     now=$("$tool" -d "$pci" --reg_name ROCE_ACCL --get 2>/dev/null |
-        awk -F'|' '$1 ~ /^adaptive_routing_forced_en[[:space:]]*$/ { gsub(/[[:space:]]/, "", $2); print $2 }')
+        awk -F'|' '$1 ~ /^adaptive_routing_forced_en[[:space:]]*$/ { gsub(/[[:space:]]/, "", $2); print $2 }') || true
     if [[ -z $now ]]; then
         if [[ $ADAPTIVE == yes ]]; then
             problem "$dev: the firmware has no adaptive_routing_forced_en (28.39.3560 is known to have it)"
@@ -97,15 +97,16 @@ adaptive_routing() {
 }
 
 apply_nvidia() {
-    local dev=$1 rdma=$2 port=$3 pci i pairs=()
+    local dev=$1 rdma=$2 port=$3 pci i dcbx pairs=()
     pci=$(pci_of "$dev")
     pause_off "$dev"
     if have mlnx_qos; then
         mlnx_qos_qos "$dev"
     else
         say "$dev: no mlnx_qos, so by dcb"
-        if have dcb && ! dcb dcbx show dev "$dev" 2>/dev/null | grep -qw host; then
-            run dcb dcbx set dev "$dev" host ieee || true
+        if have dcb; then
+            dcbx=$(dcb dcbx show dev "$dev" 2>/dev/null) || true
+            grep -qw host <<<"$dcbx" || run dcb dcbx set dev "$dev" host ieee || true
         fi
         for i in "${!MAP[@]}"; do
             pairs+=("$i:${MAP[i]}")

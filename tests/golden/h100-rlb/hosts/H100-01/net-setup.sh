@@ -148,23 +148,27 @@ if [ "$mode" = undo ]; then
     say "nothing to undo: nothing was changed here since the last boot"
     exit 0
   fi
+  undone=0
   for family in 6 4 0; do
     tac "$journal" | sed -n "s/^$family //p" >"$journal.batch"
-    # What is gone already is no failure.
-    ip "-$family" -force -batch "$journal.batch" 2>/dev/null || true
+    # What is gone already, or was never made, is no failure.
+    failed=$(ip "-$family" -force -batch "$journal.batch" 2>&1 | grep -c '^Command failed') || true
+    undone=$((undone + $(grep -c . "$journal.batch" || true) - failed))
   done
-  say "undid $(grep -c . "$journal") changes"
+  say "undid $undone changes"
   rm -f "$journal" "$journal.batch"
   exit 0
 fi
 
 # What is there now. -N: tables by number, also where they have names.
-declare -A mtu=() up=() have=()
+declare -A mtu=() up=() have=() others=()
 while read -r _ name flags _ size _; do
   name=${name%%[:@]*}
   mtu[$name]=$size
   if [[ $flags == *[\<,]UP[,\>]* ]]; then up[$name]=1; fi
 done < <(ip -o link show)
+# The metric of a route that is given none.
+usual=([4]=0 [6]=1024)
 for family in 4 6; do
   while read -r _ name _ address _; do
     have["address $family|$address|$name"]=1
@@ -172,13 +176,20 @@ for family in 4 6; do
   while read -r line; do
     if [[ $line =~ ^([^ ]+\ .*\ table\ [0-9]+) ]]; then have["route $family|${BASH_REMATCH[1]}"]=1; fi
     if [[ $line =~ ^([^ ]+)\ .*\ table\ ([0-9]+) ]]; then
-      have["to $family|${BASH_REMATCH[1]}|${BASH_REMATCH[2]}"]=${line%%[[:space:]]linkdown*}
+      to="$family|${BASH_REMATCH[1]}|${BASH_REMATCH[2]}"
+      metric=0
+      if [[ $line =~ \ metric\ ([0-9]+) ]]; then metric=${BASH_REMATCH[1]}; fi
+      have["to $to|$metric"]=${line%%[[:space:]]linkdown*}
+      if [ "$metric" -lt "${usual[$family]}" ]; then have["before $to"]=${line%%[[:space:]]linkdown*}; fi
     fi
   done < <(ip "-$family" -N -o route show table all 2>/dev/null)
   while read -r line; do
     if [[ $line =~ ^([0-9]+):[[:space:]]+(from\ .*\ lookup\ [0-9]+) ]]; then
       have["rule $family|${BASH_REMATCH[2]}|"]=1
       have["rule $family|${BASH_REMATCH[2]}|${BASH_REMATCH[1]}"]=1
+    fi
+    if [[ $line =~ ^([0-9]+):[[:space:]]+(from\ [^ ]+(\ to\ [^ ]+)?)\ lookup\ ([0-9]+)(\ proto\ [^ ]+)?[[:space:]]*$ ]]; then
+      others["$family|${BASH_REMATCH[2]}"]+="${BASH_REMATCH[1]} ${BASH_REMATCH[4]} "
     fi
   done < <(ip "-$family" -N -o rule show)
 done
@@ -231,12 +242,29 @@ done
 for one in ${routes[@]+"${routes[@]}"}; do
   IFS='|' read -r family route more <<<"$one"
   if [ -n "${missing[*]-}" ] && absent "$(device "$route")"; then continue; fi
+  to="$family|${route%% *}|${route##* }"
+  other=${have["before $to"]-}
+  if [ -n "$other" ] && [[ $other != "$route"* ]]; then
+    say "warning: another route comes before ours by its metric; to remove it: ip -$family route del $other"
+  fi
   if [ -n "${have["route $family|$route"]-}" ]; then continue; fi
-  before=${have["to $family|${route%% *}|${route##* }"]-}
+  # Only one of the same metric makes way for ours; any other stays where it is.
+  before=${have["to $to|${usual[$family]}"]-}
   change "$family" "route replace $route${more:+ $more}" "route ${before:+replace }${before:-del $route}"
 done
 for one in ${rules[@]+"${rules[@]}"}; do
   IFS='|' read -r family rule priority <<<"$one"
+  read -r -a there <<<"${others["$family|${rule% lookup *}"]-}"
+  # Where the kernel chooses, ours is put before all that are there; where it is there already, it is where it is.
+  at=$priority
+  for ((i = 0; i < ${#there[@]}; i += 2)); do
+    if [ -z "$at" ] && [ "${there[i + 1]}" = "${rule##* }" ]; then at=${there[i]}; fi
+  done
+  for ((i = 0; i < ${#there[@]}; i += 2)); do
+    if [ "${there[i + 1]}" != "${rule##* }" ] && [ "${there[i]}" -le "${at:--1}" ]; then
+      say "warning: another rule comes before ours; to remove it: ip -$family rule del ${rule% lookup *} lookup ${there[i + 1]} priority ${there[i]}"
+    fi
+  done
   if [ -z "${have["rule $one"]-}" ]; then
     change "$family" "rule add $rule${priority:+ priority $priority}" "rule del $rule${priority:+ priority $priority}"
   fi
@@ -248,7 +276,10 @@ if [ "$mode" = dry-run ]; then
   for one in ${do_6[@]+"${do_6[@]}"}; do echo "ip -6 $one"; done
 elif [ "${#undo[@]}" != 0 ]; then
   mkdir -p "${journal%/*}"
-  printf '%s\n' "${undo[@]}" >>"$journal"
+  # A run that failed has written down what this one is about to do again.
+  touch "$journal"
+  new=$(printf '%s\n' "${undo[@]}" | grep -Fxv -f "$journal" || true)
+  if [ -n "$new" ]; then printf '%s\n' "$new" >>"$journal"; fi
   for family in 0 4 6; do
     run_batch "$family" || exit 1
   done

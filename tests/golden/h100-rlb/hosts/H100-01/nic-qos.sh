@@ -37,14 +37,60 @@ design() {
 
 # What follows is the same on every server.
 
-# Roots of what the kernel shows, so that the script can be tried on a copy.
+# No tool that is called here is to read what is meant for another.
+exec </dev/null
+
+# Root of what the kernel shows, so that the script can be tried on a copy.
 SYSFS=${RAILWEAVE_SYSFS:-/sys}
+WHAT=apply
+DRY_RUN=no
+FAILED=0
+
+say() { printf '%s\n' "$*"; }
+problem() {
+    printf 'problem: %s\n' "$*" >&2
+    FAILED=1
+}
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# The PCI address of a network interface, such as 0000:1b:00.0.
+pci_of() { basename "$(readlink -f "$SYSFS/class/net/$1/device")"; }
+
+there() {
+    [[ -e $SYSFS/class/net/$1 ]] && return
+    problem "there is no interface $1 (names come from the design or the inventory)"
+    return 1
+}
+
+arguments() {
+    local argument
+    for argument in "$@"; do
+        case $argument in
+        apply | show) WHAT=$argument ;;
+        --dry-run) DRY_RUN=yes ;;
+        -h | --help)
+            usage
+            exit 0
+            ;;
+        *)
+            usage >&2
+            exit 2
+            ;;
+        esac
+    done
+}
+
+# On a copy of what the kernel shows, root is not needed.
+needs_root() {
+    [[ $EUID -ne 0 && -z ${RAILWEAVE_SYSFS:-} ]] || return 0
+    printf 'run it as root%s\n' "$1" >&2
+    exit 1
+}
+
 CONFIGFS=${RAILWEAVE_CONFIGFS:-/sys/kernel/config}
 DEBUGFS=${RAILWEAVE_DEBUGFS:-/sys/kernel/debug}
 ETC=${RAILWEAVE_ETC:-/etc}
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-DRY_RUN=no
-FAILED=0
 
 usage() {
     cat <<END
@@ -54,13 +100,6 @@ usage: ${0##*/} [apply|show] [--dry-run]
   --dry-run  print what apply would do, change nothing
 END
 }
-
-say() { printf '%s\n' "$*"; }
-problem() {
-    printf 'problem: %s\n' "$*" >&2
-    FAILED=1
-}
-have() { command -v "$1" >/dev/null 2>&1; }
 
 # Runs a command that changes something, or prints it.
 run() {
@@ -84,9 +123,6 @@ put() {
     fi
 }
 
-# The PCI address of a network interface, such as 0000:1b:00.0.
-pci_of() { basename "$(readlink -f "$SYSFS/class/net/$1/device")"; }
-
 # The RDMA device of a network interface. Names change with udev rules and kernels: what the kernel says counts.
 rdma_of() {
     local device
@@ -99,9 +135,14 @@ rdma_of() {
 
 # Global pause would stop all classes where PFC is to stop one, and NICs do not do both.
 pause_off() {
+    local now
     if ! have ethtool; then
         problem "ethtool is missing (package ethtool): whether global pause is off on $1 is not known"
-    elif ethtool -a "$1" 2>/dev/null | grep -Eq '^(RX|TX):[[:space:]]+on'; then
+        return
+    fi
+    # Taken first: were grep to leave before ethtool has said all, the pipeline would have failed.
+    now=$(ethtool -a "$1" 2>/dev/null) || true
+    if grep -Eq '^(RX|TX):[[:space:]]+on' <<<"$now"; then
         run ethtool -A "$1" rx off tx off || true
     fi
 }
@@ -146,7 +187,9 @@ dcb_qos() {
 
 show_common() {
     local dev=$1 rdma=$2 port=$3 what
-    have ethtool && ethtool -a "$dev" 2>/dev/null | sed -n 's/^\([RT]X\):[[:space:]]*/  global pause \1: /p'
+    if have ethtool; then
+        ethtool -a "$dev" 2>/dev/null | sed -n 's/^\([RT]X\):[[:space:]]*/  global pause \1: /p' || true
+    fi
     if have dcb; then
         for what in dcbx pfc ets app; do
             dcb "$what" show dev "$dev" 2>/dev/null | sed "s/^/  $what: /" || true
@@ -247,7 +290,7 @@ adaptive_routing() {
         return
     fi
     now=$("$tool" -d "$pci" --reg_name ROCE_ACCL --get 2>/dev/null |
-        awk -F'|' '$1 ~ /^adaptive_routing_forced_en[[:space:]]*$/ { gsub(/[[:space:]]/, "", $2); print $2 }')
+        awk -F'|' '$1 ~ /^adaptive_routing_forced_en[[:space:]]*$/ { gsub(/[[:space:]]/, "", $2); print $2 }') || true
     if [[ -z $now ]]; then
         if [[ $ADAPTIVE == yes ]]; then
             problem "$dev: the firmware has no adaptive_routing_forced_en (28.39.3560 is known to have it)"
@@ -258,15 +301,16 @@ adaptive_routing() {
 }
 
 apply_nvidia() {
-    local dev=$1 rdma=$2 port=$3 pci i pairs=()
+    local dev=$1 rdma=$2 port=$3 pci i dcbx pairs=()
     pci=$(pci_of "$dev")
     pause_off "$dev"
     if have mlnx_qos; then
         mlnx_qos_qos "$dev"
     else
         say "$dev: no mlnx_qos, so by dcb"
-        if have dcb && ! dcb dcbx show dev "$dev" 2>/dev/null | grep -qw host; then
-            run dcb dcbx set dev "$dev" host ieee || true
+        if have dcb; then
+            dcbx=$(dcb dcbx show dev "$dev" 2>/dev/null) || true
+            grep -qw host <<<"$dcbx" || run dcb dcbx set dev "$dev" host ieee || true
         fi
         for i in "${!MAP[@]}"; do
             pairs+=("$i:${MAP[i]}")
@@ -302,10 +346,7 @@ each_nic() {
     local what=$1 line dev name port vendor fabric rdma
     for line in "${NICS[@]}"; do
         read -r dev name port vendor fabric <<<"$line"
-        if [[ ! -e $SYSFS/class/net/$dev ]]; then
-            problem "there is no interface $dev (names come from the design or the inventory)"
-            continue
-        fi
+        there "$dev" || continue
         rdma=$(rdma_of "$dev")
         if [[ -z $rdma ]]; then
             problem "$dev has no RDMA device: is the RDMA driver loaded?"
@@ -325,24 +366,9 @@ each_nic() {
     done
 }
 
-WHAT=apply
-for argument in "$@"; do
-    case $argument in
-    apply | show) WHAT=$argument ;;
-    --dry-run) DRY_RUN=yes ;;
-    -h | --help)
-        usage
-        exit 0
-        ;;
-    *)
-        usage >&2
-        exit 2
-        ;;
-    esac
-done
-if [[ $WHAT == apply && $DRY_RUN == no && $EUID -ne 0 && -z ${RAILWEAVE_SYSFS:-} ]]; then
-    printf 'run it as root, or with --dry-run\n' >&2
-    exit 1
+arguments "$@"
+if [[ $WHAT == apply && $DRY_RUN == no ]]; then
+    needs_root ", or with --dry-run"
 fi
 each_nic "$WHAT"
 exit "$FAILED"

@@ -30,19 +30,14 @@ OPTIONS_1=(
 
 # What follows is the same on every server.
 
+# No tool that is called here is to read what is meant for another.
+exec </dev/null
+
+# Root of what the kernel shows, so that the script can be tried on a copy.
 SYSFS=${RAILWEAVE_SYSFS:-/sys}
+WHAT=apply
 DRY_RUN=no
 FAILED=0
-CHANGED=0
-
-usage() {
-    cat <<END
-usage: ${0##*/} [apply|show] [--dry-run]
-  apply      set what differs in the NICs' flash (the default); safe to repeat; takes effect after a restart
-  show       print what is set, what is wanted and why
-  --dry-run  print what apply would do, change nothing
-END
-}
 
 say() { printf '%s\n' "$*"; }
 problem() {
@@ -53,6 +48,48 @@ have() { command -v "$1" >/dev/null 2>&1; }
 
 # The PCI address of a network interface, such as 0000:1b:00.0.
 pci_of() { basename "$(readlink -f "$SYSFS/class/net/$1/device")"; }
+
+there() {
+    [[ -e $SYSFS/class/net/$1 ]] && return
+    problem "there is no interface $1 (names come from the design or the inventory)"
+    return 1
+}
+
+arguments() {
+    local argument
+    for argument in "$@"; do
+        case $argument in
+        apply | show) WHAT=$argument ;;
+        --dry-run) DRY_RUN=yes ;;
+        -h | --help)
+            usage
+            exit 0
+            ;;
+        *)
+            usage >&2
+            exit 2
+            ;;
+        esac
+    done
+}
+
+# On a copy of what the kernel shows, root is not needed.
+needs_root() {
+    [[ $EUID -ne 0 && -z ${RAILWEAVE_SYSFS:-} ]] || return 0
+    printf 'run it as root%s\n' "$1" >&2
+    exit 1
+}
+
+CHANGED=0
+
+usage() {
+    cat <<END
+usage: ${0##*/} [apply|show] [--dry-run]
+  apply      set what differs in the NICs' flash (the default); safe to repeat; takes effect after a restart
+  show       print what is set, what is wanted and why
+  --dry-run  print what apply would do, change nothing
+END
+}
 
 # Runs a command that changes something, or prints it.
 change() {
@@ -78,20 +115,14 @@ nvidia_tool() {
     return 1
 }
 
-# The number that a value such as "ETH(2)", "False(0)", "0x8" or "48" stands for.
+# The number that a value such as "ETH(2)", "False(0)", "0x8" or "48" stands for; fails at anything else.
 nvidia_number() {
-    local value=$1
-    if [[ $value =~ \(([0-9]+)\)$ ]]; then
-        say "${BASH_REMATCH[1]}"
-    elif [[ $value =~ ^(0x[0-9a-fA-F]+|[0-9]+)$ ]]; then
-        say "$((value))"
-    else
-        say "$value"
-    fi
+    local number='(0x[0-9a-fA-F]+|0|[1-9][0-9]*)'
+    [[ $1 =~ \(${number}\)$ || $1 =~ ^${number}$ ]] && say "$((BASH_REMATCH[1]))"
 }
 
 nvidia() {
-    local what=$1 dev=$2 pci tool all name want why now
+    local what=$1 dev=$2 pci tool all option name want why now number
     local -n options=$3
     local changes=()
     pci=$(pci_of "$dev")
@@ -104,7 +135,8 @@ nvidia() {
         return
     fi
     say "$dev ($pci)"
-    while read -r name want _ why; do
+    for option in "${options[@]}"; do
+        read -r name want _ why <<<"$option"
         # The last column is what holds from the next restart on, so a second run finds nothing to do.
         now=$(awk -v name="$name" '{ i = ($1 == "*") ? 2 : 1 } $i == name { print $NF }' <<<"$all")
         if [[ -z $now ]]; then
@@ -113,44 +145,28 @@ nvidia() {
         fi
         if [[ $want == - ]]; then
             [[ $what == apply ]] || say "  $name: $now, left as it is: $why"
-        elif [[ $(nvidia_number "$now") == "$want" ]]; then
+        elif ! number=$(nvidia_number "$now"); then
+            problem "$dev: $tool says \"$now\" of $name, which is not understood: left as it is (wanted $want: $why)"
+        elif [[ $number == "$want" ]]; then
             [[ $what == apply ]] || say "  $name: $now, as wanted: $why"
         else
             say "  $name: $now, wanted $want: $why"
             changes+=("$name=$want")
         fi
-    done < <(printf '%s\n' "${options[@]}")
+    done
     if [[ $what == apply && ${#changes[@]} -gt 0 ]]; then
         change "$tool" -d "$pci" --yes set "${changes[@]}"
         say "  in force after a reboot, or after a firmware reset with mlxfwreset or mstfwreset"
     fi
 }
 
-WHAT=apply
-for argument in "$@"; do
-    case $argument in
-    apply | show) WHAT=$argument ;;
-    --dry-run) DRY_RUN=yes ;;
-    -h | --help)
-        usage
-        exit 0
-        ;;
-    *)
-        usage >&2
-        exit 2
-        ;;
-    esac
-done
-if [[ $DRY_RUN == no && $EUID -ne 0 && -z ${RAILWEAVE_SYSFS:-} ]]; then
-    printf 'run it as root: it reads and writes the flash of the NICs\n' >&2
-    exit 1
+arguments "$@"
+if [[ $DRY_RUN == no ]]; then
+    needs_root ": it reads and writes the flash of the NICs"
 fi
 for line in "${NICS[@]}"; do
     read -r dev vendor list <<<"$line"
-    if [[ ! -e $SYSFS/class/net/$dev ]]; then
-        problem "there is no interface $dev (names come from the design or the inventory)"
-        continue
-    fi
+    there "$dev" || continue
     "${vendor,,}" "$WHAT" "$dev" "$list"
 done
 if [[ $CHANGED -eq 1 && $DRY_RUN == no ]]; then

@@ -31,20 +31,68 @@ design() {
         # priority of every DSCP, and those that are designed
         MAP=(0 0 0 0 0 0 0 0 1 1 1 1 1 1 1 1 2 2 2 2 2 2 2 2 0 0 3 0 0 0 0 0 4 4 4 4 4 4 4 4 5 5 5 5 5 5 5 5 7 6 6 6 6 6 6 6 0 0 0 0 0 0 0 0)
         DESIGNED='26:3 48:7'
+        # bnxt_re.conf, of which a server has one, holds this
+        IN_FILE=yes
         ;;
     esac
 }
 
 # What follows is the same on every server.
 
-# Roots of what the kernel shows, so that the script can be tried on a copy.
+# No tool that is called here is to read what is meant for another.
+exec </dev/null
+
+# Root of what the kernel shows, so that the script can be tried on a copy.
 SYSFS=${RAILWEAVE_SYSFS:-/sys}
+WHAT=apply
+DRY_RUN=no
+FAILED=0
+
+say() { printf '%s\n' "$*"; }
+problem() {
+    printf 'problem: %s\n' "$*" >&2
+    FAILED=1
+}
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# The PCI address of a network interface, such as 0000:1b:00.0.
+pci_of() { basename "$(readlink -f "$SYSFS/class/net/$1/device")"; }
+
+there() {
+    [[ -e $SYSFS/class/net/$1 ]] && return
+    problem "there is no interface $1 (names come from the design or the inventory)"
+    return 1
+}
+
+arguments() {
+    local argument
+    for argument in "$@"; do
+        case $argument in
+        apply | show) WHAT=$argument ;;
+        --dry-run) DRY_RUN=yes ;;
+        -h | --help)
+            usage
+            exit 0
+            ;;
+        *)
+            usage >&2
+            exit 2
+            ;;
+        esac
+    done
+}
+
+# On a copy of what the kernel shows, root is not needed.
+needs_root() {
+    [[ $EUID -ne 0 && -z ${RAILWEAVE_SYSFS:-} ]] || return 0
+    printf 'run it as root%s\n' "$1" >&2
+    exit 1
+}
+
 CONFIGFS=${RAILWEAVE_CONFIGFS:-/sys/kernel/config}
 DEBUGFS=${RAILWEAVE_DEBUGFS:-/sys/kernel/debug}
 ETC=${RAILWEAVE_ETC:-/etc}
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-DRY_RUN=no
-FAILED=0
 
 usage() {
     cat <<END
@@ -54,13 +102,6 @@ usage: ${0##*/} [apply|show] [--dry-run]
   --dry-run  print what apply would do, change nothing
 END
 }
-
-say() { printf '%s\n' "$*"; }
-problem() {
-    printf 'problem: %s\n' "$*" >&2
-    FAILED=1
-}
-have() { command -v "$1" >/dev/null 2>&1; }
 
 # Runs a command that changes something, or prints it.
 run() {
@@ -84,9 +125,6 @@ put() {
     fi
 }
 
-# The PCI address of a network interface, such as 0000:1b:00.0.
-pci_of() { basename "$(readlink -f "$SYSFS/class/net/$1/device")"; }
-
 # The RDMA device of a network interface. Names change with udev rules and kernels: what the kernel says counts.
 rdma_of() {
     local device
@@ -99,9 +137,14 @@ rdma_of() {
 
 # Global pause would stop all classes where PFC is to stop one, and NICs do not do both.
 pause_off() {
+    local now
     if ! have ethtool; then
         problem "ethtool is missing (package ethtool): whether global pause is off on $1 is not known"
-    elif ethtool -a "$1" 2>/dev/null | grep -Eq '^(RX|TX):[[:space:]]+on'; then
+        return
+    fi
+    # Taken first: were grep to leave before ethtool has said all, the pipeline would have failed.
+    now=$(ethtool -a "$1" 2>/dev/null) || true
+    if grep -Eq '^(RX|TX):[[:space:]]+on' <<<"$now"; then
         run ethtool -A "$1" rx off tx off || true
     fi
 }
@@ -146,7 +189,9 @@ dcb_qos() {
 
 show_common() {
     local dev=$1 rdma=$2 port=$3 what
-    have ethtool && ethtool -a "$dev" 2>/dev/null | sed -n 's/^\([RT]X\):[[:space:]]*/  global pause \1: /p'
+    if have ethtool; then
+        ethtool -a "$dev" 2>/dev/null | sed -n 's/^\([RT]X\):[[:space:]]*/  global pause \1: /p' || true
+    fi
     if have dcb; then
         for what in dcbx pfc ets app; do
             dcb "$what" show dev "$dev" 2>/dev/null | sed "s/^/  $what: /" || true
@@ -205,6 +250,9 @@ broadcom_check() {
 apply_broadcom() {
     local dev=$1
     broadcom_file
+    if [[ $IN_FILE == no ]]; then
+        problem "$dev: bnxt_re.conf, one file for all Broadcom NICs, holds the QoS of another fabric: whenever the driver is loaded $dev gets that, until this script runs again"
+    fi
     pause_off "$dev"
     dcb_qos "$dev" "$DESIGNED"
     if have dcb && [[ $LOSSLESS == yes ]]; then
@@ -232,10 +280,7 @@ each_nic() {
     local what=$1 line dev name port vendor fabric rdma
     for line in "${NICS[@]}"; do
         read -r dev name port vendor fabric <<<"$line"
-        if [[ ! -e $SYSFS/class/net/$dev ]]; then
-            problem "there is no interface $dev (names come from the design or the inventory)"
-            continue
-        fi
+        there "$dev" || continue
         rdma=$(rdma_of "$dev")
         if [[ -z $rdma ]]; then
             problem "$dev has no RDMA device: is the RDMA driver loaded?"
@@ -255,24 +300,9 @@ each_nic() {
     done
 }
 
-WHAT=apply
-for argument in "$@"; do
-    case $argument in
-    apply | show) WHAT=$argument ;;
-    --dry-run) DRY_RUN=yes ;;
-    -h | --help)
-        usage
-        exit 0
-        ;;
-    *)
-        usage >&2
-        exit 2
-        ;;
-    esac
-done
-if [[ $WHAT == apply && $DRY_RUN == no && $EUID -ne 0 && -z ${RAILWEAVE_SYSFS:-} ]]; then
-    printf 'run it as root, or with --dry-run\n' >&2
-    exit 1
+arguments "$@"
+if [[ $WHAT == apply && $DRY_RUN == no ]]; then
+    needs_root ", or with --dry-run"
 fi
 each_nic "$WHAT"
 exit "$FAILED"

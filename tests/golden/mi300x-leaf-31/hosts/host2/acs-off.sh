@@ -7,6 +7,7 @@
 #
 # usage: acs-off.sh [--check]     --check changes nothing, and exits 1 where ACS is on somewhere
 set -euo pipefail
+exec </dev/null
 
 SYSFS=${RAILWEAVE_SYSFS:-/sys}
 # The control register of the ACS capability, 6 bytes into it (PCI Express Base Specification, ACS extended capability).

@@ -28,19 +28,14 @@ OPTIONS_1=(
 
 # What follows is the same on every server.
 
+# No tool that is called here is to read what is meant for another.
+exec </dev/null
+
+# Root of what the kernel shows, so that the script can be tried on a copy.
 SYSFS=${RAILWEAVE_SYSFS:-/sys}
+WHAT=apply
 DRY_RUN=no
 FAILED=0
-CHANGED=0
-
-usage() {
-    cat <<END
-usage: ${0##*/} [apply|show] [--dry-run]
-  apply      set what differs in the NICs' flash (the default); safe to repeat; takes effect after a restart
-  show       print what is set, what is wanted and why
-  --dry-run  print what apply would do, change nothing
-END
-}
 
 say() { printf '%s\n' "$*"; }
 problem() {
@@ -51,6 +46,48 @@ have() { command -v "$1" >/dev/null 2>&1; }
 
 # The PCI address of a network interface, such as 0000:1b:00.0.
 pci_of() { basename "$(readlink -f "$SYSFS/class/net/$1/device")"; }
+
+there() {
+    [[ -e $SYSFS/class/net/$1 ]] && return
+    problem "there is no interface $1 (names come from the design or the inventory)"
+    return 1
+}
+
+arguments() {
+    local argument
+    for argument in "$@"; do
+        case $argument in
+        apply | show) WHAT=$argument ;;
+        --dry-run) DRY_RUN=yes ;;
+        -h | --help)
+            usage
+            exit 0
+            ;;
+        *)
+            usage >&2
+            exit 2
+            ;;
+        esac
+    done
+}
+
+# On a copy of what the kernel shows, root is not needed.
+needs_root() {
+    [[ $EUID -ne 0 && -z ${RAILWEAVE_SYSFS:-} ]] || return 0
+    printf 'run it as root%s\n' "$1" >&2
+    exit 1
+}
+
+CHANGED=0
+
+usage() {
+    cat <<END
+usage: ${0##*/} [apply|show] [--dry-run]
+  apply      set what differs in the NICs' flash (the default); safe to repeat; takes effect after a restart
+  show       print what is set, what is wanted and why
+  --dry-run  print what apply would do, change nothing
+END
+}
 
 # Runs a command that changes something, or prints it.
 change() {
@@ -66,17 +103,23 @@ change() {
 
 # Broadcom: niccli.
 
-# 1 or 0 for what niccli prints, such as "support_rdma = True"; other text as it is.
+# The number that niccli means by "True", "1", "0x1", "1 - Enabled", "1 (True)" or "Enabled (1)"; fails at anything else,
+# for what is not understood must not be written over.
 broadcom_number() {
-    case ${1,,} in
-    1 | true | enabled | enable | on | roce*) say 1 ;;
-    0 | false | disabled | disable | off | none | default*) say 0 ;;
-    *) say "$1" ;;
+    local text=${1,,} number='(0x[0-9a-f]+|0|[1-9][0-9]*)'
+    if [[ $text =~ ^${number}([[:space:]\(].*)?$ || $text =~ \(${number}\)$ ]]; then
+        say "$((BASH_REMATCH[1]))"
+        return
+    fi
+    case $text in
+    true | enabled | enable | on | roce) say 1 ;;
+    false | disabled | disable | off | none | default) say 0 ;;
+    *) return 1 ;;
     esac
 }
 
 broadcom() {
-    local what=$1 dev=$2 pci name want per why now scope
+    local what=$1 dev=$2 pci option name want per why now number scope
     local -n options=$3
     pci=$(pci_of "$dev")
     if ! have niccli; then
@@ -84,18 +127,21 @@ broadcom() {
         return
     fi
     say "$dev ($pci)"
-    while read -r name want per why; do
+    for option in "${options[@]}"; do
+        read -r name want per why <<<"$option"
         scope=()
         if [[ $per == function ]]; then
             scope=(--scope "${pci##*.}")
         fi
-        now=$(niccli --dev "$pci" nvm --getoption "$name" "${scope[@]}" 2>/dev/null </dev/null |
+        now=$(niccli --dev "$pci" nvm --getoption "$name" "${scope[@]}" 2>/dev/null |
             sed -n "s/^[[:space:]]*${name}[^=:]*[=:][[:space:]]*\(.*[^[:space:]]\)[[:space:]]*$/\1/p" | tail -n 1) || true
         if [[ -z $now ]]; then
             problem "$dev: niccli does not say what $name is: is it older than release 231?"
         elif [[ $want == - ]]; then
             [[ $what == apply ]] || say "  $name: $now, left as it is: $why"
-        elif [[ $(broadcom_number "$now") == "$want" ]]; then
+        elif ! number=$(broadcom_number "$now"); then
+            problem "$dev: niccli says \"$now\" of $name, which is not understood: left as it is (wanted $want: $why)"
+        elif [[ $number == "$want" ]]; then
             [[ $what == apply ]] || say "  $name: $now, as wanted: $why"
         else
             say "  $name: $now, wanted $want: $why"
@@ -103,34 +149,16 @@ broadcom() {
                 change niccli --dev "$pci" nvm --setoption "$name" "${scope[@]}" --value "$want"
             fi
         fi
-    done < <(printf '%s\n' "${options[@]}")
+    done
 }
 
-WHAT=apply
-for argument in "$@"; do
-    case $argument in
-    apply | show) WHAT=$argument ;;
-    --dry-run) DRY_RUN=yes ;;
-    -h | --help)
-        usage
-        exit 0
-        ;;
-    *)
-        usage >&2
-        exit 2
-        ;;
-    esac
-done
-if [[ $DRY_RUN == no && $EUID -ne 0 && -z ${RAILWEAVE_SYSFS:-} ]]; then
-    printf 'run it as root: it reads and writes the flash of the NICs\n' >&2
-    exit 1
+arguments "$@"
+if [[ $DRY_RUN == no ]]; then
+    needs_root ": it reads and writes the flash of the NICs"
 fi
 for line in "${NICS[@]}"; do
     read -r dev vendor list <<<"$line"
-    if [[ ! -e $SYSFS/class/net/$dev ]]; then
-        problem "there is no interface $dev (names come from the design or the inventory)"
-        continue
-    fi
+    there "$dev" || continue
     "${vendor,,}" "$WHAT" "$dev" "$list"
 done
 if [[ $CHANGED -eq 1 && $DRY_RUN == no ]]; then
