@@ -29,7 +29,7 @@ demo: $(STAMP)
 	$(BIN)/railweave verify out/demo $(if $(wildcard .judges/frr),--frr-root .judges/frr)
 	$(BIN)/railweave paths out/demo --src H100-01:gpu0_eth --dst H100-03:gpu0_eth --qps 4
 	@echo
-	@echo "Open out/demo/report.html; switch configurations are in out/demo/devices/."
+	@echo "Open out/demo/report.html; switch configurations are in out/demo/devices/, server files in out/demo/hosts/."
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n auto
