@@ -5,12 +5,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test lint format bench golden docs judges zipapp clean
+.PHONY: help demo test lint format bench golden docs judges zipapp engine clean
 
 help:
 	@echo "make demo    build the example network into out/demo and verify it"
 	@echo "make test    run every test"
-	@echo "make lint    ruff and pyright"
+	@echo "make lint    ruff and pyright; rustfmt and clippy"
+	@echo "make engine  build the packet engine's own program, target/release/railweave-sim"
 	@echo "make bench   measure build, design and routes; writes docs/performance figures to out/bench"
 	@echo "make golden  refresh tests/golden after an intended change (read the diff)"
 	@echo "make docs    refresh the generated reference and schema"
@@ -33,15 +34,22 @@ demo: $(STAMP)
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n auto
+	cargo test --release --quiet
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
+	cargo fmt --check
+	cargo clippy --release --all-targets -- -D warnings
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	cargo fmt
+
+engine:
+	cargo build --release
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/steps.py

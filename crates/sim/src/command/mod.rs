@@ -1,0 +1,85 @@
+//! The command `railweave-sim`: raw topologies and flows in, a table or JSON out.
+
+mod interrupt;
+pub mod options;
+pub mod progress;
+pub mod result;
+pub mod setup;
+pub mod simulate;
+mod table;
+
+use std::io::Write;
+use std::time::Instant;
+
+use crate::config::Config;
+use crate::input::{InputError, parameters};
+use interrupt::Interrupt;
+use options::Given;
+use progress::Progress;
+use setup::Setup;
+use simulate::End;
+
+/// All flows finished.
+pub const GOOD: u8 = 0;
+/// The run ended with flows unfinished.
+pub const UNFINISHED: u8 = 1;
+/// Bad input, or bad use.
+pub const BAD_INPUT: u8 = 2;
+
+/// Do what the words of a command line say. Returns the exit code: one of the above, or 128 and the number of the signal
+/// that ended the run (130 for Ctrl-C).
+pub fn run(words: impl IntoIterator<Item = String>) -> u8 {
+    match try_run(words) {
+        Ok(code) => code,
+        Err(error) => {
+            // what cannot be written to standard error cannot be reported there either
+            _ = writeln!(std::io::stderr(), "railweave-sim: {error}");
+            BAD_INPUT
+        }
+    }
+}
+
+fn try_run(words: impl IntoIterator<Item = String>) -> Result<u8, InputError> {
+    let begin = Instant::now();
+    let given = Given::read(words)?;
+    if given.has("--help") || given.has("-h") {
+        return print(&given, &options::help());
+    }
+    if given.has("--version") {
+        return print(&given, &format!("railweave-sim {}\n", env!("CARGO_PKG_VERSION")));
+    }
+    if given.has("--help-parameters") {
+        return print(&given, &parameters::table(&Config::default()));
+    }
+    let setup = Setup::read(&given)?;
+    let caught = Interrupt::catch();
+    let interrupt =
+        caught.map_err(|error| InputError::new("signals", error.to_string(), "they cannot be caught here"))?;
+    let outcome = simulate::simulate(&setup, &interrupt, &mut Progress::new(given.has("--quiet")))?;
+    let result = result::Result::new(&setup, &outcome, begin.elapsed().as_secs_f64());
+    let text = if given.has("--json") {
+        serde_json::to_string_pretty(&result).expect("numbers and text only") + "\n"
+    } else {
+        table::table(&result)
+    };
+    print(&given, &text)?;
+    let unfinished = result.flows.iter().filter(|flow| flow.fct_us.is_none()).count();
+    if unfinished > 0 {
+        let (all, why) = (result.flows.len(), result.end);
+        _ = writeln!(std::io::stderr(), "railweave-sim: {unfinished} of {all} flows did not finish ({why})");
+    }
+    Ok(match outcome.end {
+        End::Finished => GOOD,
+        End::Stuck | End::Until => UNFINISHED,
+        End::Interrupted(signal) => 128 + signal as u8,
+    })
+}
+
+/// Write the result to where it is wanted.
+fn print(given: &Given, text: &str) -> Result<u8, InputError> {
+    let (place, written) = match given.value("--output") {
+        Some(file) => (file, std::fs::write(file, text)),
+        None => ("standard output", std::io::stdout().write_all(text.as_bytes())),
+    };
+    written.map(|()| GOOD).map_err(|error| InputError::new(place, error.to_string(), "nothing was written"))
+}

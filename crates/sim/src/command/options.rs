@@ -1,0 +1,120 @@
+//! The options of the command line: declared once, for reading and for `--help`.
+
+use crate::input::{InputError, suggestion};
+
+/// An option.
+struct Declared {
+    name: &'static str,
+    /// What stands for its value in the help; empty: it has none.
+    value: &'static str,
+    help: &'static str,
+}
+
+const fn option(name: &'static str, value: &'static str, help: &'static str) -> Declared {
+    Declared { name, value, help }
+}
+
+const OPTIONS: [Declared; 20] = [
+    option("--topology", "SHAPE|FILE", "a shape such as fat-tree:k=8,speed=400G,delay=1us, or a topology file"),
+    option("--flows", "FILE", "flows as CSV: src,dst,bytes,start_us"),
+    option(
+        "--traffic",
+        "PATTERN",
+        "instead of --flows: permutation:bytes=4MB, incast:degree=15,bytes=1MB, all-to-all:bytes=64KB",
+    ),
+    option("--cc", "none|dcqcn", "congestion control (dcqcn)"),
+    option("--dcqcn", "connectx|hpcc", "parameter set of DCQCN (connectx)"),
+    option("--lb", "ecmp|spray|dlb|dlb-per-packet", "how next-hop groups share packets (ecmp)"),
+    option("--mtu", "BYTES", "payload of a full packet (4096)"),
+    option("--window", "PACKETS|none", "packets a queue pair may have outstanding (none)"),
+    option("--buffer", "SIZE", "buffer of every switch, divided into its pools"),
+    option("--lossy", "", "no PFC: the data class is lossy"),
+    option("--seed", "NUMBER", "seed of hashes and marking (1)"),
+    option("--until", "TIME", "end at this simulated time, such as 5ms"),
+    option("--set", "NAME=VALUE", "any other parameter; may be given several times"),
+    option("--json", "", "print one JSON object"),
+    option("--output", "FILE", "write the result to a file instead"),
+    option("--quiet", "", "no progress"),
+    option("--help-parameters", "", "print all parameters as a table"),
+    option("--help", "", "print this"),
+    option("--version", "", "print the version"),
+    option("-h", "", "the same as --help"),
+];
+
+/// What was given.
+#[derive(Clone, Debug, Default)]
+pub struct Given(Vec<(&'static str, String)>);
+
+impl Given {
+    /// Read the words of a command line.
+    ///
+    /// # Errors
+    /// Where an option is unknown, lacks its value, has one it does not take, or is there twice.
+    pub fn read(words: impl IntoIterator<Item = String>) -> Result<Self, InputError> {
+        let mut given = Given::default();
+        let mut words = words.into_iter();
+        while let Some(word) = words.next() {
+            let (name, attached) = match word.split_once('=') {
+                Some((name, value)) => (name, Some(value.to_owned())),
+                None => (word.as_str(), None),
+            };
+            let Some(known) = OPTIONS.iter().find(|one| one.name == name) else {
+                let what =
+                    if name.starts_with('-') { "there is no such option" } else { "options only are understood" };
+                let names: Vec<&str> = OPTIONS.iter().map(|one| one.name).collect();
+                return Err(InputError::new(name, what, suggestion(name, names)));
+            };
+            let value = match (known.value.is_empty(), attached) {
+                (true, None) => String::new(),
+                (true, Some(_)) => {
+                    return Err(InputError::new(name, "the option takes no value", format!("write {name}")));
+                }
+                (false, Some(value)) => value,
+                (false, None) => {
+                    let right = format!("write {name} {}", known.value);
+                    words.next().ok_or_else(|| InputError::new(name, "the option needs a value", right))?
+                }
+            };
+            if known.name != "--set" && given.has(known.name) {
+                return Err(InputError::new(name, "the option is given twice", "give it once"));
+            }
+            given.0.push((known.name, value));
+        }
+        Ok(given)
+    }
+
+    /// Whether an option is there.
+    pub fn has(&self, name: &str) -> bool {
+        self.value(name).is_some()
+    }
+
+    /// The value of an option.
+    pub fn value(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|one| one.0 == name).map(|one| one.1.as_str())
+    }
+
+    /// All values of an option.
+    pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.0.iter().filter(move |one| one.0 == name).map(|one| one.1.as_str())
+    }
+}
+
+/// The text of `--help`.
+pub fn help() -> String {
+    let mut text = "railweave-sim: a packet-level engine for RoCEv2 networks\n\n\
+        railweave-sim --topology SHAPE|FILE (--flows FILE | --traffic PATTERN) [OPTION …]\n\n"
+        .to_owned();
+    for one in OPTIONS.iter().filter(|one| one.name != "-h") {
+        let left = format!("{} {}", one.name, one.value);
+        text += &if left.len() > 26 {
+            format!("  {left}\n{:30}{}\n", "", one.help)
+        } else {
+            format!("  {left:<28}{}\n", one.help)
+        };
+    }
+    text += "\nShapes:\n";
+    crate::input::shapes::SHAPES.iter().for_each(|shape| text += &format!("  {}\n", shape.1));
+    text += "Sizes: 8M is 8 x 2^20 bytes, 8MB is 8 x 10^6; speeds: 400G is 4 x 10^11 bit/s.\n";
+    text += "Exit: 0 all flows finished, 1 some did not, 2 bad input, 130 interrupted (partial result).\n";
+    text
+}

@@ -1,0 +1,128 @@
+//! A run, in slices: between them it can show progress, and be interrupted.
+//!
+//! How long a slice is follows the clock on the wall; the result does not, because the engine's does not depend on
+//! where it stops in between. Whatever ends a run early is looked at at fixed simulated times only.
+
+use std::time::Instant;
+
+use super::interrupt::Interrupt;
+use super::progress::{Progress, Standing};
+use super::setup::Setup;
+use crate::config::Config;
+use crate::engine::Engine;
+use crate::input::{InputError, parameters};
+use crate::packet::Ps;
+use crate::report::Counters;
+use crate::routing::Fib;
+use crate::topology::NodeKind;
+use crate::traffic::Traffic;
+
+/// A run in which nothing is delivered for so many retransmission timeouts is stuck.
+const PATIENCE: u64 = 100;
+
+/// A slice takes about this long.
+const SLICE_S: f64 = 0.05;
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// All flows finished.
+    Finished,
+    /// Nothing more happens, or nothing is delivered any more.
+    Stuck,
+    /// The given time came.
+    Until,
+    /// A signal came, the one of this number.
+    Interrupted(i32),
+}
+
+/// What a run gave.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Why it ended.
+    pub end: End,
+    /// When each flow had arrived whole; `Ps::MAX`: it did not.
+    pub arrivals: Vec<Ps>,
+    /// Parameters, with what the topology file says of switches.
+    pub config: Config,
+    /// Counters.
+    pub counters: Counters,
+    /// Simulated time: when the last flow finished, or where the run ended before.
+    pub time: Ps,
+    /// How long the engine ran, seconds.
+    pub run_s: f64,
+}
+
+/// Run a setup.
+///
+/// # Errors
+/// Where the engine cannot take it.
+pub fn simulate(setup: &Setup, interrupt: &Interrupt, progress: &mut Progress) -> Result<Outcome, InputError> {
+    let config = config(setup)?;
+    let mut engine = engine(setup, config);
+    let begin = Instant::now();
+    let last_start = setup.flows.iter().map(|flow| flow.start).max().unwrap_or(0);
+    let total = setup.flows.iter().fold(0u64, |sum, flow| sum.saturating_add(flow.bytes));
+    let patience = PATIENCE * setup.config.host.timeout;
+    let until = setup.until.unwrap_or(Ps::MAX);
+    let (mut reached, mut slice) = (0, 1_000_000);
+    let (mut look, mut delivered) = (last_start.saturating_add(patience), u64::MAX);
+    let end = loop {
+        if let Some(signal) = interrupt.signal() {
+            break End::Interrupted(signal);
+        }
+        if engine.arrivals().iter().all(|&at| at != Ps::MAX) {
+            engine.run(until); // what is still under way
+            break End::Finished;
+        }
+        if reached == until {
+            break End::Until;
+        }
+        if reached == look {
+            if engine.counters.delivered == delivered {
+                break End::Stuck;
+            }
+            delivered = engine.counters.delivered;
+            look = look.saturating_add(patience);
+        }
+        let (limit, watch) = (look.min(until).min(reached.saturating_add(slice)), Instant::now());
+        engine.run(limit);
+        reached = limit;
+        let took = watch.elapsed().as_secs_f64();
+        if took < SLICE_S / 2.0 {
+            slice = slice.saturating_mul(2);
+        } else if took > SLICE_S * 2.0 {
+            slice = (slice / 2).max(1);
+        }
+        progress.show(|| {
+            let counters = &engine.counters;
+            let bytes = (counters.delivered * u64::from(setup.config.host.mtu)).min(total);
+            Standing { hops: counters.hops, bytes, total, now: reached }
+        });
+    };
+    progress.end();
+    let arrivals = engine.arrivals().to_vec();
+    let time = if end == End::Finished { arrivals.iter().copied().max().unwrap_or(0) } else { reached };
+    Ok(Outcome { end, arrivals, config, counters: engine.counters, time, run_s: begin.elapsed().as_secs_f64() })
+}
+
+/// The parameters of all switches: the engine takes one set for them.
+fn config(setup: &Setup) -> Result<Config, InputError> {
+    let topology = &setup.network.topology;
+    let own = setup.network.configs(&setup.config)?;
+    let mut switches = (0..own.len()).filter(|&node| topology.kinds[node] == NodeKind::Switch);
+    let Some(first) = switches.next() else { return Ok(setup.config) };
+    let expected = parameters::all(&own[first]);
+    let Some(other) = switches.find(|&node| parameters::all(&own[node]) != expected) else { return Ok(own[first]) };
+    let given = setup.network.settings[first].first().or(setup.network.settings[other].first());
+    let place = given.map_or("--topology", |setting| &setting.place);
+    let what = format!("{} and {} have different parameters", topology.names[first], topology.names[other]);
+    Err(InputError::new(place, what, "the engine cannot do that yet: give all switches the same"))
+}
+
+fn engine(setup: &Setup, config: Config) -> Engine {
+    let topology = &setup.network.topology;
+    let fib = Fib::shortest(topology).balanced(setup.balance);
+    let traffic = Traffic::flows(setup.flows.iter().map(|flow| (flow.src, flow.dst, flow.bytes, flow.start)));
+    Engine::new(config, topology, fib, &traffic)
+}

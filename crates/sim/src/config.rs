@@ -1,0 +1,253 @@
+//! Parameters.
+
+use crate::balance::Dlb;
+use crate::dcqcn::Dcqcn;
+use crate::packet::Ps;
+
+/// Traffic classes of a port: egress queues, and PFC priorities.
+pub const CLASSES: usize = 8;
+
+/// The classes that traffic uses, numbered: a switch keeps queues and counters for these only, since the bytes that a
+/// packet touches decide the speed.
+#[derive(Clone, Copy, Debug)]
+pub struct Slots {
+    /// How many there are.
+    pub count: usize,
+    of: [u8; CLASSES],
+}
+
+impl Slots {
+    /// The slots of the classes in `used`, a bit each.
+    pub fn new(used: u8) -> Self {
+        let mut of = [u8::MAX; CLASSES];
+        let mut count = 0;
+        for (class, slot) in of.iter_mut().enumerate() {
+            if used >> class & 1 == 1 {
+                *slot = count;
+                count += 1;
+            }
+        }
+        Slots { count: usize::from(count), of }
+    }
+
+    /// The slot of a class.
+    #[inline]
+    pub fn of(&self, class: usize) -> usize {
+        usize::from(self.of[class])
+    }
+
+    /// The classes that have one, and their slots.
+    pub fn classes(self) -> impl Iterator<Item = (usize, usize)> {
+        self.of.into_iter().enumerate().filter(|&(_, slot)| slot != u8::MAX).map(|(class, slot)| (class, slot.into()))
+    }
+}
+
+/// The two pools of a shared buffer (lossless and lossy traffic do not take from each other).
+pub const LOSSY: usize = 0;
+/// The pool of lossless classes.
+pub const LOSSLESS: usize = 1;
+
+/// When a queue marks packets as having met congestion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ecn {
+    /// Never.
+    Off,
+    /// By queue length in bytes: from `min` on with a chance that grows to `most` (in 1/65536) at `max`, then always.
+    Bytes {
+        /// Marking begins.
+        min: u64,
+        /// Everything is marked.
+        max: u64,
+        /// Chance just below `max`, in 1/65536.
+        most: u64,
+    },
+    /// The same by fill level, in percent of the queue's present share of the buffer.
+    Percent {
+        /// Marking begins.
+        min: u64,
+        /// Everything is marked.
+        max: u64,
+        /// Chance just below `max`, in 1/65536.
+        most: u64,
+    },
+}
+
+/// How a port serves a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Service {
+    /// Before every class that is not strict, and before strict classes of lower number.
+    Strict,
+    /// Deficit round robin with this weight (Shreedhar and Varghese, SIGCOMM 1995).
+    Weighted(u32),
+}
+
+/// One traffic class on a switch.
+#[derive(Clone, Copy, Debug)]
+pub struct ClassConfig {
+    /// Whether the sender is paused in time (PFC), so that nothing is dropped.
+    pub lossless: bool,
+    /// How ports serve it.
+    pub service: Service,
+    /// Share of the free egress pool a queue may take, in 1/1024.
+    pub egress_alpha: u64,
+    /// Marking.
+    pub ecn: Ecn,
+}
+
+/// The PFC watchdog: it looks at paused queues at every multiple of `poll`.
+#[derive(Clone, Copy, Debug)]
+pub struct Watchdog {
+    /// Time between looks.
+    pub poll: Ps,
+    /// Looks in a row that find a queue paused with something in it, before the watchdog acts.
+    pub detection: u8,
+    /// How long it acts.
+    pub recovery: Ps,
+    /// Whether it drops what is in the queue and what comes for it; else it sends it, whatever the neighbor says.
+    pub drop: bool,
+}
+
+impl Default for Watchdog {
+    /// Junos: 100 ms, two looks, 200 ms, drop.
+    fn default() -> Self {
+        const MS: Ps = 1_000_000_000;
+        Watchdog { poll: 100 * MS, detection: 2, recovery: 200 * MS, drop: true }
+    }
+}
+
+/// VXLAN between leaves (RFC 7348): what comes from a host and goes to another switch is put into a tunnel.
+#[derive(Clone, Copy, Debug)]
+pub struct Vxlan {
+    /// Bytes that the tunnel adds to a frame: 50 over IPv4, 70 over IPv6.
+    pub overhead: u16,
+    /// Whether the tunnel's header says that the packet can be marked, as the packet itself does (RFC 6040).
+    pub copy_in: bool,
+    /// Whether a mark on the tunnel's header is carried over to the packet at the end.
+    pub copy_out: bool,
+}
+
+/// How a switch buffers and pauses.
+#[derive(Clone, Copy, Debug)]
+pub struct SwitchConfig {
+    /// Ingress pools, bytes: lossy, lossless.
+    pub ingress_pool: [u64; 2],
+    /// Egress pools, bytes: lossy, lossless.
+    pub egress_pool: [u64; 2],
+    /// Guaranteed to every ingress port and class beside its pool, bytes.
+    pub reserved: u64,
+    /// Headroom of every ingress port and lossless class, bytes.
+    pub headroom: u64,
+    /// Share of the free ingress pool that an ingress port and class may take, in 1/1024: lossy, lossless.
+    pub ingress_alpha: [u64; 2],
+    /// XON: how far below XOFF, bytes.
+    pub xon_offset: u64,
+    /// Classes.
+    pub classes: [ClassConfig; CLASSES],
+    /// What breaks a queue that has been paused for too long.
+    pub watchdog: Option<Watchdog>,
+    /// Tunnels between the switches that have hosts.
+    pub vxlan: Option<Vxlan>,
+}
+
+impl SwitchConfig {
+    /// A bit for every lossless class.
+    pub fn lossless(&self) -> u8 {
+        (0..CLASSES).filter(|&class| self.classes[class].lossless).map(|class| 1 << class).sum()
+    }
+
+    /// A bit for every strict class.
+    pub fn strict(&self) -> u8 {
+        (0..CLASSES).filter(|&class| self.classes[class].service == Service::Strict).map(|class| 1 << class).sum()
+    }
+}
+
+/// How a sender recovers from loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recovery {
+    /// The receiver takes packets in order only, and the sender goes back to the first that is missing.
+    GoBackN,
+    /// The receiver takes packets in any order, and the sender sends again what is missing.
+    Selective,
+}
+
+/// The transport of hosts.
+#[derive(Clone, Copy, Debug)]
+pub struct HostConfig {
+    /// Payload of a full packet, bytes.
+    pub mtu: u32,
+    /// Header bytes of a data packet's frame.
+    pub header: u16,
+    /// Frame length of an acknowledgement.
+    pub ack_bytes: u16,
+    /// Frame length of a congestion notification packet.
+    pub cnp_bytes: u16,
+    /// An acknowledgement every so many packets, and at the end of a message.
+    pub ack_every: u16,
+    /// Packets a queue pair may have outstanding.
+    pub window: u32,
+    /// How a sender recovers from loss.
+    pub recovery: Recovery,
+    /// Selective recovery: how far ahead of the next in order a packet may come before the gap is reported. Where the
+    /// fabric reorders (spraying), 0 reports gaps that are none.
+    pub reorder: u32,
+    /// Retransmission timeout.
+    pub timeout: Ps,
+    /// Class of data and acknowledgements.
+    pub data_class: u8,
+    /// Class of congestion notification packets.
+    pub cnp_class: u8,
+    /// Congestion control.
+    pub dcqcn: Option<Dcqcn>,
+}
+
+/// Everything that is not topology or traffic.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    /// Switches.
+    pub switch: SwitchConfig,
+    /// Hosts.
+    pub host: HostConfig,
+    /// Dynamic load balancing, where a group uses it.
+    pub dlb: Dlb,
+    /// Seed of hashes and marking.
+    pub seed: u64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        let plain = ClassConfig { lossless: false, service: Service::Weighted(1), egress_alpha: 1024, ecn: Ecn::Off };
+        let mut classes = [plain; CLASSES];
+        let ecn = Ecn::Bytes { min: 400_000, max: 1_600_000, most: 65536 / 5 };
+        classes[3] = ClassConfig { lossless: true, service: Service::Weighted(17), egress_alpha: 8 << 10, ecn };
+        classes[6].service = Service::Strict;
+        Config {
+            switch: SwitchConfig {
+                ingress_pool: [6 << 20, 51 << 20],
+                egress_pool: [6 << 20, 64 << 20],
+                reserved: 4096,
+                headroom: 200_000,
+                ingress_alpha: [8 << 10, 1024],
+                xon_offset: 3 * 4178,
+                classes,
+                watchdog: None,
+                vxlan: None,
+            },
+            host: HostConfig {
+                mtu: 4096,
+                header: 62,
+                ack_bytes: 66,
+                cnp_bytes: 78,
+                ack_every: 1,
+                window: u32::MAX,
+                recovery: Recovery::GoBackN,
+                reorder: 0,
+                timeout: 4_000_000_000,
+                data_class: 3,
+                cnp_class: 6,
+                dcqcn: Some(Dcqcn::connectx()),
+            },
+            dlb: Dlb::default(),
+            seed: 1,
+        }
+    }
+}

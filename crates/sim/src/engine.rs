@@ -1,0 +1,245 @@
+//! Windows of time.
+//!
+//! Nothing a node does reaches another sooner than the shortest wire allows, so within a window of that length every
+//! node can be run on its own (conservative time windows, Chandy and Misra 1979, Lubachevsky 1989).
+
+use crate::config::{Config, Slots};
+use crate::fault::{Change, Timeline};
+use crate::host::{Host, HostContext};
+use crate::packet::Ps;
+use crate::report::Counters;
+use crate::routing::{Fib, mix};
+use crate::switch::{Switch, SwitchContext};
+use crate::topology::{NodeKind, Topology};
+use crate::traffic::{Schedule, Traffic};
+use crate::transport::{Receiver, Sender};
+use crate::wires::Wires;
+
+/// Where a node is kept.
+#[derive(Clone, Copy)]
+enum Node {
+    Host(u32),
+    Switch(u32),
+}
+
+/// A network and the traffic on it.
+pub struct Engine {
+    config: Config,
+    fib: Fib,
+    nodes: Vec<Node>,
+    hosts: Vec<Host>,
+    switches: Vec<Switch>,
+    wires: Wires,
+    senders: Vec<Sender>,
+    receivers: Vec<Receiver>,
+    schedule: Schedule,
+    arrived: Vec<Ps>,
+    owner: Vec<u32>,
+    first: Vec<u32>,
+    timeline: Timeline,
+    window: Ps,
+    now: Ps,
+    /// What was counted so far.
+    pub counters: Counters,
+}
+
+impl Engine {
+    /// An engine for a topology, its forwarding tables and traffic.
+    ///
+    /// # Panics
+    /// Where a message waits for one that does not arrive at its sender: `Traffic` is checked before.
+    pub fn new(config: Config, topology: &Topology, fib: Fib, traffic: &Traffic) -> Self {
+        let hosts = topology.hosts();
+        let schedule = Schedule::new(traffic, &config.host);
+        let mut starts: Vec<Vec<(Ps, u32)>> = vec![Vec::new(); topology.kinds.len()];
+        let mut wires = Wires::new(topology);
+        let (mut senders, mut receivers) = (Vec::new(), Vec::new());
+        for (qp, pair) in traffic.pairs.iter().enumerate() {
+            let node = hosts[pair.src as usize] as usize;
+            let wire = topology.wires[topology.first[node] as usize];
+            let line = 8e6 * 65536.0 / wire.ps_per_byte as f64;
+            let entropy = 0xC000 | (mix(config.seed, qp as u64) & 0x3FFF) as u16;
+            let (begin, end) = (schedule.first[qp], schedule.first[qp + 1]);
+            senders.push(Sender::new(pair.to, entropy, begin, end - begin, line));
+            receivers.push(Receiver::new(pair.back));
+        }
+        for (number, message) in traffic.messages.iter().enumerate() {
+            let pair = &traffic.pairs[message.qp as usize];
+            for &before in &message.after {
+                let arrives = traffic.pairs[traffic.messages[before as usize].qp as usize].dst;
+                assert_eq!(arrives, pair.src, "message {number} waits for message {before}, which arrives elsewhere");
+            }
+            if message.after.is_empty() {
+                let node = hosts[pair.src as usize] as usize;
+                starts[node].push((message.start, number as u32));
+                *wires.wake(node) = message.start.min(*wires.wake(node));
+            }
+        }
+        let sampled = fib.looks_at_load();
+        let slots = Slots::new(1 << config.host.data_class | 1 << config.host.cnp_class);
+        let (mut nodes, mut all_hosts, mut switches) = (Vec::new(), Vec::new(), Vec::new());
+        for (node, kind) in topology.kinds.iter().enumerate() {
+            let ports = topology.ports(node);
+            nodes.push(match kind {
+                NodeKind::Host => {
+                    all_hosts.push(Host::new(ports.start, std::mem::take(&mut starts[node])));
+                    Node::Host(all_hosts.len() as u32 - 1)
+                }
+                NodeKind::Switch => {
+                    let capacity = |port: usize| (config.dlb.period << 16) / topology.wires[port].ps_per_byte;
+                    let capacity = if sampled { ports.clone().map(capacity).collect() } else { Vec::new() };
+                    switches.push(Switch::new(topology, node, &config, slots, capacity));
+                    Node::Switch(switches.len() as u32 - 1)
+                }
+            });
+        }
+        Engine {
+            config,
+            fib,
+            nodes,
+            hosts: all_hosts,
+            switches,
+            wires,
+            senders,
+            receivers,
+            arrived: vec![Ps::MAX; traffic.messages.len()],
+            schedule,
+            owner: topology.owner.clone(),
+            first: topology.first.clone(),
+            timeline: Timeline::default(),
+            window: topology.lookahead(),
+            now: 0,
+            counters: Counters::default(),
+        }
+    }
+
+    /// Have these changes happen.
+    pub fn with_changes(mut self, timeline: Timeline) -> Self {
+        // A wire that becomes faster brings nodes nearer to each other.
+        self.window = self.window.min(timeline.lookahead(&self.wires));
+        self.timeline = timeline;
+        self
+    }
+
+    /// Run until nothing happens any more, or until `limit`.
+    pub fn run(&mut self, limit: Ps) {
+        loop {
+            let (begin, change) = (self.wires.next(), self.timeline.next());
+            if begin.min(change) >= limit {
+                return;
+            }
+            if change <= begin {
+                // everything before is done: no node has anything to do earlier
+                let (now, change) = self.timeline.take().expect("it has a time");
+                self.apply(change, now);
+                continue;
+            }
+            let end = begin.saturating_add(self.window).min(limit).min(change);
+            self.now = end;
+            for node in 0..self.nodes.len() {
+                if *self.wires.wake(node) < end {
+                    *self.wires.wake(node) = self.run_node(node, begin, end);
+                }
+            }
+        }
+    }
+
+    fn apply(&mut self, change: Change, now: Ps) {
+        match change {
+            Change::LinkDown(port) | Change::LinkUp(port) => {
+                let ends = [port as usize, self.wires.other(port as usize)];
+                let works = change == Change::LinkUp(port);
+                for end in ends {
+                    if !works {
+                        self.wires.cut(end);
+                    }
+                    self.switch_cable(end, works, now);
+                }
+            }
+            Change::Rate(port, ps_per_byte) => {
+                for end in [port as usize, self.wires.other(port as usize)] {
+                    self.wires.set_rate(end, ps_per_byte);
+                }
+            }
+            Change::Loss(port, loss) => self.wires.set_loss(port as usize, loss),
+            Change::Storm(port, class, stop) => {
+                let node = self.owner[port as usize] as usize;
+                if let Node::Host(host) = self.nodes[node] {
+                    self.hosts[host as usize].pause(class, stop, now);
+                    *self.wires.wake(node) = now;
+                }
+            }
+            Change::Route { node, address, group } => {
+                self.fib.group[node as usize * self.fib.addresses + address as usize] = group;
+            }
+        }
+    }
+
+    fn switch_cable(&mut self, port: usize, works: bool, now: Ps) {
+        let node = self.owner[port] as usize;
+        match self.nodes[node] {
+            Node::Host(host) if works => self.hosts[host as usize].mend(now),
+            Node::Host(host) => self.hosts[host as usize].cut(&mut self.counters),
+            Node::Switch(switch) => {
+                let switch = &mut self.switches[switch as usize];
+                let number = port - self.first[node] as usize;
+                if works {
+                    switch.mend(number);
+                } else {
+                    let mut context = SwitchContext {
+                        config: &self.config.switch,
+                        dlb: &self.config.dlb,
+                        fib: &self.fib,
+                        wires: &mut self.wires,
+                        counters: &mut self.counters,
+                    };
+                    switch.cut(&mut context, number, now);
+                }
+            }
+        }
+        *self.wires.wake(node) = now;
+    }
+
+    #[inline]
+    fn run_node(&mut self, node: usize, begin: Ps, end: Ps) -> Ps {
+        match self.nodes[node] {
+            Node::Host(host) => {
+                let mut context = HostContext {
+                    config: &self.config.host,
+                    senders: &mut self.senders,
+                    receivers: &mut self.receivers,
+                    schedule: &mut self.schedule,
+                    arrived: &mut self.arrived,
+                    wires: &mut self.wires,
+                    counters: &mut self.counters,
+                };
+                self.hosts[host as usize].run(&mut context, end)
+            }
+            Node::Switch(switch) => {
+                let mut context = SwitchContext {
+                    config: &self.config.switch,
+                    dlb: &self.config.dlb,
+                    fib: &self.fib,
+                    wires: &mut self.wires,
+                    counters: &mut self.counters,
+                };
+                self.switches[switch as usize].run(&mut context, begin, end)
+            }
+        }
+    }
+
+    /// Packets that were lost on wires: by chance, or because a cable broke.
+    pub fn lost(&self) -> u64 {
+        self.wires.lost
+    }
+
+    /// When each message arrived whole; `Ps::MAX`: not yet.
+    pub fn arrivals(&self) -> &[Ps] {
+        &self.arrived
+    }
+
+    /// Simulated time.
+    pub fn now(&self) -> Ps {
+        self.now
+    }
+}

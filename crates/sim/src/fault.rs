@@ -1,0 +1,65 @@
+//! Things that happen to a network while it runs.
+
+use crate::packet::Ps;
+use crate::wires::Wires;
+
+/// A change of the network. Ports are counted over all nodes; a cable is named by either of its ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// A cable breaks: what is on it is lost, what waits for it is dropped, and neither end pauses the other any more.
+    LinkDown(u32),
+    /// The cable works again.
+    LinkUp(u32),
+    /// A cable runs at another rate, both ways: picoseconds a byte takes, in units of 2^-16 ps.
+    Rate(u32, u64),
+    /// Packets sent by this port are lost with this chance, in 1/2^32.
+    Loss(u32, u32),
+    /// The host behind this port pauses a class without end (a PFC storm), or stops doing so.
+    Storm(u32, u8, bool),
+    /// A switch forwards an address by another group.
+    Route {
+        /// The switch, as a node.
+        node: u32,
+        /// The address.
+        address: u32,
+        /// The group, or `ONE_PORT` and a port, or `NO_GROUP`.
+        group: u32,
+    },
+}
+
+/// Changes in order of time; those of the same moment in the order in which they are given.
+#[derive(Clone, Debug, Default)]
+pub struct Timeline {
+    changes: Vec<(Ps, Change)>,
+    next: usize,
+}
+
+impl Timeline {
+    /// A timeline of changes in any order.
+    pub fn new(mut changes: Vec<(Ps, Change)>) -> Self {
+        changes.sort_by_key(|change| change.0);
+        Timeline { changes, next: 0 }
+    }
+
+    /// The smallest time in which a wire that changes its rate carries a packet from one node to another.
+    pub fn lookahead(&self, wires: &Wires) -> Ps {
+        let delays = self.changes.iter().filter_map(|(_, change)| match change {
+            Change::Rate(port, _) => Some(wires.delay(*port as usize)),
+            _ => None,
+        });
+        delays.min().unwrap_or(Ps::MAX)
+    }
+
+    /// When the next change is; `Ps::MAX`: none is left.
+    #[inline]
+    pub fn next(&self) -> Ps {
+        self.changes.get(self.next).map_or(Ps::MAX, |change| change.0)
+    }
+
+    /// Take the next change.
+    pub fn take(&mut self) -> Option<(Ps, Change)> {
+        let change = self.changes.get(self.next).copied();
+        self.next += 1;
+        change
+    }
+}

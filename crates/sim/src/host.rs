@@ -1,0 +1,335 @@
+//! A host: one NIC port, its queue pairs as sender and receiver.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use crate::config::HostConfig;
+use crate::packet::{CE, Kind, LAST, Packet, Ps};
+use crate::port::pfc_frame;
+use crate::report::Counters;
+use crate::traffic::Schedule;
+use crate::transport::{Arrival, Receiver, Sender};
+use crate::wires::Wires;
+
+/// One host.
+#[derive(Debug)]
+pub struct Host {
+    port: usize,
+    free: Ps,
+    paused: u8,
+    /// Whether its cable is broken.
+    down: bool,
+    /// PFC frames; they go before everything.
+    pfc: VecDeque<Packet>,
+    /// Congestion notifications, then acknowledgements; they go before data.
+    control: [VecDeque<Packet>; 2],
+    ready: BinaryHeap<Reverse<(Ps, u32)>>,
+    timers: BinaryHeap<Reverse<(Ps, u32)>>,
+    /// Messages that are to be posted, and when.
+    starts: BinaryHeap<Reverse<(Ps, u32)>>,
+}
+
+/// What a host needs of the engine while it runs.
+pub struct HostContext<'a> {
+    /// Parameters.
+    pub config: &'a HostConfig,
+    /// All senders.
+    pub senders: &'a mut [Sender],
+    /// All receivers.
+    pub receivers: &'a mut [Receiver],
+    /// Messages.
+    pub schedule: &'a mut Schedule,
+    /// When each message arrived whole.
+    pub arrived: &'a mut [Ps],
+    /// Packets under way.
+    pub wires: &'a mut Wires,
+    /// Counters of the run.
+    pub counters: &'a mut Counters,
+}
+
+fn first(heap: &BinaryHeap<Reverse<(Ps, u32)>>) -> Ps {
+    heap.peek().map_or(Ps::MAX, |entry| entry.0.0)
+}
+
+impl Host {
+    /// A host on a port, with messages to post (time and message).
+    pub fn new(port: usize, starts: impl IntoIterator<Item = (Ps, u32)>) -> Self {
+        Host {
+            port,
+            free: 0,
+            paused: 0,
+            down: false,
+            pfc: VecDeque::new(),
+            control: Default::default(),
+            ready: BinaryHeap::new(),
+            timers: BinaryHeap::new(),
+            starts: starts.into_iter().map(Reverse).collect(),
+        }
+    }
+
+    /// Do everything before `end`. Returns when there is something to do next.
+    pub fn run(&mut self, context: &mut HostContext<'_>, end: Ps) -> Ps {
+        loop {
+            let arrival = context.wires.inbox(self.port).front().map_or(Ps::MAX, |packet| packet.at);
+            let (timer, start) = (first(&self.timers), first(&self.starts));
+            let now = arrival.min(timer).min(start);
+            if now >= end {
+                self.send_until(context, end - 1);
+                // sending may have set a timer
+                return now.min(first(&self.timers)).min(self.next_start());
+            }
+            self.send_until(context, now);
+            if start == now {
+                let Reverse((_, message)) = self.starts.pop().expect("looked at before");
+                self.post(context, message, now);
+            } else if timer == now {
+                let Reverse((_, qp)) = self.timers.pop().expect("looked at before");
+                self.expire(context, now, qp);
+            } else {
+                let packet = context.wires.inbox(self.port).pop().expect("looked at before");
+                self.receive(context, packet);
+            }
+        }
+    }
+
+    fn post(&mut self, context: &mut HostContext<'_>, message: u32, now: Ps) {
+        let schedule = &mut *context.schedule;
+        schedule.segments[schedule.segment[message as usize] as usize].posted = true;
+        let qp = schedule.qp[message as usize];
+        let sender = &mut context.senders[qp as usize];
+        sender.post(&schedule.segments);
+        self.make_ready(context.config, sender, qp, now);
+    }
+
+    /// A queue pair may be able to send from `now` on.
+    fn make_ready(&mut self, config: &HostConfig, sender: &mut Sender, qp: u32, now: Ps) {
+        if !sender.queued && sender.can_send(config.window) {
+            sender.queued = true;
+            sender.allowed = sender.allowed.max(now);
+            self.ready.push(Reverse((sender.allowed, qp)));
+        }
+    }
+
+    fn next_start(&self) -> Ps {
+        if self.down {
+            return Ps::MAX;
+        }
+        let mut ready = self.pfc.front().map_or(Ps::MAX, |packet| packet.at);
+        for queue in &self.control {
+            if let Some(packet) = queue.front()
+                && self.paused >> packet.class & 1 == 0
+            {
+                ready = ready.min(packet.at);
+            }
+        }
+        if self.paused == 0 {
+            ready = ready.min(first(&self.ready));
+        }
+        if ready == Ps::MAX { ready } else { ready.max(self.free) }
+    }
+
+    /// Start every transmission that can start at `until` or before.
+    #[inline]
+    fn send_until(&mut self, context: &mut HostContext<'_>, until: Ps) {
+        while self.free <= until {
+            let start = self.next_start();
+            if start > until {
+                return;
+            }
+            self.send_one(context, start);
+        }
+    }
+
+    fn send_one(&mut self, context: &mut HostContext<'_>, start: Ps) {
+        if let Some(packet) = self.pfc.pop_front() {
+            self.free = context.wires.send(self.port, packet, start);
+            return;
+        }
+        for queue in &mut self.control {
+            if let Some(&packet) = queue.front()
+                && packet.at <= start
+                && self.paused >> packet.class & 1 == 0
+            {
+                queue.pop_front();
+                self.free = context.wires.send(self.port, packet, start);
+                return;
+            }
+        }
+        let config = context.config;
+        let Reverse((_, qp)) = self.ready.pop().expect("something can start");
+        let sender = &mut context.senders[qp as usize];
+        sender.queued = false;
+        if !sender.can_send(config.window) {
+            return; // acknowledged meanwhile
+        }
+        let (psn, bytes, flags) = sender.take(config, &context.schedule.segments);
+        context.counters.retransmitted += u64::from(flags & crate::packet::AGAIN != 0);
+        let packet = Packet {
+            at: 0,
+            qp,
+            psn,
+            dst: sender.to,
+            bytes,
+            entropy: sender.entropy,
+            ingress: 0,
+            kind: Kind::Data,
+            flags,
+            class: config.data_class,
+        };
+        self.free = context.wires.send(self.port, packet, start);
+        let mut gap = self.free - start;
+        if let Some(dcqcn) = &config.dcqcn {
+            sender.dcqcn.sent(dcqcn, start, u64::from(bytes));
+            if sender.dcqcn.limited() {
+                gap = (f64::from(u32::from(bytes) + 20) * 8e6 / sender.dcqcn.rate) as Ps;
+            }
+        }
+        sender.allowed = start + gap;
+        if sender.can_send(config.window) {
+            sender.queued = true;
+            self.ready.push(Reverse((sender.allowed, qp)));
+        }
+        if !sender.armed {
+            sender.armed = true;
+            sender.progress = start;
+            self.timers.push(Reverse((start + config.timeout, qp)));
+        }
+    }
+
+    /// The cable broke at `now`: what the NIC would have answered with is lost, and so are pauses.
+    pub fn cut(&mut self, counters: &mut Counters) {
+        self.down = true;
+        self.paused = 0;
+        self.pfc.clear();
+        for queue in &mut self.control {
+            counters.dropped_down += queue.len() as u64;
+            queue.clear();
+        }
+    }
+
+    /// The cable works again from `now` on.
+    pub fn mend(&mut self, now: Ps) {
+        self.down = false;
+        self.free = self.free.max(now);
+    }
+
+    /// Pause a class of the neighbor, or resume it.
+    pub fn pause(&mut self, class: u8, stop: bool, now: Ps) {
+        if !self.down {
+            self.pfc.push_back(pfc_frame(class, stop, now));
+        }
+    }
+
+    fn receive(&mut self, context: &mut HostContext<'_>, packet: Packet) {
+        let now = packet.at;
+        context.counters.arrived(&packet, self.port);
+        if packet.kind == Kind::Pfc {
+            let bit = 1 << packet.class;
+            self.paused = if packet.psn == 1 { self.paused | bit } else { self.paused & !bit };
+            if packet.psn == 0 {
+                self.free = self.free.max(now); // what waited begins now, not when it was queued
+            }
+            return;
+        }
+        context.counters.hops += 1;
+        match packet.kind {
+            Kind::Data => self.data(context, packet),
+            Kind::Ack | Kind::Nak => {
+                let sender = &mut context.senders[packet.qp as usize];
+                if sender.acknowledged(context.config, packet.kind, packet.psn, u32::from(packet.entropy)) {
+                    sender.progress = now;
+                }
+                self.make_ready(context.config, sender, packet.qp, now);
+            }
+            Kind::Cnp => {
+                if let Some(dcqcn) = &context.config.dcqcn {
+                    context.senders[packet.qp as usize].dcqcn.notified(dcqcn, now);
+                }
+            }
+            Kind::Pfc => {}
+        }
+    }
+
+    fn data(&mut self, context: &mut HostContext<'_>, packet: Packet) {
+        let (config, now) = (context.config, packet.at);
+        context.counters.data_hops += 1;
+        let receiver = &mut context.receivers[packet.qp as usize];
+        let back = receiver.back;
+        let reply =
+            |kind, bytes, class, psn| Packet { at: now, psn, dst: back, bytes, kind, flags: 0, class, ..packet };
+        if packet.flags & CE != 0
+            && let Some(dcqcn) = &config.dcqcn
+            && now >= receiver.notify
+        {
+            self.control[0].push_back(reply(Kind::Cnp, config.cnp_bytes, config.cnp_class, 0));
+            receiver.notify = now + dcqcn.cnp_interval;
+            context.counters.cnps += 1;
+        }
+        let arrival = receiver.data(config, packet.psn, packet.flags & LAST != 0);
+        let expected = receiver.expected;
+        let kind = match arrival {
+            Arrival::Taken | Arrival::Answered | Arrival::Gap(_) => {
+                context.counters.delivered += 1;
+                self.complete(context, packet.qp, now);
+                if arrival == Arrival::Taken {
+                    return;
+                }
+                if arrival == Arrival::Answered { Kind::Ack } else { Kind::Nak }
+            }
+            Arrival::Useless | Arrival::UselessGap | Arrival::Ignored => {
+                context.counters.useless += 1;
+                if arrival == Arrival::Ignored {
+                    return;
+                }
+                if arrival == Arrival::Useless { Kind::Ack } else { Kind::Nak }
+            }
+        };
+        let mut answer = reply(kind, config.ack_bytes, config.data_class, expected);
+        if kind == Kind::Nak {
+            answer.entropy = if let Arrival::Gap(ahead) = arrival { ahead as u16 } else { 0 };
+        }
+        self.control[1].push_back(answer);
+    }
+
+    /// Note messages that are whole now, and post those of this host that waited for them.
+    #[inline]
+    fn complete(&mut self, context: &mut HostContext<'_>, qp: u32, now: Ps) {
+        let receiver = &mut context.receivers[qp as usize];
+        let schedule = &mut *context.schedule;
+        let (begin, end) = (schedule.first[qp as usize], schedule.first[qp as usize + 1]);
+        while begin + receiver.complete < end {
+            let place = (begin + receiver.complete) as usize;
+            if schedule.segments[place].end > receiver.expected {
+                return;
+            }
+            receiver.complete += 1;
+            let message = schedule.message[place];
+            context.arrived[message as usize] = now;
+            for follower in schedule.followers_of(message) {
+                let follower = schedule.followers[follower];
+                schedule.waits[follower as usize] -= 1;
+                if schedule.waits[follower as usize] == 0 {
+                    self.starts.push(Reverse((now + schedule.start[follower as usize], follower)));
+                }
+            }
+        }
+    }
+
+    fn expire(&mut self, context: &mut HostContext<'_>, now: Ps, qp: u32) {
+        let timeout = context.config.timeout;
+        let sender = &mut context.senders[qp as usize];
+        if !sender.waits() {
+            sender.armed = false;
+            return;
+        }
+        if sender.progress + timeout > now {
+            self.timers.push(Reverse((sender.progress + timeout, qp)));
+            return;
+        }
+        context.counters.timeouts += 1;
+        sender.expired(context.config);
+        sender.progress = now;
+        self.timers.push(Reverse((now + timeout, qp)));
+        self.make_ready(context.config, sender, qp, now);
+    }
+}

@@ -1,0 +1,133 @@
+//! A topology with what its switches have of their own.
+
+use std::collections::HashMap;
+
+use super::error::{InputError, Wrong};
+use super::nearest::suggestion;
+use super::parameters;
+use crate::config::Config;
+use crate::topology::{Cable, NodeKind, Topology};
+
+/// The most entries that forwarding tables may have: 2 GB.
+const MOST_ENTRIES: usize = 1 << 29;
+
+/// A parameter that a topology file gives a switch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// Where it stands.
+    pub place: String,
+    /// The parameter's name.
+    pub name: String,
+    /// Its value as text.
+    pub value: String,
+}
+
+/// A network as it is given.
+#[derive(Clone, Debug)]
+pub struct Network {
+    /// Nodes and cables.
+    pub topology: Topology,
+    /// What each node is given of its own, by node.
+    pub settings: Vec<Vec<Setting>>,
+    hosts: HashMap<String, u32>,
+    part: Vec<u32>,
+}
+
+impl Network {
+    /// A network of nodes and cables.
+    ///
+    /// # Errors
+    /// Where it is larger than the engine can take.
+    pub fn new(nodes: Vec<(String, NodeKind)>, cables: &[Cable]) -> Result<Self, Wrong> {
+        let hosts = nodes.iter().filter(|node| node.1 == NodeKind::Host).count();
+        fits(nodes.len(), hosts)?;
+        Ok(Network::of(Topology::new(nodes, cables)))
+    }
+
+    /// A network of a topology that is known to fit.
+    pub fn of(topology: Topology) -> Self {
+        let place = |(place, &node): (usize, &u32)| (topology.names[node as usize].clone(), place as u32);
+        let hosts = topology.hosts().iter().enumerate().map(place).collect();
+        let part = parts(&topology);
+        Network { settings: vec![Vec::new(); topology.kinds.len()], hosts, part, topology }
+    }
+
+    /// How many hosts there are.
+    pub fn host_count(&self) -> u32 {
+        self.hosts.len() as u32
+    }
+
+    /// The place among the hosts of the one with this name.
+    ///
+    /// # Errors
+    /// Where there is none.
+    pub fn host(&self, name: &str) -> Result<u32, Wrong> {
+        if let Some(&place) = self.hosts.get(name) {
+            return Ok(place);
+        }
+        let names = || self.topology.hosts().into_iter().map(|node| self.topology.names[node as usize].as_str());
+        if self.topology.names.iter().any(|one| one == name) {
+            return Err(Wrong::new(format!("{name:?} is a switch"), "flows go from host to host"));
+        }
+        let known: Vec<&str> = names().collect();
+        Err(Wrong::new(format!("no host is named {name:?}"), suggestion(name, known.iter().copied())))
+    }
+
+    /// Whether links join two hosts (by place among the hosts).
+    pub fn joined(&self, a: u32, b: u32) -> bool {
+        self.part[a as usize] == self.part[b as usize]
+    }
+
+    /// The rate of the fastest host link, 10^6 bit/s.
+    pub fn host_speed_mbps(&self) -> u64 {
+        let port = |node: u32| self.topology.first[node as usize] as usize;
+        let rates = self.topology.hosts().into_iter().map(|node| self.topology.wires[port(node)].ps_per_byte);
+        rates.min().map_or(0, |least| ((8_000_000u64 << 16) + least / 2) / least)
+    }
+
+    /// The parameters of every node: those of all, and what it is given of its own.
+    ///
+    /// # Errors
+    /// Where a value is wrong.
+    pub fn configs(&self, common: &Config) -> Result<Vec<Config>, InputError> {
+        let apply = |settings: &Vec<Setting>| {
+            let mut config = *common;
+            for setting in settings {
+                parameters::set(&mut config, &setting.name, &setting.value)
+                    .map_err(|wrong| wrong.at(setting.place.clone()))?;
+            }
+            Ok(config)
+        };
+        self.settings.iter().map(apply).collect()
+    }
+}
+
+/// Whether so many nodes, hosts among them, are not too many.
+///
+/// # Errors
+/// Where they are.
+pub fn fits(nodes: usize, hosts: usize) -> Result<(), Wrong> {
+    if nodes.saturating_mul(hosts) > MOST_ENTRIES {
+        let what = format!("{hosts} hosts among {nodes} nodes need forwarding tables of more than 2 GB");
+        return Err(Wrong::new(what, "make the network smaller"));
+    }
+    if hosts < 2 {
+        return Err(Wrong::new(format!("a network of {hosts} hosts has nobody to send to"), "give at least 2 hosts"));
+    }
+    Ok(())
+}
+
+/// For every host (by place) a number that it shares with those it is joined to.
+fn parts(topology: &Topology) -> Vec<u32> {
+    let mut part = vec![u32::MAX; topology.kinds.len()];
+    for start in 0..topology.kinds.len() {
+        let mut stack = if part[start] == u32::MAX { vec![start] } else { Vec::new() };
+        while let Some(node) = stack.pop() {
+            if part[node] == u32::MAX {
+                part[node] = start as u32;
+                stack.extend(topology.ports(node).map(|port| topology.wires[port].peer_node as usize));
+            }
+        }
+    }
+    topology.hosts().into_iter().map(|node| part[node as usize]).collect()
+}

@@ -1,0 +1,21 @@
+//! A packet-level engine for RoCEv2 networks.
+
+pub mod balance;
+pub mod buffer;
+pub mod command;
+pub mod config;
+pub mod dcqcn;
+pub mod engine;
+pub mod fault;
+pub mod host;
+pub mod input;
+pub mod packet;
+pub mod port;
+pub mod report;
+pub mod ring;
+pub mod routing;
+pub mod switch;
+pub mod topology;
+pub mod traffic;
+pub mod transport;
+pub mod wires;

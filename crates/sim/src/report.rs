@@ -1,0 +1,55 @@
+//! What a run counts.
+
+use crate::packet::{Packet, Ps};
+
+/// Counters of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Links crossed by data packets.
+    pub data_hops: u64,
+    /// Links crossed by any packet but PFC's.
+    pub hops: u64,
+    /// Data packets that reached their host in order.
+    pub delivered: u64,
+    /// Data packets that reached their host out of order or twice, and were of no use.
+    pub useless: u64,
+    /// Packets dropped: their ingress port and class had its share of the buffer.
+    pub dropped_ingress: u64,
+    /// Packets dropped: their queue had its share of the buffer.
+    pub dropped_egress: u64,
+    /// Data packets sent again.
+    pub retransmitted: u64,
+    /// Packets marked by switches.
+    pub marked: u64,
+    /// Congestion notification packets sent.
+    pub cnps: u64,
+    /// Pauses sent.
+    pub pauses: u64,
+    /// Sum of pause durations over all ports and classes.
+    pub paused: Ps,
+    /// Timeouts.
+    pub timeouts: u64,
+    /// Packets dropped because the cable they were to take is broken.
+    pub dropped_down: u64,
+    /// Packets dropped by the PFC watchdog.
+    pub dropped_watchdog: u64,
+    /// Times the PFC watchdog acted.
+    pub watchdog_acts: u64,
+    /// Packets without a route.
+    pub unroutable: u64,
+    /// The trace: a sum over all arrivals, whatever order nodes are looked at in.
+    pub trace: u64,
+}
+
+impl Counters {
+    /// A packet arrived at a port (counted over all nodes).
+    #[inline]
+    pub fn arrived(&mut self, packet: &Packet, port: usize) {
+        let what = u64::from(packet.qp) << 32
+            ^ u64::from(packet.psn)
+            ^ (packet.kind as u64) << 29
+            ^ u64::from(packet.flags) << 56;
+        let x = (packet.at ^ (port as u64) << 44).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ what;
+        self.trace = self.trace.wrapping_add((x ^ x >> 32).wrapping_mul(0xD6E8_FEB8_6659_FD93));
+    }
+}

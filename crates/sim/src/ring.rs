@@ -1,0 +1,74 @@
+//! A queue of packets.
+
+use crate::packet::{Kind, Packet};
+
+const BLANK: Packet =
+    Packet { at: 0, qp: 0, psn: 0, dst: 0, bytes: 0, entropy: 0, ingress: 0, kind: Kind::Data, flags: 0, class: 0 };
+
+/// A first-in first-out queue in one block of memory, whose size is a power of two.
+#[derive(Clone, Debug, Default)]
+pub struct Ring {
+    slots: Box<[Packet]>,
+    head: u32,
+    len: u32,
+}
+
+impl Ring {
+    /// How many packets it holds.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    /// Whether it holds none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The oldest packet.
+    #[inline]
+    pub fn front(&self) -> Option<&Packet> {
+        if self.len == 0 { None } else { self.slots.get(self.head as usize) }
+    }
+
+    /// The packet `place` behind the oldest.
+    #[inline]
+    pub fn get(&self, place: usize) -> &Packet {
+        &self.slots[(self.head as usize + place) & (self.slots.len() - 1)]
+    }
+
+    /// Add a packet.
+    #[inline]
+    pub fn push(&mut self, packet: Packet) {
+        if self.len() == self.slots.len() {
+            self.grow();
+        }
+        let mask = self.slots.len() - 1;
+        self.slots[(self.head as usize + self.len()) & mask] = packet;
+        self.len += 1;
+    }
+
+    /// Take the oldest packet.
+    #[inline]
+    pub fn pop(&mut self) -> Option<Packet> {
+        if self.len == 0 {
+            return None;
+        }
+        let packet = self.slots[self.head as usize];
+        self.len -= 1;
+        // an empty queue begins anew, so that a short one keeps to the same cache lines
+        self.head = if self.len == 0 { 0 } else { ((self.head as usize + 1) & (self.slots.len() - 1)) as u32 };
+        Some(packet)
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let size = (self.slots.len() * 2).max(8);
+        let mut slots = Vec::with_capacity(size);
+        slots.extend((0..self.len()).map(|place| *self.get(place)));
+        slots.resize(size, BLANK);
+        self.slots = slots.into_boxed_slice();
+        self.head = 0;
+    }
+}

@@ -1,0 +1,122 @@
+//! Forwarding tables: address to next-hop group, and how a group is hashed.
+
+use std::collections::{HashMap, VecDeque};
+
+use crate::balance::Balance;
+use crate::topology::{NodeKind, Topology};
+
+/// No route.
+pub const NO_GROUP: u32 = u32::MAX;
+
+/// Set in a group that is one port; the rest is the port.
+pub const ONE_PORT: u32 = 1 << 31;
+
+/// A next-hop group: `members[start..start + len]` of its table, as ports counted from the switch's first.
+#[derive(Clone, Copy, Debug)]
+pub struct Group {
+    /// Where its ports begin.
+    pub start: u32,
+    /// How many it has.
+    pub len: u16,
+    /// How it is shared.
+    pub balance: Balance,
+}
+
+/// Forwarding tables of every switch. Addresses count from 0; a group is a set of ports of its switch.
+#[derive(Clone, Debug, Default)]
+pub struct Fib {
+    /// How many addresses there are.
+    pub addresses: usize,
+    /// Group by `switch * addresses + address`.
+    pub group: Vec<u32>,
+    /// Groups, wherever they are used.
+    pub groups: Vec<Group>,
+    /// Ports of all groups.
+    pub members: Vec<u16>,
+}
+
+impl Fib {
+    /// Shortest paths to every host, whose address is its place among the hosts.
+    pub fn shortest(topology: &Topology) -> Self {
+        let hosts = topology.hosts();
+        let nodes = topology.kinds.len();
+        let mut fib = Fib { addresses: hosts.len(), group: vec![NO_GROUP; nodes * hosts.len()], ..Fib::default() };
+        let mut known: HashMap<Vec<u16>, u32> = HashMap::new();
+        let mut distance = vec![u32::MAX; nodes];
+        for (address, &host) in hosts.iter().enumerate() {
+            distance.fill(u32::MAX);
+            distance[host as usize] = 0;
+            let mut queue = VecDeque::from([host as usize]);
+            while let Some(node) = queue.pop_front() {
+                if node != host as usize && topology.kinds[node] == NodeKind::Host {
+                    continue;
+                }
+                for port in topology.ports(node) {
+                    let peer = topology.wires[port].peer_node as usize;
+                    if distance[peer] == u32::MAX {
+                        distance[peer] = distance[node] + 1;
+                        queue.push_back(peer);
+                    }
+                }
+            }
+            for node in 0..nodes {
+                if topology.kinds[node] == NodeKind::Host || distance[node] == u32::MAX {
+                    continue;
+                }
+                let first = topology.first[node] as usize;
+                let nearer = |port: &usize| {
+                    let peer = topology.wires[*port].peer_node as usize;
+                    distance[peer] < distance[node]
+                        && (topology.kinds[peer] == NodeKind::Switch || peer == host as usize)
+                };
+                let ports: Vec<u16> = topology.ports(node).filter(nearer).map(|port| (port - first) as u16).collect();
+                if let [port] = ports[..] {
+                    fib.group[node * hosts.len() + address] = ONE_PORT | u32::from(port);
+                    continue;
+                }
+                let group = *known.entry(ports).or_insert_with_key(|ports| {
+                    let (start, len) = (fib.members.len() as u32, ports.len() as u16);
+                    fib.groups.push(Group { start, len, balance: Balance::Hash });
+                    fib.members.extend(ports);
+                    fib.groups.len() as u32 - 1
+                });
+                fib.group[node * hosts.len() + address] = group;
+            }
+        }
+        fib
+    }
+
+    /// Share every group in this way.
+    pub fn balanced(mut self, balance: Balance) -> Self {
+        for group in &mut self.groups {
+            group.balance = balance;
+        }
+        self
+    }
+
+    /// The ports of a group.
+    #[inline]
+    pub fn ports(&self, group: &Group) -> &[u16] {
+        &self.members[group.start as usize..][..usize::from(group.len)]
+    }
+
+    /// Whether any group is shared by the load of its ports.
+    pub fn looks_at_load(&self) -> bool {
+        self.groups.iter().any(|group| matches!(group.balance, Balance::Packet | Balance::Flowlet))
+    }
+}
+
+/// A 64-bit mix of two words (the finalizer of splitmix64, Steele et al., OOPSLA 2014).
+#[inline]
+pub fn mix(a: u64, b: u64) -> u64 {
+    let mut z = a.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ b;
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+/// One of `count` by the upper half of a draw (Lemire, ACM TOMACS 2019).
+#[inline]
+pub fn one_of(draw: u64, count: usize) -> usize {
+    (((draw >> 32) * count as u64) >> 32) as usize
+}

@@ -1,0 +1,133 @@
+//! What hosts are to send: queue pairs, and messages on them that may wait for one another.
+
+use crate::config::HostConfig;
+use crate::packet::Ps;
+use crate::transport::Segment;
+
+/// A queue pair between two hosts (counted among hosts). Addresses decide its path: there may be several per host.
+#[derive(Clone, Copy, Debug)]
+pub struct QueuePair {
+    /// Sending host.
+    pub src: u32,
+    /// Receiving host.
+    pub dst: u32,
+    /// Address its data goes to.
+    pub to: u32,
+    /// Address its acknowledgements go to.
+    pub back: u32,
+}
+
+/// A message: an RDMA write of `bytes`, or a send; both look the same on the wire but for a header.
+#[derive(Clone, Debug)]
+pub struct Message {
+    /// The queue pair it goes by; messages of a queue pair are sent in the order in which they are listed.
+    pub qp: u32,
+    /// Payload.
+    pub bytes: u64,
+    /// When it may be sent; where it waits for others, how long after the last of them arrived.
+    pub start: Ps,
+    /// Messages that must have arrived before, all of them at this one's sender.
+    pub after: Vec<u32>,
+}
+
+/// All there is to be sent.
+#[derive(Clone, Debug, Default)]
+pub struct Traffic {
+    /// Queue pairs.
+    pub pairs: Vec<QueuePair>,
+    /// Messages.
+    pub messages: Vec<Message>,
+}
+
+impl Traffic {
+    /// A queue pair with one message for each flow: sending host, receiving host, payload, start. The address of a host is
+    /// its place among the hosts.
+    pub fn flows(flows: impl IntoIterator<Item = (u32, u32, u64, Ps)>) -> Self {
+        let mut traffic = Traffic::default();
+        for (src, dst, bytes, start) in flows {
+            let qp = traffic.pairs.len() as u32;
+            traffic.pairs.push(QueuePair { src, dst, to: dst, back: src });
+            traffic.messages.push(Message { qp, bytes, start, after: Vec::new() });
+        }
+        traffic
+    }
+}
+
+/// Traffic as both ends of every queue pair need it.
+#[derive(Clone, Debug, Default)]
+pub struct Schedule {
+    /// Messages as packets, by queue pair.
+    pub segments: Vec<Segment>,
+    /// Where each queue pair's segments begin, and one more.
+    pub first: Vec<u32>,
+    /// The message that each segment is.
+    pub message: Vec<u32>,
+    /// The segment that each message is.
+    pub segment: Vec<u32>,
+    /// The queue pair of each message.
+    pub qp: Vec<u32>,
+    /// When each message may be sent, or how long after the last that it waits for.
+    pub start: Vec<Ps>,
+    /// How many messages each still waits for.
+    pub waits: Vec<u32>,
+    /// `followers[follow[m]..follow[m + 1]]` wait for message `m`.
+    pub follow: Vec<u32>,
+    /// Messages that wait, by what they wait for.
+    pub followers: Vec<u32>,
+}
+
+impl Schedule {
+    /// The schedule of some traffic.
+    pub fn new(traffic: &Traffic, config: &HostConfig) -> Self {
+        let (pairs, messages) = (traffic.pairs.len(), traffic.messages.len());
+        let mut schedule = Schedule { first: vec![0; pairs + 1], follow: vec![0; messages + 1], ..Schedule::default() };
+        for message in &traffic.messages {
+            schedule.first[message.qp as usize + 1] += 1;
+            for &before in &message.after {
+                schedule.follow[before as usize + 1] += 1;
+            }
+        }
+        for counts in [&mut schedule.first, &mut schedule.follow] {
+            for place in 1..counts.len() {
+                counts[place] += counts[place - 1];
+            }
+        }
+        let mut next = schedule.first.clone();
+        let mut free = schedule.follow.clone();
+        let blank = Segment { end: 0, last_bytes: 0, posted: false };
+        schedule.segments = vec![blank; messages];
+        schedule.message = vec![0; messages];
+        schedule.followers = vec![0; *schedule.follow.last().unwrap_or(&0) as usize];
+        for (number, message) in traffic.messages.iter().enumerate() {
+            let place = next[message.qp as usize];
+            next[message.qp as usize] += 1;
+            let before = if place == schedule.first[message.qp as usize] {
+                0
+            } else {
+                schedule.segments[place as usize - 1].end
+            };
+            let mtu = u64::from(config.mtu);
+            let packets = message.bytes.div_ceil(mtu).max(1);
+            let last = (message.bytes - (packets - 1) * mtu) as u16;
+            let segment =
+                Segment { end: before + packets as u32, last_bytes: (last + config.header).max(64), posted: false };
+            schedule.segments[place as usize] = segment;
+            schedule.message[place as usize] = number as u32;
+            schedule.segment.push(place);
+            schedule.qp.push(message.qp);
+            schedule.start.push(message.start);
+            schedule.waits.push(message.after.len() as u32);
+            for &before in &message.after {
+                schedule.followers[free[before as usize] as usize] = number as u32;
+                free[before as usize] += 1;
+            }
+        }
+        schedule
+    }
+
+    /// The messages that wait for one.
+    #[inline]
+    pub fn followers_of(&self, message: u32) -> std::ops::Range<usize> {
+        self.follow[message as usize] as usize..self.follow[message as usize + 1] as usize
+    }
+}

@@ -1,0 +1,155 @@
+//! What is under way between nodes.
+
+use crate::packet::{GAP_BYTES, Kind, Packet, Ps};
+use crate::ring::Ring;
+use crate::routing::mix;
+use crate::topology::Topology;
+
+/// One direction of a cable with the packets on it. A cache line: every hop touches it.
+#[derive(Debug)]
+#[repr(align(64))]
+struct Link {
+    ps_per_byte: u64,
+    delay: Ps,
+    under_way: Ring,
+    /// Chance of losing a packet, in 1/2^32.
+    loss: u32,
+    peer: u32,
+    word: u32,
+    bit: u8,
+}
+
+/// When a node must next be looked at, and by which of its ports packets are under way to it.
+#[derive(Clone, Copy, Debug)]
+struct Expected {
+    wake: Ps,
+    filled: u64,
+}
+
+/// Whether chance takes a packet; PFC frames are spared, for a lost one would stop the port for good.
+#[cold]
+fn loses(loss: u32, port: usize, packet: &Packet) -> bool {
+    let own = u64::from(packet.qp) << 32 | u64::from(packet.psn) ^ (packet.kind as u64) << 30;
+    packet.kind != Kind::Pfc && (mix(packet.at ^ (port as u64) << 40, own) >> 32) < u64::from(loss)
+}
+
+/// Packets on every wire.
+#[derive(Debug)]
+pub struct Wires {
+    links: Vec<Link>,
+    /// The port at the other end of each port.
+    other: Vec<u32>,
+    /// By node; ports from the 65th on have their bits in `more`.
+    expected: Vec<Expected>,
+    more: Vec<u64>,
+    /// Where a node's words in `more` begin.
+    further: Vec<u32>,
+    /// Packets lost on a wire: by chance, or because it broke.
+    pub lost: u64,
+}
+
+impl Wires {
+    /// The wires of a topology, all empty.
+    pub fn new(topology: &Topology) -> Self {
+        let (mut more, mut further) = (Vec::new(), Vec::new());
+        let mut places = vec![(0, 0); topology.wires.len()];
+        for node in 0..topology.kinds.len() {
+            further.push(more.len() as u32);
+            let ports = topology.ports(node);
+            for (place, port) in ports.clone().enumerate() {
+                let word = if place < 64 { 0 } else { (more.len() + place / 64) as u32 };
+                places[port] = (word, (place % 64) as u8);
+            }
+            more.resize(more.len() + (ports.len().max(1) - 1) / 64, 0);
+        }
+        let links = topology.wires.iter().map(|wire| Link {
+            ps_per_byte: wire.ps_per_byte,
+            delay: wire.delay,
+            under_way: Ring::default(),
+            loss: 0,
+            peer: wire.peer_node,
+            word: places[wire.peer as usize].0,
+            bit: places[wire.peer as usize].1,
+        });
+        Wires {
+            links: links.collect(),
+            other: topology.wires.iter().map(|wire| wire.peer).collect(),
+            expected: vec![Expected { wake: Ps::MAX, filled: 0 }; topology.kinds.len()],
+            more,
+            further,
+            lost: 0,
+        }
+    }
+
+    /// Put a packet on the wire at `start`. Returns when the port is free again.
+    #[inline]
+    pub fn send(&mut self, port: usize, mut packet: Packet, start: Ps) -> Ps {
+        let link = &mut self.links[port];
+        let free = start + (((u64::from(packet.bytes) + GAP_BYTES) * link.ps_per_byte + (1 << 15)) >> 16);
+        packet.at = free + link.delay;
+        if link.loss > 0 && loses(link.loss, port, &packet) {
+            self.lost += 1;
+            return free;
+        }
+        link.under_way.push(packet);
+        let expected = &mut self.expected[link.peer as usize];
+        expected.wake = expected.wake.min(packet.at);
+        if link.word == 0 {
+            expected.filled |= 1 << link.bit;
+        } else {
+            self.more[link.word as usize - 1] |= 1 << link.bit;
+        }
+        free
+    }
+
+    /// Lose everything that a port has on its wire.
+    pub fn cut(&mut self, port: usize) {
+        while let Some(packet) = self.links[port].under_way.pop() {
+            self.lost += u64::from(packet.kind != Kind::Pfc);
+        }
+    }
+
+    /// The port at the other end of a port's cable.
+    pub fn other(&self, port: usize) -> usize {
+        self.other[port] as usize
+    }
+
+    /// Propagation delay of a port's wire.
+    pub fn delay(&self, port: usize) -> Ps {
+        self.links[port].delay
+    }
+
+    /// Run a port's wire at another rate.
+    pub fn set_rate(&mut self, port: usize, ps_per_byte: u64) {
+        self.links[port].ps_per_byte = ps_per_byte;
+    }
+
+    /// Lose packets of a port by chance.
+    pub fn set_loss(&mut self, port: usize, loss: u32) {
+        self.links[port].loss = loss;
+    }
+
+    /// The packets under way to a port.
+    #[inline]
+    pub fn inbox(&mut self, port: usize) -> &mut Ring {
+        &mut self.links[self.other[port] as usize].under_way
+    }
+
+    /// By which of a node's ports packets are under way; 64 ports a word.
+    #[inline]
+    pub fn filled(&mut self, node: usize, word: usize) -> &mut u64 {
+        if word == 0 { &mut self.expected[node].filled } else { &mut self.more[self.further[node] as usize + word - 1] }
+    }
+
+    /// When a node has something to do; `Ps::MAX`: never.
+    #[inline]
+    pub fn wake(&mut self, node: usize) -> &mut Ps {
+        &mut self.expected[node].wake
+    }
+
+    /// The first moment at which a node has something to do.
+    #[inline]
+    pub fn next(&self) -> Ps {
+        self.expected.iter().map(|one| one.wake).min().unwrap_or(Ps::MAX)
+    }
+}

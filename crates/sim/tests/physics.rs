@@ -1,0 +1,209 @@
+//! What arithmetic says must come out.
+
+use railweave_sim::config::{Config, Ecn, Recovery, Vxlan, Watchdog};
+use railweave_sim::engine::Engine;
+use railweave_sim::fault::{Change, Timeline};
+use railweave_sim::packet::Ps;
+use railweave_sim::routing::Fib;
+use railweave_sim::topology::{Cable, NodeKind, Topology};
+use railweave_sim::traffic::{Message, QueuePair, Traffic};
+
+const US: Ps = 1_000_000;
+const RATE: u64 = 400_000;
+const PS_PER_BYTE: Ps = 20;
+/// Frame and gap of a full packet over IPv4: 4096 + 62 + 20 bytes.
+const FULL: Ps = 4178 * PS_PER_BYTE;
+
+/// Hosts on one switch.
+fn star(hosts: u32, delay: Ps) -> Topology {
+    let mut nodes: Vec<_> = (0..hosts).map(|host| (format!("h{host}"), NodeKind::Host)).collect();
+    nodes.push(("switch".to_owned(), NodeKind::Switch));
+    let cables: Vec<_> = (0..hosts).map(|a| Cable { a, b: hosts, rate_mbps: RATE, delay }).collect();
+    Topology::new(nodes, &cables)
+}
+
+fn without_control() -> Config {
+    let mut config = Config::default();
+    config.host.dcqcn = None;
+    config.switch.classes[3].ecn = Ecn::Off;
+    config
+}
+
+fn run(config: Config, topology: &Topology, traffic: &Traffic) -> Engine {
+    let mut engine = Engine::new(config, topology, Fib::shortest(topology), traffic);
+    engine.run(Ps::MAX);
+    engine
+}
+
+#[test]
+fn one_flow_has_the_line_less_headers() {
+    let topology = star(2, US);
+    let packets = 1000;
+    let engine = run(without_control(), &topology, &Traffic::flows([(0, 1, packets * 4096, 0)]));
+    // the last packet leaves after all others, and is stored and forwarded once
+    assert_eq!(engine.arrivals(), [packets * FULL + FULL + 2 * US]);
+    assert_eq!(engine.counters.delivered, packets);
+}
+
+#[test]
+fn a_window_gives_its_bytes_per_round_trip() {
+    let topology = star(2, 10 * US);
+    let mut config = without_control();
+    config.host.window = 16;
+    let packets = 1600;
+    let engine = run(config, &topology, &Traffic::flows([(0, 1, packets * 4096, 0)]));
+    // a packet there and its acknowledgement (66 + 20 bytes) back, each over two wires
+    let round_trip = 2 * (FULL + 10 * US) + 2 * (86 * PS_PER_BYTE + 10 * US);
+    let measured = engine.arrivals()[0];
+    let rounds = packets / 16 - 1;
+    assert_eq!(measured, rounds * round_trip + 15 * FULL + 2 * (FULL + 10 * US));
+}
+
+#[test]
+fn flows_into_one_host_share_its_line_equally() {
+    for flows in [2u32, 3, 8, 16] {
+        let topology = star(flows + 1, US);
+        let bytes = 4096 * 500;
+        let engine = run(without_control(), &topology, &Traffic::flows((0..flows).map(|src| (src, flows, bytes, 0))));
+        let arrivals = engine.arrivals();
+        let last = *arrivals.iter().max().unwrap();
+        let ideal = u64::from(flows) * 500 * FULL;
+        assert!(last >= ideal, "faster than the line: {last} < {ideal}");
+        assert!(last - ideal <= 2 * US + 2 * FULL, "{flows} flows: {last} against {ideal}");
+        let first = *arrivals.iter().min().unwrap();
+        assert!(first * 100 > last * 90, "{flows} flows end between {first} and {last}");
+        assert_eq!(engine.counters.dropped_ingress + engine.counters.dropped_egress, 0);
+    }
+}
+
+#[test]
+fn incast_into_a_lossless_class_drops_nothing_where_headroom_fits() {
+    let topology = star(17, US);
+    let mut config = without_control();
+    config.switch.ingress_pool = [1 << 20, 2 << 20];
+    config.switch.egress_pool = [1 << 20, 32 << 20];
+    // what can arrive after a pause is sent: two delays of line rate, a packet at each end, the pause frame
+    config.switch.headroom = 2 * US / PS_PER_BYTE + 2 * 4178 + 84 + 4178;
+    let traffic = Traffic::flows((0..16).map(|src| (src, 16, 4096 * 1000, 0)));
+    let engine = run(config, &topology, &traffic);
+    assert!(engine.counters.pauses > 0);
+    assert_eq!(engine.counters.dropped_ingress + engine.counters.dropped_egress, 0);
+    assert_eq!(engine.counters.delivered, 16_000);
+    // and the same with a tenth of it does drop
+    config.switch.headroom /= 10;
+    let engine = run(config, &topology, &traffic);
+    assert!(engine.counters.dropped_ingress > 0);
+    assert_eq!(engine.counters.delivered, 16_000, "go-back-N brings everything in the end");
+}
+
+#[test]
+fn ecn_comes_before_pfc_with_sane_thresholds_and_after_it_with_bad_ones() {
+    let topology = star(9, US);
+    let traffic = Traffic::flows((0..8).map(|src| (src, 8, 4096 * 4000, 0)));
+    let sane = run(Config::default(), &topology, &traffic);
+    assert!(sane.counters.marked > 0 && sane.counters.cnps > 0);
+    assert_eq!(sane.counters.pauses, 0);
+    let mut config = Config::default();
+    config.switch.ingress_alpha[1] = 4; // an ingress port may hold 1/256 of what is free: far below the ECN threshold
+    config.switch.classes[3].ecn = Ecn::Bytes { min: 20 << 20, max: 40 << 20, most: 65536 };
+    let bad = run(config, &topology, &traffic);
+    assert!(bad.counters.pauses > 0);
+    assert_eq!(bad.counters.marked, 0);
+}
+
+#[test]
+fn a_message_waits_for_those_it_names() {
+    let topology = star(2, US);
+    let pairs = vec![QueuePair { src: 0, dst: 1, to: 1, back: 0 }, QueuePair { src: 1, dst: 0, to: 0, back: 1 }];
+    let message = |qp, start, after| Message { qp, bytes: 4096, start, after };
+    let messages = vec![message(0, 0, vec![]), message(1, 3 * US, vec![0]), message(0, 0, vec![1])];
+    let engine = run(without_control(), &topology, &Traffic { pairs, messages });
+    let one_way = 2 * (FULL + US);
+    // the third message goes out behind the acknowledgement of the second
+    let ack = 86 * PS_PER_BYTE;
+    assert_eq!(engine.arrivals(), [one_way, 2 * one_way + 3 * US, 3 * one_way + 3 * US + ack]);
+}
+
+#[test]
+fn selective_recovery_sends_again_only_what_was_lost() {
+    let topology = star(2, US);
+    for recovery in [Recovery::GoBackN, Recovery::Selective] {
+        let mut config = without_control();
+        config.host.recovery = recovery;
+        let traffic = Traffic::flows([(0, 1, 4096 * 2000, 0)]);
+        let timeline = Timeline::new(vec![
+            (20 * US, Change::Loss(topology.first[0], u32::MAX / 50)),
+            (40 * US, Change::Loss(topology.first[0], 0)),
+        ]);
+        let mut engine = Engine::new(config, &topology, Fib::shortest(&topology), &traffic).with_changes(timeline);
+        engine.run(Ps::MAX);
+        assert_eq!(engine.counters.delivered, 2000);
+        let (lost, again) = (engine.lost(), engine.counters.retransmitted);
+        assert!(lost > 0);
+        match recovery {
+            Recovery::Selective => assert!(again <= lost + 2, "{again} sent again for {lost} lost"),
+            Recovery::GoBackN => assert!(again > 2 * lost, "{again} sent again for {lost} lost"),
+        }
+    }
+}
+
+/// Two leaves with a cable between them, a host on each.
+fn pair_of_leaves() -> Topology {
+    let nodes =
+        [("a", NodeKind::Host), ("b", NodeKind::Host), ("leaf1", NodeKind::Switch), ("leaf2", NodeKind::Switch)];
+    let nodes = nodes.into_iter().map(|(name, kind)| (name.to_owned(), kind)).collect();
+    let cable = |a, b| Cable { a, b, rate_mbps: RATE, delay: US };
+    Topology::new(nodes, &[cable(0, 2), cable(1, 3), cable(2, 3)])
+}
+
+#[test]
+fn a_tunnel_costs_its_header_between_leaves_only() {
+    let topology = pair_of_leaves();
+    let traffic = Traffic::flows([(0, 1, 4096, 0)]);
+    let plain = run(without_control(), &topology, &traffic).arrivals()[0];
+    let mut config = without_control();
+    config.switch.vxlan = Some(Vxlan { overhead: 70, copy_in: true, copy_out: true });
+    let tunnelled = run(config, &topology, &traffic).arrivals()[0];
+    assert_eq!(tunnelled - plain, 70 * PS_PER_BYTE);
+}
+
+#[test]
+fn a_mark_in_the_tunnel_reaches_the_receiver_only_where_it_is_copied() {
+    // four hosts behind one leaf, one behind the other: the cable between the leaves is the bottleneck
+    let mut nodes: Vec<_> = (0..5).map(|host| (format!("h{host}"), NodeKind::Host)).collect();
+    nodes.extend(["leaf1", "leaf2"].map(|name| (name.to_owned(), NodeKind::Switch)));
+    let cable = |a, b| Cable { a, b, rate_mbps: RATE, delay: US };
+    let mut cables: Vec<_> = (0..4).map(|host| cable(host, 5)).collect();
+    cables.extend([cable(4, 6), cable(5, 6)]);
+    let topology = Topology::new(nodes, &cables);
+    let traffic = Traffic::flows((0..4).map(|src| (src, 4, 4096 * 2000, 0)));
+    for (copy_in, copy_out) in [(true, true), (true, false), (false, true)] {
+        let mut config = Config::default();
+        config.switch.vxlan = Some(Vxlan { overhead: 50, copy_in, copy_out });
+        let counters = run(config, &topology, &traffic).counters;
+        assert_eq!(counters.marked > 0, copy_in);
+        assert_eq!(counters.cnps > 0, copy_in && copy_out);
+    }
+}
+
+#[test]
+fn the_watchdog_breaks_a_storm_and_nothing_else_does() {
+    let topology = star(3, US);
+    let storm = |config: Config| {
+        // h2 pauses its port for good; h0 sends to it, and to h1
+        let traffic = Traffic::flows([(0, 2, 4096 * 3000, 0), (0, 1, 4096 * 100, 300 * US)]);
+        let timeline = Timeline::new(vec![(US, Change::Storm(topology.first[2], 3, true))]);
+        let mut engine = Engine::new(config, &topology, Fib::shortest(&topology), &traffic).with_changes(timeline);
+        engine.run(30_000 * US);
+        engine
+    };
+    let mut config = without_control();
+    config.switch.ingress_pool[1] = 2 << 20;
+    let stuck = storm(config);
+    assert_eq!(stuck.arrivals()[1], Ps::MAX, "the pause spreads to h0, which cannot reach h1 either");
+    config.switch.watchdog = Some(Watchdog { poll: 100 * US, detection: 2, recovery: 40_000 * US, drop: true });
+    let broken = storm(config);
+    assert!(broken.arrivals()[1] < 2_000 * US, "h1 is reached once the queue is dropped");
+    assert_eq!(broken.counters.watchdog_acts, 1);
+    assert!(broken.counters.dropped_watchdog > 0);
+}
