@@ -126,6 +126,7 @@ impl Engine {
         loop {
             let (begin, change) = (self.wires.next(), self.timeline.next());
             if begin.min(change) >= limit {
+                self.counters.lost_on_wire = self.wires.lost;
                 return;
             }
             if change <= begin {
@@ -226,11 +227,6 @@ impl Engine {
                 self.switches[switch as usize].run(&mut context, begin, end)
             }
         }
-    }
-
-    /// Packets that were lost on wires: by chance, or because a cable broke.
-    pub fn lost(&self) -> u64 {
-        self.wires.lost
     }
 
     /// When each message arrived whole; `Ps::MAX`: not yet.

@@ -31,6 +31,8 @@ pub struct Counters {
     pub timeouts: u64,
     /// Packets dropped because the cable they were to take is broken.
     pub dropped_down: u64,
+    /// Packets lost on a wire: by chance, or because it broke under them.
+    pub lost_on_wire: u64,
     /// Packets dropped by the PFC watchdog.
     pub dropped_watchdog: u64,
     /// Times the PFC watchdog acted.

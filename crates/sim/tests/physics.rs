@@ -138,7 +138,7 @@ fn selective_recovery_sends_again_only_what_was_lost() {
         let mut engine = Engine::new(config, &topology, Fib::shortest(&topology), &traffic).with_changes(timeline);
         engine.run(Ps::MAX);
         assert_eq!(engine.counters.delivered, 2000);
-        let (lost, again) = (engine.lost(), engine.counters.retransmitted);
+        let (lost, again) = (engine.counters.lost_on_wire, engine.counters.retransmitted);
         assert!(lost > 0);
         match recovery {
             Recovery::Selective => assert!(again <= lost + 2, "{again} sent again for {lost} lost"),

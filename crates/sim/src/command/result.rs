@@ -37,7 +37,7 @@ pub struct Result {
     pub delivered_packets: u64,
     /// Data packets that reached their host and were of no use (twice, or out of order).
     pub useless_packets: u64,
-    /// Packets dropped by switches, for whatever reason.
+    /// Packets dropped by switches or lost on wires, for whatever reason.
     pub dropped_packets: u64,
     /// The same, by reason.
     pub dropped_by_reason: BTreeMap<&'static str, u64>,
@@ -103,6 +103,7 @@ impl Result {
             ("no_route", counters.unroutable),
             ("link_down", counters.dropped_down),
             ("watchdog", counters.dropped_watchdog),
+            ("lost_on_wire", counters.lost_on_wire),
         ];
         Result {
             engine: "packet",

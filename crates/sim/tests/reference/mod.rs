@@ -71,7 +71,6 @@ pub struct Reference<'a> {
     looking: Vec<bool>,
     changing: Option<Vec<usize>>,
     timeline: Timeline,
-    pub lost: u64,
     senders: Vec<Sender>,
     receivers: Vec<Receiver>,
     schedule: Schedule,
@@ -123,7 +122,6 @@ impl<'a> Reference<'a> {
             looking: vec![false; nodes],
             changing: None,
             timeline,
-            lost: 0,
             senders,
             receivers,
             arrived: vec![Ps::MAX; traffic.messages.len()],
@@ -200,7 +198,7 @@ impl<'a> Reference<'a> {
                 let ends = [port as usize, self.topology.wires[port as usize].peer as usize];
                 for end in ends {
                     for slot in std::mem::take(&mut self.ports[end].on_wire) {
-                        self.lost += u64::from(self.flying[slot].kind != Kind::Pfc);
+                        self.counters.lost_on_wire += u64::from(self.flying[slot].kind != Kind::Pfc);
                     }
                     self.cut(end, now);
                 }
@@ -266,7 +264,7 @@ impl<'a> Reference<'a> {
         let own = u64::from(packet.qp) << 32 | u64::from(packet.psn) ^ (packet.kind as u64) << 30;
         let drawn = mix(packet.at ^ (port as u64) << 40, own) >> 32;
         if packet.kind != Kind::Pfc && drawn < u64::from(self.ports[port].loss) {
-            self.lost += 1;
+            self.counters.lost_on_wire += 1;
             return free;
         }
         let slot = self.idle.pop().unwrap_or_else(|| {
