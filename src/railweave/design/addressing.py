@@ -106,8 +106,8 @@ def _addresses(
             address = ipaddress.ip_address(given)
             host = int(address) - int(network.network_address) if address.version == network.version else -1
             if not is_host(network, host) or given == subnet.gateway:
-                what = "is the leaf's own address" if given == subnet.gateway else f"is not in {subnet.prefix}"
-                what = f"is no host's in {subnet.prefix}" if address in network and given != subnet.gateway else what
+                what = f"is no host's in {subnet.prefix}" if address in network else f"is not in {subnet.prefix}"
+                what = "is the leaf's own address" if given == subnet.gateway else what
                 context.problem(
                     ("overrides", "nics", nic, "addresses", label),
                     f"address {given} {what}",

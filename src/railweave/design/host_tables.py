@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from itertools import combinations
 from typing import TYPE_CHECKING
+
+from railweave.host.values import a_table_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,9 +24,6 @@ LAST_TABLE = 2**32 - 1
 
 LAST_RULE = 32765
 """The last priority before the rule of the main table, 32766."""
-
-TABLE_NAME = re.compile(r"(?!(?:unspec|default|main|local)$)[A-Za-z_][A-Za-z0-9_.-]*")
-"""What iproute2 takes for the name of a table, and not for its number or one of its own."""
 
 TABLE_NAMES = {"gpu": "gpu{gpu}_subnet{path}"}
 """How tables are called by NIC group (RLB document, Table 8), where the file does not say."""
@@ -97,10 +95,12 @@ def _names(context: Context, fabric: Fabric, server: Server) -> set[str]:
             continue
         for path, one in enumerate(nic.addresses, 1):
             name = table_name(fabric, nic.name, nic.rail, path, one.color)
-            if not TABLE_NAME.fullmatch(name):
+            try:
+                a_table_name(name)
+            except ValueError as error:
                 context.problem(
                     ("fabrics", fabric.name, "host_routing", "table_name"),
-                    f"{name!r} is not a name a routing table can have",
+                    f"{name!r} {error}",
                     "begin with a letter, and leave main, default, local and unspec to the system",
                 )
                 context.check()

@@ -36,6 +36,11 @@ ECT0 = 2
 """The ECN code point that marks a packet as ECN-capable (RFC 3168, section 5)."""
 
 
+def host_configs(network: Network) -> dict[str, HostConfig]:
+    """The configuration of every server, by name."""
+    return {server.name: host_config(network, server.name) for server in network.servers}
+
+
 def host_config(network: Network, name: str) -> HostConfig:
     """The configuration of one server. Raises ``KeyError`` where there is no such server."""
     server = network.server(name)

@@ -7,17 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 from railweave.counting import counted
 from railweave.device.build import device_config
-from railweave.device.host import host_config
+from railweave.device.host import host_configs
 from railweave.render import frr, host, junos
 from railweave.render.frr.tree import flat
+from railweave.render.host.cluster import cluster_files
 from railweave.render.junos.tree import Change, compare
-from railweave.render.network import shared_host_files, targets
+from railweave.render.network import targets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from railweave.design.network import Network
+    from railweave.device.host_model import HostConfig
     from railweave.device.model import DeviceConfig
+
+    Hosts = tuple[dict[str, HostConfig], dict[str, HostConfig]]
+    """The configuration of every server, old and new."""
 
 
 @dataclass(frozen=True)
@@ -93,13 +98,14 @@ def diff(old: Network, new: Network) -> NetworkDiff:
         for name in (*(s.name for s in old.switches), *(s.name for s in new.switches if s.name not in before))
         if (one := _device(old if name in before else None, new if name in after else None, name)) is not None
     ]
+    hosts = host_configs(old), host_configs(new)
     was, now = {cable.name for cable in old.cables}, {cable.name for cable in new.cables}
     return NetworkDiff(
         tuple(devices),
-        _servers(old, new),
+        _servers(old, new, hosts),
         tuple(cable.name for cable in old.cables if cable.name not in now),
         tuple(cable.name for cable in new.cables if cable.name not in was),
-        _shared_files(old, new),
+        _shared_files(old, new, hosts),
     )
 
 
@@ -139,7 +145,7 @@ def _minus(lines: Iterable[str], other: Iterable[str]) -> tuple[str, ...]:
     return tuple(line for line in lines if line not in known)
 
 
-def _servers(old: Network, new: Network) -> dict[str, tuple[str, ...]]:
+def _servers(old: Network, new: Network, hosts: Hosts) -> dict[str, tuple[str, ...]]:
     """NICs, addresses and attachment of each server, as lines; only servers in which something differs."""
     shapes = [
         {server.name: _server_lines(network, server.name) for server in network.servers} for network in (old, new)
@@ -149,15 +155,15 @@ def _servers(old: Network, new: Network) -> dict[str, tuple[str, ...]]:
         before, after = shapes[0].get(name, []), shapes[1].get(name, [])
         changes = [f"- {line}" for line in _minus(before, after)] + [f"+ {line}" for line in _minus(after, before)]
         if before and after:
-            changes += _host_files(old, new, name)
+            changes += _host_files(hosts[0][name], hosts[1][name])
         if changes:
             result[name] = tuple(changes)
     return result
 
 
-def _shared_files(old: Network, new: Network) -> dict[str, tuple[str, ...]]:
+def _shared_files(old: Network, new: Network, hosts: Hosts) -> dict[str, tuple[str, ...]]:
     """Changed lines of the files that all servers share."""
-    before, after = (shared_host_files(network) for network in (old, new))
+    before, after = cluster_files(old, hosts[0]), cluster_files(new, hosts[1])
     result: dict[str, tuple[str, ...]] = {}
     for file in dict.fromkeys((*before, *after)):
         was, now = before.get(file, "").splitlines(), after.get(file, "").splitlines()
@@ -167,9 +173,8 @@ def _shared_files(old: Network, new: Network) -> dict[str, tuple[str, ...]]:
     return result
 
 
-def _host_files(old: Network, new: Network, name: str) -> list[str]:
+def _host_files(one: HostConfig, other: HostConfig) -> list[str]:
     """The changed lines of a server's files, but of host.json, which says again what the others say."""
-    one, other = host_config(old, name), host_config(new, name)
     if one == other:
         return []
     before, after = host.files(one), host.files(other)

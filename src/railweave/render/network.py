@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.device.build import device_config
-from railweave.device.host import host_config
+from railweave.device.host import host_configs
 from railweave.render import host, renderer
 from railweave.render.host.cluster import cluster_files
 
@@ -42,14 +42,9 @@ def render_network(network: Network, own: Mapping[str, DeviceConfig]) -> tuple[d
     return files, gaps
 
 
-def shared_host_files(network: Network) -> dict[str, str]:
-    """Text by name of the files that all servers share."""
-    return cluster_files(network, {server.name: host_config(network, server.name) for server in network.servers})
-
-
 def render_hosts(network: Network) -> dict[str, str]:
     """Text by path: ``hosts/<server>/<file>``, and ``hosts/<file>`` for what all servers share."""
-    configs = {server.name: host_config(network, server.name) for server in network.servers}
+    configs = host_configs(network)
     files = {f"hosts/{name}": text for name, text in cluster_files(network, configs).items()}
     for name, config in configs.items():
         files |= {f"hosts/{name}/{file}": text for file, text in host.files(config).items()}

@@ -31,12 +31,13 @@ def differences(folder: Path, rendered: Mapping[str, str]) -> Iterator[Finding]:
     """A finding for every file that is not what the design renders to; secrets put in are no difference."""
     for name, text in rendered.items():
         found = standing(folder, name)
-        _, *device, file = name.split("/")
+        kind, *device, file = name.split("/")
+        owner = "".join(device) or file  # files that all servers share have none
         if found is None:
             yield Finding(
                 "file-missing",
                 "error",
-                "".join(device) or file,
+                owner,
                 f"{name} is missing",
                 "the folder is not whole",
                 "build it again",
@@ -46,10 +47,10 @@ def differences(folder: Path, rendered: Mapping[str, str]) -> Iterator[Finding]:
             yield Finding(
                 "file-edited",
                 "warning",
-                "".join(device) or file,
+                owner,
                 f"{name} is not what the design renders to, from line {line} on",
                 "checks look at the design, so they do not see the change; the next build overwrites it",
-                FIXES[name.split("/")[0]],
+                FIXES[kind],
                 file=name,
                 line=line,
             )
