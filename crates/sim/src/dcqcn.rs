@@ -15,7 +15,8 @@ pub struct Dcqcn {
     /// The rate is cut at most once in this time.
     pub cut_interval: Ps,
     /// Whether every cut takes the present rate as the new target, as published; else only one after an increase does,
-    /// so that cuts in a row do not forget where the sender came from (ConnectX, `clamp_tgt_rate` 0).
+    /// so that cuts in a row do not forget where the sender came from (the HPCC simulator; ConnectX's `clamp_tgt_rate` 0 is
+    /// assumed to mean the same).
     pub clamp_target: bool,
     /// The largest cut, as a part of the rate.
     pub max_cut: f64,

@@ -38,7 +38,6 @@ pub struct Engine {
     first: Vec<u32>,
     timeline: Timeline,
     window: Ps,
-    now: Ps,
     /// What was counted so far.
     pub counters: Counters,
 }
@@ -108,7 +107,6 @@ impl Engine {
             first: topology.first.clone(),
             timeline: Timeline::default(),
             window: topology.lookahead(),
-            now: 0,
             counters: Counters::default(),
         }
     }
@@ -136,7 +134,6 @@ impl Engine {
                 continue;
             }
             let end = begin.saturating_add(self.window).min(limit).min(change);
-            self.now = end;
             for node in 0..self.nodes.len() {
                 if *self.wires.wake(node) < end {
                     *self.wires.wake(node) = self.run_node(node, begin, end);
@@ -182,19 +179,11 @@ impl Engine {
             Node::Host(host) if works => self.hosts[host as usize].mend(now),
             Node::Host(host) => self.hosts[host as usize].cut(&mut self.counters),
             Node::Switch(switch) => {
-                let switch = &mut self.switches[switch as usize];
                 let number = port - self.first[node] as usize;
                 if works {
-                    switch.mend(number);
+                    self.switches[switch as usize].mend(number);
                 } else {
-                    let mut context = SwitchContext {
-                        config: &self.config.switch,
-                        dlb: &self.config.dlb,
-                        fib: &self.fib,
-                        wires: &mut self.wires,
-                        counters: &mut self.counters,
-                    };
-                    switch.cut(&mut context, number, now);
+                    self.with_switch(switch, |switch, context| switch.cut(context, number, now));
                 }
             }
         }
@@ -216,26 +205,25 @@ impl Engine {
                 };
                 self.hosts[host as usize].run(&mut context, end)
             }
-            Node::Switch(switch) => {
-                let mut context = SwitchContext {
-                    config: &self.config.switch,
-                    dlb: &self.config.dlb,
-                    fib: &self.fib,
-                    wires: &mut self.wires,
-                    counters: &mut self.counters,
-                };
-                self.switches[switch as usize].run(&mut context, begin, end)
-            }
+            Node::Switch(switch) => self.with_switch(switch, |switch, context| switch.run(context, begin, end)),
         }
+    }
+
+    /// Do something with a switch and what it needs of the engine.
+    #[inline]
+    fn with_switch<T>(&mut self, switch: u32, act: impl FnOnce(&mut Switch, &mut SwitchContext<'_>) -> T) -> T {
+        let mut context = SwitchContext {
+            config: &self.config.switch,
+            dlb: &self.config.dlb,
+            fib: &self.fib,
+            wires: &mut self.wires,
+            counters: &mut self.counters,
+        };
+        act(&mut self.switches[switch as usize], &mut context)
     }
 
     /// When each message arrived whole; `Ps::MAX`: not yet.
     pub fn arrivals(&self) -> &[Ps] {
         &self.arrived
-    }
-
-    /// Simulated time.
-    pub fn now(&self) -> Ps {
-        self.now
     }
 }

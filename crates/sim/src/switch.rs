@@ -7,15 +7,19 @@
 
 use std::collections::HashMap;
 
-use crate::balance::{BEST, Balance, Dlb, Flowset, best, flowlet};
+use crate::balance::{BEST, Dlb, Flowset};
 use crate::buffer::{Admission, Buffer};
-use crate::config::{Config, Ecn, Slots, SwitchConfig, Vxlan, Watchdog};
+use crate::config::{Config, Slots, SwitchConfig};
 use crate::packet::{CE, ECT, Kind, OUTER_CE, Packet, Ps, TUNNEL};
 use crate::port::{Port, Queue, Rest, pfc_frame};
 use crate::report::Counters;
-use crate::routing::{Fib, NO_GROUP, ONE_PORT, mix, one_of};
+use crate::routing::{Fib, mix};
 use crate::topology::{NodeKind, Topology};
 use crate::wires::Wires;
+
+mod depart;
+mod forward;
+mod look;
 
 /// One switch.
 #[derive(Debug)]
@@ -163,93 +167,6 @@ impl Switch {
         next
     }
 
-    /// Start everything that can start by `until` at every port. Returns when the next could.
-    fn settle_all(&mut self, context: &mut SwitchContext<'_>, until: Ps) -> Ps {
-        if self.buffer.pausing > 0 {
-            self.replay(context, until);
-        }
-        let mut next = Ps::MAX;
-        for word in 0..self.active.len() {
-            let mut bits = self.active[word];
-            while bits != 0 {
-                let port = word * 64 + bits.trailing_zeros() as usize;
-                bits &= bits - 1;
-                self.settle(context, port, until);
-                next = next.min(self.ports[port].next_start());
-            }
-        }
-        next
-    }
-
-    /// Start everything that can start by `until`, of all ports in order of time.
-    #[cold]
-    fn replay(&mut self, context: &mut SwitchContext<'_>, until: Ps) {
-        loop {
-            let mut first = (Ps::MAX, 0);
-            for word in 0..self.active.len() {
-                let mut bits = self.active[word];
-                while bits != 0 {
-                    let port = word * 64 + bits.trailing_zeros() as usize;
-                    bits &= bits - 1;
-                    first = first.min((self.ports[port].next_start(), port));
-                }
-            }
-            if first.0 > until {
-                return;
-            }
-            self.depart(context, first.1, first.0);
-        }
-    }
-
-    #[inline]
-    fn settle(&mut self, context: &mut SwitchContext<'_>, port: usize, until: Ps) {
-        while self.ports[port].free <= until {
-            let start = self.ports[port].next_start();
-            if start > until {
-                return;
-            }
-            self.depart(context, port, start);
-        }
-    }
-
-    /// Start one transmission.
-    fn depart(&mut self, context: &mut SwitchContext<'_>, number: usize, start: Ps) {
-        let port = &mut self.ports[number];
-        let packet = if port.control > 0 {
-            port.control -= 1;
-            self.rest[number].control.pop_front().expect("it is counted")
-        } else {
-            let slots = self.slots;
-            let queues = &mut self.queues[number * slots.count..(number + 1) * slots.count];
-            let eligible = port.filled & !port.paused;
-            let class = self.rest[number].choose(context.config, &slots, self.strict, eligible, queues);
-            let queue = &mut queues[slots.of(class)];
-            let packet = queue.packets.pop().expect("the class is filled");
-            if queue.packets.is_empty() {
-                port.filled &= !(1 << class);
-            }
-            queue.bytes -= u32::from(packet.bytes);
-            packet
-        };
-        port.free = context.wires.send(self.first + number, packet, start);
-        port.sent += u32::from(packet.bytes);
-        if port.idle() {
-            self.active[number / 64] &= !(1 << (number % 64));
-        }
-        if packet.kind != Kind::Pfc {
-            self.release(context, &packet, start);
-        }
-    }
-
-    /// Give back what a packet held of the buffer; resume its sender where that is due.
-    #[inline]
-    fn release(&mut self, context: &mut SwitchContext<'_>, packet: &Packet, now: Ps) {
-        if let Some(paused) = self.buffer.release(context.config, packet, now) {
-            context.counters.paused += paused;
-            self.pause(usize::from(packet.ingress), packet.class, false, now);
-        }
-    }
-
     /// Send a PFC frame to the neighbor at a port.
     fn pause(&mut self, number: usize, class: u8, stop: bool, now: Ps) {
         let port = &mut self.ports[number];
@@ -285,15 +202,13 @@ impl Switch {
             return;
         };
         let port = &self.ports[to];
-        if port.down || port.acting >> packet.class & 1 == 1 {
-            if port.down {
-                context.counters.dropped_down += 1;
-                return;
-            }
-            if context.config.watchdog.is_some_and(|watchdog| watchdog.drop) {
-                context.counters.dropped_watchdog += 1;
-                return;
-            }
+        if port.down {
+            context.counters.dropped_down += 1;
+            return;
+        }
+        if port.acting >> packet.class & 1 == 1 && context.config.watchdog.is_some_and(|watchdog| watchdog.drop) {
+            context.counters.dropped_watchdog += 1;
+            return;
         }
         if let Some(vxlan) = &context.config.vxlan {
             self.tunnel(vxlan, &mut packet, from, to);
@@ -334,136 +249,6 @@ impl Switch {
         port.filled |= 1 << class;
         if port.paused >> class & 1 == 0 {
             self.active[to / 64] |= 1 << (to % 64);
-        }
-    }
-
-    /// The port a packet leaves by; None: there is no route.
-    #[inline]
-    fn choose_port(&mut self, context: &SwitchContext<'_>, packet: &Packet) -> Option<usize> {
-        let group = context.fib.group[self.node * context.fib.addresses + packet.dst as usize];
-        if group & ONE_PORT != 0 {
-            return if group == NO_GROUP { None } else { Some((group & !ONE_PORT) as usize) };
-        }
-        let chosen = &context.fib.groups[group as usize];
-        let members = context.fib.ports(chosen);
-        let flow = mix(self.seed, u64::from(packet.dst) << 16 | u64::from(packet.entropy));
-        let own = || mix(flow ^ packet.at, u64::from(packet.qp) << 32 | u64::from(packet.psn));
-        let place = match chosen.balance {
-            Balance::Hash => one_of(flow, members.len()),
-            Balance::Spray => one_of(own(), members.len()),
-            Balance::Packet => best(members, &self.bands, own()),
-            Balance::Flowlet => {
-                let size = context.dlb.flowsets;
-                let sets = self.flowsets.entry(group).or_insert_with(|| vec![Flowset::default(); size].into());
-                flowlet(context.dlb, &mut sets[flow as usize & (size - 1)], members, &self.bands, packet.at, own())
-            }
-        };
-        Some(usize::from(members[place]))
-    }
-
-    /// Take the samples and looks that are due up to `until`, in order of time.
-    #[cold]
-    fn look_until(&mut self, context: &mut SwitchContext<'_>, until: Ps) {
-        while self.next_sample.min(self.next_look) <= until {
-            if self.next_sample <= self.next_look {
-                self.sample(context, until.min(self.next_look));
-            } else {
-                self.look(context);
-            }
-        }
-    }
-
-    /// Grade ports by what they sent and what waits. Nothing else happens at the switch before `until`.
-    fn sample(&mut self, context: &mut SwitchContext<'_>, until: Ps) {
-        let period = context.dlb.period;
-        self.settle_all(context, self.next_sample);
-        let mut busy = false;
-        for number in 0..self.ports.len() {
-            let queues = &self.queues[number * self.slots.count..(number + 1) * self.slots.count];
-            let waiting = queues.iter().map(|queue| u64::from(queue.bytes)).sum();
-            let port = &mut self.ports[number];
-            busy |= port.sent > 0 || waiting > 0;
-            self.bands[number] = context.dlb.band(port.sent.into(), waiting, self.capacity[number]);
-            port.sent = 0;
-        }
-        self.next_sample += period;
-        if !busy && self.next_sample <= until {
-            // nothing happened, and nothing can before `until`: all ports stay best
-            self.next_sample += (until - self.next_sample) / period * period;
-        }
-    }
-
-    /// The watchdog looks at paused queues.
-    fn look(&mut self, context: &mut SwitchContext<'_>) {
-        let Some(watchdog) = context.config.watchdog else {
-            self.next_look = Ps::MAX;
-            return;
-        };
-        let now = self.next_look;
-        self.settle_all(context, now);
-        let mut again = false;
-        for number in 0..self.ports.len() {
-            for (class, _) in self.slots.classes() {
-                self.look_at(context, &watchdog, number, class as u8, now);
-            }
-            again |= self.ports[number].paused | self.ports[number].acting != 0;
-        }
-        self.next_look = if again { now + watchdog.poll } else { Ps::MAX };
-    }
-
-    fn look_at(&mut self, context: &mut SwitchContext<'_>, watchdog: &Watchdog, number: usize, class: u8, now: Ps) {
-        let (port, bit, place) = (&mut self.ports[number], 1 << class, usize::from(class));
-        let rest = &mut self.rest[number];
-        if port.acting & bit != 0 {
-            if now >= rest.until[place] {
-                port.acting &= !bit;
-                rest.stuck[place] = 0;
-                if rest.wanted & bit != 0 {
-                    self.obey(number, class, true, now);
-                }
-            }
-            return;
-        }
-        if port.paused & port.filled & bit == 0 {
-            rest.stuck[place] = 0;
-            return;
-        }
-        rest.stuck[place] += 1;
-        if rest.stuck[place] < watchdog.detection {
-            return;
-        }
-        rest.until[place] = now + watchdog.recovery;
-        port.acting |= bit;
-        context.counters.watchdog_acts += 1;
-        if watchdog.drop {
-            port.filled &= !bit;
-            let queue = &mut self.queues[number * self.slots.count + self.slots.of(place)];
-            queue.bytes = 0;
-            let packets = std::mem::take(&mut queue.packets);
-            for place in 0..packets.len() {
-                context.counters.dropped_watchdog += 1;
-                self.release(context, packets.get(place), now);
-            }
-        }
-        self.obey(number, class, false, now);
-    }
-
-    /// The neighbor wants a class paused or resumed.
-    fn paused_by_neighbor(&mut self, context: &SwitchContext<'_>, number: usize, class: u8, stop: bool, now: Ps) {
-        let rest = &mut self.rest[number];
-        rest.wanted = if stop { rest.wanted | 1 << class } else { rest.wanted & !(1 << class) };
-        if self.ports[number].acting >> class & 1 == 1 {
-            return; // the watchdog does not listen
-        }
-        if !stop {
-            rest.stuck[usize::from(class)] = 0;
-        }
-        self.obey(number, class, stop, now);
-        if let Some(watchdog) = &context.config.watchdog
-            && stop
-            && self.next_look == Ps::MAX
-        {
-            self.next_look = (now / watchdog.poll + 1) * watchdog.poll;
         }
     }
 
@@ -520,44 +305,4 @@ impl Switch {
         }
         false
     }
-
-    /// Put a packet into a tunnel where it leaves its hosts' switch, and take it out where it reaches them.
-    fn tunnel(&self, vxlan: &Vxlan, packet: &mut Packet, from: usize, to: usize) {
-        if self.edge[from] && !self.edge[to] {
-            packet.bytes += vxlan.overhead;
-            packet.flags |= TUNNEL;
-        } else if packet.flags & TUNNEL != 0 && self.edge[to] {
-            packet.bytes -= vxlan.overhead;
-            let carried = if vxlan.copy_out && packet.flags & OUTER_CE != 0 { CE } else { 0 };
-            packet.flags = packet.flags & !(TUNNEL | OUTER_CE) | carried;
-        }
-    }
-
-    /// Whether a packet that meets a queue of `waiting` bytes is marked (RED on the present length, RFC 3168).
-    #[inline]
-    fn marks(&mut self, context: &mut SwitchContext<'_>, packet: &Packet, waiting: u64) -> bool {
-        if packet.flags & TUNNEL != 0 && context.config.vxlan.is_some_and(|vxlan| !vxlan.copy_in) {
-            return false;
-        }
-        let class = usize::from(packet.class);
-        let (min, max, most) = match context.config.classes[class].ecn {
-            Ecn::Off => return false,
-            Ecn::Bytes { min, max, most } => (min, max, most),
-            Ecn::Percent { min, max, most } => {
-                let share = self.buffer.egress_share(context.config, class);
-                if waiting < share * min / 100 {
-                    return false; // the share is a lower bound
-                }
-                self.settle_all(context, packet.at);
-                let share = self.buffer.egress_share(context.config, class);
-                (share * min / 100, share * max / 100, most)
-            }
-        };
-        waiting >= min && (waiting >= max || drawn(self.seed, packet) < most * (waiting - min) / (max - min).max(1))
-    }
-}
-
-/// A number below 65536 of the packet's own.
-fn drawn(seed: u64, packet: &Packet) -> u64 {
-    mix(seed ^ packet.at, u64::from(packet.qp) << 32 | u64::from(packet.psn)) & 0xFFFF
 }

@@ -1,0 +1,104 @@
+//! What a host does with a packet that arrives.
+
+use std::cmp::Reverse;
+
+use super::{Host, HostContext};
+use crate::packet::{CE, Kind, LAST, Packet, Ps};
+use crate::transport::Arrival;
+
+impl Host {
+    pub(super) fn receive(&mut self, context: &mut HostContext<'_>, packet: Packet) {
+        let now = packet.at;
+        context.counters.arrived(&packet, self.port);
+        if packet.kind == Kind::Pfc {
+            let bit = 1 << packet.class;
+            self.paused = if packet.psn == 1 { self.paused | bit } else { self.paused & !bit };
+            if packet.psn == 0 {
+                self.free = self.free.max(now); // what waited begins now, not when it was queued
+            }
+            return;
+        }
+        context.counters.hops += 1;
+        match packet.kind {
+            Kind::Data => self.data(context, packet),
+            Kind::Ack | Kind::Nak => {
+                let sender = &mut context.senders[packet.qp as usize];
+                if sender.acknowledged(context.config, packet.kind, packet.psn, u32::from(packet.entropy)) {
+                    sender.progress = now;
+                }
+                self.make_ready(context.config, sender, packet.qp, now);
+            }
+            Kind::Cnp => {
+                if let Some(dcqcn) = &context.config.dcqcn {
+                    context.senders[packet.qp as usize].dcqcn.notified(dcqcn, now);
+                }
+            }
+            Kind::Pfc => {}
+        }
+    }
+
+    pub(super) fn data(&mut self, context: &mut HostContext<'_>, packet: Packet) {
+        let (config, now) = (context.config, packet.at);
+        context.counters.data_hops += 1;
+        let receiver = &mut context.receivers[packet.qp as usize];
+        let back = receiver.back;
+        let reply =
+            |kind, bytes, class, psn| Packet { at: now, psn, dst: back, bytes, kind, flags: 0, class, ..packet };
+        if packet.flags & CE != 0
+            && let Some(dcqcn) = &config.dcqcn
+            && now >= receiver.notify
+        {
+            self.control[0].push_back(reply(Kind::Cnp, config.cnp_bytes, config.cnp_class, 0));
+            receiver.notify = now + dcqcn.cnp_interval;
+            context.counters.cnps += 1;
+        }
+        let arrival = receiver.data(config, packet.psn, packet.flags & LAST != 0);
+        let expected = receiver.expected;
+        let kind = match arrival {
+            Arrival::Taken | Arrival::Answered | Arrival::Gap(_) => {
+                context.counters.delivered += 1;
+                self.complete(context, packet.qp, now);
+                if arrival == Arrival::Taken {
+                    return;
+                }
+                if arrival == Arrival::Answered { Kind::Ack } else { Kind::Nak }
+            }
+            Arrival::Useless | Arrival::UselessGap | Arrival::Ignored => {
+                context.counters.useless += 1;
+                if arrival == Arrival::Ignored {
+                    return;
+                }
+                if arrival == Arrival::Useless { Kind::Ack } else { Kind::Nak }
+            }
+        };
+        let mut answer = reply(kind, config.ack_bytes, config.data_class, expected);
+        if kind == Kind::Nak {
+            answer.entropy = if let Arrival::Gap(ahead) = arrival { ahead as u16 } else { 0 };
+        }
+        self.control[1].push_back(answer);
+    }
+
+    /// Note messages that are whole now, and post those of this host that waited for them.
+    #[inline]
+    pub(super) fn complete(&mut self, context: &mut HostContext<'_>, qp: u32, now: Ps) {
+        let receiver = &mut context.receivers[qp as usize];
+        let schedule = &mut *context.schedule;
+        let (begin, end) = (schedule.first[qp as usize], schedule.first[qp as usize + 1]);
+        while begin + receiver.complete < end {
+            let place = (begin + receiver.complete) as usize;
+            if schedule.segments[place].end > receiver.expected {
+                return;
+            }
+            receiver.complete += 1;
+            let message = schedule.message[place];
+            context.arrived[message as usize] = now;
+            for follower in schedule.followers_of(message) {
+                let follower = schedule.followers[follower];
+                schedule.waits[follower as usize] -= 1;
+                if schedule.waits[follower as usize] == 0 {
+                    self.starts.push(Reverse((now + schedule.start[follower as usize], follower)));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Departures, worked out late: see the module above.
+
+use super::{Switch, SwitchContext};
+use crate::packet::{Kind, Packet, Ps};
+
+impl Switch {
+    /// Start everything that can start by `until` at every port. Returns when the next could.
+    pub(super) fn settle_all(&mut self, context: &mut SwitchContext<'_>, until: Ps) -> Ps {
+        if self.buffer.pausing > 0 {
+            self.replay(context, until);
+        }
+        let mut next = Ps::MAX;
+        for word in 0..self.active.len() {
+            let mut bits = self.active[word];
+            while bits != 0 {
+                let port = word * 64 + bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                self.settle(context, port, until);
+                next = next.min(self.ports[port].next_start());
+            }
+        }
+        next
+    }
+
+    /// Start everything that can start by `until`, of all ports in order of time.
+    #[cold]
+    pub(super) fn replay(&mut self, context: &mut SwitchContext<'_>, until: Ps) {
+        loop {
+            let mut first = (Ps::MAX, 0);
+            for word in 0..self.active.len() {
+                let mut bits = self.active[word];
+                while bits != 0 {
+                    let port = word * 64 + bits.trailing_zeros() as usize;
+                    bits &= bits - 1;
+                    first = first.min((self.ports[port].next_start(), port));
+                }
+            }
+            if first.0 > until {
+                return;
+            }
+            self.depart(context, first.1, first.0);
+        }
+    }
+
+    #[inline]
+    pub(super) fn settle(&mut self, context: &mut SwitchContext<'_>, port: usize, until: Ps) {
+        while self.ports[port].free <= until {
+            let start = self.ports[port].next_start();
+            if start > until {
+                return;
+            }
+            self.depart(context, port, start);
+        }
+    }
+
+    /// Start one transmission.
+    pub(super) fn depart(&mut self, context: &mut SwitchContext<'_>, number: usize, start: Ps) {
+        let port = &mut self.ports[number];
+        let packet = if port.control > 0 {
+            port.control -= 1;
+            self.rest[number].control.pop_front().expect("it is counted")
+        } else {
+            let slots = self.slots;
+            let queues = &mut self.queues[number * slots.count..(number + 1) * slots.count];
+            let eligible = port.filled & !port.paused;
+            let class = self.rest[number].choose(context.config, &slots, self.strict, eligible, queues);
+            let queue = &mut queues[slots.of(class)];
+            let packet = queue.packets.pop().expect("the class is filled");
+            if queue.packets.is_empty() {
+                port.filled &= !(1 << class);
+            }
+            queue.bytes -= u32::from(packet.bytes);
+            packet
+        };
+        port.free = context.wires.send(self.first + number, packet, start);
+        port.sent += u32::from(packet.bytes);
+        if port.idle() {
+            self.active[number / 64] &= !(1 << (number % 64));
+        }
+        if packet.kind != Kind::Pfc {
+            self.release(context, &packet, start);
+        }
+    }
+
+    /// Give back what a packet held of the buffer; resume its sender where that is due.
+    #[inline]
+    pub(super) fn release(&mut self, context: &mut SwitchContext<'_>, packet: &Packet, now: Ps) {
+        if let Some(paused) = self.buffer.release(context.config, packet, now) {
+            context.counters.paused += paused;
+            self.pause(usize::from(packet.ingress), packet.class, false, now);
+        }
+    }
+}

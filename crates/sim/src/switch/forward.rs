@@ -1,0 +1,73 @@
+//! Where a packet goes, and what it is marked with on the way.
+
+use super::{Switch, SwitchContext};
+use crate::balance::{Balance, Flowset, best, flowlet};
+use crate::config::{Ecn, Vxlan};
+use crate::packet::{CE, OUTER_CE, Packet, TUNNEL};
+use crate::routing::{NO_GROUP, ONE_PORT, mix, one_of};
+
+impl Switch {
+    /// The port a packet leaves by; None: there is no route.
+    #[inline]
+    pub(super) fn choose_port(&mut self, context: &SwitchContext<'_>, packet: &Packet) -> Option<usize> {
+        let group = context.fib.group[self.node * context.fib.addresses + packet.dst as usize];
+        if group & ONE_PORT != 0 {
+            return if group == NO_GROUP { None } else { Some((group & !ONE_PORT) as usize) };
+        }
+        let chosen = &context.fib.groups[group as usize];
+        let members = context.fib.ports(chosen);
+        let flow = mix(self.seed, u64::from(packet.dst) << 16 | u64::from(packet.entropy));
+        let own = || mix(flow ^ packet.at, u64::from(packet.qp) << 32 | u64::from(packet.psn));
+        let place = match chosen.balance {
+            Balance::Hash => one_of(flow, members.len()),
+            Balance::Spray => one_of(own(), members.len()),
+            Balance::Packet => best(members, &self.bands, own()),
+            Balance::Flowlet => {
+                let size = context.dlb.flowsets;
+                let sets = self.flowsets.entry(group).or_insert_with(|| vec![Flowset::default(); size].into());
+                flowlet(context.dlb, &mut sets[flow as usize & (size - 1)], members, &self.bands, packet.at, own())
+            }
+        };
+        Some(usize::from(members[place]))
+    }
+
+    /// Put a packet into a tunnel where it leaves its hosts' switch, and take it out where it reaches them.
+    pub(super) fn tunnel(&self, vxlan: &Vxlan, packet: &mut Packet, from: usize, to: usize) {
+        if self.edge[from] && !self.edge[to] {
+            packet.bytes += vxlan.overhead;
+            packet.flags |= TUNNEL;
+        } else if packet.flags & TUNNEL != 0 && self.edge[to] {
+            packet.bytes -= vxlan.overhead;
+            let carried = if vxlan.copy_out && packet.flags & OUTER_CE != 0 { CE } else { 0 };
+            packet.flags = packet.flags & !(TUNNEL | OUTER_CE) | carried;
+        }
+    }
+
+    /// Whether a packet that meets a queue of `waiting` bytes is marked (RED on the present length, RFC 3168).
+    #[inline]
+    pub(super) fn marks(&mut self, context: &mut SwitchContext<'_>, packet: &Packet, waiting: u64) -> bool {
+        if packet.flags & TUNNEL != 0 && context.config.vxlan.is_some_and(|vxlan| !vxlan.copy_in) {
+            return false;
+        }
+        let class = usize::from(packet.class);
+        let (min, max, most) = match context.config.classes[class].ecn {
+            Ecn::Off => return false,
+            Ecn::Bytes { min, max, most } => (min, max, most),
+            Ecn::Percent { min, max, most } => {
+                let share = self.buffer.egress_share(context.config, class);
+                if waiting < share * min / 100 {
+                    return false; // the share is a lower bound
+                }
+                self.settle_all(context, packet.at);
+                let share = self.buffer.egress_share(context.config, class);
+                (share * min / 100, share * max / 100, most)
+            }
+        };
+        waiting >= min && (waiting >= max || drawn(self.seed, packet) < most * (waiting - min) / (max - min).max(1))
+    }
+}
+
+/// A number below 65536 of the packet's own.
+fn drawn(seed: u64, packet: &Packet) -> u64 {
+    mix(seed ^ packet.at, u64::from(packet.qp) << 32 | u64::from(packet.psn)) & 0xFFFF
+}
