@@ -86,7 +86,7 @@ class Addressing(Model):
     prefix_length: int = Field(default=64, ge=8, le=128, description="length of a server prefix")
     bits: FieldBits | None = Field(
         default=None,
-        description="bits of each number; empty: 16 each where they fit, else color 8, rail 8, stripe the rest",
+        description="bits of each number; empty: dealt by what the pool holds, 16 each where they fit (routed links: stripe, server, rail and color)",
     )
     server_mode: Literal["slaac", "static"] = Field(
         default="slaac",

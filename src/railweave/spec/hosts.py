@@ -68,7 +68,7 @@ class Job(Model):
     )
     library_folder: Word | None = Field(
         default=None,
-        description="folder of the net plug-in, put on LD_LIBRARY_PATH with path colors; empty: /usr/local/lib",
+        description="folder of the net plug-in, put on LD_LIBRARY_PATH; empty: /usr/local/lib with path colors, else none",
     )
     mpi_folder: Word | None = Field(
         default=None,
