@@ -92,6 +92,8 @@ pub struct ClassConfig {
     pub egress_alpha: u64,
     /// Marking.
     pub ecn: Ecn,
+    /// Whether a packet is marked by what its queue holds when it leaves, not when it comes.
+    pub ecn_at_dequeue: bool,
 }
 
 /// The PFC watchdog: it looks at paused queues at every multiple of `poll`.
@@ -155,6 +157,11 @@ impl SwitchConfig {
         (0..CLASSES).filter(|&class| self.classes[class].lossless).map(|class| 1 << class).sum()
     }
 
+    /// A bit for every class that is marked when it leaves.
+    pub fn marked_late(&self) -> u8 {
+        (0..CLASSES).filter(|&class| self.classes[class].ecn_at_dequeue).map(|class| 1 << class).sum()
+    }
+
     /// A bit for every strict class.
     pub fn strict(&self) -> u8 {
         (0..CLASSES).filter(|&class| self.classes[class].service == Service::Strict).map(|class| 1 << class).sum()
@@ -190,6 +197,8 @@ pub struct HostConfig {
     /// Selective recovery: how far ahead of the next in order a packet may come before the gap is reported. Where the
     /// fabric reorders (spraying), 0 reports gaps that are none.
     pub reorder: u32,
+    /// Whether every packet of a write carries a RETH, as where adaptive routing delivers out of order.
+    pub reth_on_every_packet: bool,
     /// Retransmission timeout.
     pub timeout: Ps,
     /// Class of data and acknowledgements.
@@ -198,6 +207,12 @@ pub struct HostConfig {
     pub cnp_class: u8,
     /// Congestion control.
     pub dcqcn: Option<Dcqcn>,
+    /// Whether the receiver notifies by a flag on the acknowledgement (the HPCC simulator), not by a packet.
+    pub cnp_on_ack: bool,
+    /// Receive buffer, bytes: it fills where the host takes packets more slowly than they come.
+    pub receive_buffer: u64,
+    /// What it holds when the neighbor is paused, bytes; it is resumed at half of that.
+    pub receive_xoff: u64,
 }
 
 /// Everything that is not topology or traffic.
@@ -215,10 +230,17 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        let plain = ClassConfig { lossless: false, service: Service::Weighted(1), egress_alpha: 1024, ecn: Ecn::Off };
+        let plain = ClassConfig {
+            lossless: false,
+            service: Service::Weighted(1),
+            egress_alpha: 1024,
+            ecn: Ecn::Off,
+            ecn_at_dequeue: false,
+        };
         let mut classes = [plain; CLASSES];
         let ecn = Ecn::Bytes { min: 400_000, max: 1_600_000, most: 65536 / 5 };
-        classes[3] = ClassConfig { lossless: true, service: Service::Weighted(17), egress_alpha: 8 << 10, ecn };
+        classes[3] =
+            ClassConfig { lossless: true, service: Service::Weighted(17), egress_alpha: 8 << 10, ecn, ..plain };
         classes[6].service = Service::Strict;
         Config {
             switch: SwitchConfig {
@@ -241,10 +263,14 @@ impl Default for Config {
                 window: u32::MAX,
                 recovery: Recovery::GoBackN,
                 reorder: 0,
+                reth_on_every_packet: false,
                 timeout: 4_000_000_000,
                 data_class: 3,
                 cnp_class: 6,
                 dcqcn: Some(Dcqcn::connectx()),
+                cnp_on_ack: false,
+                receive_buffer: 1 << 20,
+                receive_xoff: 512 << 10,
             },
             dlb: Dlb::default(),
             seed: 1,

@@ -6,12 +6,15 @@ use std::collections::{BinaryHeap, VecDeque};
 use crate::config::HostConfig;
 use crate::packet::{Kind, Packet, Ps};
 use crate::port::pfc_frame;
-use crate::report::Counters;
+use crate::report::{Counters, PortCounters};
 use crate::traffic::Schedule;
 use crate::transport::{Receiver, Sender};
 use crate::wires::Wires;
 
 mod receive;
+mod slow;
+
+use slow::Slow;
 
 /// One host.
 #[derive(Debug)]
@@ -29,6 +32,14 @@ pub struct Host {
     timers: BinaryHeap<Reverse<(Ps, u32)>>,
     /// Messages that are to be posted, and when.
     starts: BinaryHeap<Reverse<(Ps, u32)>>,
+    /// Where it takes packets more slowly than they come.
+    slow: Option<Box<Slow>>,
+    /// When the next packet of the receive buffer will have been taken; `Ps::MAX`: there is none.
+    taken: Ps,
+    /// Classes that it pauses without end.
+    storm: u8,
+    seen: PortCounters,
+    paused_since: Ps,
 }
 
 /// What a host needs of the engine while it runs.
@@ -66,6 +77,11 @@ impl Host {
             ready: BinaryHeap::new(),
             timers: BinaryHeap::new(),
             starts: starts.into_iter().map(Reverse).collect(),
+            slow: None,
+            taken: Ps::MAX,
+            storm: 0,
+            seen: PortCounters::default(),
+            paused_since: 0,
         }
     }
 
@@ -74,7 +90,7 @@ impl Host {
         loop {
             let arrival = context.wires.inbox(self.port).front().map_or(Ps::MAX, |packet| packet.at);
             let (timer, start) = (first(&self.timers), first(&self.starts));
-            let now = arrival.min(timer).min(start);
+            let now = arrival.min(timer).min(start).min(self.taken);
             if now >= end {
                 self.send_until(context, end - 1);
                 // sending may have set a timer
@@ -87,6 +103,8 @@ impl Host {
             } else if timer == now {
                 let Reverse((_, qp)) = self.timers.pop().expect("looked at before");
                 self.expire(context, now, qp);
+            } else if self.taken == now {
+                self.drain(context);
             } else {
                 let packet = context.wires.inbox(self.port).pop().expect("looked at before");
                 self.receive(context, packet);
@@ -199,9 +217,10 @@ impl Host {
     }
 
     /// The cable broke at `now`: what the NIC would have answered with is lost, and so are pauses.
-    pub fn cut(&mut self, counters: &mut Counters) {
+    pub fn cut(&mut self, counters: &mut Counters, now: Ps) {
         self.down = true;
-        self.paused = 0;
+        self.obey(0, now);
+        self.forget_pause();
         self.pfc.clear();
         for queue in &mut self.control {
             counters.dropped_down += queue.len() as u64;
@@ -216,10 +235,27 @@ impl Host {
     }
 
     /// Pause a class of the neighbor, or resume it.
-    pub fn pause(&mut self, class: u8, stop: bool, now: Ps) {
+    fn pause(&mut self, class: u8, stop: bool, now: Ps) {
         if !self.down {
+            self.seen.pfc_tx += u64::from(stop);
             self.pfc.push_back(pfc_frame(class, stop, now));
         }
+    }
+
+    /// The switch pauses these classes, and no others.
+    fn obey(&mut self, paused: u8, now: Ps) {
+        match (self.paused, paused) {
+            (0, 1..) => self.paused_since = now,
+            (1.., 0) => self.seen.paused += now - self.paused_since,
+            _ => {}
+        }
+        self.paused = paused;
+    }
+
+    /// Counters of its port, but for bytes sent.
+    pub fn counters(&self, now: Ps) -> PortCounters {
+        let since = if self.paused == 0 { 0 } else { now - self.paused_since };
+        PortCounters { paused: self.seen.paused + since, ..self.seen }
     }
 
     fn expire(&mut self, context: &mut HostContext<'_>, now: Ps, qp: u32) {

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use crate::config::{CLASSES, Service, Slots, SwitchConfig};
 use crate::packet::{Kind, Packet, Ps};
+use crate::report::PortCounters;
 use crate::ring::Ring;
 
 /// Frame length of a PFC frame (IEEE 802.1Qbb).
@@ -69,9 +70,24 @@ pub struct Rest {
     pub until: [Ps; CLASSES],
     deficit: [i64; CLASSES],
     turn: u8,
+    /// What is counted of the port.
+    pub seen: PortCounters,
+    /// Since when the neighbor wants a class paused, if it does.
+    pub paused_since: Ps,
 }
 
 impl Rest {
+    /// Begin anew, but for what is counted.
+    pub fn forget(&mut self, now: Ps) {
+        self.seen.paused += self.paused_for(now);
+        *self = Rest { seen: self.seen, ..Rest::default() };
+    }
+
+    /// For how long the neighbor has wanted a class paused.
+    pub fn paused_for(&self, now: Ps) -> Ps {
+        if self.wanted == 0 { 0 } else { now - self.paused_since }
+    }
+
     /// The class that is served next of those in `eligible`, which is not empty.
     #[inline]
     pub fn choose(

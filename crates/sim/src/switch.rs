@@ -12,7 +12,7 @@ use crate::buffer::{Admission, Buffer};
 use crate::config::{Config, Slots, SwitchConfig};
 use crate::packet::{CE, ECT, Kind, OUTER_CE, Packet, Ps, TUNNEL};
 use crate::port::{Port, Queue, Rest, pfc_frame};
-use crate::report::Counters;
+use crate::report::{Counters, PortCounters};
 use crate::routing::{Fib, mix};
 use crate::topology::{NodeKind, Topology};
 use crate::wires::Wires;
@@ -33,7 +33,10 @@ pub struct Switch {
     rest: Vec<Rest>,
     buffer: Buffer,
     slots: Slots,
+    profile: u16,
     strict: u8,
+    /// Classes that are marked when they leave.
+    late: u8,
     /// Ports with something to send, a bit each.
     active: Vec<u64>,
     seed: u64,
@@ -62,9 +65,17 @@ pub struct SwitchContext<'a> {
 }
 
 impl Switch {
-    /// A switch of a topology. `capacity`: bytes each port can send between two
+    /// A switch of a topology, with one of some profiles. `capacity`: bytes each port can send between two
     /// samples of its load; empty: none are taken.
-    pub fn new(topology: &Topology, node: usize, config: &Config, slots: Slots, capacity: Vec<u64>) -> Self {
+    pub fn new(
+        topology: &Topology,
+        node: usize,
+        profiles: &[Config],
+        profile: u16,
+        slots: Slots,
+        capacity: Vec<u64>,
+    ) -> Self {
+        let config = &profiles[usize::from(profile)];
         let own = topology.ports(node);
         let (ports, first) = (own.len(), own.start);
         let behind = |port: usize| topology.kinds[topology.wires[port].peer_node as usize];
@@ -77,7 +88,9 @@ impl Switch {
             rest: vec![Rest::default(); ports],
             buffer: Buffer::new(ports, slots),
             slots,
+            profile,
             strict: config.switch.strict(),
+            late: config.switch.marked_late(),
             active: vec![0; ports.div_ceil(64)],
             seed: mix(config.seed, node as u64),
             order: Vec::new(),
@@ -87,6 +100,20 @@ impl Switch {
             capacity,
             flowsets: HashMap::new(),
         }
+    }
+
+    /// Which profile it has.
+    #[inline]
+    pub fn profile(&self) -> usize {
+        usize::from(self.profile)
+    }
+
+    /// Counters of a port, but for bytes sent.
+    pub fn counters(&self, number: usize, now: Ps) -> PortCounters {
+        let queues = &self.queues[number * self.slots.count..(number + 1) * self.slots.count];
+        let queued_bytes = queues.iter().map(|queue| u64::from(queue.bytes)).sum();
+        let rest = &self.rest[number];
+        PortCounters { queued_bytes, paused: rest.seen.paused + rest.paused_for(now), ..rest.seen }
     }
 
     /// Do everything before `end`. Returns when there is something to do next.
@@ -177,6 +204,7 @@ impl Switch {
             port.ready = now;
         }
         port.control += 1;
+        self.rest[number].seen.pfc_tx += u64::from(stop);
         self.active[number / 64] |= 1 << (number % 64);
         self.rest[number].control.push_back(pfc_frame(class, stop, now));
     }
@@ -204,10 +232,12 @@ impl Switch {
         let port = &self.ports[to];
         if port.down {
             context.counters.dropped_down += 1;
+            self.rest[to].seen.dropped_packets += 1;
             return;
         }
         if port.acting >> packet.class & 1 == 1 && context.config.watchdog.is_some_and(|watchdog| watchdog.drop) {
             context.counters.dropped_watchdog += 1;
+            self.rest[to].seen.dropped_packets += 1;
             return;
         }
         if let Some(vxlan) = &context.config.vxlan {
@@ -233,11 +263,11 @@ impl Switch {
             }
             self.buffer.take_sure(context.config, &packet);
         } else if !self.take(context, &packet, waiting, now) {
+            self.rest[to].seen.dropped_packets += 1;
             return;
         }
-        if packet.flags & ECT != 0 && self.marks(context, &packet, waiting) {
-            packet.flags |= if packet.flags & TUNNEL == 0 { CE } else { OUTER_CE };
-            context.counters.marked += 1;
+        if packet.flags & ECT != 0 && self.late >> class & 1 == 0 && self.marks(context, &packet, waiting) {
+            self.mark(context, &mut packet, to);
         }
         port = &mut self.ports[to];
         if port.idle() {
@@ -250,6 +280,12 @@ impl Switch {
         if port.paused >> class & 1 == 0 {
             self.active[to / 64] |= 1 << (to % 64);
         }
+    }
+
+    fn mark(&mut self, context: &mut SwitchContext<'_>, packet: &mut Packet, to: usize) {
+        packet.flags |= if packet.flags & TUNNEL == 0 { CE } else { OUTER_CE };
+        context.counters.marked += 1;
+        self.rest[to].seen.ecn_ce_packets += 1;
     }
 
     /// Pause a class of a port, or resume it.
@@ -273,12 +309,13 @@ impl Switch {
         let port = &mut self.ports[number];
         *port = Port { free: port.free, sent: port.sent, down: true, ..Port::default() };
         self.active[number / 64] &= !(1 << (number % 64));
-        self.rest[number] = Rest::default();
+        self.rest[number].forget(now);
         context.counters.paused += self.buffer.forget(number, now);
         for place in number * self.slots.count..(number + 1) * self.slots.count {
             self.queues[place].bytes = 0;
             while let Some(packet) = self.queues[place].packets.pop() {
                 context.counters.dropped_down += 1;
+                self.rest[number].seen.dropped_packets += 1;
                 self.release(context, &packet, now);
             }
         }

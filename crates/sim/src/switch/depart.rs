@@ -1,7 +1,7 @@
 //! Departures, worked out late: see the module above.
 
 use super::{Switch, SwitchContext};
-use crate::packet::{Kind, Packet, Ps};
+use crate::packet::{ECT, Kind, Packet, Ps};
 
 impl Switch {
     /// Start everything that can start by `until` at every port. Returns when the next could.
@@ -56,7 +56,8 @@ impl Switch {
     /// Start one transmission.
     pub(super) fn depart(&mut self, context: &mut SwitchContext<'_>, number: usize, start: Ps) {
         let port = &mut self.ports[number];
-        let packet = if port.control > 0 {
+        let mut left = 0;
+        let mut packet = if port.control > 0 {
             port.control -= 1;
             self.rest[number].control.pop_front().expect("it is counted")
         } else {
@@ -70,8 +71,13 @@ impl Switch {
                 port.filled &= !(1 << class);
             }
             queue.bytes -= u32::from(packet.bytes);
+            left = u64::from(queue.bytes);
             packet
         };
+        if packet.flags & ECT != 0 && self.late >> packet.class & 1 == 1 && self.marks(context, &packet, left) {
+            self.mark(context, &mut packet, number);
+        }
+        let port = &mut self.ports[number];
         port.free = context.wires.send(self.first + number, packet, start);
         port.sent += u32::from(packet.bytes);
         if port.idle() {

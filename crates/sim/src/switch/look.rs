@@ -93,6 +93,7 @@ impl Switch {
             let packets = std::mem::take(&mut queue.packets);
             for place in 0..packets.len() {
                 context.counters.dropped_watchdog += 1;
+                self.rest[number].seen.dropped_packets += 1;
                 self.release(context, packets.get(place), now);
             }
         }
@@ -109,7 +110,14 @@ impl Switch {
         now: Ps,
     ) {
         let rest = &mut self.rest[number];
-        rest.wanted = if stop { rest.wanted | 1 << class } else { rest.wanted & !(1 << class) };
+        let wanted = if stop { rest.wanted | 1 << class } else { rest.wanted & !(1 << class) };
+        match (rest.wanted, wanted) {
+            (0, 1..) => rest.paused_since = now,
+            (1.., 0) => rest.seen.paused += rest.paused_for(now),
+            _ => {}
+        }
+        rest.wanted = wanted;
+        rest.seen.pfc_rx += u64::from(stop);
         if self.ports[number].acting >> class & 1 == 1 {
             return; // the watchdog does not listen
         }
