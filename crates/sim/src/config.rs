@@ -7,38 +7,50 @@ use crate::packet::Ps;
 /// Traffic classes of a port: egress queues, and PFC priorities.
 pub const CLASSES: usize = 8;
 
-/// The classes that traffic uses, numbered: a switch keeps queues and counters for these only, since the bytes that a
-/// packet touches decide the speed.
+/// How many classes traffic can use at once.
+pub const LANES: usize = 4;
+
+/// The classes that traffic uses, numbered from 0 in their order: inside the engine a class is its lane, since the bytes
+/// that a packet touches decide the speed.
 #[derive(Clone, Copy, Debug)]
-pub struct Slots {
+pub struct Lanes {
     /// How many there are.
     pub count: usize,
     of: [u8; CLASSES],
 }
 
-impl Slots {
-    /// The slots of the classes in `used`, a bit each.
+impl Lanes {
+    /// The lanes of the classes in `used`, a bit each.
+    ///
+    /// # Panics
+    /// Where they are more than `LANES`.
     pub fn new(used: u8) -> Self {
-        let mut of = [u8::MAX; CLASSES];
-        let mut count = 0;
-        for (class, slot) in of.iter_mut().enumerate() {
-            if used >> class & 1 == 1 {
-                *slot = count;
-                count += 1;
+        let mut lanes = Lanes { count: used.count_ones() as usize, of: [u8::MAX; CLASSES] };
+        assert!(lanes.count <= LANES, "{} classes are in use, {LANES} can be", lanes.count);
+        let classes = (0..CLASSES).filter(|class| used >> class & 1 == 1);
+        for (lane, class) in classes.enumerate() {
+            lanes.of[class] = lane as u8;
+        }
+        lanes
+    }
+
+    /// The lane of a class; None: it is not in use.
+    pub fn of(&self, class: u8) -> Option<u8> {
+        self.of.get(usize::from(class)).copied().filter(|&lane| lane != u8::MAX)
+    }
+
+    /// Parameters with lanes for classes.
+    pub fn apply(&self, config: &Config) -> Config {
+        let mut own = *config;
+        for class in 0..CLASSES as u8 {
+            if let Some(lane) = self.of(class) {
+                own.switch.classes[usize::from(lane)] = config.switch.classes[usize::from(class)];
             }
         }
-        Slots { count: usize::from(count), of }
-    }
-
-    /// The slot of a class.
-    #[inline]
-    pub fn of(&self, class: usize) -> usize {
-        usize::from(self.of[class])
-    }
-
-    /// The classes that have one, and their slots.
-    pub fn classes(self) -> impl Iterator<Item = (usize, usize)> {
-        self.of.into_iter().enumerate().filter(|&(_, slot)| slot != u8::MAX).map(|(class, slot)| (class, slot.into()))
+        let lane = |class| self.of(class).unwrap_or(0);
+        own.host.data_class = lane(config.host.data_class);
+        own.host.cnp_class = lane(config.host.cnp_class);
+        own
     }
 }
 
@@ -152,19 +164,14 @@ pub struct SwitchConfig {
 }
 
 impl SwitchConfig {
-    /// A bit for every lossless class.
-    pub fn lossless(&self) -> u8 {
-        (0..CLASSES).filter(|&class| self.classes[class].lossless).map(|class| 1 << class).sum()
-    }
-
     /// A bit for every class that is marked when it leaves.
     pub fn marked_late(&self) -> u8 {
-        (0..CLASSES).filter(|&class| self.classes[class].ecn_at_dequeue).map(|class| 1 << class).sum()
+        (0..LANES).filter(|&class| self.classes[class].ecn_at_dequeue).map(|class| 1 << class).sum()
     }
 
     /// A bit for every strict class.
     pub fn strict(&self) -> u8 {
-        (0..CLASSES).filter(|&class| self.classes[class].service == Service::Strict).map(|class| 1 << class).sum()
+        (0..LANES).filter(|&class| self.classes[class].service == Service::Strict).map(|class| 1 << class).sum()
     }
 }
 

@@ -3,7 +3,7 @@
 //! Nothing a node does reaches another sooner than the shortest wire allows, so within a window of that length every
 //! node can be run on its own (conservative time windows, Chandy and Misra 1979, Lubachevsky 1989).
 
-use crate::config::{Config, HostConfig, Slots};
+use crate::config::{Config, HostConfig, Lanes};
 use crate::fault::{Broken, Cause, Change, Timeline};
 use crate::host::{Host, HostContext};
 use crate::packet::Ps;
@@ -26,6 +26,7 @@ enum Node {
 pub struct Engine {
     host: HostConfig,
     profiles: Vec<Config>,
+    lanes: Lanes,
     fib: Fib,
     nodes: Vec<Node>,
     hosts: Vec<Host>,
@@ -66,6 +67,9 @@ impl Engine {
         fib: Fib,
         traffic: &Traffic,
     ) -> Self {
+        let lanes = Lanes::new(1 << config.host.data_class | 1 << config.host.cnp_class);
+        let profiles: Vec<Config> = profiles.iter().map(|profile| lanes.apply(profile)).collect();
+        let config = lanes.apply(&config);
         let hosts = topology.hosts();
         let schedule = Schedule::new(traffic, &config.host);
         let mut starts: Vec<Vec<(Ps, u32)>> = vec![Vec::new(); topology.kinds.len()];
@@ -93,20 +97,19 @@ impl Engine {
             }
         }
         let sampled = fib.looks_at_load();
-        let slots = Slots::new(1 << config.host.data_class | 1 << config.host.cnp_class);
         let (mut nodes, mut all_hosts, mut switches) = (Vec::new(), Vec::new(), Vec::new());
         for (node, kind) in topology.kinds.iter().enumerate() {
             let ports = topology.ports(node);
             nodes.push(match kind {
                 NodeKind::Host => {
-                    all_hosts.push(Host::new(ports.start, std::mem::take(&mut starts[node])));
+                    all_hosts.push(Host::new(ports.start, config.host.data_class, std::mem::take(&mut starts[node])));
                     Node::Host(all_hosts.len() as u32 - 1)
                 }
                 NodeKind::Switch => {
                     let period = profiles[usize::from(of[node])].dlb.period;
                     let capacity = |port: usize| (period << 16) / topology.wires[port].ps_per_byte;
                     let capacity = if sampled { ports.clone().map(capacity).collect() } else { Vec::new() };
-                    switches.push(Switch::new(topology, node, &profiles, of[node], slots, capacity));
+                    switches.push(Switch::new(topology, node, &profiles, of[node], capacity));
                     Node::Switch(switches.len() as u32 - 1)
                 }
             });
@@ -114,6 +117,7 @@ impl Engine {
         Engine {
             host: config.host,
             profiles,
+            lanes,
             fib,
             nodes,
             hosts: all_hosts,
@@ -177,8 +181,10 @@ impl Engine {
             Change::Loss(port, loss) => self.wires.set_loss(port as usize, loss),
             Change::Storm(port, class, stop) => {
                 let data_class = self.host.data_class;
-                if let Some(host) = self.host_behind(port, now) {
-                    host.storm(class, stop, data_class, now);
+                if let Some(lane) = self.lanes.of(class)
+                    && let Some(host) = self.host_behind(port, now)
+                {
+                    host.storm(lane, stop, data_class, now);
                 }
             }
             Change::Receive(port, ps_per_byte) => {

@@ -20,6 +20,7 @@ use slow::Slow;
 #[derive(Debug)]
 pub struct Host {
     port: usize,
+    data_class: u8,
     free: Ps,
     paused: u8,
     /// Whether its cable is broken.
@@ -66,9 +67,10 @@ fn first(heap: &BinaryHeap<Reverse<(Ps, u32)>>) -> Ps {
 
 impl Host {
     /// A host on a port, with messages to post (time and message).
-    pub fn new(port: usize, starts: impl IntoIterator<Item = (Ps, u32)>) -> Self {
+    pub fn new(port: usize, data_class: u8, starts: impl IntoIterator<Item = (Ps, u32)>) -> Self {
         Host {
             port,
+            data_class,
             free: 0,
             paused: 0,
             down: false,
@@ -142,7 +144,7 @@ impl Host {
                 ready = ready.min(packet.at);
             }
         }
-        if self.paused == 0 {
+        if self.paused >> self.data_class & 1 == 0 {
             ready = ready.min(first(&self.ready));
         }
         if ready == Ps::MAX { ready } else { ready.max(self.free) }

@@ -9,9 +9,9 @@ use std::collections::HashMap;
 
 use crate::balance::{BEST, Dlb, Flowset};
 use crate::buffer::{Admission, Buffer};
-use crate::config::{Config, Slots, SwitchConfig};
+use crate::config::{Config, Ecn, LANES, SwitchConfig};
 use crate::packet::{CE, ECT, Kind, OUTER_CE, Packet, Ps, TUNNEL};
-use crate::port::{Port, Queue, Rest, pfc_frame};
+use crate::port::{Port, Rest, pfc_frame};
 use crate::report::{Counters, PortCounters};
 use crate::routing::{Fib, mix};
 use crate::topology::{NodeKind, Topology};
@@ -29,14 +29,15 @@ pub struct Switch {
     /// Which ports have a host behind them.
     edge: Vec<bool>,
     ports: Vec<Port>,
-    queues: Vec<Queue>,
     rest: Vec<Rest>,
     buffer: Buffer,
-    slots: Slots,
     profile: u16,
+    /// Lanes that are served before others.
     strict: u8,
-    /// Classes that are marked when they leave.
+    /// Lanes that are marked when they leave.
     late: u8,
+    /// Shortest queue of each lane that may be marked.
+    mark_from: [u32; LANES],
     /// Ports with something to send, a bit each.
     active: Vec<u64>,
     seed: u64,
@@ -72,7 +73,6 @@ impl Switch {
         node: usize,
         profiles: &[Config],
         profile: u16,
-        slots: Slots,
         capacity: Vec<u64>,
     ) -> Self {
         let config = &profiles[usize::from(profile)];
@@ -83,14 +83,17 @@ impl Switch {
             node,
             first,
             edge: own.map(|port| behind(port) == NodeKind::Host).collect(),
-            ports: vec![Port::default(); ports],
-            queues: (0..ports * slots.count).map(|_| Queue::default()).collect(),
+            ports: (0..ports).map(|_| Port::default()).collect(),
             rest: vec![Rest::default(); ports],
-            buffer: Buffer::new(ports, slots),
-            slots,
+            buffer: Buffer::new(&config.switch),
             profile,
             strict: config.switch.strict(),
             late: config.switch.marked_late(),
+            mark_from: std::array::from_fn(|lane| match config.switch.classes[lane].ecn {
+                Ecn::Off => u32::MAX,
+                Ecn::Bytes { min, .. } => min.min(u64::from(u32::MAX)) as u32,
+                Ecn::Percent { .. } => 0,
+            }),
             active: vec![0; ports.div_ceil(64)],
             seed: mix(config.seed, node as u64),
             order: Vec::new(),
@@ -110,10 +113,8 @@ impl Switch {
 
     /// Counters of a port, but for bytes sent.
     pub fn counters(&self, number: usize, now: Ps) -> PortCounters {
-        let queues = &self.queues[number * self.slots.count..(number + 1) * self.slots.count];
-        let queued_bytes = queues.iter().map(|queue| u64::from(queue.bytes)).sum();
         let rest = &self.rest[number];
-        PortCounters { queued_bytes, paused: rest.seen.paused + rest.paused_for(now), ..rest.seen }
+        PortCounters { queued_bytes: self.ports[number].waiting(), paused: rest.seen.paused + rest.paused_for(now), ..rest.seen }
     }
 
     /// Do everything before `end`. Returns when there is something to do next.
@@ -245,41 +246,53 @@ impl Switch {
         }
         packet.ingress = from as u16;
         self.settle(context, to, now);
-        let place = to * self.slots.count + self.slots.of(usize::from(packet.class));
-        let waiting = u64::from(self.queues[place].bytes);
-        let class = packet.class;
-        let mut port = &mut self.ports[to];
-        if self.buffer.is_sure(context.config, &packet, waiting) {
+        let lane = usize::from(packet.class) % LANES;
+        let waiting = self.ports[to].lanes[lane].bytes;
+        let ingress = &mut self.ports[from].lanes[lane];
+        if self.buffer.is_sure(context.config, &packet, waiting, ingress) {
+            let port = &self.ports[to];
             if port.idle()
                 && port.free <= now
-                && port.paused >> class & 1 == 0
+                && port.paused >> lane & 1 == 0
                 && self.buffer.pausing == 0
                 && waiting == 0
             {
                 // Nothing is before it and nobody is paused: it goes on at once, and holds nothing of the buffer.
-                port.free = context.wires.send(self.first + to, packet, now);
-                port.sent += u32::from(packet.bytes);
+                self.transmit(context, to, packet, now);
                 return;
             }
-            self.buffer.take_sure(context.config, &packet);
+            let ingress = &mut self.ports[from].lanes[lane];
+            self.buffer.take_sure(context.config, &packet, ingress);
         } else if !self.take(context, &packet, waiting, now) {
             self.rest[to].seen.dropped_packets += 1;
             return;
         }
-        if packet.flags & ECT != 0 && self.late >> class & 1 == 0 && self.marks(context, &packet, waiting) {
+        if packet.flags & ECT != 0
+            && waiting >= self.mark_from[lane]
+            && self.late >> lane & 1 == 0
+            && self.marks(context, &packet, waiting)
+        {
             self.mark(context, &mut packet, to);
         }
-        port = &mut self.ports[to];
+        let port = &mut self.ports[to];
         if port.idle() {
             port.ready = now;
         }
-        let queue = &mut self.queues[place];
+        let queue = &mut port.lanes[lane];
         queue.bytes += u32::from(packet.bytes);
         queue.packets.push(packet);
-        port.filled |= 1 << class;
-        if port.paused >> class & 1 == 0 {
+        port.filled |= 1 << lane;
+        if port.paused >> lane & 1 == 0 {
             self.active[to / 64] |= 1 << (to % 64);
         }
+    }
+
+    /// Put a packet on the wire at `start`.
+    #[inline]
+    fn transmit(&mut self, context: &mut SwitchContext<'_>, number: usize, packet: Packet, start: Ps) {
+        let port = &mut self.ports[number];
+        port.sent += u32::from(packet.bytes);
+        port.free = context.wires.send(self.first + number, packet, start);
     }
 
     fn mark(&mut self, context: &mut SwitchContext<'_>, packet: &mut Packet, to: usize) {
@@ -307,16 +320,18 @@ impl Switch {
     /// The cable of a port broke at `now`, when everything before was done.
     pub fn cut(&mut self, context: &mut SwitchContext<'_>, number: usize, now: Ps) {
         let port = &mut self.ports[number];
-        *port = Port { free: port.free, sent: port.sent, down: true, ..Port::default() };
+        (port.filled, port.paused, port.control, port.acting, port.down) = (0, 0, 0, 0, true);
         self.active[number / 64] &= !(1 << (number % 64));
         self.rest[number].forget(now);
-        context.counters.paused += self.buffer.forget(number, now);
-        for place in number * self.slots.count..(number + 1) * self.slots.count {
-            self.queues[place].bytes = 0;
-            while let Some(packet) = self.queues[place].packets.pop() {
+        context.counters.paused += self.buffer.forget(&mut self.ports[number].lanes, now);
+        for lane in 0..LANES {
+            let queue = &mut self.ports[number].lanes[lane];
+            queue.bytes = 0;
+            let packets = std::mem::take(&mut queue.packets);
+            for place in 0..packets.len() {
                 context.counters.dropped_down += 1;
                 self.rest[number].seen.dropped_packets += 1;
-                self.release(context, &packet, now);
+                self.release(context, packets.get(place), now);
             }
         }
     }
@@ -328,9 +343,10 @@ impl Switch {
 
     /// Decide on exact counts whether a packet gets in.
     #[cold]
-    fn take(&mut self, context: &mut SwitchContext<'_>, packet: &Packet, waiting: u64, now: Ps) -> bool {
+    fn take(&mut self, context: &mut SwitchContext<'_>, packet: &Packet, waiting: u32, now: Ps) -> bool {
         self.settle_all(context, now);
-        match self.buffer.take(context.config, packet, waiting, now) {
+        let ingress = &mut self.ports[usize::from(packet.ingress)].lanes[usize::from(packet.class)];
+        match self.buffer.take(context.config, packet, waiting, ingress, now) {
             Admission::Taken => return true,
             Admission::Pause => {
                 context.counters.pauses += 1;

@@ -1,7 +1,7 @@
 //! What a switch looks at from time to time: the load of its ports, and queues that are paused for too long.
 
 use super::{Switch, SwitchContext};
-use crate::config::Watchdog;
+use crate::config::{LANES, Watchdog};
 use crate::packet::Ps;
 
 impl Switch {
@@ -23,9 +23,8 @@ impl Switch {
         self.settle_all(context, self.next_sample);
         let mut busy = false;
         for number in 0..self.ports.len() {
-            let queues = &self.queues[number * self.slots.count..(number + 1) * self.slots.count];
-            let waiting = queues.iter().map(|queue| u64::from(queue.bytes)).sum();
             let port = &mut self.ports[number];
+            let waiting = port.waiting();
             busy |= port.sent > 0 || waiting > 0;
             self.bands[number] = context.dlb.band(port.sent.into(), waiting, self.capacity[number]);
             port.sent = 0;
@@ -47,8 +46,8 @@ impl Switch {
         self.settle_all(context, now);
         let mut again = false;
         for number in 0..self.ports.len() {
-            for (class, _) in self.slots.classes() {
-                self.look_at(context, &watchdog, number, class as u8, now);
+            for lane in 0..LANES as u8 {
+                self.look_at(context, &watchdog, number, lane, now);
             }
             again |= self.ports[number].paused | self.ports[number].acting != 0;
         }
@@ -88,7 +87,7 @@ impl Switch {
         context.counters.watchdog_acts += 1;
         if watchdog.drop {
             port.filled &= !bit;
-            let queue = &mut self.queues[number * self.slots.count + self.slots.of(place)];
+            let queue = &mut port.lanes[place];
             queue.bytes = 0;
             let packets = std::mem::take(&mut queue.packets);
             for place in 0..packets.len() {

@@ -130,7 +130,7 @@ impl<'a> Reference<'a> {
             of,
             topology,
             fib,
-            ports: (0..topology.wires.len()).map(|_| Port::default()).collect(),
+            ports: (0..topology.wires.len()).map(|_| Port { turn: CLASSES - 1, ..Port::default() }).collect(),
             taken_in: vec![[0; 2]; nodes],
             taken_out: vec![[0; 2]; nodes],
             bands: (0..nodes).map(|node| vec![BEST; topology.ports(node).len()]).collect(),
@@ -332,7 +332,7 @@ impl<'a> Reference<'a> {
         state.down = true;
         state.paused = 0;
         (state.acting, state.wanted, state.stuck, state.until) = (0, 0, [0; CLASSES], [0; CLASSES]);
-        (state.deficit, state.turn) = ([0; CLASSES], 0);
+        (state.deficit, state.turn) = ([0; CLASSES], CLASSES - 1);
         state.pfc.clear();
         (state.storm, state.full) = (0, false);
         let waiting = std::mem::take(&mut state.control);
@@ -705,6 +705,7 @@ impl<'a> Reference<'a> {
             return;
         }
         let paused = self.ports[port].paused;
+        let data_paused = paused >> self.config.host.data_class & 1 == 1;
         let open = |packet: &Packet| paused >> packet.class & 1 == 0;
         if self.cnps[node].front().is_some_and(open) {
             let packet = self.cnps[node].pop_front().expect("not empty");
@@ -716,7 +717,7 @@ impl<'a> Reference<'a> {
             self.transmit(port, packet, now);
             return;
         }
-        if paused != 0 {
+        if data_paused {
             return;
         }
         let Some((allowed, qp)) = self.ready[node].iter().map(|&qp| (self.senders[qp as usize].allowed, qp)).min()
