@@ -49,7 +49,8 @@ fn share(pool: u64, taken: u64, alpha: u64) -> u64 {
 impl Buffer {
     /// An empty buffer.
     pub fn new(config: &SwitchConfig) -> Self {
-        let part = |pool: u64, alpha| share(pool, pool / 2 + u64::from(u16::MAX), alpha).min(u64::from(u32::MAX)) as u32;
+        let part =
+            |pool: u64, alpha| share(pool, pool / 2 + u64::from(u16::MAX), alpha).min(u64::from(u32::MAX)) as u32;
         let calm = |lane: usize| {
             let class = &config.classes[lane];
             let pool = usize::from(class.lossless);
@@ -76,25 +77,30 @@ impl Buffer {
         share(config.egress_pool[pool], self.taken_out[pool], config.classes[class].egress_alpha)
     }
 
-    /// Whether the counters, which may be too high but never too low, leave no doubt that a packet fits and that nobody
-    /// is to be paused. `queue` is what its queue holds, `ingress` the lane it came in by.
-    #[inline]
-    pub fn is_sure(&self, config: &SwitchConfig, packet: &Packet, queue: u32, ingress: &Lane) -> bool {
+    /// Whether a packet that waits for nothing gets through for sure, and nobody is to be paused.
+    #[inline(always)]
+    pub fn lets_pass(&self, packet: &Packet, ingress: &Lane) -> bool {
+        self.pausing == 0 && self.is_calm(packet, 0, ingress)
+    }
+
+    #[inline(always)]
+    fn is_calm(&self, packet: &Packet, queue: u32, ingress: &Lane) -> bool {
         let calm = &self.calm[usize::from(packet.class) % LANES];
         let pool = usize::from(calm.pool) % 2;
         let bytes = u32::from(packet.bytes);
-        if ingress.headroom == 0
+        ingress.headroom == 0
             && self.taken_in[pool] <= self.calm_in[pool]
             && self.taken_out[pool] <= self.calm_out[pool]
             && ingress.used + bytes < calm.ingress
             && queue + bytes <= calm.queue
-        {
-            return true;
-        }
-        self.is_sure_exactly(config, packet, queue, ingress)
     }
 
-    fn is_sure_exactly(&self, config: &SwitchConfig, packet: &Packet, queue: u32, ingress: &Lane) -> bool {
+    /// Whether the counters, which may be too high but never too low, leave no doubt that a packet fits and that nobody
+    /// is to be paused. `queue` is what its queue holds, `ingress` the lane it came in by.
+    pub fn is_sure(&self, config: &SwitchConfig, packet: &Packet, queue: u32, ingress: &Lane) -> bool {
+        if self.is_calm(packet, queue, ingress) {
+            return true;
+        }
         let class = usize::from(packet.class);
         let bytes = u64::from(packet.bytes);
         let pool = usize::from(config.classes[class].lossless);

@@ -108,7 +108,7 @@ impl Host {
             } else if self.taken == now {
                 self.drain(context);
             } else {
-                let packet = context.wires.inbox(self.port).pop().expect("looked at before");
+                let packet = context.wires.inbox(self.port).take();
                 self.receive(context, packet);
             }
         }
@@ -164,7 +164,7 @@ impl Host {
 
     fn send_one(&mut self, context: &mut HostContext<'_>, start: Ps) {
         if let Some(packet) = self.pfc.pop_front() {
-            self.free = context.wires.send(self.port, packet, start);
+            self.free = context.wires.send(self.port, &packet, start);
             return;
         }
         for queue in &mut self.control {
@@ -173,7 +173,7 @@ impl Host {
                 && self.paused >> packet.class & 1 == 0
             {
                 queue.pop_front();
-                self.free = context.wires.send(self.port, packet, start);
+                self.free = context.wires.send(self.port, &packet, start);
                 return;
             }
         }
@@ -198,7 +198,7 @@ impl Host {
             flags,
             class: config.data_class,
         };
-        self.free = context.wires.send(self.port, packet, start);
+        self.free = context.wires.send(self.port, &packet, start);
         let mut gap = self.free - start;
         if let Some(dcqcn) = &config.dcqcn {
             sender.dcqcn.sent(dcqcn, start, u64::from(bytes));

@@ -29,6 +29,8 @@ pub struct Port {
     pub paused: u8,
     /// PFC frames that wait.
     pub control: u8,
+    /// What may be sent: lanes that are filled and not paused, and bit 7 for PFC frames.
+    pub wants: u8,
     /// Lanes that the watchdog acts on.
     pub acting: u8,
     /// Whether its cable is broken.
@@ -68,7 +70,19 @@ impl Port {
     /// Whether nothing waits that may be sent.
     #[inline]
     pub fn idle(&self) -> bool {
-        self.filled & !self.paused == 0 && self.control == 0
+        self.wants == 0
+    }
+
+    /// Whether it has anything to send, is told not to, or cannot.
+    #[inline]
+    pub fn is_busy(&self) -> bool {
+        self.wants | self.paused | self.acting | u8::from(self.down) != 0
+    }
+
+    /// Something was filled, emptied, paused or resumed.
+    #[inline]
+    pub fn refresh(&mut self) {
+        self.wants = self.filled & !self.paused | u8::from(self.control > 0) << 7;
     }
 
     /// Bytes that wait in all queues.

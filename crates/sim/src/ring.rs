@@ -1,6 +1,6 @@
 //! A queue of packets.
 
-use crate::packet::{Kind, Packet};
+use crate::packet::{Kind, Packet, Ps};
 
 const BLANK: Packet =
     Packet { at: 0, qp: 0, psn: 0, dst: 0, bytes: 0, entropy: 0, ingress: 0, kind: Kind::Data, flags: 0, class: 0 };
@@ -26,6 +26,12 @@ impl Ring {
         self.len == 0
     }
 
+    /// When the oldest packet arrives; `Ps::MAX`: there is none.
+    #[inline]
+    pub fn next(&self) -> Ps {
+        if self.len == 0 { Ps::MAX } else { self.slots[self.head as usize].at }
+    }
+
     /// The oldest packet.
     #[inline]
     pub fn front(&self) -> Option<&Packet> {
@@ -38,28 +44,28 @@ impl Ring {
         &self.slots[(self.head as usize + place) & (self.slots.len() - 1)]
     }
 
-    /// Add a packet.
-    #[inline]
-    pub fn push(&mut self, packet: Packet) {
+    /// Add a copy of a packet. What differs is to be written into the copy: a packet that was just written in parts is
+    /// slow to copy.
+    #[inline(always)]
+    pub fn push(&mut self, packet: &Packet) -> &mut Packet {
         if self.len() == self.slots.len() {
             self.grow();
         }
         let mask = self.slots.len() - 1;
-        self.slots[(self.head as usize + self.len()) & mask] = packet;
+        let slot = &mut self.slots[(self.head as usize + self.len()) & mask];
         self.len += 1;
+        *slot = *packet;
+        slot
     }
 
-    /// Take the oldest packet.
+    /// Take the oldest packet, which there must be.
     #[inline]
-    pub fn pop(&mut self) -> Option<Packet> {
-        if self.len == 0 {
-            return None;
-        }
+    pub fn take(&mut self) -> Packet {
         let packet = self.slots[self.head as usize];
         self.len -= 1;
         // an empty queue begins anew, so that a short one keeps to the same cache lines
         self.head = if self.len == 0 { 0 } else { ((self.head as usize + 1) & (self.slots.len() - 1)) as u32 };
-        Some(packet)
+        packet
     }
 
     #[cold]

@@ -51,6 +51,9 @@ pub struct Switch {
     flowsets: HashMap<u32, Box<[Flowset]>>,
 }
 
+/// Up to how many ports with something under way are merged by looking for the first each time.
+const FEW: usize = 8;
+
 /// What a switch needs of the engine while it runs.
 pub struct SwitchContext<'a> {
     /// Buffering, marking, pausing.
@@ -68,13 +71,7 @@ pub struct SwitchContext<'a> {
 impl Switch {
     /// A switch of a topology, with one of some profiles. `capacity`: bytes each port can send between two
     /// samples of its load; empty: none are taken.
-    pub fn new(
-        topology: &Topology,
-        node: usize,
-        profiles: &[Config],
-        profile: u16,
-        capacity: Vec<u64>,
-    ) -> Self {
+    pub fn new(topology: &Topology, node: usize, profiles: &[Config], profile: u16, capacity: Vec<u64>) -> Self {
         let config = &profiles[usize::from(profile)];
         let own = topology.ports(node);
         let (ports, first) = (own.len(), own.start);
@@ -114,52 +111,82 @@ impl Switch {
     /// Counters of a port, but for bytes sent.
     pub fn counters(&self, number: usize, now: Ps) -> PortCounters {
         let rest = &self.rest[number];
-        PortCounters { queued_bytes: self.ports[number].waiting(), paused: rest.seen.paused + rest.paused_for(now), ..rest.seen }
+        PortCounters {
+            queued_bytes: self.ports[number].waiting(),
+            paused: rest.seen.paused + rest.paused_for(now),
+            ..rest.seen
+        }
     }
 
     /// Do everything before `end`. Returns when there is something to do next.
     pub fn run(&mut self, context: &mut SwitchContext<'_>, begin: Ps, end: Ps) -> Ps {
-        let bits = *context.wires.filled(self.node, 0);
-        let next = if self.active.len() == 1 && bits & bits.wrapping_sub(1) == 0 {
-            if bits == 0 { Ps::MAX } else { self.receive_from(context, bits.trailing_zeros() as usize, end) }
-        } else {
-            self.receive_all(context, begin, end)
-        };
+        let next = self.receive_all(context, begin, end);
         if self.next_sample.min(self.next_look) < end {
             self.look_until(context, end - 1);
         }
         next.min(self.settle_all(context, end - 1)).min(self.next_look)
     }
 
-    /// Receive what arrives before `end` at the only port that anything is under way to. Returns when the next does.
+    /// Receive what arrives before `end` at any port, in order of time and port. Returns when the next arrives.
     #[inline]
-    fn receive_from(&mut self, context: &mut SwitchContext<'_>, port: usize, end: Ps) -> Ps {
-        loop {
-            let inbox = context.wires.inbox(self.first + port);
-            let Some(packet) = inbox.front().copied() else {
-                *context.wires.filled(self.node, 0) &= !(1 << port);
-                return Ps::MAX;
-            };
-            if packet.at >= end {
-                return packet.at;
+    fn receive_all(&mut self, context: &mut SwitchContext<'_>, begin: Ps, end: Ps) -> Ps {
+        let (mut next, mut count, mut heads, mut links) = (Ps::MAX, 0, [0; FEW], [0; FEW]);
+        for word in 0..self.active.len() {
+            let mut bits = *context.wires.filled(self.node, word);
+            while bits != 0 {
+                let port = word * 64 + bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                let link = context.wires.other(self.first + port);
+                let at = context.wires.under_way(link).next();
+                if at >= end {
+                    next = next.min(at);
+                } else if count == FEW {
+                    return self.receive_sorted(context, begin, end);
+                } else {
+                    heads[count] = (at - begin) << 16 | port as u64;
+                    links[count] = link as u32;
+                    count += 1;
+                }
             }
-            inbox.pop();
-            self.receive(context, packet, port);
         }
+        while count > 0 {
+            let (mut place, mut least) = (0, heads[0]);
+            for other in 1..count {
+                let head = heads[other % FEW];
+                if head < least {
+                    (place, least) = (other, head);
+                }
+            }
+            let port = (least & 0xFFFF) as usize;
+            let inbox = context.wires.under_way(links[place] as usize);
+            let packet = inbox.take();
+            let at = inbox.next();
+            if at < end {
+                heads[place] = (at - begin) << 16 | port as u64;
+            } else {
+                next = next.min(at);
+                count -= 1;
+                (heads[place], links[place]) = (heads[count % FEW], links[count % FEW]);
+                if at == Ps::MAX {
+                    *context.wires.filled(self.node, port / 64) &= !(1 << (port % 64));
+                }
+            }
+            self.receive(context, &packet, port);
+        }
+        next
     }
 
-    /// Receive what arrives before `end` at any port, in order of time and port. Returns when the next arrives.
-    fn receive_all(&mut self, context: &mut SwitchContext<'_>, begin: Ps, end: Ps) -> Ps {
+    /// The same where many ports have something: sorting costs less than looking for the first again and again.
+    #[cold]
+    fn receive_sorted(&mut self, context: &mut SwitchContext<'_>, begin: Ps, end: Ps) -> Ps {
         let mut order = std::mem::take(&mut self.order);
         order.clear();
         let next = self.gather(context, &mut order, begin, end);
-        if order.len() > 1 {
-            order.sort_unstable();
-        }
+        order.sort_unstable();
         for key in &order {
             let port = (key & 0xFFFF) as usize;
-            let packet = context.wires.inbox(self.first + port).pop().expect("it was there");
-            self.receive(context, packet, port);
+            let packet = context.wires.inbox(self.first + port).take();
+            self.receive(context, &packet, port);
         }
         self.order = order;
         next
@@ -205,14 +232,16 @@ impl Switch {
             port.ready = now;
         }
         port.control += 1;
+        port.refresh();
         self.rest[number].seen.pfc_tx += u64::from(stop);
         self.active[number / 64] |= 1 << (number % 64);
         self.rest[number].control.push_back(pfc_frame(class, stop, now));
     }
 
-    fn receive(&mut self, context: &mut SwitchContext<'_>, mut packet: Packet, from: usize) {
+    #[inline(always)]
+    fn receive(&mut self, context: &mut SwitchContext<'_>, packet: &Packet, from: usize) {
         let now = packet.at;
-        context.counters.arrived(&packet, self.first + from);
+        context.counters.arrived(packet, self.first + from);
         if self.next_sample.min(self.next_look) <= now {
             self.look_until(context, now);
         }
@@ -226,79 +255,86 @@ impl Switch {
         }
         context.counters.hops += 1;
         context.counters.data_hops += u64::from(packet.kind == Kind::Data);
-        let Some(to) = self.choose_port(context, &packet) else {
+        let Some(to) = self.choose_port(context, packet) else {
             context.counters.unroutable += 1;
             return;
         };
+        if let Some(vxlan) = &context.config.vxlan {
+            let packet = self.tunnel(vxlan, packet, from, to);
+            self.queue(context, &packet, from, to);
+            return;
+        }
+        let lane = usize::from(packet.class) % LANES;
+        let goes = self.buffer.lets_pass(packet, &self.ports[from].lanes[lane]);
+        if self.ports[to].next_start() <= now {
+            self.settle(context, to, now);
+        }
+        let port = &mut self.ports[to];
+        if goes && port.free <= now && !port.is_busy() && port.lanes[lane].bytes == 0 {
+            // Nothing is before it and nobody is paused: it goes on at once, and holds nothing of the buffer.
+            port.sent += u32::from(packet.bytes);
+            port.free = context.wires.put(self.first + to, packet, from as u16, now);
+            return;
+        }
+        self.queue(context, packet, from, to);
+    }
+
+    /// Put a packet that arrived into the queue it waits in, if it gets in.
+    #[inline(never)]
+    fn queue(&mut self, context: &mut SwitchContext<'_>, packet: &Packet, from: usize, to: usize) {
+        let (now, lane) = (packet.at, usize::from(packet.class) % LANES);
         let port = &self.ports[to];
         if port.down {
             context.counters.dropped_down += 1;
             self.rest[to].seen.dropped_packets += 1;
             return;
         }
-        if port.acting >> packet.class & 1 == 1 && context.config.watchdog.is_some_and(|watchdog| watchdog.drop) {
+        if port.acting >> lane & 1 == 1 && context.config.watchdog.is_some_and(|watchdog| watchdog.drop) {
             context.counters.dropped_watchdog += 1;
             self.rest[to].seen.dropped_packets += 1;
             return;
         }
-        if let Some(vxlan) = &context.config.vxlan {
-            self.tunnel(vxlan, &mut packet, from, to);
-        }
-        packet.ingress = from as u16;
         self.settle(context, to, now);
-        let lane = usize::from(packet.class) % LANES;
         let waiting = self.ports[to].lanes[lane].bytes;
         let ingress = &mut self.ports[from].lanes[lane];
-        if self.buffer.is_sure(context.config, &packet, waiting, ingress) {
-            let port = &self.ports[to];
-            if port.idle()
-                && port.free <= now
-                && port.paused >> lane & 1 == 0
-                && self.buffer.pausing == 0
-                && waiting == 0
-            {
-                // Nothing is before it and nobody is paused: it goes on at once, and holds nothing of the buffer.
-                self.transmit(context, to, packet, now);
-                return;
-            }
-            let ingress = &mut self.ports[from].lanes[lane];
-            self.buffer.take_sure(context.config, &packet, ingress);
-        } else if !self.take(context, &packet, waiting, now) {
+        if self.buffer.is_sure(context.config, packet, waiting, ingress) {
+            self.buffer.take_sure(context.config, packet, ingress);
+        } else if !self.take(context, packet, from, waiting) {
             self.rest[to].seen.dropped_packets += 1;
             return;
         }
-        if packet.flags & ECT != 0
+        let marked = packet.flags & ECT != 0
             && waiting >= self.mark_from[lane]
             && self.late >> lane & 1 == 0
-            && self.marks(context, &packet, waiting)
-        {
-            self.mark(context, &mut packet, to);
-        }
+            && self.marks(context, packet, waiting);
+        let flags = packet.flags | if marked { self.mark(context, packet, to) } else { 0 };
         let port = &mut self.ports[to];
         if port.idle() {
             port.ready = now;
         }
         let queue = &mut port.lanes[lane];
         queue.bytes += u32::from(packet.bytes);
-        queue.packets.push(packet);
+        let copy = queue.packets.push(packet);
+        (copy.ingress, copy.flags) = (from as u16, flags);
         port.filled |= 1 << lane;
+        port.refresh();
         if port.paused >> lane & 1 == 0 {
             self.active[to / 64] |= 1 << (to % 64);
         }
     }
 
     /// Put a packet on the wire at `start`.
-    #[inline]
-    fn transmit(&mut self, context: &mut SwitchContext<'_>, number: usize, packet: Packet, start: Ps) {
+    fn transmit(&mut self, context: &mut SwitchContext<'_>, number: usize, packet: &Packet, start: Ps) {
         let port = &mut self.ports[number];
         port.sent += u32::from(packet.bytes);
         port.free = context.wires.send(self.first + number, packet, start);
     }
 
-    fn mark(&mut self, context: &mut SwitchContext<'_>, packet: &mut Packet, to: usize) {
-        packet.flags |= if packet.flags & TUNNEL == 0 { CE } else { OUTER_CE };
+    /// The flag that marks a packet which leaves by a port.
+    fn mark(&mut self, context: &mut SwitchContext<'_>, packet: &Packet, to: usize) -> u8 {
         context.counters.marked += 1;
         self.rest[to].seen.ecn_ce_packets += 1;
+        if packet.flags & TUNNEL == 0 { CE } else { OUTER_CE }
     }
 
     /// Pause a class of a port, or resume it.
@@ -306,6 +342,7 @@ impl Switch {
         let port = &mut self.ports[number];
         let idle = port.idle();
         port.paused = if stop { port.paused | 1 << class } else { port.paused & !(1 << class) };
+        port.refresh();
         let bit = 1 << (number % 64);
         if port.idle() {
             self.active[number / 64] &= !bit;
@@ -321,6 +358,7 @@ impl Switch {
     pub fn cut(&mut self, context: &mut SwitchContext<'_>, number: usize, now: Ps) {
         let port = &mut self.ports[number];
         (port.filled, port.paused, port.control, port.acting, port.down) = (0, 0, 0, 0, true);
+        port.refresh();
         self.active[number / 64] &= !(1 << (number % 64));
         self.rest[number].forget(now);
         context.counters.paused += self.buffer.forget(&mut self.ports[number].lanes, now);
@@ -343,14 +381,15 @@ impl Switch {
 
     /// Decide on exact counts whether a packet gets in.
     #[cold]
-    fn take(&mut self, context: &mut SwitchContext<'_>, packet: &Packet, waiting: u32, now: Ps) -> bool {
+    fn take(&mut self, context: &mut SwitchContext<'_>, packet: &Packet, from: usize, waiting: u32) -> bool {
+        let now = packet.at;
         self.settle_all(context, now);
-        let ingress = &mut self.ports[usize::from(packet.ingress)].lanes[usize::from(packet.class)];
+        let ingress = &mut self.ports[from].lanes[usize::from(packet.class)];
         match self.buffer.take(context.config, packet, waiting, ingress, now) {
             Admission::Taken => return true,
             Admission::Pause => {
                 context.counters.pauses += 1;
-                self.pause(usize::from(packet.ingress), packet.class, true, now);
+                self.pause(from, packet.class, true, now);
                 return true;
             }
             Admission::IngressFull => context.counters.dropped_ingress += 1,

@@ -32,9 +32,9 @@ struct Expected {
 
 /// Whether chance takes a packet; PFC frames are spared, for a lost one would stop the port for good.
 #[cold]
-fn loses(loss: u32, port: usize, packet: &Packet) -> bool {
+fn loses(loss: u32, port: usize, at: Ps, packet: &Packet) -> bool {
     let own = u64::from(packet.qp) << 32 | u64::from(packet.psn) ^ (packet.kind as u64) << 30;
-    packet.kind != Kind::Pfc && (mix(packet.at ^ (port as u64) << 40, own) >> 32) < u64::from(loss)
+    packet.kind != Kind::Pfc && (mix(at ^ (port as u64) << 40, own) >> 32) < u64::from(loss)
 }
 
 /// Packets on every wire.
@@ -86,19 +86,25 @@ impl Wires {
     }
 
     /// Put a packet on the wire at `start`. Returns when the port is free again.
-    #[inline]
-    pub fn send(&mut self, port: usize, mut packet: Packet, start: Ps) -> Ps {
+    pub fn send(&mut self, port: usize, packet: &Packet, start: Ps) -> Ps {
+        self.put(port, packet, packet.ingress, start)
+    }
+
+    /// The same for a packet that came in by `ingress`, for where most packets come by.
+    #[inline(always)]
+    pub fn put(&mut self, port: usize, packet: &Packet, ingress: u16, start: Ps) -> Ps {
         let link = &mut self.links[port];
         let free = start + (((u64::from(packet.bytes) + GAP_BYTES) * link.ps_per_byte + (1 << 15)) >> 16);
-        packet.at = free + link.delay;
+        let at = free + link.delay;
         link.bytes += u64::from(packet.bytes);
-        if link.loss > 0 && loses(link.loss, port, &packet) {
+        if link.loss > 0 && loses(link.loss, port, at, packet) {
             self.lost += 1;
             return free;
         }
-        link.under_way.push(packet);
+        let copy = link.under_way.push(packet);
+        (copy.at, copy.ingress) = (at, ingress);
         let expected = &mut self.expected[link.peer as usize];
-        expected.wake = expected.wake.min(packet.at);
+        expected.wake = expected.wake.min(at);
         if link.bit < 64 {
             expected.filled |= 1 << link.bit;
         } else {
@@ -109,9 +115,9 @@ impl Wires {
 
     /// Lose everything that a port has on its wire.
     pub fn cut(&mut self, port: usize) {
-        while let Some(packet) = self.links[port].under_way.pop() {
-            self.lost += u64::from(packet.kind != Kind::Pfc);
-        }
+        let under_way = std::mem::take(&mut self.links[port].under_way);
+        let packets = (0..under_way.len()).map(|place| under_way.get(place));
+        self.lost += packets.filter(|packet| packet.kind != Kind::Pfc).count() as u64;
     }
 
     /// The port at the other end of a port's cable.
@@ -137,6 +143,12 @@ impl Wires {
     /// Lose packets of a port by chance.
     pub fn set_loss(&mut self, port: usize, loss: u32) {
         self.links[port].loss = loss;
+    }
+
+    /// The packets that a port has under way.
+    #[inline]
+    pub fn under_way(&mut self, port: usize) -> &mut Ring {
+        &mut self.links[port].under_way
     }
 
     /// The packets under way to a port.

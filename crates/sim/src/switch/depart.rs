@@ -60,6 +60,7 @@ impl Switch {
         let mut left = 0;
         let mut packet = if port.control > 0 {
             port.control -= 1;
+            port.refresh();
             self.rest[number].control.pop_front().expect("it is counted")
         } else {
             let eligible = port.filled & !port.paused;
@@ -72,21 +73,22 @@ impl Switch {
                 self.rest[number].round_robin(context.config, eligible, &port.lanes)
             };
             let queue = &mut port.lanes[lane % LANES];
-            let packet = queue.packets.pop().expect("the class is filled");
-            if queue.packets.is_empty() {
-                port.filled &= !(1 << lane);
-            }
+            let packet = queue.packets.take();
             queue.bytes -= u32::from(packet.bytes);
             left = queue.bytes;
+            if left == 0 {
+                port.filled &= !(1 << lane);
+                port.refresh();
+            }
             packet
         };
         if port.idle() {
             self.active[number / 64] &= !(1 << (number % 64));
         }
         if packet.flags & ECT != 0 && self.late >> packet.class & 1 == 1 && self.marks(context, &packet, left) {
-            self.mark(context, &mut packet, number);
+            packet.flags |= self.mark(context, &packet, number);
         }
-        self.transmit(context, number, packet, start);
+        self.transmit(context, number, &packet, start);
         if packet.kind != Kind::Pfc {
             self.release(context, &packet, start);
         }

@@ -8,7 +8,7 @@ use crate::routing::{NO_GROUP, ONE_PORT, mix, one_of};
 
 impl Switch {
     /// The port a packet leaves by; None: there is no route.
-    #[inline]
+    #[inline(always)]
     pub(super) fn choose_port(&mut self, context: &SwitchContext<'_>, packet: &Packet) -> Option<usize> {
         let group = context.fib.group[self.node * context.fib.addresses + packet.dst as usize];
         if group & ONE_PORT != 0 {
@@ -32,7 +32,8 @@ impl Switch {
     }
 
     /// Put a packet into a tunnel where it leaves its hosts' switch, and take it out where it reaches them.
-    pub(super) fn tunnel(&self, vxlan: &Vxlan, packet: &mut Packet, from: usize, to: usize) {
+    pub(super) fn tunnel(&self, vxlan: &Vxlan, packet: &Packet, from: usize, to: usize) -> Packet {
+        let mut packet = *packet;
         if self.edge[from] && !self.edge[to] {
             packet.bytes += vxlan.overhead;
             packet.flags |= TUNNEL;
@@ -41,6 +42,7 @@ impl Switch {
             let carried = if vxlan.copy_out && packet.flags & OUTER_CE != 0 { CE } else { 0 };
             packet.flags = packet.flags & !(TUNNEL | OUTER_CE) | carried;
         }
+        packet
     }
 
     /// Whether a packet that meets a queue of `waiting` bytes is marked (RED on the present length, RFC 3168).

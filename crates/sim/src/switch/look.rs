@@ -87,6 +87,7 @@ impl Switch {
         context.counters.watchdog_acts += 1;
         if watchdog.drop {
             port.filled &= !bit;
+            port.refresh();
             let queue = &mut port.lanes[place];
             queue.bytes = 0;
             let packets = std::mem::take(&mut queue.packets);
