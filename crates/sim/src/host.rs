@@ -75,12 +75,13 @@ impl Host {
             let arrival = context.wires.inbox(self.port).front().map_or(Ps::MAX, |packet| packet.at);
             let (timer, start) = (first(&self.timers), first(&self.starts));
             let now = arrival.min(timer).min(start);
-            if now >= end {
-                self.send_until(context, end - 1);
-                // sending may have set a timer
-                return now.min(first(&self.timers)).min(self.next_start());
+            self.send_until(context, now.min(end - 1));
+            if first(&self.timers) < now {
+                continue; // sending set a timer, and it runs out before
             }
-            self.send_until(context, now);
+            if now >= end {
+                return now.min(self.next_start());
+            }
             if start == now {
                 let Reverse((_, message)) = self.starts.pop().expect("looked at before");
                 self.post(context, message, now);
@@ -130,12 +131,12 @@ impl Host {
         if ready == Ps::MAX { ready } else { ready.max(self.free) }
     }
 
-    /// Start every transmission that can start at `until` or before.
+    /// Start every transmission that can start at `until` or before, up to where a timer runs out.
     #[inline]
     fn send_until(&mut self, context: &mut HostContext<'_>, until: Ps) {
         while self.free <= until {
             let start = self.next_start();
-            if start > until {
+            if start > until || start > first(&self.timers) {
                 return;
             }
             self.send_one(context, start);

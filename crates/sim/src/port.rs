@@ -19,14 +19,14 @@ pub struct Port {
     pub free: Ps,
     /// Since when something waits that may be sent.
     pub ready: Ps,
-    /// Bytes sent since the last sample of its load.
-    pub sent: u32,
+    /// Bytes sent since the last sample of its load; a second at 10 Tbit/s does not fit 32 bits.
+    pub sent: u64,
+    /// PFC frames that wait: more than 255 do where the cable has become slow.
+    pub control: u32,
     /// Classes whose queue holds something.
     pub filled: u8,
     /// Classes that the neighbor paused.
     pub paused: u8,
-    /// PFC frames that wait.
-    pub control: u8,
     /// Classes that the watchdog acts on.
     pub acting: u8,
     /// Whether its cable is broken.

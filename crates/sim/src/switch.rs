@@ -228,7 +228,7 @@ impl Switch {
             {
                 // Nothing is before it and nobody is paused: it goes on at once, and holds nothing of the buffer.
                 port.free = context.wires.send(self.first + to, packet, now);
-                port.sent += u32::from(packet.bytes);
+                port.sent += u64::from(packet.bytes);
                 return;
             }
             self.buffer.take_sure(context.config, &packet);

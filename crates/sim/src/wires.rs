@@ -1,9 +1,9 @@
 //! What is under way between nodes.
 
-use crate::packet::{GAP_BYTES, Kind, Packet, Ps};
+use crate::packet::{Kind, Packet, Ps};
 use crate::ring::Ring;
 use crate::routing::mix;
-use crate::topology::Topology;
+use crate::topology::{Topology, serialization};
 
 /// One direction of a cable with the packets on it. A cache line: every hop touches it.
 #[derive(Debug)]
@@ -85,7 +85,7 @@ impl Wires {
     #[inline]
     pub fn send(&mut self, port: usize, mut packet: Packet, start: Ps) -> Ps {
         let link = &mut self.links[port];
-        let free = start + (((u64::from(packet.bytes) + GAP_BYTES) * link.ps_per_byte + (1 << 15)) >> 16);
+        let free = start + serialization(packet.bytes, link.ps_per_byte);
         packet.at = free + link.delay;
         if link.loss > 0 && loses(link.loss, port, &packet) {
             self.lost += 1;

@@ -73,7 +73,7 @@ impl Switch {
             packet
         };
         port.free = context.wires.send(self.first + number, packet, start);
-        port.sent += u32::from(packet.bytes);
+        port.sent += u64::from(packet.bytes);
         if port.idle() {
             self.active[number / 64] &= !(1 << (number % 64));
         }

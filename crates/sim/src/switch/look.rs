@@ -27,7 +27,7 @@ impl Switch {
             let waiting = queues.iter().map(|queue| u64::from(queue.bytes)).sum();
             let port = &mut self.ports[number];
             busy |= port.sent > 0 || waiting > 0;
-            self.bands[number] = context.dlb.band(port.sent.into(), waiting, self.capacity[number]);
+            self.bands[number] = context.dlb.band(port.sent, waiting, self.capacity[number]);
             port.sent = 0;
         }
         self.next_sample += period;
