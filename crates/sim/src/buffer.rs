@@ -93,6 +93,12 @@ impl Buffer {
         self.taken_out[pool] += bytes;
     }
 
+    /// Whether both sides of the buffer count so many bytes in it.
+    pub fn holds(&self, bytes: u64) -> bool {
+        let ingress: u64 = self.ingress.iter().map(|one| u64::from(one.used) + u64::from(one.headroom)).sum();
+        ingress == bytes && self.taken_out.iter().sum::<u64>() == bytes
+    }
+
     /// Stop pausing whoever was behind a port. Returns for how long its classes were paused.
     pub fn forget(&mut self, port: usize, now: Ps) -> Ps {
         let mut paused = 0;

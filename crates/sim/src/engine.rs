@@ -222,6 +222,19 @@ impl Engine {
         act(&mut self.switches[switch as usize], &mut context)
     }
 
+    /// When something happens next; `Ps::MAX`: never again.
+    pub fn next(&self) -> Ps {
+        self.wires.next().min(self.timeline.next())
+    }
+
+    /// Packets in the network and waiting at hosts, PFC frames not counted. None: a switch's buffer counts other bytes
+    /// than those that wait in it. With `Counters`: what was sent was received, dropped, lost, or is inside.
+    pub fn inside(&self) -> Option<u64> {
+        let hosts: u64 = self.hosts.iter().map(Host::waiting).sum();
+        let switches: Option<u64> = self.switches.iter().map(Switch::waiting).sum();
+        Some(hosts + switches? + self.wires.under_way())
+    }
+
     /// When each message arrived whole; `Ps::MAX`: not yet.
     pub fn arrivals(&self) -> &[Ps] {
         &self.arrived

@@ -166,6 +166,7 @@ impl Host {
             return; // acknowledged meanwhile
         }
         let (psn, bytes, flags) = sender.take(config, &context.schedule.segments);
+        context.counters.sent += 1;
         context.counters.retransmitted += u64::from(flags & crate::packet::AGAIN != 0);
         let packet = Packet {
             at: 0,
@@ -221,6 +222,11 @@ impl Host {
         if !self.down {
             self.pfc.push_back(pfc_frame(class, stop, now));
         }
+    }
+
+    /// Packets that wait to be sent; data is made when it is sent.
+    pub fn waiting(&self) -> u64 {
+        self.control.iter().map(|queue| queue.len() as u64).sum()
     }
 
     fn expire(&mut self, context: &mut HostContext<'_>, now: Ps, qp: u32) {

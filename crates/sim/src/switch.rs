@@ -289,6 +289,13 @@ impl Switch {
         self.ports[number].down = false;
     }
 
+    /// Packets that wait in its queues. None: what its buffer counts is not what waits.
+    pub fn waiting(&self) -> Option<u64> {
+        let bytes = self.queues.iter().map(|queue| u64::from(queue.bytes)).sum();
+        let packets = self.queues.iter().map(|queue| queue.packets.len() as u64).sum();
+        self.buffer.holds(bytes).then_some(packets)
+    }
+
     /// Decide on exact counts whether a packet gets in.
     #[cold]
     fn take(&mut self, context: &mut SwitchContext<'_>, packet: &Packet, waiting: u64, now: Ps) -> bool {

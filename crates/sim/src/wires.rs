@@ -109,6 +109,12 @@ impl Wires {
         }
     }
 
+    /// Packets under way, PFC frames not counted.
+    pub fn under_way(&self) -> u64 {
+        let on = |ring: &Ring| (0..ring.len()).filter(|&place| ring.get(place).kind != Kind::Pfc).count() as u64;
+        self.links.iter().map(|link| on(&link.under_way)).sum()
+    }
+
     /// The port at the other end of a port's cable.
     pub fn other(&self, port: usize) -> usize {
         self.other[port] as usize

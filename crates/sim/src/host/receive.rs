@@ -19,6 +19,7 @@ impl Host {
             return;
         }
         context.counters.hops += 1;
+        context.counters.received += 1;
         match packet.kind {
             Kind::Data => self.data(context, packet),
             Kind::Ack | Kind::Nak => {
@@ -51,6 +52,7 @@ impl Host {
             self.control[0].push_back(reply(Kind::Cnp, config.cnp_bytes, config.cnp_class, 0));
             receiver.notify = now + dcqcn.cnp_interval;
             context.counters.cnps += 1;
+            context.counters.sent += 1;
         }
         let arrival = receiver.data(config, packet.psn, packet.flags & LAST != 0);
         let expected = receiver.expected;
@@ -75,6 +77,7 @@ impl Host {
         if kind == Kind::Nak {
             answer.entropy = if let Arrival::Gap(ahead) = arrival { ahead as u16 } else { 0 };
         }
+        context.counters.sent += 1;
         self.control[1].push_back(answer);
     }
 
