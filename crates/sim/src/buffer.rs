@@ -4,15 +4,9 @@
 //! thresholds, Choudhury and Hahne, IEEE/ACM ToN 1998). A lossless class that meets its ingress share pauses its sender
 //! and takes what still arrives into headroom (IEEE 802.1Qbb). A packet leaves the buffer when its transmission starts.
 
-use crate::config::{Slots, SwitchConfig};
+use crate::config::{LANES, SwitchConfig};
 use crate::packet::{Packet, Ps};
-
-/// What an ingress port and class has in the buffer.
-#[derive(Clone, Copy, Debug, Default)]
-struct Ingress {
-    used: u32,
-    headroom: u32,
-}
+use crate::port::Lane;
 
 /// What became of a packet that wants in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,14 +24,22 @@ pub enum Admission {
 /// The counters of one switch's buffer.
 #[derive(Clone, Debug)]
 pub struct Buffer {
-    ingress: Vec<Ingress>,
-    slots: Slots,
-    /// Since when each ingress port and class pauses its sender; `Ps::MAX`: it does not.
-    since: Vec<Ps>,
+    calm: [Calm; LANES],
     taken_in: [u64; 2],
     taken_out: [u64; 2],
-    /// How many ingress ports and classes pause their senders now.
+    /// Up to what a pool may be taken from for `calm` to hold.
+    calm_in: [u64; 2],
+    calm_out: [u64; 2],
+    /// How many ingress ports and lanes pause their neighbors now.
     pub pausing: u32,
+}
+
+/// What a lane may hold for sure while no pool is taken from by more than half.
+#[derive(Clone, Copy, Debug)]
+struct Calm {
+    pool: u8,
+    ingress: u32,
+    queue: u32,
 }
 
 fn share(pool: u64, taken: u64, alpha: u64) -> u64 {
@@ -45,16 +47,27 @@ fn share(pool: u64, taken: u64, alpha: u64) -> u64 {
 }
 
 impl Buffer {
-    /// An empty buffer of a switch with so many ports.
-    pub fn new(ports: usize, slots: Slots) -> Self {
-        let size = ports * slots.count;
-        let (ingress, since) = (vec![Ingress::default(); size], vec![Ps::MAX; size]);
-        Buffer { ingress, slots, since, taken_in: [0; 2], taken_out: [0; 2], pausing: 0 }
-    }
-
-    #[inline]
-    fn place(&self, port: u16, class: usize) -> usize {
-        usize::from(port) * self.slots.count + self.slots.of(class)
+    /// An empty buffer.
+    pub fn new(config: &SwitchConfig) -> Self {
+        let part =
+            |pool: u64, alpha| share(pool, pool / 2 + u64::from(u16::MAX), alpha).min(u64::from(u32::MAX)) as u32;
+        let calm = |lane: usize| {
+            let class = &config.classes[lane];
+            let pool = usize::from(class.lossless);
+            Calm {
+                pool: pool as u8,
+                ingress: part(config.ingress_pool[pool], config.ingress_alpha[pool]),
+                queue: part(config.egress_pool[pool], class.egress_alpha),
+            }
+        };
+        Buffer {
+            calm: std::array::from_fn(calm),
+            taken_in: [0; 2],
+            taken_out: [0; 2],
+            calm_in: config.ingress_pool.map(|pool| pool / 2),
+            calm_out: config.egress_pool.map(|pool| pool / 2),
+            pausing: 0,
+        }
     }
 
     /// What a queue of a class may hold now.
@@ -65,64 +78,80 @@ impl Buffer {
     }
 
     /// Whether the counters, which may be too high but never too low, leave no doubt that a packet fits and that nobody
-    /// is to be paused. `queue` is what its queue holds.
+    /// is to be paused. `queue` is what its queue holds, `ingress` the lane it came in by.
     #[inline]
-    pub fn is_sure(&self, config: &SwitchConfig, packet: &Packet, queue: u64) -> bool {
+    pub fn is_sure(&self, config: &SwitchConfig, packet: &Packet, queue: u32, ingress: &Lane) -> bool {
+        let calm = &self.calm[usize::from(packet.class) % LANES];
+        let pool = usize::from(calm.pool) % 2;
+        let bytes = u32::from(packet.bytes);
+        if ingress.headroom == 0
+            && self.taken_in[pool] <= self.calm_in[pool]
+            && self.taken_out[pool] <= self.calm_out[pool]
+            && ingress.used + bytes < calm.ingress
+            && queue + bytes <= calm.queue
+        {
+            return true;
+        }
+        self.is_sure_exactly(config, packet, queue, ingress)
+    }
+
+    fn is_sure_exactly(&self, config: &SwitchConfig, packet: &Packet, queue: u32, ingress: &Lane) -> bool {
         let class = usize::from(packet.class);
         let bytes = u64::from(packet.bytes);
         let pool = usize::from(config.classes[class].lossless);
-        let ingress = &self.ingress[self.place(packet.ingress, class)];
         let after = (u64::from(ingress.used) + bytes).saturating_sub(config.reserved);
         let taken = self.taken_in[pool] + bytes;
         ingress.headroom == 0
             && after < share(config.ingress_pool[pool], taken, config.ingress_alpha[pool])
-            && queue + bytes
-                <= share(config.egress_pool[pool], self.taken_out[pool], config.classes[class].egress_alpha)
+            && u64::from(queue) + bytes <= self.egress_share(config, class)
     }
 
     /// Take a packet in of which that is sure.
     #[inline]
-    pub fn take_sure(&mut self, config: &SwitchConfig, packet: &Packet) {
-        let class = usize::from(packet.class);
+    pub fn take_sure(&mut self, config: &SwitchConfig, packet: &Packet, ingress: &mut Lane) {
+        let pool = usize::from(self.calm[usize::from(packet.class) % LANES].pool) % 2;
         let bytes = u64::from(packet.bytes);
-        let pool = usize::from(config.classes[class].lossless);
-        let place = self.place(packet.ingress, class);
-        let used = u64::from(self.ingress[place].used);
-        self.ingress[place].used += u32::from(packet.bytes);
+        let used = u64::from(ingress.used);
+        ingress.used += u32::from(packet.bytes);
         self.taken_in[pool] += (used + bytes).saturating_sub(config.reserved) - used.saturating_sub(config.reserved);
         self.taken_out[pool] += bytes;
     }
 
-    /// Whether both sides of the buffer count so many bytes in it.
-    pub fn holds(&self, bytes: u64) -> bool {
-        let ingress: u64 = self.ingress.iter().map(|one| u64::from(one.used) + u64::from(one.headroom)).sum();
+    /// Whether both sides of the buffer count so many bytes in it. `lanes`: those of all ports.
+    pub fn holds<'a>(&self, bytes: u64, lanes: impl Iterator<Item = &'a Lane>) -> bool {
+        let ingress: u64 = lanes.map(|lane| u64::from(lane.used) + u64::from(lane.headroom)).sum();
         ingress == bytes && self.taken_out.iter().sum::<u64>() == bytes
     }
 
     /// Stop pausing whoever was behind a port. Returns for how long its classes were paused.
-    pub fn forget(&mut self, port: usize, now: Ps) -> Ps {
+    pub fn forget(&mut self, lanes: &mut [Lane; LANES], now: Ps) -> Ps {
         let mut paused = 0;
-        for since in &mut self.since[port * self.slots.count..(port + 1) * self.slots.count] {
-            if *since != Ps::MAX {
+        for lane in lanes {
+            if lane.since != Ps::MAX {
                 self.pausing -= 1;
-                paused += now - *since;
-                *since = Ps::MAX;
+                paused += now - lane.since;
+                lane.since = Ps::MAX;
             }
         }
         paused
     }
 
     /// Decide on exact counters.
-    pub fn take(&mut self, config: &SwitchConfig, packet: &Packet, queue: u64, now: Ps) -> Admission {
+    pub fn take(
+        &mut self,
+        config: &SwitchConfig,
+        packet: &Packet,
+        queue: u32,
+        ingress: &mut Lane,
+        now: Ps,
+    ) -> Admission {
         let class = usize::from(packet.class);
         let bytes = u64::from(packet.bytes);
         let lossless = config.classes[class].lossless;
         let pool = usize::from(lossless);
-        if queue + bytes > self.egress_share(config, class) {
+        if u64::from(queue) + bytes > self.egress_share(config, class) {
             return Admission::EgressFull;
         }
-        let place = self.place(packet.ingress, class);
-        let ingress = &mut self.ingress[place];
         let before = u64::from(ingress.used).saturating_sub(config.reserved);
         let after = (u64::from(ingress.used) + bytes).saturating_sub(config.reserved);
         let limit = |taken| share(config.ingress_pool[pool], taken, config.ingress_alpha[pool]);
@@ -137,8 +166,8 @@ impl Buffer {
         self.taken_out[pool] += bytes;
         let shared = u64::from(ingress.used).saturating_sub(config.reserved);
         let over = ingress.headroom > 0 || shared >= limit(self.taken_in[pool]);
-        if lossless && over && self.since[place] == Ps::MAX {
-            self.since[place] = now;
+        if lossless && over && ingress.since == Ps::MAX {
+            ingress.since = now;
             self.pausing += 1;
             return Admission::Pause;
         }
@@ -147,11 +176,8 @@ impl Buffer {
 
     /// A packet's transmission starts. Returns for how long its sender was paused where it is to be resumed now.
     #[inline]
-    pub fn release(&mut self, config: &SwitchConfig, packet: &Packet, now: Ps) -> Option<Ps> {
-        let class = usize::from(packet.class);
-        let pool = usize::from(config.classes[class].lossless);
-        let place = self.place(packet.ingress, class);
-        let ingress = &mut self.ingress[place];
+    pub fn release(&mut self, config: &SwitchConfig, packet: &Packet, ingress: &mut Lane, now: Ps) -> Option<Ps> {
+        let pool = usize::from(self.calm[usize::from(packet.class) % LANES].pool) % 2;
         let from_headroom = ingress.headroom.min(packet.bytes.into());
         ingress.headroom -= from_headroom;
         let before = u64::from(ingress.used).saturating_sub(config.reserved);
@@ -159,7 +185,7 @@ impl Buffer {
         let after = u64::from(ingress.used).saturating_sub(config.reserved);
         self.taken_in[pool] -= before - after;
         self.taken_out[pool] -= u64::from(packet.bytes);
-        if self.pausing == 0 || self.since[place] == Ps::MAX || ingress.headroom > 0 {
+        if self.pausing == 0 || ingress.since == Ps::MAX || ingress.headroom > 0 {
             return None;
         }
         let limit = share(config.ingress_pool[pool], self.taken_in[pool], config.ingress_alpha[pool]);
@@ -167,6 +193,6 @@ impl Buffer {
             return None;
         }
         self.pausing -= 1;
-        Some(now - std::mem::replace(&mut self.since[place], Ps::MAX))
+        Some(now - std::mem::replace(&mut ingress.since, Ps::MAX))
     }
 }

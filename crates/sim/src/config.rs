@@ -7,38 +7,50 @@ use crate::packet::Ps;
 /// Traffic classes of a port: egress queues, and PFC priorities.
 pub const CLASSES: usize = 8;
 
-/// The classes that traffic uses, numbered: a switch keeps queues and counters for these only, since the bytes that a
-/// packet touches decide the speed.
+/// How many classes traffic can use at once.
+pub const LANES: usize = 4;
+
+/// The classes that traffic uses, numbered from 0 in their order: inside the engine a class is its lane, since the bytes
+/// that a packet touches decide the speed.
 #[derive(Clone, Copy, Debug)]
-pub struct Slots {
+pub struct Lanes {
     /// How many there are.
     pub count: usize,
     of: [u8; CLASSES],
 }
 
-impl Slots {
-    /// The slots of the classes in `used`, a bit each.
+impl Lanes {
+    /// The lanes of the classes in `used`, a bit each.
+    ///
+    /// # Panics
+    /// Where they are more than `LANES`.
     pub fn new(used: u8) -> Self {
-        let mut of = [u8::MAX; CLASSES];
-        let mut count = 0;
-        for (class, slot) in of.iter_mut().enumerate() {
-            if used >> class & 1 == 1 {
-                *slot = count;
-                count += 1;
+        let mut lanes = Lanes { count: used.count_ones() as usize, of: [u8::MAX; CLASSES] };
+        assert!(lanes.count <= LANES, "{} classes are in use, {LANES} can be", lanes.count);
+        let classes = (0..CLASSES).filter(|class| used >> class & 1 == 1);
+        for (lane, class) in classes.enumerate() {
+            lanes.of[class] = lane as u8;
+        }
+        lanes
+    }
+
+    /// The lane of a class; None: it is not in use.
+    pub fn of(&self, class: u8) -> Option<u8> {
+        self.of.get(usize::from(class)).copied().filter(|&lane| lane != u8::MAX)
+    }
+
+    /// Parameters with lanes for classes.
+    pub fn apply(&self, config: &Config) -> Config {
+        let mut own = *config;
+        for class in 0..CLASSES as u8 {
+            if let Some(lane) = self.of(class) {
+                own.switch.classes[usize::from(lane)] = config.switch.classes[usize::from(class)];
             }
         }
-        Slots { count: usize::from(count), of }
-    }
-
-    /// The slot of a class.
-    #[inline]
-    pub fn of(&self, class: usize) -> usize {
-        usize::from(self.of[class])
-    }
-
-    /// The classes that have one, and their slots.
-    pub fn classes(self) -> impl Iterator<Item = (usize, usize)> {
-        self.of.into_iter().enumerate().filter(|&(_, slot)| slot != u8::MAX).map(|(class, slot)| (class, slot.into()))
+        let lane = |class| self.of(class).unwrap_or(0);
+        own.host.data_class = lane(config.host.data_class);
+        own.host.cnp_class = lane(config.host.cnp_class);
+        own
     }
 }
 
@@ -92,6 +104,8 @@ pub struct ClassConfig {
     pub egress_alpha: u64,
     /// Marking.
     pub ecn: Ecn,
+    /// Whether a packet is marked by what its queue holds when it leaves, not when it comes.
+    pub ecn_at_dequeue: bool,
 }
 
 /// The PFC watchdog: it looks at paused queues at every multiple of `poll`.
@@ -150,14 +164,14 @@ pub struct SwitchConfig {
 }
 
 impl SwitchConfig {
-    /// A bit for every lossless class.
-    pub fn lossless(&self) -> u8 {
-        (0..CLASSES).filter(|&class| self.classes[class].lossless).map(|class| 1 << class).sum()
+    /// A bit for every class that is marked when it leaves.
+    pub fn marked_late(&self) -> u8 {
+        (0..LANES).filter(|&class| self.classes[class].ecn_at_dequeue).map(|class| 1 << class).sum()
     }
 
     /// A bit for every strict class.
     pub fn strict(&self) -> u8 {
-        (0..CLASSES).filter(|&class| self.classes[class].service == Service::Strict).map(|class| 1 << class).sum()
+        (0..LANES).filter(|&class| self.classes[class].service == Service::Strict).map(|class| 1 << class).sum()
     }
 }
 
@@ -190,6 +204,8 @@ pub struct HostConfig {
     /// Selective recovery: how far ahead of the next in order a packet may come before the gap is reported. Where the
     /// fabric reorders (spraying), 0 reports gaps that are none.
     pub reorder: u32,
+    /// Whether every packet of a write carries a RETH, as where adaptive routing delivers out of order.
+    pub reth_on_every_packet: bool,
     /// Retransmission timeout.
     pub timeout: Ps,
     /// Class of data and acknowledgements.
@@ -198,6 +214,12 @@ pub struct HostConfig {
     pub cnp_class: u8,
     /// Congestion control.
     pub dcqcn: Option<Dcqcn>,
+    /// Whether the receiver notifies by a flag on the acknowledgement (the HPCC simulator), not by a packet.
+    pub cnp_on_ack: bool,
+    /// Receive buffer, bytes: it fills where the host takes packets more slowly than they come.
+    pub receive_buffer: u64,
+    /// What it holds when the neighbor is paused, bytes; it is resumed at half of that.
+    pub receive_xoff: u64,
 }
 
 /// Everything that is not topology or traffic.
@@ -215,10 +237,17 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        let plain = ClassConfig { lossless: false, service: Service::Weighted(1), egress_alpha: 1024, ecn: Ecn::Off };
+        let plain = ClassConfig {
+            lossless: false,
+            service: Service::Weighted(1),
+            egress_alpha: 1024,
+            ecn: Ecn::Off,
+            ecn_at_dequeue: false,
+        };
         let mut classes = [plain; CLASSES];
         let ecn = Ecn::Bytes { min: 400_000, max: 1_600_000, most: 65536 / 5 };
-        classes[3] = ClassConfig { lossless: true, service: Service::Weighted(17), egress_alpha: 8 << 10, ecn };
+        classes[3] =
+            ClassConfig { lossless: true, service: Service::Weighted(17), egress_alpha: 8 << 10, ecn, ..plain };
         classes[6].service = Service::Strict;
         Config {
             switch: SwitchConfig {
@@ -241,10 +270,14 @@ impl Default for Config {
                 window: u32::MAX,
                 recovery: Recovery::GoBackN,
                 reorder: 0,
+                reth_on_every_packet: false,
                 timeout: 4_000_000_000,
                 data_class: 3,
                 cnp_class: 6,
                 dcqcn: Some(Dcqcn::connectx()),
+                cnp_on_ack: false,
+                receive_buffer: 1 << 20,
+                receive_xoff: 512 << 10,
             },
             dlb: Dlb::default(),
             seed: 1,

@@ -3,11 +3,11 @@
 //! Nothing a node does reaches another sooner than the shortest wire allows, so within a window of that length every
 //! node can be run on its own (conservative time windows, Chandy and Misra 1979, Lubachevsky 1989).
 
-use crate::config::{Config, Slots};
-use crate::fault::{Change, Timeline};
+use crate::config::{Config, HostConfig, Lanes};
+use crate::fault::{Broken, Cause, Change, Timeline};
 use crate::host::{Host, HostContext};
 use crate::packet::Ps;
-use crate::report::Counters;
+use crate::report::{Counters, PortCounters};
 use crate::routing::{Fib, mix};
 use crate::switch::{Switch, SwitchContext};
 use crate::topology::{NodeKind, Topology};
@@ -24,7 +24,9 @@ enum Node {
 
 /// A network and the traffic on it.
 pub struct Engine {
-    config: Config,
+    host: HostConfig,
+    profiles: Vec<Config>,
+    lanes: Lanes,
     fib: Fib,
     nodes: Vec<Node>,
     hosts: Vec<Host>,
@@ -37,6 +39,7 @@ pub struct Engine {
     owner: Vec<u32>,
     first: Vec<u32>,
     timeline: Timeline,
+    broken: Broken,
     window: Ps,
     /// What was counted so far.
     pub counters: Counters,
@@ -48,6 +51,25 @@ impl Engine {
     /// # Panics
     /// Where a message waits for one that does not arrive at its sender: `Traffic` is checked before.
     pub fn new(config: Config, topology: &Topology, fib: Fib, traffic: &Traffic) -> Self {
+        Engine::with_profiles(config, vec![config], &vec![0; topology.kinds.len()], topology, fib, traffic)
+    }
+
+    /// The same where switches differ: node `n` has buffers, marking, load balancing and seed of `profiles[of[n]]`. Hosts are
+    /// as `config` says.
+    ///
+    /// # Panics
+    /// As `new`.
+    pub fn with_profiles(
+        config: Config,
+        profiles: Vec<Config>,
+        of: &[u16],
+        topology: &Topology,
+        fib: Fib,
+        traffic: &Traffic,
+    ) -> Self {
+        let lanes = Lanes::new(1 << config.host.data_class | 1 << config.host.cnp_class);
+        let profiles: Vec<Config> = profiles.iter().map(|profile| lanes.apply(profile)).collect();
+        let config = lanes.apply(&config);
         let hosts = topology.hosts();
         let schedule = Schedule::new(traffic, &config.host);
         let mut starts: Vec<Vec<(Ps, u32)>> = vec![Vec::new(); topology.kinds.len()];
@@ -75,25 +97,27 @@ impl Engine {
             }
         }
         let sampled = fib.looks_at_load();
-        let slots = Slots::new(1 << config.host.data_class | 1 << config.host.cnp_class);
         let (mut nodes, mut all_hosts, mut switches) = (Vec::new(), Vec::new(), Vec::new());
         for (node, kind) in topology.kinds.iter().enumerate() {
             let ports = topology.ports(node);
             nodes.push(match kind {
                 NodeKind::Host => {
-                    all_hosts.push(Host::new(ports.start, std::mem::take(&mut starts[node])));
+                    all_hosts.push(Host::new(ports.start, config.host.data_class, std::mem::take(&mut starts[node])));
                     Node::Host(all_hosts.len() as u32 - 1)
                 }
                 NodeKind::Switch => {
-                    let capacity = |port: usize| (config.dlb.period << 16) / topology.wires[port].ps_per_byte;
+                    let period = profiles[usize::from(of[node])].dlb.period;
+                    let capacity = |port: usize| (period << 16) / topology.wires[port].ps_per_byte;
                     let capacity = if sampled { ports.clone().map(capacity).collect() } else { Vec::new() };
-                    switches.push(Switch::new(topology, node, &config, slots, capacity));
+                    switches.push(Switch::new(topology, node, &profiles, of[node], capacity));
                     Node::Switch(switches.len() as u32 - 1)
                 }
             });
         }
         Engine {
-            config,
+            host: config.host,
+            profiles,
+            lanes,
             fib,
             nodes,
             hosts: all_hosts,
@@ -106,6 +130,7 @@ impl Engine {
             owner: topology.owner.clone(),
             first: topology.first.clone(),
             timeline: Timeline::default(),
+            broken: Broken::new(topology.wires.len()),
             window: topology.lookahead(),
             counters: Counters::default(),
         }
@@ -144,16 +169,10 @@ impl Engine {
 
     fn apply(&mut self, change: Change, now: Ps) {
         match change {
-            Change::LinkDown(port) | Change::LinkUp(port) => {
-                let ends = [port as usize, self.wires.other(port as usize)];
-                let works = change == Change::LinkUp(port);
-                for end in ends {
-                    if !works {
-                        self.wires.cut(end);
-                    }
-                    self.switch_cable(end, works, now);
-                }
-            }
+            Change::LinkDown(port) => self.break_cable(port as usize, Cause::Cable, true, now),
+            Change::LinkUp(port) => self.break_cable(port as usize, Cause::Cable, false, now),
+            Change::NodeDown(node) => self.break_node(node as usize, true, now),
+            Change::NodeUp(node) => self.break_node(node as usize, false, now),
             Change::Rate(port, ps_per_byte) => {
                 for end in [port as usize, self.wires.other(port as usize)] {
                     self.wires.set_rate(end, ps_per_byte);
@@ -161,10 +180,16 @@ impl Engine {
             }
             Change::Loss(port, loss) => self.wires.set_loss(port as usize, loss),
             Change::Storm(port, class, stop) => {
-                let node = self.owner[port as usize] as usize;
-                if let Node::Host(host) = self.nodes[node] {
-                    self.hosts[host as usize].pause(class, stop, now);
-                    *self.wires.wake(node) = now;
+                let data_class = self.host.data_class;
+                if let Some(lane) = self.lanes.of(class)
+                    && let Some(host) = self.host_behind(port, now)
+                {
+                    host.storm(lane, stop, data_class, now);
+                }
+            }
+            Change::Receive(port, ps_per_byte) => {
+                if let Some(host) = self.host_behind(port, now) {
+                    host.take_at(ps_per_byte);
                 }
             }
             Change::Route { node, address, group } => {
@@ -173,11 +198,40 @@ impl Engine {
         }
     }
 
+    /// The host that has a port, about to do something at `now`.
+    fn host_behind(&mut self, port: u32, now: Ps) -> Option<&mut Host> {
+        let node = self.owner[port as usize] as usize;
+        *self.wires.wake(node) = now;
+        match self.nodes[node] {
+            Node::Host(host) => Some(&mut self.hosts[host as usize]),
+            Node::Switch(_) => None,
+        }
+    }
+
+    fn break_node(&mut self, node: usize, broken: bool, now: Ps) {
+        for port in self.first[node] as usize..self.first[node + 1] as usize {
+            self.break_cable(port, Cause::Node, broken, now);
+        }
+    }
+
+    fn break_cable(&mut self, port: usize, cause: Cause, broken: bool, now: Ps) {
+        let other = self.wires.other(port);
+        if !self.broken.set(port, other, cause, broken) {
+            return;
+        }
+        for end in [port, other] {
+            if broken {
+                self.wires.cut(end);
+            }
+            self.switch_cable(end, !broken, now);
+        }
+    }
+
     fn switch_cable(&mut self, port: usize, works: bool, now: Ps) {
         let node = self.owner[port] as usize;
         match self.nodes[node] {
             Node::Host(host) if works => self.hosts[host as usize].mend(now),
-            Node::Host(host) => self.hosts[host as usize].cut(&mut self.counters),
+            Node::Host(host) => self.hosts[host as usize].cut(&mut self.counters, now),
             Node::Switch(switch) => {
                 let number = port - self.first[node] as usize;
                 if works {
@@ -195,7 +249,7 @@ impl Engine {
         match self.nodes[node] {
             Node::Host(host) => {
                 let mut context = HostContext {
-                    config: &self.config.host,
+                    config: &self.host,
                     senders: &mut self.senders,
                     receivers: &mut self.receivers,
                     schedule: &mut self.schedule,
@@ -212,19 +266,31 @@ impl Engine {
     /// Do something with a switch and what it needs of the engine.
     #[inline]
     fn with_switch<T>(&mut self, switch: u32, act: impl FnOnce(&mut Switch, &mut SwitchContext<'_>) -> T) -> T {
+        let switch = &mut self.switches[switch as usize];
+        let profile = &self.profiles[switch.profile()];
         let mut context = SwitchContext {
-            config: &self.config.switch,
-            dlb: &self.config.dlb,
+            config: &profile.switch,
+            dlb: &profile.dlb,
             fib: &self.fib,
             wires: &mut self.wires,
             counters: &mut self.counters,
         };
-        act(&mut self.switches[switch as usize], &mut context)
+        act(switch, &mut context)
     }
 
-    /// When something happens next; `Ps::MAX`: never again.
+    /// When the next thing happens; `Ps::MAX`: nothing does any more.
     pub fn next(&self) -> Ps {
         self.wires.next().min(self.timeline.next())
+    }
+
+    /// The counters of a port (counted over all nodes) as they stand at `now`, the limit of the last run.
+    pub fn port_counters(&self, port: usize, now: Ps) -> PortCounters {
+        let node = self.owner[port] as usize;
+        let counters = match self.nodes[node] {
+            Node::Host(host) => self.hosts[host as usize].counters(now),
+            Node::Switch(switch) => self.switches[switch as usize].counters(port - self.first[node] as usize, now),
+        };
+        PortCounters { tx_bytes: self.wires.bytes(port), ..counters }
     }
 
     /// Packets in the network and waiting at hosts, PFC frames not counted. None: a switch's buffer counts other bytes

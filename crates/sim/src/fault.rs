@@ -11,12 +11,19 @@ pub enum Change {
     LinkDown(u32),
     /// The cable works again.
     LinkUp(u32),
+    /// All cables of a node break. A host goes on where it was when it is up again.
+    NodeDown(u32),
+    /// The node is up again: those of its cables work that nothing else keeps down.
+    NodeUp(u32),
     /// A cable runs at another rate, both ways: picoseconds a byte takes, in units of 2^-16 ps.
     Rate(u32, u64),
     /// Packets sent by this port are lost with this chance, in 1/2^32.
     Loss(u32, u32),
     /// The host behind this port pauses a class without end (a PFC storm), or stops doing so.
     Storm(u32, u8, bool),
+    /// The host behind this port takes data at this rate only: picoseconds a byte takes, in units of 2^-16 ps; 0: as fast as
+    /// it comes. What it cannot take waits in its receive buffer.
+    Receive(u32, u64),
     /// A switch forwards an address by another group.
     Route {
         /// The switch, as a node.
@@ -26,6 +33,40 @@ pub enum Change {
         /// The group, or `ONE_PORT` and a port, or `NO_GROUP`.
         group: u32,
     },
+}
+
+/// What keeps a cable from working: itself, or the node at either end.
+#[derive(Clone, Copy, Debug)]
+pub enum Cause {
+    /// The cable.
+    Cable,
+    /// The node of the port.
+    Node,
+}
+
+/// Which cables do not work, and why.
+#[derive(Clone, Debug)]
+pub struct Broken(Vec<u8>);
+
+impl Broken {
+    /// All cables of so many ports work.
+    pub fn new(ports: usize) -> Self {
+        Broken(vec![0; ports])
+    }
+
+    /// Note a cause at a port, or that it is gone. Returns whether that changed if the cable (to port `other`) works.
+    pub fn set(&mut self, port: usize, other: usize, cause: Cause, broken: bool) -> bool {
+        let before = self.0[port] | self.0[other];
+        let ends = match cause {
+            Cause::Cable => [port, other],
+            Cause::Node => [port, port],
+        };
+        for end in ends {
+            let bit = 1 << cause as u8;
+            self.0[end] = if broken { self.0[end] | bit } else { self.0[end] & !bit };
+        }
+        (before == 0) != (self.0[port] | self.0[other] == 0)
+    }
 }
 
 /// Changes in order of time; those of the same moment in the order in which they are given.

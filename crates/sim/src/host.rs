@@ -6,17 +6,21 @@ use std::collections::{BinaryHeap, VecDeque};
 use crate::config::HostConfig;
 use crate::packet::{Kind, Packet, Ps};
 use crate::port::pfc_frame;
-use crate::report::Counters;
+use crate::report::{Counters, PortCounters};
 use crate::traffic::Schedule;
 use crate::transport::{Receiver, Sender};
 use crate::wires::Wires;
 
 mod receive;
+mod slow;
+
+use slow::Slow;
 
 /// One host.
 #[derive(Debug)]
 pub struct Host {
     port: usize,
+    data_class: u8,
     free: Ps,
     paused: u8,
     /// Whether its cable is broken.
@@ -29,6 +33,14 @@ pub struct Host {
     timers: BinaryHeap<Reverse<(Ps, u32)>>,
     /// Messages that are to be posted, and when.
     starts: BinaryHeap<Reverse<(Ps, u32)>>,
+    /// Where it takes packets more slowly than they come.
+    slow: Option<Box<Slow>>,
+    /// When the next packet of the receive buffer will have been taken; `Ps::MAX`: there is none.
+    taken: Ps,
+    /// Classes that it pauses without end.
+    storm: u8,
+    seen: PortCounters,
+    paused_since: Ps,
 }
 
 /// What a host needs of the engine while it runs.
@@ -55,9 +67,10 @@ fn first(heap: &BinaryHeap<Reverse<(Ps, u32)>>) -> Ps {
 
 impl Host {
     /// A host on a port, with messages to post (time and message).
-    pub fn new(port: usize, starts: impl IntoIterator<Item = (Ps, u32)>) -> Self {
+    pub fn new(port: usize, data_class: u8, starts: impl IntoIterator<Item = (Ps, u32)>) -> Self {
         Host {
             port,
+            data_class,
             free: 0,
             paused: 0,
             down: false,
@@ -66,6 +79,11 @@ impl Host {
             ready: BinaryHeap::new(),
             timers: BinaryHeap::new(),
             starts: starts.into_iter().map(Reverse).collect(),
+            slow: None,
+            taken: Ps::MAX,
+            storm: 0,
+            seen: PortCounters::default(),
+            paused_since: 0,
         }
     }
 
@@ -74,7 +92,7 @@ impl Host {
         loop {
             let arrival = context.wires.inbox(self.port).front().map_or(Ps::MAX, |packet| packet.at);
             let (timer, start) = (first(&self.timers), first(&self.starts));
-            let now = arrival.min(timer).min(start);
+            let now = arrival.min(timer).min(start).min(self.taken);
             self.send_until(context, now.min(end - 1));
             if first(&self.timers) < now {
                 continue; // sending set a timer, and it runs out before
@@ -88,6 +106,8 @@ impl Host {
             } else if timer == now {
                 let Reverse((_, qp)) = self.timers.pop().expect("looked at before");
                 self.expire(context, now, qp);
+            } else if self.taken == now {
+                self.drain(context);
             } else {
                 let packet = context.wires.inbox(self.port).pop().expect("looked at before");
                 self.receive(context, packet);
@@ -125,7 +145,7 @@ impl Host {
                 ready = ready.min(packet.at);
             }
         }
-        if self.paused == 0 {
+        if self.paused >> self.data_class & 1 == 0 {
             ready = ready.min(first(&self.ready));
         }
         if ready == Ps::MAX { ready } else { ready.max(self.free) }
@@ -201,9 +221,10 @@ impl Host {
     }
 
     /// The cable broke at `now`: what the NIC would have answered with is lost, and so are pauses.
-    pub fn cut(&mut self, counters: &mut Counters) {
+    pub fn cut(&mut self, counters: &mut Counters, now: Ps) {
         self.down = true;
-        self.paused = 0;
+        self.obey(0, now);
+        self.forget_pause();
         self.pfc.clear();
         for queue in &mut self.control {
             counters.dropped_down += queue.len() as u64;
@@ -218,8 +239,9 @@ impl Host {
     }
 
     /// Pause a class of the neighbor, or resume it.
-    pub fn pause(&mut self, class: u8, stop: bool, now: Ps) {
+    fn pause(&mut self, class: u8, stop: bool, now: Ps) {
         if !self.down {
+            self.seen.pfc_tx += u64::from(stop);
             self.pfc.push_back(pfc_frame(class, stop, now));
         }
     }
@@ -227,6 +249,22 @@ impl Host {
     /// Packets that wait to be sent; data is made when it is sent.
     pub fn waiting(&self) -> u64 {
         self.control.iter().map(|queue| queue.len() as u64).sum()
+    }
+
+    /// The switch pauses these classes, and no others.
+    fn obey(&mut self, paused: u8, now: Ps) {
+        match (self.paused, paused) {
+            (0, 1..) => self.paused_since = now,
+            (1.., 0) => self.seen.paused += now - self.paused_since,
+            _ => {}
+        }
+        self.paused = paused;
+    }
+
+    /// Counters of its port, but for bytes sent.
+    pub fn counters(&self, now: Ps) -> PortCounters {
+        let since = if self.paused == 0 { 0 } else { now - self.paused_since };
+        PortCounters { paused: self.seen.paused + since, ..self.seen }
     }
 
     fn expire(&mut self, context: &mut HostContext<'_>, now: Ps, qp: u32) {

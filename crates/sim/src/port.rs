@@ -1,9 +1,10 @@
-//! An egress port: a queue per class, and which is served next.
+//! A port: a lane per class, and which is served next.
 
 use std::collections::VecDeque;
 
-use crate::config::{CLASSES, Service, Slots, SwitchConfig};
+use crate::config::{LANES, Service, SwitchConfig};
 use crate::packet::{Kind, Packet, Ps};
+use crate::report::PortCounters;
 use crate::ring::Ring;
 
 /// Frame length of a PFC frame (IEEE 802.1Qbb).
@@ -13,7 +14,8 @@ const PFC_BYTES: u16 = 64;
 const QUANTUM: i64 = 512;
 
 /// What every packet touches of a port.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug, Default)]
+#[repr(align(64))]
 pub struct Port {
     /// When the last transmission ends.
     pub free: Ps,
@@ -23,14 +25,37 @@ pub struct Port {
     pub sent: u64,
     /// PFC frames that wait: more than 255 do where the cable has become slow.
     pub control: u32,
-    /// Classes whose queue holds something.
+    /// Lanes whose queue holds something.
     pub filled: u8,
-    /// Classes that the neighbor paused.
+    /// Lanes that the neighbor paused.
     pub paused: u8,
-    /// Classes that the watchdog acts on.
+    /// Lanes that the watchdog acts on.
     pub acting: u8,
     /// Whether its cable is broken.
     pub down: bool,
+    /// A lane per class.
+    pub lanes: [Lane; LANES],
+}
+
+/// A class at a port: its egress queue, and what came in by the port and is in the switch.
+#[derive(Debug)]
+pub struct Lane {
+    /// Packets that wait, in order.
+    pub packets: Ring,
+    /// Their frame bytes.
+    pub bytes: u32,
+    /// Ingress: bytes in the buffer, headroom apart.
+    pub used: u32,
+    /// Ingress: bytes in headroom.
+    pub headroom: u32,
+    /// Ingress: since when the neighbor is paused; `Ps::MAX`: it is not.
+    pub since: Ps,
+}
+
+impl Default for Lane {
+    fn default() -> Self {
+        Lane { packets: Ring::default(), bytes: 0, used: 0, headroom: 0, since: Ps::MAX }
+    }
 }
 
 impl Port {
@@ -45,67 +70,74 @@ impl Port {
     pub fn idle(&self) -> bool {
         self.filled & !self.paused == 0 && self.control == 0
     }
-}
 
-/// One class's queue.
-#[derive(Debug, Default)]
-pub struct Queue {
-    /// Packets in order.
-    pub packets: Ring,
-    /// Their frame bytes.
-    pub bytes: u32,
+    /// Bytes that wait in all queues.
+    pub fn waiting(&self) -> u64 {
+        self.lanes.iter().map(|lane| u64::from(lane.bytes)).sum()
+    }
 }
 
 /// The rarely touched rest of a port.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Rest {
     /// PFC frames that wait; they go before everything.
     pub control: VecDeque<Packet>,
-    /// Classes the neighbor wants paused, also where the watchdog does not listen.
+    /// Lanes the neighbor wants paused, also where the watchdog does not listen.
     pub wanted: u8,
-    /// Looks in a row at which the watchdog found each class paused.
-    pub stuck: [u8; CLASSES],
-    /// Until when the watchdog acts on each class.
-    pub until: [Ps; CLASSES],
-    deficit: [i64; CLASSES],
+    /// Looks in a row at which the watchdog found each lane paused.
+    pub stuck: [u8; LANES],
+    /// Until when the watchdog acts on each lane.
+    pub until: [Ps; LANES],
+    deficit: [i64; LANES],
     turn: u8,
+    /// What is counted of the port.
+    pub seen: PortCounters,
+    /// Since when the neighbor wants a lane paused, if it does.
+    pub paused_since: Ps,
+}
+
+impl Default for Rest {
+    fn default() -> Self {
+        Rest {
+            control: VecDeque::new(),
+            wanted: 0,
+            stuck: [0; LANES],
+            until: [0; LANES],
+            deficit: [0; LANES],
+            turn: LANES as u8 - 1, // the first round begins at the first lane
+            seen: PortCounters::default(),
+            paused_since: 0,
+        }
+    }
 }
 
 impl Rest {
-    /// The class that is served next of those in `eligible`, which is not empty.
-    #[inline]
-    pub fn choose(
-        &mut self,
-        config: &SwitchConfig,
-        slots: &Slots,
-        strict: u8,
-        eligible: u8,
-        queues: &[Queue],
-    ) -> usize {
-        let first = eligible & strict;
-        if first != 0 {
-            return 7 - first.leading_zeros() as usize;
-        }
-        if eligible & (eligible - 1) == 0 {
-            return eligible.trailing_zeros() as usize; // a lone class waits for nobody
-        }
-        self.round_robin(config, slots, eligible, queues)
+    /// Begin anew, but for what is counted.
+    pub fn forget(&mut self, now: Ps) {
+        self.seen.paused += self.paused_for(now);
+        *self = Rest { seen: self.seen, ..Rest::default() };
     }
 
+    /// For how long the neighbor has wanted a lane paused.
+    pub fn paused_for(&self, now: Ps) -> Ps {
+        if self.wanted == 0 { 0 } else { now - self.paused_since }
+    }
+
+    /// The lane that is served next of those in `eligible`, several that are not strict.
     #[cold]
-    fn round_robin(&mut self, config: &SwitchConfig, slots: &Slots, eligible: u8, queues: &[Queue]) -> usize {
+    pub fn round_robin(&mut self, config: &SwitchConfig, eligible: u8, lanes: &[Lane; LANES]) -> usize {
         loop {
-            let class = usize::from(self.turn);
-            if eligible >> class & 1 == 1 {
-                let bytes = queues[slots.of(class)].packets.front().map_or(0, |packet| i64::from(packet.bytes));
-                if self.deficit[class] >= bytes {
-                    self.deficit[class] -= bytes;
-                    return class;
+            let lane = usize::from(self.turn);
+            if eligible >> lane & 1 == 1 {
+                let bytes = lanes[lane].packets.front().map_or(0, |packet| i64::from(packet.bytes));
+                if self.deficit[lane] >= bytes {
+                    self.deficit[lane] -= bytes;
+                    return lane;
                 }
             } else {
-                self.deficit[class] = 0;
+                self.deficit[lane] = 0;
             }
-            self.turn = (self.turn + 1) % CLASSES as u8;
+            self.turn = (self.turn + 1) % LANES as u8;
             let next = usize::from(self.turn);
             if let Service::Weighted(weight) = config.classes[next].service
                 && eligible >> next & 1 == 1
@@ -116,7 +148,7 @@ impl Rest {
     }
 }
 
-/// A PFC frame: pause a class (`stop`), or resume it.
+/// A PFC frame: pause a lane (`stop`), or resume it.
 pub fn pfc_frame(class: u8, stop: bool, now: Ps) -> Packet {
     Packet {
         at: now,

@@ -37,6 +37,8 @@ pub struct Counters {
     pub dropped_down: u64,
     /// Packets lost on a wire: by chance, or because it broke under them.
     pub lost_on_wire: u64,
+    /// Data packets dropped because the receive buffer of a slow host was full.
+    pub dropped_receiver: u64,
     /// Packets dropped by the PFC watchdog.
     pub dropped_watchdog: u64,
     /// Times the PFC watchdog acted.
@@ -45,6 +47,25 @@ pub struct Counters {
     pub unroutable: u64,
     /// The trace: a sum over all arrivals, whatever order nodes are looked at in.
     pub trace: u64,
+}
+
+/// Counters of one port, as a switch's own command shows them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PortCounters {
+    /// Bytes sent, frames without the gap.
+    pub tx_bytes: u64,
+    /// Packets marked with congestion experienced.
+    pub ecn_ce_packets: u64,
+    /// Packets dropped that wanted to leave by this port.
+    pub dropped_packets: u64,
+    /// PFC pauses sent to the neighbor.
+    pub pfc_tx: u64,
+    /// PFC pauses received from the neighbor.
+    pub pfc_rx: u64,
+    /// For how long the neighbor paused at least one class.
+    pub paused: Ps,
+    /// Bytes that wait in its queues.
+    pub queued_bytes: u64,
 }
 
 impl Counters {

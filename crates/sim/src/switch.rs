@@ -9,10 +9,10 @@ use std::collections::HashMap;
 
 use crate::balance::{BEST, Dlb, Flowset};
 use crate::buffer::{Admission, Buffer};
-use crate::config::{Config, Slots, SwitchConfig};
+use crate::config::{Config, Ecn, LANES, SwitchConfig};
 use crate::packet::{CE, ECT, Kind, OUTER_CE, Packet, Ps, TUNNEL};
-use crate::port::{Port, Queue, Rest, pfc_frame};
-use crate::report::Counters;
+use crate::port::{Port, Rest, pfc_frame};
+use crate::report::{Counters, PortCounters};
 use crate::routing::{Fib, mix};
 use crate::topology::{NodeKind, Topology};
 use crate::wires::Wires;
@@ -29,11 +29,15 @@ pub struct Switch {
     /// Which ports have a host behind them.
     edge: Vec<bool>,
     ports: Vec<Port>,
-    queues: Vec<Queue>,
     rest: Vec<Rest>,
     buffer: Buffer,
-    slots: Slots,
+    profile: u16,
+    /// Lanes that are served before others.
     strict: u8,
+    /// Lanes that are marked when they leave.
+    late: u8,
+    /// Shortest queue of each lane that may be marked.
+    mark_from: [u32; LANES],
     /// Ports with something to send, a bit each.
     active: Vec<u64>,
     seed: u64,
@@ -62,9 +66,10 @@ pub struct SwitchContext<'a> {
 }
 
 impl Switch {
-    /// A switch of a topology. `capacity`: bytes each port can send between two
+    /// A switch of a topology, with one of some profiles. `capacity`: bytes each port can send between two
     /// samples of its load; empty: none are taken.
-    pub fn new(topology: &Topology, node: usize, config: &Config, slots: Slots, capacity: Vec<u64>) -> Self {
+    pub fn new(topology: &Topology, node: usize, profiles: &[Config], profile: u16, capacity: Vec<u64>) -> Self {
+        let config = &profiles[usize::from(profile)];
         let own = topology.ports(node);
         let (ports, first) = (own.len(), own.start);
         let behind = |port: usize| topology.kinds[topology.wires[port].peer_node as usize];
@@ -72,12 +77,17 @@ impl Switch {
             node,
             first,
             edge: own.map(|port| behind(port) == NodeKind::Host).collect(),
-            ports: vec![Port::default(); ports],
-            queues: (0..ports * slots.count).map(|_| Queue::default()).collect(),
+            ports: (0..ports).map(|_| Port::default()).collect(),
             rest: vec![Rest::default(); ports],
-            buffer: Buffer::new(ports, slots),
-            slots,
+            buffer: Buffer::new(&config.switch),
+            profile,
             strict: config.switch.strict(),
+            late: config.switch.marked_late(),
+            mark_from: std::array::from_fn(|lane| match config.switch.classes[lane].ecn {
+                Ecn::Off => u32::MAX,
+                Ecn::Bytes { min, .. } => min.min(u64::from(u32::MAX)) as u32,
+                Ecn::Percent { .. } => 0,
+            }),
             active: vec![0; ports.div_ceil(64)],
             seed: mix(config.seed, node as u64),
             order: Vec::new(),
@@ -86,6 +96,22 @@ impl Switch {
             next_look: Ps::MAX,
             capacity,
             flowsets: HashMap::new(),
+        }
+    }
+
+    /// Which profile it has.
+    #[inline]
+    pub fn profile(&self) -> usize {
+        usize::from(self.profile)
+    }
+
+    /// Counters of a port, but for bytes sent.
+    pub fn counters(&self, number: usize, now: Ps) -> PortCounters {
+        let rest = &self.rest[number];
+        PortCounters {
+            queued_bytes: self.ports[number].waiting(),
+            paused: rest.seen.paused + rest.paused_for(now),
+            ..rest.seen
         }
     }
 
@@ -177,6 +203,7 @@ impl Switch {
             port.ready = now;
         }
         port.control += 1;
+        self.rest[number].seen.pfc_tx += u64::from(stop);
         self.active[number / 64] |= 1 << (number % 64);
         self.rest[number].control.push_back(pfc_frame(class, stop, now));
     }
@@ -204,10 +231,12 @@ impl Switch {
         let port = &self.ports[to];
         if port.down {
             context.counters.dropped_down += 1;
+            self.rest[to].seen.dropped_packets += 1;
             return;
         }
         if port.acting >> packet.class & 1 == 1 && context.config.watchdog.is_some_and(|watchdog| watchdog.drop) {
             context.counters.dropped_watchdog += 1;
+            self.rest[to].seen.dropped_packets += 1;
             return;
         }
         if let Some(vxlan) = &context.config.vxlan {
@@ -215,41 +244,59 @@ impl Switch {
         }
         packet.ingress = from as u16;
         self.settle(context, to, now);
-        let place = to * self.slots.count + self.slots.of(usize::from(packet.class));
-        let waiting = u64::from(self.queues[place].bytes);
-        let class = packet.class;
-        let mut port = &mut self.ports[to];
-        if self.buffer.is_sure(context.config, &packet, waiting) {
+        let lane = usize::from(packet.class) % LANES;
+        let waiting = self.ports[to].lanes[lane].bytes;
+        let ingress = &mut self.ports[from].lanes[lane];
+        if self.buffer.is_sure(context.config, &packet, waiting, ingress) {
+            let port = &self.ports[to];
             if port.idle()
                 && port.free <= now
-                && port.paused >> class & 1 == 0
+                && port.paused >> lane & 1 == 0
                 && self.buffer.pausing == 0
                 && waiting == 0
             {
                 // Nothing is before it and nobody is paused: it goes on at once, and holds nothing of the buffer.
-                port.free = context.wires.send(self.first + to, packet, now);
-                port.sent += u64::from(packet.bytes);
+                self.transmit(context, to, packet, now);
                 return;
             }
-            self.buffer.take_sure(context.config, &packet);
+            let ingress = &mut self.ports[from].lanes[lane];
+            self.buffer.take_sure(context.config, &packet, ingress);
         } else if !self.take(context, &packet, waiting, now) {
+            self.rest[to].seen.dropped_packets += 1;
             return;
         }
-        if packet.flags & ECT != 0 && self.marks(context, &packet, waiting) {
-            packet.flags |= if packet.flags & TUNNEL == 0 { CE } else { OUTER_CE };
-            context.counters.marked += 1;
+        if packet.flags & ECT != 0
+            && waiting >= self.mark_from[lane]
+            && self.late >> lane & 1 == 0
+            && self.marks(context, &packet, waiting)
+        {
+            self.mark(context, &mut packet, to);
         }
-        port = &mut self.ports[to];
+        let port = &mut self.ports[to];
         if port.idle() {
             port.ready = now;
         }
-        let queue = &mut self.queues[place];
+        let queue = &mut port.lanes[lane];
         queue.bytes += u32::from(packet.bytes);
         queue.packets.push(packet);
-        port.filled |= 1 << class;
-        if port.paused >> class & 1 == 0 {
+        port.filled |= 1 << lane;
+        if port.paused >> lane & 1 == 0 {
             self.active[to / 64] |= 1 << (to % 64);
         }
+    }
+
+    /// Put a packet on the wire at `start`.
+    #[inline]
+    fn transmit(&mut self, context: &mut SwitchContext<'_>, number: usize, packet: Packet, start: Ps) {
+        let port = &mut self.ports[number];
+        port.sent += u64::from(packet.bytes);
+        port.free = context.wires.send(self.first + number, packet, start);
+    }
+
+    fn mark(&mut self, context: &mut SwitchContext<'_>, packet: &mut Packet, to: usize) {
+        packet.flags |= if packet.flags & TUNNEL == 0 { CE } else { OUTER_CE };
+        context.counters.marked += 1;
+        self.rest[to].seen.ecn_ce_packets += 1;
     }
 
     /// Pause a class of a port, or resume it.
@@ -271,15 +318,18 @@ impl Switch {
     /// The cable of a port broke at `now`, when everything before was done.
     pub fn cut(&mut self, context: &mut SwitchContext<'_>, number: usize, now: Ps) {
         let port = &mut self.ports[number];
-        *port = Port { free: port.free, sent: port.sent, down: true, ..Port::default() };
+        (port.filled, port.paused, port.control, port.acting, port.down) = (0, 0, 0, 0, true);
         self.active[number / 64] &= !(1 << (number % 64));
-        self.rest[number] = Rest::default();
-        context.counters.paused += self.buffer.forget(number, now);
-        for place in number * self.slots.count..(number + 1) * self.slots.count {
-            self.queues[place].bytes = 0;
-            while let Some(packet) = self.queues[place].packets.pop() {
+        self.rest[number].forget(now);
+        context.counters.paused += self.buffer.forget(&mut self.ports[number].lanes, now);
+        for lane in 0..LANES {
+            let queue = &mut self.ports[number].lanes[lane];
+            queue.bytes = 0;
+            let packets = std::mem::take(&mut queue.packets);
+            for place in 0..packets.len() {
                 context.counters.dropped_down += 1;
-                self.release(context, &packet, now);
+                self.rest[number].seen.dropped_packets += 1;
+                self.release(context, packets.get(place), now);
             }
         }
     }
@@ -291,16 +341,18 @@ impl Switch {
 
     /// Packets that wait in its queues. None: what its buffer counts is not what waits.
     pub fn waiting(&self) -> Option<u64> {
-        let bytes = self.queues.iter().map(|queue| u64::from(queue.bytes)).sum();
-        let packets = self.queues.iter().map(|queue| queue.packets.len() as u64).sum();
-        self.buffer.holds(bytes).then_some(packets)
+        let lanes = || self.ports.iter().flat_map(|port| &port.lanes);
+        let bytes = lanes().map(|lane| u64::from(lane.bytes)).sum();
+        let packets = lanes().map(|lane| lane.packets.len() as u64).sum();
+        self.buffer.holds(bytes, lanes()).then_some(packets)
     }
 
     /// Decide on exact counts whether a packet gets in.
     #[cold]
-    fn take(&mut self, context: &mut SwitchContext<'_>, packet: &Packet, waiting: u64, now: Ps) -> bool {
+    fn take(&mut self, context: &mut SwitchContext<'_>, packet: &Packet, waiting: u32, now: Ps) -> bool {
         self.settle_all(context, now);
-        match self.buffer.take(context.config, packet, waiting, now) {
+        let ingress = &mut self.ports[usize::from(packet.ingress)].lanes[usize::from(packet.class)];
+        match self.buffer.take(context.config, packet, waiting, ingress, now) {
             Admission::Taken => return true,
             Admission::Pause => {
                 context.counters.pauses += 1;

@@ -17,9 +17,28 @@ pub struct QueuePair {
     pub back: u32,
 }
 
-/// A message: an RDMA write of `bytes`, or a send; both look the same on the wire but for a header.
+/// What a message is (InfiniBand specification, volume 1, section 9.4): it decides the extended headers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Verb {
+    /// RDMA write: its first packet carries an RDMA extended header (RETH).
+    #[default]
+    Write,
+    /// RDMA write with immediate: besides, its last packet carries the immediate.
+    WriteWithImmediate,
+    /// Send.
+    Send,
+}
+
+/// RDMA extended transport header, bytes (InfiniBand specification, volume 1, section 9.3.3).
+pub const RETH_BYTES: u16 = 16;
+/// Immediate extended transport header, bytes (section 9.3.6).
+const IMMEDIATE_BYTES: u16 = 4;
+
+/// A message of a queue pair.
 #[derive(Clone, Debug)]
 pub struct Message {
+    /// What it is.
+    pub verb: Verb,
     /// The queue pair it goes by; messages of a queue pair are sent in the order in which they are listed.
     pub qp: u32,
     /// Payload.
@@ -47,7 +66,7 @@ impl Traffic {
         for (src, dst, bytes, start) in flows {
             let qp = traffic.pairs.len() as u32;
             traffic.pairs.push(QueuePair { src, dst, to: dst, back: src });
-            traffic.messages.push(Message { qp, bytes, start, after: Vec::new() });
+            traffic.messages.push(Message { verb: Verb::Write, qp, bytes, start, after: Vec::new() });
         }
         traffic
     }
@@ -94,7 +113,7 @@ impl Schedule {
         }
         let mut next = schedule.first.clone();
         let mut free = schedule.follow.clone();
-        let blank = Segment { end: 0, last_bytes: 0, posted: false };
+        let blank = Segment { begin: 0, end: 0, last_bytes: 0, writes: false, posted: false };
         schedule.segments = vec![blank; messages];
         schedule.message = vec![0; messages];
         schedule.followers = vec![0; *schedule.follow.last().unwrap_or(&0) as usize];
@@ -109,8 +128,14 @@ impl Schedule {
             let mtu = u64::from(config.mtu);
             let packets = message.bytes.div_ceil(mtu).max(1);
             let last = (message.bytes - (packets - 1) * mtu) as u16;
-            let segment =
-                Segment { end: before + packets as u32, last_bytes: (last + config.header).max(64), posted: false };
+            let immediate = if message.verb == Verb::WriteWithImmediate { IMMEDIATE_BYTES } else { 0 };
+            let segment = Segment {
+                begin: before,
+                end: before + packets as u32,
+                last_bytes: (last.next_multiple_of(4) + config.header + immediate).max(64),
+                writes: message.verb != Verb::Send,
+                posted: false,
+            };
             schedule.segments[place as usize] = segment;
             schedule.message[place as usize] = number as u32;
             schedule.segment.push(place);

@@ -3,6 +3,7 @@
 use crate::config::{HostConfig, Recovery};
 use crate::dcqcn::State;
 use crate::packet::{AGAIN, ECT, Kind, LAST, Ps};
+use crate::traffic::RETH_BYTES;
 
 /// Packets beyond the next in order that either side keeps track of.
 pub const REORDER: u32 = 4096;
@@ -10,10 +11,14 @@ pub const REORDER: u32 = 4096;
 /// A message of a queue pair, as its packets. Messages of a queue pair are sent in order, so their packets are known.
 #[derive(Clone, Copy, Debug)]
 pub struct Segment {
+    /// Its first packet.
+    pub begin: u32,
     /// The packet after its last.
     pub end: u32,
-    /// Frame length of its last packet.
+    /// Frame length of its last packet, without RETH.
     pub last_bytes: u16,
+    /// Whether it is an RDMA write, which says where it goes in a RETH.
+    pub writes: bool,
     /// Whether it may be sent.
     pub posted: bool,
 }
@@ -210,10 +215,11 @@ impl Sender {
 
 #[inline]
 fn packet(config: &HostConfig, segment: &Segment, psn: u32, flags: u8) -> (u32, u16, u8) {
+    let reth = if segment.writes && (psn == segment.begin || config.reth_on_every_packet) { RETH_BYTES } else { 0 };
     if psn + 1 == segment.end {
-        (psn, segment.last_bytes, flags | LAST)
+        (psn, segment.last_bytes + reth, flags | LAST)
     } else {
-        (psn, config.mtu as u16 + config.header, flags)
+        (psn, config.mtu as u16 + config.header + reth, flags)
     }
 }
 
@@ -228,6 +234,8 @@ pub struct Receiver {
     pub complete: u32,
     /// Not to send a congestion notification before.
     pub notify: Ps,
+    /// Whether a marked packet came since the last acknowledgement.
+    pub marked: bool,
     unacked: u16,
     reported: bool,
     ahead: Seen,
@@ -253,7 +261,16 @@ pub enum Arrival {
 impl Receiver {
     /// The receiving side of a queue pair.
     pub fn new(back: u32) -> Self {
-        Receiver { back, expected: 0, complete: 0, notify: 0, unacked: 0, reported: false, ahead: Seen::default() }
+        Receiver {
+            back,
+            expected: 0,
+            complete: 0,
+            notify: 0,
+            marked: false,
+            unacked: 0,
+            reported: false,
+            ahead: Seen::default(),
+        }
     }
 
     /// A data packet arrived. `expected` then says up to where everything did.

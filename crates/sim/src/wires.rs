@@ -12,12 +12,16 @@ struct Link {
     ps_per_byte: u64,
     delay: Ps,
     under_way: Ring,
+    /// Bytes sent.
+    bytes: u64,
     /// Chance of losing a packet, in 1/2^32.
     loss: u32,
     peer: u32,
-    word: u32,
-    bit: u8,
+    /// The bit of the peer's port, and the word it is in: 0 is `filled` of `Expected`, others count in `more` from 1.
+    bit: u32,
 }
+
+const _: () = assert!(size_of::<Link>() == 64);
 
 /// When a node must next be looked at, and by which of its ports packets are under way to it.
 #[derive(Clone, Copy, Debug)]
@@ -52,13 +56,13 @@ impl Wires {
     /// The wires of a topology, all empty.
     pub fn new(topology: &Topology) -> Self {
         let (mut more, mut further) = (Vec::new(), Vec::new());
-        let mut places = vec![(0, 0); topology.wires.len()];
+        let mut places = vec![0; topology.wires.len()];
         for node in 0..topology.kinds.len() {
             further.push(more.len() as u32);
             let ports = topology.ports(node);
             for (place, port) in ports.clone().enumerate() {
-                let word = if place < 64 { 0 } else { (more.len() + place / 64) as u32 };
-                places[port] = (word, (place % 64) as u8);
+                let word = if place < 64 { 0 } else { more.len() + place / 64 };
+                places[port] = (word * 64 + place % 64) as u32;
             }
             more.resize(more.len() + (ports.len().max(1) - 1) / 64, 0);
         }
@@ -66,10 +70,10 @@ impl Wires {
             ps_per_byte: wire.ps_per_byte,
             delay: wire.delay,
             under_way: Ring::default(),
+            bytes: 0,
             loss: 0,
             peer: wire.peer_node,
-            word: places[wire.peer as usize].0,
-            bit: places[wire.peer as usize].1,
+            bit: places[wire.peer as usize],
         });
         Wires {
             links: links.collect(),
@@ -87,6 +91,7 @@ impl Wires {
         let link = &mut self.links[port];
         let free = start + serialization(packet.bytes, link.ps_per_byte);
         packet.at = free + link.delay;
+        link.bytes += u64::from(packet.bytes);
         if link.loss > 0 && loses(link.loss, port, &packet) {
             self.lost += 1;
             return free;
@@ -94,10 +99,10 @@ impl Wires {
         link.under_way.push(packet);
         let expected = &mut self.expected[link.peer as usize];
         expected.wake = expected.wake.min(packet.at);
-        if link.word == 0 {
+        if link.bit < 64 {
             expected.filled |= 1 << link.bit;
         } else {
-            self.more[link.word as usize - 1] |= 1 << link.bit;
+            self.more[link.bit as usize / 64 - 1] |= 1 << (link.bit % 64);
         }
         free
     }
@@ -118,6 +123,11 @@ impl Wires {
     /// The port at the other end of a port's cable.
     pub fn other(&self, port: usize) -> usize {
         self.other[port] as usize
+    }
+
+    /// Bytes that a port has sent.
+    pub fn bytes(&self, port: usize) -> u64 {
+        self.links[port].bytes
     }
 
     /// Propagation delay of a port's wire.

@@ -81,8 +81,8 @@ fn json_has_the_fixed_names() {
 fn a_lone_flow_takes_what_arithmetic_says() {
     let flows = file("lone.csv", "src,dst,bytes,start_us\nh0,h1,4096,2.5\n");
     let result = json(&format!("--topology star:hosts=2,speed=400G,delay=1us --json --flows {}", flows.display()));
-    // a frame of 4096 + 62 bytes and a gap of 20, twice (store and forward), and two delays
-    let expected = 2.0 * (4178.0 * 8.0 / 400e3 + 1.0);
+    // a frame of 4096 + 62 + 16 bytes and a gap of 20, twice (store and forward), and two delays
+    let expected = 2.0 * (4194.0 * 8.0 / 400e3 + 1.0);
     let flow = &result["flows"][0];
     assert!((flow["fct_us"].as_f64().expect("it finished") - expected).abs() < 1e-5, "{flow}");
     assert_eq!(flow["start_us"], 2.5);
@@ -143,14 +143,20 @@ fn a_topology_file_runs() {
 }
 
 #[test]
-fn switches_that_differ_are_refused() {
-    let text = "default link speed=400G delay=1us\nswitch s0 alpha=4\nswitch s1\nhost a\nhost b\n\
-        link a s0\nlink b s1\nlink s0 s1\n";
-    let net = file("differ.txt", text);
-    let flows = file("differ.csv", "src,dst,bytes,start_us\na,b,8M,0\n");
-    let (code, text) = fails(&format!("--topology {} --flows {}", net.display(), flows.display()));
-    let why = "s0 and s1 have different parameters; the engine cannot do that yet: give all switches the same";
-    assert_eq!((code, text), (Some(2), format!("railweave-sim: {}:2: {why}\n", net.display())));
+fn every_switch_has_its_own_parameters() {
+    let marked = |s0: &str, s1: &str| {
+        let text = format!(
+            "default link speed=400G delay=1us\nswitch s0 {s0}\nswitch s1 {s1}\nhost a\nhost b\nhost c\n\
+            link a s0\nlink b s0\nlink c s1\nlink s0 s1\n"
+        );
+        let net = file("differ.txt", &text);
+        let flows = file("differ.csv", "src,dst,bytes,start_us\na,c,8M,0\nb,c,8M,0\n");
+        json(&format!("--topology {} --flows {} --json", net.display(), flows.display()))["ecn_marked_packets"].as_u64()
+    };
+    // two hosts meet at s0; nothing ever waits at s1
+    assert!(marked("", "") > Some(0));
+    assert_eq!(marked("ecn=off", ""), Some(0));
+    assert_eq!(marked("", "ecn=off"), marked("", ""));
 }
 
 #[test]

@@ -95,7 +95,7 @@ fn mistakes_in_topology_files() {
 fn mistakes_of_a_switch_in_a_file_have_their_line() {
     let text = "default link speed=400G delay=1us\nswitch s ecn=9KB..3KB@5%\nhost a\nhost b\nlink a s\nlink b s";
     let network = topology_file::network("net.txt", text).expect("values are read when parameters are known");
-    let error = network.configs(&Config::default()).expect_err("thresholds are the wrong way round");
+    let error = network.profiles(&Config::default()).expect_err("thresholds are the wrong way round");
     let expected = r#"net.txt:2: ecn: "9KB..3KB@5%" ends before it begins; give the lower threshold first"#;
     assert_eq!(error.to_string(), expected);
 }
@@ -246,8 +246,8 @@ fn a_topology_file_says_what_it_says() {
     assert_eq!(topology.wires[0].delay, 600_000 + 151_620);
     assert_eq!(topology.wires[1].delay, 600_000);
     assert_eq!(network.host_speed_mbps(), 400_000);
-    let configs = network.configs(&Config::default()).expect("good values");
-    let (leaf0, leaf1) = (&configs[2], &configs[3]);
+    let (profiles, of) = network.profiles(&Config::default()).expect("good values");
+    let (leaf0, leaf1) = (&profiles[usize::from(of[2])], &profiles[usize::from(of[3])]);
     assert_eq!((leaf0.seed, leaf1.seed), (7, 1));
     assert_eq!((leaf0.switch.headroom, leaf1.switch.headroom), (300_000, 200_000));
     assert_eq!(leaf0.switch.classes[3].ecn, Ecn::Off);

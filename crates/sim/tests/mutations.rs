@@ -39,7 +39,7 @@ fn files() {
     let (mut good, mut bad) = (0, 0);
     for seed in 0..20_000 {
         let network = topology_file::network("f", &mutated(TOPOLOGY, seed));
-        let network = network.and_then(|network| network.configs(&Config::default()));
+        let network = network.and_then(|network| network.profiles(&Config::default()));
         let read = flows::flows("f", mutated(FLOWS, seed).as_bytes(), &star);
         for fine in [network.is_ok(), read.is_ok()] {
             if fine { good += 1 } else { bad += 1 }

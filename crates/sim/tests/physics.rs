@@ -4,15 +4,19 @@ use railweave_sim::config::{Config, Ecn, Recovery, Vxlan, Watchdog};
 use railweave_sim::engine::Engine;
 use railweave_sim::fault::{Change, Timeline};
 use railweave_sim::packet::Ps;
+use railweave_sim::report::PortCounters;
 use railweave_sim::routing::Fib;
 use railweave_sim::topology::{Cable, NodeKind, Topology};
-use railweave_sim::traffic::{Message, QueuePair, Traffic};
+use railweave_sim::traffic::{Message, QueuePair, Traffic, Verb};
 
 const US: Ps = 1_000_000;
 const RATE: u64 = 400_000;
 const PS_PER_BYTE: Ps = 20;
 /// Frame and gap of a full packet over IPv4: 4096 + 62 + 20 bytes.
 const FULL: Ps = 4178 * PS_PER_BYTE;
+
+/// The RDMA extended header that the first packet of a write has.
+const RETH: Ps = 16 * PS_PER_BYTE;
 
 /// Hosts on one switch.
 fn star(hosts: u32, delay: Ps) -> Topology {
@@ -40,8 +44,9 @@ fn one_flow_has_the_line_less_headers() {
     let topology = star(2, US);
     let packets = 1000;
     let engine = run(without_control(), &topology, &Traffic::flows([(0, 1, packets * 4096, 0)]));
-    // the last packet leaves after all others, and is stored and forwarded once
-    assert_eq!(engine.arrivals(), [packets * FULL + FULL + 2 * US]);
+    // the last packet leaves after all others, and is stored and forwarded once; so is the RDMA header of the first,
+    // which delays all that follow
+    assert_eq!(engine.arrivals(), [packets * FULL + FULL + 2 * RETH + 2 * US]);
     assert_eq!(engine.counters.delivered, packets);
 }
 
@@ -56,7 +61,8 @@ fn a_window_gives_its_bytes_per_round_trip() {
     let round_trip = 2 * (FULL + 10 * US) + 2 * (86 * PS_PER_BYTE + 10 * US);
     let measured = engine.arrivals()[0];
     let rounds = packets / 16 - 1;
-    assert_eq!(measured, rounds * round_trip + 15 * FULL + 2 * (FULL + 10 * US));
+    // the RDMA header of the first packet delays everything twice: it is stored and forwarded
+    assert_eq!(measured, 2 * RETH + rounds * round_trip + 15 * FULL + 2 * (FULL + 10 * US));
 }
 
 #[test]
@@ -115,7 +121,7 @@ fn ecn_comes_before_pfc_with_sane_thresholds_and_after_it_with_bad_ones() {
 fn a_message_waits_for_those_it_names() {
     let topology = star(2, US);
     let pairs = vec![QueuePair { src: 0, dst: 1, to: 1, back: 0 }, QueuePair { src: 1, dst: 0, to: 0, back: 1 }];
-    let message = |qp, start, after| Message { qp, bytes: 4096, start, after };
+    let message = |qp, start, after| Message { verb: Verb::Send, qp, bytes: 4096, start, after };
     let messages = vec![message(0, 0, vec![]), message(1, 3 * US, vec![0]), message(0, 0, vec![1])];
     let engine = run(without_control(), &topology, &Traffic { pairs, messages });
     let one_way = 2 * (FULL + US);
@@ -206,4 +212,74 @@ fn the_watchdog_breaks_a_storm_and_nothing_else_does() {
     assert!(broken.arrivals()[1] < 2_000 * US, "h1 is reached once the queue is dropped");
     assert_eq!(broken.counters.watchdog_acts, 1);
     assert!(broken.counters.dropped_watchdog > 0);
+}
+
+#[test]
+fn a_slow_receiver_gets_its_own_rate_and_pauses_the_switch() {
+    let topology = star(2, US);
+    let packets = 2000;
+    let slow = |bytes: u64| {
+        let mut config = without_control();
+        config.host.receive_buffer = bytes;
+        let changes = vec![(0, Change::Receive(topology.first[1], (4 * PS_PER_BYTE) << 16))];
+        let traffic = Traffic::flows([(0, 1, packets * 4096, 0)]);
+        let mut engine =
+            Engine::new(config, &topology, Fib::shortest(&topology), &traffic).with_changes(Timeline::new(changes));
+        engine.run(Ps::MAX);
+        let port = engine.port_counters(topology.first[1] as usize, engine.arrivals()[0]);
+        (engine.arrivals()[0], engine.counters, port)
+    };
+    let (end, counters, port) = slow(1 << 20);
+    // a quarter of the line, and no gap between frames inside the host
+    let ideal = packets * 4158 * 4 * PS_PER_BYTE;
+    assert!(end > ideal && end < ideal + 10 * US, "{end} against {ideal}");
+    assert_eq!((counters.dropped_receiver, counters.retransmitted), (0, 0));
+    assert!(port.pfc_tx > 0);
+    let (_, counters, _) = slow(512 << 10); // nothing is left for what is under way
+    assert!(counters.dropped_receiver > 0 && counters.retransmitted > 0);
+    assert_eq!(counters.delivered, packets);
+}
+
+#[test]
+fn a_switch_that_fails_loses_what_it_has_and_works_again() {
+    let topology = star(3, US);
+    let switch = 3;
+    let changes = vec![
+        (20 * US, Change::NodeDown(switch)),
+        (25 * US, Change::LinkDown(topology.first[0])),
+        (30 * US, Change::NodeUp(switch)), // one of its cables stays broken
+        (5000 * US, Change::LinkUp(topology.first[0])),
+    ];
+    let traffic = Traffic::flows([(0, 2, 2_000_000, 0), (1, 2, 2_000_000, 0)]);
+    let mut engine = Engine::new(without_control(), &topology, Fib::shortest(&topology), &traffic)
+        .with_changes(Timeline::new(changes));
+    engine.run(Ps::MAX);
+    let (first, second) = (engine.arrivals()[0], engine.arrivals()[1]);
+    let alone = 2_000_000 / 4096 * FULL;
+    assert!(second > 30 * US && second < 30 * US + 2 * alone, "{second}: goes on when the switch is up again");
+    assert!(first > 5000 * US && first < 5000 * US + alone + 10 * US, "{first}: once its cable works");
+    assert!(engine.counters.dropped_down > 0 && engine.counters.lost_on_wire > 0);
+}
+
+#[test]
+fn counters_of_ports_add_up() {
+    let topology = Topology::fat_tree(4, RATE, US);
+    let mut config = Config::default();
+    config.switch.ingress_pool = [1 << 20, 1 << 20];
+    config.switch.egress_pool = [1 << 20, 1 << 20];
+    config.switch.headroom = 20_000;
+    let traffic = Traffic::flows((1..16).map(|src| (src, 0, 1_000_000, 0)));
+    let mut engine = Engine::new(config, &topology, Fib::shortest(&topology), &traffic);
+    engine.run(40 * US);
+    let ports: Vec<_> = (0..topology.wires.len()).map(|port| engine.port_counters(port, 40 * US)).collect();
+    let (c, sum) = (engine.counters, |of: fn(&PortCounters) -> u64| ports.iter().map(of).sum::<u64>());
+    assert_eq!(sum(|port| port.ecn_ce_packets), c.marked);
+    assert_eq!(sum(|port| port.dropped_packets), c.dropped_ingress + c.dropped_egress);
+    assert_eq!(sum(|port| port.pfc_tx), c.pauses);
+    assert!(sum(|port| port.queued_bytes) > 0 && c.marked > 0 && c.pauses > 0);
+    let received = sum(|port| port.pfc_rx); // some are under way
+    assert!(received > 0 && received <= c.pauses);
+    assert!(sum(|port| port.paused) > 0);
+    engine.run(Ps::MAX);
+    assert!((0..ports.len()).all(|port| engine.port_counters(port, 100_000 * US).queued_bytes == 0));
 }

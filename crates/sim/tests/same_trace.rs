@@ -9,10 +9,13 @@ use railweave_sim::fault::{Change, Timeline};
 use railweave_sim::packet::Ps;
 use railweave_sim::routing::{Fib, mix};
 use railweave_sim::topology::Topology;
-use railweave_sim::traffic::{Message, QueuePair, Traffic};
+use railweave_sim::traffic::{Message, QueuePair, Traffic, Verb};
 use reference::Reference;
 
-fn scenario(seed: u64) -> (Config, Topology, Balance, Traffic, Timeline) {
+/// Hosts' parameters, the profiles of switches and each node's, and the rest.
+type Scenario = (Config, (Vec<Config>, Vec<u16>), Topology, Balance, Traffic, Timeline);
+
+fn scenario(seed: u64) -> Scenario {
     let mut drawn = 0;
     let mut pick = |below: u64| {
         drawn += 1;
@@ -64,6 +67,13 @@ fn scenario(seed: u64) -> (Config, Topology, Balance, Traffic, Timeline) {
     let sink = pick(hosts);
     config.host.recovery = [Recovery::GoBackN, Recovery::Selective][pick(2) as usize];
     config.host.reorder = [0, 3, 64][pick(3) as usize];
+    config.host.reth_on_every_packet = pick(2) == 0;
+    config.host.cnp_on_ack = pick(3) == 0;
+    config.host.receive_buffer = [100_000, 1 << 20][pick(2) as usize];
+    config.host.receive_xoff = 50_000;
+    if let Ecn::Bytes { .. } = config.switch.classes[3].ecn {
+        config.switch.classes[3].ecn_at_dequeue = pick(2) == 0;
+    }
     let mut traffic = Traffic::default();
     for _ in 0..pick(40) + 1 {
         let src = pick(hosts);
@@ -73,7 +83,8 @@ fn scenario(seed: u64) -> (Config, Topology, Balance, Traffic, Timeline) {
         traffic.pairs.push(QueuePair { src, dst, to: dst, back: src });
         for _ in 0..pick(4) + 1 {
             let bytes = [1, 4096, 100_000, 300_001][pick(4) as usize];
-            traffic.messages.push(Message { qp, bytes, start: pick(30) * 1_000_000, after: Vec::new() });
+            let verb = [Verb::Write, Verb::WriteWithImmediate, Verb::Send][pick(3) as usize];
+            traffic.messages.push(Message { verb, qp, bytes, start: pick(30) * 1_000_000, after: Vec::new() });
         }
         if pick(3) == 0 {
             // an answer that waits for the last two messages
@@ -82,20 +93,31 @@ fn scenario(seed: u64) -> (Config, Topology, Balance, Traffic, Timeline) {
             let own = |&one: &u32| traffic.pairs[traffic.messages[one as usize].qp as usize].dst == dst;
             let after = after.into_iter().filter(own).collect();
             traffic.pairs.push(QueuePair { src: dst, dst: src, to: src, back: dst });
-            traffic.messages.push(Message { qp: qp + 1, bytes: 50_000, start: pick(3) * 500_000, after });
+            let (start, verb) = (pick(3) * 500_000, Verb::Send);
+            traffic.messages.push(Message { verb, qp: qp + 1, bytes: 50_000, start, after });
         }
     }
     let mut changes = Vec::new();
     for _ in 0..pick(6) {
         let at = pick(200) * 1_000_000;
         let port = pick(topology.wires.len() as u64) as u32;
-        match pick(4) {
+        match pick(6) {
             0 => {
                 changes.push((at, Change::LinkDown(port)));
                 changes.push((at + pick(300) * 1_000_000, Change::LinkUp(port)));
             }
             1 => changes.push((at, Change::Rate(port, (80 + pick(400)) << 16))),
             2 => changes.push((at, Change::Loss(port, 1 << (20 + pick(11))))),
+            3 => {
+                let node = pick(topology.kinds.len() as u64) as u32;
+                changes.push((at, Change::NodeDown(node)));
+                changes.push((at + pick(300) * 1_000_000, Change::NodeUp(node)));
+            }
+            4 => {
+                let host = topology.first[pick(hosts) as usize];
+                changes.push((at, Change::Receive(host, (200 + pick(800)) << 16)));
+                changes.push((at + pick(300) * 1_000_000, Change::Receive(host, 0)));
+            }
             _ => {
                 let host = topology.first[pick(hosts) as usize];
                 changes.push((at, Change::Storm(host, 3, true)));
@@ -103,19 +125,27 @@ fn scenario(seed: u64) -> (Config, Topology, Balance, Traffic, Timeline) {
             }
         }
     }
-    (config, topology, balance, traffic, Timeline::new(changes))
+    let own = |node: usize| config.switch.vxlan.is_none() && node % 3 == 0 && seed % 2 == 0;
+    let mut other = Config { seed: seed + 1, ..config };
+    other.switch.classes[3].ecn = Ecn::Bytes { min: 10_000, max: 50_000, most: 30_000 };
+    other.switch.ingress_pool[1] *= 2;
+    other.switch.watchdog = None;
+    other.dlb.inactivity *= 2;
+    let of = (0..topology.kinds.len()).map(|node| u16::from(own(node))).collect();
+    (config, (vec![config, other], of), topology, balance, traffic, Timeline::new(changes))
 }
 
 #[test]
 fn the_engines_agree() {
-    let mut sums = [0u64; 11];
+    let mut sums = [0u64; 12];
     // SEEDS=100000 cargo test --release --test same_trace: as long as one likes
     let seeds = std::env::var("SEEDS").map_or(400, |count| count.parse().expect("SEEDS is a number"));
     for seed in 0..seeds {
-        let (config, topology, balance, traffic, timeline) = scenario(seed);
+        let (config, (profiles, of), topology, balance, traffic, timeline) = scenario(seed);
         let fib = Fib::shortest(&topology).balanced(balance);
-        let mut fast = Engine::new(config, &topology, fib.clone(), &traffic).with_changes(timeline.clone());
-        let mut plain = Reference::new(config, &topology, fib, &traffic, timeline);
+        let mut fast = Engine::with_profiles(config, profiles.clone(), &of, &topology, fib.clone(), &traffic)
+            .with_changes(timeline.clone());
+        let mut plain = Reference::new(config, (profiles, of), &topology, fib, &traffic, timeline);
         let limit: Ps = 20_000_000_000;
         fast.run(limit);
         plain.run(limit);
@@ -134,6 +164,7 @@ fn the_engines_agree() {
             c.lost_on_wire,
             c.dropped_watchdog,
             c.watchdog_acts,
+            c.dropped_receiver,
         ]) {
             *sum += part;
         }

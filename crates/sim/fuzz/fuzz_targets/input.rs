@@ -9,7 +9,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let star = || shapes::network("--topology", "star:hosts=4").expect("a good shape");
     let text = String::from_utf8_lossy(bytes);
     match kind % 5 {
-        0 => _ = topology_file::network("f", &text).and_then(|network| network.configs(&Config::default())),
+        0 => drop(topology_file::network("f", &text).and_then(|network| network.profiles(&Config::default()))),
         1 => _ = flows::flows("f", bytes, &star()),
         2 => text.lines().for_each(parameter_list(&mut Config::default())),
         3 => _ = shapes::network("--topology", &text),

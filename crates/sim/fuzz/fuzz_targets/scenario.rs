@@ -5,5 +5,5 @@
 mod scenario;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    scenario::keeps_the_laws(&scenario::Scenario::new(bytes));
+    _ = scenario::keeps_the_laws(&scenario::Scenario::new(bytes));
 });

@@ -23,7 +23,7 @@ const OPTIONS: [Declared; 20] = [
         "instead of --flows: permutation:bytes=4MB, incast:degree=15,bytes=1MB, all-to-all:bytes=64KB",
     ),
     option("--cc", "none|dcqcn", "congestion control (dcqcn)"),
-    option("--dcqcn", "connectx|hpcc", "parameter set of DCQCN (connectx)"),
+    option("--dcqcn", "connectx|hpcc|dcqcn-p", "parameter set of DCQCN (connectx)"),
     option("--lb", "ecmp|spray|dlb|dlb-per-packet", "how next-hop groups share packets (ecmp)"),
     option("--mtu", "BYTES", "payload of a full packet (4096)"),
     option("--window", "PACKETS|none", "packets a queue pair may have outstanding (none)"),

@@ -103,6 +103,7 @@ impl Result {
             ("no_route", counters.unroutable),
             ("link_down", counters.dropped_down),
             ("watchdog", counters.dropped_watchdog),
+            ("receiver", counters.dropped_receiver),
             ("lost_on_wire", counters.lost_on_wire),
         ];
         Result {

@@ -97,8 +97,10 @@ fn config(given: &Given, network: &Network) -> Result<Config, InputError> {
     if none && given.has("--dcqcn") {
         return Err(InputError::new("--dcqcn", "there is no DCQCN with --cc none", "leave one of both out"));
     }
-    if choice(given, "--dcqcn", &["connectx", "hpcc"])? == 1 {
-        presets::hpcc(&mut config, network.host_speed_mbps());
+    match choice(given, "--dcqcn", &["connectx", "hpcc", "dcqcn-p"])? {
+        1 => presets::hpcc(&mut config, network.host_speed_mbps()),
+        2 => presets::dcqcn_p(&mut config),
+        _ => {}
     }
     for (option, name) in SHORTCUTS {
         if let Some(text) = given.value(option) {

@@ -10,11 +10,10 @@ use super::progress::{Progress, Standing};
 use super::setup::Setup;
 use crate::config::Config;
 use crate::engine::Engine;
-use crate::input::{InputError, parameters};
+use crate::input::InputError;
 use crate::packet::Ps;
 use crate::report::Counters;
 use crate::routing::Fib;
-use crate::topology::NodeKind;
 use crate::traffic::Traffic;
 
 /// A run in which nothing is delivered for so many retransmission timeouts is stuck.
@@ -43,7 +42,7 @@ pub struct Outcome {
     pub end: End,
     /// When each flow had arrived whole; `Ps::MAX`: it did not.
     pub arrivals: Vec<Ps>,
-    /// Parameters, with what the topology file says of switches.
+    /// Parameters, but for what the topology file says of switches.
     pub config: Config,
     /// Counters.
     pub counters: Counters,
@@ -58,8 +57,8 @@ pub struct Outcome {
 /// # Errors
 /// Where the engine cannot take it.
 pub fn simulate(setup: &Setup, interrupt: &Interrupt, progress: &mut Progress) -> Result<Outcome, InputError> {
-    let config = config(setup)?;
-    let mut engine = engine(setup, config);
+    let config = setup.config;
+    let mut engine = engine(setup, config)?;
     let begin = Instant::now();
     let last_start = setup.flows.iter().map(|flow| flow.start).max().unwrap_or(0);
     let total = setup.flows.iter().fold(0u64, |sum, flow| sum.saturating_add(flow.bytes));
@@ -106,23 +105,10 @@ pub fn simulate(setup: &Setup, interrupt: &Interrupt, progress: &mut Progress) -
     Ok(Outcome { end, arrivals, config, counters: engine.counters, time, run_s: begin.elapsed().as_secs_f64() })
 }
 
-/// The parameters of all switches: the engine takes one set for them.
-fn config(setup: &Setup) -> Result<Config, InputError> {
-    let topology = &setup.network.topology;
-    let own = setup.network.configs(&setup.config)?;
-    let mut switches = (0..own.len()).filter(|&node| topology.kinds[node] == NodeKind::Switch);
-    let Some(first) = switches.next() else { return Ok(setup.config) };
-    let expected = parameters::all(&own[first]);
-    let Some(other) = switches.find(|&node| parameters::all(&own[node]) != expected) else { return Ok(own[first]) };
-    let given = setup.network.settings[first].first().or(setup.network.settings[other].first());
-    let place = given.map_or("--topology", |setting| &setting.place);
-    let what = format!("{} and {} have different parameters", topology.names[first], topology.names[other]);
-    Err(InputError::new(place, what, "the engine cannot do that yet: give all switches the same"))
-}
-
-fn engine(setup: &Setup, config: Config) -> Engine {
+fn engine(setup: &Setup, config: Config) -> Result<Engine, InputError> {
     let topology = &setup.network.topology;
     let fib = Fib::shortest(topology).balanced(setup.balance);
     let traffic = Traffic::flows(setup.flows.iter().map(|flow| (flow.src, flow.dst, flow.bytes, flow.start)));
-    Engine::new(config, topology, fib, &traffic)
+    let (profiles, of) = setup.network.profiles(&config)?;
+    Ok(Engine::with_profiles(config, profiles, &of, topology, fib, &traffic))
 }

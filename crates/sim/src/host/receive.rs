@@ -12,7 +12,8 @@ impl Host {
         context.counters.arrived(&packet, self.port);
         if packet.kind == Kind::Pfc {
             let bit = 1 << packet.class;
-            self.paused = if packet.psn == 1 { self.paused | bit } else { self.paused & !bit };
+            self.obey(if packet.psn == 1 { self.paused | bit } else { self.paused & !bit }, now);
+            self.seen.pfc_rx += u64::from(packet.psn == 1);
             if packet.psn == 0 {
                 self.free = self.free.max(now); // what waited begins now, not when it was queued
             }
@@ -21,11 +22,19 @@ impl Host {
         context.counters.hops += 1;
         context.counters.received += 1;
         match packet.kind {
-            Kind::Data => self.data(context, packet),
+            Kind::Data => {
+                context.counters.data_hops += 1;
+                if self.slow.is_some() { self.buffer(context, packet) } else { self.data(context, packet) }
+            }
             Kind::Ack | Kind::Nak => {
                 let sender = &mut context.senders[packet.qp as usize];
                 if sender.acknowledged(context.config, packet.kind, packet.psn, u32::from(packet.entropy)) {
                     sender.progress = now;
+                }
+                if packet.flags & CE != 0
+                    && let Some(dcqcn) = &context.config.dcqcn
+                {
+                    sender.dcqcn.notified(dcqcn, now);
                 }
                 self.make_ready(context.config, sender, packet.qp, now);
             }
@@ -40,7 +49,6 @@ impl Host {
 
     pub(super) fn data(&mut self, context: &mut HostContext<'_>, packet: Packet) {
         let (config, now) = (context.config, packet.at);
-        context.counters.data_hops += 1;
         let receiver = &mut context.receivers[packet.qp as usize];
         let back = receiver.back;
         let reply =
@@ -49,13 +57,24 @@ impl Host {
             && let Some(dcqcn) = &config.dcqcn
             && now >= receiver.notify
         {
-            self.control[0].push_back(reply(Kind::Cnp, config.cnp_bytes, config.cnp_class, 0));
-            receiver.notify = now + dcqcn.cnp_interval;
-            context.counters.cnps += 1;
-            context.counters.sent += 1;
+            if config.cnp_on_ack {
+                receiver.marked = true;
+            } else {
+                self.control[0].push_back(reply(Kind::Cnp, config.cnp_bytes, config.cnp_class, 0));
+                receiver.notify = now + dcqcn.cnp_interval;
+                context.counters.cnps += 1;
+                context.counters.sent += 1;
+            }
         }
         let arrival = receiver.data(config, packet.psn, packet.flags & LAST != 0);
         let expected = receiver.expected;
+        let marked = if receiver.marked && !matches!(arrival, Arrival::Taken | Arrival::Ignored) {
+            receiver.marked = false;
+            context.counters.cnps += 1;
+            CE
+        } else {
+            0
+        };
         let kind = match arrival {
             Arrival::Taken | Arrival::Answered | Arrival::Gap(_) => {
                 context.counters.delivered += 1;
@@ -74,6 +93,7 @@ impl Host {
             }
         };
         let mut answer = reply(kind, config.ack_bytes, config.data_class, expected);
+        answer.flags = marked;
         if kind == Kind::Nak {
             answer.entropy = if let Arrival::Gap(ahead) = arrival { ahead as u16 } else { 0 };
         }

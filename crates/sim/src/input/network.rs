@@ -85,20 +85,34 @@ impl Network {
         rates.min().map_or(0, |least| ((8_000_000u64 << 16) + least / 2) / least)
     }
 
-    /// The parameters of every node: those of all, and what it is given of its own.
+    /// The profiles of switches, and which each node has: the parameters of all, and what the node is given of its own.
     ///
     /// # Errors
-    /// Where a value is wrong.
-    pub fn configs(&self, common: &Config) -> Result<Vec<Config>, InputError> {
-        let apply = |settings: &Vec<Setting>| {
+    /// Where a value is wrong, or values do not fit together.
+    pub fn profiles(&self, common: &Config) -> Result<(Vec<Config>, Vec<u16>), InputError> {
+        let (mut profiles, mut of) = (vec![*common], Vec::new());
+        let mut known = HashMap::from([(Vec::new(), 0)]);
+        for settings in &self.settings {
+            let text: Vec<_> = settings.iter().map(|one| (one.name.as_str(), one.value.as_str())).collect();
+            if let Some(&profile) = known.get(&text) {
+                of.push(profile);
+                continue;
+            }
             let mut config = *common;
             for setting in settings {
                 parameters::set(&mut config, &setting.name, &setting.value)
                     .map_err(|wrong| wrong.at(setting.place.clone()))?;
             }
-            Ok(config)
-        };
-        self.settings.iter().map(apply).collect()
+            let place = || settings.last().map_or(String::new(), |setting| setting.place.clone());
+            parameters::check(&config).map_err(|wrong| wrong.at(place()))?;
+            let profile = u16::try_from(profiles.len()).map_err(|_| {
+                Wrong::new("more than 65,536 kinds of switches", "give switches of a kind the same").at(place())
+            })?;
+            known.insert(text, profile);
+            profiles.push(config);
+            of.push(profile);
+        }
+        Ok((profiles, of))
     }
 }
 

@@ -40,6 +40,16 @@ macro_rules! whole {
     };
 }
 
+macro_rules! flag {
+    ($name:literal, $words:expr, $meaning:literal, $($path:tt)+) => {
+        Parameter {
+            name: $name, meaning: $meaning, kind: Kind::Choice($words),
+            get: |config, _| Some(Value::Whole(u64::from(config.$($path)+))),
+            set: |config, _, value| config.$($path)+ = whole(value) == 1,
+        }
+    };
+}
+
 /// Of something that there may not be: DCQCN, the watchdog.
 macro_rules! part {
     ($name:literal, $variant:ident, $kind:expr, $meaning:literal, $($path:ident).+ => $field:ident) => {
@@ -98,9 +108,13 @@ pub const PARAMETERS: &[Parameter] = &[
         },
     },
     whole!("host.reorder", Kind::Count(0, 4095), "selective recovery: how far ahead of the next in order a packet may come before a gap is reported", host.reorder),
+    flag!("host.reth", &["first", "every"], "which packets of a write carry its RDMA header (16 bytes): the first, or every one, as where adaptive routing delivers out of order", host.reth_on_every_packet),
+    whole!("host.receive-buffer", Kind::Size(10_000, 1_000_000_000), "receive buffer: it fills where a host takes packets more slowly than they come", host.receive_buffer),
+    whole!("host.receive-xoff", Kind::Size(1, 1_000_000_000), "what it holds when the switch is paused; it is resumed at half of that", host.receive_xoff),
     whole!("host.timeout", Kind::Time(US, 100 * SECOND), "retransmission timeout", host.timeout),
     whole!("host.data-class", Kind::Count(0, 7), "class of data and acknowledgements", host.data_class),
     whole!("host.cnp-class", Kind::Count(0, 7), "class of congestion notification packets", host.cnp_class),
+    flag!("host.cnp", &["packet", "ack"], "how a receiver notifies: by a packet, or by a flag on its acknowledgements (the HPCC simulator)", host.cnp_on_ack),
     part!("dcqcn.g", Real, Kind::Part, "gain of alpha", host.dcqcn => g),
     part!("dcqcn.alpha-timer", Whole, Kind::Time(1000, SECOND), "time without a notification after which alpha decays", host.dcqcn => alpha_timer),
     part!("dcqcn.cut-interval", Whole, Kind::Time(0, SECOND), "the rate is cut at most once in this time", host.dcqcn => cut_interval),
@@ -160,6 +174,13 @@ pub const PARAMETERS: &[Parameter] = &[
     class!("class.N.service", Service, Kind::Service, "how ports serve the class: strict, or by weight", service),
     class!("class.N.egress-alpha", Whole, Kind::Share(128), "share of the free egress pool a queue may take", egress_alpha),
     class!("class.N.ecn", Ecn, Kind::Ecn, "marking: from the first threshold on with a chance that grows to the last number at the second, then always; by bytes, or percent of the queue's present share", ecn),
+    Parameter {
+        name: "class.N.ecn-at",
+        meaning: "whether a packet is marked by what its queue holds when it comes, or when it leaves (thresholds in bytes only)",
+        kind: Kind::Choice(&["enqueue", "dequeue"]),
+        get: |config, class| Some(Value::Whole(u64::from(config.switch.classes[class].ecn_at_dequeue))),
+        set: |config, class, value| config.switch.classes[class].ecn_at_dequeue = whole(value) == 1,
+    },
     whole!("dlb.inactivity", Kind::Time(1000, SECOND), "idle time after which a flowlet may move", dlb.inactivity),
     whole!("dlb.flowsets", Kind::PowerOfTwo(1, 65536), "flowsets of a next-hop group", dlb.flowsets),
     whole!("dlb.period", Kind::Time(100_000, SECOND), "time between samples of port load", dlb.period),

@@ -5,7 +5,7 @@ use super::nearest::suggestion;
 pub use super::parameter_list::{PARAMETERS, Parameter, SHORT};
 use super::presets;
 use super::value::{Kind, Value};
-use crate::config::{CLASSES, Config};
+use crate::config::{CLASSES, Config, Ecn};
 
 /// The parameter of a name, and its class.
 fn find(name: &str) -> Option<(&'static Parameter, usize)> {
@@ -66,6 +66,17 @@ pub fn check(config: &Config) -> Result<(), Wrong> {
             format!("dlb.min ({min}%) is not below dlb.max ({max}%)"),
             "give a dlb.max above dlb.min",
         ));
+    }
+    let (buffer, xoff) = (config.host.receive_buffer, config.host.receive_xoff);
+    if xoff > buffer {
+        let what = format!("host.receive-xoff ({xoff}) is beyond host.receive-buffer ({buffer})");
+        return Err(Wrong::new(what, "give a host.receive-xoff that the buffer holds"));
+    }
+    for (number, class) in config.switch.classes.iter().enumerate() {
+        if class.ecn_at_dequeue && matches!(class.ecn, Ecn::Percent { .. }) {
+            let what = format!("class.{number} marks at dequeue, by percent");
+            return Err(Wrong::new(what, "give thresholds in bytes, or mark at enqueue"));
+        }
     }
     Ok(())
 }

@@ -24,8 +24,8 @@ pub fn lossy(config: &mut Config) {
 }
 
 /// DCQCN as the HPCC simulator (Li et al., SIGCOMM 2019; github.com/alibaba-edu/High-Precision-Congestion-Control) sets
-/// it for NICs of this speed, marking included. Its notification is a flag on the acknowledgement that acts once a
-/// cut interval; here it is a packet once a cut interval. It has no byte counter.
+/// it for NICs of this speed, marking included: packets are marked when they leave their queue, and the notification is a
+/// flag on the acknowledgement. It has no byte counter.
 pub fn hpcc(config: &mut Config, host_speed_mbps: u64) {
     const US: u64 = 1_000_000;
     let scale = host_speed_mbps as f64 / HPCC_SPEED as f64;
@@ -33,7 +33,6 @@ pub fn hpcc(config: &mut Config, host_speed_mbps: u64) {
     dcqcn.g = 1.0 / 256.0;
     dcqcn.alpha_timer = US;
     dcqcn.cut_interval = 4 * US;
-    dcqcn.cnp_interval = 4 * US;
     dcqcn.max_cut = 0.5;
     dcqcn.increase_timer = 300 * US;
     dcqcn.byte_counter = u64::MAX;
@@ -42,7 +41,18 @@ pub fn hpcc(config: &mut Config, host_speed_mbps: u64) {
     dcqcn.hyper_mbps = 50.0 * scale;
     dcqcn.minimum_mbps = 100.0;
     config.host.dcqcn = Some(dcqcn);
+    config.host.cnp_on_ack = true;
+    config.switch.classes[usize::from(config.host.data_class)].ecn_at_dequeue = true;
     let kilobytes = |number: u64| number * 1000 * host_speed_mbps / HPCC_SPEED;
     config.switch.classes[usize::from(config.host.data_class)].ecn =
         Ecn::Bytes { min: kilobytes(100), max: kilobytes(400), most: 65536 / 5 };
+}
+
+/// DCQCN-P: marking with a chance that grows from threshold to threshold, and NICs that expect it. Thresholds are those
+/// of the Thor2 guide's 400G example (Arista: 1000 to 3000 KB, 20 %). What such a NIC does on a notification is not public:
+/// ConnectX's reaction is assumed.
+pub fn dcqcn_p(config: &mut Config) {
+    config.host.dcqcn = Some(Dcqcn::connectx());
+    config.switch.classes[usize::from(config.host.data_class)].ecn =
+        Ecn::Bytes { min: 1_000_000, max: 3_000_000, most: 65536 / 5 };
 }

@@ -1,7 +1,8 @@
 //! Departures, worked out late: see the module above.
 
 use super::{Switch, SwitchContext};
-use crate::packet::{Kind, Packet, Ps};
+use crate::config::LANES;
+use crate::packet::{ECT, Kind, Packet, Ps};
 
 impl Switch {
     /// Start everything that can start by `until` at every port. Returns when the next could.
@@ -56,27 +57,36 @@ impl Switch {
     /// Start one transmission.
     pub(super) fn depart(&mut self, context: &mut SwitchContext<'_>, number: usize, start: Ps) {
         let port = &mut self.ports[number];
-        let packet = if port.control > 0 {
+        let mut left = 0;
+        let mut packet = if port.control > 0 {
             port.control -= 1;
             self.rest[number].control.pop_front().expect("it is counted")
         } else {
-            let slots = self.slots;
-            let queues = &mut self.queues[number * slots.count..(number + 1) * slots.count];
             let eligible = port.filled & !port.paused;
-            let class = self.rest[number].choose(context.config, &slots, self.strict, eligible, queues);
-            let queue = &mut queues[slots.of(class)];
+            let strict = eligible & self.strict;
+            let lane = if strict != 0 {
+                7 - strict.leading_zeros() as usize
+            } else if eligible & (eligible - 1) == 0 {
+                eligible.trailing_zeros() as usize // a lone class waits for nobody
+            } else {
+                self.rest[number].round_robin(context.config, eligible, &port.lanes)
+            };
+            let queue = &mut port.lanes[lane % LANES];
             let packet = queue.packets.pop().expect("the class is filled");
             if queue.packets.is_empty() {
-                port.filled &= !(1 << class);
+                port.filled &= !(1 << lane);
             }
             queue.bytes -= u32::from(packet.bytes);
+            left = queue.bytes;
             packet
         };
-        port.free = context.wires.send(self.first + number, packet, start);
-        port.sent += u64::from(packet.bytes);
         if port.idle() {
             self.active[number / 64] &= !(1 << (number % 64));
         }
+        if packet.flags & ECT != 0 && self.late >> packet.class & 1 == 1 && self.marks(context, &packet, left) {
+            self.mark(context, &mut packet, number);
+        }
+        self.transmit(context, number, packet, start);
         if packet.kind != Kind::Pfc {
             self.release(context, &packet, start);
         }
@@ -85,7 +95,8 @@ impl Switch {
     /// Give back what a packet held of the buffer; resume its sender where that is due.
     #[inline]
     pub(super) fn release(&mut self, context: &mut SwitchContext<'_>, packet: &Packet, now: Ps) {
-        if let Some(paused) = self.buffer.release(context.config, packet, now) {
+        let ingress = &mut self.ports[usize::from(packet.ingress)].lanes[usize::from(packet.class) % LANES];
+        if let Some(paused) = self.buffer.release(context.config, packet, ingress, now) {
             context.counters.paused += paused;
             self.pause(usize::from(packet.ingress), packet.class, false, now);
         }

@@ -45,7 +45,8 @@ impl Switch {
 
     /// Whether a packet that meets a queue of `waiting` bytes is marked (RED on the present length, RFC 3168).
     #[inline]
-    pub(super) fn marks(&mut self, context: &mut SwitchContext<'_>, packet: &Packet, waiting: u64) -> bool {
+    pub(super) fn marks(&mut self, context: &mut SwitchContext<'_>, packet: &Packet, waiting: u32) -> bool {
+        let waiting = u64::from(waiting);
         if packet.flags & TUNNEL != 0 && context.config.vxlan.is_some_and(|vxlan| !vxlan.copy_in) {
             return false;
         }

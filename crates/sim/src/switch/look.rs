@@ -1,7 +1,7 @@
 //! What a switch looks at from time to time: the load of its ports, and queues that are paused for too long.
 
 use super::{Switch, SwitchContext};
-use crate::config::Watchdog;
+use crate::config::{LANES, Watchdog};
 use crate::packet::Ps;
 
 impl Switch {
@@ -23,9 +23,8 @@ impl Switch {
         self.settle_all(context, self.next_sample);
         let mut busy = false;
         for number in 0..self.ports.len() {
-            let queues = &self.queues[number * self.slots.count..(number + 1) * self.slots.count];
-            let waiting = queues.iter().map(|queue| u64::from(queue.bytes)).sum();
             let port = &mut self.ports[number];
+            let waiting = port.waiting();
             busy |= port.sent > 0 || waiting > 0;
             self.bands[number] = context.dlb.band(port.sent, waiting, self.capacity[number]);
             port.sent = 0;
@@ -47,8 +46,8 @@ impl Switch {
         self.settle_all(context, now);
         let mut again = false;
         for number in 0..self.ports.len() {
-            for (class, _) in self.slots.classes() {
-                self.look_at(context, &watchdog, number, class as u8, now);
+            for lane in 0..LANES as u8 {
+                self.look_at(context, &watchdog, number, lane, now);
             }
             again |= self.ports[number].paused | self.ports[number].acting != 0;
         }
@@ -88,11 +87,12 @@ impl Switch {
         context.counters.watchdog_acts += 1;
         if watchdog.drop {
             port.filled &= !bit;
-            let queue = &mut self.queues[number * self.slots.count + self.slots.of(place)];
+            let queue = &mut port.lanes[place];
             queue.bytes = 0;
             let packets = std::mem::take(&mut queue.packets);
             for place in 0..packets.len() {
                 context.counters.dropped_watchdog += 1;
+                self.rest[number].seen.dropped_packets += 1;
                 self.release(context, packets.get(place), now);
             }
         }
@@ -109,7 +109,14 @@ impl Switch {
         now: Ps,
     ) {
         let rest = &mut self.rest[number];
-        rest.wanted = if stop { rest.wanted | 1 << class } else { rest.wanted & !(1 << class) };
+        let wanted = if stop { rest.wanted | 1 << class } else { rest.wanted & !(1 << class) };
+        match (rest.wanted, wanted) {
+            (0, 1..) => rest.paused_since = now,
+            (1.., 0) => rest.seen.paused += rest.paused_for(now),
+            _ => {}
+        }
+        rest.wanted = wanted;
+        rest.seen.pfc_rx += u64::from(stop);
         if self.ports[number].acting >> class & 1 == 1 {
             return; // the watchdog does not listen
         }

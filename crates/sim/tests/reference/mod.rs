@@ -24,6 +24,7 @@ enum What {
     Look,
     Start,
     Timer,
+    Taken,
     Arrived,
 }
 
@@ -34,6 +35,12 @@ struct Port {
     stuck: [u8; CLASSES],
     until: [Ps; CLASSES],
     down: bool,
+    broken: u8,
+    slow: Option<u64>,
+    taking: VecDeque<Packet>,
+    held: u64,
+    full: bool,
+    storm: u8,
     on_wire: Vec<usize>,
     loss: u32,
     pfc: VecDeque<Packet>,
@@ -59,6 +66,8 @@ type Event = Reverse<(Ps, u32, What, u32, u64)>;
 
 pub struct Reference<'a> {
     config: Config,
+    profiles: Vec<Config>,
+    of: Vec<u16>,
     topology: &'a Topology,
     fib: Fib,
     ports: Vec<Port>,
@@ -84,7 +93,14 @@ pub struct Reference<'a> {
 }
 
 impl<'a> Reference<'a> {
-    pub fn new(config: Config, topology: &'a Topology, fib: Fib, traffic: &Traffic, timeline: Timeline) -> Self {
+    pub fn new(
+        config: Config,
+        (profiles, of): (Vec<Config>, Vec<u16>),
+        topology: &'a Topology,
+        fib: Fib,
+        traffic: &Traffic,
+        timeline: Timeline,
+    ) -> Self {
         let hosts = topology.hosts();
         let nodes = topology.kinds.len();
         let mut heap = BinaryHeap::new();
@@ -110,9 +126,11 @@ impl<'a> Reference<'a> {
         }
         Reference {
             config,
+            profiles,
+            of,
             topology,
             fib,
-            ports: (0..topology.wires.len()).map(|_| Port::default()).collect(),
+            ports: (0..topology.wires.len()).map(|_| Port { turn: CLASSES - 1, ..Port::default() }).collect(),
             taken_in: vec![[0; 2]; nodes],
             taken_out: vec![[0; 2]; nodes],
             bands: (0..nodes).map(|node| vec![BEST; topology.ports(node).len()]).collect(),
@@ -176,6 +194,7 @@ impl<'a> Reference<'a> {
                     self.start(self.topology.first[node as usize] as usize, now);
                 }
                 What::Timer => self.expire(node, key, now),
+                What::Taken => self.taken(node as usize, key as usize, now),
                 What::Arrived => {
                     let packet = self.flying[slot as usize];
                     self.idle.push(slot as usize);
@@ -194,19 +213,21 @@ impl<'a> Reference<'a> {
 
     fn apply(&mut self, change: Change, now: Ps) {
         match change {
-            Change::LinkDown(port) => {
-                let ends = [port as usize, self.topology.wires[port as usize].peer as usize];
-                for end in ends {
-                    for slot in std::mem::take(&mut self.ports[end].on_wire) {
-                        self.counters.lost_on_wire += u64::from(self.flying[slot].kind != Kind::Pfc);
-                    }
-                    self.cut(end, now);
+            Change::LinkDown(port) => self.break_cable(port as usize, [1, 1], now),
+            Change::LinkUp(port) => self.mend_cable(port as usize, [1, 1], now),
+            Change::NodeDown(node) => {
+                for port in self.topology.ports(node as usize) {
+                    self.break_cable(port, [2, 0], now);
                 }
             }
-            Change::LinkUp(port) => {
-                for end in [port as usize, self.topology.wires[port as usize].peer as usize] {
-                    self.ports[end].down = false;
-                    self.start(end, now);
+            Change::NodeUp(node) => {
+                for port in self.topology.ports(node as usize) {
+                    self.mend_cable(port, [2, 0], now);
+                }
+            }
+            Change::Receive(port, ps_per_byte) => {
+                if self.topology.kinds[self.topology.owner[port as usize] as usize] == NodeKind::Host {
+                    self.ports[port as usize].slow = Some(ps_per_byte);
                 }
             }
             Change::Rate(port, ps_per_byte) => {
@@ -216,9 +237,10 @@ impl<'a> Reference<'a> {
             }
             Change::Loss(port, loss) => self.ports[port as usize].loss = loss,
             Change::Storm(port, class, stop) => {
-                if !self.ports[port as usize].down {
-                    self.ports[port as usize].pfc.push_back(pfc_frame(class, stop, now));
-                    self.start(port as usize, now);
+                let host = &mut self.ports[port as usize];
+                host.storm = if stop { host.storm | 1 << class } else { host.storm & !(1 << class) };
+                if stop || !(class == self.config.host.data_class && host.full) {
+                    self.pause_switch(port as usize, class, stop, now);
                 }
             }
             Change::Route { node, address, group } => {
@@ -227,14 +249,92 @@ impl<'a> Reference<'a> {
         }
     }
 
+    fn break_cable(&mut self, port: usize, causes: [u8; 2], now: Ps) {
+        let ends = [port, self.topology.wires[port].peer as usize];
+        let worked = ends.iter().all(|&end| self.ports[end].broken == 0);
+        for (end, cause) in ends.into_iter().zip(causes) {
+            self.ports[end].broken |= cause;
+        }
+        for end in ends.into_iter().filter(|_| worked) {
+            for slot in std::mem::take(&mut self.ports[end].on_wire) {
+                self.counters.lost_on_wire += u64::from(self.flying[slot].kind != Kind::Pfc);
+            }
+            self.cut(end, now);
+        }
+    }
+
+    fn mend_cable(&mut self, port: usize, causes: [u8; 2], now: Ps) {
+        let ends = [port, self.topology.wires[port].peer as usize];
+        for (end, cause) in ends.into_iter().zip(causes) {
+            self.ports[end].broken &= !cause;
+        }
+        if ends.iter().all(|&end| self.ports[end].broken == 0) {
+            for end in ends {
+                self.ports[end].down = false;
+                self.start(end, now);
+            }
+        }
+    }
+
+    fn pause_switch(&mut self, port: usize, class: u8, stop: bool, now: Ps) {
+        if !self.ports[port].down {
+            self.ports[port].pfc.push_back(pfc_frame(class, stop, now));
+            self.start(port, now);
+        }
+    }
+
+    /// A data packet reached a host that may be slow.
+    fn put(&mut self, node: usize, mut packet: Packet, now: Ps) {
+        let port = self.topology.first[node] as usize;
+        let config = self.config.host;
+        let host = &mut self.ports[port];
+        let Some(ps_per_byte) = host.slow else {
+            self.receive(node, packet, now);
+            return;
+        };
+        if host.held + u64::from(packet.bytes) > config.receive_buffer {
+            self.counters.dropped_receiver += 1;
+            return;
+        }
+        host.held += u64::from(packet.bytes);
+        let begin = host.taking.back().map_or(now, |last| last.at.max(now));
+        packet.at = begin + ((u64::from(packet.bytes) * ps_per_byte + (1 << 15)) >> 16);
+        host.taking.push_back(packet);
+        self.heap.push(Reverse((packet.at, node as u32, What::Taken, port as u32, 0)));
+        if host.held >= config.receive_xoff && !host.full {
+            host.full = true;
+            self.pause_switch(port, config.data_class, true, now);
+        }
+    }
+
+    fn taken(&mut self, node: usize, port: usize, now: Ps) {
+        let config = self.config.host;
+        let host = &mut self.ports[port];
+        let packet = host.taking.pop_front().expect("it is taken now");
+        host.held -= u64::from(packet.bytes);
+        let resumes = host.full && host.held <= config.receive_xoff / 2;
+        if host.slow == Some(0) && host.taking.is_empty() {
+            host.slow = None;
+        }
+        if resumes {
+            host.full = false;
+            if host.storm >> config.data_class & 1 == 0 {
+                self.pause_switch(port, config.data_class, false, now);
+            }
+        }
+        self.receive(node, packet, now);
+        self.start(port, now);
+    }
+
     fn cut(&mut self, port: usize, now: Ps) {
         let node = self.topology.owner[port] as usize;
         let state = &mut self.ports[port];
         state.down = true;
         state.paused = 0;
         (state.acting, state.wanted, state.stuck, state.until) = (0, 0, [0; CLASSES], [0; CLASSES]);
-        (state.deficit, state.turn) = ([0; CLASSES], 0);
+        (state.deficit, state.turn) = ([0; CLASSES], CLASSES - 1);
         state.pfc.clear();
+        (state.storm, state.full) = (0, false);
         let waiting = std::mem::take(&mut state.control);
         if self.topology.kinds[node] == NodeKind::Host {
             self.counters.dropped_down += waiting.len() as u64;
@@ -290,14 +390,19 @@ impl<'a> Reference<'a> {
             self.start_host(node, port, now);
             return;
         }
-        let packet = if let Some(packet) = self.ports[port].control.pop_front() {
+        let mut packet = if let Some(packet) = self.ports[port].control.pop_front() {
             packet
         } else {
-            let Some(class) = self.choose_class(port) else {
+            let Some(class) = self.choose_class(node, port) else {
                 return;
             };
             self.ports[port].queues[class].pop_front().expect("not empty")
         };
+        let class = usize::from(packet.class);
+        if packet.kind != Kind::Pfc && self.of(node).switch.classes[class].ecn_at_dequeue {
+            let left = self.ports[port].queues[class].iter().map(|one| u64::from(one.bytes)).sum();
+            self.mark(node, &mut packet, left);
+        }
         self.ports[port].sent += u64::from(packet.bytes);
         self.transmit(port, packet, now);
         if packet.kind != Kind::Pfc {
@@ -305,8 +410,35 @@ impl<'a> Reference<'a> {
         }
     }
 
-    fn choose_class(&mut self, port: usize) -> Option<usize> {
-        let classes = self.config.switch.classes;
+    fn of(&self, node: usize) -> &Config {
+        &self.profiles[usize::from(self.of[node])]
+    }
+
+    fn mark(&mut self, node: usize, packet: &mut Packet, depth: u64) {
+        let (config, class) = (self.of(node), usize::from(packet.class));
+        let share = self.share_out(node, class);
+        let limits = match config.switch.classes[class].ecn {
+            Ecn::Off => None,
+            Ecn::Bytes { min, max, most } => Some((min, max, most)),
+            Ecn::Percent { min, max, most } => Some((share * min / 100, share * max / 100, most)),
+        };
+        let hidden = packet.flags & TUNNEL != 0 && config.switch.vxlan.is_some_and(|vxlan| !vxlan.copy_in);
+        if let Some((min, max, most)) = limits
+            && packet.flags & ECT != 0
+            && !hidden
+            && depth >= min
+        {
+            let seed = mix(config.seed, node as u64);
+            let drawn = mix(seed ^ packet.at, u64::from(packet.qp) << 32 | u64::from(packet.psn)) & 0xFFFF;
+            if depth >= max || drawn < most * (depth - min) / (max - min).max(1) {
+                packet.flags |= if packet.flags & TUNNEL != 0 { OUTER_CE } else { CE };
+                self.counters.marked += 1;
+            }
+        }
+    }
+
+    fn choose_class(&mut self, node: usize, port: usize) -> Option<usize> {
+        let classes = self.of(node).switch.classes;
         let state = &mut self.ports[port];
         let paused = state.paused;
         let waits: Vec<usize> = (0..CLASSES).filter(|&c| !state.queues[c].is_empty() && paused >> c & 1 == 0).collect();
@@ -335,19 +467,20 @@ impl<'a> Reference<'a> {
     }
 
     fn sample(&mut self, node: usize, now: Ps) {
-        let period = self.config.dlb.period;
+        let dlb = self.of(node).dlb;
+        let period = dlb.period;
         for (place, port) in self.topology.ports(node).enumerate() {
             let state = &mut self.ports[port];
             let waiting = state.queues.iter().flatten().map(|packet| u64::from(packet.bytes)).sum();
             let capacity = (period << 16) / self.topology.wires[port].ps_per_byte;
-            self.bands[node][place] = self.config.dlb.band(state.sent, waiting, capacity);
+            self.bands[node][place] = dlb.band(state.sent, waiting, capacity);
             state.sent = 0;
         }
         self.heap.push(Reverse((now + period, node as u32, What::Sample, 0, 0)));
     }
 
     fn look(&mut self, node: usize, now: Ps) {
-        let watchdog = self.config.switch.watchdog.expect("it looks");
+        let watchdog = self.of(node).switch.watchdog.expect("it looks");
         let mut again = false;
         for port in self.topology.ports(node) {
             for class in 0..CLASSES {
@@ -386,19 +519,19 @@ impl<'a> Reference<'a> {
     }
 
     fn share_in(&self, node: usize, pool: usize) -> u64 {
-        let config = &self.config.switch;
+        let config = &self.of(node).switch;
         config.ingress_pool[pool].saturating_sub(self.taken_in[node][pool]) * config.ingress_alpha[pool] / 1024
     }
 
     fn share_out(&self, node: usize, class: usize) -> u64 {
-        let config = &self.config.switch;
+        let config = &self.of(node).switch;
         let pool = usize::from(config.classes[class].lossless);
         let free = config.egress_pool[pool].saturating_sub(self.taken_out[node][pool]);
         free * config.classes[class].egress_alpha / 1024
     }
 
     fn release(&mut self, node: usize, packet: Packet, now: Ps) {
-        let config = self.config.switch;
+        let config = self.of(node).switch;
         let (bytes, class) = (u64::from(packet.bytes), usize::from(packet.class));
         let pool = usize::from(config.classes[class].lossless);
         let number = self.topology.first[node] as usize + usize::from(packet.ingress);
@@ -436,7 +569,7 @@ impl<'a> Reference<'a> {
                 state.paused = if packet.psn == 1 { state.paused | bit } else { state.paused & !bit };
                 if packet.psn == 0 {
                     state.stuck[usize::from(packet.class)] = 0;
-                } else if let Some(watchdog) = &self.config.switch.watchdog
+                } else if let Some(watchdog) = self.profiles[usize::from(self.of[node])].switch.watchdog
                     && !host
                     && !std::mem::replace(&mut self.looking[node], true)
                 {
@@ -451,12 +584,16 @@ impl<'a> Reference<'a> {
         self.counters.data_hops += u64::from(packet.kind == Kind::Data);
         if host {
             self.counters.received += 1;
-            self.receive(node, packet, now);
+            if packet.kind == Kind::Data {
+                self.put(node, packet, now);
+            } else {
+                self.receive(node, packet, now);
+            }
             self.start(port, now);
             return;
         }
         let first = self.topology.first[node] as usize;
-        let seed = mix(self.config.seed, node as u64);
+        let seed = mix(self.of(node).seed, node as u64);
         let group = self.fib.group[node * self.fib.addresses + packet.dst as usize];
         if group == NO_GROUP {
             self.counters.unroutable += 1;
@@ -476,7 +613,7 @@ impl<'a> Reference<'a> {
                     Balance::Spray => one_of(own, members.len()),
                     Balance::Packet => best(members, bands, own),
                     Balance::Flowlet => {
-                        let dlb = &self.config.dlb;
+                        let dlb = &self.profiles[usize::from(self.of[node])].dlb;
                         let sets = self.flowsets.entry((node, group)).or_insert(vec![Flowset::default(); dlb.flowsets]);
                         flowlet(dlb, &mut sets[flow as usize & (dlb.flowsets - 1)], members, bands, now, own)
                     }
@@ -487,13 +624,13 @@ impl<'a> Reference<'a> {
             self.counters.dropped_down += 1;
             return;
         }
-        let drops = self.config.switch.watchdog.is_some_and(|watchdog| watchdog.drop);
+        let drops = self.of(node).switch.watchdog.is_some_and(|watchdog| watchdog.drop);
         if drops && self.ports[to].acting >> packet.class & 1 == 1 {
             self.counters.dropped_watchdog += 1;
             return;
         }
         let behind = |port: usize| self.topology.kinds[self.topology.wires[port].peer_node as usize] == NodeKind::Host;
-        let vxlan = self.config.switch.vxlan;
+        let vxlan = self.of(node).switch.vxlan;
         if let Some(vxlan) = vxlan {
             if behind(port) && !behind(to) {
                 packet.bytes += vxlan.overhead;
@@ -506,36 +643,21 @@ impl<'a> Reference<'a> {
                 packet.flags &= !(TUNNEL | OUTER_CE);
             }
         }
-        let hidden = packet.flags & TUNNEL != 0 && vxlan.is_some_and(|vxlan| !vxlan.copy_in);
         packet.ingress = (port - first) as u16;
         let class = usize::from(packet.class);
         let depth: u64 = self.ports[to].queues[class].iter().map(|one| u64::from(one.bytes)).sum();
         if !self.admit(node, port, &packet, depth, now) {
             return;
         }
-        let share = self.share_out(node, class);
-        let limits = match self.config.switch.classes[class].ecn {
-            Ecn::Off => None,
-            Ecn::Bytes { min, max, most } => Some((min, max, most)),
-            Ecn::Percent { min, max, most } => Some((share * min / 100, share * max / 100, most)),
-        };
-        if let Some((min, max, most)) = limits
-            && packet.flags & ECT != 0
-            && !hidden
-            && depth >= min
-        {
-            let drawn = mix(seed ^ packet.at, u64::from(packet.qp) << 32 | u64::from(packet.psn)) & 0xFFFF;
-            if depth >= max || drawn < most * (depth - min) / (max - min).max(1) {
-                packet.flags |= if packet.flags & TUNNEL != 0 { OUTER_CE } else { CE };
-                self.counters.marked += 1;
-            }
+        if !self.of(node).switch.classes[class].ecn_at_dequeue {
+            self.mark(node, &mut packet, depth);
         }
         self.ports[to].queues[class].push_back(packet);
         self.start(to, now);
     }
 
     fn admit(&mut self, node: usize, port: usize, packet: &Packet, depth: u64, now: Ps) -> bool {
-        let config = self.config.switch;
+        let config = self.of(node).switch;
         let (bytes, class) = (u64::from(packet.bytes), usize::from(packet.class));
         let lossless = config.classes[class].lossless;
         let pool = usize::from(lossless);
@@ -584,6 +706,7 @@ impl<'a> Reference<'a> {
             return;
         }
         let paused = self.ports[port].paused;
+        let data_paused = paused >> self.config.host.data_class & 1 == 1;
         let open = |packet: &Packet| paused >> packet.class & 1 == 0;
         if self.cnps[node].front().is_some_and(open) {
             let packet = self.cnps[node].pop_front().expect("not empty");
@@ -595,7 +718,7 @@ impl<'a> Reference<'a> {
             self.transmit(port, packet, now);
             return;
         }
-        if paused != 0 {
+        if data_paused {
             return;
         }
         let Some((allowed, qp)) = self.ready[node].iter().map(|&qp| (self.senders[qp as usize].allowed, qp)).min()
@@ -651,6 +774,9 @@ impl<'a> Reference<'a> {
                 if sender.acknowledged(&config, packet.kind, packet.psn, u32::from(packet.entropy)) {
                     sender.progress = now;
                 }
+                if let (true, Some(dcqcn)) = (packet.flags & CE != 0, &config.dcqcn) {
+                    sender.dcqcn.notified(dcqcn, now);
+                }
                 self.make_ready(packet.qp, now);
             }
             Kind::Cnp => {
@@ -661,7 +787,9 @@ impl<'a> Reference<'a> {
             Kind::Data => {
                 let receiver = &mut self.receivers[qp];
                 let dst = receiver.back;
-                if let Some(dcqcn) = &config.dcqcn
+                if config.cnp_on_ack {
+                    receiver.marked |= packet.flags & CE != 0 && config.dcqcn.is_some();
+                } else if let Some(dcqcn) = &config.dcqcn
                     && packet.flags & CE != 0
                     && now >= receiver.notify
                 {
@@ -682,7 +810,11 @@ impl<'a> Reference<'a> {
                 let arrival = receiver.data(&config, packet.psn, packet.flags & LAST != 0);
                 let psn = receiver.expected;
                 let (bytes, class) = (config.ack_bytes, config.data_class);
-                let reply = |kind, entropy| Packet { psn, dst, bytes, kind, flags: 0, class, entropy, ..packet };
+                let answers = !matches!(arrival, Arrival::Taken | Arrival::Ignored);
+                let echo = answers && std::mem::take(&mut receiver.marked);
+                self.counters.cnps += u64::from(echo);
+                let flags = if echo { CE } else { 0 };
+                let reply = |kind, entropy| Packet { psn, dst, bytes, kind, flags, class, entropy, ..packet };
                 let used = matches!(arrival, Arrival::Taken | Arrival::Answered | Arrival::Gap(_));
                 *(if used { &mut self.counters.delivered } else { &mut self.counters.useless }) += 1;
                 let answer = match arrival {

@@ -18,7 +18,8 @@ pub fn changes(draw: &mut Draw<'_>, topology: &Topology, config: &Config, fib: &
     for _ in 0..draw.within(1, 8) {
         let at = draw.extreme(0, 1 << 40);
         let port = draw.within(0, topology.wires.len() as u64 - 1) as u32;
-        let change = match draw.within(0, 5) {
+        let node = draw.within(0, topology.kinds.len() as u64 - 1) as u32;
+        let change = match draw.within(0, 8) {
             0 => Change::LinkDown(port),
             1 => Change::LinkUp(port),
             2 => Change::Rate(port, ps_per_byte(draw.one_of(&SPEEDS))),
@@ -27,6 +28,13 @@ pub fn changes(draw: &mut Draw<'_>, topology: &Topology, config: &Config, fib: &
                 let host = draw.one_of(&topology.hosts());
                 let class = draw.one_of(&[config.host.data_class, config.host.cnp_class, 0]);
                 Change::Storm(topology.first[host as usize], class, !draw.once_in(3))
+            }
+            5 => Change::NodeDown(node),
+            6 => Change::NodeUp(node),
+            7 => {
+                let host = draw.one_of(&topology.hosts());
+                let rate = if draw.once_in(3) { 0 } else { ps_per_byte(draw.one_of(&SPEEDS)) };
+                Change::Receive(topology.first[host as usize], rate)
             }
             _ => match route(draw, topology, fib) {
                 Some(route) => route,

@@ -1,6 +1,6 @@
 //! Queue pairs, and messages that wait for one another.
 
-use railweave_sim::traffic::{Message, QueuePair, Traffic};
+use railweave_sim::traffic::{Message, QueuePair, Traffic, Verb};
 
 use super::draw::Draw;
 
@@ -29,7 +29,8 @@ pub fn traffic(draw: &mut Draw<'_>, hosts: u64, mtu: u32) -> Traffic {
         }
         let bytes = draw.extreme(0, 48 * u64::from(mtu));
         let start = if draw.once_in(4) { draw.extreme(0, LATEST) } else { draw.within(0, 1 << 24) };
-        traffic.messages.push(Message { qp, bytes, start, after });
+        let verb = draw.one_of(&[Verb::Write, Verb::Send, Verb::WriteWithImmediate]);
+        traffic.messages.push(Message { verb, qp, bytes, start, after });
     }
     traffic
 }
