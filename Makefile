@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test lint format bench golden docs judges zipapp engine clean
+.PHONY: help demo test lint format bench golden docs judges zipapp engine fuzz clean
 
 help:
 	@echo "make demo    build the example network into out/demo and verify it"
@@ -13,6 +13,7 @@ help:
 	@echo "make lint    ruff and pyright; rustfmt and clippy"
 	@echo "make engine  build the packet engine's own program, target/release/railweave-sim"
 	@echo "make bench   measure build, design and routes; writes docs/performance figures to out/bench"
+	@echo "make fuzz    fuzz the packet engine and its input for FUZZ_SECONDS each (600); needs nightly Rust and cargo-fuzz"
 	@echo "make golden  refresh tests/golden after an intended change (read the diff)"
 	@echo "make docs    refresh the generated reference and schema"
 	@echo "make zipapp  write dist/railweave-host.pyz, railweave host as one file for servers"
@@ -50,6 +51,14 @@ format: $(STAMP)
 
 engine:
 	cargo build --release
+
+FUZZ_SECONDS ?= 600
+
+fuzz:
+	@cargo fuzz --version >/dev/null 2>&1 || { echo "cargo-fuzz is missing: cargo install --locked cargo-fuzz"; exit 1; }
+	@cargo +nightly --version >/dev/null 2>&1 || { echo "nightly Rust is missing: rustup toolchain install nightly"; exit 1; }
+	cd crates/sim && cargo +nightly fuzz run scenario -- -max_total_time=$(FUZZ_SECONDS) -max_len=768 -timeout=20
+	cd crates/sim && cargo +nightly fuzz run input -- -max_total_time=$(FUZZ_SECONDS) -max_len=512 -timeout=20
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/steps.py

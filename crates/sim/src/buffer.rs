@@ -122,6 +122,12 @@ impl Buffer {
         self.taken_out[pool] += bytes;
     }
 
+    /// Whether both sides of the buffer count so many bytes in it. `lanes`: those of all ports.
+    pub fn holds<'a>(&self, bytes: u64, lanes: impl Iterator<Item = &'a Lane>) -> bool {
+        let ingress: u64 = lanes.map(|lane| u64::from(lane.used) + u64::from(lane.headroom)).sum();
+        ingress == bytes && self.taken_out.iter().sum::<u64>() == bytes
+    }
+
     /// Stop pausing whoever was behind a port. Returns for how long its classes were paused.
     pub fn forget(&mut self, lanes: &mut [Lane; LANES], now: Ps) -> Ps {
         let mut paused = 0;

@@ -57,6 +57,25 @@ impl Dcqcn {
     }
 }
 
+/// Timers that ran out more often than this at once are not followed one by one.
+const MANY: u64 = 10_000;
+
+/// Even stages after which the rate follows its target at the distance of a step, to all digits.
+const SETTLED: u32 = 64;
+
+/// A number to the power of another, in few multiplications (libm's differs between machines).
+fn power(mut base: f64, mut exponent: u64) -> f64 {
+    let mut product = 1.0;
+    while exponent > 0 {
+        if exponent & 1 == 1 {
+            product *= base;
+        }
+        base *= base;
+        exponent >>= 1;
+    }
+    product
+}
+
 /// The state of one queue pair.
 #[derive(Clone, Copy, Debug)]
 pub struct State {
@@ -146,20 +165,41 @@ impl State {
     fn advance(&mut self, p: &Dcqcn, now: Ps) {
         if now >= self.next_alpha {
             let steps = (now - self.next_alpha) / p.alpha_timer + 1;
-            for _ in 0..steps {
+            for _ in 0..steps.min(MANY) {
                 self.alpha *= 1.0 - p.g;
                 if self.alpha < 1e-12 {
                     self.alpha = 0.0;
                     break;
                 }
             }
+            self.alpha *= power(1.0 - p.g, steps.saturating_sub(MANY));
             self.next_alpha += steps * p.alpha_timer;
         }
         while now >= self.next_increase && self.limited {
             self.next_increase += p.increase_timer;
-            self.timer_stage += 1;
+            self.timer_stage = self.timer_stage.saturating_add(1);
             self.increase(p);
+            self.increase_evenly(p, now);
         }
+    }
+
+    /// Where very many stages of the timer ran out, take at once those that all add the same: the byte counter stands
+    /// still, and the rate has come to follow its target at the distance of a step.
+    #[inline]
+    fn increase_evenly(&mut self, p: &Dcqcn, now: Ps) {
+        if now.saturating_sub(self.next_increase) < MANY.saturating_mul(p.increase_timer)
+            || self.timer_stage < self.byte_stage.max(p.threshold).saturating_add(SETTLED)
+        {
+            return;
+        }
+        let fast = self.byte_stage.saturating_sub(p.threshold);
+        let each = if fast > 0 { p.hyper_mbps * f64::from(fast) } else { p.additive_mbps };
+        let due = (now - self.next_increase) / p.increase_timer;
+        let steps = if each > 0.0 { due.min(((self.line - self.target) / each) as u64) } else { due };
+        self.next_increase += steps * p.increase_timer;
+        self.timer_stage = self.timer_stage.saturating_add(steps.min(u64::from(u32::MAX)) as u32);
+        self.target += steps as f64 * each;
+        self.rate += steps as f64 * each;
     }
 
     fn increase(&mut self, p: &Dcqcn) {

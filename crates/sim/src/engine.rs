@@ -293,6 +293,14 @@ impl Engine {
         PortCounters { tx_bytes: self.wires.bytes(port), ..counters }
     }
 
+    /// Packets in the network and waiting at hosts, PFC frames not counted. None: a switch's buffer counts other bytes
+    /// than those that wait in it. With `Counters`: what was sent was received, dropped, lost, or is inside.
+    pub fn inside(&self) -> Option<u64> {
+        let hosts: u64 = self.hosts.iter().map(Host::waiting).sum();
+        let switches: Option<u64> = self.switches.iter().map(Switch::waiting).sum();
+        Some(hosts + switches? + self.wires.total_under_way())
+    }
+
     /// When each message arrived whole; `Ps::MAX`: not yet.
     pub fn arrivals(&self) -> &[Ps] {
         &self.arrived

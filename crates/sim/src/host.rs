@@ -93,12 +93,13 @@ impl Host {
             let arrival = context.wires.inbox(self.port).front().map_or(Ps::MAX, |packet| packet.at);
             let (timer, start) = (first(&self.timers), first(&self.starts));
             let now = arrival.min(timer).min(start).min(self.taken);
-            if now >= end {
-                self.send_until(context, end - 1);
-                // sending may have set a timer
-                return now.min(first(&self.timers)).min(self.next_start());
+            self.send_until(context, now.min(end - 1));
+            if first(&self.timers) < now {
+                continue; // sending set a timer, and it runs out before
             }
-            self.send_until(context, now);
+            if now >= end {
+                return now.min(self.next_start());
+            }
             if start == now {
                 let Reverse((_, message)) = self.starts.pop().expect("looked at before");
                 self.post(context, message, now);
@@ -150,12 +151,12 @@ impl Host {
         if ready == Ps::MAX { ready } else { ready.max(self.free) }
     }
 
-    /// Start every transmission that can start at `until` or before.
+    /// Start every transmission that can start at `until` or before, up to where a timer runs out.
     #[inline]
     fn send_until(&mut self, context: &mut HostContext<'_>, until: Ps) {
         while self.free <= until {
             let start = self.next_start();
-            if start > until {
+            if start > until || start > first(&self.timers) {
                 return;
             }
             self.send_one(context, start);
@@ -185,6 +186,7 @@ impl Host {
             return; // acknowledged meanwhile
         }
         let (psn, bytes, flags) = sender.take(config, &context.schedule.segments);
+        context.counters.sent += 1;
         context.counters.retransmitted += u64::from(flags & crate::packet::AGAIN != 0);
         let packet = Packet {
             at: 0,
@@ -242,6 +244,11 @@ impl Host {
             self.seen.pfc_tx += u64::from(stop);
             self.pfc.push_back(pfc_frame(class, stop, now));
         }
+    }
+
+    /// Packets that wait to be sent; data is made when it is sent.
+    pub fn waiting(&self) -> u64 {
+        self.control.iter().map(|queue| queue.len() as u64).sum()
     }
 
     /// The switch pauses these classes, and no others.

@@ -21,14 +21,14 @@ pub struct Port {
     pub free: Ps,
     /// Since when something waits that may be sent.
     pub ready: Ps,
-    /// Bytes sent since the last sample of its load.
-    pub sent: u32,
+    /// Bytes sent since the last sample of its load; a second at 10 Tbit/s does not fit 32 bits.
+    pub sent: u64,
+    /// PFC frames that wait: more than 255 do where the cable has become slow.
+    pub control: u32,
     /// Lanes whose queue holds something.
     pub filled: u8,
     /// Lanes that the neighbor paused.
     pub paused: u8,
-    /// PFC frames that wait.
-    pub control: u8,
     /// What may be sent: lanes that are filled and not paused, and bit 7 for PFC frames.
     pub wants: u8,
     /// Lanes that the watchdog acts on.

@@ -9,6 +9,10 @@ pub struct Counters {
     pub data_hops: u64,
     /// Links crossed by any packet but PFC's.
     pub hops: u64,
+    /// Packets that hosts made, PFC frames not counted: data, acknowledgements, notifications.
+    pub sent: u64,
+    /// Packets of these that reached a host.
+    pub received: u64,
     /// Data packets that reached their host in order.
     pub delivered: u64,
     /// Data packets that reached their host out of order or twice, and were of no use.

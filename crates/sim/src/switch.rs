@@ -272,7 +272,7 @@ impl Switch {
         let port = &mut self.ports[to];
         if goes && port.free <= now && !port.is_busy() && port.lanes[lane].bytes == 0 {
             // Nothing is before it and nobody is paused: it goes on at once, and holds nothing of the buffer.
-            port.sent += u32::from(packet.bytes);
+            port.sent += u64::from(packet.bytes);
             port.free = context.wires.put(self.first + to, packet, from as u16, now);
             return;
         }
@@ -326,7 +326,7 @@ impl Switch {
     /// Put a packet on the wire at `start`.
     fn transmit(&mut self, context: &mut SwitchContext<'_>, number: usize, packet: &Packet, start: Ps) {
         let port = &mut self.ports[number];
-        port.sent += u32::from(packet.bytes);
+        port.sent += u64::from(packet.bytes);
         port.free = context.wires.send(self.first + number, packet, start);
     }
 
@@ -377,6 +377,14 @@ impl Switch {
     /// The cable of a port works again.
     pub fn mend(&mut self, number: usize) {
         self.ports[number].down = false;
+    }
+
+    /// Packets that wait in its queues. None: what its buffer counts is not what waits.
+    pub fn waiting(&self) -> Option<u64> {
+        let lanes = || self.ports.iter().flat_map(|port| &port.lanes);
+        let bytes = lanes().map(|lane| u64::from(lane.bytes)).sum();
+        let packets = lanes().map(|lane| lane.packets.len() as u64).sum();
+        self.buffer.holds(bytes, lanes()).then_some(packets)
     }
 
     /// Decide on exact counts whether a packet gets in.

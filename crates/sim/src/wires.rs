@@ -1,9 +1,9 @@
 //! What is under way between nodes.
 
-use crate::packet::{GAP_BYTES, Kind, Packet, Ps};
+use crate::packet::{Kind, Packet, Ps};
 use crate::ring::Ring;
 use crate::routing::mix;
-use crate::topology::Topology;
+use crate::topology::{Topology, serialization};
 
 /// One direction of a cable with the packets on it. A cache line: every hop touches it.
 #[derive(Debug)]
@@ -94,7 +94,7 @@ impl Wires {
     #[inline(always)]
     pub fn put(&mut self, port: usize, packet: &Packet, ingress: u16, start: Ps) -> Ps {
         let link = &mut self.links[port];
-        let free = start + (((u64::from(packet.bytes) + GAP_BYTES) * link.ps_per_byte + (1 << 15)) >> 16);
+        let free = start + serialization(packet.bytes, link.ps_per_byte);
         let at = free + link.delay;
         link.bytes += u64::from(packet.bytes);
         if link.loss > 0 && loses(link.loss, port, at, packet) {
@@ -118,6 +118,12 @@ impl Wires {
         let under_way = std::mem::take(&mut self.links[port].under_way);
         let packets = (0..under_way.len()).map(|place| under_way.get(place));
         self.lost += packets.filter(|packet| packet.kind != Kind::Pfc).count() as u64;
+    }
+
+    /// Packets under way, PFC frames not counted.
+    pub fn total_under_way(&self) -> u64 {
+        let on = |ring: &Ring| (0..ring.len()).filter(|&place| ring.get(place).kind != Kind::Pfc).count() as u64;
+        self.links.iter().map(|link| on(&link.under_way)).sum()
     }
 
     /// The port at the other end of a port's cable.

@@ -20,6 +20,7 @@ impl Host {
             return;
         }
         context.counters.hops += 1;
+        context.counters.received += 1;
         match packet.kind {
             Kind::Data => {
                 context.counters.data_hops += 1;
@@ -62,6 +63,7 @@ impl Host {
                 self.control[0].push_back(reply(Kind::Cnp, config.cnp_bytes, config.cnp_class, 0));
                 receiver.notify = now + dcqcn.cnp_interval;
                 context.counters.cnps += 1;
+                context.counters.sent += 1;
             }
         }
         let arrival = receiver.data(config, packet.psn, packet.flags & LAST != 0);
@@ -95,6 +97,7 @@ impl Host {
         if kind == Kind::Nak {
             answer.entropy = if let Arrival::Gap(ahead) = arrival { ahead as u16 } else { 0 };
         }
+        context.counters.sent += 1;
         self.control[1].push_back(answer);
     }
 

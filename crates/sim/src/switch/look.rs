@@ -26,7 +26,7 @@ impl Switch {
             let port = &mut self.ports[number];
             let waiting = port.waiting();
             busy |= port.sent > 0 || waiting > 0;
-            self.bands[number] = context.dlb.band(port.sent.into(), waiting, self.capacity[number]);
+            self.bands[number] = context.dlb.band(port.sent, waiting, self.capacity[number]);
             port.sent = 0;
         }
         self.next_sample += period;

@@ -583,6 +583,7 @@ impl<'a> Reference<'a> {
         self.counters.hops += 1;
         self.counters.data_hops += u64::from(packet.kind == Kind::Data);
         if host {
+            self.counters.received += 1;
             if packet.kind == Kind::Data {
                 self.put(node, packet, now);
             } else {
@@ -738,6 +739,7 @@ impl<'a> Reference<'a> {
         }
         let (psn, bytes, flags) = sender.take(&config, &self.schedule.segments);
         let (dst, entropy) = (sender.to, sender.entropy);
+        self.counters.sent += 1;
         self.counters.retransmitted += u64::from(flags & AGAIN != 0);
         let (kind, class) = (Kind::Data, config.data_class);
         let packet = Packet { at: 0, qp, psn, dst, bytes, entropy, ingress: 0, kind, flags, class };
@@ -803,6 +805,7 @@ impl<'a> Reference<'a> {
                     });
                     receiver.notify = now + dcqcn.cnp_interval;
                     self.counters.cnps += 1;
+                    self.counters.sent += 1;
                 }
                 let arrival = receiver.data(&config, packet.psn, packet.flags & LAST != 0);
                 let psn = receiver.expected;
@@ -820,6 +823,7 @@ impl<'a> Reference<'a> {
                     Arrival::Gap(ahead) => Some(reply(Kind::Nak, ahead as u16)),
                     Arrival::UselessGap => Some(reply(Kind::Nak, 0)),
                 };
+                self.counters.sent += u64::from(answer.is_some());
                 self.ports[port].control.extend(answer);
                 self.complete(node as u32, qp, now);
             }
