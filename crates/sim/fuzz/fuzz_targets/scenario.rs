@@ -1,6 +1,8 @@
 //! Any bytes are a scenario, and its run keeps the laws.
 #![no_main]
 
+#[path = "../../tests/reference/mod.rs"]
+mod reference;
 #[path = "../../tests/scenario/mod.rs"]
 mod scenario;
 

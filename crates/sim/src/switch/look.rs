@@ -25,7 +25,7 @@ impl Switch {
         for number in 0..self.ports.len() {
             let port = &mut self.ports[number];
             let waiting = port.waiting();
-            busy |= port.sent > 0 || waiting > 0;
+            busy |= port.sent > 0 || waiting > 0 || port.control > 0;
             self.bands[number] = context.dlb.band(port.sent, waiting, self.capacity[number]);
             port.sent = 0;
         }

@@ -2,11 +2,12 @@
 
 use railweave_sim::balance::Balance;
 use railweave_sim::engine::Engine;
-use railweave_sim::fault::Change;
+use railweave_sim::fault::{Change, Timeline};
 use railweave_sim::packet::Ps;
 use railweave_sim::report::Counters;
 
 use super::Scenario;
+use crate::reference::Reference;
 
 /// Slices, and packets sent or forwarded, after which a run is left as it is.
 const MOST_SLICES: u32 = 2_000;
@@ -25,6 +26,20 @@ pub struct Run {
     pub ended: bool,
     /// What it counted.
     pub counters: Counters,
+}
+
+/// See that the plain engine gives the same.
+///
+/// # Panics
+/// Where it does not.
+fn agrees(scenario: &Scenario, engine: &Engine, limit: Ps) {
+    let profiles = (vec![scenario.config], vec![0; scenario.topology.kinds.len()]);
+    let timeline = Timeline::new(scenario.changes.clone());
+    let (topology, fib) = (&scenario.topology, scenario.fib.clone());
+    let mut plain = Reference::new(scenario.config, profiles, topology, fib, &scenario.traffic, timeline);
+    plain.run(limit);
+    assert_eq!(plain.counters, engine.counters, "the plain engine against slices");
+    assert_eq!(plain.arrivals(), engine.arrivals(), "the plain engine against slices");
 }
 
 /// Run a scenario and see that it keeps the laws.
@@ -65,6 +80,7 @@ pub fn keeps_the_laws(scenario: &Scenario) -> Run {
     whole.run(limit);
     assert_eq!(whole.counters, engine.counters, "in one go against slices");
     assert_eq!(whole.arrivals(), engine.arrivals(), "in one go against slices");
+    agrees(scenario, &engine, limit);
     Run { ended, counters: engine.counters }
 }
 
