@@ -1,6 +1,7 @@
 //! Things that happen to a network while it runs.
 
 use crate::packet::Ps;
+use crate::topology::serialization;
 use crate::wires::Wires;
 
 /// A change of the network. Ports are counted over all nodes; a cable is named by either of its ports.
@@ -84,11 +85,11 @@ impl Timeline {
 
     /// The smallest time in which a wire that changes its rate carries a packet from one node to another.
     pub fn lookahead(&self, wires: &Wires) -> Ps {
-        let delays = self.changes.iter().filter_map(|(_, change)| match change {
-            Change::Rate(port, _) => Some(wires.delay(*port as usize)),
+        let times = self.changes.iter().filter_map(|(_, change)| match *change {
+            Change::Rate(port, ps_per_byte) => Some(wires.delay(port as usize) + serialization(64, ps_per_byte)),
             _ => None,
         });
-        delays.min().unwrap_or(Ps::MAX)
+        times.min().unwrap_or(Ps::MAX)
     }
 
     /// When the next change is; `Ps::MAX`: none is left.

@@ -28,8 +28,14 @@ impl Wire {
     /// How long a frame occupies the wire, gap included.
     #[inline]
     pub fn serialization(&self, bytes: u16) -> Ps {
-        ((u64::from(bytes) + GAP_BYTES) * self.ps_per_byte + (1 << 15)) >> 16
+        serialization(bytes, self.ps_per_byte)
     }
+}
+
+/// How long a frame occupies a wire, gap included, at so many picoseconds a byte (in units of 2^-16 ps).
+#[inline]
+pub fn serialization(bytes: u16, ps_per_byte: u64) -> Ps {
+    ((u64::from(bytes) + GAP_BYTES) * ps_per_byte + (1 << 15)) >> 16
 }
 
 /// A cable between two nodes.
