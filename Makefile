@@ -4,8 +4,9 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+ENGINE := Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml) $(shell find crates/*/src -name '*.rs')
 
-.PHONY: help demo test lint format bench golden docs judges zipapp engine fuzz clean
+.PHONY: help demo test lint format bench golden docs judges zipapp engine wheel fuzz clean
 
 help:
 	@echo "make demo    build the example network into out/demo and verify it"
@@ -16,10 +17,12 @@ help:
 	@echo "make fuzz    fuzz the packet engine and its input for FUZZ_SECONDS each (600); needs nightly Rust and cargo-fuzz"
 	@echo "make golden  refresh tests/golden after an intended change (read the diff)"
 	@echo "make docs    refresh the generated reference and schema"
+	@echo "make wheel   build dist/railweave-*.whl, which installs where there is no compiler"
 	@echo "make zipapp  write dist/railweave-host.pyz, railweave host as one file for servers"
 	@echo "make judges  fetch the outside judges: a root folder with FRR 10, libyang (need root), netplan"
 
-$(STAMP): pyproject.toml
+$(STAMP): pyproject.toml $(ENGINE)
+	@command -v cargo > /dev/null || { echo "railweave builds its packet engine with cargo: install Rust 1.85 or newer (https://rustup.rs)"; exit 1; }
 	@test -n "$(PYTHON)" || { echo "railweave needs Python 3.11 or newer, with venv (Debian: apt install python3-venv)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
@@ -41,13 +44,13 @@ lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
-	cargo fmt --check
-	cargo clippy --release --all-targets -- -D warnings
+	cargo fmt --all --check
+	PYO3_PYTHON=$(abspath $(BIN)/python) cargo clippy --workspace --release --all-targets -- -D warnings
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	cargo fmt
+	cargo fmt --all
 
 engine:
 	cargo build --release
@@ -74,8 +77,12 @@ judges: $(STAMP)
 	tools/libyang.sh $(BIN)/python
 	tools/netplan.sh .judges/netplan
 
+wheel: $(STAMP)
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist . -C build-args="--compatibility pypi"
+	@ls dist/railweave-*.whl
+
 zipapp: $(STAMP)
 	$(BIN)/railweave host zipapp dist/railweave-host.pyz
 
 clean:
-	rm -rf $(VENV) out build dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) out build dist src/railweave/_sim*.so .pytest_cache .ruff_cache .hypothesis

@@ -6,19 +6,15 @@ from pathlib import Path
 
 from railweave.errors import InputError, OutputError, Problem
 
-_INSTALLED = Path(__file__).parent / "_examples"
-_CHECKOUT = Path(__file__).parents[2] / "examples"
+FOLDER = Path(__file__).parent / "_examples"
+"""In a checkout a link to ``examples/``."""
+
 SUFFIXES = ("yaml", "inventory.csv")
-
-
-def folder() -> Path:
-    """Where the examples are: in the installed package, else in the checkout."""
-    return _INSTALLED if _INSTALLED.is_dir() else _CHECKOUT
 
 
 def example_names() -> list[str]:
     """Names of the examples, sorted."""
-    return sorted(path.stem for path in folder().glob("*.yaml"))
+    return sorted(path.stem for path in FOLDER.glob("*.yaml"))
 
 
 def copy_example(name: str, target: Path) -> list[Path]:
@@ -33,7 +29,7 @@ def copy_example(name: str, target: Path) -> list[Path]:
         target.mkdir(parents=True, exist_ok=True)
         written: list[Path] = []
         for suffix in SUFFIXES:
-            source = folder() / f"{name}.{suffix}"
+            source = FOLDER / f"{name}.{suffix}"
             if source.exists():
                 written.append(target / source.name)
                 written[-1].write_bytes(source.read_bytes())

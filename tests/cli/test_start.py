@@ -14,18 +14,18 @@ from railweave.examples import example_names
 from tests.build.fabrics import content
 from tests.conftest import EXAMPLES
 
-HEAVY = ("pydantic", "numpy", "yaml", "rich")
+HEAVY = ("pydantic", "numpy", "yaml", "rich", "railweave._sim")
 
 
 def imported(statement: str) -> set[str]:
-    """The modules of top level that a fresh interpreter has loaded after a statement."""
+    """The modules of top level, and the engine, that a fresh interpreter has loaded after a statement."""
     script = f"""
 import json, sys
 try:
     {statement}
 except SystemExit as stop:
     assert not stop.code, stop.code
-json.dump(sorted({{name.split('.')[0] for name in sys.modules}}), sys.stderr)
+json.dump(sorted({{name for name in sys.modules if name == 'railweave._sim' or '.' not in name}}), sys.stderr)
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     return set(json.loads(done.stderr))
@@ -49,6 +49,9 @@ def test_help_brings_nothing_heavy(statement: str) -> None:
 def test_building_brings_them() -> None:
     """The check above would see them."""
     assert {"pydantic", "yaml"} <= imported("from railweave.build import steps")
+    engine = imported("sys.argv = ['railweave', 'sim', '--version']; from railweave.cli import main; main()")
+    assert "railweave._sim" in engine
+    assert "numpy" not in engine
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *arguments: str | Path) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import typer
 
 from railweave import __version__
-from railweave.cli import build, diff, host, init, paths, schema, verify
+from railweave.cli import build, diff, host, init, paths, schema, sim, verify
+from railweave.cli.verbatim import Verbatim
 
 app = typer.Typer(
     name="railweave",
@@ -37,4 +38,5 @@ app.command()(diff.diff)
 app.command()(paths.paths)
 app.command()(verify.verify)
 app.command()(schema.schema)
-app.command(cls=host.Verbatim, add_help_option=False)(host.host)
+app.command(cls=Verbatim, add_help_option=False)(sim.sim)
+app.command(cls=Verbatim, add_help_option=False)(host.host)

@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
+use signal_hook::{SigId, flag, low_level};
 
-/// Which signal came, if any.
-#[derive(Clone, Debug, Default)]
+/// Which signal came, if any. Signals are caught until it is dropped: a program that has others runs after it.
+#[derive(Debug, Default)]
 pub struct Interrupt {
     signal: Arc<AtomicUsize>,
+    actions: Vec<SigId>,
 }
 
 impl Interrupt {
@@ -18,13 +19,14 @@ impl Interrupt {
     /// # Errors
     /// Where the operating system refuses.
     pub fn catch() -> std::io::Result<Self> {
-        let interrupt = Interrupt::default();
+        let mut interrupt = Interrupt::default();
         let once = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM] {
             // in this order: the first signal finds `once` false and then sets it
-            flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&once))?;
-            flag::register(signal, Arc::clone(&once))?;
-            flag::register_usize(signal, Arc::clone(&interrupt.signal), signal as usize)?;
+            interrupt.actions.push(flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&once))?);
+            interrupt.actions.push(flag::register(signal, Arc::clone(&once))?);
+            let number = Arc::clone(&interrupt.signal);
+            interrupt.actions.push(flag::register_usize(signal, number, signal as usize)?);
         }
         Ok(interrupt)
     }
@@ -34,6 +36,14 @@ impl Interrupt {
         match self.signal.load(Ordering::Relaxed) {
             0 => None,
             signal => Some(signal as i32),
+        }
+    }
+}
+
+impl Drop for Interrupt {
+    fn drop(&mut self) {
+        for action in self.actions.drain(..) {
+            low_level::unregister(action);
         }
     }
 }

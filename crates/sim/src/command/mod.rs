@@ -1,4 +1,4 @@
-//! The command `railweave-sim`: raw topologies and flows in, a table or JSON out.
+//! The command `railweave-sim`, which is `railweave sim` too: raw topologies and flows in, a table or JSON out.
 
 mod interrupt;
 pub mod options;
@@ -26,35 +26,35 @@ pub const UNFINISHED: u8 = 1;
 /// Bad input, or bad use.
 pub const BAD_INPUT: u8 = 2;
 
-/// Do what the words of a command line say. Returns the exit code: one of the above, or 128 and the number of the signal
-/// that ended the run (130 for Ctrl-C).
-pub fn run(words: impl IntoIterator<Item = String>) -> u8 {
-    match try_run(words) {
+/// Do what the words of a command line say, under the name by which the user knows the program. Returns the exit code:
+/// one of the above, or 128 and the number of the signal that ended the run (130 for Ctrl-C).
+pub fn run(program: &str, words: impl IntoIterator<Item = String>) -> u8 {
+    match try_run(program, words) {
         Ok(code) => code,
         Err(error) => {
             // what cannot be written to standard error cannot be reported there either
-            _ = writeln!(std::io::stderr(), "railweave-sim: {error}");
+            _ = writeln!(std::io::stderr(), "{program}: {error}");
             BAD_INPUT
         }
     }
 }
 
-fn try_run(words: impl IntoIterator<Item = String>) -> Result<u8, InputError> {
+fn try_run(program: &str, words: impl IntoIterator<Item = String>) -> Result<u8, InputError> {
     let begin = Instant::now();
     let given = Given::read(words)?;
     if given.has("--help") || given.has("-h") {
-        return print(&given, &options::help());
+        return print(&given, &options::help(program));
     }
     if given.has("--version") {
-        return print(&given, &format!("railweave-sim {}\n", env!("CARGO_PKG_VERSION")));
+        return print(&given, &format!("{program} {}\n", env!("CARGO_PKG_VERSION")));
     }
     if given.has("--help-parameters") {
         return print(&given, &parameters::table(&Config::default()));
     }
-    let setup = Setup::read(&given)?;
     let caught = Interrupt::catch();
     let interrupt =
         caught.map_err(|error| InputError::new("signals", error.to_string(), "they cannot be caught here"))?;
+    let setup = Setup::read(&given)?;
     let outcome = simulate::simulate(&setup, &interrupt, &mut Progress::new(given.has("--quiet")))?;
     let result = result::Result::new(&setup, &outcome, begin.elapsed().as_secs_f64());
     let text = if given.has("--json") {
@@ -66,7 +66,7 @@ fn try_run(words: impl IntoIterator<Item = String>) -> Result<u8, InputError> {
     let unfinished = result.flows.iter().filter(|flow| flow.fct_us.is_none()).count();
     if unfinished > 0 {
         let (all, why) = (result.flows.len(), result.end);
-        _ = writeln!(std::io::stderr(), "railweave-sim: {unfinished} of {all} flows did not finish ({why})");
+        _ = writeln!(std::io::stderr(), "{program}: {unfinished} of {all} flows did not finish ({why})");
     }
     Ok(match outcome.end {
         End::Finished => GOOD,

@@ -59,10 +59,12 @@ impl Given {
                 None => (word.as_str(), None),
             };
             let Some(known) = OPTIONS.iter().find(|one| one.name == name) else {
-                let what =
-                    if name.starts_with('-') { "there is no such option" } else { "options only are understood" };
+                if !name.starts_with('-') {
+                    let right = "give the network with --topology, and what it carries with --flows or --traffic";
+                    return Err(InputError::new(word, "options only are understood", right));
+                }
                 let names: Vec<&str> = OPTIONS.iter().map(|one| one.name).collect();
-                return Err(InputError::new(name, what, suggestion(name, names)));
+                return Err(InputError::new(name, "there is no such option", suggestion(name, names)));
             };
             let value = match (known.value.is_empty(), attached) {
                 (true, None) => String::new(),
@@ -100,10 +102,11 @@ impl Given {
 }
 
 /// The text of `--help`.
-pub fn help() -> String {
-    let mut text = "railweave-sim: a packet-level engine for RoCEv2 networks\n\n\
-        railweave-sim --topology SHAPE|FILE (--flows FILE | --traffic PATTERN) [OPTION …]\n\n"
-        .to_owned();
+pub fn help(program: &str) -> String {
+    let mut text = format!(
+        "Usage: {program} --topology SHAPE|FILE (--flows FILE | --traffic PATTERN) [OPTION …]\n\n\
+        Run flows through a packet-level engine for RoCEv2 networks.\n\n"
+    );
     for one in OPTIONS.iter().filter(|one| one.name != "-h") {
         let left = format!("{} {}", one.name, one.value);
         text += &if left.len() > 26 {

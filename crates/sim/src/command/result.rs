@@ -29,7 +29,7 @@ pub struct Result {
     pub events: u64,
     /// Time the engine ran, reading of input excluded, seconds.
     pub wall_s: f64,
-    /// Time of the process until the result was there, seconds.
+    /// How long the command had run when the result was there, seconds.
     pub process_s: f64,
     /// Largest resident memory of the process, 10^6 bytes; null where the system does not say.
     pub peak_memory_MB: Option<f64>,

@@ -20,7 +20,7 @@ use crate::packet::Ps;
 use crate::topology::{Cable, NodeKind};
 
 /// The most ports a switch may have.
-const MOST_PORTS: usize = 60_000;
+pub const MOST_PORTS: usize = 60_000;
 
 const LINK_KEYS: [&str; 4] = ["speed", "delay", "length", "cables"];
 

@@ -1,0 +1,133 @@
+//! Nodes, cables and forwarding tables from arrays.
+
+use pyo3::prelude::*;
+use railweave_sim::balance::Balance;
+use railweave_sim::input::network::fits;
+use railweave_sim::input::spec::{FASTEST_MBPS, LONGEST};
+use railweave_sim::input::topology_file::MOST_PORTS;
+use railweave_sim::routing::{Fib, Group, NO_GROUP, ONE_PORT};
+use railweave_sim::topology::{Cable, NodeKind, Topology};
+
+use crate::arrays::{Numbers, wrong};
+
+const HOST: u8 = 0;
+const SWITCH: u8 = 1;
+
+/// How groups share, in the order of their codes.
+const BALANCES: [Balance; 4] = [Balance::Hash, Balance::Spray, Balance::Flowlet, Balance::Packet];
+
+/// Names of codes in Python.
+pub const CODES: [(&str, u64); 8] = [
+    ("HOST", HOST as u64),
+    ("SWITCH", SWITCH as u64),
+    ("ECMP", 0),
+    ("SPRAY", 1),
+    ("DLB", 2),
+    ("DLB_PER_PACKET", 3),
+    ("NO_GROUP", NO_GROUP as u64),
+    ("ONE_PORT", ONE_PORT as u64),
+];
+
+/// A topology, and the rate of its fastest host link, 10^6 bit/s.
+pub fn topology(kinds: &Bound<'_, PyAny>, cables: &Bound<'_, PyAny>) -> PyResult<(Topology, u64)> {
+    let kinds = Numbers::<u8>::read("kinds", &[None], kinds)?;
+    let count = kinds.len();
+    let mut nodes = Vec::with_capacity(count);
+    for (row, &kind) in kinds.slice().iter().enumerate() {
+        let kind = match kind {
+            HOST => NodeKind::Host,
+            SWITCH => NodeKind::Switch,
+            _ => return Err(kinds.wrong(row, format!("{kind} is no kind: give HOST or SWITCH"))),
+        };
+        nodes.push((String::new(), kind));
+    }
+    let hosts = nodes.iter().filter(|node| node.1 == NodeKind::Host).count();
+    fits(count, hosts).map_err(|error| wrong("kinds", format!("{}; {}", error.what, error.right)))?;
+    let given = Numbers::<u64>::read("cables", &[None, Some(4)], cables)?;
+    let (mut cables, mut ports, mut fastest) = (Vec::new(), vec![0usize; count], 0);
+    for (row, [a, b, rate, delay]) in given.rows() {
+        let (a, b) = (given.one_of(row, "a", a, count, "nodes")?, given.one_of(row, "b", b, count, "nodes")?);
+        if a == b {
+            return Err(given.wrong(row, format!("node {a} is linked to itself")));
+        }
+        let rate_mbps = given.within(row, "rate_mbps", rate, 1, FASTEST_MBPS)?;
+        let delay = given.within(row, "delay_ps", delay, 0, LONGEST)?;
+        for node in [a, b] {
+            ports[node as usize] += 1;
+            if kinds.slice()[node as usize] == HOST {
+                fastest = rate_mbps.max(fastest);
+                if ports[node as usize] > 1 {
+                    return Err(given.wrong(row, format!("host {node} has a second cable: a host has one port")));
+                }
+            }
+            if ports[node as usize] > MOST_PORTS {
+                return Err(given.wrong(row, format!("switch {node} has more than {MOST_PORTS} ports")));
+            }
+        }
+        cables.push(Cable { a, b, rate_mbps, delay });
+    }
+    if let Some(node) = ports.iter().position(|&ports| ports == 0) {
+        return Err(wrong("cables", format!("node {node} has none")));
+    }
+    Ok((Topology::new(nodes, &cables), fastest))
+}
+
+/// What an entry of a forwarding table may be.
+pub struct Entries {
+    /// The highest port of each group.
+    highest: Vec<u16>,
+}
+
+impl Entries {
+    /// What is wrong with an entry of a switch of so many ports, if anything.
+    pub fn wrong(&self, entry: u32, ports: usize) -> Option<String> {
+        let port = if entry == NO_GROUP {
+            return None;
+        } else if entry & ONE_PORT != 0 {
+            entry & !ONE_PORT
+        } else {
+            match self.highest.get(entry as usize) {
+                Some(&port) => port.into(),
+                None => return Some(format!("group {entry}, and there are {} groups", self.highest.len())),
+            }
+        };
+        (port as usize >= ports).then(|| format!("port {port}, and the switch has {ports}"))
+    }
+}
+
+/// Forwarding tables.
+pub fn fib(
+    topology: &Topology,
+    group: &Bound<'_, PyAny>,
+    groups: &Bound<'_, PyAny>,
+    members: &Bound<'_, PyAny>,
+) -> PyResult<(Fib, Entries)> {
+    let members = Numbers::<u16>::read("members", &[None], members)?;
+    let given = Numbers::<u32>::read("groups", &[None, Some(3)], groups)?;
+    let (mut groups, mut highest) = (Vec::new(), Vec::new());
+    for (row, [start, len, balance]) in given.rows() {
+        let len = given.within(row, "len", len, 1, u16::MAX.into())?;
+        let end = u64::from(start) + len;
+        let Some(ports) = members.slice().get(start as usize..end as usize) else {
+            return Err(given.wrong(row, format!("it ends at {end}, and there are {} members", members.len())));
+        };
+        let balance = BALANCES[given.one_of(row, "balance", balance, BALANCES.len(), "ways to share")? as usize];
+        highest.push(ports.iter().copied().max().unwrap_or(0));
+        groups.push(Group { start, len: len as u16, balance });
+    }
+    let entries = Entries { highest };
+    let nodes = topology.kinds.len();
+    let group = Numbers::<u32>::read("group", &[Some(nodes), None], group)?;
+    let addresses = group.len() / nodes;
+    for (node, row) in group.slice().chunks(addresses.max(1)).enumerate() {
+        let ports = topology.ports(node).len();
+        let switch = topology.kinds[node] == NodeKind::Switch;
+        for (address, &entry) in row.iter().enumerate().filter(|_| switch) {
+            if let Some(what) = entries.wrong(entry, ports) {
+                return Err(group.wrong(node, format!("address {address}: {what}")));
+            }
+        }
+    }
+    let fib = Fib { addresses, group: group.slice().to_vec(), groups, members: members.slice().to_vec() };
+    Ok((fib, entries))
+}

@@ -1,0 +1,106 @@
+//! Queue pairs and messages from arrays.
+
+use pyo3::prelude::*;
+use railweave_sim::input::flows::{LATEST, MOST_BYTES};
+use railweave_sim::traffic::{Message, QueuePair, Traffic, Verb};
+
+use crate::arrays::{Numbers, wrong};
+
+/// Names of codes in Python.
+pub const CODES: [(&str, u64); 3] = [("WRITE", 0), ("WRITE_WITH_IMMEDIATE", 1), ("SEND", 2)];
+
+/// In the order of their codes.
+const VERBS: [Verb; 3] = [Verb::Write, Verb::WriteWithImmediate, Verb::Send];
+
+/// What hosts are to send. Messages wait for `after[after_start[m]..after_start[m + 1]]`.
+pub fn traffic(
+    pairs: &Bound<'_, PyAny>,
+    messages: &Bound<'_, PyAny>,
+    after_start: Option<&Bound<'_, PyAny>>,
+    after: Option<&Bound<'_, PyAny>>,
+    (hosts, addresses, mtu): (usize, usize, u32),
+) -> PyResult<Traffic> {
+    let mut traffic = Traffic { pairs: queue_pairs(pairs, hosts, addresses)?, messages: Vec::new() };
+    let given = Numbers::<u64>::read("messages", &[None, Some(4)], messages)?;
+    let mut packets = vec![0u64; traffic.pairs.len()];
+    for (row, [qp, bytes, start, verb]) in given.rows() {
+        let qp = given.one_of(row, "qp", qp, traffic.pairs.len(), "queue pairs")?;
+        let bytes = given.within(row, "bytes", bytes, 0, MOST_BYTES)?;
+        let start = given.within(row, "start_ps", start, 0, LATEST)?;
+        let verb = VERBS[given.one_of(row, "verb", verb, VERBS.len(), "verbs")? as usize];
+        let sent = &mut packets[qp as usize];
+        *sent += bytes.div_ceil(mtu.into()).max(1);
+        if *sent > u32::MAX.into() {
+            let what = format!("queue pair {qp} has more than {} packets: divide them among several", u32::MAX);
+            return Err(given.wrong(row, what));
+        }
+        traffic.messages.push(Message { verb, qp, bytes, start, after: Vec::new() });
+    }
+    match (after_start, after) {
+        (Some(starts), Some(after)) => wait(&mut traffic, starts, after)?,
+        (None, None) => {}
+        _ => return Err(wrong("after", "after_start and after are given together or not at all")),
+    }
+    Ok(traffic)
+}
+
+fn queue_pairs(pairs: &Bound<'_, PyAny>, hosts: usize, addresses: usize) -> PyResult<Vec<QueuePair>> {
+    let given = Numbers::<u32>::read("queue_pairs", &[None, Some(4)], pairs)?;
+    let mut pairs = Vec::new();
+    // whose each address is: a packet that reached another host would be taken there
+    let mut owners = vec![u32::MAX; addresses];
+    for (row, [src, dst, to, back]) in given.rows() {
+        given.one_of(row, "src", src, hosts, "hosts")?;
+        given.one_of(row, "dst", dst, hosts, "hosts")?;
+        if src == dst {
+            return Err(given.wrong(row, format!("host {src} sends to itself")));
+        }
+        for (what, address, host) in [("to", to, dst), ("back", back, src)] {
+            let owner = &mut owners[given.one_of(row, what, address, addresses, "addresses")? as usize];
+            if *owner != u32::MAX && *owner != host {
+                let what =
+                    format!("{what} is address {address}, which is host {owner}'s before and host {host}'s here");
+                return Err(given.wrong(row, what));
+            }
+            *owner = host;
+        }
+        pairs.push(QueuePair { src, dst, to, back });
+    }
+    Ok(pairs)
+}
+
+fn wait(traffic: &mut Traffic, starts: &Bound<'_, PyAny>, after: &Bound<'_, PyAny>) -> PyResult<()> {
+    let count = traffic.messages.len();
+    let starts = Numbers::<u64>::read("after_start", &[Some(count + 1)], starts)?;
+    let after = Numbers::<u32>::read("after", &[None], after)?;
+    let bounds = starts.slice();
+    if bounds[0] != 0 || bounds[count] != after.len() as u64 {
+        return Err(wrong(
+            "after_start",
+            format!("it runs from {} to {}, not from 0 to {}", bounds[0], bounds[count], after.len()),
+        ));
+    }
+    for number in 0..count {
+        let (begin, end) = (bounds[number], bounds[number + 1]);
+        if begin > end || end > after.len() as u64 {
+            return Err(
+                starts.wrong(number + 1, format!("{end} comes after {begin}, and there are {} in after", after.len()))
+            );
+        }
+        let waits = &after.slice()[begin as usize..end as usize];
+        let src = traffic.pairs[traffic.messages[number].qp as usize].src;
+        for (row, &before) in waits.iter().enumerate() {
+            let row = begin as usize + row;
+            after.one_of(row, "it", before, count, "messages")?;
+            let dst = traffic.pairs[traffic.messages[before as usize].qp as usize].dst;
+            if dst != src {
+                let what = format!(
+                    "message {number} leaves host {src}, and message {before}, for which it waits, arrives at host {dst}"
+                );
+                return Err(after.wrong(row, what));
+            }
+        }
+        traffic.messages[number].after = waits.to_vec();
+    }
+    Ok(())
+}

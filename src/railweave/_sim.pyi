@@ -1,0 +1,126 @@
+"""The packet engine (crates/pysim; how it works: docs/engine.md)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+HOST: Final[int]
+SWITCH: Final[int]
+"""Kinds of nodes."""
+
+NO_GROUP: Final[int]
+"""In ``group``: no route."""
+ONE_PORT: Final[int]
+"""In ``group``: set where it is one port of the switch; the rest is the port."""
+
+ECMP: Final[int]
+SPRAY: Final[int]
+DLB: Final[int]
+DLB_PER_PACKET: Final[int]
+"""How next-hop groups share packets, as ``--lb`` has it."""
+
+WRITE: Final[int]
+WRITE_WITH_IMMEDIATE: Final[int]
+SEND: Final[int]
+"""Verbs of messages."""
+
+LINK_DOWN: Final[int]
+LINK_UP: Final[int]
+NODE_DOWN: Final[int]
+NODE_UP: Final[int]
+RATE: Final[int]
+LOSS: Final[int]
+STORM: Final[int]
+RECEIVE: Final[int]
+ROUTE: Final[int]
+"""Changes, see ``PacketEngine``."""
+
+def command(program: str, words: Sequence[str]) -> int:
+    """Run the command ``railweave-sim``, calling itself ``program``; returns its exit code (docs/sim.md).
+
+    Writes to standard output and standard error itself. Ctrl-C and SIGTERM end the run with its partial result and do
+    not raise.
+    """
+
+@final
+class PacketEngine:
+    """A network and the traffic on it.
+
+    Nodes count from 0, hosts among the hosts. The ports of a node are in the order of its cables; where they are
+    counted over all nodes, those of node 0 come first. Arrays are C-contiguous, of exactly the types below.
+    """
+
+    def __init__(
+        self,
+        *,
+        kinds: NDArray[np.uint8],
+        cables: NDArray[np.uint64],
+        group: NDArray[np.uint32],
+        groups: NDArray[np.uint32],
+        members: NDArray[np.uint16],
+        queue_pairs: NDArray[np.uint32],
+        messages: NDArray[np.uint64],
+        after_start: NDArray[np.uint64] | None = None,
+        after: NDArray[np.uint32] | None = None,
+        changes: NDArray[np.uint64] | None = None,
+        dcqcn: str | None = "connectx",
+        parameters: Mapping[str, str] | None = None,
+        profiles: Sequence[Mapping[str, str]] = (),
+        profile: NDArray[np.uint16] | None = None,
+    ) -> None:
+        """An engine at time 0. Raises ``ValueError`` where an argument is wrong, with what would be right.
+
+        - ``kinds``: ``HOST`` or ``SWITCH`` by node. A host has one port.
+        - ``cables``: rows of a, b (nodes), rate_mbps (10^6 bit/s), delay_ps.
+        - ``group``: a row for each node and a column for each address: a group, ``ONE_PORT | port``, or ``NO_GROUP``.
+          Ports are counted from the switch's first; rows of hosts are not looked at.
+        - ``groups``: rows of start, len, balance: a group is ``members[start : start + len]``.
+        - ``members``: ports, counted from the switch's first.
+        - ``queue_pairs``: rows of src, dst (hosts), to (address of its data), back (address of its acknowledgements).
+          An address is one host's.
+        - ``messages``: rows of qp, bytes, start_ps, verb. Those of a queue pair are sent in this order.
+        - ``after_start``, ``after``: message m waits for all of ``after[after_start[m] : after_start[m + 1]]``, which
+          arrive at its sender; its start_ps then counts from the last of them.
+        - ``changes``: rows of at_ps, change, place, x, y; what a change does not use is 0.
+          ``LINK_DOWN``, ``LINK_UP``: place is a port of the cable, counted over all nodes (so for all changes but those of
+          nodes). ``NODE_DOWN``, ``NODE_UP``: a node. ``RATE``: x the cable's rate, 10^6 bit/s. ``LOSS``: x the chance that
+          a packet sent by the port is lost, in 1/2^32. ``STORM``: the host behind the port pauses class x (y 1) or stops
+          doing so (y 0). ``RECEIVE``: the host behind the port takes data at x 10^6 bit/s; 0: as it comes. ``ROUTE``:
+          switch place forwards address x by y, as in ``group``.
+        - ``dcqcn``: its parameter set, ``connectx``, ``hpcc`` or ``dcqcn-p``; None: no congestion control.
+        - ``parameters``: names and values as ``--set`` takes them, in this order.
+        - ``profiles``, ``profile``: switch n has ``profiles[profile[n]]`` besides.
+        """
+
+    def run(self, until_ps: int) -> None:
+        """Run up to a moment, or until nothing happens any more. May be called again, with the same or a later moment.
+
+        Lets other threads run meanwhile. Python sees Ctrl-C when it returns, so long runs are best cut into several:
+        the result does not depend on where.
+        """
+
+    @property
+    def now_ps(self) -> int:
+        """Up to when it was run."""
+
+    @property
+    def next_ps(self) -> int | None:
+        """When the next thing happens; None: nothing does any more."""
+
+    def arrivals(self) -> NDArray[np.uint64]:
+        """When each message had arrived whole, ps; 2^64 - 1: not yet."""
+
+    def counters(self) -> dict[str, int]:
+        """What was counted so far, with the names of ``railweave sim --json``.
+
+        Drops are ``dropped_`` and the reason, times are in ps, and ``trace_checksum`` is a number.
+        """
+
+    def port_counters(self) -> dict[str, NDArray[np.uint64]]:
+        """What each port counted so far, ports counted over all nodes.
+
+        ``tx_bytes`` (without gaps), ``ecn_ce_packets``, ``dropped_packets``, ``pfc_tx`` and ``pfc_rx`` (pauses),
+        ``paused_ps`` (at least one class paused by the neighbor), ``queued_bytes`` (waiting now).
+        """
