@@ -14,6 +14,7 @@ pub mod port;
 pub mod report;
 pub mod ring;
 pub mod routing;
+pub mod series;
 pub mod switch;
 pub mod topology;
 pub mod traffic;

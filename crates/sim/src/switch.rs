@@ -116,6 +116,17 @@ impl Switch {
         PortCounters { queued_bytes, paused: rest.seen.paused + rest.paused_for(now), ..rest.seen }
     }
 
+    /// When the last transmission of a port ends.
+    pub fn free(&self, number: usize) -> Ps {
+        self.ports[number].free
+    }
+
+    /// The bytes in each queue of a port, by class.
+    pub fn queues(&self, number: usize) -> impl Iterator<Item = (u8, u64)> {
+        let queues = &self.queues[number * self.slots.count..(number + 1) * self.slots.count];
+        self.slots.classes().map(|(class, slot)| (class as u8, u64::from(queues[slot].bytes)))
+    }
+
     /// Do everything before `end`. Returns when there is something to do next.
     pub fn run(&mut self, context: &mut SwitchContext<'_>, begin: Ps, end: Ps) -> Ps {
         let bits = *context.wires.filled(self.node, 0);

@@ -14,7 +14,7 @@ const fn option(name: &'static str, value: &'static str, help: &'static str) -> 
     Declared { name, value, help }
 }
 
-const OPTIONS: [Declared; 20] = [
+const OPTIONS: [Declared; 25] = [
     option("--topology", "SHAPE|FILE", "a shape such as fat-tree:k=8,speed=400G,delay=1us, or a topology file"),
     option("--flows", "FILE", "flows as CSV: src,dst,bytes,start_us"),
     option(
@@ -34,6 +34,11 @@ const OPTIONS: [Declared; 20] = [
     option("--set", "NAME=VALUE", "any other parameter; may be given several times"),
     option("--json", "", "print one JSON object"),
     option("--output", "FILE", "write the result to a file instead"),
+    option("--series", "FILE", "write what every port did in each interval, as CSV"),
+    option("--queue-series", "FILE", "write what every queue that is not empty holds at the end of each, as CSV"),
+    option("--flow-series", "FILE", "write what every flow delivered in each, and its rate, as CSV"),
+    option("--series-every", "TIME", "length of an interval (10us)"),
+    option("--series-of", "NODE[,NODE]", "ports of these nodes only"),
     option("--quiet", "", "no progress"),
     option("--help-parameters", "", "print all parameters as a table"),
     option("--help", "", "print this"),

@@ -1,6 +1,7 @@
 //! From options to what the engine takes.
 
 use super::options::Given;
+use super::series::Wanted;
 use crate::balance::Balance;
 use crate::config::Config;
 use crate::input::flows::{self, Flow};
@@ -20,6 +21,8 @@ pub struct Setup {
     pub flows: Vec<Flow>,
     /// When to end, if anything is still to do then.
     pub until: Option<Ps>,
+    /// Series to be written.
+    pub series: Wanted,
 }
 
 const BALANCE_NAMES: [&str; 4] = ["ecmp", "spray", "dlb", "dlb-per-packet"];
@@ -53,7 +56,8 @@ impl Setup {
         if until == Some(0) {
             return Err(InputError::new("--until", "nothing happens before 0", "give a time such as 5ms"));
         }
-        Ok(Setup { network, config, balance, flows, until })
+        let series = Wanted::read(given, &network)?;
+        Ok(Setup { network, config, balance, flows, until, series })
     }
 }
 
