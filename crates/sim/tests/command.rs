@@ -196,7 +196,7 @@ fn mistakes_have_file_line_and_exit_code() {
         ("--until", "--until: the option needs a value; write --until TIME"),
         (
             "star",
-            "star: options only are understood; known: --topology, --flows, --traffic, --cc, --dcqcn, --lb, --mtu, --window, --buffer, --lossy, --seed, --until, … (25 in all)",
+            "star: options only are understood; known: --topology, --flows, --traffic, --cc, --dcqcn, --lb, --mtu, --window, --buffer, --lossy, --seed, --until, … (28 in all)",
         ),
         (
             "--json",

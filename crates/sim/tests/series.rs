@@ -135,6 +135,10 @@ fn mistakes_about_series_are_told_before_the_run() {
             "--series no-such-folder/s.csv",
             "--series: no-such-folder/s.csv: there is no folder \"no-such-folder\"; give a file that can be written",
         ),
+        (
+            "--series same.csv --flow-series same.csv",
+            "--series: same.csv is to hold another output too; give every output a file of its own",
+        ),
         ("--output /", "--output: \"/\" is no file; give a file that can be written"),
     ] {
         let output = run(&format!("{INCAST} {words}"));

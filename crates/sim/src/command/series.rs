@@ -41,6 +41,13 @@ impl Wanted {
         for (option, file) in FILES.iter().zip(&files) {
             file.iter().try_for_each(|file| whole::check(option, file))?;
         }
+        let named: Vec<&str> = files.iter().flatten().map(String::as_str).chain(given.value("--output")).collect();
+        if let Some(file) =
+            named.iter().enumerate().find_map(|(place, file)| named[..place].contains(file).then_some(file))
+        {
+            let what = format!("{file} is to hold another output too");
+            return Err(InputError::new("--series", what, "give every output a file of its own"));
+        }
         for option in ["--series-every", "--series-of"] {
             if given.has(option) && files.iter().all(Option::is_none) {
                 return Err(InputError::new(option, "there is no series", "give --series FILE.csv with it"));
