@@ -39,6 +39,11 @@ impl Lanes {
         self.of.get(usize::from(class)).copied().filter(|&lane| lane != u8::MAX)
     }
 
+    /// The classes in use, and their lanes.
+    pub fn classes(self) -> impl Iterator<Item = (u8, u8)> {
+        (0..CLASSES as u8).filter_map(move |class| self.of(class).map(|lane| (class, lane)))
+    }
+
     /// Parameters with lanes for classes.
     pub fn apply(&self, config: &Config) -> Config {
         let mut own = *config;

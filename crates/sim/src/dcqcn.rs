@@ -121,6 +121,15 @@ impl State {
         self.limited
     }
 
+    /// The rate at `now`, 10^6 bit/s: after the timers that ran out meanwhile.
+    pub fn rate_at(&self, p: &Dcqcn, now: Ps) -> f64 {
+        let mut state = *self;
+        if state.limited {
+            state.advance(p, now);
+        }
+        state.rate
+    }
+
     /// A notification came at `now`. Returns whether the rate changed.
     pub fn notified(&mut self, p: &Dcqcn, now: Ps) -> bool {
         if self.limited {

@@ -7,13 +7,15 @@ use crate::config::{Config, HostConfig, Lanes};
 use crate::fault::{Broken, Cause, Change, Timeline};
 use crate::host::{Host, HostContext};
 use crate::packet::Ps;
-use crate::report::{Counters, PortCounters};
+use crate::report::Counters;
 use crate::routing::{Fib, mix};
 use crate::switch::{Switch, SwitchContext};
 use crate::topology::{NodeKind, Topology};
 use crate::traffic::{Schedule, Traffic};
 use crate::transport::{Receiver, Sender};
 use crate::wires::Wires;
+
+mod view;
 
 /// Where a node is kept.
 #[derive(Clone, Copy)]
@@ -281,24 +283,6 @@ impl Engine {
     /// When the next thing happens; `Ps::MAX`: nothing does any more.
     pub fn next(&self) -> Ps {
         self.wires.next().min(self.timeline.next())
-    }
-
-    /// The counters of a port (counted over all nodes) as they stand at `now`, the limit of the last run.
-    pub fn port_counters(&self, port: usize, now: Ps) -> PortCounters {
-        let node = self.owner[port] as usize;
-        let counters = match self.nodes[node] {
-            Node::Host(host) => self.hosts[host as usize].counters(now),
-            Node::Switch(switch) => self.switches[switch as usize].counters(port - self.first[node] as usize, now),
-        };
-        PortCounters { tx_bytes: self.wires.bytes(port), ..counters }
-    }
-
-    /// Packets in the network and waiting at hosts, PFC frames not counted. None: a switch's buffer counts other bytes
-    /// than those that wait in it. With `Counters`: what was sent was received, dropped, lost, or is inside.
-    pub fn inside(&self) -> Option<u64> {
-        let hosts: u64 = self.hosts.iter().map(Host::waiting).sum();
-        let switches: Option<u64> = self.switches.iter().map(Switch::waiting).sum();
-        Some(hosts + switches? + self.wires.total_under_way())
     }
 
     /// When each message arrived whole; `Ps::MAX`: not yet.

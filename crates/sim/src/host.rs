@@ -261,6 +261,11 @@ impl Host {
         self.paused = paused;
     }
 
+    /// When its last transmission ends.
+    pub fn free(&self) -> Ps {
+        self.free
+    }
+
     /// Counters of its port, but for bytes sent.
     pub fn counters(&self, now: Ps) -> PortCounters {
         let since = if self.paused == 0 { 0 } else { now - self.paused_since };

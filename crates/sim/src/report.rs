@@ -68,6 +68,17 @@ pub struct PortCounters {
     pub queued_bytes: u64,
 }
 
+/// How far a queue pair is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct QueuePairState {
+    /// Packets that arrived in order.
+    pub delivered: u32,
+    /// Whether something was sent that is not acknowledged.
+    pub waits: bool,
+    /// The rate that congestion control lets it send at, 10^6 bit/s.
+    pub rate_mbps: f64,
+}
+
 impl Counters {
     /// A packet arrived at a port (counted over all nodes).
     #[inline]

@@ -118,6 +118,16 @@ impl Switch {
         }
     }
 
+    /// When the last transmission of a port ends.
+    pub fn free(&self, number: usize) -> Ps {
+        self.ports[number].free
+    }
+
+    /// The bytes in each queue of a port, by lane.
+    pub fn queues(&self, number: usize) -> [u32; LANES] {
+        std::array::from_fn(|lane| self.ports[number].lanes[lane].bytes)
+    }
+
     /// Do everything before `end`. Returns when there is something to do next.
     pub fn run(&mut self, context: &mut SwitchContext<'_>, begin: Ps, end: Ps) -> Ps {
         let next = self.receive_all(context, begin, end);

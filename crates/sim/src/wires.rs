@@ -141,6 +141,11 @@ impl Wires {
         self.links[port].delay
     }
 
+    /// Picoseconds a byte takes on a port's wire, in units of 2^-16 ps.
+    pub fn ps_per_byte(&self, port: usize) -> u64 {
+        self.links[port].ps_per_byte
+    }
+
     /// Run a port's wire at another rate.
     pub fn set_rate(&mut self, port: usize, ps_per_byte: u64) {
         self.links[port].ps_per_byte = ps_per_byte;

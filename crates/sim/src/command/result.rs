@@ -88,8 +88,8 @@ impl Result {
     /// The result of a run.
     pub fn new(setup: &Setup, outcome: &Outcome, process_s: f64) -> Self {
         let counters = &outcome.counters;
-        let hosts = setup.network.topology.hosts();
-        let name = |host: u32| setup.network.topology.names[hosts[host as usize] as usize].clone();
+        let names = setup.network.host_names();
+        let name = |host: u32| names[host as usize].to_owned();
         let flow = |(flow, &arrival): (&crate::input::flows::Flow, &Ps)| FlowResult {
             src: name(flow.src),
             dst: name(flow.dst),

@@ -10,10 +10,13 @@ use super::progress::{Progress, Standing};
 use super::setup::Setup;
 use crate::config::Config;
 use crate::engine::Engine;
+use crate::fault::{Fault, Timeline};
 use crate::input::InputError;
 use crate::packet::Ps;
 use crate::report::Counters;
+use crate::reroute;
 use crate::routing::Fib;
+use crate::series::Series;
 use crate::traffic::Traffic;
 
 /// A run in which nothing is delivered for so many retransmission timeouts is stuck.
@@ -50,6 +53,8 @@ pub struct Outcome {
     pub time: Ps,
     /// How long the engine ran, seconds.
     pub run_s: f64,
+    /// What was collected on the way, where anything was wanted.
+    pub series: Option<Series>,
 }
 
 /// Run a setup.
@@ -58,37 +63,51 @@ pub struct Outcome {
 /// Where the engine cannot take it.
 pub fn simulate(setup: &Setup, interrupt: &Interrupt, progress: &mut Progress) -> Result<Outcome, InputError> {
     let config = setup.config;
-    let mut engine = engine(setup, config)?;
+    let mut traffic = Traffic::flows(setup.flows.iter().map(|flow| (flow.src, flow.dst, flow.bytes, flow.start)));
+    traffic.messages.iter_mut().for_each(|message| message.verb = setup.verb);
+    let mut engine = engine(setup, config, &traffic)?;
+    let mut series = setup.series.series(setup, &traffic);
     let begin = Instant::now();
-    let last_start = setup.flows.iter().map(|flow| flow.start).max().unwrap_or(0);
+    let starts = setup.flows.iter().map(|flow| flow.start);
+    let ends = setup.faults.iter().flat_map(|fault| [fault.at, fault.until]).filter(|&time| time != Ps::MAX);
+    // what is stuck before may go on then
+    let last = starts.chain(ends.map(|end| end.saturating_add(setup.reroute.unwrap_or(0)))).max().unwrap_or(0);
     let total = setup.flows.iter().fold(0u64, |sum, flow| sum.saturating_add(flow.bytes));
     let patience = PATIENCE * setup.config.host.timeout;
     let until = setup.until.unwrap_or(Ps::MAX);
     let (mut reached, mut slice) = (0, 1_000_000);
-    let (mut look, mut delivered) = (last_start.saturating_add(patience), u64::MAX);
+    let (mut look, mut delivered) = (last.saturating_add(patience), u64::MAX);
     let end = loop {
         if let Some(signal) = interrupt.signal() {
             break End::Interrupted(signal);
         }
-        if engine.arrivals().iter().all(|&at| at != Ps::MAX) {
-            engine.run(until); // what is still under way
-            break End::Finished;
+        let done = if engine.arrivals().contains(&Ps::MAX) { None } else { Some(End::Finished) };
+        if let Some(done) = done
+            && (reached == until || engine.next() == Ps::MAX)
+        {
+            break done; // nothing is under way any more
         }
         if reached == until {
             break End::Until;
         }
         if reached == look {
             if engine.counters.delivered == delivered {
-                break End::Stuck;
+                break done.unwrap_or(End::Stuck);
             }
             delivered = engine.counters.delivered;
             look = look.saturating_add(patience);
         }
-        let (limit, watch) = (look.min(until).min(reached.saturating_add(slice)), Instant::now());
+        let (sample, own) = (series.as_ref().map_or(Ps::MAX, Series::next), reached.saturating_add(slice));
+        let (limit, watch) = (look.min(until).min(sample).min(own), Instant::now());
         engine.run(limit);
         reached = limit;
+        if let Some(series) = &mut series
+            && limit == sample
+        {
+            series.sample(&engine, limit);
+        }
         let took = watch.elapsed().as_secs_f64();
-        if took < SLICE_S / 2.0 {
+        if limit == own && took < SLICE_S / 2.0 {
             slice = slice.saturating_mul(2);
         } else if took > SLICE_S * 2.0 {
             slice = (slice / 2).max(1);
@@ -100,15 +119,23 @@ pub fn simulate(setup: &Setup, interrupt: &Interrupt, progress: &mut Progress) -
         });
     };
     progress.end();
+    if let Some(series) = &mut series {
+        series.sample(&engine, reached);
+    }
     let arrivals = engine.arrivals().to_vec();
     let time = if end == End::Finished { arrivals.iter().copied().max().unwrap_or(0) } else { reached };
-    Ok(Outcome { end, arrivals, config, counters: engine.counters, time, run_s: begin.elapsed().as_secs_f64() })
+    Ok(Outcome { end, arrivals, config, counters: engine.counters, time, run_s: begin.elapsed().as_secs_f64(), series })
 }
 
-fn engine(setup: &Setup, config: Config) -> Result<Engine, InputError> {
+fn engine(setup: &Setup, config: Config, traffic: &Traffic) -> Result<Engine, InputError> {
     let topology = &setup.network.topology;
-    let fib = Fib::shortest(topology).balanced(setup.balance);
-    let traffic = Traffic::flows(setup.flows.iter().map(|flow| (flow.src, flow.dst, flow.bytes, flow.start)));
+    let mut fib = Fib::shortest(topology);
+    let mut changes = Fault::changes(&setup.faults);
+    if let Some(delay) = setup.reroute {
+        changes.extend(reroute::follow(&mut fib, topology, &setup.faults, delay));
+    }
+    let fib = fib.balanced(setup.balance);
     let (profiles, of) = setup.network.profiles(&config)?;
-    Ok(Engine::with_profiles(config, profiles, &of, topology, fib, &traffic))
+    let engine = Engine::with_profiles(config, profiles, &of, topology, fib, traffic);
+    Ok(engine.with_changes(Timeline::new(changes)))
 }

@@ -65,12 +65,28 @@ impl Network {
         if let Some(&place) = self.hosts.get(name) {
             return Ok(place);
         }
-        let names = || self.topology.hosts().into_iter().map(|node| self.topology.names[node as usize].as_str());
         if self.topology.names.iter().any(|one| one == name) {
-            return Err(Wrong::new(format!("{name:?} is a switch"), "flows go from host to host"));
+            return Err(Wrong::new(format!("{name:?} is a switch"), "name a host"));
         }
-        let known: Vec<&str> = names().collect();
-        Err(Wrong::new(format!("no host is named {name:?}"), suggestion(name, known.iter().copied())))
+        Err(Wrong::new(format!("no host is named {name:?}"), suggestion(name, self.host_names())))
+    }
+
+    /// The node with this name.
+    ///
+    /// # Errors
+    /// Where there is none.
+    pub fn node(&self, name: &str) -> Result<u32, Wrong> {
+        let names = &self.topology.names;
+        let unknown = || {
+            let known: Vec<&str> = names.iter().map(String::as_str).collect();
+            Wrong::new(format!("no node is named {name:?}"), suggestion(name, known))
+        };
+        names.iter().position(|one| one == name).map(|node| node as u32).ok_or_else(unknown)
+    }
+
+    /// The names of hosts, by place among them.
+    pub fn host_names(&self) -> Vec<&str> {
+        self.topology.hosts().into_iter().map(|node| self.topology.names[node as usize].as_str()).collect()
     }
 
     /// Whether links join two hosts (by place among the hosts).
