@@ -4,7 +4,7 @@
 //! thresholds, Choudhury and Hahne, IEEE/ACM ToN 1998). A lossless class that meets its ingress share pauses its sender
 //! and takes what still arrives into headroom (IEEE 802.1Qbb). A packet leaves the buffer when its transmission starts.
 
-use crate::config::{LANES, SwitchConfig};
+use crate::config::{Ecn, LANES, SwitchConfig};
 use crate::packet::{Packet, Ps};
 use crate::port::Lane;
 
@@ -54,11 +54,15 @@ impl Buffer {
         let calm = |lane: usize| {
             let class = &config.classes[lane];
             let pool = usize::from(class.lossless);
-            Calm {
-                pool: pool as u8,
-                ingress: part(config.ingress_pool[pool], config.ingress_alpha[pool]),
-                queue: part(config.egress_pool[pool], class.egress_alpha),
-            }
+            let queue = part(config.egress_pool[pool], class.egress_alpha);
+            let marks_all = match class.ecn {
+                Ecn::Off => false,
+                Ecn::Bytes { max, .. } => max == 0,
+                Ecn::Percent { max, .. } => u64::from(queue) * max < 100,
+            };
+            // what is marked even where nothing waits never passes unseen
+            let ingress = if marks_all { 0 } else { part(config.ingress_pool[pool], config.ingress_alpha[pool]) };
+            Calm { pool: pool as u8, ingress, queue }
         };
         Buffer {
             calm: std::array::from_fn(calm),

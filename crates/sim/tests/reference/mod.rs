@@ -236,6 +236,8 @@ impl<'a> Reference<'a> {
                 }
             }
             Change::Loss(port, loss) => self.ports[port as usize].loss = loss,
+            Change::Storm(_, class, _)
+                if class != self.config.host.data_class && class != self.config.host.cnp_class => {} // nobody uses it
             Change::Storm(port, class, stop) => {
                 let host = &mut self.ports[port as usize];
                 host.storm = if stop { host.storm | 1 << class } else { host.storm & !(1 << class) };
