@@ -51,7 +51,7 @@ pub struct Switch {
     flowsets: HashMap<u32, Box<[Flowset]>>,
 }
 
-/// Up to how many ports with something under way are merged by looking for the first each time.
+/// Up to how many ports with something under way are merged by looking for the first each time: three bits.
 const FEW: usize = 8;
 
 /// What a switch needs of the engine while it runs.
@@ -140,7 +140,8 @@ impl Switch {
     /// Receive what arrives before `end` at any port, in order of time and port. Returns when the next arrives.
     #[inline]
     fn receive_all(&mut self, context: &mut SwitchContext<'_>, begin: Ps, end: Ps) -> Ps {
-        let (mut next, mut count, mut heads, mut links) = (Ps::MAX, 0, [0; FEW], [0; FEW]);
+        // time and place of each port's first packet: the places are in the order of the ports
+        let (mut next, mut count, mut heads, mut ports) = (Ps::MAX, 0, [Ps::MAX; FEW], [(0, 0); FEW]);
         for word in 0..self.active.len() {
             let mut bits = *context.wires.filled(self.node, word);
             while bits != 0 {
@@ -153,30 +154,27 @@ impl Switch {
                 } else if count == FEW {
                     return self.receive_sorted(context, begin, end);
                 } else {
-                    heads[count] = (at - begin) << 16 | port as u64;
-                    links[count] = link as u32;
+                    heads[count] = (at - begin) << 3 | count as u64;
+                    ports[count] = (port as u32, link as u32);
                     count += 1;
                 }
             }
         }
-        while count > 0 {
-            let (mut place, mut least) = (0, heads[0]);
-            for other in 1..count {
-                let head = heads[other % FEW];
-                if head < least {
-                    (place, least) = (other, head);
-                }
+        loop {
+            let least = heads.iter().take(count).fold(Ps::MAX, |least, &head| least.min(head));
+            if least == Ps::MAX {
+                break;
             }
-            let port = (least & 0xFFFF) as usize;
-            let inbox = context.wires.under_way(links[place] as usize);
+            let place = least as usize % FEW;
+            let (port, link) = (ports[place].0 as usize, ports[place].1 as usize);
+            let inbox = context.wires.under_way(link);
             let packet = inbox.take();
             let at = inbox.next();
             if at < end {
-                heads[place] = (at - begin) << 16 | port as u64;
+                heads[place] = (at - begin) << 3 | place as u64;
             } else {
                 next = next.min(at);
-                count -= 1;
-                (heads[place], links[place]) = (heads[count % FEW], links[count % FEW]);
+                heads[place] = Ps::MAX;
                 if at == Ps::MAX {
                     *context.wires.filled(self.node, port / 64) &= !(1 << (port % 64));
                 }

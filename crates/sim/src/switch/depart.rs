@@ -16,8 +16,12 @@ impl Switch {
             while bits != 0 {
                 let port = word * 64 + bits.trailing_zeros() as usize;
                 bits &= bits - 1;
-                self.settle(context, port, until);
-                next = next.min(self.ports[port].next_start());
+                let mut start = self.ports[port].next_start();
+                if start <= until {
+                    self.settle(context, port, until);
+                    start = self.ports[port].next_start();
+                }
+                next = next.min(start);
             }
         }
         next
