@@ -39,8 +39,8 @@ struct Counts {
 
 const SPINES: [&str; 4] = ["spine1>leaf", "spine2>leaf", "spine3>leaf", "spine4>leaf"];
 
-/// Sixteen queue pairs for each pair of tester ports, for four milliseconds.
-fn congest(pairs: &[(String, String)], reacts: bool, vxlan: Option<Vxlan>) -> Counts {
+/// Sixteen queue pairs for each pair of tester ports, for so long.
+fn congest(pairs: &[(String, String)], until: Ps, reacts: bool, vxlan: Option<Vxlan>) -> Counts {
     let network = network("evpn-bed.txt", include_str!("../../../examples/raw/evpn-bed.txt"));
     let mut config = Config::default();
     config.switch.vxlan = vxlan;
@@ -50,7 +50,7 @@ fn congest(pairs: &[(String, String)], reacts: bool, vxlan: Option<Vxlan>) -> Co
     let flows: Vec<_> =
         pairs.iter().flat_map(|(src, dst)| (0..16).map(|_| (src.clone(), dst.clone(), 12_500_000))).collect();
     let mut engine = engine(config, &network, &flows);
-    engine.run(4 * MS);
+    engine.run(until);
     let topology = &network.topology;
     let (mut marked, mut pauses) = (Places::new(), Places::new());
     for (port, wire) in topology.wires.iter().enumerate() {
@@ -59,7 +59,7 @@ fn congest(pairs: &[(String, String)], reacts: bool, vxlan: Option<Vxlan>) -> Co
             let peer =
                 topology.names[wire.peer_node as usize].trim_end_matches(|c: char| c == '-' || c.is_ascii_digit());
             let place = format!("{}>{peer}", topology.names[node]);
-            let counters = engine.port_counters(port, 4 * MS);
+            let counters = engine.port_counters(port, until);
             for (places, number) in [(&mut marked, counters.ecn_ce_packets), (&mut pauses, counters.pfc_tx)] {
                 if number > 0 {
                     *places.entry(place.clone()).or_default() += number;
@@ -100,17 +100,17 @@ fn places(counted: &Places) -> Vec<&str> {
 #[test]
 fn pauses_go_back_from_where_the_congestion_is() {
     for vxlan in [None, tunnel(true)] {
-        let first = congest(&at_first_leaf(), false, vxlan);
+        let first = congest(&at_first_leaf(), 4 * MS, false, vxlan);
         assert_eq!(places(&first.pauses), ["leaf1>ixia"]);
         assert_eq!(places(&first.marked), ["leaf1>spine"]);
 
-        let spine = congest(&at_spine(), false, vxlan);
+        let spine = congest(&at_spine(), 4 * MS, false, vxlan);
         let expected = [["leaf1>ixia", "leaf3>ixia", "leaf4>ixia"].as_slice(), SPINES.as_slice()].concat();
         assert_eq!(places(&spine.pauses), expected, "and the last leaf pauses nobody");
         assert!(SPINES.iter().all(|spine_port| spine.marked[*spine_port] > 0));
         assert!(!spine.marked.keys().any(|place| place.starts_with("leaf2")));
 
-        let last = congest(&at_last_leaf(), false, vxlan);
+        let last = congest(&at_last_leaf(), 4 * MS, false, vxlan);
         let expected = [["leaf1>ixia", "leaf2>spine"].as_slice(), SPINES.as_slice()].concat();
         assert_eq!(places(&last.pauses), expected);
         assert!(last.marked["leaf2>ixia"] > last.marked.values().sum::<u64>() / 4);
@@ -120,11 +120,12 @@ fn pauses_go_back_from_where_the_congestion_is() {
 }
 
 #[test]
-fn marks_of_a_spine_are_on_the_tunnel_and_those_of_the_last_leaf_on_the_packet() {
-    // what is not copied at the end of the tunnel does not reach the receiver
-    for (pairs, without_copy) in [(at_spine(), false), (at_last_leaf(), true)] {
-        assert!(congest(&pairs, true, tunnel(true)).cnps > 0);
-        let hidden = congest(&pairs, true, tunnel(false));
+fn marks_of_a_spine_are_on_the_tunnel_and_those_of_leaves_on_the_packet() {
+    // What is not copied at the end of the tunnel does not reach the receiver. Half a millisecond is before pauses have
+    // spread, so that nobody else marks.
+    for (pairs, without_copy) in [(at_first_leaf(), true), (at_spine(), false), (at_last_leaf(), true)] {
+        assert!(congest(&pairs, MS / 2, true, tunnel(true)).cnps > 0);
+        let hidden = congest(&pairs, MS / 2, true, tunnel(false));
         assert!(hidden.marked.values().sum::<u64>() > 0);
         assert_eq!(hidden.cnps > 0, without_copy);
     }

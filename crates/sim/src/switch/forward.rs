@@ -43,10 +43,17 @@ impl Switch {
         }
     }
 
+    /// Whether a packet that waits here has its tunnel's header already. Where it goes into the tunnel, that is put on behind
+    /// the queue, as it leaves.
+    #[inline]
+    pub(super) fn in_tunnel(&self, packet: &Packet) -> bool {
+        packet.flags & TUNNEL != 0 && !self.edge[usize::from(packet.ingress)]
+    }
+
     /// Whether a packet that meets a queue of `waiting` bytes is marked (RED on the present length, RFC 3168).
     #[inline]
     pub(super) fn marks(&mut self, context: &mut SwitchContext<'_>, packet: &Packet, waiting: u64) -> bool {
-        if packet.flags & TUNNEL != 0 && context.config.vxlan.is_some_and(|vxlan| !vxlan.copy_in) {
+        if self.in_tunnel(packet) && context.config.vxlan.is_some_and(|vxlan| !vxlan.copy_in) {
             return false;
         }
         let class = usize::from(packet.class);
