@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test lint format bench golden docs judges zipapp engine clean
+.PHONY: help demo test lint format bench golden docs judges zipapp engine validation clean
 
 help:
 	@echo "make demo    build the example network into out/demo and verify it"
@@ -13,6 +13,7 @@ help:
 	@echo "make lint    ruff and pyright; rustfmt and clippy"
 	@echo "make engine  build the packet engine's own program, target/release/railweave-sim"
 	@echo "make bench   measure build, design and routes; writes docs/performance figures to out/bench"
+	@echo "make validation  run the packet engine against models and tables; draws docs/images/validation"
 	@echo "make golden  refresh tests/golden after an intended change (read the diff)"
 	@echo "make docs    refresh the generated reference and schema"
 	@echo "make zipapp  write dist/railweave-host.pyz, railweave host as one file for servers"
@@ -53,6 +54,10 @@ engine:
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/steps.py
+
+validation: $(STAMP) engine
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,plots]'
+	$(BIN)/python -m benchmarks.validation
 
 golden: $(STAMP)
 	$(BIN)/python -m tests.golden.refresh

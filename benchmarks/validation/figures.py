@@ -33,21 +33,23 @@ def save(figure: plt.Figure, file: Path) -> None:
     plt.close(figure)
 
 
-def convergence(file: Path, course: Course, ran: Run, start_ms: float) -> None:
-    """Rates of two flows, the second of which begins later."""
+def convergence(file: Path, course: Course, ran: Run, starts_ms: list[float]) -> None:
+    """Rates of flows to one host, the last of which begins later; ``course`` has those that begin together as one."""
     figure, axes = plt.subplots(1, 2, figsize=(8.4, 3.1), sharey=True)
+    begins = sorted(set(starts_ms))
     for place, color in enumerate((BLUE, ORANGE)):
-        name = f"flow {place + 1}, from {start_ms * place:g} ms"
-        rates = [rate / 1e9 if time >= start_ms * place * 1e-3 else None
+        rates = [rate / 1e9 if time >= begins[place] * 1e-3 else None
                  for time, rate in zip(course.time, course.rates[place], strict=True)]  # fmt: skip
-        axes[0].plot([time * 1e3 for time in course.time], rates, color=color, label=name)
-        times, rates = ran.flows.of(f"h{place}>h2", "rate_gbps")
-        axes[1].plot([time / 1e3 for time in times], rates, color=color, label=name, linewidth=0.9)
-    for axis, title in zip(axes, ("fluid model", "engine (mean of each 0.5 ms)"), strict=True):
-        axis.axhline(20, color=GREY, linewidth=0.8, linestyle="--")
+        axes[0].plot([time * 1e3 for time in course.time], rates, color=color, linewidth=1.6)
+    for place, (begin, color) in enumerate(zip(starts_ms, (BLUE, GREEN, ORANGE), strict=True)):
+        times, rates = ran.flows.of(f"h{place}>h{len(starts_ms)}", "rate_gbps")
+        label = f"flow {place + 1}, from {begin:g} ms"
+        axes[1].plot([time / 1e3 for time in times], rates, color=color, label=label, linewidth=0.9)
+    for axis, title in zip(axes, ("fluid model, spaced CNPs", "engine (mean of each 0.5 ms)"), strict=True):
+        axis.axhline(40 / len(starts_ms), color=GREY, linewidth=0.8, linestyle="--")
         axis.set(title=title, xlabel="time, ms", ylim=(0, 42))
     axes[0].set_ylabel("rate on the wire, Gb/s")
-    axes[0].legend(loc="upper right")
+    axes[1].legend(loc="upper right")
     save(figure, file)
 
 
@@ -57,7 +59,10 @@ def incast_queue(file: Path, rows: list[Incast], chances: dict[tuple[float, int]
     figure, axes = plt.subplots(1, len(greatest), figsize=(8.4, 3.3))
     for axis, p_max in zip(axes, greatest, strict=True):
         these = [row for row in rows if row.p_max == p_max]
-        for receiver, name, style in (("window", "model, CNPs as published", ":"), ("spaced", "model, spaced CNPs", "-")):
+        for receiver, name, style in (
+            ("window", "model, CNPs as published", ":"),
+            ("spaced", "model, spaced CNPs", "-"),
+        ):
             found = [row for row in these if known(row.fixed[receiver])]
             axis.plot([row.flows for row in found], [row.fixed[receiver] / 1e3 for row in found], style,
                       color=BLUE, label=name)  # fmt: skip
@@ -76,10 +81,12 @@ def queue_course(file: Path, course: Course, ran: Run, port: str) -> None:
     """The queue of an incast over time."""
     figure, axis = plt.subplots(figsize=(8.4, 2.9))
     times, queue = ran.ports.of(port, "queued_bytes")
-    axis.plot([time / 1e3 for time in times], [size / 1e3 for size in queue], color=ORANGE, linewidth=0.6, label="engine")
+    axis.plot(
+        [time / 1e3 for time in times], [size / 1e3 for size in queue], color=ORANGE, linewidth=0.6, label="engine"
+    )
     axis.plot([time * 1e3 for time in course.time], [size / 1e3 for size in course.queue], color=BLUE, linewidth=1.6,
               label="fluid model, spaced CNPs")  # fmt: skip
-    axis.set(xlabel="time, ms", ylabel="queue, KB", ylim=(0, 250))
+    axis.set(xlabel="time, ms", ylabel="queue, KB", ylim=(0, 80))
     axis.legend(loc="upper right")
     save(figure, file)
 
@@ -143,7 +150,9 @@ def ring(file: Path, runs: dict[str, Run]) -> None:
     figure, axis = plt.subplots(figsize=(7.6, 3.4))
     for (name, ran), color in zip(runs.items(), (RED, ORANGE, BLUE, GREEN), strict=True):
         times, total = deadlock.delivered(ran)
-        axis.plot([time / 1e3 for time in times], [size / 1e6 for size in total], color=color, label=name, linewidth=1.6)
+        axis.plot(
+            [time / 1e3 for time in times], [size / 1e6 for size in total], color=color, label=name, linewidth=1.6
+        )
     axis.axhline(2 * deadlock.SWITCHES * deadlock.SIZE / 1e6, color=GREY, linewidth=0.8, linestyle="--")
     axis.set(xscale="log", xlim=(0.05, 200), ylim=(0, 43), xlabel="time, ms", ylabel="delivered, MB")
     axis.legend(loc="upper left", bbox_to_anchor=(0, 0.95))
