@@ -34,6 +34,39 @@ pub enum Change {
     },
 }
 
+/// Changes that last for a time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// When it begins.
+    pub at: Ps,
+    /// When it ends; `Ps::MAX`: never.
+    pub until: Ps,
+    /// What begins it.
+    pub begin: Vec<Change>,
+    /// What ends it.
+    pub end: Vec<Change>,
+}
+
+impl Fault {
+    /// Whether both change the same at a time: the end of one would end the other too.
+    pub fn overlaps(&self, other: &Fault) -> bool {
+        self.at < other.until && other.at < self.until && self.end.iter().any(|change| other.end.contains(change))
+    }
+
+    /// Whether it lasts at a time.
+    pub fn lasts(&self, now: Ps) -> bool {
+        (self.at..self.until).contains(&now)
+    }
+
+    /// The changes of faults. Of the same moment, ends are first.
+    pub fn changes(faults: &[Fault]) -> Vec<(Ps, Change)> {
+        let end = |fault: &Fault| fault.end.iter().map(|&change| (fault.until, change)).collect::<Vec<_>>();
+        let ends = faults.iter().filter(|fault| fault.until != Ps::MAX).flat_map(end);
+        let begin = |fault: &Fault| fault.begin.iter().map(|&change| (fault.at, change)).collect::<Vec<_>>();
+        ends.chain(faults.iter().flat_map(begin)).collect()
+    }
+}
+
 /// What keeps a cable from working: itself, or the node at either end.
 #[derive(Clone, Copy, Debug)]
 pub enum Cause {

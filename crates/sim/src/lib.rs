@@ -12,6 +12,7 @@ pub mod input;
 pub mod packet;
 pub mod port;
 pub mod report;
+pub mod reroute;
 pub mod ring;
 pub mod routing;
 pub mod series;

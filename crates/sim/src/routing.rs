@@ -38,10 +38,19 @@ pub struct Fib {
 impl Fib {
     /// Shortest paths to every host, whose address is its place among the hosts.
     pub fn shortest(topology: &Topology) -> Self {
+        let mut fib = Fib { addresses: topology.hosts().len(), ..Fib::default() };
+        fib.group = fib.around(topology, &vec![false; topology.wires.len()]);
+        fib
+    }
+
+    /// The groups (as in `group`) of shortest paths that take no broken cable (by port). Those that are new are put with the
+    /// others.
+    pub fn around(&mut self, topology: &Topology, broken: &[bool]) -> Vec<u32> {
         let hosts = topology.hosts();
         let nodes = topology.kinds.len();
-        let mut fib = Fib { addresses: hosts.len(), group: vec![NO_GROUP; nodes * hosts.len()], ..Fib::default() };
-        let mut known: HashMap<Vec<u16>, u32> = HashMap::new();
+        let mut table = vec![NO_GROUP; nodes * hosts.len()];
+        let number = |(number, group): (usize, &Group)| (self.ports(group).to_vec(), number as u32);
+        let mut known: HashMap<Vec<u16>, u32> = self.groups.iter().enumerate().map(number).collect();
         let mut distance = vec![u32::MAX; nodes];
         for (address, &host) in hosts.iter().enumerate() {
             distance.fill(u32::MAX);
@@ -51,7 +60,7 @@ impl Fib {
                 if node != host as usize && topology.kinds[node] == NodeKind::Host {
                     continue;
                 }
-                for port in topology.ports(node) {
+                for port in topology.ports(node).filter(|&port| !broken[port]) {
                     let peer = topology.wires[port].peer_node as usize;
                     if distance[peer] == u32::MAX {
                         distance[peer] = distance[node] + 1;
@@ -66,24 +75,25 @@ impl Fib {
                 let first = topology.first[node] as usize;
                 let nearer = |port: &usize| {
                     let peer = topology.wires[*port].peer_node as usize;
-                    distance[peer] < distance[node]
+                    !broken[*port]
+                        && distance[peer] < distance[node]
                         && (topology.kinds[peer] == NodeKind::Switch || peer == host as usize)
                 };
                 let ports: Vec<u16> = topology.ports(node).filter(nearer).map(|port| (port - first) as u16).collect();
                 if let [port] = ports[..] {
-                    fib.group[node * hosts.len() + address] = ONE_PORT | u32::from(port);
+                    table[node * hosts.len() + address] = ONE_PORT | u32::from(port);
                     continue;
                 }
                 let group = *known.entry(ports).or_insert_with_key(|ports| {
-                    let (start, len) = (fib.members.len() as u32, ports.len() as u16);
-                    fib.groups.push(Group { start, len, balance: Balance::Hash });
-                    fib.members.extend(ports);
-                    fib.groups.len() as u32 - 1
+                    let (start, len) = (self.members.len() as u32, ports.len() as u16);
+                    self.groups.push(Group { start, len, balance: Balance::Hash });
+                    self.members.extend(ports);
+                    self.groups.len() as u32 - 1
                 });
-                fib.group[node * hosts.len() + address] = group;
+                table[node * hosts.len() + address] = group;
             }
         }
-        fib
+        table
     }
 
     /// Share every group in this way.

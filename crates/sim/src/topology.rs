@@ -32,6 +32,11 @@ impl Wire {
     }
 }
 
+/// Picoseconds a byte takes at a rate in 10^6 bit/s, in units of 2^-16 ps.
+pub fn ps_per_byte(rate_mbps: u64) -> u64 {
+    (8_000_000u64 << 16) / rate_mbps
+}
+
 /// A cable between two nodes.
 #[derive(Clone, Copy, Debug)]
 pub struct Cable {
@@ -82,7 +87,7 @@ impl Topology {
             count[cable.a as usize] += 1;
             let pb = if cable.a == cable.b { pb + 1 } else { pb };
             count[cable.b as usize] += 1;
-            let ps_per_byte = (8_000_000u64 << 16) / cable.rate_mbps;
+            let ps_per_byte = ps_per_byte(cable.rate_mbps);
             let wire = |peer, peer_node| Wire { peer, peer_node, ps_per_byte, delay: cable.delay };
             wires[pa as usize] = wire(pb, cable.b);
             wires[pb as usize] = wire(pa, cable.a);

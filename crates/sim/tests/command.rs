@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use railweave_sim::command::progress::{Standing, line};
 use serde_json::Value;
 
 fn command(words: &str) -> Command {
@@ -196,7 +197,7 @@ fn mistakes_have_file_line_and_exit_code() {
         ("--until", "--until: the option needs a value; write --until TIME"),
         (
             "star",
-            "star: options only are understood; known: --topology, --flows, --traffic, --cc, --dcqcn, --lb, --mtu, --window, --buffer, --lossy, --seed, --until, … (25 in all)",
+            "star: options only are understood; known: --topology, --flows, --traffic, --cc, --dcqcn, --lb, --mtu, --window, --buffer, --lossy, --seed, --until, … (28 in all)",
         ),
         (
             "--json",
@@ -252,6 +253,15 @@ fn an_interrupt_leaves_a_partial_result() {
     assert_eq!(child.wait().expect("it ended").code(), Some(130));
     let result: Value = serde_json::from_str(&text).expect("one JSON object");
     assert_eq!((&result["complete"], &result["end"]), (&false.into(), &"interrupted".into()));
+}
+
+#[test]
+fn progress_says_how_far_a_run_is() {
+    let standing = Standing { hops: 12_345_678, bytes: 25, total: 100, now: 1_500_000_000 };
+    let text = line(&standing, Duration::from_secs(60));
+    assert_eq!(text, "25.0 % of payload, 12.3 M packet hops, 1.500 ms simulated, 3 min left");
+    let text = line(&Standing { bytes: 0, ..standing }, Duration::from_secs(60));
+    assert_eq!(text, "0.0 % of payload, 12.3 M packet hops, 1.500 ms simulated, ? left");
 }
 
 #[test]

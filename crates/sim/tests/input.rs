@@ -80,6 +80,7 @@ fn mistakes_in_topology_files() {
             r#"net.txt:1: switches have no "bufer"; did you mean "buffer"?"#,
         ),
         ("host a\nhost b\nhost c\n@link a b", r#"net.txt:3: "c" has no link; add a link statement for it"#),
+        ("switch a,b", r#"net.txt:1: "a,b" is no name; names have no commas and no quotes: tables do"#),
         (
             "host a\nswitch s\nswitch t\n@link a s\nlink a t",
             r#"net.txt:6: host "a" has a second cable; a host has one port: make every NIC of a server a host"#,
@@ -114,7 +115,7 @@ fn mistakes_in_flow_files() {
         ("@@", "f.csv:2: the header is there twice; leave this line out"),
         ("@h0,h1,8", "f.csv:2: 3 fields, and the header has 4; write a field for each column"),
         ("@h0,h111,8,0", r#"f.csv:2: no host is named "h111"; did you mean "h11"?"#),
-        ("@h0,switch,8,0", r#"f.csv:2: "switch" is a switch; flows go from host to host"#),
+        ("@h0,switch,8,0", r#"f.csv:2: "switch" is a switch; name a host"#),
         ("@h0,h0,8,0", r#"f.csv:2: src and dst are both "h0"; name two hosts that links join"#),
         ("@# a comment\n\nh0,h1,0,0", "f.csv:4: a flow of 0 bytes; give 1 byte or more"),
         ("@h0,h1,-8,0", r#"f.csv:2: "-8" is negative; give bytes, such as 4096, 8M (8 x 2^20) or 64MB (64 x 10^6)"#),

@@ -1,7 +1,7 @@
 //! Whatever is written into a file or an option, the answer is a network, flows, a value, or an error: no panic.
 
 use railweave_sim::config::Config;
-use railweave_sim::input::{flows, parameters, patterns, shapes, topology_file};
+use railweave_sim::input::{faults, flows, parameters, patterns, shapes, topology_file};
 use railweave_sim::routing::mix;
 
 const TOPOLOGY: &str = "\
@@ -59,6 +59,9 @@ fn options() {
         _ = shapes::network("--topology", &mutated(shape, seed));
         let pattern = ["permutation:bytes=4MB,seed=1", "incast:degree=3,bytes=1MB", "all-to-all:bytes=8"][draw % 3];
         _ = patterns::flows("--traffic", &mutated(pattern, seed), &star);
+        let fault =
+            faults::FAULTS[draw % 6].1.replace("leaf0", "h0").replace("spine0", "switch").replace("cable=0,", "");
+        _ = faults::faults("--fault", [mutated(&fault, seed).as_str()], &star);
         let (name, value) = &values[draw % values.len()];
         _ = parameters::set(&mut Config::default(), name, &mutated(value, seed));
         _ = parameters::set(&mut Config::default(), &mutated(name, seed), value);

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -126,14 +127,37 @@ fn a_run_until_a_time_has_series_until_then() {
 }
 
 #[test]
+fn series_change_nothing_where_things_break() {
+    let words = "--topology leaf-spine:leaves=2,spines=2,hosts=4,links=2 --traffic permutation:bytes=2MB --json \
+        --fault rate:link=leaf0-spine0,speed=1T,at=7us,until=90us --fault loss:from=leaf1,to=spine1,chance=2%,at=3us \
+        --fault node-down:node=spine0,at=30us,until=1ms --reroute 100us --fault pfc-storm:host=h3,at=9us,until=200us \
+        --fault link-down:link=leaf0-spine1,cable=1,at=2us,until=7us --fault slow-receiver:host=h2,speed=40G,until=500us";
+    let (plain, file) = (json(words), path("broken.csv"));
+    let result = json(&format!("{words} --series {} --series-every 700ns", file.display()));
+    assert_eq!(result["trace_checksum"], plain["trace_checksum"]);
+    let (_, of_ports) = rows(&file);
+    // ports count what switches drop; the result has besides what hosts would have answered with
+    let dropped = &result["dropped_by_reason"]["link_down"];
+    assert!(dropped.as_u64() > Some(0));
+    assert!(
+        sum(&of_ports, 8) <= dropped.as_f64().expect("a count"),
+        "but hosts drop what they would have answered with"
+    );
+}
+
+#[test]
 fn mistakes_about_series_are_told_before_the_run() {
     for (words, error) in [
         ("--series-every 1us", "--series-every: there is no series; give --series FILE.csv with it"),
-        ("--series s.csv --series-every 0us", "--series-every: an interval of 0; give a time such as 10us"),
+        ("--series s.csv --series-every 0us", "--series-every: 0us is too small; give 1ns to 1000s"),
         ("--series s.csv --series-of leaf9", "--series-of: no node is named \"leaf9\"; did you mean \"leaf0\"?"),
         (
             "--series no-such-folder/s.csv",
             "--series: no-such-folder/s.csv: there is no folder \"no-such-folder\"; give a file that can be written",
+        ),
+        (
+            "--series same.csv --flow-series same.csv",
+            "--series: same.csv is to hold another output too; give every output a file of its own",
         ),
         ("--output /", "--output: \"/\" is no file; give a file that can be written"),
     ] {
@@ -152,8 +176,13 @@ fn an_interrupted_series_says_so() {
     );
     let mut command = Command::new(env!("CARGO_BIN_EXE_railweave-sim"));
     let mut child = command.args(words.split_whitespace()).stdout(Stdio::null()).spawn().expect("the binary was built");
-    // long enough for the handler to be there and for something to be sent
-    std::thread::sleep(std::time::Duration::from_millis(700));
+    // once the process has computed for a fifth of a second it catches signals and has sent something
+    let ticks = |text: String| text.rsplit(')').next()?.split_whitespace().nth(11)?.parse::<u64>().ok();
+    let begin = Instant::now();
+    while std::fs::read_to_string(format!("/proc/{}/stat", child.id())).ok().and_then(ticks) < Some(20) {
+        assert!(begin.elapsed() < Duration::from_secs(60), "it never runs");
+        std::thread::sleep(Duration::from_millis(10));
+    }
     assert!(!file.exists(), "nothing is written before the end");
     let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill is there");
     assert!(killed.success());

@@ -10,11 +10,14 @@ struct Declared {
     help: &'static str,
 }
 
+/// Options that may be given several times.
+const SEVERAL: [&str; 2] = ["--set", "--fault"];
+
 const fn option(name: &'static str, value: &'static str, help: &'static str) -> Declared {
     Declared { name, value, help }
 }
 
-const OPTIONS: [Declared; 25] = [
+const OPTIONS: [Declared; 28] = [
     option("--topology", "SHAPE|FILE", "a shape such as fat-tree:k=8,speed=400G,delay=1us, or a topology file"),
     option("--flows", "FILE", "flows as CSV: src,dst,bytes,start_us"),
     option(
@@ -34,6 +37,9 @@ const OPTIONS: [Declared; 25] = [
     option("--set", "NAME=VALUE", "any other parameter; may be given several times"),
     option("--json", "", "print one JSON object"),
     option("--output", "FILE", "write the result to a file instead"),
+    option("--verb", "write|write-imm|send", "what every flow is: RDMA write, with immediate, or send (write)"),
+    option("--fault", "FAULT", "something that breaks, such as link-down:link=leaf0-spine0,at=100us; several times"),
+    option("--reroute", "TIME", "forwarding follows broken links and nodes after this time (never)"),
     option("--series", "FILE", "write what every port did in each interval, as CSV"),
     option("--queue-series", "FILE", "write what every queue that is not empty holds at the end of each, as CSV"),
     option("--flow-series", "FILE", "write what every flow delivered in each, and its rate, as CSV"),
@@ -80,7 +86,7 @@ impl Given {
                     words.next().ok_or_else(|| InputError::new(name, "the option needs a value", right))?
                 }
             };
-            if known.name != "--set" && given.has(known.name) {
+            if !SEVERAL.contains(&known.name) && given.has(known.name) {
                 return Err(InputError::new(name, "the option is given twice", "give it once"));
             }
             given.0.push((known.name, value));
@@ -119,7 +125,9 @@ pub fn help() -> String {
     }
     text += "\nShapes:\n";
     crate::input::shapes::SHAPES.iter().for_each(|shape| text += &format!("  {}\n", shape.1));
-    text += "Sizes: 8M is 8 x 2^20 bytes, 8MB is 8 x 10^6; speeds: 400G is 4 x 10^11 bit/s.\n";
+    text += "\nFaults (at and until may be left out: from the beginning, for good):\n";
+    crate::input::faults::FAULTS.iter().for_each(|fault| text += &format!("  {}\n", fault.1));
+    text += "\nSizes: 8M is 8 x 2^20 bytes, 8MB is 8 x 10^6; speeds: 400G is 4 x 10^11 bit/s.\n";
     text += "Exit: 0 all flows finished, 1 some did not, 2 bad input, 130 interrupted (partial result).\n";
     text
 }

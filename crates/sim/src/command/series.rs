@@ -5,8 +5,9 @@ use std::io::{Result, Write};
 use super::options::Given;
 use super::setup::Setup;
 use super::whole;
+use crate::input::InputError;
 use crate::input::network::Network;
-use crate::input::{InputError, units};
+use crate::input::value::{Kind, Value};
 use crate::packet::Ps;
 use crate::series::{FlowSeries, PortSeries, QueueSeries, Series};
 use crate::traffic::Traffic;
@@ -16,6 +17,9 @@ const FILES: [&str; 3] = ["--series", "--queue-series", "--flow-series"];
 
 /// The standard length of an interval.
 const EVERY: Ps = 10_000_000;
+
+/// Lengths that an interval may have: 1 ns to 1000 s.
+const INTERVALS: Kind = Kind::Time(1_000, 1_000_000_000_000_000);
 
 /// Columns of each file.
 const PORT_COLUMNS: &str =
@@ -41,6 +45,13 @@ impl Wanted {
         for (option, file) in FILES.iter().zip(&files) {
             file.iter().try_for_each(|file| whole::check(option, file))?;
         }
+        let named: Vec<&str> = files.iter().flatten().map(String::as_str).chain(given.value("--output")).collect();
+        if let Some(file) =
+            named.iter().enumerate().find_map(|(place, file)| named[..place].contains(file).then_some(file))
+        {
+            let what = format!("{file} is to hold another output too");
+            return Err(InputError::new("--series", what, "give every output a file of its own"));
+        }
         for option in ["--series-every", "--series-of"] {
             if given.has(option) && files.iter().all(Option::is_none) {
                 return Err(InputError::new(option, "there is no series", "give --series FILE.csv with it"));
@@ -48,9 +59,9 @@ impl Wanted {
         }
         let every = match given.value("--series-every") {
             None => EVERY,
-            Some(text) => match units::time(text).map_err(|wrong| wrong.at("--series-every"))? {
-                0 => return Err(InputError::new("--series-every", "an interval of 0", "give a time such as 10us")),
-                every => every,
+            Some(text) => match INTERVALS.read(text).map_err(|wrong| wrong.at("--series-every"))? {
+                Value::Whole(every) => every,
+                _ => EVERY,
             },
         };
         Ok(Wanted { files, every, ports: ports(given.value("--series-of"), network)? })

@@ -4,10 +4,12 @@ use super::options::Given;
 use super::series::Wanted;
 use crate::balance::Balance;
 use crate::config::Config;
+use crate::fault::Fault;
 use crate::input::flows::{self, Flow};
 use crate::input::network::Network;
-use crate::input::{InputError, parameters, patterns, presets, shapes, topology_file, units, value};
+use crate::input::{InputError, faults, parameters, patterns, presets, shapes, topology_file, units, value};
 use crate::packet::Ps;
+use crate::traffic::Verb;
 
 /// All that a run needs.
 pub struct Setup {
@@ -19,6 +21,12 @@ pub struct Setup {
     pub balance: Balance,
     /// What is to be sent.
     pub flows: Vec<Flow>,
+    /// What every flow is.
+    pub verb: Verb,
+    /// What breaks.
+    pub faults: Vec<Fault>,
+    /// How long after a link or node breaks or works again forwarding follows, if it does.
+    pub reroute: Option<Ps>,
     /// When to end, if anything is still to do then.
     pub until: Option<Ps>,
     /// Series to be written.
@@ -27,6 +35,9 @@ pub struct Setup {
 
 const BALANCE_NAMES: [&str; 4] = ["ecmp", "spray", "dlb", "dlb-per-packet"];
 const BALANCES: [Balance; 4] = [Balance::Hash, Balance::Spray, Balance::Flowlet, Balance::Packet];
+
+const VERB_NAMES: [&str; 3] = ["write", "write-imm", "send"];
+const VERBS: [Verb; 3] = [Verb::Write, Verb::WriteWithImmediate, Verb::Send];
 
 /// Options that are parameters under another name.
 const SHORTCUTS: [(&str, &str); 4] =
@@ -52,13 +63,23 @@ impl Setup {
             }
         };
         let balance = BALANCES[choice(given, "--lb", &BALANCE_NAMES)?];
-        let until = given.value("--until").map(units::time).transpose().map_err(|wrong| wrong.at("--until"))?;
+        let verb = VERBS[choice(given, "--verb", &VERB_NAMES)?];
+        let faults = faults::faults("--fault", given.all("--fault"), &network)?;
+        let reroute = time(given, "--reroute")?;
+        if reroute.is_some() && faults.is_empty() {
+            return Err(InputError::new("--reroute", "there is no fault to follow", "give --fault with it"));
+        }
+        let until = time(given, "--until")?;
         if until == Some(0) {
             return Err(InputError::new("--until", "nothing happens before 0", "give a time such as 5ms"));
         }
         let series = Wanted::read(given, &network)?;
-        Ok(Setup { network, config, balance, flows, until, series })
+        Ok(Setup { network, config, balance, flows, verb, faults, reroute, until, series })
     }
+}
+
+fn time(given: &Given, option: &str) -> Result<Option<Ps>, InputError> {
+    given.value(option).map(units::time).transpose().map_err(|wrong| wrong.at(option))
 }
 
 fn content(option: &str, file: &str) -> Result<Vec<u8>, InputError> {

@@ -10,9 +10,11 @@ use super::progress::{Progress, Standing};
 use super::setup::Setup;
 use crate::config::Config;
 use crate::engine::Engine;
+use crate::fault::{Fault, Timeline};
 use crate::input::InputError;
 use crate::packet::Ps;
 use crate::report::Counters;
+use crate::reroute;
 use crate::routing::Fib;
 use crate::series::Series;
 use crate::traffic::Traffic;
@@ -61,16 +63,20 @@ pub struct Outcome {
 /// Where the engine cannot take it.
 pub fn simulate(setup: &Setup, interrupt: &Interrupt, progress: &mut Progress) -> Result<Outcome, InputError> {
     let config = setup.config;
-    let traffic = Traffic::flows(setup.flows.iter().map(|flow| (flow.src, flow.dst, flow.bytes, flow.start)));
+    let mut traffic = Traffic::flows(setup.flows.iter().map(|flow| (flow.src, flow.dst, flow.bytes, flow.start)));
+    traffic.messages.iter_mut().for_each(|message| message.verb = setup.verb);
     let mut engine = engine(setup, config, &traffic)?;
     let mut series = setup.series.series(setup, &traffic);
     let begin = Instant::now();
-    let last_start = setup.flows.iter().map(|flow| flow.start).max().unwrap_or(0);
+    let starts = setup.flows.iter().map(|flow| flow.start);
+    let ends = setup.faults.iter().flat_map(|fault| [fault.at, fault.until]).filter(|&time| time != Ps::MAX);
+    // what is stuck before may go on then
+    let last = starts.chain(ends.map(|end| end.saturating_add(setup.reroute.unwrap_or(0)))).max().unwrap_or(0);
     let total = setup.flows.iter().fold(0u64, |sum, flow| sum.saturating_add(flow.bytes));
     let patience = PATIENCE * setup.config.host.timeout;
     let until = setup.until.unwrap_or(Ps::MAX);
     let (mut reached, mut slice) = (0, 1_000_000);
-    let (mut look, mut delivered) = (last_start.saturating_add(patience), u64::MAX);
+    let (mut look, mut delivered) = (last.saturating_add(patience), u64::MAX);
     let end = loop {
         if let Some(signal) = interrupt.signal() {
             break End::Interrupted(signal);
@@ -123,7 +129,13 @@ pub fn simulate(setup: &Setup, interrupt: &Interrupt, progress: &mut Progress) -
 
 fn engine(setup: &Setup, config: Config, traffic: &Traffic) -> Result<Engine, InputError> {
     let topology = &setup.network.topology;
-    let fib = Fib::shortest(topology).balanced(setup.balance);
+    let mut fib = Fib::shortest(topology);
+    let mut changes = Fault::changes(&setup.faults);
+    if let Some(delay) = setup.reroute {
+        changes.extend(reroute::follow(&mut fib, topology, &setup.faults, delay));
+    }
+    let fib = fib.balanced(setup.balance);
     let (profiles, of) = setup.network.profiles(&config)?;
-    Ok(Engine::with_profiles(config, profiles, &of, topology, fib, traffic))
+    let engine = Engine::with_profiles(config, profiles, &of, topology, fib, traffic);
+    Ok(engine.with_changes(Timeline::new(changes)))
 }

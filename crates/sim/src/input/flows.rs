@@ -13,7 +13,7 @@ pub const COLUMNS: [&str; 4] = ["src", "dst", "bytes", "start_us"];
 pub const MOST_BYTES: u64 = 1_000_000_000_000;
 
 /// The latest start.
-const LATEST: Ps = 1_000_000_000_000_000;
+pub const LATEST: Ps = 1_000_000_000_000_000;
 
 /// A flow: bytes from one host (by place among the hosts) to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 //! A user's mistake gives an [`InputError`]: where it is, what is wrong, and what would be right.
 
 mod error;
+pub mod faults;
 pub mod flows;
 mod nearest;
 pub mod network;

@@ -66,7 +66,7 @@ impl Network {
             return Ok(place);
         }
         if self.topology.names.iter().any(|one| one == name) {
-            return Err(Wrong::new(format!("{name:?} is a switch"), "flows go from host to host"));
+            return Err(Wrong::new(format!("{name:?} is a switch"), "name a host"));
         }
         Err(Wrong::new(format!("no host is named {name:?}"), suggestion(name, self.host_names())))
     }

@@ -127,6 +127,13 @@ impl<'a> Reader<'a> {
     }
 
     fn node(&mut self, line: usize, name: &'a str, kind: NodeKind, keys: Keys<'a>) -> Result<(), InputError> {
+        if name.contains([',', '"']) {
+            return Err(self.wrong(
+                line,
+                format!("{name:?} is no name"),
+                "names have no commas and no quotes: tables do",
+            ));
+        }
         if let Some(before) = self.index.insert(name, self.nodes.len() as u32) {
             let what = format!("{name:?} is in line {} already", self.lines[before as usize]);
             return Err(self.wrong(line, what, "give every node a name of its own"));
