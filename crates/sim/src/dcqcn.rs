@@ -111,6 +111,20 @@ impl State {
         state.rate
     }
 
+    /// When a packet of `bytes` on the wire that was begun at `start` has had its time: the timer raises the rate meanwhile.
+    pub fn passed(&self, p: &Dcqcn, start: Ps, bytes: u32) -> Ps {
+        let (mut state, mut now, mut left) = (*self, start, f64::from(bytes) * 8e6);
+        loop {
+            let end = now + (left / state.rate) as Ps;
+            if !state.limited || end <= state.next_increase {
+                return end;
+            }
+            left -= (state.next_increase - now) as f64 * state.rate;
+            now = state.next_increase;
+            state.advance(p, now);
+        }
+    }
+
     /// A notification came at `now`. Returns whether the rate changed.
     pub fn notified(&mut self, p: &Dcqcn, now: Ps) -> bool {
         if self.limited {

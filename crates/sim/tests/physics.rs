@@ -1,6 +1,7 @@
 //! What arithmetic says must come out.
 
 use railweave_sim::config::{Config, Ecn, Recovery, Vxlan, Watchdog};
+use railweave_sim::dcqcn::{Dcqcn, State};
 use railweave_sim::engine::Engine;
 use railweave_sim::fault::{Change, Timeline};
 use railweave_sim::packet::Ps;
@@ -151,6 +152,24 @@ fn selective_recovery_sends_again_only_what_was_lost() {
             Recovery::GoBackN => assert!(again > 2 * lost, "{again} sent again for {lost} lost"),
         }
     }
+}
+
+#[test]
+fn a_rate_that_rises_ends_the_wait_of_a_packet_that_was_begun_at_a_lower_one() {
+    let mut parameters = Dcqcn::connectx();
+    let cut_down = |parameters: &Dcqcn| {
+        let mut state = State::new(RATE as f64);
+        (0..30).for_each(|cut| assert!(state.notified(parameters, cut * 4 * US)));
+        assert!((state.rate - parameters.minimum_mbps).abs() < 1e-9);
+        state.passed(parameters, 120 * US, 4178)
+    };
+    // the timer, 300 us after the last cut, brings half the line
+    let risen = (29 * 4 + 300) * US;
+    let passed = cut_down(&parameters);
+    assert!(passed >= risen && passed < risen + 2 * FULL + US / 1000, "{passed}");
+    // without it, a packet takes its 33 ms at 1 Mb/s
+    parameters.increase_timer = 1_000_000 * US;
+    assert_eq!(cut_down(&parameters), 120 * US + 4178 * 8 * US);
 }
 
 /// Two leaves with a cable between them, a host on each.

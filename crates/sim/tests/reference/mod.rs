@@ -749,7 +749,7 @@ impl<'a> Reference<'a> {
         if let Some(dcqcn) = &config.dcqcn {
             sender.dcqcn.sent(dcqcn, now, u64::from(bytes));
             if sender.dcqcn.limited() {
-                gap = (f64::from(u32::from(bytes) + 20) * 8e6 / sender.dcqcn.rate) as Ps;
+                gap = sender.dcqcn.passed(dcqcn, now, u32::from(bytes) + 20) - now;
             }
         }
         sender.allowed = now + gap;
