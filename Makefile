@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 ENGINE := Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml) $(shell find crates/*/src -name '*.rs')
 
-.PHONY: help demo test lint format bench golden docs judges zipapp engine wheel fuzz clean
+.PHONY: help demo test lint format bench golden docs judges zipapp engine wheel fuzz validation clean
 
 help:
 	@echo "make demo    build the example network into out/demo and verify it"
@@ -15,6 +15,7 @@ help:
 	@echo "make engine  build the packet engine's own program, target/release/railweave-sim"
 	@echo "make bench   measure build, design and routes; writes docs/performance figures to out/bench"
 	@echo "make fuzz    fuzz the packet engine and its input for FUZZ_SECONDS each (600); needs nightly Rust and cargo-fuzz"
+	@echo "make validation  run the packet engine against models and tables; draws docs/images/validation"
 	@echo "make golden  refresh tests/golden after an intended change (read the diff)"
 	@echo "make docs    refresh the generated reference and schema"
 	@echo "make wheel   build dist/railweave-*.whl, which installs where there is no compiler"
@@ -65,6 +66,10 @@ fuzz:
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/steps.py
+
+validation: $(STAMP) engine
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,plots]'
+	$(BIN)/python -m benchmarks.validation
 
 golden: $(STAMP)
 	$(BIN)/python -m tests.golden.refresh

@@ -130,6 +130,27 @@ impl State {
         state.rate
     }
 
+    /// When a packet of `bytes` on the wire that was begun at `start` has had its time: the timer raises the rate meanwhile.
+    #[inline]
+    pub fn passed(&self, p: &Dcqcn, start: Ps, bytes: u32) -> Ps {
+        let bits = f64::from(bytes) * 8e6;
+        let end = start + (bits / self.rate) as Ps;
+        if end <= self.next_increase || !self.limited { end } else { self.passed_meanwhile(p, start, bits) }
+    }
+
+    fn passed_meanwhile(&self, p: &Dcqcn, start: Ps, bits: f64) -> Ps {
+        let (mut state, mut now, mut left) = (*self, start, bits);
+        for _ in 0..MANY {
+            if state.next_increase >= now + (left / state.rate) as Ps || !state.limited {
+                break;
+            }
+            left -= (state.next_increase - now) as f64 * state.rate;
+            now = state.next_increase;
+            state.advance(p, now);
+        }
+        now + (left / state.rate) as Ps
+    }
+
     /// A notification came at `now`. Returns whether the rate changed.
     pub fn notified(&mut self, p: &Dcqcn, now: Ps) -> bool {
         if self.limited {

@@ -205,7 +205,7 @@ impl Host {
         if let Some(dcqcn) = &config.dcqcn {
             sender.dcqcn.sent(dcqcn, start, u64::from(bytes));
             if sender.dcqcn.limited() {
-                gap = (f64::from(u32::from(bytes) + 20) * 8e6 / sender.dcqcn.rate) as Ps;
+                gap = sender.dcqcn.passed(dcqcn, start, u32::from(bytes) + 20) - start;
             }
         }
         sender.allowed = start + gap;

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use crate::balance::{BEST, Dlb, Flowset};
 use crate::buffer::{Admission, Buffer};
 use crate::config::{Config, Ecn, LANES, SwitchConfig};
-use crate::packet::{CE, ECT, Kind, OUTER_CE, Packet, Ps, TUNNEL};
+use crate::packet::{CE, ECT, Kind, OUTER_CE, Packet, Ps};
 use crate::port::{Port, Rest, pfc_frame};
 use crate::report::{Counters, PortCounters};
 use crate::routing::{Fib, mix};
@@ -342,7 +342,7 @@ impl Switch {
     fn mark(&mut self, context: &mut SwitchContext<'_>, packet: &Packet, to: usize) -> u8 {
         context.counters.marked += 1;
         self.rest[to].seen.ecn_ce_packets += 1;
-        if packet.flags & TUNNEL == 0 { CE } else { OUTER_CE }
+        if self.in_tunnel(packet) { OUTER_CE } else { CE }
     }
 
     /// Pause a class of a port, or resume it.

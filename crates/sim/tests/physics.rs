@@ -1,6 +1,7 @@
 //! What arithmetic says must come out.
 
 use railweave_sim::config::{Config, Ecn, Recovery, Vxlan, Watchdog};
+use railweave_sim::dcqcn::{Dcqcn, State};
 use railweave_sim::engine::Engine;
 use railweave_sim::fault::{Change, Timeline};
 use railweave_sim::packet::Ps;
@@ -153,6 +154,24 @@ fn selective_recovery_sends_again_only_what_was_lost() {
     }
 }
 
+#[test]
+fn a_rate_that_rises_ends_the_wait_of_a_packet_that_was_begun_at_a_lower_one() {
+    let mut parameters = Dcqcn::connectx();
+    let cut_down = |parameters: &Dcqcn| {
+        let mut state = State::new(RATE as f64);
+        (0..30).for_each(|cut| assert!(state.notified(parameters, cut * 4 * US)));
+        assert!((state.rate - parameters.minimum_mbps).abs() < 1e-9);
+        state.passed(parameters, 120 * US, 4178)
+    };
+    // the timer, 300 us after the last cut, brings half the line
+    let risen = (29 * 4 + 300) * US;
+    let passed = cut_down(&parameters);
+    assert!(passed >= risen && passed < risen + 2 * FULL + US / 1000, "{passed}");
+    // without it, a packet takes its 33 ms at 1 Mb/s
+    parameters.increase_timer = 1_000_000 * US;
+    assert_eq!(cut_down(&parameters), 120 * US + 4178 * 8 * US);
+}
+
 /// Two leaves with a cable between them, a host on each.
 fn pair_of_leaves() -> Topology {
     let nodes =
@@ -175,20 +194,27 @@ fn a_tunnel_costs_its_header_between_leaves_only() {
 
 #[test]
 fn a_mark_in_the_tunnel_reaches_the_receiver_only_where_it_is_copied() {
-    // four hosts behind one leaf, one behind the other: the cable between the leaves is the bottleneck
-    let mut nodes: Vec<_> = (0..5).map(|host| (format!("h{host}"), NodeKind::Host)).collect();
-    nodes.extend(["leaf1", "leaf2"].map(|name| (name.to_owned(), NodeKind::Switch)));
-    let cable = |a, b| Cable { a, b, rate_mbps: RATE, delay: US };
-    let mut cables: Vec<_> = (0..4).map(|host| cable(host, 5)).collect();
-    cables.extend([cable(4, 6), cable(5, 6)]);
-    let topology = Topology::new(nodes, &cables);
-    let traffic = Traffic::flows((0..4).map(|src| (src, 4, 4096 * 2000, 0)));
-    for (copy_in, copy_out) in [(true, true), (true, false), (false, true)] {
-        let mut config = Config::default();
-        config.switch.vxlan = Some(Vxlan { overhead: 50, copy_in, copy_out });
-        let counters = run(config, &topology, &traffic).counters;
-        assert_eq!(counters.marked > 0, copy_in);
-        assert_eq!(counters.cnps > 0, copy_in && copy_out);
+    // Two leaves with two hosts each, a spine, and a leaf with one: the cable from the spine to that is the bottleneck, or,
+    // with four hosts on the first leaf, the cable from that to the spine.
+    let vxlan = |copy_in, copy_out| Some(Vxlan { overhead: 50, copy_in, copy_out });
+    for (of_first, at_spine) in [(2, true), (4, false)] {
+        let mut nodes: Vec<_> = (0..5).map(|host| (format!("h{host}"), NodeKind::Host)).collect();
+        nodes.extend(["leaf1", "leaf2", "leaf3", "spine"].map(|name| (name.to_owned(), NodeKind::Switch)));
+        let cable = |a, b, rate_mbps| Cable { a, b, rate_mbps, delay: US };
+        let mut cables: Vec<_> = (0..4).map(|host| cable(host, if host < of_first { 5 } else { 6 }, RATE)).collect();
+        cables.push(cable(4, 7, 4 * RATE));
+        cables.extend([cable(5, 8, if at_spine { 4 * RATE } else { RATE }), cable(6, 8, 4 * RATE)]);
+        cables.push(cable(7, 8, if at_spine { RATE } else { 4 * RATE }));
+        let topology = Topology::new(nodes, &cables);
+        let traffic = Traffic::flows((0..4).map(|src| (src, 4, 4096 * 2000, 0)));
+        for (copy_in, copy_out) in [(true, true), (true, false), (false, true)] {
+            let mut config = Config::default();
+            config.switch.vxlan = vxlan(copy_in, copy_out);
+            let counters = run(config, &topology, &traffic).counters;
+            // the first leaf marks the packet itself, the spine only the tunnel's header
+            assert_eq!(counters.marked > 0, copy_in || !at_spine);
+            assert_eq!(counters.cnps > 0, copy_in && copy_out || !at_spine);
+        }
     }
 }
 

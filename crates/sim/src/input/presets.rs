@@ -25,7 +25,8 @@ pub fn lossy(config: &mut Config) {
 
 /// DCQCN as the HPCC simulator (Li et al., SIGCOMM 2019; github.com/alibaba-edu/High-Precision-Congestion-Control) sets
 /// it for NICs of this speed, marking included: packets are marked when they leave their queue, and the notification is a
-/// flag on the acknowledgement. It has no byte counter.
+/// flag on the acknowledgement. It has no byte counter; from the third stage of its timer on it adds its hyper increase,
+/// the same each time, which is the additive increase here, from the second on.
 pub fn hpcc(config: &mut Config, host_speed_mbps: u64) {
     const US: u64 = 1_000_000;
     let scale = host_speed_mbps as f64 / HPCC_SPEED as f64;
@@ -37,7 +38,7 @@ pub fn hpcc(config: &mut Config, host_speed_mbps: u64) {
     dcqcn.increase_timer = 300 * US;
     dcqcn.byte_counter = u64::MAX;
     dcqcn.threshold = 1;
-    dcqcn.additive_mbps = 5.0 * scale;
+    dcqcn.additive_mbps = 50.0 * scale;
     dcqcn.hyper_mbps = 50.0 * scale;
     dcqcn.minimum_mbps = 100.0;
     config.host.dcqcn = Some(dcqcn);

@@ -33,7 +33,7 @@ impl Switch {
 
     /// Put a packet into a tunnel where it leaves its hosts' switch, and take it out where it reaches them.
     pub(super) fn tunnel(&self, vxlan: &Vxlan, packet: &Packet, from: usize, to: usize) -> Packet {
-        let mut packet = *packet;
+        let mut packet = Packet { ingress: from as u16, ..*packet };
         if self.edge[from] && !self.edge[to] {
             packet.bytes += vxlan.overhead;
             packet.flags |= TUNNEL;
@@ -45,11 +45,18 @@ impl Switch {
         packet
     }
 
+    /// Whether a packet that waits here has its tunnel's header already. Where it goes into the tunnel, that is put on behind
+    /// the queue, as it leaves.
+    #[inline]
+    pub(super) fn in_tunnel(&self, packet: &Packet) -> bool {
+        packet.flags & TUNNEL != 0 && !self.edge[usize::from(packet.ingress)]
+    }
+
     /// Whether a packet that meets a queue of `waiting` bytes is marked (RED on the present length, RFC 3168).
     #[inline]
     pub(super) fn marks(&mut self, context: &mut SwitchContext<'_>, packet: &Packet, waiting: u32) -> bool {
         let waiting = u64::from(waiting);
-        if packet.flags & TUNNEL != 0 && context.config.vxlan.is_some_and(|vxlan| !vxlan.copy_in) {
+        if self.in_tunnel(packet) && context.config.vxlan.is_some_and(|vxlan| !vxlan.copy_in) {
             return false;
         }
         let class = usize::from(packet.class);

@@ -424,7 +424,10 @@ impl<'a> Reference<'a> {
             Ecn::Bytes { min, max, most } => Some((min, max, most)),
             Ecn::Percent { min, max, most } => Some((share * min / 100, share * max / 100, most)),
         };
-        let hidden = packet.flags & TUNNEL != 0 && config.switch.vxlan.is_some_and(|vxlan| !vxlan.copy_in);
+        let from =
+            self.topology.wires[self.topology.first[node] as usize + usize::from(packet.ingress)].peer_node as usize;
+        let tunnelled = packet.flags & TUNNEL != 0 && self.topology.kinds[from] == NodeKind::Switch;
+        let hidden = tunnelled && config.switch.vxlan.is_some_and(|vxlan| !vxlan.copy_in);
         if let Some((min, max, most)) = limits
             && packet.flags & ECT != 0
             && !hidden
@@ -433,7 +436,7 @@ impl<'a> Reference<'a> {
             let seed = mix(config.seed, node as u64);
             let drawn = mix(seed ^ packet.at, u64::from(packet.qp) << 32 | u64::from(packet.psn)) & 0xFFFF;
             if depth >= max || drawn < most * (depth - min) / (max - min).max(1) {
-                packet.flags |= if packet.flags & TUNNEL != 0 { OUTER_CE } else { CE };
+                packet.flags |= if tunnelled { OUTER_CE } else { CE };
                 self.counters.marked += 1;
             }
         }
@@ -751,7 +754,7 @@ impl<'a> Reference<'a> {
         if let Some(dcqcn) = &config.dcqcn {
             sender.dcqcn.sent(dcqcn, now, u64::from(bytes));
             if sender.dcqcn.limited() {
-                gap = (f64::from(u32::from(bytes) + 20) * 8e6 / sender.dcqcn.rate) as Ps;
+                gap = sender.dcqcn.passed(dcqcn, now, u32::from(bytes) + 20) - now;
             }
         }
         sender.allowed = now + gap;
