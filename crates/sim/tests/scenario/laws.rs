@@ -16,6 +16,9 @@ const MOST_WORK: u64 = 10_000;
 /// Periods of sampling that a run may last: while a queue waits, every one of them is worked out.
 const MOST_SAMPLES: u64 = 20_000;
 
+/// Samples of all switches that the plain engine may be made to take: every one is an event to it.
+const MOST_PLAIN_SAMPLES: u64 = 50_000;
+
 /// A network that loses nothing delivers something in so many times the longest that a sender may be silent.
 const PATIENCE: u64 = 100;
 
@@ -80,7 +83,10 @@ pub fn keeps_the_laws(scenario: &Scenario) -> Run {
     whole.run(limit);
     assert_eq!(whole.counters, engine.counters, "in one go against slices");
     assert_eq!(whole.arrivals(), engine.arrivals(), "in one go against slices");
-    agrees(scenario, &engine, limit);
+    let samples = limit / scenario.config.dlb.period * scenario.topology.kinds.len() as u64;
+    if !looks_at_load || samples < MOST_PLAIN_SAMPLES {
+        agrees(scenario, &engine, limit);
+    }
     Run { ended, counters: engine.counters }
 }
 
