@@ -110,6 +110,49 @@ impl Fib {
         &self.members[group.start as usize..][..usize::from(group.len)]
     }
 
+    /// The hosts that an entry of a switch leads to at once, as nodes.
+    pub fn hosts(&self, topology: &Topology, switch: usize, entry: u32) -> impl Iterator<Item = u32> {
+        let one = (entry & ONE_PORT != 0 && entry != NO_GROUP).then_some((entry & !ONE_PORT) as usize);
+        let group = if entry & ONE_PORT == 0 { self.ports(&self.groups[entry as usize]) } else { &[] };
+        let ports = one.into_iter().chain(group.iter().map(|&port| usize::from(port)));
+        let first = topology.first[switch] as usize;
+        let peers = ports.map(move |port| topology.wires[first + port].peer_node);
+        peers.filter(|&peer| topology.kinds[peer as usize] == NodeKind::Host)
+    }
+
+    /// Where a packet can reach a host that its address is not of: switch, address and that host. Switches and hosts are
+    /// nodes. `owners` has the node of each address's host, `u32::MAX` where no packet has the address.
+    ///
+    /// It takes time in proportion to the tables: what a switch's ports of a group lead to is looked up once.
+    pub fn astray(&self, topology: &Topology, owners: &[u32]) -> Option<(usize, usize, u32)> {
+        // by group: for which switch it was looked up, and two of the hosts behind its ports
+        let mut known = vec![(usize::MAX, [None; 2]); self.groups.len()];
+        for (node, row) in self.group.chunks(self.addresses.max(1)).enumerate() {
+            if topology.kinds[node] == NodeKind::Host {
+                continue;
+            }
+            let two_hosts = |entry| {
+                let mut hosts = self.hosts(topology, node, entry);
+                let one = hosts.next();
+                [one, hosts.find(|&host| Some(host) != one)]
+            };
+            for (address, &entry) in row.iter().enumerate().filter(|&(address, _)| owners[address] != u32::MAX) {
+                let behind = match known.get_mut(entry as usize) {
+                    Some((looked, behind)) if *looked == node => *behind,
+                    Some(unknown) => {
+                        *unknown = (node, two_hosts(entry));
+                        unknown.1
+                    }
+                    None => two_hosts(entry),
+                };
+                if let Some(host) = behind.into_iter().flatten().find(|&host| host != owners[address]) {
+                    return Some((node, address, host));
+                }
+            }
+        }
+        None
+    }
+
     /// Whether any group is shared by the load of its ports.
     pub fn looks_at_load(&self) -> bool {
         self.groups.iter().any(|group| matches!(group.balance, Balance::Packet | Balance::Flowlet))
