@@ -7,7 +7,7 @@ import pytest
 
 from railweave import _sim
 from railweave._sim import ONE_PORT, PacketEngine
-from tests.leaf_spine import HOSTS, LEAVES, SPINES, network
+from tests.leaf_spine import HOSTS, LEAVES, SPINES, network, traffic
 
 SRC, DST = 1, 6
 LEAF, SPINE = LEAVES * HOSTS, LEAVES * HOSTS + LEAVES
@@ -71,3 +71,42 @@ def test_an_address_that_leads_to_another_host() -> None:
     unused = np.full((len(table), 1), ONE_PORT, np.uint32)
     table = np.hstack([table, unused])
     PacketEngine(**{**network(), "group": table}, queue_pairs=pairs, messages=messages)
+
+
+def test_every_table_that_leads_astray_is_refused_and_no_other() -> None:
+    """Tables with a few random entries, against the same question asked port by port."""
+    random = np.random.default_rng(1)
+    groups = [(0,), (1,), (0, 1), (2, 2), (HOSTS, HOSTS + 1), (3, HOSTS)]
+    members = [member for group in groups for member in group]
+    starts = np.cumsum([0, *map(len, groups)])[:-1]
+    given = {
+        **network(),
+        **traffic(),
+        "groups": np.array([(start, len(group), 0) for start, group in zip(starts, groups, strict=True)], np.uint32),
+        "members": np.array(members, np.uint16),
+    }
+    plain = given["group"]
+    plain[plain == 0] = groups.index((HOSTS, HOSTS + 1))
+    used = set(given["queue_pairs"][:, 2:].ravel().tolist())
+    seen = [0, 0]
+    for _ in range(400):
+        table = plain.copy()
+        for _ in range(3):
+            leaf, address = int(random.integers(LEAVES)), int(random.integers(LEAVES * HOSTS))
+            near = address // HOSTS == leaf and random.random() < 0.7
+            port = address % HOSTS if near else int(random.integers(HOSTS + SPINES))
+            fitting = [number for number, group in enumerate(groups) if port in group]
+            table[LEAF + leaf, address] = random.choice([*fitting, ONE_PORT | port])
+        wrong = False
+        for leaf in range(LEAVES):
+            for address in used:
+                entry = int(table[LEAF + leaf, address])
+                ports = (entry - ONE_PORT,) if entry >= ONE_PORT else groups[entry]
+                wrong |= any(leaf * HOSTS + port != address for port in ports if port < HOSTS)
+        seen[wrong] += 1
+        if wrong:
+            with pytest.raises(ValueError, match=r"^group: row \d+: address \d+: it leads to node "):
+                PacketEngine(**{**given, "group": table})
+        else:
+            PacketEngine(**{**given, "group": table})
+    assert min(seen) > 40
