@@ -23,7 +23,7 @@ help:
 	@echo "make judges  fetch the outside judges: a root folder with FRR 10, libyang (need root), netplan"
 
 $(STAMP): pyproject.toml $(ENGINE)
-	@command -v cargo > /dev/null || { echo "railweave builds its packet engine with cargo: install Rust 1.85 or newer (https://rustup.rs)"; exit 1; }
+	@command -v cargo > /dev/null || { echo "railweave builds its packet engine with cargo: install Rust 1.88 or newer (https://rustup.rs)"; exit 1; }
 	@test -n "$(PYTHON)" || { echo "railweave needs Python 3.11 or newer, with venv (Debian: apt install python3-venv)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'

@@ -15,44 +15,9 @@ from hypothesis import strategies as st
 
 from railweave import _sim
 from railweave._sim import ONE_PORT, PacketEngine, command
+from tests.leaf_spine import HOSTS, LEAVES, SPINES, arguments, flow_file, network, traffic
 
 NEVER = 2**64 - 1
-LEAVES, SPINES, HOSTS = 2, 2, 4
-"""Hosts are those of each leaf."""
-
-MESSAGES = [(0, 5, 3_000_000), (1, 5, 1_000_000), (6, 2, 2_000_000), (7, 5, 100_001)]
-
-
-def network(balance: int = _sim.ECMP) -> dict[str, Any]:
-    """leaf-spine:leaves=2,spines=2,hosts=4, as the engine's own shape lays it out."""
-    total = LEAVES * HOSTS
-    leaf, spine = total, total + LEAVES
-    cables = [(host, leaf + host // HOSTS, 400_000, 1_000_000) for host in range(total)]
-    cables += [(leaf + one, spine + two, 400_000, 1_000_000) for one in range(LEAVES) for two in range(SPINES)]
-    group = np.full((spine + SPINES, total), _sim.NO_GROUP, np.uint32)
-    for host in range(total):
-        group[leaf:spine, host] = 0
-        group[leaf + host // HOSTS, host] = ONE_PORT | host % HOSTS
-        group[spine:, host] = ONE_PORT | host // HOSTS
-    return {
-        "kinds": np.array([_sim.HOST] * total + [_sim.SWITCH] * (LEAVES + SPINES), np.uint8),
-        "cables": np.array(cables, np.uint64),
-        "group": group,
-        "groups": np.array([(0, SPINES, balance)], np.uint32),
-        "members": np.arange(HOSTS, HOSTS + SPINES, dtype=np.uint16),
-    }
-
-
-def traffic(messages: list[tuple[int, int, int]] = MESSAGES) -> dict[str, Any]:
-    """A queue pair and a write for each of them."""
-    return {
-        "queue_pairs": np.array([(src, dst, dst, src) for src, dst, _ in messages], np.uint32),
-        "messages": np.array([(qp, one[2], 0, _sim.WRITE) for qp, one in enumerate(messages)], np.uint64),
-    }
-
-
-def arguments(**changed: Any) -> dict[str, Any]:
-    return {**network(), **traffic(), **changed}
 
 
 @pytest.mark.parametrize(
@@ -71,7 +36,7 @@ def arguments(**changed: Any) -> dict[str, Any]:
 )
 def test_the_same_run_as_the_command(tmp_path: Path, options: list[str], balance: str, more: dict[str, Any]) -> None:
     flows = tmp_path / "flows.csv"
-    flows.write_text("src,dst,bytes,start_us\n" + "".join(f"h{src},h{dst},{size},0\n" for src, dst, size in MESSAGES))
+    flows.write_text(flow_file())
     shape = f"leaf-spine:leaves={LEAVES},spines={SPINES},hosts={HOSTS}"
     words = ["--topology", shape, "--flows", flows, *options, "--json", "--output", tmp_path / "out.json"]
     assert command("test", [str(word) for word in words]) == 0
@@ -182,6 +147,16 @@ def edited(name: str, place: tuple[int, ...], value: int) -> dict[str, Any]:
     return {name: array}
 
 
+def waiting(after: list[tuple[int, ...]]) -> dict[str, Any]:
+    """Messages that wait for these, by turns from host 5 to host 0 and back, all of a direction on one queue pair."""
+    return {
+        "queue_pairs": np.array([(5, 0, 0, 5), (0, 5, 5, 0)], np.uint32),
+        "messages": np.array([(number % 2, 1, 0, _sim.WRITE) for number in range(len(after))], np.uint64),
+        "after_start": np.cumsum([0, *map(len, after)]).astype(np.uint64),
+        "after": np.array([before for one in after for before in one], np.uint32),
+    }
+
+
 WRONG = [
     ({"kinds": [0, 1]}, "kinds: this is list, no array: give an array of uint8 of shape (n,)"),
     (
@@ -261,6 +236,28 @@ WRONG = [
         "after: row 0: it is 4, and there are 4 messages",
     ),
     (
+        edited("group", (9, 5), ONE_PORT | 2),
+        "group: row 9: address 5: it leads to node 6, and queue pairs have the address for node 5",
+    ),
+    (
+        edited("members", (1,), 2),
+        "group: row 8: address 5: it leads to node 2, and queue pairs have the address for node 5",
+    ),
+    (
+        {
+            "kinds": np.zeros(4, np.uint8),
+            "cables": np.array([(0, 1, 1000, 0), (2, 3, 1000, 0)], np.uint64),
+            "group": np.zeros((4, 8), np.uint32),
+            **traffic([(0, 1, 1), (0, 2, 1)]),
+        },
+        "queue_pairs: row 1: host 0 is linked to node 1 alone, and sends to host 2",
+    ),
+    (waiting([(), (2,), (1,)]), "after: message 1 waits for itself, by others or by those before it on its queue pair"),
+    (
+        waiting([(1,), (2,), ()]),
+        "after: message 0 waits for itself, by others or by those before it on its queue pair",
+    ),
+    (
         {"changes": np.zeros((1, 4), np.uint64)},
         "changes: this is an array of uint64 of shape (1, 4): give an array of uint64 of shape (n, 5)",
     ),
@@ -293,6 +290,10 @@ WRONG = [
         {"changes": np.array([(0, _sim.ROUTE, 10, 0, 0)], np.uint64)},
         "changes: row 0: port 5, and the switch has 2",
     ),
+    (
+        {"changes": np.array([(0, _sim.ROUTE, 9, 5, ONE_PORT | 2)], np.uint64)},
+        "changes: row 0: it leads to node 6, and queue pairs have the address for node 5",
+    ),
     ({"dcqcn": "swift"}, 'dcqcn: "swift" is unknown: give connectx, hpcc, dcqcn-p or None'),
     ({"parameters": {"host.mtu": "1"}}, "parameters: host.mtu: 1 is too small; give 256 to 9KB"),
     ({"parameters": {"host.mtu": 4096}}, "parameters: 'host.mtu': 4096: give names and values as text"),
@@ -316,6 +317,14 @@ WRONG = [
 def test_wrong_arguments(changed: dict[str, Any], error: str) -> None:
     with pytest.raises(ValueError, match="^" + re.escape(error) + (r"\S" if error.endswith(" ") else "$")):
         PacketEngine(**arguments(**changed))
+
+
+def test_the_example_of_the_page(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (Path(__file__).parents[1] / "docs" / "sim.md").read_text()
+    example = re.search(r"```python\n(.*?)```\n```\n(.*?)```\n", page, re.DOTALL)
+    assert example
+    exec(example[1], {})  # noqa: S102 - the page's own words
+    assert capsys.readouterr().out == example[2]
 
 
 def test_arrays_are_copied() -> None:

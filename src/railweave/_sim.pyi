@@ -1,7 +1,7 @@
 """The packet engine (crates/pysim; how it works: docs/engine.md)."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final, final
+from typing import Final, NotRequired, TypedDict, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,53 @@ def command(program: str, words: Sequence[str]) -> int:
     not raise.
     """
 
+class PortSeries(TypedDict):
+    """What ports did: a row for each interval, and each port with something to say (docs/sim.md, Series)."""
+
+    time_ps: NDArray[np.uint64]
+    """When the interval ends: a multiple of ``every_ps``, or the moment at which ``series`` was called."""
+    port: NDArray[np.uint32]
+    """The port, counted over all nodes."""
+    tx_bytes: NDArray[np.uint64]
+    utilisation: NDArray[np.float64]
+    queued_bytes: NDArray[np.uint64]
+    ecn_ce_packets: NDArray[np.uint64]
+    dropped_packets: NDArray[np.uint64]
+    pfc_tx: NDArray[np.uint64]
+    pfc_rx: NDArray[np.uint64]
+    paused_ps: NDArray[np.uint64]
+
+QueueSeries = TypedDict(
+    "QueueSeries",
+    {
+        "time_ps": NDArray[np.uint64],
+        "port": NDArray[np.uint32],
+        "class": NDArray[np.uint8],
+        "queued_bytes": NDArray[np.uint64],
+    },
+)
+"""What queues of switches hold: a row for each time, and each queue that is not empty."""
+
+class QueuePairSeries(TypedDict):
+    """What queue pairs did: a row for each interval, and each queue pair with something under way."""
+
+    time_ps: NDArray[np.uint64]
+    queue_pair: NDArray[np.uint32]
+    """The queue pair, as its row in ``queue_pairs``."""
+    delivered_bytes: NDArray[np.uint64]
+    """Payload that arrived in order."""
+    rate_mbps: NDArray[np.float64]
+    """What congestion control lets its sender send at, at the end of the interval, 10^6 bit/s."""
+
+class Series(TypedDict):
+    """Series of a run, those that were wanted. All columns of one are as long, and its rows are in order of time."""
+
+    end_ps: int
+    """Up to when they go: now, or where they reached their most rows, 10,000,000."""
+    ports: NotRequired[PortSeries]
+    queues: NotRequired[QueueSeries]
+    queue_pairs: NotRequired[QueuePairSeries]
+
 @final
 class PacketEngine:
     """A network and the traffic on it.
@@ -79,10 +126,11 @@ class PacketEngine:
         - ``groups``: rows of start, len, balance: a group is ``members[start : start + len]``.
         - ``members``: ports, counted from the switch's first.
         - ``queue_pairs``: rows of src, dst (hosts), to (address of its data), back (address of its acknowledgements).
-          An address is one host's.
+          An address is one host's, and no switch forwards it to another host; packets to different addresses of a host
+          can take different paths.
         - ``messages``: rows of qp, bytes, start_ps, verb. Those of a queue pair are sent in this order.
         - ``after_start``, ``after``: message m waits for all of ``after[after_start[m] : after_start[m + 1]]``, which
-          arrive at its sender; its start_ps then counts from the last of them.
+          arrive at its sender; its start_ps then counts from the last of them. No message waits for itself in the end.
         - ``changes``: rows of at_ps, change, place, x, y; what a change does not use is 0.
           ``LINK_DOWN``, ``LINK_UP``: place is a port of the cable, counted over all nodes (so for all changes but those of
           nodes). ``NODE_DOWN``, ``NODE_UP``: a node. ``RATE``: x the cable's rate, 10^6 bit/s. ``LOSS``: x the chance that
@@ -99,6 +147,27 @@ class PacketEngine:
 
         Lets other threads run meanwhile. Python sees Ctrl-C when it returns, so long runs are best cut into several:
         the result does not depend on where.
+        """
+
+    def sample_every(
+        self,
+        every_ps: int,
+        *,
+        ports: bool = True,
+        queues: bool = True,
+        queue_pairs: bool = True,
+        of_ports: NDArray[np.uint32] | None = None,
+    ) -> None:
+        """Collect series from now on, of intervals of this length (10^3 to 10^15 ps); see ``series``.
+
+        Said before the first run, or ``ValueError`` is raised; said again, it replaces what was said before. ``of_ports``:
+        ``ports`` and ``queues`` are of these ports only, counted over all nodes. Collecting does not change the result.
+        """
+
+    def series(self) -> Series:
+        """The series since the last call, or since the beginning, up to now; the engine keeps nothing of them.
+
+        Raises ``ValueError`` where nothing is collected.
         """
 
     @property

@@ -212,6 +212,7 @@ def test_ctrl_c_in_a_terminal(file: Path) -> None:
         from railweave.build import write
         from railweave.cli import main
 
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # as in a terminal: in the background it is ignored
         real = write._write
         def stopped(path, data, *, private):
             real(path, data, private=private)

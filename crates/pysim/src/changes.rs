@@ -10,6 +10,7 @@ use railweave_sim::topology::{NodeKind, Topology};
 
 use crate::arrays::Numbers;
 use crate::network::Entries;
+use crate::traffic::leads_astray;
 
 const LINK_DOWN: u64 = 0;
 const LINK_UP: u64 = 1;
@@ -43,7 +44,7 @@ fn ps_per_byte(rate_mbps: u64) -> u64 {
 pub fn timeline(
     given: &Bound<'_, PyAny>,
     topology: &Topology,
-    (fib, entries): (&Fib, &Entries),
+    (fib, entries, owners): (&Fib, &Entries, &[u32]),
     host: &HostConfig,
 ) -> PyResult<Timeline> {
     let given = Numbers::<u64>::read("changes", &[None, Some(5)], given)?;
@@ -87,6 +88,12 @@ pub fn timeline(
                 }
                 if let Some(what) = entries.wrong(group, topology.ports(node as usize).len()) {
                     return Err(given.wrong(row, what));
+                }
+                let owner = owners[address as usize];
+                if owner != u32::MAX
+                    && let Some(host) = fib.hosts(topology, node as usize, group).find(|&host| host != owner)
+                {
+                    return Err(given.wrong(row, leads_astray(host, owner)));
                 }
                 (Change::Route { node, address, group }, 2)
             }

@@ -1,22 +1,34 @@
 //! The engine as a Python class.
 
+use std::ops::RangeInclusive;
+
 use numpy::{PyArray1, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use railweave_sim::engine::Engine;
 use railweave_sim::packet::Ps;
+use railweave_sim::series::Series;
+use railweave_sim::topology::Topology;
+use railweave_sim::traffic::Traffic;
 
-use crate::arrays::wrong;
+use crate::arrays::{Numbers, wrong};
+use crate::series::Collector;
 use crate::{changes, counters, network, parameters, traffic};
 
 /// The latest moment that can be simulated: far from where times would run over.
 const END: Ps = 1 << 62;
+
+/// How long the intervals of series may be: 1 ns to 1000 s.
+const EVERY: RangeInclusive<Ps> = 1_000..=1_000_000_000_000_000;
 
 #[pyclass(module = "railweave._sim")]
 pub struct PacketEngine {
     engine: Engine,
     ports: usize,
     now: Ps,
+    collector: Option<Collector>,
+    /// What series need to begin, until the first run: the network, the traffic and the MTU.
+    begin: Option<(Topology, Traffic, u32)>,
 }
 
 #[pymethods]
@@ -45,23 +57,73 @@ impl PacketEngine {
         let (fib, entries) = network::fib(&topology, group, groups, members)?;
         let config = parameters::config(dcqcn, parameters, host_speed_mbps)?;
         let (profiles, of) = parameters::profiles(config, &profiles, profile, topology.kinds.len())?;
-        let sizes = (topology.hosts().len(), fib.addresses, config.host.mtu);
-        let traffic = traffic::traffic(queue_pairs, messages, after_start, after, sizes)?;
+        let (traffic, owners) =
+            traffic::traffic(queue_pairs, messages, after_start, after, (&topology, &fib, config.host.mtu))?;
         let timeline = match changes {
-            Some(given) => changes::timeline(given, &topology, (&fib, &entries), &config.host)?,
+            Some(given) => changes::timeline(given, &topology, (&fib, &entries, &owners), &config.host)?,
             None => Default::default(),
         };
         let engine = Engine::with_profiles(config, profiles, &of, &topology, fib, &traffic).with_changes(timeline);
-        Ok(PacketEngine { engine, ports: topology.wires.len(), now: 0 })
+        let ports = topology.wires.len();
+        Ok(PacketEngine { engine, ports, now: 0, collector: None, begin: Some((topology, traffic, config.host.mtu)) })
+    }
+
+    #[pyo3(signature = (every_ps, *, ports=true, queues=true, queue_pairs=true, of_ports=None))]
+    fn sample_every(
+        &mut self,
+        every_ps: u64,
+        ports: bool,
+        queues: bool,
+        queue_pairs: bool,
+        of_ports: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let Some((topology, traffic, mtu)) = &self.begin else {
+            return Err(wrong("sample_every", "the engine ran already: say what to collect before"));
+        };
+        if !EVERY.contains(&every_ps) {
+            return Err(wrong("every_ps", format!("{every_ps} is not within {} and {}", EVERY.start(), EVERY.end())));
+        }
+        let mut of = match of_ports {
+            None => (0..self.ports as u32).collect(),
+            Some(given) => {
+                let given = Numbers::<u32>::read("of_ports", &[None], given)?;
+                for (row, &port) in given.slice().iter().enumerate() {
+                    given.one_of(row, "it", port, self.ports, "ports")?;
+                }
+                given.slice().to_vec()
+            }
+        };
+        of.sort_unstable();
+        of.dedup();
+        let mut series = Series::new(every_ps);
+        if ports || queues {
+            series = series.of_ports(topology, of, ports, queues);
+        }
+        if queue_pairs {
+            series = series.of_queue_pairs(traffic, *mtu);
+        }
+        self.collector = Some(Collector::new(series));
+        Ok(())
     }
 
     fn run(&mut self, py: Python<'_>, until_ps: u64) -> PyResult<()> {
         if !(self.now..=END).contains(&until_ps) {
             return Err(wrong("until_ps", format!("{until_ps} is not within now ({}) and 2^62", self.now)));
         }
-        py.detach(|| self.engine.run(until_ps));
+        self.begin = None;
+        py.detach(|| match &mut self.collector {
+            Some(collector) => collector.run(&mut self.engine, until_ps),
+            None => self.engine.run(until_ps),
+        });
         self.now = until_ps;
         Ok(())
+    }
+
+    fn series<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        match &mut self.collector {
+            Some(collector) => collector.take(py, &self.engine, self.now),
+            None => Err(wrong("series", "nothing is collected: call sample_every before the first run")),
+        }
     }
 
     #[getter]

@@ -7,6 +7,7 @@ mod counters;
 mod engine;
 mod network;
 mod parameters;
+mod series;
 mod traffic;
 
 use pyo3::pymodule;

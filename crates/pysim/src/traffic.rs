@@ -2,6 +2,8 @@
 
 use pyo3::prelude::*;
 use railweave_sim::input::flows::{LATEST, MOST_BYTES};
+use railweave_sim::routing::Fib;
+use railweave_sim::topology::{NodeKind, Topology};
 use railweave_sim::traffic::{Message, QueuePair, Traffic, Verb};
 
 use crate::arrays::{Numbers, wrong};
@@ -12,15 +14,17 @@ pub const CODES: [(&str, u64); 3] = [("WRITE", 0), ("WRITE_WITH_IMMEDIATE", 1), 
 /// In the order of their codes.
 const VERBS: [Verb; 3] = [Verb::Write, Verb::WriteWithImmediate, Verb::Send];
 
-/// What hosts are to send. Messages wait for `after[after_start[m]..after_start[m + 1]]`.
+/// What hosts are to send, and the node of each address's host (`u32::MAX`: the address is not used). Messages wait for
+/// `after[after_start[m]..after_start[m + 1]]`.
 pub fn traffic(
     pairs: &Bound<'_, PyAny>,
     messages: &Bound<'_, PyAny>,
     after_start: Option<&Bound<'_, PyAny>>,
     after: Option<&Bound<'_, PyAny>>,
-    (hosts, addresses, mtu): (usize, usize, u32),
-) -> PyResult<Traffic> {
-    let mut traffic = Traffic { pairs: queue_pairs(pairs, hosts, addresses)?, messages: Vec::new() };
+    (topology, fib, mtu): (&Topology, &Fib, u32),
+) -> PyResult<(Traffic, Vec<u32>)> {
+    let (pairs, owners) = queue_pairs(pairs, topology, fib)?;
+    let mut traffic = Traffic { pairs, messages: Vec::new() };
     let given = Numbers::<u64>::read("messages", &[None, Some(4)], messages)?;
     let mut packets = vec![0u64; traffic.pairs.len()];
     for (row, [qp, bytes, start, verb]) in given.rows() {
@@ -41,14 +45,21 @@ pub fn traffic(
         (None, None) => {}
         _ => return Err(wrong("after", "after_start and after are given together or not at all")),
     }
-    Ok(traffic)
+    if let Some(message) = traffic.circle() {
+        let what = format!("message {message} waits for itself, by others or by those before it on its queue pair");
+        return Err(wrong("after", what));
+    }
+    Ok((traffic, owners))
 }
 
-fn queue_pairs(pairs: &Bound<'_, PyAny>, hosts: usize, addresses: usize) -> PyResult<Vec<QueuePair>> {
+/// Queue pairs, and the node of each address's host. A packet that reached another host would be taken there, so forwarding
+/// is looked at.
+fn queue_pairs(pairs: &Bound<'_, PyAny>, topology: &Topology, fib: &Fib) -> PyResult<(Vec<QueuePair>, Vec<u32>)> {
     let given = Numbers::<u32>::read("queue_pairs", &[None, Some(4)], pairs)?;
+    let nodes = topology.hosts();
+    let hosts = nodes.len();
     let mut pairs = Vec::new();
-    // whose each address is: a packet that reached another host would be taken there
-    let mut owners = vec![u32::MAX; addresses];
+    let mut owners = vec![u32::MAX; fib.addresses];
     for (row, [src, dst, to, back]) in given.rows() {
         given.one_of(row, "src", src, hosts, "hosts")?;
         given.one_of(row, "dst", dst, hosts, "hosts")?;
@@ -56,7 +67,7 @@ fn queue_pairs(pairs: &Bound<'_, PyAny>, hosts: usize, addresses: usize) -> PyRe
             return Err(given.wrong(row, format!("host {src} sends to itself")));
         }
         for (what, address, host) in [("to", to, dst), ("back", back, src)] {
-            let owner = &mut owners[given.one_of(row, what, address, addresses, "addresses")? as usize];
+            let owner = &mut owners[given.one_of(row, what, address, fib.addresses, "addresses")? as usize];
             if *owner != u32::MAX && *owner != host {
                 let what =
                     format!("{what} is address {address}, which is host {owner}'s before and host {host}'s here");
@@ -64,9 +75,29 @@ fn queue_pairs(pairs: &Bound<'_, PyAny>, hosts: usize, addresses: usize) -> PyRe
             }
             *owner = host;
         }
+        for (from, host) in [(src, dst), (dst, src)] {
+            let (node, at) = (nodes[host as usize], topology.first[nodes[from as usize] as usize]);
+            let peer = topology.wires[at as usize].peer_node;
+            if topology.kinds[peer as usize] == NodeKind::Host && peer != node {
+                let what = format!("host {from} is linked to node {peer} alone, and sends to host {host}");
+                return Err(given.wrong(row, what));
+            }
+        }
         pairs.push(QueuePair { src, dst, to, back });
     }
-    Ok(pairs)
+    for owner in owners.iter_mut().filter(|owner| **owner != u32::MAX) {
+        *owner = nodes[*owner as usize];
+    }
+    if let Some((node, address, host)) = fib.astray(topology, &owners) {
+        let what = format!("row {node}: address {address}: {}", leads_astray(host, owners[address]));
+        return Err(wrong("group", what));
+    }
+    Ok((pairs, owners))
+}
+
+/// What is wrong where forwarding leads to another host than the address's.
+pub fn leads_astray(host: u32, owner: u32) -> String {
+    format!("it leads to node {host}, and queue pairs have the address for node {owner}")
 }
 
 fn wait(traffic: &mut Traffic, starts: &Bound<'_, PyAny>, after: &Bound<'_, PyAny>) -> PyResult<()> {

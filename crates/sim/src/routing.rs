@@ -51,46 +51,51 @@ impl Fib {
         let mut table = vec![NO_GROUP; nodes * hosts.len()];
         let number = |(number, group): (usize, &Group)| (self.ports(group).to_vec(), number as u32);
         let mut known: HashMap<Vec<u16>, u32> = self.groups.iter().enumerate().map(number).collect();
-        let mut distance = vec![u32::MAX; nodes];
+        // hosts of the same switch are reached in the same way but for that switch
+        let mut behind: Vec<Vec<(u32, u32)>> = vec![Vec::new(); nodes];
         for (address, &host) in hosts.iter().enumerate() {
-            distance.fill(u32::MAX);
-            distance[host as usize] = 0;
-            let mut queue = VecDeque::from([host as usize]);
-            while let Some(node) = queue.pop_front() {
-                if node != host as usize && topology.kinds[node] == NodeKind::Host {
-                    continue;
+            for port in topology.ports(host as usize).filter(|&port| !broken[port]) {
+                let wire = &topology.wires[port];
+                if topology.kinds[wire.peer_node as usize] == NodeKind::Switch {
+                    behind[wire.peer_node as usize].push((address as u32, wire.peer));
                 }
+            }
+        }
+        let mut distance = vec![u32::MAX; nodes];
+        let (mut queue, mut ports) = (VecDeque::new(), Vec::new());
+        for (edge, own) in behind.iter().enumerate().filter(|(_, own)| !own.is_empty()) {
+            for &(address, port) in own {
+                table[edge * hosts.len() + address as usize] = ONE_PORT | (port - topology.first[edge]);
+            }
+            distance.fill(u32::MAX);
+            distance[edge] = 0;
+            queue.push_back(edge);
+            while let Some(node) = queue.pop_front() {
+                ports.clear();
                 for port in topology.ports(node).filter(|&port| !broken[port]) {
                     let peer = topology.wires[port].peer_node as usize;
-                    if distance[peer] == u32::MAX {
+                    if distance[peer] < distance[node] {
+                        ports.push((port - topology.first[node] as usize) as u16);
+                    } else if distance[peer] == u32::MAX && topology.kinds[peer] == NodeKind::Switch {
                         distance[peer] = distance[node] + 1;
                         queue.push_back(peer);
                     }
                 }
-            }
-            for node in 0..nodes {
-                if topology.kinds[node] == NodeKind::Host || distance[node] == u32::MAX {
-                    continue;
-                }
-                let first = topology.first[node] as usize;
-                let nearer = |port: &usize| {
-                    let peer = topology.wires[*port].peer_node as usize;
-                    !broken[*port]
-                        && distance[peer] < distance[node]
-                        && (topology.kinds[peer] == NodeKind::Switch || peer == host as usize)
+                let group = match (&ports[..], known.get(&ports)) {
+                    ([], _) => continue, // where it begins
+                    (&[port], _) => ONE_PORT | u32::from(port),
+                    (_, Some(&group)) => group,
+                    (_, None) => {
+                        let (start, len) = (self.members.len() as u32, ports.len() as u16);
+                        self.groups.push(Group { start, len, balance: Balance::Hash });
+                        self.members.extend(&ports);
+                        known.insert(ports.clone(), self.groups.len() as u32 - 1);
+                        self.groups.len() as u32 - 1
+                    }
                 };
-                let ports: Vec<u16> = topology.ports(node).filter(nearer).map(|port| (port - first) as u16).collect();
-                if let [port] = ports[..] {
-                    table[node * hosts.len() + address] = ONE_PORT | u32::from(port);
-                    continue;
+                for &(address, _) in own {
+                    table[node * hosts.len() + address as usize] = group;
                 }
-                let group = *known.entry(ports).or_insert_with_key(|ports| {
-                    let (start, len) = (self.members.len() as u32, ports.len() as u16);
-                    self.groups.push(Group { start, len, balance: Balance::Hash });
-                    self.members.extend(ports);
-                    self.groups.len() as u32 - 1
-                });
-                table[node * hosts.len() + address] = group;
             }
         }
         table
@@ -108,6 +113,49 @@ impl Fib {
     #[inline]
     pub fn ports(&self, group: &Group) -> &[u16] {
         &self.members[group.start as usize..][..usize::from(group.len)]
+    }
+
+    /// The hosts that an entry of a switch leads to at once, as nodes.
+    pub fn hosts(&self, topology: &Topology, switch: usize, entry: u32) -> impl Iterator<Item = u32> {
+        let one = (entry & ONE_PORT != 0 && entry != NO_GROUP).then_some((entry & !ONE_PORT) as usize);
+        let group = if entry & ONE_PORT == 0 { self.ports(&self.groups[entry as usize]) } else { &[] };
+        let ports = one.into_iter().chain(group.iter().map(|&port| usize::from(port)));
+        let first = topology.first[switch] as usize;
+        let peers = ports.map(move |port| topology.wires[first + port].peer_node);
+        peers.filter(|&peer| topology.kinds[peer as usize] == NodeKind::Host)
+    }
+
+    /// Where a packet can reach a host that its address is not of: switch, address and that host. Switches and hosts are
+    /// nodes. `owners` has the node of each address's host, `u32::MAX` where no packet has the address.
+    ///
+    /// It takes time in proportion to the tables: what a switch's ports of a group lead to is looked up once.
+    pub fn astray(&self, topology: &Topology, owners: &[u32]) -> Option<(usize, usize, u32)> {
+        // by group: for which switch it was looked up, and two of the hosts behind its ports
+        let mut known = vec![(usize::MAX, [None; 2]); self.groups.len()];
+        for (node, row) in self.group.chunks(self.addresses.max(1)).enumerate() {
+            if topology.kinds[node] == NodeKind::Host {
+                continue;
+            }
+            let two_hosts = |entry| {
+                let mut hosts = self.hosts(topology, node, entry);
+                let one = hosts.next();
+                [one, hosts.find(|&host| Some(host) != one)]
+            };
+            for (address, &entry) in row.iter().enumerate().filter(|&(address, _)| owners[address] != u32::MAX) {
+                let behind = match known.get_mut(entry as usize) {
+                    Some((looked, behind)) if *looked == node => *behind,
+                    Some(unknown) => {
+                        *unknown = (node, two_hosts(entry));
+                        unknown.1
+                    }
+                    None => two_hosts(entry),
+                };
+                if let Some(host) = behind.into_iter().flatten().find(|&host| host != owners[address]) {
+                    return Some((node, address, host));
+                }
+            }
+        }
+        None
     }
 
     /// Whether any group is shared by the load of its ports.

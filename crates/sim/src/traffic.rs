@@ -72,6 +72,49 @@ impl Traffic {
     }
 }
 
+impl Traffic {
+    /// A message that waits for itself in the end: for messages that it waits for, or that are before it on its queue pair.
+    pub fn circle(&self) -> Option<u32> {
+        let count = self.messages.len();
+        let mut last = vec![None; self.pairs.len()];
+        let queued: Vec<Option<u32>> =
+            (0..count).map(|message| last[self.messages[message].qp as usize].replace(message as u32)).collect();
+        let before = |message: u32| {
+            let place = message as usize;
+            self.messages[place].after.iter().copied().chain(queued[place])
+        };
+        // a walk from each message back to those before it; one that is met again on the way closes a circle
+        const UNSEEN: u8 = 0;
+        const ON_THE_WAY: u8 = 1;
+        const SEEN: u8 = 2;
+        let mut state = vec![UNSEEN; count];
+        let mut way = Vec::new();
+        for start in 0..count as u32 {
+            if state[start as usize] != UNSEEN {
+                continue;
+            }
+            state[start as usize] = ON_THE_WAY;
+            way.push((start, before(start)));
+            while let Some((message, rest)) = way.last_mut() {
+                let Some(next) = rest.next() else {
+                    state[*message as usize] = SEEN;
+                    way.pop();
+                    continue;
+                };
+                match state[next as usize] {
+                    ON_THE_WAY => return Some(next),
+                    UNSEEN => {
+                        state[next as usize] = ON_THE_WAY;
+                        way.push((next, before(next)));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        None
+    }
+}
+
 /// Traffic as both ends of every queue pair need it.
 #[derive(Clone, Debug, Default)]
 pub struct Schedule {

@@ -192,3 +192,25 @@ fn an_interrupted_series_says_so() {
     assert!(last.starts_with("# partial: interrupted at ") && last.ends_with(" us"), "{last}");
     assert!(text.lines().count() > 2, "and there are rows");
 }
+
+#[test]
+fn intervals_do_not_end_by_the_clock_on_the_wall() {
+    let file = path("long.csv");
+    let run = |every: &str, more: &str| {
+        let output =
+            run(&format!("{INCAST} --series {} --series-of leaf0 --series-every {every} {more}", file.display()));
+        assert!(output.status.code().is_some_and(|code| code < 2));
+        rows(&file).1
+    };
+    let times = |rows: &[Vec<String>]| -> Vec<f64> { rows.iter().map(|row| number(&row[0])).collect() };
+    let long = run("100ms", "");
+    assert!(
+        times(&long).iter().all(|&time| time == 100_000.0),
+        "longer than the run: one interval, which ends at its end"
+    );
+    let short = run("7us", "");
+    assert!(times(&short).iter().all(|time| time % 7.0 == 0.0));
+    assert_eq!(sum(&short, 4), sum(&long, 4));
+    let cut = run("7us", "--until 30us");
+    assert_eq!(times(&cut).last(), Some(&30.0));
+}

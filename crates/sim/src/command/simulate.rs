@@ -120,7 +120,9 @@ pub fn simulate(setup: &Setup, interrupt: &Interrupt, progress: &mut Progress) -
     };
     progress.end();
     if let Some(series) = &mut series {
-        series.sample(&engine, reached);
+        // slices end by the clock on the wall: an interval in which nothing more happens is brought to its end
+        let over = engine.next() == Ps::MAX && end == End::Finished && series.end() < reached;
+        series.sample(&engine, if over { series.next().min(until) } else { reached });
     }
     let arrivals = engine.arrivals().to_vec();
     let time = if end == End::Finished { arrivals.iter().copied().max().unwrap_or(0) } else { reached };
