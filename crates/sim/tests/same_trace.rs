@@ -125,7 +125,7 @@ fn scenario(seed: u64) -> Scenario {
             }
         }
     }
-    let own = |node: usize| config.switch.vxlan.is_none() && node % 3 == 0 && seed % 2 == 0;
+    let own = |node: usize| config.switch.vxlan.is_none() && node.is_multiple_of(3) && seed.is_multiple_of(2);
     let mut other = Config { seed: seed + 1, ..config };
     other.switch.classes[3].ecn = Ecn::Bytes { min: 10_000, max: 50_000, most: 30_000 };
     other.switch.ingress_pool[1] *= 2;

@@ -124,7 +124,7 @@ pub fn fiber(text: &str) -> Result<Ps, Wrong> {
 }
 
 fn print(value: u64, units: &[&Unit]) -> String {
-    let fits = units.iter().find(|unit| value != 0 && value % unit.1 == 0);
+    let fits = units.iter().find(|unit| value != 0 && value.is_multiple_of(unit.1));
     let unit = fits.unwrap_or(&units[units.len() - 1]);
     format!("{}{}", value / unit.1, unit.0)
 }
