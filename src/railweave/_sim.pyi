@@ -129,8 +129,9 @@ class PacketEngine:
           An address is one host's, and no switch forwards it to another host; packets to different addresses of a host
           can take different paths.
         - ``messages``: rows of qp, bytes, start_ps, verb. Those of a queue pair are sent in this order.
-        - ``after_start``, ``after``: message m waits for all of ``after[after_start[m] : after_start[m + 1]]``, which
-          arrive at its sender; its start_ps then counts from the last of them. No message waits for itself in the end.
+        - ``after_start``, ``after``: message m waits for all of ``after[after_start[m] : after_start[m + 1]]``; its
+          start_ps then counts from when the last of them arrived. Where one arrives at another host than m leaves from (a
+          NIC of the same server), start_ps is at least what the shortest cable takes. No message waits for itself.
         - ``changes``: rows of at_ps, change, place, x, y; what a change does not use is 0.
           ``LINK_DOWN``, ``LINK_UP``: place is a port of the cable, counted over all nodes (so for all changes but those of
           nodes). ``NODE_DOWN``, ``NODE_UP``: a node. ``RATE``: x the cable's rate, 10^6 bit/s. ``LOSS``: x the chance that

@@ -41,7 +41,7 @@ pub fn traffic(
         traffic.messages.push(Message { verb, qp, bytes, start, after: Vec::new() });
     }
     match (after_start, after) {
-        (Some(starts), Some(after)) => wait(&mut traffic, starts, after)?,
+        (Some(starts), Some(after)) => wait(&mut traffic, starts, after, topology.lookahead())?,
         (None, None) => {}
         _ => return Err(wrong("after", "after_start and after are given together or not at all")),
     }
@@ -100,7 +100,7 @@ pub fn leads_astray(host: u32, owner: u32) -> String {
     format!("it leads to node {host}, and queue pairs have the address for node {owner}")
 }
 
-fn wait(traffic: &mut Traffic, starts: &Bound<'_, PyAny>, after: &Bound<'_, PyAny>) -> PyResult<()> {
+fn wait(traffic: &mut Traffic, starts: &Bound<'_, PyAny>, after: &Bound<'_, PyAny>, least: u64) -> PyResult<()> {
     let count = traffic.messages.len();
     let starts = Numbers::<u64>::read("after_start", &[Some(count + 1)], starts)?;
     let after = Numbers::<u32>::read("after", &[None], after)?;
@@ -124,9 +124,11 @@ fn wait(traffic: &mut Traffic, starts: &Bound<'_, PyAny>, after: &Bound<'_, PyAn
             let row = begin as usize + row;
             after.one_of(row, "it", before, count, "messages")?;
             let dst = traffic.pairs[traffic.messages[before as usize].qp as usize].dst;
-            if dst != src {
+            let start = traffic.messages[number].start;
+            if dst != src && start < least {
                 let what = format!(
-                    "message {number} leaves host {src}, and message {before}, for which it waits, arrives at host {dst}"
+                    "message {number} leaves host {src}, and message {before}, for which it waits, arrives at host {dst}: \
+                     its start_ps is {start}, and must be at least {least}, which the shortest wire takes"
                 );
                 return Err(after.wrong(row, what));
             }

@@ -16,9 +16,14 @@ mod slow;
 
 use slow::Slow;
 
+/// Set in a message that its NIC's proxy has prepared.
+const PREPARED: u32 = 1 << 31;
+
 /// One host.
 #[derive(Debug)]
 pub struct Host {
+    /// Its place among the hosts.
+    number: u32,
     port: usize,
     data_class: u8,
     free: Ps,
@@ -33,6 +38,8 @@ pub struct Host {
     timers: BinaryHeap<Reverse<(Ps, u32)>>,
     /// Messages that are to be posted, and when.
     starts: BinaryHeap<Reverse<(Ps, u32)>>,
+    /// When its proxy will have prepared what it was given.
+    proxy: Ps,
     /// Where it takes packets more slowly than they come.
     slow: Option<Box<Slow>>,
     /// When the next packet of the receive buffer will have been taken; `Ps::MAX`: there is none.
@@ -55,6 +62,8 @@ pub struct HostContext<'a> {
     pub schedule: &'a mut Schedule,
     /// When each message arrived whole.
     pub arrived: &'a mut [Ps],
+    /// Messages of other hosts that may be sent now: host, time, message.
+    pub told: &'a mut Vec<(u32, Ps, u32)>,
     /// Packets under way.
     pub wires: &'a mut Wires,
     /// Counters of the run.
@@ -67,8 +76,9 @@ fn first(heap: &BinaryHeap<Reverse<(Ps, u32)>>) -> Ps {
 
 impl Host {
     /// A host on a port, with messages to post (time and message).
-    pub fn new(port: usize, data_class: u8, starts: impl IntoIterator<Item = (Ps, u32)>) -> Self {
+    pub fn new(number: u32, port: usize, data_class: u8, starts: impl IntoIterator<Item = (Ps, u32)>) -> Self {
         Host {
+            number,
             port,
             data_class,
             free: 0,
@@ -79,6 +89,7 @@ impl Host {
             ready: BinaryHeap::new(),
             timers: BinaryHeap::new(),
             starts: starts.into_iter().map(Reverse).collect(),
+            proxy: 0,
             slow: None,
             taken: Ps::MAX,
             storm: 0,
@@ -102,7 +113,7 @@ impl Host {
             }
             if start == now {
                 let Reverse((_, message)) = self.starts.pop().expect("looked at before");
-                self.post(context, message, now);
+                self.start(context, message, now);
             } else if timer == now {
                 let Reverse((_, qp)) = self.timers.pop().expect("looked at before");
                 self.expire(context, now, qp);
@@ -112,6 +123,22 @@ impl Host {
                 let packet = context.wires.inbox(self.port).take();
                 self.receive(context, packet);
             }
+        }
+    }
+
+    /// A message of another queue pair of its server made one of this host's possible.
+    pub fn tell(&mut self, at: Ps, message: u32) {
+        self.starts.push(Reverse((at, message)));
+    }
+
+    /// A message may be sent: its proxy prepares one after another.
+    fn start(&mut self, context: &mut HostContext<'_>, message: u32, now: Ps) {
+        let cost = context.config.post_cost;
+        if cost == 0 || message & PREPARED != 0 {
+            self.post(context, message & !PREPARED, now);
+        } else {
+            self.proxy = self.proxy.max(now) + cost;
+            self.starts.push(Reverse((self.proxy, message | PREPARED)));
         }
     }
 

@@ -45,7 +45,8 @@ pub struct Message {
     pub bytes: u64,
     /// When it may be sent; where it waits for others, how long after the last of them arrived.
     pub start: Ps,
-    /// Messages that must have arrived before, all of them at this one's sender.
+    /// Messages that must have arrived before: at this one's sender, or at another NIC of its server, which takes `start`
+    /// to tell it, at least as long as the shortest wire of the network.
     pub after: Vec<u32>,
 }
 
@@ -132,6 +133,10 @@ pub struct Schedule {
     pub start: Vec<Ps>,
     /// How many messages each still waits for.
     pub waits: Vec<u32>,
+    /// When the last of those that each waits for arrived.
+    pub ready: Vec<Ps>,
+    /// The sending host of each queue pair.
+    pub sender: Vec<u32>,
     /// `followers[follow[m]..follow[m + 1]]` wait for message `m`.
     pub follow: Vec<u32>,
     /// Messages that wait, by what they wait for.
@@ -142,7 +147,9 @@ impl Schedule {
     /// The schedule of some traffic.
     pub fn new(traffic: &Traffic, config: &HostConfig) -> Self {
         let (pairs, messages) = (traffic.pairs.len(), traffic.messages.len());
-        let mut schedule = Schedule { first: vec![0; pairs + 1], follow: vec![0; messages + 1], ..Schedule::default() };
+        let sender = traffic.pairs.iter().map(|pair| pair.src).collect();
+        let mut schedule =
+            Schedule { sender, first: vec![0; pairs + 1], follow: vec![0; messages + 1], ..Schedule::default() };
         for message in &traffic.messages {
             schedule.first[message.qp as usize + 1] += 1;
             for &before in &message.after {
@@ -185,12 +192,23 @@ impl Schedule {
             schedule.qp.push(message.qp);
             schedule.start.push(message.start);
             schedule.waits.push(message.after.len() as u32);
+            schedule.ready.push(0);
             for &before in &message.after {
                 schedule.followers[free[before as usize] as usize] = number as u32;
                 free[before as usize] += 1;
             }
         }
         schedule
+    }
+
+    /// A message that another waits for arrived. Returns the other's sender, and when it may be sent, where it waits for
+    /// nothing more.
+    pub fn arrived(&mut self, follower: u32, now: Ps) -> Option<(u32, Ps)> {
+        let place = follower as usize;
+        self.ready[place] = self.ready[place].max(now);
+        self.waits[place] -= 1;
+        let sender = self.sender[self.qp[place] as usize];
+        (self.waits[place] == 0).then(|| (sender, self.ready[place] + self.start[place]))
     }
 
     /// The messages that wait for one.

@@ -69,6 +69,7 @@ fn scenario(seed: u64) -> Scenario {
     config.host.reorder = [0, 3, 64][pick(3) as usize];
     config.host.reth_on_every_packet = pick(2) == 0;
     config.host.cnp_on_ack = pick(3) == 0;
+    config.host.post_cost = [0, 750_000][pick(2) as usize];
     config.host.receive_buffer = [100_000, 1 << 20][pick(2) as usize];
     config.host.receive_xoff = 50_000;
     if let Ecn::Bytes { .. } = config.switch.classes[3].ecn {
@@ -89,11 +90,13 @@ fn scenario(seed: u64) -> Scenario {
         if pick(3) == 0 {
             // an answer that waits for the last two messages
             let last = traffic.messages.len() as u32 - 1;
-            let after = if pick(2) == 0 { vec![last] } else { vec![last, last.saturating_sub(1)] };
-            let own = |&one: &u32| traffic.pairs[traffic.messages[one as usize].qp as usize].dst == dst;
-            let after = after.into_iter().filter(own).collect();
+            let mut after = if pick(2) == 0 { vec![last] } else { vec![last, last.saturating_sub(1)] };
+            let told = pick(2) == 0; // what arrived at another host takes time to be known
+            if !told {
+                after.retain(|&one| traffic.pairs[traffic.messages[one as usize].qp as usize].dst == dst);
+            }
             traffic.pairs.push(QueuePair { src: dst, dst: src, to: src, back: dst });
-            let (start, verb) = (pick(3) * 500_000, Verb::Send);
+            let (start, verb) = (pick(3) * 500_000 + if told { delay + 1_000_000 } else { 0 }, Verb::Send);
             traffic.messages.push(Message { verb, qp: qp + 1, bytes: 50_000, start, after });
         }
     }

@@ -117,9 +117,10 @@ impl Host {
             context.arrived[message as usize] = now;
             for follower in schedule.followers_of(message) {
                 let follower = schedule.followers[follower];
-                schedule.waits[follower as usize] -= 1;
-                if schedule.waits[follower as usize] == 0 {
-                    self.starts.push(Reverse((now + schedule.start[follower as usize], follower)));
+                match schedule.arrived(follower, now) {
+                    Some((sender, at)) if sender == self.number => self.starts.push(Reverse((at, follower))),
+                    Some((sender, at)) => context.told.push((sender, at, follower)),
+                    None => {}
                 }
             }
         }

@@ -109,6 +109,7 @@ pub const PARAMETERS: &[Parameter] = &[
     },
     whole!("host.reorder", Kind::Count(0, 4095), "selective recovery: how far ahead of the next in order a packet may come before a gap is reported", host.reorder),
     flag!("host.reth", &["first", "every"], "which packets of a write carry its RDMA header (16 bytes): the first, or every one, as where adaptive routing delivers out of order", host.reth_on_every_packet),
+    whole!("host.post-cost", Kind::Time(0, SECOND), "what a NIC's proxy takes to prepare a message; it prepares one after another", host.post_cost),
     whole!("host.receive-buffer", Kind::Size(10_000, 1_000_000_000), "receive buffer: it fills where a host takes packets more slowly than they come", host.receive_buffer),
     whole!("host.receive-xoff", Kind::Size(1, 1_000_000_000), "what it holds when the switch is paused; it is resumed at half of that", host.receive_xoff),
     whole!("host.timeout", Kind::Time(US, 100 * SECOND), "retransmission timeout", host.timeout),

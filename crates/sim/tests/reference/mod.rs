@@ -62,6 +62,9 @@ struct Ingress {
     paused: bool,
 }
 
+/// Set in a message that its proxy has prepared.
+const PREPARED: u32 = 1 << 31;
+
 type Event = Reverse<(Ps, u32, What, u32, u64)>;
 
 pub struct Reference<'a> {
@@ -85,6 +88,7 @@ pub struct Reference<'a> {
     schedule: Schedule,
     arrived: Vec<Ps>,
     ready: Vec<Vec<u32>>,
+    proxies: Vec<Ps>,
     cnps: Vec<VecDeque<Packet>>,
     heap: BinaryHeap<Event>,
     flying: Vec<Packet>,
@@ -145,6 +149,7 @@ impl<'a> Reference<'a> {
             arrived: vec![Ps::MAX; traffic.messages.len()],
             schedule,
             ready: vec![Vec::new(); nodes],
+            proxies: vec![0; nodes],
             cnps: vec![VecDeque::new(); nodes],
             heap,
             flying: Vec::new(),
@@ -186,7 +191,13 @@ impl<'a> Reference<'a> {
                 What::Wake => self.start(key as usize, now),
                 What::Sample => self.sample(node as usize, now),
                 What::Look => self.look(node as usize, now),
+                What::Start if self.config.host.post_cost > 0 && key & PREPARED == 0 => {
+                    let proxy = &mut self.proxies[node as usize];
+                    *proxy = (*proxy).max(now) + self.config.host.post_cost;
+                    self.heap.push(Reverse((*proxy, node, What::Start, key | PREPARED, 0)));
+                }
                 What::Start => {
+                    let key = key & !PREPARED;
                     self.schedule.segments[self.schedule.segment[key as usize] as usize].posted = true;
                     let qp = self.schedule.qp[key as usize];
                     self.senders[qp as usize].post(&self.schedule.segments);
@@ -830,13 +841,13 @@ impl<'a> Reference<'a> {
                 };
                 self.counters.sent += u64::from(answer.is_some());
                 self.ports[port].control.extend(answer);
-                self.complete(node as u32, qp, now);
+                self.complete(qp, now);
             }
             Kind::Pfc => {}
         }
     }
 
-    fn complete(&mut self, node: u32, qp: usize, now: Ps) {
+    fn complete(&mut self, qp: usize, now: Ps) {
         let schedule = &mut self.schedule;
         for place in schedule.first[qp]..schedule.first[qp + 1] {
             let message = schedule.message[place as usize];
@@ -845,9 +856,12 @@ impl<'a> Reference<'a> {
                 self.arrived[message as usize] = now;
                 for follower in schedule.followers_of(message) {
                     let follower = schedule.followers[follower];
-                    schedule.waits[follower as usize] -= 1;
-                    if schedule.waits[follower as usize] == 0 {
-                        let at = now + schedule.start[follower as usize];
+                    let place = follower as usize;
+                    schedule.ready[place] = schedule.ready[place].max(now);
+                    schedule.waits[place] -= 1;
+                    if schedule.waits[place] == 0 {
+                        let at = schedule.ready[place] + schedule.start[place];
+                        let node = self.sources[schedule.qp[place] as usize];
                         self.heap.push(Reverse((at, node, What::Start, follower, 0)));
                     }
                 }

@@ -148,5 +148,6 @@ fn patience(scenario: &Scenario) -> Ps {
     let slowest = scenario.topology.wires.iter().map(|wire| wire.delay + wire.serialization(10_000)).max().unwrap_or(0);
     let least = host.dcqcn.map_or(1e9, |dcqcn| dcqcn.minimum_mbps);
     let gap = (10_000.0 * 8e6 / least) as Ps;
-    PATIENCE * (host.timeout + gap + 100 * slowest)
+    let posting = scenario.traffic.messages.len() as Ps * host.post_cost;
+    PATIENCE * (host.timeout + gap + 100 * slowest) + posting
 }
