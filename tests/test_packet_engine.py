@@ -231,7 +231,7 @@ WRONG = [
         {"after_start": np.array([0, 1, 0, 1, 1], np.uint64), "after": np.full(1, 2, np.uint32)},
         (
             "after: row 0: message 0 leaves host 0, and message 2, for which it waits, arrives at host 2: "
-            "its start_ps is 0, and must be at least 1001680, which the shortest wire takes"
+            "start_ps and after_delay_ps are 0, and must be at least 1001680, which the shortest wire takes"
         ),
     ),
     (

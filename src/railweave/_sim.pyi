@@ -111,6 +111,7 @@ class PacketEngine:
         messages: NDArray[np.uint64],
         after_start: NDArray[np.uint64] | None = None,
         after: NDArray[np.uint32] | None = None,
+        after_delay_ps: NDArray[np.uint64] | None = None,
         changes: NDArray[np.uint64] | None = None,
         dcqcn: str | None = "connectx",
         parameters: Mapping[str, str] | None = None,
@@ -130,8 +131,9 @@ class PacketEngine:
           can take different paths.
         - ``messages``: rows of qp, bytes, start_ps, verb. Those of a queue pair are sent in this order.
         - ``after_start``, ``after``: message m waits for all of ``after[after_start[m] : after_start[m + 1]]``; its
-          start_ps then counts from when the last of them arrived. Where one arrives at another host than m leaves from (a
-          NIC of the same server), start_ps is at least what the shortest cable takes. No message waits for itself.
+          start_ps then counts from when the last of them arrived, each ``after_delay_ps`` (as long as ``after``) later.
+          Where one arrives at another host than m leaves from (a NIC of the same server), its delay and start_ps are
+          together at least what the shortest cable takes. No message waits for itself.
         - ``changes``: rows of at_ps, change, place, x, y; what a change does not use is 0.
           ``LINK_DOWN``, ``LINK_UP``: place is a port of the cable, counted over all nodes (so for all changes but those of
           nodes). ``NODE_DOWN``, ``NODE_UP``: a node. ``RATE``: x the cable's rate, 10^6 bit/s. ``LOSS``: x the chance that

@@ -34,7 +34,7 @@ pub struct PacketEngine {
 #[pymethods]
 impl PacketEngine {
     #[new]
-    #[pyo3(signature = (*, kinds, cables, group, groups, members, queue_pairs, messages, after_start=None, after=None,
+    #[pyo3(signature = (*, kinds, cables, group, groups, members, queue_pairs, messages, after_start=None, after=None, after_delay_ps=None,
         changes=None, dcqcn=Some("connectx"), parameters=None, profiles=vec![], profile=None))]
     #[allow(clippy::too_many_arguments, reason = "Python gives them by name")]
     fn new(
@@ -47,6 +47,7 @@ impl PacketEngine {
         messages: &Bound<'_, PyAny>,
         after_start: Option<&Bound<'_, PyAny>>,
         after: Option<&Bound<'_, PyAny>>,
+        after_delay_ps: Option<&Bound<'_, PyAny>>,
         changes: Option<&Bound<'_, PyAny>>,
         dcqcn: Option<&str>,
         parameters: Option<&Bound<'_, PyDict>>,
@@ -57,8 +58,14 @@ impl PacketEngine {
         let (fib, entries) = network::fib(&topology, group, groups, members)?;
         let config = parameters::config(dcqcn, parameters, host_speed_mbps)?;
         let (profiles, of) = parameters::profiles(config, &profiles, profile, topology.kinds.len())?;
-        let (traffic, owners) =
-            traffic::traffic(queue_pairs, messages, after_start, after, (&topology, &fib, config.host.mtu))?;
+        let (traffic, owners) = traffic::traffic(
+            queue_pairs,
+            messages,
+            after_start,
+            after,
+            after_delay_ps,
+            (&topology, &fib, config.host.mtu),
+        )?;
         let timeline = match changes {
             Some(given) => changes::timeline(given, &topology, (&fib, &entries, &owners), &config.host)?,
             None => Default::default(),

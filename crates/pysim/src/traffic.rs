@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use railweave_sim::input::flows::{LATEST, MOST_BYTES};
 use railweave_sim::routing::Fib;
 use railweave_sim::topology::{NodeKind, Topology};
-use railweave_sim::traffic::{Message, QueuePair, Traffic, Verb};
+use railweave_sim::traffic::{Message, QueuePair, Traffic, Verb, Wait};
 
 use crate::arrays::{Numbers, wrong};
 
@@ -21,6 +21,7 @@ pub fn traffic(
     messages: &Bound<'_, PyAny>,
     after_start: Option<&Bound<'_, PyAny>>,
     after: Option<&Bound<'_, PyAny>>,
+    delays: Option<&Bound<'_, PyAny>>,
     (topology, fib, mtu): (&Topology, &Fib, u32),
 ) -> PyResult<(Traffic, Vec<u32>)> {
     let (pairs, owners) = queue_pairs(pairs, topology, fib)?;
@@ -41,8 +42,8 @@ pub fn traffic(
         traffic.messages.push(Message { verb, qp, bytes, start, after: Vec::new() });
     }
     match (after_start, after) {
-        (Some(starts), Some(after)) => wait(&mut traffic, starts, after, topology.lookahead())?,
-        (None, None) => {}
+        (Some(starts), Some(after)) => wait(&mut traffic, starts, after, delays, topology.lookahead())?,
+        (None, None) if delays.is_none() => {}
         _ => return Err(wrong("after", "after_start and after are given together or not at all")),
     }
     if let Some(message) = traffic.circle() {
@@ -100,10 +101,22 @@ pub fn leads_astray(host: u32, owner: u32) -> String {
     format!("it leads to node {host}, and queue pairs have the address for node {owner}")
 }
 
-fn wait(traffic: &mut Traffic, starts: &Bound<'_, PyAny>, after: &Bound<'_, PyAny>, least: u64) -> PyResult<()> {
+fn wait(
+    traffic: &mut Traffic,
+    starts: &Bound<'_, PyAny>,
+    after: &Bound<'_, PyAny>,
+    delays: Option<&Bound<'_, PyAny>>,
+    least: u64,
+) -> PyResult<()> {
     let count = traffic.messages.len();
     let starts = Numbers::<u64>::read("after_start", &[Some(count + 1)], starts)?;
     let after = Numbers::<u32>::read("after", &[None], after)?;
+    let delays =
+        delays.map(|delays| Numbers::<u64>::read("after_delay_ps", &[Some(after.len())], delays)).transpose()?;
+    let delays = delays.as_ref().map(Numbers::slice);
+    if let Some(row) = delays.and_then(|delays| delays.iter().position(|&delay| delay > LATEST)) {
+        return Err(wrong("after_delay_ps", format!("row {row}: more than {LATEST}")));
+    }
     let bounds = starts.slice();
     if bounds[0] != 0 || bounds[count] != after.len() as u64 {
         return Err(wrong(
@@ -124,16 +137,18 @@ fn wait(traffic: &mut Traffic, starts: &Bound<'_, PyAny>, after: &Bound<'_, PyAn
             let row = begin as usize + row;
             after.one_of(row, "it", before, count, "messages")?;
             let dst = traffic.pairs[traffic.messages[before as usize].qp as usize].dst;
-            let start = traffic.messages[number].start;
+            let start = traffic.messages[number].start + delays.map_or(0, |delays| delays[row]);
             if dst != src && start < least {
                 let what = format!(
                     "message {number} leaves host {src}, and message {before}, for which it waits, arrives at host {dst}: \
-                     its start_ps is {start}, and must be at least {least}, which the shortest wire takes"
+                     start_ps and after_delay_ps are {start}, and must be at least {least}, which the shortest wire takes"
                 );
                 return Err(after.wrong(row, what));
             }
         }
-        traffic.messages[number].after = waits.to_vec();
+        let delay = |place: usize| delays.map_or(0, |delays| delays[begin as usize + place]);
+        let wait = |(place, &message)| Wait { message, delay: delay(place) };
+        traffic.messages[number].after = waits.iter().enumerate().map(wait).collect();
     }
     Ok(())
 }

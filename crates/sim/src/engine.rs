@@ -11,7 +11,7 @@ use crate::report::Counters;
 use crate::routing::{Fib, mix};
 use crate::switch::{Switch, SwitchContext};
 use crate::topology::{NodeKind, Topology};
-use crate::traffic::{Schedule, Traffic};
+use crate::traffic::{Schedule, Traffic, Wait};
 use crate::transport::{Receiver, Sender};
 use crate::wires::Wires;
 
@@ -91,10 +91,10 @@ impl Engine {
         }
         for (number, message) in traffic.messages.iter().enumerate() {
             let pair = &traffic.pairs[message.qp as usize];
-            for &before in &message.after {
+            for &Wait { message: before, delay } in &message.after {
                 let arrives = traffic.pairs[traffic.messages[before as usize].qp as usize].dst;
                 assert!(
-                    arrives == pair.src || message.start >= topology.lookahead(),
+                    arrives == pair.src || delay + message.start >= topology.lookahead(),
                     "message {number} waits for message {before}, which arrives at another host, for less than a window"
                 );
             }

@@ -34,6 +34,16 @@ pub const RETH_BYTES: u16 = 16;
 /// Immediate extended transport header, bytes (section 9.3.6).
 const IMMEDIATE_BYTES: u16 = 4;
 
+/// That a message waits for another to arrive: at its sender, or at another NIC of its server.
+#[derive(Clone, Copy, Debug)]
+pub struct Wait {
+    /// The other.
+    pub message: u32,
+    /// How long after its arrival: what moves the data inside the server, say. With `start` of the message that waits, at
+    /// least what the shortest wire of the network takes, where the other arrives at another NIC.
+    pub delay: Ps,
+}
+
 /// A message of a queue pair.
 #[derive(Clone, Debug)]
 pub struct Message {
@@ -45,9 +55,8 @@ pub struct Message {
     pub bytes: u64,
     /// When it may be sent; where it waits for others, how long after the last of them arrived.
     pub start: Ps,
-    /// Messages that must have arrived before: at this one's sender, or at another NIC of its server, which takes `start`
-    /// to tell it, at least as long as the shortest wire of the network.
-    pub after: Vec<u32>,
+    /// What it waits for.
+    pub after: Vec<Wait>,
 }
 
 /// All there is to be sent.
@@ -82,7 +91,7 @@ impl Traffic {
             (0..count).map(|message| last[self.messages[message].qp as usize].replace(message as u32)).collect();
         let before = |message: u32| {
             let place = message as usize;
-            self.messages[place].after.iter().copied().chain(queued[place])
+            self.messages[place].after.iter().map(|wait| wait.message).chain(queued[place])
         };
         // a walk from each message back to those before it; one that is met again on the way closes a circle
         const UNSEEN: u8 = 0;
@@ -133,14 +142,14 @@ pub struct Schedule {
     pub start: Vec<Ps>,
     /// How many messages each still waits for.
     pub waits: Vec<u32>,
-    /// When the last of those that each waits for arrived.
+    /// When each can have what it waits for, as far as that arrived.
     pub ready: Vec<Ps>,
     /// The sending host of each queue pair.
     pub sender: Vec<u32>,
     /// `followers[follow[m]..follow[m + 1]]` wait for message `m`.
     pub follow: Vec<u32>,
-    /// Messages that wait, by what they wait for.
-    pub followers: Vec<u32>,
+    /// Messages that wait, by what they wait for, and how long after it.
+    pub followers: Vec<(u32, Ps)>,
 }
 
 impl Schedule {
@@ -152,8 +161,8 @@ impl Schedule {
             Schedule { sender, first: vec![0; pairs + 1], follow: vec![0; messages + 1], ..Schedule::default() };
         for message in &traffic.messages {
             schedule.first[message.qp as usize + 1] += 1;
-            for &before in &message.after {
-                schedule.follow[before as usize + 1] += 1;
+            for wait in &message.after {
+                schedule.follow[wait.message as usize + 1] += 1;
             }
         }
         for counts in [&mut schedule.first, &mut schedule.follow] {
@@ -166,7 +175,7 @@ impl Schedule {
         let blank = Segment { begin: 0, end: 0, last_bytes: 0, writes: false, posted: false };
         schedule.segments = vec![blank; messages];
         schedule.message = vec![0; messages];
-        schedule.followers = vec![0; *schedule.follow.last().unwrap_or(&0) as usize];
+        schedule.followers = vec![(0, 0); *schedule.follow.last().unwrap_or(&0) as usize];
         for (number, message) in traffic.messages.iter().enumerate() {
             let place = next[message.qp as usize];
             next[message.qp as usize] += 1;
@@ -193,9 +202,10 @@ impl Schedule {
             schedule.start.push(message.start);
             schedule.waits.push(message.after.len() as u32);
             schedule.ready.push(0);
-            for &before in &message.after {
-                schedule.followers[free[before as usize] as usize] = number as u32;
-                free[before as usize] += 1;
+            for wait in &message.after {
+                let place = &mut free[wait.message as usize];
+                schedule.followers[*place as usize] = (number as u32, wait.delay);
+                *place += 1;
             }
         }
         schedule
@@ -203,9 +213,9 @@ impl Schedule {
 
     /// A message that another waits for arrived. Returns the other's sender, and when it may be sent, where it waits for
     /// nothing more.
-    pub fn arrived(&mut self, follower: u32, now: Ps) -> Option<(u32, Ps)> {
+    pub fn arrived(&mut self, (follower, delay): (u32, Ps), now: Ps) -> Option<(u32, Ps)> {
         let place = follower as usize;
-        self.ready[place] = self.ready[place].max(now);
+        self.ready[place] = self.ready[place].max(now + delay);
         self.waits[place] -= 1;
         let sender = self.sender[self.qp[place] as usize];
         (self.waits[place] == 0).then(|| (sender, self.ready[place] + self.start[place]))

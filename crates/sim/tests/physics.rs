@@ -8,7 +8,7 @@ use railweave_sim::packet::Ps;
 use railweave_sim::report::PortCounters;
 use railweave_sim::routing::Fib;
 use railweave_sim::topology::{Cable, NodeKind, Topology};
-use railweave_sim::traffic::{Message, QueuePair, Traffic, Verb};
+use railweave_sim::traffic::{Message, QueuePair, Traffic, Verb, Wait};
 
 const US: Ps = 1_000_000;
 const RATE: u64 = 400_000;
@@ -122,8 +122,11 @@ fn ecn_comes_before_pfc_with_sane_thresholds_and_after_it_with_bad_ones() {
 fn a_message_waits_for_those_it_names() {
     let topology = star(2, US);
     let pairs = vec![QueuePair { src: 0, dst: 1, to: 1, back: 0 }, QueuePair { src: 1, dst: 0, to: 0, back: 1 }];
-    let message = |qp, start, after| Message { verb: Verb::Send, qp, bytes: 4096, start, after };
-    let messages = vec![message(0, 0, vec![]), message(1, 3 * US, vec![0]), message(0, 0, vec![1])];
+    let message = |qp, start, after: &[(u32, Ps)]| {
+        let after = after.iter().map(|&(message, delay)| Wait { message, delay }).collect();
+        Message { verb: Verb::Send, qp, bytes: 4096, start, after }
+    };
+    let messages = vec![message(0, 0, &[]), message(1, 2 * US, &[(0, US)]), message(0, 0, &[(1, 0)])];
     let engine = run(without_control(), &topology, &Traffic { pairs, messages });
     let one_way = 2 * (FULL + US);
     // the third message goes out behind the acknowledgement of the second
@@ -308,4 +311,25 @@ fn counters_of_ports_add_up() {
     assert!(sum(|port| port.paused) > 0);
     engine.run(Ps::MAX);
     assert!((0..ports.len()).all(|port| engine.port_counters(port, 100_000 * US).queued_bytes == 0));
+}
+
+#[test]
+fn a_message_waits_for_what_arrived_at_other_nics_of_its_server() {
+    let topology = star(4, US);
+    // hosts 2 and 3 are NICs of one server: 3 sends on what 2 got, a little after the later of both arrivals
+    let (to_2, to_3, on) = (
+        QueuePair { src: 0, dst: 2, to: 2, back: 0 },
+        QueuePair { src: 1, dst: 3, to: 3, back: 1 },
+        QueuePair { src: 3, dst: 0, to: 0, back: 3 },
+    );
+    let message = |qp, bytes, after| Message { verb: Verb::Send, qp, bytes, start: 0, after };
+    let waits = vec![Wait { message: 0, delay: 5 * US }, Wait { message: 1, delay: 2 * US }];
+    let messages = vec![message(0, 4096, vec![]), message(1, 40_960, vec![]), message(2, 4096, waits)];
+    let mut config = without_control();
+    config.host.post_cost = US / 2;
+    let engine = run(config, &topology, &Traffic { pairs: vec![to_2, to_3, on], messages });
+    let [first, second, third] = engine.arrivals()[..] else { panic!("three messages") };
+    assert_eq!((first, second), (US / 2 + 2 * (FULL + US), US / 2 + 11 * FULL + 2 * US));
+    // the proxy of host 3 prepares it, and it leaves behind the acknowledgement of the second
+    assert_eq!(third, (first + 5 * US).max(second + 2 * US) + US / 2 + 2 * (FULL + US));
 }

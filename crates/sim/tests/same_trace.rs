@@ -9,7 +9,7 @@ use railweave_sim::fault::{Change, Timeline};
 use railweave_sim::packet::Ps;
 use railweave_sim::routing::{Fib, mix};
 use railweave_sim::topology::Topology;
-use railweave_sim::traffic::{Message, QueuePair, Traffic, Verb};
+use railweave_sim::traffic::{Message, QueuePair, Traffic, Verb, Wait};
 use reference::Reference;
 
 /// Hosts' parameters, the profiles of switches and each node's, and the rest.
@@ -97,6 +97,7 @@ fn scenario(seed: u64) -> Scenario {
             }
             traffic.pairs.push(QueuePair { src: dst, dst: src, to: src, back: dst });
             let (start, verb) = (pick(3) * 500_000 + if told { delay + 1_000_000 } else { 0 }, Verb::Send);
+            let after = after.into_iter().map(|message| Wait { message, delay: pick(2) * 700_000 }).collect();
             traffic.messages.push(Message { verb, qp: qp + 1, bytes: 50_000, start, after });
         }
     }

@@ -118,8 +118,8 @@ impl Host {
             for follower in schedule.followers_of(message) {
                 let follower = schedule.followers[follower];
                 match schedule.arrived(follower, now) {
-                    Some((sender, at)) if sender == self.number => self.starts.push(Reverse((at, follower))),
-                    Some((sender, at)) => context.told.push((sender, at, follower)),
+                    Some((sender, at)) if sender == self.number => self.starts.push(Reverse((at, follower.0))),
+                    Some((sender, at)) => context.told.push((sender, at, follower.0)),
                     None => {}
                 }
             }

@@ -856,8 +856,9 @@ impl<'a> Reference<'a> {
                 self.arrived[message as usize] = now;
                 for follower in schedule.followers_of(message) {
                     let follower = schedule.followers[follower];
+                    let (follower, delay) = follower;
                     let place = follower as usize;
-                    schedule.ready[place] = schedule.ready[place].max(now);
+                    schedule.ready[place] = schedule.ready[place].max(now + delay);
                     schedule.waits[place] -= 1;
                     if schedule.waits[place] == 0 {
                         let at = schedule.ready[place] + schedule.start[place];

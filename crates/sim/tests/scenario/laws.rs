@@ -105,7 +105,7 @@ fn messages_are_in_order(scenario: &Scenario, engine: &Engine) {
     let mut packets = 0;
     for (message, &at) in scenario.traffic.messages.iter().zip(arrivals) {
         packets += message.bytes.div_ceil(u64::from(scenario.config.host.mtu)).max(1);
-        let ready = message.after.iter().map(|&before| arrivals[before as usize]).max().unwrap_or(0);
+        let ready = message.after.iter().map(|wait| arrivals[wait.message as usize]).max().unwrap_or(0);
         if at != Ps::MAX {
             assert!(ready != Ps::MAX && at >= ready + message.start, "{message:?} arrived at {at}, before its time");
         }

@@ -1,6 +1,6 @@
 //! Queue pairs, and messages that wait for one another.
 
-use railweave_sim::traffic::{Message, QueuePair, Traffic, Verb};
+use railweave_sim::traffic::{Message, QueuePair, Traffic, Verb, Wait};
 
 use super::draw::Draw;
 
@@ -25,7 +25,8 @@ pub fn traffic(draw: &mut Draw<'_>, hosts: u64, mtu: u32) -> Traffic {
                 traffic.pairs[traffic.messages[*one as usize].qp as usize].dst == traffic.pairs[qp as usize].src
             };
             let least = draw.within(0, u64::from(number) - 1) as u32;
-            after.extend((least..number).filter(arrives).take(3));
+            let delay = if draw.once_in(2) { draw.within(0, 1 << 24) } else { 0 };
+            after.extend((least..number).filter(arrives).take(3).map(|message| Wait { message, delay }));
         }
         let bytes = draw.extreme(0, 48 * u64::from(mtu));
         let start = if draw.once_in(4) { draw.extreme(0, LATEST) } else { draw.within(0, 1 << 24) };
