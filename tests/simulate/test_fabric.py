@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from railweave._sim import HOST, LINK_DOWN, NODE_DOWN, NODE_UP, ROUTE
+from railweave._sim import DLB, DLB_PER_PACKET, ECMP, HOST, LINK_DOWN, NODE_DOWN, NODE_UP, ROUTE, SPRAY
 from railweave.errors import InputError
 from railweave.routes.paths import queue_pair_paths
 from railweave.simulate.fabric import packet_fabric
@@ -67,7 +69,7 @@ def test_a_spine_that_fails_and_comes_back() -> None:
     """Before, between and after: the links that ``paths`` says, with what is down then."""
     network, plane, fabric = bed("h100-rlb")
     spine = "spine2"
-    what_happens = timeline(fabric.wiring, plane, [Outage(spine, 50 * MS, 150 * MS)], 10 * MS)
+    what_happens = timeline(fabric.wiring, plane, fabric.routes, [Outage(spine, 50 * MS, 150 * MS)], 10 * MS)
     pairs = fabric.queue_pairs([(SRC, DST, qp) for qp in range(4)])
     starts = [1, 70, 170]
     one = engine(fabric, pairs, [(qp, 50_000, at * MS) for at in starts for qp in range(4)], what_happens)
@@ -94,14 +96,14 @@ def test_what_is_under_way_survives_a_spine() -> None:
     _, plane, fabric = bed("h100-rlb")
     pairs = fabric.queue_pairs([(SRC, DST, qp) for qp in range(4)])
     messages = [(qp, 8_000_000, 0) for qp in range(4)]
-    follows = timeline(fabric.wiring, plane, [Outage("spine3", 100 * 10**6)], MS)
+    follows = timeline(fabric.wiring, plane, fabric.routes, [Outage("spine3", 100 * 10**6)], MS)
     one = engine(fabric, pairs, messages, follows)
     one.run(100 * MS)
     slow = one.arrivals() > 4 * MS
     assert (one.arrivals() < ALL).all()
     assert slow.tolist().count(True) == 1, "the queue pair of its color alone"
     assert one.counters()["dropped_link_down"] > 0
-    never = timeline(fabric.wiring, plane, [Outage("spine3", 100 * 10**6)], 1000 * MS)
+    never = timeline(fabric.wiring, plane, fabric.routes, [Outage("spine3", 100 * 10**6)], 1000 * MS)
     one = engine(fabric, pairs, messages, never)
     one.run(100 * MS)
     assert (one.arrivals() == ALL).tolist() == slow.tolist()
@@ -123,16 +125,17 @@ def test_what_is_down_in_the_routes_is_down_from_the_beginning() -> None:
 def test_outages_of_links_servers_and_nics() -> None:
     _, plane, fabric = bed("h100-rlb")
     wiring = fabric.wiring
-    many = timeline(wiring, plane, [Outage("H100-02", 5, 9), Outage("H100-01:gpu3_eth", 7)], 100)
+    many = timeline(wiring, plane, fabric.routes, [Outage("H100-02", 5, 9), Outage("H100-01:gpu3_eth", 7)], 100)
     nodes = list(range(8, 16))
     assert [row[:3] for row in many.changes] == [
         *((5, NODE_DOWN, node) for node in nodes),
         (7, NODE_DOWN, 3),
         *((9, NODE_UP, node) for node in nodes),
     ]
-    assert [at for at, _ in many.routes] == [105, 107, 109]
+    tables = [one for one in many.tables if one.at_ps < 1000]
+    assert [one.at_ps for one in tables] == [105, 107, 109]
     nic_link = wiring.port_link(int(wiring.first_port[3]))
-    assert [set(routes.down) for _, routes in many.routes] == [{"H100-02"}, {"H100-02", nic_link}, {nic_link}]
+    assert [set(one.routes.down) for one in tables] == [{"H100-02"}, {"H100-02", nic_link}, {nic_link}]
 
 
 @pytest.mark.parametrize(
@@ -146,17 +149,61 @@ def test_outages_of_links_servers_and_nics() -> None:
 def test_wrong_outages(outages: list[Outage], said: str) -> None:
     _, plane, fabric = bed("h100-rlb")
     with pytest.raises(InputError, match=said):
-        timeline(fabric.wiring, plane, outages, 0)
+        timeline(fabric.wiring, plane, fabric.routes, outages, 0)
 
 
 def test_routes_change_for_used_addresses_only_where_they_differ() -> None:
     _, plane, fabric = bed("h100-rlb")
     pairs = fabric.queue_pairs([(SRC, DST, 0)])
-    rows = fabric.arguments(pairs, timeline(fabric.wiring, plane, [Outage("spine1", 5)], 100))["changes"]
+    rows = fabric.arguments(pairs, timeline(fabric.wiring, plane, fabric.routes, [Outage("spine1", 5)], 100))["changes"]
     routes = rows[rows[:, 1] == ROUTE]
     assert len(routes) > 0
     assert set(routes[:, 0].tolist()) == {105}
     assert set(routes[:, 3].tolist()) <= {0, 1}
+
+
+def test_fast_reroute_shares_over_what_is_left_before_routes_follow() -> None:
+    """Under ECMP a group of four uplinks lives on with three; without fast reroute some flows hang.
+
+    Only the leaf mends its group: answers that the spine has for the leaf are still lost.
+    """
+    network, plane, fabric = bed("h100-rlb", "ecmp")
+    pairs = fabric.queue_pairs([(SRC, DST, qp) for qp in range(32)])
+    link = next(cable.name for cable in network.cables if cable.kind == "fabric" and cable.a.device == "stripe1-leaf1")
+    late = timeline(fabric.wiring, plane, fabric.routes, [Outage(link, 0)], 1000 * MS, repair_ps=2 * MS)
+    messages = [(qp, 40_000, 3 * MS) for qp in range(32)]
+    for repairs in (True, False):
+        one = engine(replace(fabric, repairs=(repairs,) * len(fabric.repairs)), pairs, messages, late)
+        one.run(100 * MS)
+        assert (one.arrivals() < ALL).all() == repairs
+    alone = timeline(fabric.wiring, plane, fabric.routes, [Outage(link, 0)], 1000 * MS)
+    _, _, colored = bed("h100-rlb")
+    one = engine(colored, colored.queue_pairs([(SRC, DST, qp) for qp in range(4)]), messages[:4], alone)
+    one.run(100 * MS)
+    assert (one.arrivals() == ALL).sum() == 1, "a path color of one uplink has nothing left until routes follow"
+
+
+def test_outages_beside_what_was_down_before() -> None:
+    _, plane, fabric = bed("h100-rlb")
+    both = timeline(fabric.wiring, plane, plane.routes(["spine1"]), [Outage("spine2", 5, 9)], 100)
+    assert [set(one.routes.down) for one in both.tables[:2]] == [{"spine1", "spine2"}, {"spine1"}]
+
+
+@pytest.mark.parametrize(
+    ("lb", "code"), [(None, DLB), ("ecmp", ECMP), ("dlb-per-packet", DLB_PER_PACKET), ("spray", SPRAY)]
+)
+def test_groups_share_as_wanted(lb: str | None, code: int) -> None:
+    _, plane, fabric = bed("h100-rlb", lb)
+    pairs = fabric.queue_pairs([(SRC, DST, 0)])
+    follows = timeline(fabric.wiring, plane, fabric.routes, [Outage("spine1", 0)], 0)
+    groups = fabric.arguments(pairs, follows)["groups"]
+    assert len(groups) > 0
+    assert set(groups[:, 2].tolist()) == {code}
+    one = engine(fabric, pairs, [(0, 1_000_000, 0)])
+    one.run(MS)
+    sent = crossed(fabric, one.port_counters()["tx_bytes"], 5000)
+    uplinks = {link for link, sender in sent if sender == "stripe1-leaf1" and "--spine" in link}
+    assert len(uplinks) == (4 if code in {SPRAY, DLB_PER_PACKET} else 1)
 
 
 def test_servers_of_a_job() -> None:

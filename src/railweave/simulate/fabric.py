@@ -22,7 +22,7 @@ from railweave.errors import InputError, Problem
 from railweave.simulate.addresses import Addresses, addresses
 from railweave.simulate.balancing import MODES, REORDERING, Override, balancing_notes, dlb_parameters, override
 from railweave.simulate.buffers import switch_parameters
-from railweave.simulate.outages import Change, Timeline, places_down
+from railweave.simulate.outages import REPAIR_PS, Change, Timeline, places_down
 from railweave.simulate.tables import Forwarding, by_address, joined_prefixes, nic_port
 from railweave.simulate.transport import transport
 from railweave.simulate.wiring import WIRING_NOTE, Wiring, wire
@@ -37,7 +37,10 @@ if TYPE_CHECKING:
     from railweave.routes.table import Routes
     from railweave.simulate.transport import Transport
 
-ROUTES_NOTE = "links go down for switches and NICs at once; next-hop groups change only when routes follow"
+FAULTS_NOTE = (
+    f"faults: links are down for both ends at once; fast reroute takes {REPAIR_PS // 10**6} us (assumed); backup groups "
+    "take over with the routes, not before"
+)
 
 
 class Arguments(TypedDict):
@@ -60,14 +63,14 @@ class Arguments(TypedDict):
 class PacketFabric:
     """A network's numbers, routes and parameters. ``notes`` says what was assumed, or is not modelled.
 
-    ``balance`` is how each switch shares (the engine's codes); ``joined``: see ``tables.Forwarding``. ``profiles`` are
-    parameters of switches, ``profile`` the place of each node's among them (hosts have no use for theirs).
+    ``balance``, ``repairs``, ``joined``: see ``tables.Forwarding``. ``profiles`` are parameters of switches, ``profile`` the place of each node's among them (hosts have no use for theirs).
     """
 
     wiring: Wiring
     addresses: Addresses
     routes: Routes
     balance: tuple[int, ...]
+    repairs: tuple[bool, ...]
     joined: NDArray[np.int64] | None
     parameters: dict[str, str]
     dcqcn: str | None
@@ -99,7 +102,7 @@ class PacketFabric:
         used, places = np.unique(queue_pairs[:, 2:], return_inverse=True)
         pairs = queue_pairs.copy()
         pairs[:, 2:] = places.reshape(-1, 2)
-        forwarding = Forwarding(self.wiring, self.balance, self.joined)
+        forwarding = Forwarding(self.wiring, self.balance, self.repairs, self.joined)
         ports = nic_port(self.wiring)
         now = by_address(self.wiring, self.addresses, ports, forwarding.entries(self.routes), used.astype(np.int64))
         hosts = len(self.wiring.nics)
@@ -107,11 +110,14 @@ class PacketFabric:
         group = np.zeros((len(self.wiring.kinds), len(used)), np.uint32)
         group[hosts:] = now
         changes: list[NDArray[np.uint64]] = [_rows([*self._down(), *timeline.changes])]
-        for at_ps, routes in timeline.routes:
-            after = by_address(self.wiring, self.addresses, ports, forwarding.entries(routes), used.astype(np.int64))
-            for name in routes.down & set(self.wiring.switches):  # what is dead keeps its tables: nothing reads them
+        for one in timeline.tables:
+            entries = forwarding.entries(one.routes, one.dead)
+            after = by_address(self.wiring, self.addresses, ports, entries, used.astype(np.int64))
+            for name in one.routes.down & set(
+                self.wiring.switches
+            ):  # what is dead keeps its tables: nothing reads them
                 after[self.wiring.node[name] - hosts] = now[self.wiring.node[name] - hosts]
-            changes.append(_reroutes(at_ps, now, after, hosts))
+            changes.append(_reroutes(one.at_ps, now, after, hosts))
             now = after
         groups, members = forwarding.groups()
         rows = np.concatenate(changes)
@@ -155,7 +161,7 @@ def packet_fabric(
     host = host_config(network, next(iter(place)))
     nic = next(one for one in host.nics if f"{host.name}:{one.name}" in wiring.node)
     sent = transport(nic, host.qos_of(nic.fabric), reordering=bool(REORDERING & set(balance)))
-    notes = dict.fromkeys((WIRING_NOTE, *sent.notes, ROUTES_NOTE))
+    notes = dict.fromkeys((WIRING_NOTE, *sent.notes, FAULTS_NOTE))
     profiles: dict[tuple[tuple[str, str], ...], int] = {}
     profile = np.zeros(len(wiring.kinds), np.uint16)
     for number, config in enumerate(here, len(wiring.nics)):
@@ -170,6 +176,7 @@ def packet_fabric(
         addresses=addresses(network, wiring, {prefix: place for place, prefix in enumerate(routes.prefixes)}),
         routes=routes,
         balance=balance,
+        repairs=tuple(config.balancing.intent.fast_reroute for config in here),
         joined=joined_prefixes(network, routes.index) if wanted.joined else None,
         parameters=sent.parameters,
         dcqcn=sent.dcqcn,

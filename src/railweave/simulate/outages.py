@@ -1,6 +1,7 @@
 """Links, switches and servers that fail and come back, as changes of the packet engine.
 
-What fails does so at once; routes follow later, when the control plane has settled on what is left.
+What fails does so at once. Switches beside it soon share over the links that are left of a next-hop group, where their
+configuration has fast reroute; routes follow later, when the control plane has settled on what is left.
 """
 
 from __future__ import annotations
@@ -33,32 +34,57 @@ class Outage:
 
 
 @dataclass(frozen=True, slots=True)
+class Tables:
+    """What is forwarded by from ``at_ps`` on: routes, less the members of next-hop groups that are on ``dead`` links."""
+
+    at_ps: int
+    routes: Routes
+    dead: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Timeline:
-    """Changes of links and nodes, and the routes that are in force from a moment on."""
+    """Changes of links and nodes, and of tables, each in order of time."""
 
     changes: tuple[Change, ...] = ()
-    routes: tuple[tuple[int, Routes], ...] = ()
+    tables: tuple[Tables, ...] = ()
 
 
-def timeline(wiring: Wiring, plane: ControlPlane, outages: Sequence[Outage], reroute_ps: int) -> Timeline:
+REPAIR_PS = 10**9
+"""How long a switch takes to leave a dead link out of its next-hop groups (fast reroute): 1 ms; assumed."""
+
+
+def timeline(
+    wiring: Wiring,
+    plane: ControlPlane,
+    start: Routes,
+    outages: Sequence[Outage],
+    reroute_ps: int,
+    repair_ps: int = REPAIR_PS,
+) -> Timeline:
     """What outages do, with routes that follow ``reroute_ps`` after each of them began or ended.
 
-    Raises ``InputError`` for a name that is not on the network, and for outages of one that overlap.
+    ``start``: the routes before. Raises ``InputError`` for a name that is not on the network, and for outages of one name
+    that overlap.
     """
     _check(outages)
     changes: list[Change] = []
-    moments: set[int] = set()
     for one in outages:
         changes += places_down(wiring, one.name, one.from_ps)
-        moments.add(one.from_ps)
-        if one.until_ps is not None:
-            changes += places_up(wiring, one.name, one.until_ps)
-            moments.add(one.until_ps)
-    routes: list[tuple[int, Routes]] = []
-    for moment in sorted(moments):
-        down = {one.name for one in outages if _is_down(one, moment)}
-        routes.append((moment + reroute_ps, plane.routes(link for name in down for link in _known(wiring, name))))
-    return Timeline(tuple(sorted(changes)), tuple(routes))
+        changes += [] if one.until_ps is None else places_up(wiring, one.name, one.until_ps)
+    moments = sorted({at for one in outages for at in (one.from_ps, one.until_ps) if at is not None})
+    down = {at: [one.name for one in outages if _is_down(one, at)] for at in moments}
+    routes = {
+        at + reroute_ps: plane.routes([*start.down, *(known for name in down[at] for known in _known(wiring, name))])
+        for at in moments
+    }
+    dead = {at + repair_ps: frozenset(link for name in down[at] for link in _links(wiring, name)) for at in moments}
+    tables: list[Tables] = []
+    routes_now, dead_now = start, frozenset[str]()
+    for at in sorted(routes.keys() | dead.keys()):
+        routes_now, dead_now = routes.get(at, routes_now), dead.get(at, dead_now)
+        tables.append(Tables(at, routes_now, dead_now))
+    return Timeline(tuple(sorted(changes)), tuple(tables))
 
 
 def _check(outages: Sequence[Outage]) -> None:
@@ -81,6 +107,14 @@ def _known(wiring: Wiring, name: str) -> Iterable[str]:
     if name in wiring.nics:
         return [wiring.port_link(int(wiring.first_port[wiring.node[name]]))]
     return [name]
+
+
+def _links(wiring: Wiring, name: str) -> list[str]:
+    """The links that an outage takes away."""
+    if name not in wiring.node:
+        return [name]
+    node = wiring.node[name]
+    return [wiring.port_link(port) for port in range(int(wiring.first_port[node]), int(wiring.first_port[node + 1]))]
 
 
 def places_down(wiring: Wiring, name: str, at_ps: int) -> list[Change]:

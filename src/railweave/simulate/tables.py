@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from railweave._sim import ECMP, NO_GROUP, ONE_PORT
+from railweave._sim import NO_GROUP, ONE_PORT
 from railweave.routes.table import LOCAL, UNREACHABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from numpy.typing import NDArray
 
@@ -30,36 +30,45 @@ HERE = NO_GROUP - 1
 class Forwarding:
     """Tables of switches, and the next-hop groups that they needed so far.
 
-    ``balance`` is how each switch shares; ``joined`` holds the places of prefixes that are forwarded as one, a row each
+    ``balance`` is how each switch shares, ``repairs`` whether it has fast reroute; ``joined`` holds the places of prefixes that are forwarded as one, a row each
     (see ``joined_prefixes``), or None where every prefix goes its own way.
     """
 
-    def __init__(self, wiring: Wiring, balance: Sequence[int], joined: NDArray[np.int64] | None) -> None:
+    def __init__(
+        self, wiring: Wiring, balance: Sequence[int], repairs: Sequence[bool], joined: NDArray[np.int64] | None
+    ) -> None:
         self._wiring = wiring
         self._balance = balance
+        self._repairs = repairs
         self._joined = joined
         self._groups: dict[tuple[int, tuple[int, ...]], int] = {}
 
-    def entries(self, routes: Routes) -> NDArray[np.uint32]:
-        """A row for each switch and a column for each prefix: ``PacketEngine``'s entries, or ``HERE``."""
+    def entries(self, routes: Routes, dead: Collection[str] = ()) -> NDArray[np.uint32]:
+        """A row for each switch and a column for each prefix: ``PacketEngine``'s entries, or ``HERE``.
+
+        Switches that repair their groups leave ``dead`` links out of those that have others.
+        """
         table = np.full((len(self._wiring.switches), len(routes.prefixes)), NO_GROUP, np.uint32)
         for row, name in enumerate(self._wiring.switches):
             fib = routes.fibs.get(name)
             if fib is None:  # it is down itself
                 continue
+            gone = dead if self._repairs[row] else ()
             if self._joined is None:
                 known, inverse = np.unique(fib.group, return_inverse=True)
-                table[row] = self._of(row, name, routes, known.reshape(-1, 1))[inverse.reshape(-1)]
+                table[row] = self._of(row, name, routes, known.reshape(-1, 1), gone)[inverse.reshape(-1)]
                 continue
             ids = np.append(fib.group, np.int32(UNREACHABLE))[self._joined]
             known, inverse = np.unique(ids, axis=0, return_inverse=True)
-            found = self._of(row, name, routes, known)[inverse.reshape(-1)]
+            found = self._of(row, name, routes, known, gone)[inverse.reshape(-1)]
             for column in self._joined.T:
                 there = column >= 0
                 table[row, column[there]] = found[there]
         return table
 
-    def _of(self, row: int, name: str, routes: Routes, known: NDArray[np.int32]) -> NDArray[np.uint32]:
+    def _of(
+        self, row: int, name: str, routes: Routes, known: NDArray[np.int32], gone: Collection[str]
+    ) -> NDArray[np.uint32]:
         """The entries of sets of groups: each becomes one group of all their links."""
         found = np.full(len(known), NO_GROUP, np.uint32)
         first = int(self._wiring.first_port[self._wiring.node[name]])
@@ -68,7 +77,8 @@ class Forwarding:
                 found[place] = HERE
                 continue
             links = dict.fromkeys(link for group in ids if group >= 0 for link in routes.groups[group])
-            ports = tuple(self._wiring.port(link, name) - first for link in links)
+            left = [link for link in links if link not in gone] or links
+            ports = tuple(self._wiring.port(link, name) - first for link in left)
             if len(ports) == 1:
                 found[place] = ONE_PORT | ports[0]
             elif ports:
@@ -81,7 +91,7 @@ class Forwarding:
         rows: list[tuple[int, int, int]] = []
         members: list[int] = []
         for balance, ports in self._groups:
-            rows.append((len(members), len(ports), balance if len(ports) > 1 else ECMP))
+            rows.append((len(members), len(ports), balance))
             members += ports
         return np.array(rows, np.uint32).reshape(-1, 3), np.array(members, np.uint16)
 
