@@ -30,10 +30,13 @@ class Program:
     """By message. Those of a connection are in the order in which they are sent."""
     bytes: NDArray[np.uint64]
     delay_ps: NDArray[np.uint64]
-    """By message: when it may be sent, or how long after the last of those it waits for arrived."""
+    """By message: when it may be sent, or how long after the last of those it waits for arrived. With credit, messages that
+    wait go by ``after_delay_ps`` alone: a word of credit lets go at once, data only when the GPUs have passed it on."""
     after_start: NDArray[np.uint64]
     after: NDArray[np.uint32]
     """Message m waits for ``after[after_start[m] : after_start[m + 1]]``, which arrive at NICs of its sender's server."""
+    after_delay_ps: NDArray[np.uint64]
+    """By entry of ``after``: how long after that arrival m may be sent. Without credit it is ``delay_ps[m]`` in every entry."""
     tail_ps: int
     """From the last arrival to the end: what is left to do inside servers."""
     floor_ps: int
@@ -57,14 +60,15 @@ class Program:
 
 
 def csr(
-    messages: int, waiting: NDArray[np.int64], awaited: NDArray[np.int64]
-) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
-    """``after_start`` and ``after`` of pairs (message that waits, message it waits for), in any order."""
+    messages: int, waiting: NDArray[np.int64], awaited: NDArray[np.int64], delay_ps: NDArray[np.int64]
+) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint64]]:
+    """``after_start``, ``after`` and ``after_delay_ps`` of pairs (message that waits, message it waits for), in any order."""
     start = np.zeros(messages + 1, np.uint64)
     start[1:] = np.cumsum(np.bincount(waiting, minlength=messages))
-    if len(waiting) and bool((waiting[1:] < waiting[:-1]).any()):
-        awaited = awaited[np.argsort(waiting, kind="stable")]
-    return start, awaited.astype(np.uint32)
+    if bool((waiting[1:] < waiting[:-1]).any()):
+        order = np.argsort(waiting, kind="stable")
+        awaited, delay_ps = awaited[order], delay_ps[order]
+    return start, awaited.astype(np.uint32), delay_ps.astype(np.uint64)
 
 
 def waiting_of(program: Program) -> NDArray[np.int64]:

@@ -70,8 +70,10 @@ def split(program: Program, qps_per_connection: int, *, split_data: bool) -> Spl
     )
 
 
-def waits(program: Program, parts: Split) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
-    """What each part waits for, as ``after_start`` and ``after`` over parts: all parts of what its message waits for.
+def waits(
+    program: Program, parts: Split
+) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint64]]:
+    """What each part waits for, as ``Program`` has it, over parts: all parts of what its message waits for.
 
     The number of entries grows with the square of the queue pairs per connection.
     """
@@ -82,7 +84,12 @@ def waits(program: Program, parts: Split) -> tuple[NDArray[np.uint64], NDArray[n
     pair = np.repeat(np.arange(len(waiting)), each)
     place = np.arange(len(pair)) - np.repeat(np.cumsum(each) - each, each)
     across = count[awaited][pair]
-    return csr(len(parts.message), first[waiting][pair] + place // across, first[awaited][pair] + place % across)
+    return csr(
+        len(parts.message),
+        first[waiting][pair] + place // across,
+        first[awaited][pair] + place % across,
+        program.after_delay_ps.astype(np.int64)[pair],
+    )
 
 
 def _turn(connection: NDArray[np.uint32]) -> NDArray[np.int64]:

@@ -1,0 +1,218 @@
+"""Transfers between ranks: all-to-all and send/recv as grouped ncclSend and ncclRecv, with PXN.
+
+A transfer is cut into parts, each on a channel, and these into chunks of 128 KiB, each a network message. With PXN the
+sender's data goes over NVLink to the GPU beside the NIC on the destination's rail, and is sent from there (NCCL 2.23
+``graph/paths.cc``, ``transport/net.cc``); transfers from different GPUs of a server to the same GPU then share a connection.
+NCCL sends up to 8 chunks of such transfers with one completion; here each is a message (left out). What is for a GPU of
+the same server does not go over the network.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from railweave.collectives.draft import Draft, empty
+from railweave.collectives.schedule import BATCH, P2pChannels, Rounds, batches, parts_of, rounds
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from railweave.collectives.job import Job
+    from railweave.collectives.nccl import Parameters
+    from railweave.collectives.pace import Pace
+
+SHARED_STEPS = 16
+"""Buffers of a channel's transfers in all (``NCCL_SHARED_STEPS``)."""
+PART_GRAIN = 4096
+"""Parts begin at multiples of this (``ncclP2pPartBounds``)."""
+
+
+@dataclass(frozen=True)
+class Transfers:
+    """Who sends to whom: pairs of ranks, each ``size_bytes``. ``turn`` is the round in which they do."""
+
+    source: NDArray[np.int64]
+    target: NDArray[np.int64]
+    turn: NDArray[np.int64]
+    size_bytes: int
+
+
+def everyone(job: Job, size_bytes: int, turns: Rounds) -> Transfers:
+    """All-to-all: every rank sends ``size_bytes`` to every rank; here those of other servers."""
+    gpus = job.gpus_per_server
+    turn, source = np.divmod(np.arange(job.ranks**2), job.ranks)
+    server, gpu = np.divmod(source, gpus)
+    target = (server + turns.server[turn]) % len(job.servers) * gpus + (gpu + turns.gpu[turn]) % gpus
+    away = turns.server[turn] > 0
+    return Transfers(source[away], target[away], turn[away], size_bytes)
+
+
+def neighbors(job: Job, size_bytes: int, turns: Rounds) -> Transfers:
+    """Send/recv as nccl-tests does it: every rank sends to the next one, the last to the first."""
+    gpus = job.gpus_per_server
+    source = np.arange(job.ranks)
+    target = (source + 1) % job.ranks
+    apart = (target // gpus - source // gpus) % len(job.servers)
+    further = (target % gpus - source % gpus) % gpus
+    turn = np.zeros_like(source)
+    for rank in source:
+        turn[rank] = np.flatnonzero((turns.server == apart[rank]) & (turns.gpu == further[rank]))[0]
+    away = apart > 0
+    return Transfers(source[away], target[away], turn[away], size_bytes)
+
+
+def transfers(job: Job, nccl: Parameters, p2p: P2pChannels, wanted: Transfers, pace: Pace, *, all_pairs: bool) -> Draft:
+    """The messages of transfers. ``all_pairs``: those of a batch wait for the batch before on their channel."""
+    count, size = len(wanted.source), wanted.size_bytes
+    if not count or not size:
+        return empty(pace.launch_ps)
+    step = min(nccl["NCCL_P2P_NET_CHUNKSIZE"], nccl["NCCL_BUFFSIZE"] // nccl["NCCL_STEPS"])
+    parts = parts_of(size, p2p, step)
+    part_bytes = -(-(-(-size // parts)) // PART_GRAIN) * PART_GRAIN
+    chunk = _chunk(nccl, size, step)
+    sizes = [int(min(max(size - part * part_bytes, 0), part_bytes)) for part in range(parts)]
+    sizes = [each for each in sizes if each]
+    chunks = max(-(-each // chunk) for each in sizes)
+    by_chunk = np.array([[min(max(each - k * chunk, 0), chunk) for k in range(chunks)] for each in sizes])
+
+    # A stream is a part of a transfer; streams are numbered part by part.
+    parts = len(sizes)
+    base = rounds(job, p2p).base[wanted.turn]
+    channel = np.stack([p2p.of_part(base, part) for part in range(parts)])
+    sending, receiving, relayed = _nics(job, nccl, wanted)
+    connections, connection = _connections(job, channel, sending, receiving)
+    none = np.zeros(0, np.int64)
+    batch, before, after = _batches(job, p2p, wanted, parts) if all_pairs else (np.zeros_like(connection), none, none)
+    message = _numbers(connection * (int(batch.max()) + 1) + batch, chunks)
+
+    total = message.size
+    data = np.repeat(by_chunk, count, axis=0)
+    delay = np.where(relayed, pace.hops(1, chunk), 0)
+    starts = np.ones(parts * count, np.bool_)
+    starts[after] = False
+    late = np.tile(delay, parts) + np.where(starts, pace.launch_ps, pace.gpu_hop_ps)
+    draft = Draft(
+        connections=connections,
+        connection=_scatter(message, np.repeat(connection, chunks), total),
+        bytes=_scatter(message, data.ravel(), total),
+        delay_ps=_scatter(message, np.repeat(late, chunks), total),
+        waiting=message[after, 0],
+        awaited=message[before, chunks - 1],
+        window=max(1, min(nccl["NCCL_STEPS"], SHARED_STEPS // BATCH if all_pairs else nccl["NCCL_STEPS"])),
+        consume_ps=pace.hops(1, chunk),
+        tail_ps=pace.hops(1, chunk),
+        stream=_scatter(message, np.repeat(np.arange(parts * count), chunks), total),
+    )
+    return _without_empty(draft) if bool((by_chunk == 0).any()) else draft
+
+
+def _chunk(nccl: Parameters, size: int, step: int) -> int:
+    """Smaller chunks for small transfers, by their whole size (``addP2pToPlan``)."""
+    if nccl["NCCL_CHUNK_SIZE"]:
+        return min(nccl["NCCL_CHUNK_SIZE"], step)
+    return step // 4 if size < step else step // 2 if size < 8 * step else step
+
+
+def _nics(
+    job: Job, nccl: Parameters, wanted: Transfers
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+    """Places in ``Job.nics`` of the NICs of each transfer, and whether PXN takes it to another GPU first."""
+    server = job.servers[0]
+    nearest = np.array(server.nearest)
+    rails = np.array([nic.rail for nic in server.nics])
+    source, own = np.divmod(wanted.source, job.gpus_per_server)
+    target, other = np.divmod(wanted.target, job.gpus_per_server)
+    sending, receiving = nearest[own], nearest[other]
+    relayed = np.zeros(len(sending), np.bool_)
+    if not nccl["NCCL_PXN_DISABLE"]:
+        beside = np.isin(np.arange(len(rails)), nearest)  # PXN needs a GPU beside the NIC
+        on_rail = np.array([next((n for n in np.flatnonzero((rails == r) & beside)), -1) for r in rails])
+        by_rail = np.where(rails[sending] == rails[receiving], sending, on_rail[receiving])
+        relayed = (by_rail >= 0) & (by_rail != sending)
+        sending = np.where(relayed, by_rail, sending)
+    nics = job.nics_per_server
+    return source * nics + sending, target * nics + receiving, relayed
+
+
+def _connections(
+    job: Job, channel: NDArray[np.int64], sending: NDArray[np.int64], receiving: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows of sending NIC, receiving NIC, channel; and by stream its connection."""
+    nics, channels = len(job.nics), int(channel.max()) + 1
+    key = ((sending * nics + receiving) * channels + channel).ravel()
+    rows, connection = np.unique(key, return_inverse=True)
+    pair, of_channel = np.divmod(rows, channels)
+    return np.stack([*np.divmod(pair, nics), of_channel], axis=1), connection
+
+
+def _numbers(group: NDArray[np.int64], chunks: int) -> NDArray[np.int64]:
+    """The messages of each stream, by chunk. Groups follow each other; the streams of one take turns, chunk by chunk."""
+    order = np.argsort(group, kind="stable")
+    first = np.r_[True, np.diff(group[order]) > 0]
+    begin = np.flatnonzero(first)
+    member = np.cumsum(first) - 1
+    sharing = np.diff(np.r_[begin, len(group)])[member]
+    message = np.empty((len(group), chunks), np.int64)
+    place = np.arange(len(group)) - begin[member]
+    message[order] = (begin[member] * chunks + place)[:, None] + np.arange(chunks) * sharing[:, None]
+    return message
+
+
+def _batches(
+    job: Job, p2p: P2pChannels, wanted: Transfers, parts: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """By stream its batch; streams that must have arrived, and streams that wait for them.
+
+    A rank begins a batch of a channel when it has received the one before.
+
+    That a rank also waits until its own sends are done is left out: they are not seen at its server.
+    """
+    turns = rounds(job, p2p)
+    number = len(turns.base)
+    entry_turn = np.tile(np.arange(number), parts)
+    entry_part = np.repeat(np.arange(parts), number)
+    entry_channel = np.concatenate([p2p.of_part(turns.base, part) for part in range(parts)])
+    batch = batches(entry_turn * parts + entry_part, entry_channel)
+    # Which transfer a rank receives, and which it sends, in a round; -1 where it is within the server.
+    sends = np.full((number, job.ranks), -1, np.int64)
+    receives = sends.copy()
+    place = np.arange(len(wanted.source))
+    sends[wanted.turn, wanted.source] = place
+    receives[wanted.turn, wanted.target] = place
+    earlier, later = np.nonzero((entry_channel[:, None] == entry_channel) & (batch[:, None] + 1 == batch))
+    received = receives[entry_turn[earlier]] + entry_part[earlier][:, None] * len(place)
+    sent = sends[entry_turn[later]] + entry_part[later][:, None] * len(place)
+    real = (receives[entry_turn[earlier]] >= 0) & (sends[entry_turn[later]] >= 0)
+    of_entry = batch.reshape(parts, number)[:, wanted.turn].ravel()
+    return of_entry, received[real], sent[real]
+
+
+def _scatter(message: NDArray[np.int64], values: NDArray[np.int64], total: int) -> NDArray[np.int64]:
+    """Values by stream and chunk as values by message."""
+    placed = np.empty(total, np.int64)
+    placed[message.ravel()] = values
+    return placed
+
+
+def _without_empty(draft: Draft) -> Draft:
+    """Leaves out messages of no bytes, which the last part of a transfer can have; what waited for one, waits for the last before."""
+    kept = draft.bytes > 0
+    assert draft.stream is not None  # noqa: S101 - transfers always have streams
+    number = np.cumsum(kept) - 1
+    last = np.zeros(int(draft.stream.max()) + 1, np.int64)
+    last[draft.stream[kept]] = np.flatnonzero(kept)  # the last assignment stays, and messages of a stream ascend
+    return Draft(
+        draft.connections,
+        draft.connection[kept],
+        draft.bytes[kept],
+        draft.delay_ps[kept],
+        number[draft.waiting],
+        number[last[draft.stream[draft.awaited]]],
+        draft.window,
+        draft.consume_ps,
+        draft.tail_ps,
+        draft.stream[kept],
+    )
