@@ -40,7 +40,13 @@ def broadcast(
         before_root = order.index(gpu)
         for step in range(servers if before_root else servers - 1):
             here, there = (at + step) % servers, (at + step + 1) % servers
-            rows.append((here * nics + int(rings.leave[channel, here]), there * nics + int(rings.enter[channel, there]), channel))
+            rows.append(
+                (
+                    here * nics + int(rings.leave[channel, here]),
+                    there * nics + int(rings.enter[channel, there]),
+                    channel,
+                )
+            )
             hops.append(rings.hops - (0 if step else before_root))
     connections = np.array(rows, np.int64).reshape(-1, 3)
     full = sizes[connections[:, 2]]  # connection, chunk

@@ -64,7 +64,9 @@ def rings(job: Job, nccl: Parameters, channels: int) -> Rings:
     servers, nics, gpus = len(job.servers), job.nics_per_server, job.gpus_per_server
     nic = nic_of_channel(job, channels)
     enter = np.repeat(nic[:, None], servers, axis=1)
-    crossing = nics > 1 and (nccl["NCCL_CROSS_NIC"] == 1 or (nccl["NCCL_CROSS_NIC"] == 2 and nccl["NCCL_PXN_DISABLE"] == 1))
+    crossing = nics > 1 and (
+        nccl["NCCL_CROSS_NIC"] == 1 or (nccl["NCCL_CROSS_NIC"] == 2 and nccl["NCCL_PXN_DISABLE"] == 1)
+    )
     if not crossing:
         return Rings(enter, enter.copy(), gpus - 1 + int(gpus > 1))
     if job.library == "RCCL":

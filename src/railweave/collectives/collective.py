@@ -71,7 +71,7 @@ def _draft(
 ) -> Draft:
     if len(job.servers) == 1:
         steps = {"all-reduce": 2 * (job.ranks - 1), "all-to-all": 1, "send-recv": 1}.get(collective, job.ranks - 1)
-        return empty(inside_one_server(job, nccl, choice, pace, steps))
+        return empty(inside_one_server(nccl, choice, pace, steps))
     if collective in {"all-to-all", "send-recv"}:
         p2p = p2p_channels(job, nccl, choice.channels)
         turns = rounds(job, p2p)
@@ -109,7 +109,9 @@ def _links_need_ps(job: Job, nccl: Parameters, collective: Collective, size_byte
 def _look_at(job: Job, collective: str, size_bytes: int, root: int) -> None:
     problems: list[Problem] = []
     if collective not in COLLECTIVES:
-        problems.append(Problem("collective", 0, f"{collective!r} is not known", f"use one of {', '.join(COLLECTIVES)}"))
+        problems.append(
+            Problem("collective", 0, f"{collective!r} is not known", f"use one of {', '.join(COLLECTIVES)}")
+        )
     if size_bytes < 1:
         problems.append(Problem("size", 0, f"{size_bytes} bytes", "at least 1"))
     if not 0 <= root < job.ranks:

@@ -33,7 +33,9 @@ class GpuLink:
 
 NVLINK_HOPPER = GpuLink("NVLink", 3600, "450 GB/s per direction, NVIDIA H100 data sheet (18 links of 25 GB/s), raw")
 NVLINK_AMPERE = GpuLink("NVLink", 2400, "300 GB/s per direction, NVIDIA A100 data sheet (12 links of 25 GB/s), raw")
-XGMI_MI300X = GpuLink("XGMI", 2688, "7 links of 64 GB/s raw, of which about 48 are usable; that all 7 are busy is assumed")
+XGMI_MI300X = GpuLink(
+    "XGMI", 2688, "7 links of 64 GB/s raw, of which about 48 are usable; that all 7 are busy is assumed"
+)
 
 GPU_LINKS = {"H100": NVLINK_HOPPER, "H200": NVLINK_HOPPER, "A100": NVLINK_AMPERE, "MI300X": XGMI_MI300X}
 """By GPU, as the server catalog names it."""
@@ -136,9 +138,13 @@ def _wrong(servers: tuple[Server, ...]) -> list[tuple[str, str]]:
         elif not server.nics:
             wrong.append((f"server {server.name} has no NIC", "leave it out, or give it its NICs"))
         elif not all(0 <= place < len(server.nics) for place in server.nearest):
-            wrong.append((f"server {server.name}: nearest {server.nearest} goes beyond its NICs", f"0 to {len(server.nics) - 1}"))
+            wrong.append(
+                (f"server {server.name}: nearest {server.nearest} goes beyond its NICs", f"0 to {len(server.nics) - 1}")
+            )
         elif server.link.gbps <= 0 or any(nic.rate_mbps <= 0 for nic in server.nics):
             wrong.append((f"server {server.name} has a link without speed", "say more than 0"))
         elif server.nearest != first.nearest or [n.rail for n in server.nics] != [n.rail for n in first.nics]:
-            wrong.append((f"servers {first.name} and {server.name} differ in GPUs, NICs or rails", "use servers that are alike"))
+            wrong.append(
+                (f"servers {first.name} and {server.name} differ in GPUs, NICs or rails", "use servers that are alike")
+            )
     return wrong

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from railweave.errors import InputError, Problem
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from railweave.collectives.job import Library
 
 ALGORITHMS = ("Tree", "Ring")
@@ -75,8 +76,12 @@ NUMBERS = {
     "NCCL_MAX_P2P_NCHANNELS": Number(32, 1, 32, "graph/paths.cc, MaxP2pNChannels"),
     "NCCL_NCHANNELS_PER_NET_PEER": Number(-1, 1, 32, "graph/paths.cc, NChannelsPerNetPeer", -1),
     "NCCL_BUFFSIZE": Number(4 * MIB, 64 * KIB, 1 << 30, "init.cc, DEFAULT_BUFFSIZE; protocol Simple"),
-    "NCCL_LL_BUFFSIZE": Number(512 * KIB, 16 * KIB, 1 << 30, "init.cc, DEFAULT_LL_BUFFSIZE: 8 lines x 512 threads x 8 steps x 16 B"),
-    "NCCL_LL128_BUFFSIZE": Number(4_915_200, 15 * KIB, 1 << 30, "init.cc, DEFAULT_LL128_BUFFSIZE: 120 x 640 x 8 steps x 8 B"),
+    "NCCL_LL_BUFFSIZE": Number(
+        512 * KIB, 16 * KIB, 1 << 30, "init.cc, DEFAULT_LL_BUFFSIZE: 8 lines x 512 threads x 8 steps x 16 B"
+    ),
+    "NCCL_LL128_BUFFSIZE": Number(
+        4_915_200, 15 * KIB, 1 << 30, "init.cc, DEFAULT_LL128_BUFFSIZE: 120 x 640 x 8 steps x 8 B"
+    ),
     "NCCL_STEPS": Number(8, 4, 64, "include/device.h; a constant there, a parameter here"),
     "NCCL_CHUNK_STEPS": Number(4, 1, 64, "include/collectives.h, ALLREDUCE_CHUNKSTEPS and its like; a constant there"),
     "NCCL_SLICE_STEPS": Number(2, 1, 64, "include/collectives.h, ALLREDUCE_SLICESTEPS and its like; a constant there"),

@@ -42,12 +42,16 @@ class Transfers:
 
 def everyone(job: Job, size_bytes: int, turns: Rounds) -> Transfers:
     """All-to-all: every rank sends ``size_bytes`` to every rank; here those of other servers."""
-    gpus = job.gpus_per_server
-    turn, source = np.divmod(np.arange(job.ranks**2), job.ranks)
-    server, gpu = np.divmod(source, gpus)
-    target = (server + turns.server[turn]) % len(job.servers) * gpus + (gpu + turns.gpu[turn]) % gpus
-    away = turns.server[turn] > 0
-    return Transfers(source[away], target[away], turn[away], size_bytes)
+    gpus, servers = job.gpus_per_server, len(job.servers)
+    # In order of connections with PXN, so that sorting by them later is quick.
+    server, other, apart, gpu = np.ix_(range(servers), range(gpus), range(1, servers), range(gpus))
+    there = np.where(apart <= server, apart - 1, apart)
+    by_server, by_gpu = np.argsort(turns.server[::gpus]), np.argsort(turns.gpu[:gpus])
+    turn = by_server[(there - server) % servers] * gpus + by_gpu[(other - gpu) % gpus]
+    shape = turn.shape
+    source = np.broadcast_to(server * gpus + gpu, shape)
+    target = np.broadcast_to(there * gpus + other, shape)
+    return Transfers(source.ravel(), target.ravel(), turn.ravel(), size_bytes)
 
 
 def neighbors(job: Job, size_bytes: int, turns: Rounds) -> Transfers:
@@ -71,7 +75,7 @@ def transfers(job: Job, nccl: Parameters, p2p: P2pChannels, wanted: Transfers, p
         return empty(pace.launch_ps)
     step = min(nccl["NCCL_P2P_NET_CHUNKSIZE"], nccl["NCCL_BUFFSIZE"] // nccl["NCCL_STEPS"])
     parts = parts_of(size, p2p, step)
-    part_bytes = -(-(-(-size // parts)) // PART_GRAIN) * PART_GRAIN
+    part_bytes = -(-size // (parts * PART_GRAIN)) * PART_GRAIN
     chunk = _chunk(nccl, size, step)
     sizes = [int(min(max(size - part * part_bytes, 0), part_bytes)) for part in range(parts)]
     sizes = [each for each in sizes if each]
@@ -83,24 +87,27 @@ def transfers(job: Job, nccl: Parameters, p2p: P2pChannels, wanted: Transfers, p
     base = rounds(job, p2p).base[wanted.turn]
     channel = np.stack([p2p.of_part(base, part) for part in range(parts)])
     sending, receiving, relayed = _nics(job, nccl, wanted)
-    connections, connection = _connections(job, channel, sending, receiving)
-    none = np.zeros(0, np.int64)
-    batch, before, after = _batches(job, p2p, wanted, parts) if all_pairs else (np.zeros_like(connection), none, none)
-    message = _numbers(connection * (int(batch.max()) + 1) + batch, chunks)
+    if all_pairs:
+        batch, waits = _batches(job, p2p, wanted, parts)
+    else:
+        batch, waits = np.zeros(parts * count, np.int64), np.full((parts * count, 1), -1)
+    connections, connection, message = _numbers(job, channel, sending, receiving, batch, chunks)
+    in_order = np.argsort(message[:, 0], kind="stable")
+    awaits = waits[in_order]
+    waiting = np.repeat(message[in_order, 0], (awaits >= 0).sum(axis=1))
+    awaited = message[awaits[awaits >= 0], chunks - 1]
 
     total = message.size
     data = np.repeat(by_chunk, count, axis=0)
     delay = np.where(relayed, pace.hops(1, chunk), 0)
-    starts = np.ones(parts * count, np.bool_)
-    starts[after] = False
-    late = np.tile(delay, parts) + np.where(starts, pace.launch_ps, pace.gpu_hop_ps)
+    late = np.tile(delay, parts) + np.where((waits < 0).all(axis=1), pace.launch_ps, pace.gpu_hop_ps)
     draft = Draft(
         connections=connections,
         connection=_scatter(message, np.repeat(connection, chunks), total),
         bytes=_scatter(message, data.ravel(), total),
         delay_ps=_scatter(message, np.repeat(late, chunks), total),
-        waiting=message[after, 0],
-        awaited=message[before, chunks - 1],
+        waiting=waiting,
+        awaited=awaited,
         window=max(1, min(nccl["NCCL_STEPS"], SHARED_STEPS // BATCH if all_pairs else nccl["NCCL_STEPS"])),
         consume_ps=pace.hops(1, chunk),
         tail_ps=pace.hops(1, chunk),
@@ -137,57 +144,59 @@ def _nics(
     return source * nics + sending, target * nics + receiving, relayed
 
 
-def _connections(
-    job: Job, channel: NDArray[np.int64], sending: NDArray[np.int64], receiving: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows of sending NIC, receiving NIC, channel; and by stream its connection."""
-    nics, channels = len(job.nics), int(channel.max()) + 1
-    key = ((sending * nics + receiving) * channels + channel).ravel()
-    rows, connection = np.unique(key, return_inverse=True)
-    pair, of_channel = np.divmod(rows, channels)
-    return np.stack([*np.divmod(pair, nics), of_channel], axis=1), connection
+def _numbers(
+    job: Job,
+    channel: NDArray[np.int64],
+    sending: NDArray[np.int64],
+    receiving: NDArray[np.int64],
+    batch: NDArray[np.int64],
+    chunks: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Rows of sending NIC, receiving NIC, channel; by stream its connection; by stream and chunk its message.
 
-
-def _numbers(group: NDArray[np.int64], chunks: int) -> NDArray[np.int64]:
-    """The messages of each stream, by chunk. Groups follow each other; the streams of one take turns, chunk by chunk."""
-    order = np.argsort(group, kind="stable")
-    first = np.r_[True, np.diff(group[order]) > 0]
+    Streams that share a connection go batch by batch, and take turns within a batch, chunk by chunk.
+    """
+    nics, channels, most = len(job.nics), int(channel.max()) + 1, int(batch.max()) + 1
+    key = ((sending * nics + receiving) * channels + channel).ravel() * most + batch
+    order = np.argsort(key, kind="stable")
+    ordered = key[order]
+    first = np.r_[True, ordered[1:] != ordered[:-1]]
     begin = np.flatnonzero(first)
     member = np.cumsum(first) - 1
-    sharing = np.diff(np.r_[begin, len(group)])[member]
-    message = np.empty((len(group), chunks), np.int64)
-    place = np.arange(len(group)) - begin[member]
+    sharing = np.diff(np.r_[begin, len(key)])[member]
+    message = np.empty((len(key), chunks), np.int64)
+    place = np.arange(len(key)) - begin[member]
     message[order] = (begin[member] * chunks + place)[:, None] + np.arange(chunks) * sharing[:, None]
-    return message
+
+    of_connection = ordered // most
+    opens = np.r_[True, of_connection[1:] != of_connection[:-1]]
+    connection = np.empty(len(key), np.int64)
+    connection[order] = np.cumsum(opens) - 1
+    pair, of_channel = np.divmod(of_connection[opens], channels)
+    return np.stack([*np.divmod(pair, nics), of_channel], axis=1), connection, message
 
 
-def _batches(
-    job: Job, p2p: P2pChannels, wanted: Transfers, parts: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """By stream its batch; streams that must have arrived, and streams that wait for them.
+def _batches(job: Job, p2p: P2pChannels, wanted: Transfers, parts: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """By stream its batch, and up to 8 streams that must have arrived before it begins; -1 for none.
 
-    A rank begins a batch of a channel when it has received the one before.
-
-    That a rank also waits until its own sends are done is left out: they are not seen at its server.
+    A rank begins a batch of a channel when it has received the one before. That it also waits until its own sends are
+    done is left out: they are not seen at its server.
     """
     turns = rounds(job, p2p)
-    number = len(turns.base)
-    entry_turn = np.tile(np.arange(number), parts)
-    entry_part = np.repeat(np.arange(parts), number)
-    entry_channel = np.concatenate([p2p.of_part(turns.base, part) for part in range(parts)])
-    batch = batches(entry_turn * parts + entry_part, entry_channel)
-    # Which transfer a rank receives, and which it sends, in a round; -1 where it is within the server.
-    sends = np.full((number, job.ranks), -1, np.int64)
-    receives = sends.copy()
-    place = np.arange(len(wanted.source))
-    sends[wanted.turn, wanted.source] = place
-    receives[wanted.turn, wanted.target] = place
-    earlier, later = np.nonzero((entry_channel[:, None] == entry_channel) & (batch[:, None] + 1 == batch))
-    received = receives[entry_turn[earlier]] + entry_part[earlier][:, None] * len(place)
-    sent = sends[entry_turn[later]] + entry_part[later][:, None] * len(place)
-    real = (receives[entry_turn[earlier]] >= 0) & (sends[entry_turn[later]] >= 0)
-    of_entry = batch.reshape(parts, number)[:, wanted.turn].ravel()
-    return of_entry, received[real], sent[real]
+    number, count = len(turns.base), len(wanted.source)
+    turn, part = np.tile(np.arange(number), parts), np.repeat(np.arange(parts), number)  # a round that takes a channel
+    channel = np.concatenate([p2p.of_part(turns.base, each) for each in range(parts)])
+    batch, place = batches(turn * parts + part, channel)
+    members = np.full((p2p.total, int(batch.max()) + 2, BATCH), -1, np.int64)
+    members[channel, batch + 1, place] = np.arange(len(turn))
+    before = members[channel, batch]  # by entry: those of the batch before
+    receives = np.full((number + 1, job.ranks), -1, np.int64)  # by round and rank: what it receives from another server
+    receives[wanted.turn, wanted.target] = np.arange(count)
+    entry = (wanted.turn + number * np.arange(parts)[:, None]).ravel()
+    of_before = before[entry]
+    received = receives[np.where(of_before < 0, number, turn[of_before]), np.tile(wanted.source, parts)[:, None]]
+    waits = np.where(received < 0, -1, received + part[of_before] * count)
+    return batch[entry], waits
 
 
 def _scatter(message: NDArray[np.int64], values: NDArray[np.int64], total: int) -> NDArray[np.int64]:

@@ -52,15 +52,14 @@ def split(program: Program, qps_per_connection: int, *, split_data: bool) -> Spl
     first = np.zeros(messages + 1, np.int64)
     first[1:] = np.cumsum(parts)
     message = np.repeat(np.arange(messages), parts)
-    place = np.arange(first[-1]) - first[message]
-    if split_data:
-        queue_pair = place
-    else:
+    place: NDArray[np.int64] = np.arange(len(message)) - first[message]
+    queue_pair = place
+    if not split_data:
         queue_pair = np.where(is_credit, 0, _turn(program.connection) % qps_per_connection)
     sizes = program.bytes.astype(np.int64)[message]
     share = np.where(over_all[message], -(-sizes // qps_per_connection), sizes)
     share = np.where(over_all[message], -(-share // ALIGN) * ALIGN, share)
-    parted = np.clip(sizes - place * share, 0, share)
+    parted: NDArray[np.int64] = np.clip(sizes - place * share, 0, share)
     return Split(
         message.astype(np.uint32),
         program.connection[message],
@@ -70,9 +69,7 @@ def split(program: Program, qps_per_connection: int, *, split_data: bool) -> Spl
     )
 
 
-def waits(
-    program: Program, parts: Split
-) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint64]]:
+def waits(program: Program, parts: Split) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint64]]:
     """What each part waits for, as ``Program`` has it, over parts: all parts of what its message waits for.
 
     The number of entries grows with the square of the queue pairs per connection.

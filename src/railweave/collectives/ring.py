@@ -45,8 +45,8 @@ def ring(
     step = np.arange(steps)[:, None]
     passing = pace.network_hop_ps + pace.hops(rings.hops, sizes)
     own = pace.hops(np.minimum(step, gpus), sizes)
-    first_loop = (np.arange(sizes.shape[2]) == 0)[:, None, None]
-    own += np.where(first_loop, pace.launch_ps, passing)
+    own[:, :, 0] += pace.launch_ps
+    own[:, :, 1:] += passing[:, :, 1:]
     delay = np.where(step >= gpus, passing, own)
 
     waiting, awaited = number[..., gpus:, :], before[..., : steps - gpus, :]
@@ -67,7 +67,7 @@ def ring(
     )
 
 
-def inside_one_server(job: Job, nccl: Parameters, choice: Choice, pace: Pace, steps: int) -> int:
+def inside_one_server(nccl: Parameters, choice: Choice, pace: Pace, steps: int) -> int:
     """How long the steps of a ring of GPUs take beyond what their links need for the bytes: latency, in ps."""
     least = GRAIN if choice.protocol != "Simple" else cut(nccl, "Simple", ring=True).least_slice
     return pace.launch_ps + pace.hops(steps, least)

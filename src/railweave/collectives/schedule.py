@@ -74,10 +74,7 @@ def rounds(job: Job, p2p: P2pChannels) -> Rounds:
     servers, gpus = np.array(deltas(len(job.servers))), np.array(deltas(job.gpus_per_server))
     turn = np.arange(job.ranks)
     group, local = np.divmod(turn, job.gpus_per_server)
-    if len(job.servers) > 1:
-        base = group * -(-job.gpus_per_server // BATCH) + local // BATCH
-    else:
-        base = turn
+    base = group * -(-job.gpus_per_server // BATCH) + local // BATCH
     return Rounds(servers[group], gpus[local], _reversed(base, p2p.total))
 
 
@@ -91,13 +88,13 @@ def parts_of(size_bytes: int, p2p: P2pChannels, step: int) -> int:
     return parts
 
 
-def batches(order: NDArray[np.int64], channel: NDArray[np.int64]) -> NDArray[np.int64]:
-    """By entry (a round that takes a channel, rounds ascending): which batch of its channel it is in."""
-    batch = np.empty(len(order), np.int64)
+def batches(order: NDArray[np.int64], channel: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """By entry, a round that takes a channel: which batch of its channel it is in, and its place there."""
+    turn = np.empty(len(order), np.int64)
     for each in np.unique(channel):
         mine = np.flatnonzero(channel == each)
-        batch[mine[np.argsort(order[mine], kind="stable")]] = np.arange(len(mine)) // BATCH
-    return batch
+        turn[mine[np.argsort(order[mine], kind="stable")]] = np.arange(len(mine))
+    return turn // BATCH, turn % BATCH
 
 
 def _power_above(count: int) -> int:

@@ -44,7 +44,31 @@ TREE_LL128_HOPPER_GBYTES = (36.7, 36.7, 29.0)
 TREE_CORRECTION = {
     "LL": (1, 1, 1, 1, 0.9, 0.8, 0.7, 0.7, 0.7, 0.7, 0.6, 0.5, 0.4, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1, 1, 1),
     "LL128": (1, 1, 1, 1, 1, 0.9, 0.8, 0.8, 0.8, 0.7, 0.6, 0.6, 0.6, 0.6, 0.6, 0.6, 0.8, 0.9, 0.9, 0.9, 0.9, 1, 1),
-    "Simple": (0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.8, 0.7, 0.6, 0.6, 0.5, 0.5, 0.5, 0.5, 0.6, 0.7, 0.8, 0.7, 0.7, 0.8, 0.9, 0.9),
+    "Simple": (
+        0.9,
+        0.9,
+        0.9,
+        0.9,
+        0.9,
+        0.9,
+        0.9,
+        0.8,
+        0.7,
+        0.6,
+        0.6,
+        0.5,
+        0.5,
+        0.5,
+        0.5,
+        0.6,
+        0.7,
+        0.8,
+        0.7,
+        0.7,
+        0.8,
+        0.9,
+        0.9,
+    ),
 }
 """Of a tree's bandwidth, by power of two of the size from 64 B on (``treeCorrectionFactor``)."""
 
@@ -74,14 +98,13 @@ def choose(
     if collective in {"all-to-all", "send-recv"}:
         return _choice(job, "Ring", "Simple", channels, launch_ps, 0.0)
     algorithms = nccl.names("NCCL_ALGO") or ALGORITHMS
-    if collective != "all-reduce" or "Ring" not in algorithms and len(job.servers) == 1:
+    if collective != "all-reduce" or len(job.servers) == 1:
         algorithms = ("Ring",)  # only all-reduce has a tree; one server has no tree of servers
     allowed = nccl.names("NCCL_PROTO") or tuple(p for p in PROTOCOLS if p != "LL128" or job.library == "NCCL")
     estimates = [
         (estimate_us(job, collective, algorithm, protocol, size_bytes, channels), algorithm, protocol)
         for algorithm in algorithms
         for protocol in allowed
-        if not (algorithm == "Tree" and len(job.servers) == 1)
     ]
     time_us, algorithm, protocol = min(estimates, key=lambda entry: entry[0])
     used = used_channels(job, nccl, algorithm, protocol, size_bytes, channels)
@@ -135,7 +158,9 @@ def _bandwidth_gbytes(job: Job, collective: Collective, algorithm: str, protocol
     bus = server.link.gbps / 8
     if several:
         bus = min(bus, sum(nic.rate_mbps for nic in server.nics) / 8000)
-    least_ll = LL_MOST_GBYTES[server.cpu][several] if several else LL_ONE_SERVER_GBYTES.get(server.gpu, LL_HOPPER_GBYTES)
+    least_ll = (
+        LL_MOST_GBYTES[server.cpu][several] if several else LL_ONE_SERVER_GBYTES.get(server.gpu, LL_HOPPER_GBYTES)
+    )
     if algorithm == "Ring":
         if protocol == "LL":
             bus = min(least_ll, bus * 0.5)
