@@ -63,5 +63,5 @@ def broadcast(
         awaited=number[np.flatnonzero(~first) - 1].ravel(),
         window=how.window,
         consume_ps=pace.hops(1, largest),
-        tail_ps=pace.hops(rings.hops, largest) + pace.network_hop_ps,
+        tail_ps=pace.hops(gpus - 1, largest) + pace.network_hop_ps,
     )

@@ -42,18 +42,13 @@ def ring(
     number = np.arange(sizes.size).reshape(sizes.shape)
     before = np.roll(number, 1, axis=1)  # what came in from the server before
 
-    step = np.arange(steps)[:, None]
-    passing = pace.network_hop_ps + pace.hops(rings.hops, sizes)
-    own = pace.hops(np.minimum(step, gpus), sizes)
-    own[:, :, 0] += pace.launch_ps
-    own[:, :, 1:] += passing[:, :, 1:]
-    delay = np.where(step >= gpus, passing, own)
-
+    delay = pace.network_hop_ps + pace.hops(rings.hops, sizes)
+    # In the first loop the first chunks come from GPUs of the same server.
+    delay[:, :, 0, :gpus] = pace.launch_ps + pace.hops(np.arange(gpus)[:, None], sizes[:, :, 0, :gpus])
+    # Later it is the end of the loop before that came in G steps before; a GPU begins a loop when it has all of that.
+    begins = number[:, :, 1:, :gpus]
+    ended = np.broadcast_to(before[:, :, :-1, steps - gpus :, -1:], begins.shape)
     waiting, awaited = number[..., gpus:, :], before[..., : steps - gpus, :]
-    # A GPU begins a loop when it has the last piece of the loop before.
-    begins = number[:, :, 1:, :gpus, :]
-    ended = np.broadcast_to(before[:, :, :-1, steps - gpus, -1][..., None, None], begins.shape)
-    largest = int(sizes.max())
     return Draft(
         connections=_connections(job, rings),
         connection=np.repeat(np.arange(rings.channels * servers), sizes[0, 0].size),
@@ -62,8 +57,8 @@ def ring(
         waiting=np.concatenate([waiting.ravel(), begins.ravel()]),
         awaited=np.concatenate([awaited.ravel(), ended.ravel()]),
         window=how.window,
-        consume_ps=pace.hops(1, largest),
-        tail_ps=pace.hops(rings.hops, largest) + pace.network_hop_ps,
+        consume_ps=pace.hops(1, int(sizes.max())),
+        tail_ps=pace.network_hop_ps,  # what comes in last is not handed on
     )
 
 
