@@ -1,0 +1,120 @@
+"""A collective of a job as a ``Program``: the way in to this room."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from railweave.collectives.broadcast import broadcast
+from railweave.collectives.bus_bandwidth import COLLECTIVES, Collective, bus_factor
+from railweave.collectives.channels import channel_count, rings
+from railweave.collectives.draft import Draft, empty, finished
+from railweave.collectives.nccl import Parameters, parameters
+from railweave.collectives.pace import Pace
+from railweave.collectives.point_to_point import everyone, neighbors, transfers
+from railweave.collectives.program import Program
+from railweave.collectives.ring import inside_one_server, ring
+from railweave.collectives.schedule import p2p_channels, rounds
+from railweave.collectives.tree import tree
+from railweave.collectives.tuning import Choice, choose
+from railweave.errors import InputError, Problem
+
+if TYPE_CHECKING:
+    from railweave.collectives.job import Job
+
+
+def program(
+    job: Job,
+    collective: Collective,
+    size_bytes: int,
+    nccl: Parameters | None = None,
+    *,
+    root: int = 0,
+    credit: bool = False,
+    launch_ps: int | None = None,
+) -> Program:
+    """The messages of a collective of ``size_bytes``, as nccl-tests counts them.
+
+    ``root`` is the rank a broadcast comes from. With ``credit`` the receivers' words that buffers are free are messages
+    too, which matters where the way is long. ``launch_ps`` replaces NCCL's figure for the time before the first byte.
+    Raises ``InputError`` for a collective that is not known, a size below 1 or a root that is no rank.
+    """
+    _look_at(job, collective, size_bytes, root)
+    nccl = nccl or parameters((), job.library)
+    channels = channel_count(job, nccl)
+    choice = choose(job, nccl, collective, size_bytes, channels, launch_ps)
+    pace = Pace.of(job, choice)
+    draft = _draft(job, nccl, collective, size_bytes, choice, pace, root)
+    pieces = finished(draft, credit=credit)
+    return Program(
+        connections=pieces.connections.astype(np.uint32),
+        credit=pieces.credit,
+        connection=pieces.connection.astype(np.uint32),
+        bytes=pieces.bytes.astype(np.uint64),
+        delay_ps=pieces.delay_ps.astype(np.uint64),
+        after_start=pieces.after_start,
+        after=pieces.after,
+        after_delay_ps=pieces.after_delay_ps,
+        tail_ps=draft.tail_ps,
+        floor_ps=choice.launch_ps + _links_need_ps(job, nccl, collective, size_bytes, choice),
+        size_bytes=size_bytes,
+        bus_factor=bus_factor(collective, job.ranks),
+        algorithm=choice.algorithm,
+        protocol=choice.protocol,
+        channels=choice.channels,
+    )
+
+
+def _draft(
+    job: Job, nccl: Parameters, collective: Collective, size_bytes: int, choice: Choice, pace: Pace, root: int
+) -> Draft:
+    if len(job.servers) == 1:
+        steps = {"all-reduce": 2 * (job.ranks - 1), "all-to-all": 1, "send-recv": 1}.get(collective, job.ranks - 1)
+        return empty(inside_one_server(nccl, choice, pace, steps))
+    if collective in {"all-to-all", "send-recv"}:
+        p2p = p2p_channels(job, nccl, choice.channels)
+        turns = rounds(job, p2p)
+        everybody = collective == "all-to-all"
+        wanted = everyone(job, size_bytes // job.ranks, turns) if everybody else neighbors(job, size_bytes, turns)
+        return transfers(job, nccl, p2p, wanted, pace, all_pairs=everybody)
+    if choice.algorithm == "Tree":
+        return tree(job, nccl, size_bytes, choice, pace)
+    way = rings(job, nccl, choice.channels)
+    if collective == "broadcast":
+        return broadcast(job, nccl, size_bytes, choice, way, pace, root)
+    return ring(job, nccl, collective, size_bytes, choice, way, pace)
+
+
+def _links_need_ps(job: Job, nccl: Parameters, collective: Collective, size_bytes: int, choice: Choice) -> int:
+    """How long the busiest GPU sends to others of its server, at the speed of its link."""
+    gpus, ranks, alone = job.gpus_per_server, job.ranks, len(job.servers) == 1
+    if collective == "all-to-all":
+        # To the GPUs of its server, and with PXN what goes by NICs that are not its own.
+        apart = gpus - 1 if alone or nccl["NCCL_PXN_DISABLE"] else (gpus - 1) * len(job.servers)
+        moved = size_bytes * apart / ranks
+    elif collective == "send-recv":
+        moved = size_bytes if gpus > 1 else 0
+    elif choice.algorithm == "Tree":
+        moved = 2 * size_bytes * (gpus - 1) / gpus
+    else:
+        way = rings(job, nccl, choice.channels)
+        # Of each channel every GPU but the one that sends over the network; that one too where it hands over by PXN.
+        inside = 1.0 if alone else way.hops / gpus
+        moved = bus_factor(collective, ranks) * size_bytes * inside
+    flags = {"LL": 2.0, "LL128": 128 / 120}.get(choice.protocol, 1.0)
+    return round(moved * flags * 8000 / job.servers[0].link.gbps)
+
+
+def _look_at(job: Job, collective: str, size_bytes: int, root: int) -> None:
+    problems: list[Problem] = []
+    if collective not in COLLECTIVES:
+        problems.append(
+            Problem("collective", 0, f"{collective!r} is not known", f"use one of {', '.join(COLLECTIVES)}")
+        )
+    if size_bytes < 1:
+        problems.append(Problem("size", 0, f"{size_bytes} bytes", "at least 1"))
+    if not 0 <= root < job.ranks:
+        problems.append(Problem("root", 0, f"rank {root} is not in the job", f"0 to {job.ranks - 1}"))
+    if problems:
+        raise InputError(problems)

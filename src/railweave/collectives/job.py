@@ -1,0 +1,150 @@
+"""The job: the servers of a communicator in order, with the GPUs and NICs of each.
+
+Plain data: nothing here knows of networks. Ranks go server by server, and within a server in the order of its GPUs, as a
+hostfile with as many slots a server as it has GPUs gives them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from railweave.errors import InputError, Problem
+
+Library = Literal["NCCL", "RCCL"]
+
+
+class JobError(InputError):
+    """The servers cannot make a job as it is modelled here."""
+
+
+@dataclass(frozen=True, slots=True)
+class GpuLink:
+    """What joins the GPUs of a server.
+
+    ``gbps`` is what one GPU sends to the others of its server, payload, 10^9 bit/s; ``source`` says whose figure it is.
+    """
+
+    name: str
+    gbps: float
+    source: str
+
+
+NVLINK_HOPPER = GpuLink("NVLink", 3600, "450 GB/s per direction, NVIDIA H100 data sheet (18 links of 25 GB/s), raw")
+NVLINK_AMPERE = GpuLink("NVLink", 2400, "300 GB/s per direction, NVIDIA A100 data sheet (12 links of 25 GB/s), raw")
+XGMI_MI300X = GpuLink(
+    "XGMI", 2688, "7 links of 64 GB/s raw, of which about 48 are usable; that all 7 are busy is assumed"
+)
+
+GPU_LINKS = {"H100": NVLINK_HOPPER, "H200": NVLINK_HOPPER, "A100": NVLINK_AMPERE, "MI300X": XGMI_MI300X}
+"""By GPU, as the server catalog names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nic:
+    """A NIC: ``name`` in its server, ``rail`` it is cabled to, and line rate in 10^6 bit/s."""
+
+    name: str
+    rail: int
+    rate_mbps: int
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server. ``nearest[g]`` is the place in ``nics`` of the NIC beside GPU g (shortest PCIe path)."""
+
+    name: str
+    nics: tuple[Nic, ...]
+    nearest: tuple[int, ...]
+    gpu: str = "H100"
+    cpu: Literal["Intel", "AMD"] = "Intel"
+    link: GpuLink = NVLINK_HOPPER
+
+    @property
+    def gpus(self) -> int:
+        """How many GPUs it has."""
+        return len(self.nearest)
+
+
+@dataclass(frozen=True)
+class Job:
+    """The servers of a communicator, in order.
+
+    They are alike in GPUs, NICs and rails, which is asked for and looked at: NCCL would lower every server to what the
+    weakest can do, and that is not modelled. Raises ``JobError`` where they are not.
+    """
+
+    servers: tuple[Server, ...]
+    library: Library = "NCCL"
+
+    def __post_init__(self) -> None:
+        problems = [Problem("job", 0, what, fix) for what, fix in _wrong(self.servers)]
+        if problems:
+            raise JobError(problems)
+
+    @cached_property
+    def nics(self) -> tuple[tuple[int, int], ...]:
+        """Every NIC as server and place in it. What a ``Program`` calls a NIC is its place here."""
+        return tuple((s, n) for s, server in enumerate(self.servers) for n in range(len(server.nics)))
+
+    @property
+    def gpus_per_server(self) -> int:
+        """GPUs of each server."""
+        return self.servers[0].gpus
+
+    @property
+    def nics_per_server(self) -> int:
+        """NICs of each server."""
+        return len(self.servers[0].nics)
+
+    @property
+    def ranks(self) -> int:
+        """One for each GPU."""
+        return len(self.servers) * self.gpus_per_server
+
+    def gpus_beside(self, nic: int) -> list[int]:
+        """The GPUs of a server for which this NIC is the nearest; all of them where it is none's."""
+        beside = [gpu for gpu, nearest in enumerate(self.servers[0].nearest) if nearest == nic]
+        return beside or list(range(self.gpus_per_server))
+
+    @classmethod
+    def of_servers(
+        cls,
+        count: int,
+        gpus: int = 8,
+        rate_mbps: int = 400_000,
+        *,
+        gpu: str = "H100",
+        cpu: Literal["Intel", "AMD"] = "Intel",
+        library: Library = "NCCL",
+    ) -> Job:
+        """``count`` servers with a NIC beside each GPU, NIC g on rail g."""
+        nics = tuple(Nic(f"nic{g}", g, rate_mbps) for g in range(gpus))
+        link = GPU_LINKS.get(gpu, NVLINK_HOPPER)
+        servers = (Server(f"server{s}", nics, tuple(range(gpus)), gpu, cpu, link) for s in range(count))
+        return cls(tuple(servers), library)
+
+
+def _wrong(servers: tuple[Server, ...]) -> list[tuple[str, str]]:
+    """What is wrong with the servers, and what would be right."""
+    if not servers:
+        return [("it has no server", "name at least one")]
+    wrong: list[tuple[str, str]] = []
+    first = servers[0]
+    for server in servers:
+        if not server.nearest:
+            wrong.append((f"server {server.name} has no GPU", "leave it out, or give nearest an entry for each GPU"))
+        elif not server.nics:
+            wrong.append((f"server {server.name} has no NIC", "leave it out, or give it its NICs"))
+        elif not all(0 <= place < len(server.nics) for place in server.nearest):
+            wrong.append(
+                (f"server {server.name}: nearest {server.nearest} goes beyond its NICs", f"0 to {len(server.nics) - 1}")
+            )
+        elif server.link.gbps <= 0 or any(nic.rate_mbps <= 0 for nic in server.nics):
+            wrong.append((f"server {server.name} has a link without speed", "say more than 0"))
+        elif server.nearest != first.nearest or [n.rail for n in server.nics] != [n.rail for n in first.nics]:
+            wrong.append(
+                (f"servers {first.name} and {server.name} differ in GPUs, NICs or rails", "use servers that are alike")
+            )
+    return wrong

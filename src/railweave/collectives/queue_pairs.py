@@ -1,0 +1,98 @@
+"""Messages of connections to messages of queue pairs, as NCCL's InfiniBand transport splits them.
+
+Source: NCCL 2.23 ``net_ib.cc``, ``ncclIbMultiSend``. Not split, messages take the queue pairs of their connection in turn.
+Split, every message goes over all of them in equal parts rounded up to 128 bytes, each an RDMA write with immediate; a
+part of which nothing is left is still written, empty. A clear-to-send takes the first queue pair, backwards.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from railweave.collectives.program import csr, waiting_of
+from railweave.errors import InputError, Problem
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from railweave.collectives.program import Program
+
+ALIGN = 128
+"""Parts are multiples of this, so that the flags of LL and LL128 stay with their data."""
+
+MOST_QUEUE_PAIRS = 128
+"""Of one connection: ``NCCL_IB_MAX_QPS``."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """Messages of queue pairs, those of a queue pair in order. Part p is of message ``message[p]``."""
+
+    message: NDArray[np.uint32]
+    connection: NDArray[np.uint32]
+    queue_pair: NDArray[np.uint32]
+    """By part: which queue pair of the connection."""
+    bytes: NDArray[np.uint64]
+    first: NDArray[np.uint64]
+    """The parts of message m are ``first[m]`` to ``first[m + 1] - 1``."""
+
+
+def split(program: Program, qps_per_connection: int, *, split_data: bool) -> Split:
+    """The parts that go over queue pairs. Raises ``InputError`` where there cannot be so many of them."""
+    if not 1 <= qps_per_connection <= MOST_QUEUE_PAIRS:
+        what = f"{qps_per_connection} queue pairs per connection"
+        raise InputError([Problem("NCCL_IB_QPS_PER_CONNECTION", 0, what, f"1 to {MOST_QUEUE_PAIRS}")])
+    messages = program.messages
+    is_credit = program.credit[program.connection]
+    over_all = ~is_credit if split_data else np.zeros(messages, np.bool_)
+    parts = np.where(over_all, qps_per_connection, 1)
+    first = np.zeros(messages + 1, np.int64)
+    first[1:] = np.cumsum(parts)
+    message = np.repeat(np.arange(messages), parts)
+    place: NDArray[np.int64] = np.arange(len(message)) - first[message]
+    queue_pair = place
+    if not split_data:
+        queue_pair = np.where(is_credit, 0, _turn(program.connection) % qps_per_connection)
+    sizes = program.bytes.astype(np.int64)[message]
+    share = np.where(over_all[message], -(-sizes // qps_per_connection), sizes)
+    share = np.where(over_all[message], -(-share // ALIGN) * ALIGN, share)
+    parted: NDArray[np.int64] = np.clip(sizes - place * share, 0, share)
+    return Split(
+        message.astype(np.uint32),
+        program.connection[message],
+        queue_pair.astype(np.uint32),
+        parted.astype(np.uint64),
+        first.astype(np.uint64),
+    )
+
+
+def waits(program: Program, parts: Split) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint64]]:
+    """What each part waits for, as ``Program`` has it, over parts: all parts of what its message waits for.
+
+    The number of entries grows with the square of the queue pairs per connection.
+    """
+    first = parts.first.astype(np.int64)
+    count = np.diff(first)
+    waiting, awaited = waiting_of(program), program.after.astype(np.int64)
+    each = count[waiting] * count[awaited]
+    pair = np.repeat(np.arange(len(waiting)), each)
+    place = np.arange(len(pair)) - np.repeat(np.cumsum(each) - each, each)
+    across = count[awaited][pair]
+    return csr(
+        len(parts.message),
+        first[waiting][pair] + place // across,
+        first[awaited][pair] + place % across,
+        program.after_delay_ps.astype(np.int64)[pair],
+    )
+
+
+def _turn(connection: NDArray[np.uint32]) -> NDArray[np.int64]:
+    """By message: how many of its connection are before it."""
+    order = np.argsort(connection, kind="stable")
+    counts = np.bincount(connection)
+    turn = np.empty(len(connection), np.int64)
+    turn[order] = np.arange(len(connection)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return turn

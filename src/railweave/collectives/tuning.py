@@ -1,0 +1,191 @@
+"""Which algorithm and protocol NCCL takes for a size, and the latencies it counts with.
+
+The constants are those of NCCL 2.23 (``graph/tuning.cc``), in us and 10^9 byte/s; RCCL's base latencies are its own, the
+rest is taken to be the same (assumed: its later releases have a table for each GPU).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from railweave.collectives.nccl import ALGORITHMS, PROTOCOLS
+
+if TYPE_CHECKING:
+    from railweave.collectives.bus_bandwidth import Collective
+    from railweave.collectives.job import Job
+    from railweave.collectives.nccl import Parameters
+
+BASE_US = {
+    "NCCL": {"Tree": (6.8, 14.0, 8.4), "Ring": (6.6, 14.0, 8.4)},
+    "RCCL": {"Tree": (12.0, 12.0, 17.0), "Ring": (12.0, 12.0, 17.0)},
+}
+"""Launch, by library, algorithm and protocol."""
+GPU_HOP_US = {"Tree": (0.6, 1.25, 4.0), "Ring": (0.6, 1.9, 3.4)}
+"""One GPU to the next over NVLink (``NCCL_HW_NVLINK``)."""
+NETWORK_HOP_US = {"Tree": (5.0, 8.5, 14.0), "Ring": (2.7, 4.0, 14.0)}
+"""One server to the next (``NCCL_HW_NET``)."""
+
+THREADS = {"LL": "NCCL_NTHREADS", "LL128": "NCCL_LL128_NTHREADS", "Simple": "NCCL_NTHREADS"}
+BYTES_PER_THREAD = {"LL": 8, "LL128": 8, "Simple": 64}
+"""A channel is used only if each of its threads has this much to do; by ranks for LL in a ring."""
+
+LL_MOST_GBYTES = {"Intel": (39.0, 39.0, 20.4), "AMD": (87.7, 22.5, 19.0)}
+"""By CPU, for 1, 2 and more servers. (For 1 server NCCL goes by the GPU; Hopper has 141.)"""
+LL_ONE_SERVER_GBYTES = {"A100": 87.7}
+LL_HOPPER_GBYTES = 141.0
+TREE_MOST_GBYTES = {"A100": (24.0, 23.6, 17.8)}
+TREE_HOPPER_GBYTES = (38.7, 41.4, 36.0)
+LL128_MOST_GBYTES = {"A100": (20.0, 20.0, 20.0)}
+LL128_HOPPER_GBYTES = (36.7, 36.7, 36.7)
+TREE_LL128_HOPPER_GBYTES = (36.7, 36.7, 29.0)
+"""By GPU and channel, for 1, 2 and more servers; what is not named has Hopper's (assumed for MI300X)."""
+
+TREE_CORRECTION = {
+    "LL": (1, 1, 1, 1, 0.9, 0.8, 0.7, 0.7, 0.7, 0.7, 0.6, 0.5, 0.4, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1, 1, 1),
+    "LL128": (1, 1, 1, 1, 1, 0.9, 0.8, 0.8, 0.8, 0.7, 0.6, 0.6, 0.6, 0.6, 0.6, 0.6, 0.8, 0.9, 0.9, 0.9, 0.9, 1, 1),
+    "Simple": (
+        0.9,
+        0.9,
+        0.9,
+        0.9,
+        0.9,
+        0.9,
+        0.9,
+        0.8,
+        0.7,
+        0.6,
+        0.6,
+        0.5,
+        0.5,
+        0.5,
+        0.5,
+        0.6,
+        0.7,
+        0.8,
+        0.7,
+        0.7,
+        0.8,
+        0.9,
+        0.9,
+    ),
+}
+"""Of a tree's bandwidth, by power of two of the size from 64 B on (``treeCorrectionFactor``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """How a collective is run. ``launch_ps`` is before the first byte, the others are by hop."""
+
+    algorithm: str
+    protocol: str
+    channels: int
+    launch_ps: int
+    gpu_hop_ps: int
+    network_hop_ps: int
+    time_us: float
+    """What NCCL itself thinks it takes. Not a prediction."""
+
+
+def choose(
+    job: Job, nccl: Parameters, collective: Collective, size_bytes: int, channels: int, launch_ps: int | None = None
+) -> Choice:
+    """What NCCL takes for a size: the least of its own estimates among what is allowed.
+
+    ``launch_ps`` replaces the library's own figure. All-to-all and send/recv are point-to-point, always Simple over the
+    network: connections that share buffers have none for LL (``transport/net.cc``).
+    """
+    if collective in {"all-to-all", "send-recv"}:
+        return _choice(job, "Ring", "Simple", channels, launch_ps, 0.0)
+    algorithms = nccl.names("NCCL_ALGO") or ALGORITHMS
+    if collective != "all-reduce" or len(job.servers) == 1:
+        algorithms = ("Ring",)  # only all-reduce has a tree; one server has no tree of servers
+    allowed = nccl.names("NCCL_PROTO") or tuple(p for p in PROTOCOLS if p != "LL128" or job.library == "NCCL")
+    estimates = [
+        (estimate_us(job, collective, algorithm, protocol, size_bytes, channels), algorithm, protocol)
+        for algorithm in algorithms
+        for protocol in allowed
+    ]
+    time_us, algorithm, protocol = min(estimates, key=lambda entry: entry[0])
+    used = used_channels(job, nccl, algorithm, protocol, size_bytes, channels)
+    return _choice(job, algorithm, protocol, used, launch_ps, time_us)
+
+
+def used_channels(job: Job, nccl: Parameters, algorithm: str, protocol: str, size_bytes: int, channels: int) -> int:
+    """How many channels a size is spread over (``enqueue.cc``, ``topoGetAlgoInfo``)."""
+    threads, threshold = nccl[THREADS[protocol]], BYTES_PER_THREAD[protocol]
+    if algorithm == "Ring" and protocol == "LL":
+        threshold *= job.ranks
+    return max(1, min(channels, size_bytes // (threads * threshold)))
+
+
+def estimate_us(
+    job: Job, collective: Collective, algorithm: str, protocol: str, size_bytes: int, channels: int
+) -> float:
+    """NCCL's own estimate of the time (``ncclTopoTuneModel``, ``ncclTopoGetAlgoTime``)."""
+    latency = _latency_us(job, collective, algorithm, protocol)
+    gbytes = _bandwidth_gbytes(job, collective, algorithm, protocol, channels)
+    power = (size_bytes >> 6).bit_length() - 1
+    if algorithm == "Tree" and 0 <= power < len(TREE_CORRECTION[protocol]):
+        gbytes *= TREE_CORRECTION[protocol][power]
+    plateau = algorithm == "Ring" and protocol == "Simple" and len(job.servers) > 1 and collective == "all-reduce"
+    if plateau and size_bytes // (channels * job.ranks) >= 64:
+        latency *= 1.4
+    return latency + size_bytes / (1000 * gbytes)
+
+
+def _latency_us(job: Job, collective: Collective, algorithm: str, protocol: str) -> float:
+    place, servers, gpus = PROTOCOLS.index(protocol), len(job.servers), job.gpus_per_server
+    base = BASE_US[job.library][algorithm][place]
+    inside = GPU_HOP_US[algorithm][place]
+    across = NETWORK_HOP_US["Tree" if gpus == 1 else algorithm][place]
+    if algorithm == "Tree":
+        return base + 2 * ((gpus - 1) * inside + (servers.bit_length() - 1) * across)
+    if collective == "broadcast":
+        hop = inside if servers == 1 else NETWORK_HOP_US["Tree" if protocol == "Simple" else "Ring"][place]
+        return base + job.ranks * hop
+    turns = 2 if collective == "all-reduce" else 1
+    crossing = turns * (servers - 1)
+    if servers > 1:
+        overhead = 2.0 if job.servers[0].cpu == "AMD" else 1.0  # getNetOverhead
+        inside = max(inside, overhead * (3 if protocol == "Simple" else 1))
+    return base + (turns * (job.ranks - 1) - crossing) * inside + crossing * across
+
+
+def _bandwidth_gbytes(job: Job, collective: Collective, algorithm: str, protocol: str, channels: int) -> float:
+    server = job.servers[0]
+    several = min(len(job.servers), 3) - 1
+    bus = server.link.gbps / 8
+    if several:
+        bus = min(bus, sum(nic.rate_mbps for nic in server.nics) / 8000)
+    least_ll = (
+        LL_MOST_GBYTES[server.cpu][several] if several else LL_ONE_SERVER_GBYTES.get(server.gpu, LL_HOPPER_GBYTES)
+    )
+    if algorithm == "Ring":
+        if protocol == "LL":
+            bus = min(least_ll, bus * 0.5)
+        elif protocol == "LL128":
+            bus = min(bus * 0.92, channels * LL128_MOST_GBYTES.get(server.gpu, LL128_HOPPER_GBYTES)[several])
+        ranks = max(job.ranks, 2)
+        turns = {"all-reduce": 2 * (ranks - 1), "broadcast": ranks}.get(collective, ranks - 1)
+        return bus * ranks / turns
+    bus = min(bus * 0.92, channels * TREE_MOST_GBYTES.get(server.gpu, TREE_HOPPER_GBYTES)[several])
+    if protocol == "LL":
+        bus = min(bus / 3.8, least_ll)
+    elif protocol == "LL128":
+        most = LL128_MOST_GBYTES.get(server.gpu, TREE_LL128_HOPPER_GBYTES)[several]
+        bus = min(bus * 120 / 128, channels * most)
+    return bus * 0.5
+
+
+def _choice(job: Job, algorithm: str, protocol: str, channels: int, launch_ps: int | None, time_us: float) -> Choice:
+    place = PROTOCOLS.index(protocol)
+    return Choice(
+        algorithm,
+        protocol,
+        channels,
+        round(BASE_US[job.library][algorithm][place] * 1e6) if launch_ps is None else launch_ps,
+        round(GPU_HOP_US[algorithm][place] * 1e6),
+        round(NETWORK_HOP_US[algorithm][place] * 1e6),
+        time_us,
+    )

@@ -1,0 +1,72 @@
+"""Parameters of hosts: frames, acknowledgements, classes and congestion control of the servers' NICs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from railweave.device.host_model import HostNic, HostQos
+
+RDMA_MTUS = (256, 512, 1024, 2048, 4096)
+"""MTUs that InfiniBand defines for RDMA messages, bytes of payload."""
+
+LONGEST_HEADER = {"ipv4": 20 + 8 + 12 + 28 + 4, "ipv6": 40 + 8 + 12 + 28 + 4}
+"""IP, UDP, base transport, the longest extended transport header (atomic) and the invariant CRC."""
+
+FRAMES = {"ipv4": 62, "ipv6": 82}
+"""Ethernet (18 with its FCS), IP, UDP, base transport header, invariant CRC."""
+
+AETH, CNP_PADDING = 4, 16
+"""What an acknowledgement and a congestion notification packet carry beside these (InfiniBand architecture, annex 17)."""
+
+REORDER = 256
+"""Packets that may come ahead of the next in order before a NIC with adaptive routing asks for it again; assumed."""
+
+ADAPTIVE_WINDOW = 512
+"""Packets a queue pair of a NIC with adaptive routing may have outstanding (facts on 50 km links: 512 x 4096 B per round
+trip)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transport:
+    """Parameters of hosts by the engine's names, the set of DCQCN's, and what was assumed."""
+
+    parameters: dict[str, str]
+    dcqcn: str | None
+    notes: tuple[str, ...]
+
+
+def transport(nic: HostNic, qos: HostQos, *, reordering: bool) -> Transport:
+    """The transport of NICs like this one. ``reordering``: whether switches share packets of a queue pair."""
+    family = "ipv6" if any(":" in one.address for one in nic.addresses) else "ipv4"
+    header = FRAMES[family]
+    fitting = [size for size in RDMA_MTUS if size + LONGEST_HEADER[family] <= nic.mtu]
+    found = {
+        "host.mtu": str(max(fitting, default=RDMA_MTUS[0])),
+        "host.header": str(header),
+        "host.ack-bytes": str(header + AETH),
+        "host.cnp-bytes": str(header + CNP_PADDING),
+        "host.data-class": str(qos.priority),
+        "host.cnp-class": str(qos.cnp_priority),
+    }
+    notes = ["NICs: receive buffer and retransmission timeout are the engine's own"]
+    if nic.vendor == "Broadcom":
+        dcqcn = "dcqcn-p"
+        found["host.ack-every"] = "2"
+        notes.append(f"{nic.model}: DCQCN-P's values are not public: ConnectX's reaction is assumed; 2 packets an ACK")
+    else:
+        dcqcn = "connectx"
+        notes.append(f"{nic.model}: DCQCN with NVIDIA's documented defaults; firmware may run a newer algorithm")
+    if reordering:
+        found |= {
+            "host.recovery": "selective",
+            "host.reorder": str(REORDER),
+            "host.reth": "every",
+            "host.window": str(ADAPTIVE_WINDOW),
+        }
+        notes.append(
+            f"packets are sprayed: NICs use adaptive routing, an RDMA header on every packet, at most {ADAPTIVE_WINDOW} "
+            f"packets outstanding, {REORDER} ahead (assumed)"
+        )
+    return Transport(found, dcqcn, tuple(notes))
