@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +14,8 @@ from railweave.routes.paths import queue_pair_paths
 from railweave.simulate.fabric import packet_fabric
 from railweave.simulate.outages import Outage, timeline
 from railweave.simulate.wiring import FEC_PS, OPTICS_PS, SWITCH_PS, servers
-from tests.simulate.beds import ALL, bed, crossed, engine, travelled
+from tests.conftest import designed
+from tests.simulate.beds import ALL, bed, crossed, engine, plane_of, travelled
 
 EXAMPLES = ["h100-rlb", "h100-rlb-8up", "mi300x-leaf-24", "mi300x-leaf-31"]
 MS = 10**9
@@ -204,6 +206,34 @@ def test_groups_share_as_wanted(lb: str | None, code: int) -> None:
     sent = crossed(fabric, one.port_counters()["tx_bytes"], 5000)
     uplinks = {link for link, sender in sent if sender == "stripe1-leaf1" and "--spine" in link}
     assert len(uplinks) == (4 if code in {SPRAY, DLB_PER_PACKET} else 1)
+
+
+@pytest.mark.parametrize("lb", [None, "ecmp"])
+def test_storage_takes_no_part(tmp_path: Path, lb: str | None) -> None:
+    text = """
+    name: two
+    fabrics:
+      backend:
+        topology: {stripes: 1, spines: 2, leaves_per_stripe: 1, oversubscription: 16}
+        leaf: {device: qfx5240-64od}
+      store:
+        nics: storage
+        addressing: {server_pool: "fd00:5::/32"}
+        naming: {leaf: "store-leaf{leaf}", spine: "store-{spine}"}
+        topology: {stripes: 1, spines: 2, leaves_per_stripe: 1, oversubscription: 16}
+        leaf: {device: qfx5240-64od}
+    servers: [{names: "n[1-2]", model: dgx-h100}]
+    """
+    network, _ = designed(tmp_path, text)
+    plane = plane_of(network)
+    fabric = packet_fabric(network, plane.configs, plane.routes(), lb)
+    assert {nic.fabric for server in network.servers for nic in server.nics} == {"backend", "store"}
+    assert len(fabric.wiring.nics) == 16
+    assert fabric.wiring.switches == ("stripe1-leaf1", "spine1", "spine2")
+    assert [len(nics) for _, nics, _ in servers(network, fabric.wiring)] == [8, 8]
+    one = engine(fabric, fabric.queue_pairs([("n1:gpu0_eth", "n2:gpu7_eth", 1)]), [(0, 1000, 0)])
+    one.run(MS)
+    assert one.arrivals()[0] < ALL
 
 
 def test_servers_of_a_job() -> None:

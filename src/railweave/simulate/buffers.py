@@ -88,6 +88,8 @@ def _pools(buffers: Buffers, model: SwitchModel) -> dict[str, str]:
 def _headroom(qos: QosConfig, model: SwitchModel, cables: list[Cable], notes: list[str]) -> int:
     """Headroom of every port and lossless class: what the neediest port needs, as far as the partition goes round.
 
+    Others do not come to use more than their own need, so the sum of needs is what the partition must hold.
+
     The engine charges the ways through switches to cables, so what its cables hold while a pause takes effect counts
     where it is more than the arithmetic of the design.
     """

@@ -24,8 +24,7 @@ REORDER = 256
 """Packets that may come ahead of the next in order before a NIC with adaptive routing asks for it again; assumed."""
 
 ADAPTIVE_WINDOW = 512
-"""Packets a queue pair of a NIC with adaptive routing may have outstanding (facts on 50 km links: 512 x 4096 B per round
-trip)."""
+"""Packets a queue pair of a NIC with adaptive routing may have outstanding (seen over 50 km: 512 x 4096 B a round trip)."""
 
 
 @dataclass(frozen=True, slots=True)
