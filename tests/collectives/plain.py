@@ -38,15 +38,15 @@ def arrival_ps(job: Job, program: Program, delay_ps: int = 0) -> np.ndarray:
             of[int(program.after[entry])].append((m, int(program.after_delay_ps[entry])))
     free = np.zeros(len(job.nics), np.int64)
     arrived = np.full(program.messages, -1, np.int64)
-    heap = [(int(ready[m]), m) for m in np.flatnonzero(first & (left == 0))]
+    heap = [(int(ready[m]), int(ready[m]), m) for m in np.flatnonzero(first & (left == 0))]
     heapq.heapify(heap)
     while heap:
-        at, m = heapq.heappop(heap)
+        at, since, m = heapq.heappop(heap)
         nic = sender[m]
         if word[m]:  # words of credit go between the packets of others
             arrived[m] = at + cost[m] + delay_ps
         elif free[nic] > at:
-            heapq.heappush(heap, (int(free[nic]), m))
+            heapq.heappush(heap, (int(free[nic]), since, m))
             continue
         else:
             free[nic] = at + cost[m]
@@ -55,11 +55,11 @@ def arrival_ps(job: Job, program: Program, delay_ps: int = 0) -> np.ndarray:
             left[other] -= 1
             ready[other] = max(ready[other], arrived[m] + delay)
             if not left[other] and first[other]:
-                heapq.heappush(heap, (int(ready[other]), other))
+                heapq.heappush(heap, (int(ready[other]), int(ready[other]), other))
         if (after := following[m]) >= 0:
             first[after] = True
             if not left[after]:
-                heapq.heappush(heap, (max(int(ready[after]), at), after))
+                heapq.heappush(heap, (max(int(ready[after]), at), max(int(ready[after]), at), after))
     assert (arrived >= 0).all(), "some messages are never sent"
     return arrived
 
