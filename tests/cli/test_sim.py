@@ -81,10 +81,6 @@ def test_help_and_version(run: Run) -> None:
         (("--topologie", "x"), '--topologie: there is no such option; did you mean "--topology"?'),
         (("--until",), "--until: the option needs a value; write --until TIME"),
         (
-            ("my.yaml",),
-            "my.yaml: options only are understood; give the network with --topology, and what it carries with --flows or --traffic",
-        ),
-        (
             (),
             "--topology: there is no network; give a shape such as fat-tree:k=8,speed=400G,delay=1us, or a file",
         ),
@@ -150,3 +146,50 @@ for _ in range(2):
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=120)
     assert (done.returncode, done.stderr) == (0, "twice: 128 of 128 flows did not finish (interrupted)\n" * 2)
+
+
+FABRIC = str(EXAMPLES / "h100-rlb.yaml")
+
+
+def test_a_collective_on_a_designed_network(run: Run) -> None:
+    code, out, _ = run(FABRIC, "--collective", "all-reduce", "--size", "8M", "--qps", "4", "--json", "--quiet")
+    found = json.loads(out)
+    assert code == 0
+    assert found["engine"] == "packet"
+    assert found["complete"]
+    assert found["bus_bandwidth_GBps"] == pytest.approx(found["alg_bandwidth_GBps"] * 2 * 31 / 32)
+    assert found["bottleneck"]["kind"] in {"link", "proxy", "server"}
+    assert found["flows"][0].keys() == {"src", "dst", "bytes", "start_us", "fct_us"}
+
+
+def test_several_sizes_are_a_list(run: Run) -> None:
+    code, out, _ = run(FABRIC, "--size", "1M..2M", "--json", "--quiet")
+    assert code == 0
+    assert [one["size_bytes"] for one in json.loads(out)] == [1 << 20, 2 << 20]
+
+
+def test_a_collective_for_people(run: Run) -> None:
+    code, out, _ = run(FABRIC, "--size", "1M", "--quiet")
+    assert code == 0
+    assert out.startswith("all-reduce of 1048576 bytes: ")
+    assert "bound by" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (("--size", "x"), "--size: 'x' is no size"),
+        (("--set", "host.mtu"), "--set: 'host.mtu' is no NAME=VALUE"),
+        (("--nope",), "No such option"),
+    ],
+)
+def test_mistakes_of_a_collective(run: Run, words: tuple[str, ...], error: str) -> None:
+    code, _, err = run(FABRIC, *words)
+    assert code == 2
+    assert error in err
+
+
+def test_no_such_fabric(run: Run) -> None:
+    code, _, err = run("nowhere.yaml")
+    assert code == 2
+    assert "nowhere.yaml" in err

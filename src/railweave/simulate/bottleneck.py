@@ -41,9 +41,7 @@ class Load:
         port = int(busy.argmax())
         posts = np.bincount(pairs[messages[:, 0].astype(np.int64), 0], minlength=len(wiring.nics))
         nic = int(posts.argmax())
-        return cls(
-            wiring.port_link(port), int(busy[port]), wiring.nics[nic], int(posts[nic]) * post_cost_ps, floor_ps
-        )
+        return cls(wiring.port_link(port), int(busy[port]), wiring.nics[nic], int(posts[nic]) * post_cost_ps, floor_ps)
 
 
 @dataclass(frozen=True)
@@ -55,6 +53,12 @@ class Bottleneck:
     busy: float
     next_kind: str
     next_busy: float
+
+    def to_text(self) -> str:
+        """A line for people."""
+        return (
+            f"{self.kind} {self.what}, busy {self.busy:.1%} of the time (next: {self.next_kind}, {self.next_busy:.1%})"
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The documented JSON object."""

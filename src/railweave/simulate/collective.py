@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from railweave.collectives.collective import program
 from railweave.collectives.nccl import parameters
 from railweave.collectives.queue_pairs import split, waits
 from railweave.device.build import device_config
+from railweave.errors import InputError, Problem
 from railweave.routes.control_plane import ControlPlane
 from railweave.simulate.bottleneck import Load, bottleneck
 from railweave.simulate.fabric import packet_fabric
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from railweave.collectives.bus_bandwidth import Collective
     from railweave.collectives.program import Program
+    from railweave.collectives.queue_pairs import Split
     from railweave.design.network import Network
     from railweave.simulate.fabric import PacketFabric
 
@@ -58,6 +60,20 @@ class Prediction:
     def bus_bandwidth_gbytes(self) -> float:
         """Bus bandwidth."""
         return self.program.bus_bandwidth_gbytes(self.time_ps)
+
+    def to_text(self) -> str:
+        """A few lines for people."""
+        bound = bottleneck(self.load, self.time_ps)
+        state = "" if self.complete else "  (not complete: some messages never arrived)"
+        return (
+            f"{self.collective} of {self.size_bytes} bytes: {self.program.algorithm}, {self.program.protocol}, "
+            f"{self.program.channels} channels\n"
+            f"  time           {self.time_ps / 1e6:.1f} us{state}\n"
+            f"  bus bandwidth  {self.bus_bandwidth_gbytes:.2f} GB/s\n"
+            f"  bound by       {bound.to_text()}\n"
+            f"  congestion     {self.counters['ecn_marked_packets']} marked, {self.counters['pfc_pauses']} pauses, "
+            f"{self.counters['retransmitted_packets']} sent again"
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The documented JSON object (docs/predict.md)."""
@@ -94,7 +110,7 @@ class Prediction:
 
 def predict(
     network: Network,
-    collective: Collective,
+    collective: str,
     size_bytes: int,
     *,
     qps: int | None = None,
@@ -121,11 +137,9 @@ def predict(
     if colors > 1 and not any(word.startswith("NCCL_IB_SPLIT_DATA_ON_QPS") for word in words):
         words.append("NCCL_IB_SPLIT_DATA_ON_QPS=1")
     known = parameters(words, job.library)
-    planned = program(job, collective, size_bytes, known)
+    planned = program(job, cast("Collective", collective), size_bytes, known)  # which says what is wrong with another
     begin = time.perf_counter()
-    parts = split(
-        planned, known["NCCL_IB_QPS_PER_CONNECTION"], split_data=bool(known["NCCL_IB_SPLIT_DATA_ON_QPS"])
-    )
+    parts = split(planned, known["NCCL_IB_QPS_PER_CONNECTION"], split_data=bool(known["NCCL_IB_SPLIT_DATA_ON_QPS"]))
     engine, pairs, messages = _engine(fabric, hosts, planned, parts, dict(settings or {}))
     arrivals = _run(engine, len(parts.message), progress)
     arrived = arrivals != NEVER
@@ -146,7 +160,7 @@ def predict(
 
 
 def _engine(
-    fabric: PacketFabric, hosts: NDArray[np.uint32], planned: Program, parts: Any, settings: dict[str, str]
+    fabric: PacketFabric, hosts: NDArray[np.uint32], planned: Program, parts: Split, settings: dict[str, str]
 ) -> tuple[PacketEngine, NDArray[np.uint32], NDArray[np.uint64]]:
     """The engine, its queue pairs and its messages."""
     many = int(parts.queue_pair.max(initial=0)) + 1
@@ -162,15 +176,16 @@ def _engine(
     messages[:, 3] = WRITE_WITH_IMMEDIATE
     arguments = fabric.arguments(pairs)
     arguments["parameters"] = {"host.post-cost": f"{POST_COST_PS / 1e6}us"} | arguments["parameters"] | settings
-    engine = PacketEngine(
-        **arguments, messages=messages, after_start=after_start, after=after, after_delay_ps=after_delay
-    )
+    try:
+        engine = PacketEngine(
+            **arguments, messages=messages, after_start=after_start, after=after, after_delay_ps=after_delay
+        )
+    except ValueError as error:  # of the settings: the rest is ours
+        raise InputError([Problem("--set", 0, str(error), "docs/sim.md has all parameters")]) from None
     return engine, pairs, messages
 
 
-def _run(
-    engine: PacketEngine, messages: int, progress: Callable[[int, int], None] | None
-) -> NDArray[np.uint64]:
+def _run(engine: PacketEngine, messages: int, progress: Callable[[int, int], None] | None) -> NDArray[np.uint64]:
     """Run until every message arrived, or nothing more does. Slices do not change the result."""
     now, heard, counted = 0, 0, -1
     while True:

@@ -1,0 +1,37 @@
+"""Sizes of collectives as nccl-tests writes them: binary suffixes, lists and ranges."""
+
+from __future__ import annotations
+
+import re
+
+from railweave.errors import InputError, Problem
+
+UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
+MOST = 1 << 50
+
+
+def sizes(text: str) -> list[int]:
+    """``8G``, ``1M,16M,1G``, or ``8..16G``: from the first to the last, each twice the one before. Bytes.
+
+    Raises ``InputError``.
+    """
+    found: list[int] = []
+    for part in text.split(","):
+        first, dots, last = part.partition("..")
+        begin = _size(first)
+        end = _size(last) if dots else begin
+        if end < begin:
+            raise InputError([Problem("--size", 0, f"{part!r} ends before it begins", "give the smaller size first")])
+        while begin <= end:
+            found.append(begin)
+            begin *= 2
+    return found
+
+
+def _size(text: str) -> int:
+    match = re.fullmatch(r"(\d+)\s*([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
+    size = int(match[1]) << UNITS[match[2].upper()] if match else 0
+    if not 1 <= size <= MOST:
+        fix = "give sizes such as 8G (8 x 2^30 bytes), 1M,16M,1G or 8..16G"
+        raise InputError([Problem("--size", 0, f"{text!r} is no size", fix)])
+    return size
