@@ -73,5 +73,5 @@ def test_mistakes(given: dict[str, object], error: str) -> None:
 
 
 def test_a_wrong_engine_parameter_is_told() -> None:
-    with pytest.raises(InputError, match="host.mtuu"):
+    with pytest.raises(InputError, match=r"host\.mtuu"):
         predict(LAB, "all-reduce", MIB, settings={"host.mtuu": "1"})
