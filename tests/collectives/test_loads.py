@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from railweave.collectives.bus_bandwidth import COLLECTIVES, Collective
 from railweave.collectives.collective import loads, program
-from railweave.collectives.job import Job
+from railweave.collectives.job import Job, Nic, Server
 from railweave.collectives.nccl import parameters
 from railweave.errors import InputError
+from tests.collectives.plain import check, sent_by_nic
 
 MIB, GIB = 1 << 20, 1 << 30
 
@@ -46,3 +49,24 @@ def test_too_many_messages_are_refused(words: tuple[str, ...]) -> None:
         program(Job.of_servers(4096), "all-reduce", 8 * GIB, parameters((*words, "NCCL_PROTO=Simple")))
     with pytest.raises(InputError, match="use the flow engine"):
         program(Job.of_servers(4096), "all-to-all", GIB)
+
+
+def test_the_example_of_the_docs_runs() -> None:
+    text = (Path(__file__).parents[2] / "docs/collectives.md").read_text()
+    (example,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    exec(compile(example, "docs/collectives.md", "exec"), {})  # noqa: S102 - our own example
+
+
+def test_more_gpus_than_nics() -> None:
+    """Eight GPUs to four NICs: a NIC carries what two would."""
+    nics = tuple(Nic(f"n{n}", n, 400_000) for n in range(4))
+    job = Job(tuple(Server(f"s{s}", nics, (0, 0, 1, 1, 2, 2, 3, 3)) for s in range(3)))
+    size = job.ranks * 16 * MIB
+    for collective, share in [
+        ("all-reduce", 2 * 23 / 24 / 4),
+        ("all-gather", 23 / 24 / 4),
+        ("all-to-all", 2 * 16 / 24),
+    ]:
+        found = program(job, collective, size, parameters(("NCCL_ALGO=Ring", "NCCL_PROTO=Simple")))
+        check(job, found)
+        assert sent_by_nic(job, found) == pytest.approx(share * size)
