@@ -84,7 +84,7 @@ def test_nccl_estimates_by_hand() -> None:
     assert found == pytest.approx((8.4 + 56 * 3.4 + 6 * 14) * 1.4 + GIB * 62 / 32 / 400e3, rel=1e-9)
     # Tree, LL, 8 bytes: 6.8 + 2 x (7 x 0.6 + 2 x 5) us
     assert estimate_us(job, "all-reduce", "Tree", "LL", 8, 16) == pytest.approx(6.8 + 2 * (7 * 0.6 + 2 * 5), rel=1e-4)
-    # All-gather, LL, AMD: every hop at least the 2 us a network post costs; 22 GPU... 28 and 3
+    # All-gather, LL, AMD: 28 hops inside at 2 us, what a network post costs, and 3 across
     amd = Job.of_servers(4, gpu="MI300X", cpu="AMD", library="RCCL")
     assert estimate_us(amd, "all-gather", "Ring", "LL", 64, 16) == pytest.approx(12 + 28 * 2.0 + 3 * 2.7, rel=1e-3)
 

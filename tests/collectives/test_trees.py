@@ -103,7 +103,7 @@ def test_broadcast_reaches_every_server(servers: int, gpus: int, size: int, data
     at = root // gpus
     others = np.delete(received, at)
     assert (others == size).all()
-    assert received[at] < size or gpus > 1  # only channels that begin before the root come round
+    assert received[at] <= (size if gpus > 1 else 0)  # only channels whose ring begins before the root come round
 
 
 def test_broadcast_by_hand() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from railweave.collectives.channels import ring_order
 from railweave.collectives.chunks import cut, on_the_wire, over_channels
-from railweave.collectives.draft import Draft
+from railweave.collectives.draft import Draft, refuse_beyond
 
 if TYPE_CHECKING:
     from railweave.collectives.channels import Rings
@@ -23,15 +23,25 @@ if TYPE_CHECKING:
 
 
 def broadcast(
-    job: Job, nccl: Parameters, size_bytes: int, choice: Choice, rings: Rings, pace: Pace, root: int
+    job: Job,
+    nccl: Parameters,
+    size_bytes: int,
+    choice: Choice,
+    rings: Rings,
+    pace: Pace,
+    root: int,
+    *,
+    whole: bool = False,
 ) -> Draft:
-    """The messages of a broadcast from rank ``root``."""
+    """The messages of a broadcast from rank ``root``; ``whole``: one for all the bytes of a connection."""
     how = cut(nccl, choice.protocol, ring=False)
     servers, nics, gpus = len(job.servers), job.nics_per_server, job.gpus_per_server
     at, gpu = divmod(root, gpus)
     share = over_channels(size_bytes, rings.channels)
-    count = max(1, -(-int(share.max()) // how.chunk))
-    sizes = on_the_wire(np.clip(share[:, None] - np.arange(count) * how.chunk, 0, how.chunk), choice.protocol)
+    chunk = int(share.max()) if whole else how.chunk
+    count = max(1, -(-int(share.max()) // chunk))
+    refuse_beyond(rings.channels * servers * count)
+    sizes = on_the_wire(np.clip(share[:, None] - np.arange(count) * chunk, 0, chunk), choice.protocol)
 
     rows: list[tuple[int, int, int]] = []
     hops: list[int] = []  # inside the server, before the message

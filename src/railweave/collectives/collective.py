@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,14 +15,18 @@ from railweave.collectives.nccl import Parameters, parameters
 from railweave.collectives.pace import Pace
 from railweave.collectives.point_to_point import everyone, neighbors, transfers
 from railweave.collectives.program import Program
-from railweave.collectives.ring import inside_one_server, ring
+from railweave.collectives.ring import inside_one_server, ring, ring_loads
 from railweave.collectives.schedule import p2p_channels, rounds
 from railweave.collectives.tree import tree
 from railweave.collectives.tuning import Choice, choose
 from railweave.errors import InputError, Problem
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from railweave.collectives.job import Job
+
+RINGS: tuple[Collective, ...] = ("all-reduce", "all-gather", "reduce-scatter")
 
 
 def program(
@@ -66,8 +71,50 @@ def program(
     )
 
 
+@dataclass(frozen=True)
+class Loads:
+    """What each connection carries in all, without messages: what a fluid model needs. Fields as in ``Program``."""
+
+    connections: NDArray[np.uint32]
+    bytes: NDArray[np.uint64]
+    """By connection."""
+    choice: Choice
+    floor_ps: int
+    bus_factor: float
+
+
+def loads(job: Job, collective: Collective, size_bytes: int, nccl: Parameters | None = None, *, root: int = 0) -> Loads:
+    """As ``program``, in bytes by connection; for jobs whose messages would be too many. Raises the same errors."""
+    _look_at(job, collective, size_bytes, root)
+    nccl = nccl or parameters((), job.library)
+    choice = choose(job, nccl, collective, size_bytes, channel_count(job, nccl))
+    pace = Pace.of(job, choice)
+    if len(job.servers) > 1 and choice.algorithm == "Ring" and collective in RINGS:
+        connections, carried = ring_loads(job, collective, size_bytes, choice, rings(job, nccl, choice.channels))
+    else:
+        draft = _draft(job, nccl, collective, size_bytes, choice, pace, root, whole=True)
+        connections = draft.connections
+        carried = np.zeros(len(connections), np.int64)
+        np.add.at(carried, draft.connection, draft.bytes)
+    return Loads(
+        connections.astype(np.uint32),
+        carried.astype(np.uint64),
+        choice,
+        choice.launch_ps + _links_need_ps(job, nccl, collective, size_bytes, choice),
+        bus_factor(collective, job.ranks),
+    )
+
+
 def _draft(
-    job: Job, nccl: Parameters, collective: Collective, size_bytes: int, choice: Choice, pace: Pace, root: int
+    job: Job,
+    nccl: Parameters,
+    collective: Collective,
+    size_bytes: int,
+    choice: Choice,
+    pace: Pace,
+    root: int,
+    *,
+    whole: bool = False,
 ) -> Draft:
     if len(job.servers) == 1:
         steps = {"all-reduce": 2 * (job.ranks - 1), "all-to-all": 1, "send-recv": 1}.get(collective, job.ranks - 1)
@@ -77,12 +124,12 @@ def _draft(
         turns = rounds(job, p2p)
         everybody = collective == "all-to-all"
         wanted = everyone(job, size_bytes // job.ranks, turns) if everybody else neighbors(job, size_bytes, turns)
-        return transfers(job, nccl, p2p, wanted, pace, all_pairs=everybody)
+        return transfers(job, nccl, p2p, wanted, pace, all_pairs=everybody, whole=whole)
     if choice.algorithm == "Tree":
-        return tree(job, nccl, size_bytes, choice, pace)
+        return tree(job, nccl, size_bytes, choice, pace, whole=whole)
     way = rings(job, nccl, choice.channels)
     if collective == "broadcast":
-        return broadcast(job, nccl, size_bytes, choice, way, pace, root)
+        return broadcast(job, nccl, size_bytes, choice, way, pace, root, whole=whole)
     return ring(job, nccl, collective, size_bytes, choice, way, pace)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from railweave.collectives.program import CLEAR_TO_SEND_BYTES, csr
+from railweave.errors import InputError, Problem
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,6 +46,17 @@ class Pieces:
     after_start: NDArray[np.uint64]
     after: NDArray[np.uint32]
     after_delay_ps: NDArray[np.uint64]
+
+
+MOST_MESSAGES = 1 << 28
+"""Beyond, arrays would take tens of gigabytes."""
+
+
+def refuse_beyond(messages: int) -> None:
+    """Raises ``InputError`` where there would be more messages than can be held."""
+    if messages > MOST_MESSAGES:
+        what = f"it would be {messages:,} messages; at most {MOST_MESSAGES:,} can be held"
+        raise InputError([Problem("collective", 0, what, "use the flow engine, a smaller size or fewer servers")])
 
 
 def empty(tail_ps: int) -> Draft:

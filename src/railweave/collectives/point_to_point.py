@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from railweave.collectives.draft import Draft, empty
+from railweave.collectives.draft import Draft, empty, refuse_beyond
 from railweave.collectives.schedule import BATCH, P2pChannels, Rounds, batches, parts_of, rounds
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ class Transfers:
 def everyone(job: Job, size_bytes: int, turns: Rounds) -> Transfers:
     """All-to-all: every rank sends ``size_bytes`` to every rank; here those of other servers."""
     gpus, servers = job.gpus_per_server, len(job.servers)
+    refuse_beyond(job.ranks**2)
     # In order of connections with PXN, so that sorting by them later is quick.
     server, other, apart, gpu = np.ix_(range(servers), range(gpus), range(1, servers), range(gpus))
     there = np.where(apart <= server, apart - 1, apart)
@@ -68,15 +69,22 @@ def neighbors(job: Job, size_bytes: int, turns: Rounds) -> Transfers:
     return Transfers(source[away], target[away], turn[away], size_bytes)
 
 
-def transfers(job: Job, nccl: Parameters, p2p: P2pChannels, wanted: Transfers, pace: Pace, *, all_pairs: bool) -> Draft:
-    """The messages of transfers. ``all_pairs``: those of a batch wait for the batch before on their channel."""
+def transfers(
+    job: Job, nccl: Parameters, p2p: P2pChannels, wanted: Transfers, pace: Pace, *, all_pairs: bool, whole: bool = False
+) -> Draft:
+    """The messages of transfers.
+
+    ``all_pairs``: those of a batch wait for the batch before on their channel. ``whole``: one message for all the bytes of a
+    part.
+    """
     count, size = len(wanted.source), wanted.size_bytes
     if not count or not size:
         return empty(pace.launch_ps)
     step = min(nccl["NCCL_P2P_NET_CHUNKSIZE"], nccl["NCCL_BUFFSIZE"] // nccl["NCCL_STEPS"])
     parts = parts_of(size, p2p, step)
     part_bytes = -(-size // (parts * PART_GRAIN)) * PART_GRAIN
-    chunk = _chunk(nccl, size, step)
+    chunk = part_bytes if whole else _chunk(nccl, size, step)
+    refuse_beyond(count * -(-size // chunk))
     sizes = [int(min(max(size - part * part_bytes, 0), part_bytes)) for part in range(parts)]
     sizes = [each for each in sizes if each]
     chunks = max(-(-each // chunk) for each in sizes)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from railweave.collectives.chunks import GRAIN, cut, on_the_wire, over_channels, sliced
-from railweave.collectives.draft import Draft
+from railweave.collectives.draft import Draft, refuse_beyond
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,12 +32,13 @@ def ring(
     """The messages of a ring collective. ``size_bytes`` as nccl-tests has it."""
     how = cut(nccl, choice.protocol, ring=True)
     ranks, gpus, servers = job.ranks, job.gpus_per_server, len(job.servers)
+    share = _shares(collective, size_bytes, choice.channels, ranks)
     if collective == "all-reduce":
         steps = 2 * (ranks - 1)
-        chunks = _chunks_of_all_reduce(over_channels(size_bytes, choice.channels), how.chunk, ranks, gpus, servers)
+        chunks = _chunks_of_all_reduce(share, how.chunk, ranks, gpus, servers)
     else:
         steps = ranks - 1
-        chunks = _chunks_of_gather(over_channels(-(-size_bytes // ranks), choice.channels), how.chunk, servers, steps)
+        chunks = _chunks_of_gather(share, how.chunk, servers, steps)
     sizes = on_the_wire(sliced(chunks, how), choice.protocol)  # channel, server, loop, step, slice
     number = np.arange(sizes.size).reshape(sizes.shape)
     before = np.roll(number, 1, axis=1)  # what came in from the server before
@@ -62,6 +63,20 @@ def ring(
     )
 
 
+def ring_loads(
+    job: Job, collective: Collective, size_bytes: int, choice: Choice, rings: Rings
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The connections of a ring collective, and what each carries in all: the mean of its ranks' chunks, to a byte."""
+    share = _shares(collective, size_bytes, choice.channels, job.ranks)
+    data = share * 2 * (job.ranks - 1) // job.ranks if collective == "all-reduce" else share * (job.ranks - 1)
+    return _connections(job, rings), np.repeat(on_the_wire(data, choice.protocol), len(job.servers))
+
+
+def _shares(collective: Collective, size_bytes: int, channels: int, ranks: int) -> NDArray[np.int64]:
+    """By channel: its bytes of the whole (all-reduce), or of what one rank gives or gets."""
+    return over_channels(size_bytes if collective == "all-reduce" else -(-size_bytes // ranks), channels)
+
+
 def inside_one_server(nccl: Parameters, choice: Choice, pace: Pace, steps: int) -> int:
     """How long the steps of a ring of GPUs take beyond what their links need for the bytes: latency, in ps."""
     least = GRAIN if choice.protocol != "Simple" else cut(nccl, "Simple", ring=True).least_slice
@@ -83,6 +98,7 @@ def _chunks_of_all_reduce(
 ) -> NDArray[np.int64]:
     """Bytes by channel, server, loop and step of what the last GPU of the server sends."""
     loops = max(1, -(-int(share.max()) // (ranks * chunk)))
+    refuse_beyond(len(share) * servers * loops * 2 * (ranks - 1))
     left = np.clip(share[:, None] - np.arange(loops) * ranks * chunk, 0, None)  # channel, loop
     each = np.minimum(chunk, -(-left // (ranks * GRAIN)) * GRAIN)
     sender = np.arange(servers) * gpus + gpus - 1
@@ -94,5 +110,6 @@ def _chunks_of_all_reduce(
 def _chunks_of_gather(share: NDArray[np.int64], chunk: int, servers: int, steps: int) -> NDArray[np.int64]:
     """The same for what each rank gives or gets: every step of a loop is as large."""
     loops = max(1, -(-int(share.max()) // chunk))
+    refuse_beyond(len(share) * servers * loops * steps)
     each = np.clip(share[:, None] - np.arange(loops) * chunk, 0, chunk)
     return np.broadcast_to(each[:, None, :, None], (len(share), servers, loops, steps)).copy()

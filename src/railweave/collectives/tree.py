@@ -14,7 +14,7 @@ import numpy as np
 
 from railweave.collectives.channels import nic_of_channel
 from railweave.collectives.chunks import cut, on_the_wire, over_channels
-from railweave.collectives.draft import Draft
+from railweave.collectives.draft import Draft, refuse_beyond
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,16 +44,17 @@ def _parent(server: int, servers: int) -> int:
     return above if above < servers else server ^ bit
 
 
-def tree(job: Job, nccl: Parameters, size_bytes: int, choice: Choice, pace: Pace) -> Draft:
-    """The messages of a tree all-reduce over two servers or more."""
+def tree(job: Job, nccl: Parameters, size_bytes: int, choice: Choice, pace: Pace, *, whole: bool = False) -> Draft:
+    """The messages of a tree all-reduce over two servers or more; ``whole``: one for all the bytes of an edge."""
     how = cut(nccl, choice.protocol, ring=False)
     servers, nics, gpus = len(job.servers), job.nics_per_server, job.gpus_per_server
     channels, edges = choice.channels, servers - 1
     share = over_channels(size_bytes, channels)
-    chunk = _chunk(choice.protocol, how.chunk, int(share.max()), servers, gpus)
+    chunk = int(share.max()) if whole else _chunk(choice.protocol, how.chunk, int(share.max()), servers, gpus)
     count = max(1, -(-int(share.max()) // chunk))
     data = np.clip(share[:, None] - np.arange(count) * chunk, 0, chunk)  # channel, chunk
     sizes = on_the_wire(data, choice.protocol)
+    refuse_beyond(channels * 2 * edges * count)
     shape = (channels, 2 * edges, count)  # edges up, then edges down; an edge is that of its child
     full = np.ascontiguousarray(np.broadcast_to(sizes[:, None, :], shape))
     number = np.arange(full.size).reshape(shape)
