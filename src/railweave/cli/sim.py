@@ -17,26 +17,27 @@ if TYPE_CHECKING:
 
     from railweave.simulate.collective import Prediction
 
-MORE = (
-    "\nOn a designed network: railweave sim FABRIC --collective all-reduce --size 8G (railweave sim FABRIC --help).\n"
-)
-
 
 def sim(ctx: typer.Context) -> None:
     """Predict what a collective gets on a network, packet by packet; or run raw flows."""
     words = ctx.args
     if words and not words[0].startswith("-"):
-        from typer.main import get_command
-
-        app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-        app.command()(collective)
-        raise typer.Exit(get_command(app).main(words, "railweave sim", standalone_mode=False) or 0)
+        raise typer.Exit(_collective(words))
     from railweave._sim import command
 
-    code = command("railweave sim", words)
-    if set(words) & {"--help", "-h"} and code == 0:
-        typer.echo(MORE, nl=False)
-    raise typer.Exit(code)
+    if set(words) & {"--help", "-h"}:
+        _collective(["--help"])  # and then the engine's own, of raw flows
+        typer.echo()
+        sys.stdout.flush()
+    raise typer.Exit(command("railweave sim", words))
+
+
+def _collective(words: list[str]) -> int:
+    from typer.main import get_command
+
+    app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    app.command()(collective)
+    return get_command(app).main(words, "railweave sim", standalone_mode=False) or 0
 
 
 def collective(
