@@ -1,0 +1,64 @@
+//! Two-tier networks and collectives, for tests and measurements of the flow engine.
+
+use railweave_sim::packet::Ps;
+use railweave_sim::topology::{Cable, NodeKind, Topology};
+use railweave_sim::traffic::{Message, QueuePair, Traffic, Verb};
+
+/// Rate of all cables, 10^6 bit/s.
+pub const RATE: u64 = 400_000;
+/// Delay of all cables.
+pub const DELAY: Ps = 500_000;
+
+/// Servers of so many NICs, NIC `n` of each on a leaf of rail `n`. A stripe of servers shares its leaves; every leaf has
+/// one cable to each spine. A NIC is host `server * rails + rail`.
+pub fn rails(servers: u32, rails: u32, stripe: u32, spines: u32) -> Topology {
+    let (hosts, stripes) = (servers * rails, servers.div_ceil(stripe));
+    let leaves = stripes * rails;
+    let kind = |node| if node < hosts { NodeKind::Host } else { NodeKind::Switch };
+    let nodes = (0..hosts + leaves + spines).map(|node| (format!("n{node}"), kind(node))).collect();
+    let mut cables = Vec::new();
+    for host in 0..hosts {
+        let (server, rail) = (host / rails, host % rails);
+        cables.push((host, hosts + server / stripe * rails + rail));
+    }
+    for leaf in 0..leaves {
+        cables.extend((0..spines).map(|spine| (hosts + leaf, hosts + leaves + spine)));
+    }
+    let cables: Vec<_> = cables.iter().map(|&(a, b)| Cable { a, b, rate_mbps: RATE, delay: DELAY }).collect();
+    Topology::new(nodes, &cables)
+}
+
+/// A message from every host to every other, in the order in which NCCL sends them: the next host first.
+pub fn all_to_all(hosts: u32, bytes: u64) -> Traffic {
+    let mut traffic = Traffic::default();
+    for src in 0..hosts {
+        for ahead in 1..hosts {
+            let dst = (src + ahead) % hosts;
+            let qp = traffic.pairs.len() as u32;
+            traffic.pairs.push(QueuePair { src, dst, to: dst, back: src });
+            traffic.messages.push(Message { verb: Verb::Write, qp, bytes, start: 0, after: Vec::new() });
+        }
+    }
+    traffic
+}
+
+/// Rings of servers, one by each rail: in every step a NIC sends on what it received in the step before, by so many queue
+/// pairs.
+pub fn rings(servers: u32, rails: u32, pairs: u32, steps: u32, bytes: u64) -> Traffic {
+    let mut traffic = Traffic::default();
+    let hosts = servers * rails;
+    for src in 0..hosts {
+        let dst = (src + rails) % hosts;
+        traffic.pairs.extend((0..pairs).map(|_| QueuePair { src, dst, to: dst, back: src }));
+    }
+    let count = hosts * pairs;
+    for step in 0..steps {
+        for qp in 0..count {
+            let from = (qp / pairs + hosts - rails) % hosts * pairs;
+            let before = |pair| (step - 1) * count + from + pair;
+            let after = if step == 0 { Vec::new() } else { (0..pairs).map(before).collect() };
+            traffic.messages.push(Message { verb: Verb::Write, qp, bytes, start: 0, after });
+        }
+    }
+    traffic
+}
