@@ -26,10 +26,9 @@ fn run(topology: &Topology, fib: &Fib, traffic: &Traffic, options: Options) -> P
 fn collectives(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("flow");
     group.sample_size(10);
-    let topology = rails(64, 8, 64, 64);
     let traffic = all_to_all(512, 1 << 20);
     for (name, balance) in [("hash", Balance::Hash), ("spray", Balance::Spray)] {
-        let fib = Fib::shortest(&topology).balanced(balance);
+        let (topology, fib) = rails(64, 8, 64, 64, balance);
         for post_cost in [0, 1_000_000] {
             let options = Options { post_cost, ..Options::default() };
             group.bench_function(format!("all-to-all of 512, {name}, post {post_cost} ps"), |bencher| {
@@ -40,15 +39,13 @@ fn collectives(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Tables for 32,768 addresses are not to be made by shortest paths to each: servers of a stripe are on the same leaves.
 fn large(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("flow, 32,768 hosts");
     group.sample_size(10);
-    let topology = rails(4096, 8, 64, 32);
     for pairs in [1, 4] {
         let traffic = rings(4096, 8, pairs, 12, 1 << 18);
         for (name, balance) in [("hash", Balance::Hash), ("spray", Balance::Spray)] {
-            let fib = Fib::shortest(&topology).balanced(balance);
+            let (topology, fib) = rails(4096, 8, 64, 32, balance);
             group.bench_function(format!("rings, {pairs} queue pairs, 12 steps, {name}"), |bencher| {
                 bencher.iter(|| run(&topology, &fib, &traffic, Options::default()));
             });

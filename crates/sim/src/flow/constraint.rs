@@ -21,10 +21,8 @@ pub struct Graph {
     pub capacity: Vec<f64>,
     /// `link[first[q]..first[q + 1]]` are the constraints on queue pair `q`.
     pub first: Vec<u32>,
-    /// Constraints, by queue pair.
-    pub link: Vec<u32>,
-    /// What a byte of the queue pair takes of each of `link`.
-    pub weight: Vec<f64>,
+    /// Constraints, and what a byte of the queue pair takes of each, by queue pair.
+    pub link: Vec<(u32, f64)>,
     /// `qp[users[c]..users[c + 1]]` are the queue pairs under constraint `c`.
     pub users: Vec<u32>,
     /// Queue pairs, by constraint.
@@ -67,12 +65,8 @@ impl Graph {
             ways.push(edges.len() as u32);
         }
         for (&up, &way) in paths.up.iter().zip(&paths.way) {
-            graph.link.push(graph.of_port[up as usize]);
-            graph.weight.push(1.0);
-            for &(link, weight) in &edges[ways[way as usize] as usize..ways[way as usize + 1] as usize] {
-                graph.link.push(link);
-                graph.weight.push(weight);
-            }
+            graph.link.push((graph.of_port[up as usize], 1.0));
+            graph.link.extend(&edges[ways[way as usize] as usize..ways[way as usize + 1] as usize]);
             graph.first.push(graph.link.len() as u32);
         }
         graph.index();
@@ -82,13 +76,13 @@ impl Graph {
     /// Find the queue pairs of every constraint.
     pub fn index(&mut self) {
         let mut users = vec![0u32; self.capacity.len() + 1];
-        self.link.iter().for_each(|&link| users[link as usize + 1] += 1);
+        self.link.iter().for_each(|&(link, _)| users[link as usize + 1] += 1);
         (1..users.len()).for_each(|link| users[link] += users[link - 1]);
         let mut next = users.clone();
         self.qp = vec![0; self.link.len()];
         for qp in 0..self.first.len() - 1 {
             for place in self.edges(qp) {
-                let slot = &mut next[self.link[place] as usize];
+                let slot = &mut next[self.edge(place).0];
                 self.qp[*slot as usize] = qp as u32;
                 *slot += 1;
             }
@@ -96,7 +90,13 @@ impl Graph {
         self.users = users;
     }
 
-    /// Where the constraints on a queue pair are in `link` and `weight`.
+    /// A constraint on a queue pair, and what a byte takes of it.
+    #[inline]
+    pub fn edge(&self, place: usize) -> (usize, f64) {
+        (self.link[place].0 as usize, self.link[place].1)
+    }
+
+    /// Where the constraints on a queue pair are in `link`.
     #[inline]
     pub fn edges(&self, qp: usize) -> std::ops::Range<usize> {
         self.first[qp] as usize..self.first[qp + 1] as usize

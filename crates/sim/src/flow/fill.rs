@@ -9,6 +9,9 @@ use super::constraint::{Graph, NONE};
 /// In `Fill::bound`: the queue pair's window keeps it from more.
 pub const WINDOW: u32 = u32::MAX - 1;
 
+/// Where more than one in so many links changed, all rates are found anew.
+const MOST: usize = 8;
+
 /// Rates of queue pairs, and what is needed to find them.
 #[derive(Debug, Default)]
 pub struct Fill {
@@ -112,26 +115,38 @@ impl Fill {
         for link in changed.drain(..) {
             self.see(graph, link);
         }
+        if self.links.len() * MOST > graph.capacity.len() {
+            // nearly all will be reached: in the order of their numbers they are nearer to one another in memory
+            (0..graph.capacity.len() as u32).for_each(|link| self.see(graph, link));
+            (0..active.len()).filter(|&qp| active[qp]).for_each(|qp| self.find(graph, qp));
+            return;
+        }
         let mut next = 0;
         while next < self.links.len() {
             let link = self.links[next] as usize;
             next += 1;
             for &qp in graph.users(link) {
-                if !active[qp as usize] || self.seen_qp[qp as usize] {
-                    continue;
-                }
-                self.seen_qp[qp as usize] = true;
-                self.found.push(qp);
-                for edge in graph.edges(qp as usize) {
-                    let link = graph.link[edge];
-                    self.see(graph, link);
-                    self.weight[link as usize] += graph.weight[edge];
-                    self.users[link as usize] += 1;
+                if active[qp as usize] && !self.seen_qp[qp as usize] {
+                    self.find(graph, qp as usize);
                 }
             }
         }
     }
 
+    /// An active queue pair is among those whose rates are to be found.
+    #[inline]
+    fn find(&mut self, graph: &Graph, qp: usize) {
+        self.seen_qp[qp] = true;
+        self.found.push(qp as u32);
+        for edge in graph.edges(qp) {
+            let (link, weight) = graph.link[edge];
+            self.see(graph, link);
+            self.weight[link as usize] += weight;
+            self.users[link as usize] += 1;
+        }
+    }
+
+    #[inline]
     fn see(&mut self, graph: &Graph, link: u32) {
         let place = link as usize;
         if !self.seen_link[place] {
@@ -147,7 +162,7 @@ impl Fill {
         self.seen_qp[qp] = false;
         (self.rate[qp], self.bound[qp]) = (rate, bound);
         for edge in graph.edges(qp) {
-            let (link, weight) = (graph.link[edge] as usize, graph.weight[edge]);
+            let (link, weight) = graph.edge(edge);
             self.left[link] -= weight * rate;
             self.weight[link] -= weight;
             self.users[link] -= 1;
@@ -159,7 +174,7 @@ impl Fill {
     pub fn begin(&mut self, graph: &Graph, qp: usize) -> f64 {
         let (mut rate, mut bound, mut equal) = (self.most[qp], WINDOW, self.most[qp]);
         for edge in graph.edges(qp) {
-            let (link, weight) = (graph.link[edge] as usize, graph.weight[edge]);
+            let (link, weight) = graph.edge(edge);
             self.taken[link] += weight;
             equal = equal.min(graph.capacity[link] / self.taken[link]);
             let left = (graph.capacity[link] - self.load[link]).max(0.0) / weight;
@@ -177,13 +192,15 @@ impl Fill {
         self.add(graph, qp, -self.rate[qp]);
         self.rate[qp] = 0.0;
         for edge in graph.edges(qp) {
-            self.taken[graph.link[edge] as usize] -= graph.weight[edge];
+            let (link, weight) = graph.edge(edge);
+            self.taken[link] -= weight;
         }
     }
 
     fn add(&mut self, graph: &Graph, qp: usize, rate: f64) {
         for edge in graph.edges(qp) {
-            self.load[graph.link[edge] as usize] += graph.weight[edge] * rate;
+            let (link, weight) = graph.edge(edge);
+            self.load[link] += weight * rate;
         }
     }
 }

@@ -94,7 +94,8 @@ impl Classes {
             }
             for (number, color) in qp.iter_mut().enumerate() {
                 let links = graph.edges(number).fold(0u64, |sum, edge| {
-                    sum.wrapping_add(mix(link[graph.link[edge] as usize], graph.weight[edge].to_bits()))
+                    let (number, weight) = graph.edge(edge);
+                    sum.wrapping_add(mix(link[number], weight.to_bits()))
                 });
                 let src = if posts { host[traffic.pairs[number].src as usize] } else { 0 };
                 *color = mix(mix(mix(*color, chain[number]), links), src);
@@ -102,8 +103,8 @@ impl Classes {
             let mut sums = vec![0u64; link.len()];
             for (number, &color) in qp.iter().enumerate() {
                 for edge in graph.edges(number) {
-                    let sum = &mut sums[graph.link[edge] as usize];
-                    *sum = sum.wrapping_add(mix(color, graph.weight[edge].to_bits()));
+                    let (link, weight) = graph.edge(edge);
+                    sums[link] = sums[link].wrapping_add(mix(color, weight.to_bits()));
                 }
             }
             link.iter_mut().zip(&sums).for_each(|(color, &sum)| *color = mix(*color, sum));
@@ -145,10 +146,10 @@ impl Classes {
         let mut taken: Vec<(u32, u32, f64)> = Vec::new();
         for (qp, &class) in self.qp.iter().enumerate() {
             for edge in graph.edges(qp) {
-                let link = graph.link[edge];
+                let (link, weight) = graph.link[edge];
                 let of = self.link[link as usize];
                 if leader[of as usize] == link {
-                    taken.push((class, of, graph.weight[edge]));
+                    taken.push((class, of, weight));
                 }
             }
         }
@@ -157,11 +158,9 @@ impl Classes {
         for class in 0..classes as u32 {
             while let Some(&&(_, link, weight)) = rest.peek().filter(|edge| edge.0 == class) {
                 let begin = folded.first[class as usize] as usize;
-                if folded.link.len() > begin && folded.link.last() == Some(&link) {
-                    *folded.weight.last_mut().expect("as many as links") += weight;
-                } else {
-                    folded.link.push(link);
-                    folded.weight.push(weight);
+                match folded.link[begin..].last_mut() {
+                    Some(last) if last.0 == link => last.1 += weight,
+                    _ => folded.link.push((link, weight)),
                 }
                 rest.next();
             }
