@@ -111,6 +111,8 @@ pub struct FlowEngine {
     before: Vec<f64>,
     now: Ps,
     until: Ps,
+    /// When the last message arrives of those that were sent.
+    last: Ps,
     /// How often rates were found.
     pub fills: u64,
 }
@@ -200,6 +202,7 @@ impl FlowEngine {
             before: vec![0.0; network.ports()],
             now: 0,
             until: 0,
+            last: 0,
             fills: 0,
             network,
             traffic,
@@ -238,10 +241,12 @@ impl FlowEngine {
         }
     }
 
-    /// When the next thing happens; `Ps::MAX`: nothing does any more.
+    /// When the next thing happens that changes rates or, where none will, when the last message arrives; `Ps::MAX`: nothing
+    /// happens any more.
     pub fn next(&mut self) -> Ps {
         let event = self.events.peek().map_or(Ps::MAX, |event| event.0.0);
-        self.finish.next(&self.sending).0.min(event).min(self.timeline.next()).min(self.due)
+        let next = self.finish.next(&self.sending).0.min(event).min(self.timeline.next()).min(self.due);
+        if next == Ps::MAX && self.last >= self.until { self.last } else { next }
     }
 
     /// A message arrived: those that waited for it alone become ready.
@@ -295,6 +300,7 @@ impl FlowEngine {
         let message = self.plan.order[sender.next as usize];
         let at = now + self.network.latency(qp, self.plan.last[message as usize]);
         self.arrived[message as usize] = at;
+        self.last = self.last.max(at);
         if self.plan.follow[message as usize] < self.plan.follow[message as usize + 1] {
             self.events.push(Reverse((at, Event::Arrived(message))));
         }

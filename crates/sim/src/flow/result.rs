@@ -50,6 +50,13 @@ impl FlowEngine {
         self.classes.qp.iter().map(|&class| self.senders[class as usize].rate).collect()
     }
 
+    /// The ports that a queue pair's data is sent by now, and what part of its bytes takes each.
+    pub fn path(&self, qp: u32) -> Vec<(u32, f64)> {
+        let paths = &self.network.paths;
+        let links = paths.links(paths.way[qp as usize] as usize).map(|(port, share)| (port as u32, share));
+        std::iter::once((paths.up[qp as usize], 1.0)).chain(links).collect()
+    }
+
     /// What has bound a queue pair until now, and for how long. Of links that are equally full one is named.
     pub fn bounds(&self, qp: u32) -> Vec<BoundTime> {
         let class = self.classes.qp[qp as usize];
