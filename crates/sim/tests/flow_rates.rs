@@ -47,7 +47,8 @@ fn assert_near(measured: f64, wanted: f64, part: f64, what: &str) {
 #[test]
 fn a_line_of_switches_is_shared_as_in_the_textbook() {
     // three switches in a row; the flow over both cables is held by the slower, and leaves the faster to the other
-    let cables = [(0, 6, 400), (1, 6, 400), (2, 7, 400), (3, 7, 400), (4, 8, 400), (5, 8, 400), (6, 7, 400), (7, 8, 200)];
+    let cables =
+        [(0, 6, 400), (1, 6, 400), (2, 7, 400), (3, 7, 400), (4, 8, 400), (5, 8, 400), (6, 7, 400), (7, 8, 200)];
     let topology = network(6, 3, &cables);
     let bytes = 100_000_000;
     let traffic = Traffic::flows([(0, 4, bytes, 0), (1, 2, bytes, 0), (3, 5, bytes, 0)]);
@@ -129,8 +130,9 @@ fn spraying_uses_all_members_and_a_dead_one_stops_it() {
     let dead = topology.first[4];
     let run = |changes: Vec<(Ps, Change)>| {
         let fib = Fib::shortest(&topology).balanced(Balance::Spray);
-        let mut engine =
-            FlowEngine::new(config(), &topology, fib, &traffic, EXACT).with_changes(changes).expect("they can be shown");
+        let mut engine = FlowEngine::new(config(), &topology, fib, &traffic, EXACT)
+            .with_changes(changes)
+            .expect("they can be shown");
         engine.run(Ps::MAX);
         engine.arrivals()[0]
     };
@@ -140,7 +142,12 @@ fn spraying_uses_all_members_and_a_dead_one_stops_it() {
     assert!(later.abs_diff(whole + (up - down)) <= 2, "{later}, and {whole} without");
     assert_eq!(run(vec![(down, Change::LinkDown(dead))]), Ps::MAX);
     let slower = run(vec![(0, Change::Rate(dead, ps_per_byte(50_000)))]);
-    assert_near(slower as f64, 2.0 * whole as f64, 0.03, "each member has a quarter of the data, so the slowest decides");
+    assert_near(
+        slower as f64,
+        2.0 * whole as f64,
+        0.03,
+        "each member has a quarter of the data, so the slowest decides",
+    );
     let lost = FlowEngine::new(config(), &topology, Fib::shortest(&topology), &traffic, EXACT);
     assert_eq!(lost.with_changes(vec![(0, Change::Loss(dead, 1))]).err(), Some(Change::Loss(dead, 1)));
 }
@@ -226,7 +233,8 @@ fn random_changes_come_to_an_end() {
         let kept = |change: &(Ps, Change)| !matches!(change.1, Change::Loss(..) | Change::Storm(..));
         let changes: Vec<_> = scenario.changes.iter().copied().filter(kept).collect();
         changed += changes.len();
-        let start = || flows(&scenario, EXACT).with_changes(changes.clone()).expect("those that it cannot show are left out");
+        let start =
+            || flows(&scenario, EXACT).with_changes(changes.clone()).expect("those that it cannot show are left out");
         let (mut whole, mut parts) = (start(), start());
         whole.run(Ps::MAX);
         while parts.next() != Ps::MAX {

@@ -121,14 +121,17 @@ fn merge(topology: &Topology, paths: &Paths, capacity: &[f64]) -> Vec<u32> {
     }
     let mut first: HashMap<(u64, u64), u32> = HashMap::new();
     for port in 0..capacity.len() {
-        if used[port] != 0 {
-            leader[port] = *first.entry((used[port], capacity[port].to_bits())).or_insert(port as u32);
+        if used[port] == 0 {
+            continue;
         }
+        // a wire to a host stays by itself: it is what keeps others from filling
+        leader[port] = if leads_to_host(topology, port) {
+            port as u32
+        } else {
+            *first.entry((used[port], capacity[port].to_bits())).or_insert(port as u32)
+        };
     }
-    for &up in &paths.up {
-        debug_assert_eq!(topology.kinds[topology.owner[up as usize] as usize], NodeKind::Host);
-        leader[up as usize] = up;
-    }
+    paths.up.iter().for_each(|&up| leader[up as usize] = up);
     leader
 }
 
@@ -137,7 +140,6 @@ fn merge(topology: &Topology, paths: &Paths, capacity: &[f64]) -> Vec<u32> {
 fn binding(topology: &Topology, paths: &Paths, pairs: &[QueuePair], capacity: &[f64], merged: &[u32]) -> Vec<bool> {
     let ports = capacity.len();
     let stands = |port: usize| merged[port] == port as u32;
-    let leads_to_host = |port: usize| topology.kinds[topology.wires[port].peer_node as usize] == NodeKind::Host;
     let mut from = Bound::new(ports);
     // hosts, with the ways that are theirs alone
     let mut by_src: Vec<u32> = (0..pairs.len() as u32).collect();
@@ -187,9 +189,13 @@ fn binding(topology: &Topology, paths: &Paths, pairs: &[QueuePair], capacity: &[
     let up = |port: usize| topology.kinds[topology.owner[port] as usize] == NodeKind::Host;
     let fills = |port: usize| {
         let most = capacity[port] * ROUNDING;
-        up(port) || (from.most[port] > most && (leads_to_host(port) || into.most[port] > most))
+        up(port) || (from.most[port] > most && (leads_to_host(topology, port) || into.most[port] > most))
     };
     (0..ports).map(fills).collect()
+}
+
+fn leads_to_host(topology: &Topology, port: usize) -> bool {
+    topology.kinds[topology.wires[port].peer_node as usize] == NodeKind::Host
 }
 
 /// What ports carry at most.

@@ -60,12 +60,8 @@ impl Network {
     /// Find constraints anew, and paths if they changed.
     pub fn rebuild(&mut self, pairs: &[QueuePair], paths: bool) {
         if paths {
-            let forwarding = Forwarding {
-                topology: &self.topology,
-                fib: &self.fib,
-                seed: self.config.seed,
-                seeds: &self.seeds,
-            };
+            let forwarding =
+                Forwarding { topology: &self.topology, fib: &self.fib, seed: self.config.seed, seeds: &self.seeds };
             self.paths = Paths::new(&forwarding, pairs);
             if let Some(vxlan) = &self.config.switch.vxlan {
                 for (&port, share) in self.paths.links.iter().zip(&mut self.paths.share) {

@@ -27,7 +27,8 @@ pub fn rails(servers: u32, rails: u32, stripe: u32, spines: u32, balance: Balanc
     let topology = Topology::new(nodes, &cables);
     // a leaf's ports are its spines, then its hosts; a spine's are the leaves
     let group = Group { start: 0, len: spines as u16, balance };
-    let mut fib = Fib { addresses: hosts as usize, members: (0..spines as u16).collect(), groups: vec![group], ..Fib::default() };
+    let mut fib =
+        Fib { addresses: hosts as usize, members: (0..spines as u16).collect(), groups: vec![group], ..Fib::default() };
     let mut below = vec![spines; leaves as usize];
     let down: Vec<u32> = (0..hosts)
         .map(|host| {
