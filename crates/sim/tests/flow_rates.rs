@@ -4,7 +4,7 @@
 #[allow(dead_code)] // its collectives are for other tests
 mod networks;
 mod reference;
-#[allow(dead_code)] // the laws are the packet engine's
+#[allow(dead_code, unused_imports)] // the laws are the packet engine's
 mod scenario;
 
 use networks::DELAY;
@@ -196,10 +196,10 @@ fn random_rates_are_max_min_fair_at_all_times() {
         let scenario = drawn(index);
         let mut engine = flows(&scenario, EXACT);
         let mut steps = 0;
-        while engine.next() != Ps::MAX {
-            let now = engine.next();
+        while engine.next_event() != Ps::MAX {
+            let now = engine.next_event();
             engine.run(now + 1);
-            assert!(engine.next() > now, "scenario {index}: time stands still at {now}");
+            assert!(engine.next_event() > now, "scenario {index}: time stands still at {now}");
             busy += u64::from(rates_are_fair(&scenario, &engine));
             steps += 1;
             assert!(steps < 10_000, "scenario {index} has no end");
@@ -237,10 +237,10 @@ fn random_changes_come_to_an_end() {
             || flows(&scenario, EXACT).with_changes(changes.clone()).expect("those that it cannot show are left out");
         let (mut whole, mut parts) = (start(), start());
         whole.run(Ps::MAX);
-        while parts.next() != Ps::MAX {
-            let now = parts.next();
+        while parts.next_event() != Ps::MAX {
+            let now = parts.next_event();
             parts.run(now + 1);
-            assert!(parts.next() > now, "scenario {index}: time stands still at {now}");
+            assert!(parts.next_event() > now, "scenario {index}: time stands still at {now}");
         }
         assert_eq!(whole.arrivals(), parts.arrivals(), "scenario {index}");
         for qp in 0..scenario.traffic.pairs.len() as u32 {

@@ -38,8 +38,7 @@ impl Graph {
         let keep = binding(topology, paths, pairs, capacity, &merged);
         let mut graph = Graph { of_port: vec![NONE; capacity.len()], first: vec![0], ..Graph::default() };
         let mut number = vec![NONE; capacity.len()];
-        for port in 0..capacity.len() {
-            let leader = merged[port];
+        for (port, &leader) in merged.iter().enumerate() {
             if leader == NONE || !keep[leader as usize] {
                 continue;
             }

@@ -104,7 +104,7 @@ impl Network {
     /// How long after a class has sent a message it arrives, where its last packet has `last` bytes.
     #[inline]
     pub fn latency(&self, class: u32, last: u32) -> Ps {
-        self.delay[class as usize] + (self.stored[class as usize] * u64::from(last) >> 16)
+        self.delay[class as usize] + ((self.stored[class as usize] * u64::from(last)) >> 16)
     }
 
     /// What each class sends at most, bytes per picosecond.

@@ -8,11 +8,14 @@ use crate::packet::Ps;
 impl FlowEngine {
     /// When each message arrived whole; `Ps::MAX`: not yet.
     pub fn arrivals(&self) -> Vec<Ps> {
-        let arrived = |&class: &u32| {
-            let at = self.arrived[class as usize];
-            if at < self.until { at } else { Ps::MAX }
-        };
-        self.classes.message.iter().map(arrived).collect()
+        (0..self.classes.message.len()).map(|message| self.arrival(message)).collect()
+    }
+
+    /// When a message arrived whole; `Ps::MAX`: not yet. Whoever stops a long run when it has become steady looks at the last
+    /// messages of its rounds, between slices of it.
+    pub fn arrival(&self, message: usize) -> Ps {
+        let at = self.arrived[self.classes.message[message] as usize];
+        if at < self.until { at } else { Ps::MAX }
     }
 
     /// Bytes of data (with headers and gaps, without acknowledgements) that each port has sent until now. To follow links
