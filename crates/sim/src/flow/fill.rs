@@ -31,10 +31,26 @@ pub struct Fill {
     seen_qp: Vec<bool>,
     seen_link: Vec<bool>,
     links: Vec<u32>,
-    left: Vec<f64>,
-    weight: Vec<f64>,
-    users: Vec<u32>,
+    left: Vec<Left>,
     levels: BinaryHeap<Reverse<(u64, u32)>>,
+}
+
+/// What is left of a constraint while rates rise.
+#[derive(Clone, Copy, Debug, Default)]
+struct Left {
+    /// Bytes per picosecond that nobody has yet.
+    rate: f64,
+    /// Sum of the weights of those whose rates still rise.
+    weight: f64,
+    /// How many they are.
+    users: u32,
+}
+
+impl Left {
+    /// The rate at which the constraint is full, as bits: positive numbers are in the order of their bits.
+    fn level(&self) -> u64 {
+        (self.rate.max(0.0) / self.weight).to_bits()
+    }
 }
 
 impl Fill {
@@ -50,9 +66,7 @@ impl Fill {
             most,
             seen_qp: vec![false; pairs],
             seen_link: vec![false; links],
-            left: vec![0.0; links],
-            weight: vec![0.0; links],
-            users: vec![0; links],
+            left: vec![Left::default(); links],
             ..Fill::default()
         }
     }
@@ -64,8 +78,8 @@ impl Fill {
         for &link in &self.links {
             let place = link as usize;
             self.seen_link[place] = false;
-            if self.users[place] > 0 {
-                self.levels.push(Reverse(((self.left[place].max(0.0) / self.weight[place]).to_bits(), link)));
+            if self.left[place].users > 0 {
+                self.levels.push(Reverse((self.left[place].level(), link)));
             }
         }
         let mut limited: Vec<u32> = Vec::new();
@@ -73,13 +87,12 @@ impl Fill {
             limited.extend(self.found.iter().filter(|&&qp| self.most[qp as usize].is_finite()));
             limited.sort_by(|&a, &b| self.most[b as usize].total_cmp(&self.most[a as usize]).then(b.cmp(&a)));
         }
-        // positive numbers are in the order of their bits
         while let Some(Reverse((key, link))) = self.levels.pop() {
             let place = link as usize;
-            if self.users[place] == 0 {
+            if self.left[place].users == 0 {
                 continue;
             }
-            let mut level = (self.left[place].max(0.0) / self.weight[place]).to_bits();
+            let level = self.left[place].level();
             if let Some(&qp) = limited.last()
                 && self.most[qp as usize].to_bits() <= level.min(key)
             {
@@ -94,17 +107,17 @@ impl Fill {
                 self.levels.push(Reverse((level, link)));
                 continue;
             }
-            level = key; // a level never falls but by rounding
+            // a level never falls but by rounding: it is the key's
             let (begin, end) = (graph.users[place] as usize, graph.users[place + 1] as usize);
             for user in begin..end {
                 let qp = graph.qp[user] as usize;
                 if self.seen_qp[qp] {
-                    self.settle(graph, qp, f64::from_bits(level), link);
+                    self.settle(graph, qp, f64::from_bits(key), link);
                 }
             }
         }
         for &link in &self.links {
-            self.load[link as usize] = graph.capacity[link as usize] - self.left[link as usize];
+            self.load[link as usize] = graph.capacity[link as usize] - self.left[link as usize].rate;
         }
     }
 
@@ -139,20 +152,21 @@ impl Fill {
         self.seen_qp[qp] = true;
         self.found.push(qp as u32);
         for edge in graph.edges(qp) {
-            let (link, weight) = graph.link[edge];
-            self.see(graph, link);
-            self.weight[link as usize] += weight;
-            self.users[link as usize] += 1;
+            let (link, weight) = graph.edge(edge);
+            if !self.seen_link[link] {
+                self.see(graph, link as u32);
+            }
+            self.left[link].weight += weight;
+            self.left[link].users += 1;
         }
     }
 
-    #[inline]
     fn see(&mut self, graph: &Graph, link: u32) {
         let place = link as usize;
         if !self.seen_link[place] {
             self.seen_link[place] = true;
             self.links.push(link);
-            (self.left[place], self.weight[place], self.users[place]) = (graph.capacity[place], 0.0, 0);
+            self.left[place] = Left { rate: graph.capacity[place], weight: 0.0, users: 0 };
         }
     }
 
@@ -163,9 +177,10 @@ impl Fill {
         (self.rate[qp], self.bound[qp]) = (rate, bound);
         for edge in graph.edges(qp) {
             let (link, weight) = graph.edge(edge);
-            self.left[link] -= weight * rate;
-            self.weight[link] -= weight;
-            self.users[link] -= 1;
+            let left = &mut self.left[link];
+            left.rate -= weight * rate;
+            left.weight -= weight;
+            left.users -= 1;
         }
     }
 
