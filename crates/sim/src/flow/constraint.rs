@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use super::path::{PRIVATE, Paths};
+use super::plan::lists;
 use crate::routing::mix;
 use crate::topology::{NodeKind, Topology};
 use crate::traffic::QueuePair;
@@ -171,19 +172,18 @@ fn binding(topology: &Topology, paths: &Paths, pairs: &[QueuePair], capacity: &[
     }
     let mut into = Bound::new(ports);
     let hosts = topology.hosts();
-    let mut by_dst: Vec<u32> = (0..pairs.len() as u32).collect();
-    by_dst.sort_by_key(|&qp| (pairs[qp as usize].dst, paths.way[qp as usize]));
-    let mut last = NONE;
-    for &qp in &by_dst {
-        let (dst, way) = (pairs[qp as usize].dst, paths.way[qp as usize]);
-        if way == last {
-            continue;
+    let (first, by_dst) = lists(hosts.len(), pairs.iter().zip(0..).map(|(pair, qp)| (pair.dst, qp)));
+    let mut told = vec![false; paths.begin.len()];
+    for (dst, &host) in hosts.iter().enumerate() {
+        let down = topology.wires[topology.first[host as usize] as usize].peer as usize;
+        for &qp in &by_dst[first[dst] as usize..first[dst + 1] as usize] {
+            let way = paths.way[qp as usize] as usize;
+            if !std::mem::replace(&mut told[way], true) {
+                paths.links(way).filter(|link| stands(link.0)).for_each(|(port, share)| {
+                    into.carries(port, dst as u32, share, capacity[down]);
+                });
+            }
         }
-        last = way;
-        let down = topology.wires[topology.first[hosts[dst as usize] as usize] as usize].peer as usize;
-        paths.links(way as usize).filter(|link| stands(link.0)).for_each(|(port, share)| {
-            into.carries(port, dst, share, capacity[down]);
-        });
     }
     let up = |port: usize| topology.kinds[topology.owner[port] as usize] == NodeKind::Host;
     let fills = |port: usize| {

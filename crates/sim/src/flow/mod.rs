@@ -102,6 +102,8 @@ pub struct FlowEngine {
     ready: Vec<Ps>,
     free: Vec<Ps>,
     arrived: Vec<Ps>,
+    /// Messages that wait for no others: the next is the last.
+    starts: Vec<(Ps, Event)>,
     events: BinaryHeap<Reverse<(Ps, Event)>>,
     timeline: Timeline,
     /// Links whose rates are to be found anew, until `due`.
@@ -180,8 +182,9 @@ impl FlowEngine {
         network.represent(&classes.qp);
         let plan = Plan::new(&traffic, &host, &classes);
         let (pairs, messages) = (plan.host.len(), plan.qp.len());
-        let starts = (0..messages as u32).filter(|&message| plan.waits[message as usize] == 0);
-        let starts = starts.map(|message| Reverse((plan.start[message as usize], Event::Ready(message)))).collect();
+        let first = (0..messages as u32).filter(|&message| plan.waits[message as usize] == 0);
+        let mut starts: Vec<_> = first.map(|message| (plan.start[message as usize], Event::Ready(message))).collect();
+        starts.sort_unstable_by(|one, other| other.cmp(one));
         let sender = |&next: &u32| Sender { next, ..Sender::default() };
         FlowEngine {
             options,
@@ -195,7 +198,8 @@ impl FlowEngine {
             ready: vec![0; messages],
             free: vec![0; hosts],
             arrived: vec![Ps::MAX; messages],
-            events: starts,
+            starts,
+            events: BinaryHeap::new(),
             timeline: Timeline::default(),
             changed: Vec::new(),
             due: Ps::MAX,

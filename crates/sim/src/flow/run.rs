@@ -11,7 +11,7 @@ impl FlowEngine {
     pub fn run(&mut self, limit: Ps) {
         loop {
             let (end, qp) = self.finish.next(&self.sending);
-            let event = self.events.peek().map_or(Ps::MAX, |event| event.0.0);
+            let event = self.first_event().map_or(Ps::MAX, |event| event.0);
             let change = self.timeline.next();
             let now = end.min(event).min(change).min(self.due);
             if now >= limit || now == Ps::MAX {
@@ -25,8 +25,7 @@ impl FlowEngine {
             } else if end == now {
                 self.sent(qp, now);
             } else if event == now {
-                let Reverse((_, event)) = self.events.pop().expect("looked at before");
-                match event {
+                match self.take_event() {
                     Event::Arrived(message) => self.arrive(message, now),
                     Event::Ready(message) => self.post(message, now),
                     Event::Posted(message) => self.begin(message, now),
@@ -40,9 +39,24 @@ impl FlowEngine {
     /// When the next thing happens that changes rates or, where none will, when the last message arrives; `Ps::MAX`: nothing
     /// happens any more.
     pub fn next_event(&mut self) -> Ps {
-        let event = self.events.peek().map_or(Ps::MAX, |event| event.0.0);
+        let event = self.first_event().map_or(Ps::MAX, |event| event.0);
         let next = self.finish.next(&self.sending).0.min(event).min(self.timeline.next()).min(self.due);
         if next == Ps::MAX && self.last >= self.until { self.last } else { next }
+    }
+
+    fn first_event(&self) -> Option<(Ps, Event)> {
+        let event = self.events.peek().map(|event| event.0);
+        self.starts.last().copied().into_iter().chain(event).min()
+    }
+
+    fn take_event(&mut self) -> Event {
+        let first = self.first_event().expect("looked at before");
+        if self.starts.last() == Some(&first) {
+            self.starts.pop();
+        } else {
+            self.events.pop();
+        }
+        first.1
     }
 
     /// A message arrived: those that waited for it alone become ready.
