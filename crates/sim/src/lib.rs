@@ -1,4 +1,4 @@
-//! A packet-level engine for RoCEv2 networks.
+//! Engines for RoCEv2 networks: one of packets, one of flows.
 
 pub mod balance;
 pub mod buffer;
@@ -7,6 +7,7 @@ pub mod config;
 pub mod dcqcn;
 pub mod engine;
 pub mod fault;
+pub mod flow;
 pub mod host;
 pub mod input;
 pub mod packet;

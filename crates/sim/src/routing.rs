@@ -178,3 +178,15 @@ pub fn mix(a: u64, b: u64) -> u64 {
 pub fn one_of(draw: u64, count: usize) -> usize {
     (((draw >> 32) * count as u64) >> 32) as usize
 }
+
+/// The UDP source port of a queue pair's packets, which hashes spread flows by.
+#[inline]
+pub fn entropy(seed: u64, qp: u64) -> u16 {
+    0xC000 | (mix(seed, qp) & 0x3FFF) as u16
+}
+
+/// What a switch (with its own seed) hashes a flow to: packets of one entropy to one address.
+#[inline]
+pub fn flow_hash(switch_seed: u64, to: u32, entropy: u16) -> u64 {
+    mix(switch_seed, u64::from(to) << 16 | u64::from(entropy))
+}

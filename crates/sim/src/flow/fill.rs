@@ -1,0 +1,221 @@
+//! Max-min fair rates by progressive filling (Bertsekas and Gallager, Data Networks, section 6.5.2): all rates rise
+//! together until a link is full; its queue pairs stay at that rate, and the others rise on.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::constraint::{Graph, NONE};
+
+/// In `Fill::bound`: the queue pair's window keeps it from more.
+pub const WINDOW: u32 = u32::MAX - 1;
+
+/// Where more than one in so many links changed, all rates are found anew.
+const MOST: usize = 8;
+
+/// Rates of queue pairs, and what is needed to find them.
+#[derive(Debug, Default)]
+pub struct Fill {
+    /// Bytes per picosecond that each queue pair sends.
+    pub rate: Vec<f64>,
+    /// The constraint that keeps each queue pair from more, `WINDOW` or `NONE`.
+    pub bound: Vec<u32>,
+    /// Bytes per picosecond under each constraint.
+    pub load: Vec<f64>,
+    /// Sum of the weights of those that send, by constraint.
+    taken: Vec<f64>,
+    /// What each queue pair sends at most.
+    pub most: Vec<f64>,
+    /// Queue pairs whose rates were found last.
+    pub found: Vec<u32>,
+    limited: bool,
+    seen_qp: Vec<bool>,
+    seen_link: Vec<bool>,
+    links: Vec<u32>,
+    left: Vec<Left>,
+    levels: BinaryHeap<Reverse<(u64, u32)>>,
+}
+
+/// What is left of a constraint while rates rise.
+#[derive(Clone, Copy, Debug, Default)]
+struct Left {
+    /// Bytes per picosecond that nobody has yet.
+    rate: f64,
+    /// Sum of the weights of those whose rates still rise.
+    weight: f64,
+    /// How many they are.
+    users: u32,
+}
+
+impl Left {
+    /// The rate at which the constraint is full, as bits: positive numbers are in the order of their bits.
+    fn level(&self) -> u64 {
+        (self.rate.max(0.0) / self.weight).to_bits()
+    }
+}
+
+impl Fill {
+    /// Nobody sends.
+    pub fn new(graph: &Graph, most: Vec<f64>) -> Self {
+        let (links, pairs) = (graph.capacity.len(), most.len());
+        Fill {
+            rate: vec![0.0; pairs],
+            bound: vec![NONE; pairs],
+            load: vec![0.0; links],
+            taken: vec![0.0; links],
+            limited: most.iter().any(|most| most.is_finite()),
+            most,
+            seen_qp: vec![false; pairs],
+            seen_link: vec![false; links],
+            left: vec![Left::default(); links],
+            ..Fill::default()
+        }
+    }
+
+    /// Find the rates of all queue pairs that have to do with `changed` links, if over others.
+    pub fn fill(&mut self, graph: &Graph, active: &[bool], changed: &mut Vec<u32>) {
+        self.reach(graph, active, changed);
+        self.levels.clear();
+        for &link in &self.links {
+            let place = link as usize;
+            self.seen_link[place] = false;
+            if self.left[place].users > 0 {
+                self.levels.push(Reverse((self.left[place].level(), link)));
+            }
+        }
+        let mut limited: Vec<u32> = Vec::new();
+        if self.limited {
+            limited.extend(self.found.iter().filter(|&&qp| self.most[qp as usize].is_finite()));
+            limited.sort_by(|&a, &b| self.most[b as usize].total_cmp(&self.most[a as usize]).then(b.cmp(&a)));
+        }
+        while let Some(Reverse((key, link))) = self.levels.pop() {
+            let place = link as usize;
+            if self.left[place].users == 0 {
+                continue;
+            }
+            let level = self.left[place].level();
+            if let Some(&qp) = limited.last()
+                && self.most[qp as usize].to_bits() <= level.min(key)
+            {
+                limited.pop();
+                if self.seen_qp[qp as usize] {
+                    self.settle(graph, qp as usize, self.most[qp as usize], WINDOW);
+                }
+                self.levels.push(Reverse((key, link)));
+                continue;
+            }
+            if level > key {
+                self.levels.push(Reverse((level, link)));
+                continue;
+            }
+            // a level never falls but by rounding: it is the key's
+            let (begin, end) = (graph.users[place] as usize, graph.users[place + 1] as usize);
+            for user in begin..end {
+                let qp = graph.qp[user] as usize;
+                if self.seen_qp[qp] {
+                    self.settle(graph, qp, f64::from_bits(key), link);
+                }
+            }
+        }
+        for &link in &self.links {
+            self.load[link as usize] = graph.capacity[link as usize] - self.left[link as usize].rate;
+        }
+    }
+
+    /// The links and the active queue pairs that have to do with `changed`.
+    fn reach(&mut self, graph: &Graph, active: &[bool], changed: &mut Vec<u32>) {
+        self.links.clear();
+        self.found.clear();
+        for link in changed.drain(..) {
+            self.see(graph, link);
+        }
+        if self.links.len() * MOST > graph.capacity.len() {
+            // nearly all will be reached: in the order of their numbers they are nearer to one another in memory
+            (0..graph.capacity.len() as u32).for_each(|link| self.see(graph, link));
+            (0..active.len()).filter(|&qp| active[qp]).for_each(|qp| self.find(graph, qp));
+            return;
+        }
+        let mut next = 0;
+        while next < self.links.len() {
+            let link = self.links[next] as usize;
+            next += 1;
+            for &qp in graph.users(link) {
+                if active[qp as usize] && !self.seen_qp[qp as usize] {
+                    self.find(graph, qp as usize);
+                }
+            }
+        }
+    }
+
+    /// An active queue pair is among those whose rates are to be found.
+    #[inline]
+    fn find(&mut self, graph: &Graph, qp: usize) {
+        self.seen_qp[qp] = true;
+        self.found.push(qp as u32);
+        for edge in graph.edges(qp) {
+            let (link, weight) = graph.edge(edge);
+            if !self.seen_link[link] {
+                self.see(graph, link as u32);
+            }
+            self.left[link].weight += weight;
+            self.left[link].users += 1;
+        }
+    }
+
+    fn see(&mut self, graph: &Graph, link: u32) {
+        let place = link as usize;
+        if !self.seen_link[place] {
+            self.seen_link[place] = true;
+            self.links.push(link);
+            self.left[place] = Left { rate: graph.capacity[place], weight: 0.0, users: 0 };
+        }
+    }
+
+    /// A queue pair's rate is found.
+    #[inline]
+    fn settle(&mut self, graph: &Graph, qp: usize, rate: f64, bound: u32) {
+        self.seen_qp[qp] = false;
+        (self.rate[qp], self.bound[qp]) = (rate, bound);
+        for edge in graph.edges(qp) {
+            let (link, weight) = graph.edge(edge);
+            let left = &mut self.left[link];
+            left.rate -= weight * rate;
+            left.weight -= weight;
+            left.users -= 1;
+        }
+    }
+
+    /// A queue pair begins and takes what is left of its links. Returns how fast it would be if all of each link were shared
+    /// equally.
+    pub fn begin(&mut self, graph: &Graph, qp: usize) -> f64 {
+        let (mut rate, mut bound, mut equal) = (self.most[qp], WINDOW, self.most[qp]);
+        for edge in graph.edges(qp) {
+            let (link, weight) = graph.edge(edge);
+            self.taken[link] += weight;
+            equal = equal.min(graph.capacity[link] / self.taken[link]);
+            let left = (graph.capacity[link] - self.load[link]).max(0.0) / weight;
+            if left < rate {
+                (rate, bound) = (left, link as u32);
+            }
+        }
+        (self.rate[qp], self.bound[qp]) = (rate, bound);
+        self.add(graph, qp, rate);
+        equal
+    }
+
+    /// A queue pair ends; what it used stays free.
+    pub fn end(&mut self, graph: &Graph, qp: usize) {
+        self.add(graph, qp, -self.rate[qp]);
+        self.rate[qp] = 0.0;
+        for edge in graph.edges(qp) {
+            let (link, weight) = graph.edge(edge);
+            self.taken[link] -= weight;
+        }
+    }
+
+    fn add(&mut self, graph: &Graph, qp: usize, rate: f64) {
+        for edge in graph.edges(qp) {
+            let (link, weight) = graph.edge(edge);
+            self.load[link] += weight * rate;
+        }
+    }
+}

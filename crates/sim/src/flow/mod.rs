@@ -1,0 +1,235 @@
+//! An engine of flows: max-min fair rates over the same topology, forwarding tables and traffic as the packet engine, for
+//! networks and sizes that packets are too many for.
+//!
+//! A queue pair sends its messages one after another at the rate that progressive filling gives it. Nothing waits in
+//! queues, nothing is lost, and rates are fair at once; a message arrives when its last packet has crossed all wires.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::config::Config;
+use crate::fault::{Change, Timeline};
+use crate::packet::Ps;
+use crate::routing::Fib;
+use crate::topology::Topology;
+use crate::traffic::Traffic;
+
+mod bound;
+mod capacity;
+mod constraint;
+mod fill;
+mod finish;
+mod network;
+mod path;
+mod plan;
+mod result;
+mod run;
+mod symmetry;
+
+use bound::Bounds;
+pub use bound::{Bound, BoundTime};
+use fill::Fill;
+use finish::Finish;
+use network::Network;
+use plan::Plan;
+use symmetry::Classes;
+
+/// What beside the packet engine's parameters decides.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// What part of a link's rate flows get: what congestion control leaves unused.
+    pub efficiency: f64,
+    /// How long a host takes to post a message; its messages are posted one after another.
+    pub post_cost: Ps,
+    /// Rates follow the beginning or the end of a message after this part of its duration at the latest, and not at once;
+    /// 0: at once. Until then a message that begins has what is left of its links, and what one that ended had stays free.
+    pub tolerance: f64,
+    /// Whether what behaves the same is simulated once. It changes nothing but speed.
+    pub fold: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { efficiency: 1.0, post_cost: 0, tolerance: 0.01, fold: true }
+    }
+}
+
+/// A queue pair that sends, or will.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sender {
+    /// The place of its next message in the plan's order.
+    next: u32,
+    /// Bytes of that message that were to be sent at `since`.
+    left: f64,
+    /// Bytes per picosecond from then on.
+    rate: f64,
+    since: Ps,
+    /// When the message began.
+    began: Ps,
+    /// When the last one ended.
+    idle: Ps,
+    /// Bytes sent until `since`.
+    sent: f64,
+    /// Its place among those that send.
+    place: u32,
+}
+
+/// What happens to a message: the order is that of things at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    /// It arrived.
+    Arrived(u32),
+    /// All that it waits for arrived, and its delay is over.
+    Ready(u32),
+    /// Its host posted it.
+    Posted(u32),
+}
+
+/// A network and the traffic on it.
+pub struct FlowEngine {
+    options: Options,
+    network: Network,
+    traffic: Traffic,
+    classes: Classes,
+    plan: Plan,
+    fill: Fill,
+    finish: Finish,
+    senders: Vec<Sender>,
+    active: Vec<bool>,
+    sending: Vec<u32>,
+    waits: Vec<u32>,
+    posted: Vec<bool>,
+    ready: Vec<Ps>,
+    free: Vec<Ps>,
+    arrived: Vec<Ps>,
+    /// Messages that wait for no others: the next is the last.
+    starts: Vec<(Ps, Event)>,
+    events: BinaryHeap<Reverse<(Ps, Event)>>,
+    timeline: Timeline,
+    /// Links whose rates are to be found anew, until `due`.
+    changed: Vec<u32>,
+    due: Ps,
+    bounds: Bounds,
+    /// Bytes that ports sent before the last change of paths.
+    before: Vec<f64>,
+    now: Ps,
+    until: Ps,
+    /// When the last message arrives of those that were sent.
+    last: Ps,
+    /// How often rates were found.
+    pub fills: u64,
+}
+
+impl FlowEngine {
+    /// An engine for a topology, its forwarding tables and traffic: as the packet engine's.
+    ///
+    /// # Panics
+    /// Where a message waits for itself in the end (`Traffic::circle`).
+    pub fn new(config: Config, topology: &Topology, fib: Fib, traffic: &Traffic, options: Options) -> Self {
+        FlowEngine::with_profiles(config, &[config], &vec![0; topology.kinds.len()], topology, fib, traffic, options)
+    }
+
+    /// The same where switches differ: node `n` has the seed of `profiles[of[n]]`.
+    ///
+    /// # Panics
+    /// As `new`.
+    pub fn with_profiles(
+        config: Config,
+        profiles: &[Config],
+        of: &[u16],
+        topology: &Topology,
+        fib: Fib,
+        traffic: &Traffic,
+        options: Options,
+    ) -> Self {
+        let seed = |node: usize| profiles[usize::from(of[node])].seed;
+        let network = Network::new(config, seed, topology, fib, &traffic.pairs, options.efficiency);
+        FlowEngine::on(network, traffic.clone(), options)
+    }
+
+    /// Have these changes happen. What the network loses or stops in a change is not: a queue pair whose way is broken stands
+    /// still until it works or leads elsewhere.
+    ///
+    /// # Errors
+    /// A change that flows cannot show: lost packets, pauses.
+    pub fn with_changes(self, changes: Vec<(Ps, Change)>) -> Result<Self, Change> {
+        if let Some(&(_, change)) = changes.iter().find(|one| matches!(one.1, Change::Loss(..) | Change::Storm(..))) {
+            return Err(change);
+        }
+        let timeline = Timeline::new(changes);
+        if timeline.next() == Ps::MAX {
+            return Ok(self);
+        }
+        // a change makes differ what behaved the same
+        let options = Options { fold: false, ..self.options };
+        let mut network = self.network;
+        network.rebuild(&self.traffic.pairs, true);
+        Ok(FlowEngine { timeline, ..FlowEngine::on(network, self.traffic, options) })
+    }
+
+    fn on(mut network: Network, traffic: Traffic, options: Options) -> Self {
+        let hosts = network.hosts();
+        let host = network.config.host;
+        let classes = if options.fold {
+            let traits = network.traits(&traffic.pairs);
+            Classes::new(&traffic, &host, &network.graph, &traits, hosts, options.post_cost > 0)
+        } else {
+            Classes::single(&traffic, network.graph.capacity.len(), hosts)
+        };
+        if classes.folds() {
+            network.graph = classes.fold(&network.graph);
+        }
+        network.represent(&classes.qp);
+        let plan = Plan::new(&traffic, &host, &classes);
+        let (pairs, messages) = (plan.host.len(), plan.qp.len());
+        let first = (0..messages as u32).filter(|&message| plan.waits[message as usize] == 0);
+        let mut starts: Vec<_> = first.map(|message| (plan.start[message as usize], Event::Ready(message))).collect();
+        starts.sort_unstable_by(|one, other| other.cmp(one));
+        let sender = |&next: &u32| Sender { next, ..Sender::default() };
+        FlowEngine {
+            options,
+            fill: Fill::new(&network.graph, network.most()),
+            finish: Finish::new(pairs),
+            senders: plan.first[..pairs].iter().map(sender).collect(),
+            active: vec![false; pairs],
+            sending: Vec::new(),
+            waits: plan.waits.clone(),
+            posted: vec![false; messages],
+            ready: vec![0; messages],
+            free: vec![0; hosts],
+            arrived: vec![Ps::MAX; messages],
+            starts,
+            events: BinaryHeap::new(),
+            timeline: Timeline::default(),
+            changed: Vec::new(),
+            due: Ps::MAX,
+            bounds: Bounds::new(pairs),
+            before: vec![0.0; network.ports()],
+            now: 0,
+            until: 0,
+            last: 0,
+            fills: 0,
+            network,
+            traffic,
+            classes,
+            plan,
+        }
+    }
+}
+
+impl Sender {
+    /// When its message will have been sent at its rate.
+    fn end(&self) -> Ps {
+        let takes = (self.left / self.rate).ceil();
+        // what does not move never ends; a float beyond the range becomes the end of it
+        if takes.is_finite() { self.since.saturating_add((takes as Ps).max(1)) } else { Ps::MAX }
+    }
+
+    /// Count what was sent until `now`.
+    fn settle(&mut self, now: Ps) {
+        let sent = (self.rate * (now - self.since) as f64).min(self.left);
+        self.sent += sent;
+        self.left -= sent;
+        self.since = now;
+    }
+}

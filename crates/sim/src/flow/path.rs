@@ -1,0 +1,177 @@
+//! The links that a queue pair's data takes, and what share of it each carries.
+
+use std::collections::HashMap;
+
+use crate::balance::Balance;
+use crate::packet::Ps;
+use crate::routing::{Fib, NO_GROUP, ONE_PORT, entropy, flow_hash, mix, one_of};
+use crate::topology::{NodeKind, Topology};
+use crate::traffic::QueuePair;
+
+/// More switches than this in a row are a circle.
+const MOST_HOPS: usize = 64;
+
+/// In `Paths::begin`: the way depends on the queue pair's hash.
+pub const PRIVATE: u32 = u32::MAX;
+
+/// Ways behind the hosts' own ports. Queue pairs that are spread in the same way have one in common.
+#[derive(Debug, Default)]
+pub struct Paths {
+    /// The port that each queue pair's host sends by.
+    pub up: Vec<u32>,
+    /// The way of each queue pair.
+    pub way: Vec<u32>,
+    /// `links[first[w]..first[w + 1]]` are the ports that way `w` sends by.
+    pub first: Vec<u32>,
+    /// Ports.
+    pub links: Vec<u32>,
+    /// What part of the data each of `links` carries.
+    pub share: Vec<f64>,
+    /// The switch that each way begins at, where queue pairs have it in common; `PRIVATE`: it is one queue pair's.
+    pub begin: Vec<u32>,
+    /// Whether all of the data reaches its host.
+    pub reaches: Vec<bool>,
+    /// Propagation delay behind the first wire, where several ways are taken the longest.
+    pub delay: Vec<Ps>,
+    /// Picoseconds a byte of a packet is stored for behind the first wire, in units of 2^-16 ps.
+    pub stored: Vec<u64>,
+}
+
+/// Data on its way: at a node, with its share of the whole, and what delayed it.
+#[derive(Clone, Copy)]
+struct Front {
+    node: u32,
+    share: f64,
+    delay: Ps,
+    stored: u64,
+}
+
+/// What decides paths.
+pub struct Forwarding<'a> {
+    /// Nodes and cables.
+    pub topology: &'a Topology,
+    /// Forwarding tables.
+    pub fib: &'a Fib,
+    /// Seed of the hosts.
+    pub seed: u64,
+    /// Seed of each node.
+    pub seeds: &'a [u64],
+}
+
+impl Paths {
+    /// The paths of queue pairs.
+    pub fn new(forwarding: &Forwarding<'_>, pairs: &[QueuePair]) -> Self {
+        let topology = forwarding.topology;
+        let hosts = topology.hosts();
+        let mut paths = Paths { first: vec![0], ..Paths::default() };
+        let mut known: HashMap<u64, u32> = HashMap::new();
+        let (mut front, mut next) = (Vec::new(), Vec::new());
+        for (qp, pair) in pairs.iter().enumerate() {
+            let up = topology.first[hosts[pair.src as usize] as usize];
+            let begin = topology.wires[up as usize].peer_node;
+            let key = u64::from(begin) << 32 | u64::from(pair.to);
+            paths.up.push(up);
+            let found = known.get(&key).copied().unwrap_or(PRIVATE);
+            if found != PRIVATE {
+                paths.way.push(found);
+                continue;
+            }
+            let way = paths.begin.len() as u32;
+            paths.way.push(way);
+            front.clear();
+            front.push(Front { node: begin, share: 1.0, delay: 0, stored: 0 });
+            let entropy = entropy(forwarding.seed, qp as u64);
+            let hashed = paths.follow(forwarding, pair.to, entropy, hosts[pair.dst as usize], &mut front, &mut next);
+            paths.begin.push(if hashed { PRIVATE } else { begin });
+            if !hashed {
+                known.insert(key, way);
+            }
+        }
+        paths
+    }
+
+    /// Follow data to the host `goal`, switch by switch. Returns whether a hash decided.
+    fn follow(
+        &mut self,
+        forwarding: &Forwarding<'_>,
+        to: u32,
+        entropy: u16,
+        goal: u32,
+        front: &mut Vec<Front>,
+        next: &mut Vec<Front>,
+    ) -> bool {
+        let (topology, fib) = (forwarding.topology, forwarding.fib);
+        let (mut hashed, mut reaches, mut delay, mut stored) = (false, true, 0, 0);
+        for _ in 0..MOST_HOPS {
+            next.clear();
+            for at in front.iter() {
+                let node = at.node as usize;
+                if topology.kinds[node] == NodeKind::Host {
+                    reaches &= at.node == goal;
+                    (delay, stored) = (delay.max(at.delay), stored.max(at.stored));
+                    continue;
+                }
+                let entry = fib.group[node * fib.addresses + to as usize];
+                let mut send = |port: usize, share: f64| {
+                    let port = topology.first[node] as usize + port;
+                    let wire = &topology.wires[port];
+                    self.links.push(port as u32);
+                    self.share.push(share);
+                    let (delay, stored) = (at.delay + wire.delay, at.stored + wire.ps_per_byte);
+                    match next.iter_mut().find(|other| other.node == wire.peer_node) {
+                        Some(other) => {
+                            other.share += share;
+                            other.delay = other.delay.max(delay);
+                            other.stored = other.stored.max(stored);
+                        }
+                        None => next.push(Front { node: wire.peer_node, share, delay, stored }),
+                    }
+                };
+                if entry == NO_GROUP {
+                    reaches = false;
+                } else if entry & ONE_PORT != 0 {
+                    send((entry & !ONE_PORT) as usize, at.share);
+                } else {
+                    let group = &fib.groups[entry as usize];
+                    let members = fib.ports(group);
+                    if group.balance == Balance::Hash {
+                        hashed = true;
+                        let flow = flow_hash(forwarding.seeds[node], to, entropy);
+                        send(usize::from(members[one_of(flow, members.len())]), at.share);
+                    } else {
+                        members.iter().for_each(|&port| send(usize::from(port), at.share / members.len() as f64));
+                    }
+                }
+            }
+            std::mem::swap(front, next);
+            if front.is_empty() {
+                break;
+            }
+        }
+        self.first.push(self.links.len() as u32);
+        self.reaches.push(reaches && front.is_empty());
+        self.delay.push(delay);
+        self.stored.push(stored);
+        hashed
+    }
+
+    /// The ports that a way sends by, and the share each carries.
+    pub fn links(&self, way: usize) -> impl Iterator<Item = (usize, f64)> {
+        let range = self.first[way] as usize..self.first[way + 1] as usize;
+        range.map(|place| (self.links[place] as usize, self.share[place]))
+    }
+
+    /// Which ports carry data.
+    pub fn carrying(&self, ports: usize) -> Vec<bool> {
+        let mut carries = vec![false; ports];
+        for &port in self.up.iter().chain(&self.links) {
+            carries[port as usize] = true;
+        }
+        carries
+    }
+}
+
+/// The seeds of nodes whose profile has these seeds.
+pub fn seeds(profile_seed: impl Fn(usize) -> u64, nodes: usize) -> Vec<u64> {
+    (0..nodes).map(|node| mix(profile_seed(node), node as u64)).collect()
+}

@@ -1,0 +1,106 @@
+//! Messages as work for links, in the order of their queue pairs.
+
+use super::symmetry::Classes;
+use crate::config::HostConfig;
+use crate::packet::GAP_BYTES;
+use crate::packet::Ps;
+use crate::traffic::{Message, RETH_BYTES, Traffic, Verb};
+
+/// What is to be sent. Everything is counted in classes: messages, queue pairs and hosts that behave the same are one.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// The queue pair of each message.
+    pub qp: Vec<u32>,
+    /// Bytes of each message on the wire, gaps included.
+    pub bytes: Vec<f64>,
+    /// Bytes of each message's last packet on the wire.
+    pub last: Vec<u32>,
+    /// When each message may be sent, or how long after the last that it waits for.
+    pub start: Vec<Ps>,
+    /// How many messages each waits for.
+    pub waits: Vec<u32>,
+    /// `followers[follow[m]..follow[m + 1]]` wait for message `m`.
+    pub follow: Vec<u32>,
+    /// Messages that wait, by what they wait for.
+    pub followers: Vec<u32>,
+    /// `order[first[q]..first[q + 1]]` are the messages of queue pair `q`.
+    pub first: Vec<u32>,
+    /// Messages, by queue pair, in the order in which they are sent.
+    pub order: Vec<u32>,
+    /// The host that each queue pair sends from.
+    pub host: Vec<u32>,
+}
+
+/// What a message takes on the wire, and its last packet (with gaps): full packets, then the rest; a write's first packet,
+/// or each, says where it goes.
+pub fn on_the_wire(message: &Message, config: &HostConfig) -> (f64, u32) {
+    let (mtu, header) = (u64::from(config.mtu), u64::from(config.header));
+    let packets = message.bytes.div_ceil(mtu).max(1);
+    let immediate = if message.verb == Verb::WriteWithImmediate { 4 } else { 0 };
+    let writes = if message.verb == Verb::Send { 0 } else { u64::from(RETH_BYTES) };
+    let rest = message.bytes - (packets - 1) * mtu;
+    let reth_on_last = if packets == 1 || config.reth_on_every_packet { writes } else { 0 };
+    let last = (rest.next_multiple_of(4) + header + immediate + reth_on_last).max(64) + GAP_BYTES;
+    let before = (packets - 1) * (mtu + header + GAP_BYTES);
+    let reths = match (packets, config.reth_on_every_packet) {
+        (1, _) => 0,
+        (_, true) => (packets - 1) * writes,
+        (_, false) => writes,
+    };
+    ((before + reths + last) as f64, last as u32)
+}
+
+/// Lists by number: `items[first[n]..first[n + 1]]`, from pairs of number and item in the order of the items.
+pub fn lists(count: usize, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> (Vec<u32>, Vec<u32>) {
+    let mut first = vec![0u32; count + 1];
+    pairs.clone().for_each(|(number, _)| first[number as usize + 1] += 1);
+    (1..first.len()).for_each(|number| first[number] += first[number - 1]);
+    let mut items = vec![0; first[count] as usize];
+    let mut next = first.clone();
+    for (number, item) in pairs {
+        items[next[number as usize] as usize] = item;
+        next[number as usize] += 1;
+    }
+    (first, items)
+}
+
+impl Plan {
+    /// The plan for traffic, where each class does what the first of its members does.
+    pub fn new(traffic: &Traffic, config: &HostConfig, classes: &Classes) -> Self {
+        let (messages, pairs) = (&traffic.messages, &traffic.pairs);
+        let mut plan = Plan::default();
+        let mut after: Vec<(u32, u32)> = Vec::new();
+        let mut own: Vec<u32> = Vec::new();
+        for (number, message) in messages.iter().enumerate() {
+            let class = classes.message[number];
+            if class as usize != plan.qp.len() {
+                continue; // not the first of its class
+            }
+            let (bytes, last) = on_the_wire(message, config);
+            plan.qp.push(classes.qp[message.qp as usize]);
+            plan.bytes.push(bytes);
+            plan.last.push(last);
+            plan.start.push(message.start);
+            own.clear();
+            own.extend(message.after.iter().map(|&before| classes.message[before as usize]));
+            own.sort_unstable();
+            own.dedup();
+            plan.waits.push(own.len() as u32);
+            after.extend(own.iter().map(|&before| (before, class)));
+        }
+        (plan.follow, plan.followers) = lists(plan.qp.len(), after.iter().copied());
+        let mut first_of = Vec::new();
+        for (qp, pair) in pairs.iter().enumerate() {
+            if classes.qp[qp] as usize == plan.host.len() {
+                plan.host.push(classes.host[pair.src as usize]);
+                first_of.push(qp as u32);
+            }
+        }
+        let of_first = messages.iter().enumerate().filter_map(|(number, message)| {
+            let class = classes.qp[message.qp as usize];
+            (first_of[class as usize] == message.qp).then_some((class, classes.message[number]))
+        });
+        (plan.first, plan.order) = lists(plan.host.len(), of_first);
+        plan
+    }
+}

@@ -1,0 +1,227 @@
+//! Which messages, queue pairs, links and hosts behave the same.
+//!
+//! Colors are refined until they tell nothing new (Weisfeiler and Leman 1968): a message is what it waits for and what is
+//! before it, a queue pair is its messages and its links, a link is its queue pairs. Then all of one color have the same
+//! rates at all times, since max-min fair rates are unique, and one of each color is enough. Colors are 64-bit hashes.
+
+use std::collections::HashMap;
+
+use super::constraint::Graph;
+use super::plan::{lists, on_the_wire};
+use crate::config::HostConfig;
+use crate::routing::mix;
+use crate::traffic::Traffic;
+
+/// Refining stops where more than this part of the queue pairs differs: there is little to be won.
+const WORTH: f64 = 0.5;
+
+/// The class of everything; classes count from 0 in the order of their first members.
+#[derive(Debug, Default)]
+pub struct Classes {
+    /// By queue pair.
+    pub qp: Vec<u32>,
+    /// By constraint.
+    pub link: Vec<u32>,
+    /// By message.
+    pub message: Vec<u32>,
+    /// By host.
+    pub host: Vec<u32>,
+}
+
+impl Classes {
+    /// Everything by itself.
+    pub fn single(traffic: &Traffic, links: usize, hosts: usize) -> Self {
+        let all = |count: usize| (0..count as u32).collect();
+        Classes {
+            qp: all(traffic.pairs.len()),
+            link: all(links),
+            message: all(traffic.messages.len()),
+            host: all(hosts),
+        }
+    }
+
+    /// The classes of traffic. `traits`: what besides messages and links makes a queue pair, hashed. `posts`: whether a host
+    /// posts one message after another.
+    pub fn new(
+        traffic: &Traffic,
+        config: &HostConfig,
+        graph: &Graph,
+        traits: &[u64],
+        hosts: usize,
+        posts: bool,
+    ) -> Self {
+        let messages = &traffic.messages;
+        let work: Vec<u64> = messages
+            .iter()
+            .map(|message| {
+                let (bytes, last) = on_the_wire(message, config);
+                mix(mix(bytes.to_bits(), u64::from(last)), message.start ^ u64::from(message.after.is_empty()) << 63)
+            })
+            .collect();
+        let order = topological(traffic);
+        let (first, own) =
+            lists(hosts, messages.iter().zip(0..).map(|(m, number)| (traffic.pairs[m.qp as usize].src, number)));
+        let mut place = vec![0u64; messages.len()];
+        for host in 0..hosts {
+            for (number, &message) in own[first[host] as usize..first[host + 1] as usize].iter().enumerate() {
+                place[message as usize] = number as u64;
+            }
+        }
+        let mut qp = traits.to_vec();
+        let mut link: Vec<u64> = graph.capacity.iter().map(|capacity| capacity.to_bits()).collect();
+        let mut host = vec![0u64; hosts];
+        let mut message = vec![0u64; messages.len()];
+        let mut chain = vec![0u64; qp.len()];
+        let mut before = (0, 0, 0);
+        loop {
+            chain.copy_from_slice(&qp);
+            for &number in &order {
+                let one = &messages[number as usize];
+                let waits = one.after.iter().fold(0u64, |sum, &m| sum.wrapping_add(mix(message[m as usize], 1)));
+                let mut color = mix(mix(work[number as usize], waits), chain[one.qp as usize]);
+                if posts {
+                    let src = traffic.pairs[one.qp as usize].src as usize;
+                    color = mix(color, mix(host[src], place[number as usize]));
+                }
+                message[number as usize] = color;
+                chain[one.qp as usize] = color;
+            }
+            if posts {
+                for (number, color) in host.iter_mut().enumerate() {
+                    let own = &own[first[number] as usize..first[number + 1] as usize];
+                    *color = own.iter().fold(*color, |color, &m| mix(color, message[m as usize]));
+                }
+            }
+            for (number, color) in qp.iter_mut().enumerate() {
+                let links = graph.edges(number).fold(0u64, |sum, edge| {
+                    let (number, weight) = graph.edge(edge);
+                    sum.wrapping_add(mix(link[number], weight.to_bits()))
+                });
+                let src = if posts { host[traffic.pairs[number].src as usize] } else { 0 };
+                *color = mix(mix(mix(*color, chain[number]), links), src);
+            }
+            let mut sums = vec![0u64; link.len()];
+            for (number, &color) in qp.iter().enumerate() {
+                for edge in graph.edges(number) {
+                    let (link, weight) = graph.edge(edge);
+                    sums[link] = sums[link].wrapping_add(mix(color, weight.to_bits()));
+                }
+            }
+            link.iter_mut().zip(&sums).for_each(|(color, &sum)| *color = mix(*color, sum));
+            let count = (distinct(&qp), distinct(&link), distinct(&host));
+            if count.0 as f64 > WORTH * qp.len() as f64 {
+                return Classes::single(traffic, link.len(), hosts);
+            }
+            if count == before {
+                break;
+            }
+            before = count;
+        }
+        // hosts that nobody looks at need no class of their own, but they need one
+        let host = if posts { numbered(&host) } else { vec![0; hosts] };
+        Classes { qp: numbered(&qp), link: numbered(&link), message: numbered(&message), host }
+    }
+
+    /// Whether anything is in a class with something else.
+    pub fn folds(&self) -> bool {
+        self.qp.iter().zip(0..).any(|(&class, number)| class != number)
+    }
+
+    /// The graph of classes: what all members of a class of queue pairs take of one link.
+    pub fn fold(&self, graph: &Graph) -> Graph {
+        let mut folded = Graph { of_port: graph.of_port.clone(), first: vec![0], ..Graph::default() };
+        for link in &mut folded.of_port {
+            if let Some(&class) = self.link.get(*link as usize) {
+                *link = class;
+            }
+        }
+        let mut leader = Vec::new();
+        for (link, &class) in self.link.iter().enumerate() {
+            if class as usize == leader.len() {
+                leader.push(link as u32);
+                folded.capacity.push(graph.capacity[link]);
+            }
+        }
+        let classes = self.qp.iter().max().map_or(0, |&most| most as usize + 1);
+        let mut taken: Vec<(u32, u32, f64)> = Vec::new();
+        for (qp, &class) in self.qp.iter().enumerate() {
+            for edge in graph.edges(qp) {
+                let (link, weight) = graph.link[edge];
+                let of = self.link[link as usize];
+                if leader[of as usize] == link {
+                    taken.push((class, of, weight));
+                }
+            }
+        }
+        taken.sort_by_key(|&(class, link, _)| (class, link));
+        let mut rest = taken.iter().peekable();
+        for class in 0..classes as u32 {
+            while let Some(&&(_, link, weight)) = rest.peek().filter(|edge| edge.0 == class) {
+                let begin = folded.first[class as usize] as usize;
+                match folded.link[begin..].last_mut() {
+                    Some(last) if last.0 == link => last.1 += weight,
+                    _ => folded.link.push((link, weight)),
+                }
+                rest.next();
+            }
+            folded.first.push(folded.link.len() as u32);
+        }
+        folded.index();
+        folded
+    }
+}
+
+/// Messages, each after those that it waits for and those before it on its queue pair.
+fn topological(traffic: &Traffic) -> Vec<u32> {
+    let messages = &traffic.messages;
+    let mut last = vec![u32::MAX; traffic.pairs.len()];
+    let mut edges: Vec<(u32, u32)> = Vec::new();
+    let mut forward = true;
+    for (number, message) in messages.iter().zip(0..) {
+        let (message, number): (&_, u32) = (number, message);
+        let queued = std::mem::replace(&mut last[message.qp as usize], number);
+        for &before in message.after.iter().chain((queued != u32::MAX).then_some(&queued)) {
+            forward &= before < number;
+            edges.push((before, number));
+        }
+    }
+    if forward {
+        return (0..messages.len() as u32).collect();
+    }
+    let mut waits = vec![0u32; messages.len()];
+    edges.iter().for_each(|&(_, after)| waits[after as usize] += 1);
+    let (first, followers) = lists(messages.len(), edges.iter().copied());
+    let mut order: Vec<u32> = (0..messages.len() as u32).filter(|&m| waits[m as usize] == 0).collect();
+    let mut next = 0;
+    while next < order.len() {
+        let message = order[next] as usize;
+        next += 1;
+        for &follower in &followers[first[message] as usize..first[message + 1] as usize] {
+            waits[follower as usize] -= 1;
+            if waits[follower as usize] == 0 {
+                order.push(follower);
+            }
+        }
+    }
+    assert_eq!(order.len(), messages.len(), "a message waits for itself in the end");
+    order
+}
+
+fn distinct(colors: &[u64]) -> usize {
+    let mut sorted = colors.to_vec();
+    sorted.sort_unstable();
+    sorted.dedup();
+    sorted.len()
+}
+
+/// Colors as numbers, in the order in which they come up.
+fn numbered(colors: &[u64]) -> Vec<u32> {
+    let mut known = HashMap::new();
+    colors
+        .iter()
+        .map(|color| {
+            let next = known.len() as u32;
+            *known.entry(color).or_insert(next)
+        })
+        .collect()
+}
