@@ -69,7 +69,8 @@ def test_to_a_file(run: Run, tmp_path: Path) -> None:
 def test_help_and_version(run: Run) -> None:
     code, out, err = run("--help")
     assert (code, err) == (0, "")
-    assert out.startswith("Usage: railweave sim --topology SHAPE|FILE (--flows FILE | --traffic PATTERN) [OPTION …]\n")
+    assert "Usage: railweave sim [OPTIONS] {fabric}\n" in out
+    assert "Usage: railweave sim --topology SHAPE|FILE (--flows FILE | --traffic PATTERN) [OPTION …]\n" in out
     assert "  --set NAME=VALUE            any other parameter; may be given several times\n" in out
     assert run("-h") == (0, out, "")
     assert run("--version") == (0, f"railweave sim {__version__}\n", "")

@@ -206,7 +206,7 @@ fn random_rates_are_max_min_fair_at_all_times() {
         }
         let arrivals = engine.arrivals();
         for (message, &at) in scenario.traffic.messages.iter().zip(&arrivals) {
-            let ready = message.after.iter().map(|&before| arrivals[before as usize]).max().unwrap_or(0);
+            let ready = message.after.iter().map(|wait| arrivals[wait.message as usize]).max().unwrap_or(0);
             assert!(at != Ps::MAX && at > ready.saturating_add(message.start), "scenario {index}: {message:?} at {at}");
         }
         // stopping changes nothing; neither does simulating once what behaves the same, but for rounding

@@ -15,14 +15,14 @@ pub struct Plan {
     pub bytes: Vec<f64>,
     /// Bytes of each message's last packet on the wire.
     pub last: Vec<u32>,
-    /// When each message may be sent, or how long after the last that it waits for.
+    /// When each message may be sent; where it waits, how long after it can have what it waits for.
     pub start: Vec<Ps>,
     /// How many messages each waits for.
     pub waits: Vec<u32>,
     /// `followers[follow[m]..follow[m + 1]]` wait for message `m`.
     pub follow: Vec<u32>,
-    /// Messages that wait, by what they wait for.
-    pub followers: Vec<u32>,
+    /// Messages that wait, by what they wait for, and how long after it.
+    pub followers: Vec<(u32, Ps)>,
     /// `order[first[q]..first[q + 1]]` are the messages of queue pair `q`.
     pub first: Vec<u32>,
     /// Messages, by queue pair, in the order in which they are sent.
@@ -51,11 +51,11 @@ pub fn on_the_wire(message: &Message, config: &HostConfig) -> (f64, u32) {
 }
 
 /// Lists by number: `items[first[n]..first[n + 1]]`, from pairs of number and item in the order of the items.
-pub fn lists(count: usize, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> (Vec<u32>, Vec<u32>) {
+pub fn lists<T: Copy + Default>(count: usize, pairs: impl Iterator<Item = (u32, T)> + Clone) -> (Vec<u32>, Vec<T>) {
     let mut first = vec![0u32; count + 1];
     pairs.clone().for_each(|(number, _)| first[number as usize + 1] += 1);
     (1..first.len()).for_each(|number| first[number] += first[number - 1]);
-    let mut items = vec![0; first[count] as usize];
+    let mut items = vec![T::default(); first[count] as usize];
     let mut next = first.clone();
     for (number, item) in pairs {
         items[next[number as usize] as usize] = item;
@@ -69,8 +69,8 @@ impl Plan {
     pub fn new(traffic: &Traffic, config: &HostConfig, classes: &Classes) -> Self {
         let (messages, pairs) = (&traffic.messages, &traffic.pairs);
         let mut plan = Plan::default();
-        let mut after: Vec<(u32, u32)> = Vec::new();
-        let mut own: Vec<u32> = Vec::new();
+        let mut after: Vec<(u32, (u32, Ps))> = Vec::new();
+        let mut own: Vec<(u32, Ps)> = Vec::new();
         for (number, message) in messages.iter().enumerate() {
             let class = classes.message[number];
             if class as usize != plan.qp.len() {
@@ -82,11 +82,11 @@ impl Plan {
             plan.last.push(last);
             plan.start.push(message.start);
             own.clear();
-            own.extend(message.after.iter().map(|&before| classes.message[before as usize]));
+            own.extend(message.after.iter().map(|wait| (classes.message[wait.message as usize], wait.delay)));
             own.sort_unstable();
             own.dedup();
             plan.waits.push(own.len() as u32);
-            after.extend(own.iter().map(|&before| (before, class)));
+            after.extend(own.iter().map(|&(before, delay)| (before, (class, delay))));
         }
         (plan.follow, plan.followers) = lists(plan.qp.len(), after.iter().copied());
         let mut first_of = Vec::new();

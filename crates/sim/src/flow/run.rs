@@ -62,10 +62,12 @@ impl FlowEngine {
     /// A message arrived: those that waited for it alone become ready.
     fn arrive(&mut self, message: u32, now: Ps) {
         let range = self.plan.follow[message as usize]..self.plan.follow[message as usize + 1];
-        for &follower in &self.plan.followers[range.start as usize..range.end as usize] {
-            self.waits[follower as usize] -= 1;
-            if self.waits[follower as usize] == 0 {
-                let ready = now + self.plan.start[follower as usize];
+        for &(follower, delay) in &self.plan.followers[range.start as usize..range.end as usize] {
+            let place = follower as usize;
+            self.ready[place] = self.ready[place].max(now + delay);
+            self.waits[place] -= 1;
+            if self.waits[place] == 0 {
+                let ready = self.ready[place] + self.plan.start[place];
                 self.events.push(Reverse((ready, Event::Ready(follower))));
             }
         }

@@ -77,7 +77,10 @@ impl Classes {
             chain.copy_from_slice(&qp);
             for &number in &order {
                 let one = &messages[number as usize];
-                let waits = one.after.iter().fold(0u64, |sum, &m| sum.wrapping_add(mix(message[m as usize], 1)));
+                let waits = one
+                    .after
+                    .iter()
+                    .fold(0u64, |sum, wait| sum.wrapping_add(mix(message[wait.message as usize], 1 + wait.delay)));
                 let mut color = mix(mix(work[number as usize], waits), chain[one.qp as usize]);
                 if posts {
                     let src = traffic.pairs[one.qp as usize].src as usize;
@@ -180,7 +183,8 @@ fn topological(traffic: &Traffic) -> Vec<u32> {
     for (number, message) in messages.iter().zip(0..) {
         let (message, number): (&_, u32) = (number, message);
         let queued = std::mem::replace(&mut last[message.qp as usize], number);
-        for &before in message.after.iter().chain((queued != u32::MAX).then_some(&queued)) {
+        let waits = message.after.iter().map(|wait| wait.message);
+        for before in waits.chain((queued != u32::MAX).then_some(queued)) {
             forward &= before < number;
             edges.push((before, number));
         }

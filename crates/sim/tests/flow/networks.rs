@@ -4,7 +4,7 @@ use railweave_sim::balance::Balance;
 use railweave_sim::packet::Ps;
 use railweave_sim::routing::{Fib, Group, ONE_PORT};
 use railweave_sim::topology::{Cable, NodeKind, Topology};
-use railweave_sim::traffic::{Message, QueuePair, Traffic, Verb};
+use railweave_sim::traffic::{Message, QueuePair, Traffic, Verb, Wait};
 
 /// Rate of all cables, 10^6 bit/s.
 pub const RATE: u64 = 400_000;
@@ -76,7 +76,11 @@ pub fn rings(servers: u32, rails: u32, pairs: u32, steps: u32, bytes: u64) -> Tr
         for qp in 0..count {
             let from = (qp / pairs + hosts - rails) % hosts * pairs;
             let before = |pair| (step - 1) * count + from + pair;
-            let after = if step == 0 { Vec::new() } else { (0..pairs).map(before).collect() };
+            let after = if step == 0 {
+                Vec::new()
+            } else {
+                (0..pairs).map(before).map(|message| Wait { message, delay: 0 }).collect()
+            };
             traffic.messages.push(Message { verb: Verb::Write, qp, bytes, start: 0, after });
         }
     }
