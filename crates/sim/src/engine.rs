@@ -8,7 +8,7 @@ use crate::fault::{Broken, Cause, Change, Timeline};
 use crate::host::{Host, HostContext};
 use crate::packet::Ps;
 use crate::report::Counters;
-use crate::routing::{Fib, mix};
+use crate::routing::{Fib, entropy};
 use crate::switch::{Switch, SwitchContext};
 use crate::topology::{NodeKind, Topology};
 use crate::traffic::{Schedule, Traffic, Wait};
@@ -84,7 +84,7 @@ impl Engine {
             let node = hosts[pair.src as usize] as usize;
             let wire = topology.wires[topology.first[node] as usize];
             let line = 8e6 * 65536.0 / wire.ps_per_byte as f64;
-            let entropy = 0xC000 | (mix(config.seed, qp as u64) & 0x3FFF) as u16;
+            let entropy = entropy(config.seed, qp as u64);
             let (begin, end) = (schedule.first[qp], schedule.first[qp + 1]);
             senders.push(Sender::new(pair.to, entropy, begin, end - begin, line));
             receivers.push(Receiver::new(pair.back));

@@ -4,7 +4,7 @@ use super::{Switch, SwitchContext};
 use crate::balance::{Balance, Flowset, best, flowlet};
 use crate::config::{Ecn, Vxlan};
 use crate::packet::{CE, OUTER_CE, Packet, TUNNEL};
-use crate::routing::{NO_GROUP, ONE_PORT, mix, one_of};
+use crate::routing::{NO_GROUP, ONE_PORT, flow_hash, mix, one_of};
 
 impl Switch {
     /// The port a packet leaves by; None: there is no route.
@@ -16,7 +16,7 @@ impl Switch {
         }
         let chosen = &context.fib.groups[group as usize];
         let members = context.fib.ports(chosen);
-        let flow = mix(self.seed, u64::from(packet.dst) << 16 | u64::from(packet.entropy));
+        let flow = flow_hash(self.seed, packet.dst, packet.entropy);
         let own = || mix(flow ^ packet.at, u64::from(packet.qp) << 32 | u64::from(packet.psn));
         let place = match chosen.balance {
             Balance::Hash => one_of(flow, members.len()),
