@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
+from railweave.catalog.rdma import rdma_mtu
 from railweave.counting import counted
 from railweave.report.headroom import headroom
 from railweave.report.statement import Decision, Grid
@@ -13,12 +14,6 @@ if TYPE_CHECKING:
     from railweave.design.network import Fabric, Network, RoleName
     from railweave.report.headroom import Headroom
     from railweave.spec.qos import Qos, TrafficClass
-
-RDMA_MTUS = (256, 512, 1024, 2048, 4096)
-"""MTUs that InfiniBand defines for RDMA messages, bytes."""
-
-ROCE_HEADER_BYTES = 40 + 8 + 12 + 28 + 4
-"""IPv6, UDP, base transport and the longest extended transport header (atomic), invariant CRC."""
 
 ROLES: tuple[RoleName, ...] = ("leaf", "spine")
 
@@ -171,7 +166,7 @@ def _headroom_grid(one: Headroom) -> Grid:
 
 def _mtu(fabric: Fabric) -> Decision:
     mtu = fabric.mtu
-    rdma = max((size for size in RDMA_MTUS if size + ROCE_HEADER_BYTES <= mtu.server), default=RDMA_MTUS[0])
+    rdma = rdma_mtu(mtu.server, "ipv6")
     return Decision(
         "MTU",
         f"{mtu.server:,} B IP packets between NICs",

@@ -5,14 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from railweave.catalog.rdma import rdma_mtu
+
 if TYPE_CHECKING:
     from railweave.device.host_model import HostNic, HostQos
-
-RDMA_MTUS = (256, 512, 1024, 2048, 4096)
-"""MTUs that InfiniBand defines for RDMA messages, bytes of payload."""
-
-LONGEST_HEADER = {"ipv4": 20 + 8 + 12 + 28 + 4, "ipv6": 40 + 8 + 12 + 28 + 4}
-"""IP, UDP, base transport, the longest extended transport header (atomic) and the invariant CRC."""
 
 FRAMES = {"ipv4": 62, "ipv6": 82}
 """Ethernet (18 with its FCS), IP, UDP, base transport header, invariant CRC."""
@@ -40,9 +36,8 @@ def transport(nic: HostNic, qos: HostQos, *, reordering: bool) -> Transport:
     """The transport of NICs like this one. ``reordering``: whether switches share packets of a queue pair."""
     family = "ipv6" if any(":" in one.address for one in nic.addresses) else "ipv4"
     header = FRAMES[family]
-    fitting = [size for size in RDMA_MTUS if size + LONGEST_HEADER[family] <= nic.mtu]
     found = {
-        "host.mtu": str(max(fitting, default=RDMA_MTUS[0])),
+        "host.mtu": str(rdma_mtu(nic.mtu, family)),
         "host.header": str(header),
         "host.ack-bytes": str(header + AETH),
         "host.cnp-bytes": str(header + CNP_PADDING),
