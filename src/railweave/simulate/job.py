@@ -30,10 +30,7 @@ def job_of(network: Network, wiring: Wiring) -> tuple[Job, NDArray[np.uint32]]:
     for name, own, gpus in servers(network, wiring):
         model = catalog().servers.get(models[name])
         gpu = model.gpu if model else "H100"
-        nics = tuple(
-            Nic(wiring.nics[host].partition(":")[2], rails[wiring.nics[host]] or place, rates[host])
-            for place, host in enumerate(own)
-        )
+        nics = tuple(Nic(wiring.nics[host].partition(":")[2], rails[wiring.nics[host]], rates[host]) for host in own)
         nearest = tuple(number * len(nics) // gpus for number in range(gpus))
         found.append(Server(name, nics, nearest, gpu, link=GPU_LINKS.get(gpu, NVLINK_HOPPER)))
         hosts += own
