@@ -12,21 +12,24 @@ from railweave.design.cable_overrides import CableOverrides
 from railweave.design.cabling import cable
 from railweave.design.colors import color
 from railweave.design.context import Context
+from railweave.design.endpoints import with_endpoints
 from railweave.design.host_tables import FIRST_TABLE, TABLES_PER_FABRIC, check_host_tables
 from railweave.design.identity import check_distinct, number_links, switches
 from railweave.design.inventory import check_inventory
 from railweave.design.limits import check_limits
 from railweave.design.names import check_names
-from railweave.design.network import Fabric, Network, RoleIntent, Server
+from railweave.design.network import Fabric, Network, Overlay, RoleIntent, Server
 from railweave.design.references import check_references
 from railweave.design.segments import segments
+from railweave.design.tenants import tenants
 from railweave.design.topology import lay_out
 
 if TYPE_CHECKING:
-    from railweave.design.network import Cable, Color, Nic, Segment, Switch
+    from railweave.design.network import Cable, Color, Nic, Segment, Switch, Tenant
     from railweave.design.topology import Layout
     from railweave.spec.lock import Lock
     from railweave.spec.source import Source
+    from railweave.spec.tenants import Overlay as OverlayIntent
 
 __all__ = ["Network", "design"]
 
@@ -52,12 +55,13 @@ def design(source: Source) -> tuple[Network, Lock]:
         cables = cable(context, layout, uplink_colors, overrides)
         if layout.spec.underlay.peering == "numbered":
             cables = number_links(context, layout, cables)
-        found = segments(context, layout, colors)
-        all_switches += switches(context, layout)
-        for server, made in nics(context, layout, cables, found, colors).items():
+        known, owners = tenants(context, layout)
+        found = segments(context, layout, colors, owners)
+        all_switches += with_endpoints(context, layout, switches(context, layout), colors)
+        for server, made in nics(context, layout, cables, found, colors, owners).items():
             found_nics.setdefault(server, []).extend(made)
         check_limits(context, layout, cables, colors)
-        fabrics.append(_fabric(source, layout, colors))
+        fabrics.append(_fabric(source, layout, colors, known))
         all_segments += found
         all_cables += cables
     overrides.check_all_taken(context)
@@ -97,9 +101,10 @@ def _check_prefixes(context: Context, segments: list[Segment]) -> None:
                 context.check()
 
 
-def _fabric(source: Source, layout: Layout, colors: tuple[Color, ...]) -> Fabric:
+def _fabric(source: Source, layout: Layout, colors: tuple[Color, ...], tenants: tuple[Tenant, ...]) -> Fabric:
     spec = layout.spec
     spine = spec.spine_role()
+    overlay = spec.evpn()
     return Fabric(
         name=layout.name,
         site=spec.site or next(iter(source.spec.sites)),
@@ -114,7 +119,9 @@ def _fabric(source: Source, layout: Layout, colors: tuple[Color, ...]) -> Fabric
         naming=spec.naming,
         server_mode=spec.addressing.server_mode,
         server_pool=spec.addressing.server_pool,
-        local_prefixes=spec.addressing.local_prefixes or (spec.addressing.server_pool,),
+        local_prefixes=spec.addressing.local_prefixes or (spec.addressing.server_pool,)
+        if overlay is None
+        else _overlay_prefixes(overlay, spec.pools.router_id, colored=bool(colors)),
         leaf_asns=spec.pools.leaf_asn,
         spine_asns=spec.pools.spine_asn,
         emulation=spec.emulation.path_color,
@@ -122,7 +129,15 @@ def _fabric(source: Source, layout: Layout, colors: tuple[Color, ...]) -> Fabric
         host_routing=spec.host_routing,
         first_table=spec.host_routing.first_table
         or FIRST_TABLE + TABLES_PER_FABRIC * list(source.spec.fabrics).index(layout.name),
+        overlay=Overlay(overlay.vtep, overlay.bfd) if overlay else None,
+        tenants=tenants,
     )
+
+
+def _overlay_prefixes(overlay: OverlayIntent, router_ids: str, *, colored: bool) -> tuple[str, ...]:
+    """What the underlay of an overlay carries: loopbacks, and the tunnel endpoints of path colors."""
+    loopbacks = router_ids if overlay.vtep == "ipv4" else overlay.loopbacks
+    return (loopbacks, overlay.endpoint_pool()) if colored else (loopbacks,)
 
 
 def _servers(context: Context, nics_of: dict[str, list[Nic]]) -> tuple[Server, ...]:

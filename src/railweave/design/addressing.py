@@ -11,10 +11,10 @@ from railweave.design.network import Nic, NicAddress
 from railweave.design.segments import is_host
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from railweave.design.context import Context
-    from railweave.design.network import Cable, Color, Segment, Server, Subnet
+    from railweave.design.network import Cable, Color, Segment, Server, Subnet, Tenant
     from railweave.design.topology import Layout
 
 
@@ -33,11 +33,17 @@ def placeholder_mac(server: str, nic: str) -> str:
 
 
 def nics(
-    context: Context, layout: Layout, cables: Sequence[Cable], found: Sequence[Segment], colors: Sequence[Color]
+    context: Context,
+    layout: Layout,
+    cables: Sequence[Cable],
+    found: Sequence[Segment],
+    colors: Sequence[Color],
+    owners: Mapping[str, Tenant],
 ) -> dict[str, list[Nic]]:
     """The NICs of every server on a fabric, with their addresses, by server."""
-    segment_of = {(segment.stripe, segment.rail, segment.nic): segment for segment in found}
+    segment_of = {one.key[1:]: one for one in found}
     routed = layout.spec.addressing.server_link == "routed"
+    overlay = layout.spec.evpn() is not None
     ends = {(cable.a.device, cable.a.port): cable.b for cable in cables if cable.kind == "server"}
     result: dict[str, list[Nic]] = {}
     for server in layout.servers:
@@ -47,7 +53,10 @@ def nics(
             item = context.source.inventory.get(server.name, name)
             mac = item.mac or placeholder_mac(server.name, name)
             unknown += [] if item.mac else [name]
-            segment = segment_of[server.stripe, rail, f"{server.name}:{name}" if routed else ""]
+            own = f"{server.name}:{name}"
+            tenant = owners[own].name if own in owners else ""
+            alone = routed or (overlay and not tenant)
+            segment = segment_of[server.stripe, rail, tenant, own if alone else ""]
             end = ends[server.name, name]
             made.append(
                 Nic(
@@ -63,7 +72,8 @@ def nics(
                     leaf_port=end.port,
                     vlan=segment.vlan,
                     speed_gbps=layout.nic_speed_gbps,
-                    addresses=_addresses(context, layout, f"{server.name}:{name}", server.slot, mac, segment, colors),
+                    addresses=_addresses(context, layout, own, server.slot, mac, segment, colors),
+                    tenant=tenant,
                 )
             )
         if unknown:

@@ -18,7 +18,7 @@ from railweave.spec.hosts import HostRouting, Hosts
 from railweave.spec.management import Management
 from railweave.spec.qos import Qos
 from railweave.spec.topology import Extra, Mtu, Naming
-from railweave.spec.underlay import RouterAdvertisements, Underlay
+from railweave.spec.underlay import Bfd, RouterAdvertisements, Underlay
 
 SCHEMA = 2
 """Version of ``design.json``; raised when its meaning changes."""
@@ -46,6 +46,30 @@ class RoleIntent:
 
 
 @dataclass(frozen=True, slots=True)
+class Tenant:
+    """A tenant of a fabric. ``slot`` (1-based) is its place in prefixes and VLANs; ``route_target`` is ``target:A:B``."""
+
+    name: str
+    fabric: str
+    slot: int
+    vni: int
+    route_target: str
+
+
+@dataclass(frozen=True, slots=True)
+class Overlay:
+    """EVPN-VXLAN over a fabric: the address family of loopbacks and tunnels, and BFD of its sessions."""
+
+    vtep: Literal["ipv4", "ipv6"]
+    bfd: Bfd
+
+    @property
+    def overhead_bytes(self) -> int:
+        """What a tunnel adds to a frame: outer Ethernet, IP, UDP and VXLAN headers (RFC 7348, section 5)."""
+        return 14 + (20 if self.vtep == "ipv4" else 40) + 8 + 8
+
+
+@dataclass(frozen=True, slots=True)
 class Fabric:
     """One fabric and the intent that its devices share."""
 
@@ -69,6 +93,8 @@ class Fabric:
     server_link: Literal["access", "trunk", "routed"]
     host_routing: HostRouting
     first_table: int
+    overlay: Overlay | None = None
+    tenants: tuple[Tenant, ...] = ()
 
     def role(self, name: RoleName) -> RoleIntent:
         """The intent of one role."""
@@ -80,8 +106,19 @@ class Fabric:
 
 
 @dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A tunnel endpoint of a leaf (VTEP). ``color`` is a ``Color.index``, or None where paths are not colored."""
+
+    address: str
+    color: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Switch:
-    """A switch: identity and numbers. ``rails`` are the rails a leaf serves (empty on a spine)."""
+    """A switch: identity and numbers. ``rails`` are the rails a leaf serves (empty on a spine).
+
+    With an overlay, ``loopback`` is the address its sessions run between, and a leaf has ``endpoints``.
+    """
 
     name: str
     fabric: str
@@ -98,6 +135,8 @@ class Switch:
     management_address: str
     management_gateway: str
     serial: str
+    loopback: str = ""
+    endpoints: tuple[Endpoint, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +152,8 @@ class Subnet:
 class Segment:
     """The server-facing subnets of a leaf, one prefix per path color.
 
-    Either the VLAN of one rail of one stripe, or the routed link of one NIC: then ``vlan`` is None, ``vlan_name`` empty
-    and ``nic`` is ``server:nic``.
+    Either the VLAN of one rail of one stripe (and one tenant, where there are), or the routed link of one NIC: then
+    ``vlan`` is None, ``vlan_name`` empty and ``nic`` is ``server:nic``. A NIC that waits for a tenant has no subnets.
     """
 
     fabric: str
@@ -125,11 +164,12 @@ class Segment:
     vlan_name: str
     subnets: tuple[Subnet, ...]
     nic: str = ""
+    tenant: str = ""
 
     @property
-    def key(self) -> tuple[str, str, int, str]:
+    def key(self) -> tuple[str, str, int, str, str]:
         """What tells it from every other segment."""
-        return (self.fabric, self.stripe, self.rail, self.nic)
+        return (self.fabric, self.stripe, self.rail, self.tenant, self.nic)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +199,7 @@ class Nic:
     vlan: int | None
     speed_gbps: int
     addresses: tuple[NicAddress, ...]
+    tenant: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +300,7 @@ class Network:
         return result
 
     @cached_property
-    def _segment_by(self) -> dict[tuple[str, str, int, str], Segment]:
+    def _segment_by(self) -> dict[tuple[str, str, int, str, str], Segment]:
         return {one.key: one for one in self.segments}
 
     @cached_property
@@ -269,7 +310,8 @@ class Network:
 
     def segment_of(self, server: str, nic: Nic) -> Segment:
         """The segment a NIC is on; ``KeyError`` where there is none."""
-        return self._segment_by[nic.fabric, nic.stripe, nic.rail, "" if nic.vlan else f"{server}:{nic.name}"]
+        link = "" if nic.vlan else f"{server}:{nic.name}"
+        return self._segment_by[nic.fabric, nic.stripe, nic.rail, nic.tenant, link]
 
     def dangling(self) -> str:
         """The first name that refers to nothing, as a phrase; empty where the network is whole."""

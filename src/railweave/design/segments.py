@@ -10,41 +10,54 @@ from railweave.design.network import Segment, Subnet
 from railweave.spec.formula import fields_of, fill
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from railweave.design.context import Context
-    from railweave.design.network import Color
+    from railweave.design.network import Color, Tenant
     from railweave.design.topology import Layout, Leaf
     from railweave.spec.addressing import Addressing, FieldBits
 
     Prefix = ipaddress.IPv4Network | ipaddress.IPv6Network
-    Place = tuple[Leaf, int, int, int | None]
-    """What numbers a prefix: leaf, rail, server slot (0 on a shared VLAN), color index."""
+    Place = tuple[Leaf, int, int, int, int | None]
+    """What numbers a prefix: leaf, tenant slot (0: none), rail, server slot (0 on a shared VLAN), color index."""
 
 
-def segments(context: Context, layout: Layout, colors: Sequence[Color]) -> tuple[Segment, ...]:
+def segments(
+    context: Context, layout: Layout, colors: Sequence[Color], owners: Mapping[str, Tenant]
+) -> tuple[Segment, ...]:
     """The segments of every leaf, with VLAN and prefixes: one a rail of a stripe, or one a NIC on routed links.
 
-    Notes problems where a pool is too small.
+    ``owners`` gives the tenant of a NIC (``server:nic``): each tenant's NICs have segments of their own, and NICs without
+    a tenant, where there is an overlay, one without subnets. Notes problems where a pool is too small.
     """
     addressing = layout.spec.addressing
     cut = _formula(context, layout, addressing) if addressing.server_prefix else _bits(context, layout, colors)
     _check_slaac(context, layout)
     indexes = [one.index for one in colors] or [None]
+    overlay = layout.spec.evpn() is not None
     found: list[Segment] = []
     for leaf in layout.leaves:
+        here = [server for server in layout.servers if server.stripe == leaf.stripe]
         for rail in leaf.rails:
-            if addressing.server_link != "routed":
-                vlan = _vlan(context, layout, leaf, rail)
-                name = layout.spec.naming.vlan.format(fabric=layout.name, stripe=leaf.stripe, rail=rail, vlan=vlan)
-                subnets = tuple(cut((leaf, rail, 0, index)) for index in indexes)
-                found.append(Segment(layout.name, leaf.stripe, rail, leaf.name, vlan, name, subnets))
+            slots = {f"{server.name}:{server.nics.names[rail - 1]}": server.slot for server in here}
+            place = (layout.name, leaf.stripe, rail, leaf.name)
+            if overlay:
+                found += [Segment(*place, None, "", (), nic) for nic in slots if nic not in owners]
+            if addressing.server_link == "routed":
+                for nic, slot in slots.items():
+                    owner = owners.get(nic)
+                    if overlay and owner is None:
+                        continue
+                    numbers = (leaf, owner.slot if owner else 0, rail, slot)
+                    subnets = tuple(cut((*numbers, index)) for index in indexes)
+                    found.append(Segment(*place, None, "", subnets, nic, owner.name if owner else ""))
                 continue
-            for server in layout.servers:
-                if server.stripe == leaf.stripe:
-                    subnets = tuple(cut((leaf, rail, server.slot, index)) for index in indexes)
-                    nic = f"{server.name}:{server.nics.names[rail - 1]}"
-                    found.append(Segment(layout.name, leaf.stripe, rail, leaf.name, None, "", subnets, nic))
+            sharing = dict.fromkeys(owners.get(nic) for nic in slots if nic in owners) if overlay else {None: None}
+            for owner in sorted(sharing, key=lambda one: one.slot if one else 0):
+                vlan = _vlan(context, layout, leaf, rail, owner)
+                name = layout.spec.naming.vlan.format(fabric=layout.name, stripe=leaf.stripe, rail=rail, vlan=vlan)
+                subnets = tuple(cut((leaf, owner.slot if owner else 0, rail, 0, index)) for index in indexes)
+                found.append(Segment(*place, vlan, name, subnets, "", owner.name if owner else ""))
     _check_gateway(context, layout, found)
     if addressing.server_prefix:
         _check_apart(context, layout, found)
@@ -52,9 +65,18 @@ def segments(context: Context, layout: Layout, colors: Sequence[Color]) -> tuple
     return tuple(found)
 
 
-def _vlan(context: Context, layout: Layout, leaf: Leaf, rail: int) -> int:
+def _vlan(context: Context, layout: Layout, leaf: Leaf, rail: int, owner: Tenant | None) -> int:
+    """The VLAN of a rail: its own in every stripe; with tenants, which routes join and VLANs do not, in every tenant."""
     first, last = layout.spec.pools.vlan
-    vlan = first + (leaf.stripe_slot - 1) * layout.rails + rail - 1
+    group = leaf.stripe_slot if owner is None else owner.slot
+    vlan = first + (group - 1) * layout.rails + rail - 1
+    if vlan > last and owner is not None:
+        context.problem(
+            ("fabrics", layout.name, "pools", "vlan"),
+            f"pool too small: VLANs {first}-{last} do not hold the {layout.rails} rails of tenant {owner.name}",
+            f"widen it to at least {first}-{first + owner.slot * layout.rails - 1}",
+        )
+        context.check()
     if vlan > last:
         context.problem(
             ("fabrics", layout.name, "pools", "vlan"),
@@ -106,8 +128,14 @@ def _formula(context: Context, layout: Layout, addressing: Addressing) -> Callab
     context.check()
 
     def cut(place: Place) -> Subnet:
-        leaf, rail, server, color = place
-        values = {"stripe": leaf.stripe_slot, "rail": rail, "server": server, "color": color or 1}
+        leaf, tenant, rail, server, color = place
+        values = {
+            "stripe": leaf.stripe_slot,
+            "rail": rail,
+            "server": server,
+            "color": color or 1,
+            "tenant": tenant,
+        }
         try:
             prefix = fill(formula, values)
         except ValueError as error:
@@ -137,11 +165,13 @@ def _check_apart(context: Context, layout: Layout, found: Iterable[Segment]) -> 
     )
     for (one, owner), (other, another) in pairwise(nets):
         if int(one.broadcast_address) >= int(other.network_address):
-            names = " and ".join(s.nic or f"{s.stripe} rail {s.rail}" for s in (owner, another))
+            names = " and ".join(
+                s.nic or f"{s.stripe} rail {s.rail}" + (f" of {s.tenant}" if s.tenant else "") for s in (owner, another)
+            )
             context.problem(
                 ("fabrics", layout.name, "addressing", "server_prefix"),
                 f"server_prefix gives overlapping prefixes {one} and {other} to {names}",
-                "let it use every number that tells them apart: {stripe}, {rail}, {color}, {server}",
+                "let it use every number that tells them apart: {stripe}, {rail}, {color}, {server}, {tenant}",
             )
             context.check()
 
@@ -160,14 +190,17 @@ def _bits(context: Context, layout: Layout, colors: Sequence[Color]) -> Callable
         )
         context.check()
     routed = addressing.server_link == "routed"
-    bits = addressing.bits or (_routed_bits(free) if routed else _default_bits(free))
+    bits = addressing.bits or (
+        _routed_bits(free) if routed else _default_bits(free) if layout.spec.evpn() is None else _tenant_bits(free)
+    )
     _check_bits(context, layout, bits, free, max((c.index for c in colors), default=1))
     context.check()
     address = ipaddress.IPv6Address if pool.version == 6 else ipaddress.IPv4Address
 
     def cut(place: Place) -> Subnet:
-        leaf, rail, server, color = place
-        field = leaf.stripe_slot if bits.stripe else 0
+        leaf, tenant, rail, server, color = place
+        field = tenant if bits.tenant else 0
+        field = field << bits.stripe | (leaf.stripe_slot if bits.stripe else 0)
         field = field << bits.server | (server if bits.server else 0)
         field = field << bits.rail | (rail if bits.rail else 0)
         field = field << bits.color | ((color or 1) if bits.color else 0)
@@ -188,6 +221,17 @@ def _default_bits(free: int) -> FieldBits:
     return FieldBits(stripe=max(0, (free - color) // 2), rail=max(0, free - color - (free - color) // 2), color=color)
 
 
+def _tenant_bits(free: int) -> FieldBits:
+    """Bits where tenants share the pool."""
+    from railweave.spec.addressing import FieldBits
+
+    if free >= 40:
+        return FieldBits(tenant=free - 32, stripe=16, rail=8, color=8)
+    rail = min(4, free)
+    tenant = (free - rail) // 2
+    return FieldBits(tenant=tenant, stripe=free - rail - tenant, rail=rail, color=0)
+
+
 def _routed_bits(free: int) -> FieldBits:
     """Bits where every NIC has a prefix of its own."""
     from railweave.spec.addressing import FieldBits
@@ -203,8 +247,9 @@ def _check_bits(context: Context, layout: Layout, bits: FieldBits, free: int, co
     addressing = layout.spec.addressing
     pool = addressing.server_pool
     routed = addressing.server_link == "routed"
-    if bits.stripe + bits.rail + bits.color + bits.server != free:
-        shown = f"{bits.stripe} + {bits.rail} + {bits.color}" + (f" + {bits.server}" if bits.server else "")
+    if bits.stripe + bits.rail + bits.color + bits.server + bits.tenant != free:
+        shown = f"{bits.stripe} + {bits.rail} + {bits.color}"
+        shown += "".join(f" + {width}" for width in (bits.server, bits.tenant) if width)
         context.problem(
             (*at, "bits"),
             f"bits {shown} do not fill the {free} between {pool} and /{addressing.prefix_length}",
@@ -217,6 +262,7 @@ def _check_bits(context: Context, layout: Layout, bits: FieldBits, free: int, co
         ("rails", layout.rails, bits.rail),
         ("path colors", colors, bits.color),
         *([("servers of a stripe", slots, bits.server)] if routed else []),
+        *([("tenants", _tenants(context, layout), bits.tenant)] if not routed and layout.spec.tenants else []),
     ]
     for label, most, width in needs:
         if most >= 1 << width and not (width == 0 and most <= 1):
@@ -239,10 +285,17 @@ def _check_slaac(context: Context, layout: Layout) -> None:
         context.check()
 
 
+def _tenants(context: Context, layout: Layout) -> int:
+    """The highest number of a tenant."""
+    return max(context.lock.allot(f"{layout.name}/tenants", layout.spec.tenants).values())
+
+
 def _check_local_prefixes(context: Context, layout: Layout, found: Sequence[Segment]) -> None:
     """A leaf originates what is in its local prefixes only, so they must hold the prefixes of its servers."""
     local = [ipaddress.ip_network(prefix) for prefix in layout.spec.addressing.local_prefixes]
     pool = layout.spec.addressing.server_pool
+    if layout.spec.evpn() is not None:
+        return  # tenants' prefixes go by EVPN, the underlay has loopbacks only
     if not local or any(_inside(ipaddress.ip_network(pool), prefix) for prefix in local):
         return
     for segment in found:

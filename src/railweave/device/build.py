@@ -18,6 +18,7 @@ from railweave.device.model import (
     Session,
     Split,
 )
+from railweave.device.overlay import overlay_config, underlay_prefixes, vrfs
 from railweave.device.policy import leaf_policy, spine_policy
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
     ends = [_ends(cable, name) for cable in network.cables_of(name)]
     names = {end.port: _port_name(system, end) for end, _, _ in ends}
     interfaces = tuple(_interface(network, fabric, names[end.port], end, far, cable) for end, far, cable in ends)
+    gateways = tuple(_gateway(fabric, one, interfaces) for one in network.segments_of(name) if one.subnets)
     form = path_color_form(fabric, target, release)
     extra = {"junos": role.extra.junos, "frr": role.extra.frr}.get(target, "")
     return DeviceConfig(
@@ -62,11 +64,13 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
         loopback=f"{switch.router_id}/32",
         splits=_splits(system, switch, [(end, cable) for end, _, cable in ends]),
         interfaces=interfaces,
-        gateways=tuple(_gateway(fabric, segment, interfaces) for segment in network.segments_of(name)),
+        gateways=gateways,
         bgp=_bgp(network, fabric, switch, target, form, names),
         qos=_qos(fabric, switch, interfaces, system, release),
         balancing=_balancing(network, fabric, switch),
         extra=extra,
+        overlay=overlay_config(network, fabric, switch),
+        vrfs=vrfs(fabric, switch, gateways),
     )
 
 
@@ -105,7 +109,7 @@ def _interface(network: Network, fabric: Fabric, name: str, end: End, far: End, 
         speed_gbps=cable.speed_gbps,
         mtu=fabric.mtu.fabric if cable.kind == "fabric" else fabric.mtu.server_port,
         length_m=cable.length_m,
-        vlan=segment.vlan_name if segment else None,
+        vlan=(segment.vlan_name or None) if segment else None,
         native_vlan=segment.vlan if segment and fabric.server_link == "trunk" else None,
         addresses=(f"{end.address}/{cable.prefix_length}",) if end.address else (),
     )
@@ -122,6 +126,7 @@ def _gateway(fabric: Fabric, segment: Segment, interfaces: Sequence[Interface]) 
         prefixes=tuple(s.prefix for s in segment.subnets),
         advertisements=fabric.router_advertisements if fabric.server_mode == "slaac" else None,
         port=port,
+        vrf=segment.tenant,
     )
 
 
@@ -143,10 +148,10 @@ def _bgp(network: Network, fabric: Fabric, switch: Switch, nos: str, form: Form,
     if not links:
         return None
     if switch.role == "leaf":
-        policy = leaf_policy(fabric, form, network.segments_of(switch.name), redistribute=nos == "frr")
+        policy = leaf_policy(fabric, form, _own_prefixes(network, fabric, switch), redistribute=nos == "frr")
         peer_role, peer_asns = "spine", fabric.spine_asns
     else:
-        policy = spine_policy(fabric, form)
+        policy = spine_policy(fabric, form, redistribute=nos == "frr" and fabric.overlay is not None)
         peer_role, peer_asns = "leaf", fabric.leaf_asns
     by_color: dict[int | None, list[Session]] = {}
     parallel: dict[str, int] = {}
@@ -247,8 +252,26 @@ def _qos(
     )
 
 
+def _own_prefixes(network: Network, fabric: Fabric, switch: Switch) -> dict[int | None, tuple[str, ...]]:
+    """What a leaf originates in the underlay, by path color: its server prefixes, or what its overlay stands on."""
+    if fabric.overlay is not None:
+        return underlay_prefixes(fabric, switch)
+    own: dict[int | None, tuple[str, ...]] = {}
+    for segment in network.segments_of(switch.name):
+        for subnet in segment.subnets:
+            own[subnet.color] = (*own.get(subnet.color, ()), subnet.prefix)
+    return own
+
+
 def _families(network: Network, switch: Switch) -> tuple[Literal["ipv4", "ipv6"], ...]:
-    """The address families of the server prefixes of a switch's fabric."""
+    """The address families that a switch's fabric routes: of its server prefixes, or of its overlay's tunnels."""
+    overlay = network.fabric(switch.fabric).overlay
+    if overlay is not None:
+        return (overlay.vtep,)
+    return _server_families(network, switch)
+
+
+def _server_families(network: Network, switch: Switch) -> tuple[Literal["ipv4", "ipv6"], ...]:
     of_fabric = (segment for segment in network.segments if segment.fabric == switch.fabric)
     first = next((subnet.prefix for segment in of_fabric for subnet in segment.subnets), "::/0")
     return ("ipv6",) if ":" in first else ("ipv4",)
@@ -259,5 +282,5 @@ def _balancing(network: Network, fabric: Fabric, switch: Switch) -> BalancingCon
     return BalancingConfig(
         intent=fabric.load_balancing,
         group_mode=fabric.load_balancing.group_mode(),
-        ether_types=_families(network, switch),
+        ether_types=tuple(sorted({*_families(network, switch), *_server_families(network, switch)})),
     )

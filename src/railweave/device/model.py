@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from railweave.spec.underlay import Bfd, RouterAdvertisements
 
 
+def as_host_prefix(address: str) -> str:
+    """An address as the prefix that holds it alone."""
+    return f"{address}/{128 if ':' in address else 32}"
+
+
 @dataclass(frozen=True, slots=True)
 class Split:
     """A physical port that is split into channels of ``speed_gbps``."""
@@ -63,6 +68,7 @@ class Gateway:
     prefixes: tuple[str, ...]
     advertisements: RouterAdvertisements | None
     port: str = ""
+    vrf: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +178,42 @@ class Bgp:
 
 
 @dataclass(frozen=True, slots=True)
+class Vrf:
+    """An IP-VRF of a tenant on a leaf; ``prefixes`` are those of its gateways (``Gateway.vrf`` is its name)."""
+
+    name: str
+    vni: int
+    route_distinguisher: str
+    import_targets: tuple[str, ...]
+    export_targets: tuple[str, ...]
+    prefixes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TunnelEndpoint:
+    """An address that VXLAN tunnels end on; ``color`` is the name of its path color."""
+
+    address: str
+    color: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class OverlayConfig:
+    """The EVPN overlay as a device sees it: sessions from ``loopback`` to the loopbacks of ``neighbors``.
+
+    Leaves have ``endpoints``; spines pass routes on with the next hop unchanged (``reflects``), and with the large
+    community ``from_spine``, by which leaves know what not to send back.
+    """
+
+    loopback: str
+    neighbors: tuple[Session, ...]
+    endpoints: tuple[TunnelEndpoint, ...]
+    reflects: bool
+    from_spine: str
+    bfd: Bfd | None
+
+
+@dataclass(frozen=True, slots=True)
 class PfcProfile:
     """PFC as ports of one cable length and MRU need it."""
 
@@ -223,6 +265,13 @@ class DeviceConfig:
     qos: QosConfig | None
     balancing: BalancingConfig
     extra: str
+    overlay: OverlayConfig | None = None
+    vrfs: tuple[Vrf, ...] = ()
+
+    def loopbacks(self) -> tuple[str, ...]:
+        """Addresses of the loopback as prefixes, that of the router id first."""
+        own = [] if self.overlay is None else [self.overlay.loopback, *(one.address for one in self.overlay.endpoints)]
+        return tuple(dict.fromkeys((self.loopback, *(as_host_prefix(address) for address in own))))
 
     def fabric_interfaces(self) -> list[Interface]:
         """Ports towards other switches."""

@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Literal
 from railweave.device.model import Action, Community, FabricAdvertise, Match, Policy, Term
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
-    from railweave.design.network import Color, Fabric, Segment
+    from railweave.design.network import Color, Fabric
 
 Form = Literal["none", "dpf", "local-preference", "aigp"]
 
@@ -62,13 +62,14 @@ def _communities(fabric: Fabric, form: Form) -> tuple[Community, ...]:
     return tuple(found)
 
 
-def leaf_policy(fabric: Fabric, form: Form, segments: Sequence[Segment], *, redistribute: bool) -> RoutingPolicy:
-    """What a leaf advertises and accepts. ``redistribute``: the system originates by redistribution, not by export."""
+def leaf_policy(
+    fabric: Fabric, form: Form, own: Mapping[int | None, tuple[str, ...]], *, redistribute: bool
+) -> RoutingPolicy:
+    """What a leaf advertises and accepts. ``own`` are the prefixes it originates, by the index of their path color.
+
+    ``redistribute``: the system originates by redistribution, not by export.
+    """
     colors = {color.index: color for color in fabric.colors}
-    own: dict[int | None, tuple[str, ...]] = {}
-    for segment in segments:
-        for subnet in segment.subnets:
-            own[subnet.color] = (*own.get(subnet.color, ()), subnet.prefix)
     lists: dict[str, tuple[str, ...]] = {LOCAL: fabric.local_prefixes}
     listed = Match(prefix_list=LOCAL, orlonger=True)
     if form in {"none", "dpf"}:
@@ -86,6 +87,10 @@ def leaf_policy(fabric: Fabric, form: Form, segments: Sequence[Segment], *, redi
             lists[f"own-{color.name}"] = own[index]
             match = Match(protocol=None if redistribute else "direct", prefix_list=f"own-{color.name}")
             export.append(Term(f"own-{color.name}", match, Action(accept=True, add_communities=(tag(color),))))
+        if None in own:
+            lists["own"] = own[None]
+            match = Match(protocol=None if redistribute else "direct", prefix_list="own")
+            export.append(Term("own", match, Action(accept=True)))
         imports = [Policy(f"from-{color.name}", _prefer(color, form)) for color in colors.values()]
         by_color = {index: f"from-{color.name}" for index, color in colors.items()}
     transit = [Term("no-transit", listed, Action(accept=False)), _reject_rest()]
@@ -101,8 +106,8 @@ def leaf_policy(fabric: Fabric, form: Form, segments: Sequence[Segment], *, redi
     )
 
 
-def spine_policy(fabric: Fabric, form: Form) -> RoutingPolicy:
-    """What a spine advertises and accepts."""
+def spine_policy(fabric: Fabric, form: Form, *, redistribute: bool = False) -> RoutingPolicy:
+    """What a spine advertises and accepts. ``redistribute``: it has a loopback to originate, and does so that way."""
     listed = Match(prefix_list=LOCAL, orlonger=True)
     forward = Term("forward", listed, Action(accept=True, add_communities=(LOCAL,)))
     returned = Term("returned", Match(community=LOCAL), Action(accept=False))
@@ -114,12 +119,14 @@ def spine_policy(fabric: Fabric, form: Form) -> RoutingPolicy:
     else:
         imports = [Policy(f"from-{color.name}", (returned, *_prefer(color, form))) for color in fabric.colors]
         by_color = {color.index: f"from-{color.name}" for color in fabric.colors}
+    source = [Policy("connected", (Term("own", listed, Action(accept=True)), _reject_rest()))] if redistribute else []
     return RoutingPolicy(
         imports=by_color,
         exports=dict.fromkeys(by_color, "to-leaves"),
-        policies=(Policy("to-leaves", (forward, _reject_rest())), *imports),
+        policies=(*source, Policy("to-leaves", (forward, _reject_rest())), *imports),
         prefix_lists={LOCAL: fabric.local_prefixes},
         communities=_communities(fabric, form),
+        redistribute="connected" if redistribute else None,
     )
 
 
@@ -142,7 +149,7 @@ def _reject_rest() -> Term:
     return Term("rest", Match(), Action(accept=False))
 
 
-def _advertised(colors: dict[int, Color], own: dict[int | None, tuple[str, ...]]) -> tuple[FabricAdvertise, ...]:
+def _advertised(colors: dict[int, Color], own: Mapping[int | None, tuple[str, ...]]) -> tuple[FabricAdvertise, ...]:
     return tuple(
         FabricAdvertise(prefix, color.name, tuple(other.name for other in colors.values() if other is not color))
         for index, color in colors.items()

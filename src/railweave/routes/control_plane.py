@@ -17,6 +17,7 @@ import numpy as np
 from railweave.errors import RailweaveError
 from railweave.routes.attributes import NONE, Attributes, AttributeTable, as_sent
 from railweave.routes.forwarding import Groups, forwarding
+from railweave.routes.overlay import OverlayPlane, overlay_loopbacks, tenant_prefixes
 from railweave.routes.policy import PolicyEngine
 from railweave.routes.table import Heard, Routes
 
@@ -72,9 +73,8 @@ class ControlPlane:
 
     def __init__(self, configs: Iterable[DeviceConfig]) -> None:
         self.configs = {config.name: config for config in configs}
-        self.prefixes = [
-            prefix for config in self.configs.values() for gateway in config.gateways for prefix in gateway.prefixes
-        ]
+        self.prefixes = [prefix for config in self.configs.values() for prefix in _originated(config)]
+        self.prefixes += tenant_prefixes(self.configs.values())
         self.table = AttributeTable()
         self.policies = PolicyEngine(self.prefixes, self.table)
         self.groups = Groups()
@@ -83,6 +83,7 @@ class ControlPlane:
         self._direct_id = np.int32(self.table.id_of(Attributes("direct")))
         self._peers = self._pair_sessions()
         self._far = {(name, peer.session.link): peer for name, peers in self._peers.items() for peer in peers}
+        self._overlay = OverlayPlane(self.configs, self.prefixes)
         self._start: tuple[_State, dict[str, Fib]] | None = None
 
     def routes(self, down: Iterable[str] = ()) -> Routes:
@@ -158,7 +159,13 @@ class ControlPlane:
         )
 
     def _local(self, config: DeviceConfig, down: frozenset[str]) -> Mask:
-        """The prefixes of gateways that have a port up."""
+        """The prefixes that a device originates in the underlay: of gateways that have a port up, and its loopbacks."""
+        mask = self._live(config, down)
+        mask[[self._place[prefix] for vrf in config.vrfs for prefix in vrf.prefixes]] = False
+        return mask
+
+    def _live(self, config: DeviceConfig, down: frozenset[str]) -> Mask:
+        """The same with the prefixes of VRFs."""
         mask = self._none_direct.copy()
         if config.gateways:
             servers = [one for one in config.interfaces if one.kind == "server"]
@@ -170,6 +177,8 @@ class ControlPlane:
                 for p in gateway.prefixes
             ]
             mask[places] = True
+        if config.overlay is not None:
+            mask[[self._place[prefix] for prefix in overlay_loopbacks(config)]] = True
         return mask
 
     def _advertise(self, state: _State, name: str, down: frozenset[str]) -> dict[tuple[str, str], Ids]:
@@ -274,7 +283,14 @@ class ControlPlane:
             for peer in peers
             if not _is_down(name, peer, down)
         }
-        return Routes(self.prefixes, self._place, fibs, self.groups.members, down, Heard(heard))
+        composed, holds = self._overlay.compose(fibs, down, lambda name: self._live(self.configs[name], down))
+        return Routes(self.prefixes, self._place, composed, self.groups.members, down, Heard(heard), holds)
+
+
+def _originated(config: DeviceConfig) -> list[str]:
+    """The prefixes that a device may originate in the underlay."""
+    own = [prefix for gateway in config.gateways if not gateway.vrf for prefix in gateway.prefixes]
+    return own + overlay_loopbacks(config)
 
 
 def _accepts(config: DeviceConfig, group: BgpGroup, session: Session, other: BgpGroup) -> bool:

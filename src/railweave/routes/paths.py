@@ -129,6 +129,8 @@ def _hops(
         return ()
     subnets = network.segment_of(*target).subnets
     prefix = next(subnet.prefix for subnet in subnets if subnet.color == there.color)
+    if source[1].tenant != target[1].tenant or not routes.held(source[1].leaf, source[1].tenant, prefix):
+        return ()
     hops: list[tuple[LinkShare, ...]] = [(LinkShare(first, 1.0),)]
     at: dict[str, float] = {source[1].leaf: 1.0}
     while set(at) != {target[1].leaf}:

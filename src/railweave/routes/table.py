@@ -64,6 +64,12 @@ class Routes:
     groups: list[tuple[str, ...]] = field(repr=False)
     down: frozenset[str]
     heard: Heard = field(repr=False)
+    holds: dict[tuple[str, str], NDArray[np.bool_]] = field(default_factory=dict[tuple[str, str], "NDArray[np.bool_]"])
+
+    def held(self, device: str, vrf: str, prefix: str) -> bool:
+        """Whether a VRF of a device holds a prefix; the table without a name (no tenant) holds all that is in no VRF."""
+        mask = self.holds.get((device, vrf))
+        return bool(mask[self.index[prefix]]) if mask is not None else not vrf
 
     def next_hops(self, device: str, prefix: str) -> tuple[str, ...]:
         """The links a device sends a prefix to; empty where it is local or unreachable."""

@@ -73,6 +73,7 @@ class FieldBits(Model):
     rail: int = Field(ge=0, le=32, description="bits of the rail number")
     color: int = Field(ge=0, le=32, description="bits of the path-color number")
     server: int = Field(default=0, ge=0, le=32, description="bits of the server number in its stripe, on routed links")
+    tenant: int = Field(default=0, ge=0, le=32, description="bits of the tenant number, first after the pool")
 
 
 class Addressing(Model):
@@ -100,7 +101,7 @@ class Addressing(Model):
     server_prefix: PrefixFormula | None = Field(
         default=None,
         description="a formula for server prefixes in place of the pool's bits, for example 192.168.{rail}.0/24 or "
-        "10.1.{server+100}.{rail*10+4}/31; fields: {stripe}, {rail}, {color}, and {server} on routed links",
+        "10.1.{server+100}.{rail*10+4}/31; fields: {stripe}, {rail}, {color}, {tenant}, and {server} on routed links",
     )
     gateway_host: int = Field(default=1, ge=0, le=254, description="host part of the leaf's address in a server prefix")
     local_prefixes: tuple[Prefix, ...] = Field(

@@ -14,6 +14,7 @@ from railweave.spec.management import Management
 from railweave.spec.names import Name, expand_all
 from railweave.spec.overrides import Overrides
 from railweave.spec.qos import Qos
+from railweave.spec.tenants import Overlay, Tenant
 from railweave.spec.topology import Cabling, Mtu, Naming, Role, Topology
 from railweave.spec.underlay import RouterAdvertisements, Underlay
 
@@ -62,6 +63,12 @@ class Fabric(Model):
     cabling: Cabling = Field(default=Cabling(), description="cables and optics")
     naming: Naming = Field(default=Naming(), description="names of devices")
     host_routing: HostRouting = Field(default=HostRouting(), description="source routing on the servers")
+    overlay: Overlay | None = Field(
+        default=None, description="EVPN-VXLAN over the fabric; empty: there where there are tenants, else none"
+    )
+    tenants: dict[Name, Tenant] = Field(
+        default_factory=dict[str, Tenant], description="tenants by name, each in a VRF of its own on the leaves"
+    )
     emulation: Emulation = Field(default=Emulation(), description="the FRR form of the network")
 
     @field_validator("colors")
@@ -76,6 +83,10 @@ class Fabric(Model):
                     raise PartError(f"two colors have the {label} {item}", [place], earlier=[seen[item]])
                 seen[item] = place
         return value
+
+    def evpn(self) -> Overlay | None:
+        """The overlay, where the fabric has one: it is there for the tenants."""
+        return self.overlay or (Overlay() if self.tenants else None)
 
     def spine_role(self) -> Role:
         """The spines' role: the leaves' where none is given, without the leaves' own statements."""

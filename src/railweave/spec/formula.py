@@ -14,7 +14,7 @@ from pydantic import AfterValidator, WithJsonSchema
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-FIELDS = ("stripe", "rail", "color", "server")
+FIELDS = ("stripe", "rail", "color", "server", "tenant")
 
 _SUM = re.compile(r"\{((?:[a-z]+(?:\*\d{1,5})?|\d{1,5})(?:\+(?:[a-z]+(?:\*\d{1,5})?|\d{1,5}))*)\}")
 """A sum in braces of numbers and of fields, each with a factor or without."""

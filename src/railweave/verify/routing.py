@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from railweave.device.model import as_host_prefix
 from railweave.findings import Finding
 from railweave.routes.table import UNREACHABLE
 from railweave.verify.registry import check
@@ -81,13 +82,7 @@ def path_color(subject: Subject) -> Iterator[Finding]:
 def leaf_transit(subject: Subject) -> Iterator[Finding]:
     """Spines hear from a leaf only what that leaf originates."""
     network, routes = subject.network, subject.routes
-    own = {
-        leaf: np.isin(
-            np.arange(len(routes.prefixes)),
-            [routes.index[s.prefix] for segment in network.segments_of(leaf) for s in segment.subnets],
-        )
-        for leaf in subject.remote
-    }
+    own = {leaf: np.isin(np.arange(len(routes.prefixes)), _designed(subject, leaf)) for leaf in subject.remote}
     for (spine, link), heard in routes.heard.items():
         if network.switch(spine).role != "spine":
             continue
@@ -105,6 +100,15 @@ def leaf_transit(subject: Subject) -> Iterator[Finding]:
                 "a leaf must not carry traffic between spines",
                 "restore the no-transit term of its export policy",
             )
+
+
+def _designed(subject: Subject, leaf: str) -> list[int]:
+    """The places of what a leaf originates by design: its server prefixes, its loopback and tunnel endpoints."""
+    switch, index = subject.network.switch(leaf), subject.routes.index
+    prefixes = [subnet.prefix for segment in subject.network.segments_of(leaf) for subnet in segment.subnets]
+    addresses = [switch.loopback, *(one.address for one in switch.endpoints)] if switch.loopback else []
+    prefixes += [as_host_prefix(address) for address in addresses]
+    return [index[prefix] for prefix in prefixes if prefix in index]
 
 
 @check("single-fault", slow=True)

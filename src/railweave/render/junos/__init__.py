@@ -8,6 +8,7 @@ from railweave.findings import Finding
 from railweave.render.extra import extra_findings
 from railweave.render.junos.cos import class_of_service
 from railweave.render.junos.interfaces import interfaces, router_advertisement, vlans
+from railweave.render.junos.overlay import routing_instances, tunnel_source
 from railweave.render.junos.parse import merge, parse
 from railweave.render.junos.routing import bgp, forwarding_options, policy_options, routing_options
 from railweave.render.junos.system import chassis, lldp, management_instance, security, snmp, system
@@ -36,9 +37,10 @@ def tree(config: DeviceConfig) -> list[Statement]:
         forwarding_options(config),
         class_of_service(config),
         policy_options(config),
-        management_instance(config),
+        block("routing-instances", management_instance(config), routing_instances(config)),
         routing_options(config),
         block("protocols", router_advertisement(config), bgp(config), lldp(config), block("rstp", leaf("disable"))),
+        tunnel_source(config),
         vlans(config),
     ]
     statements = [part for part in parts if part is not None]
@@ -78,7 +80,27 @@ def gaps(config: DeviceConfig) -> list[Finding]:
                 "check one leaf and one spine with `commit check` before the rest",
             )
         )
+    found += _overlay_gaps(config)
     if config.extra.strip():
         lines = [" ".join(path) for statement in parse(config.extra) for path in set_paths(statement)]
         found += extra_findings(config.name, lines, ROUTING)
+    return found
+
+
+def _overlay_gaps(config: DeviceConfig) -> list[Finding]:
+    """What of the overlay no public configuration or model confirms."""
+    overlay = config.overlay
+    if overlay is None or not overlay.endpoints:
+        return []
+    found: list[Finding] = []
+    if ":" in overlay.loopback:
+        what = "where type-5 tunnels over IPv6 take their source from is documented for MAC-VRFs only"
+        why = "switch-options vtep-source-interface lo0.0 inet6 is the documented statement, here without a MAC-VRF"
+        found.append(Finding("junos-ipv6-tunnels", "info", config.name, what, why, "check one leaf with `commit check`"))
+    if len(overlay.endpoints) > 1:
+        what = "a tunnel endpoint per path color inside one VRF rests on the next hop that an export policy sets"
+        why = "Junos documents a colored tunnel address per MAC-VRF; with a policy it has not been tried on a device"
+        found.append(
+            Finding("junos-color-endpoints", "warning", config.name, what, why, "try one pair of leaves before the rest")
+        )
     return found

@@ -55,8 +55,32 @@ def interfaces(config: DeviceConfig) -> Statement | None:
                 block(("family", _family(config.management_address)), entry("address", config.management_address)),
             ),
         ),
-        block("lo0", block("unit 0", block("family inet", entry("address", config.loopback)))),
+        _loopback(config),
     )
+
+
+def _loopback(config: DeviceConfig) -> Statement | None:
+    families: dict[str, list[str]] = {}
+    for address in config.loopbacks():
+        families.setdefault(_family(address), []).append(address)
+    # Where tunnels have addresses of their own beside it, that of the sessions stays the interface's primary one.
+    first = config.overlay.loopback if config.overlay and len(config.overlay.endpoints) > 1 else ""
+    return block(
+        "lo0",
+        block(
+            "unit 0",
+            [
+                block(("family", family), [_loopback_address(address, first) for address in addresses])
+                for family, addresses in families.items()
+            ],
+        ),
+    )
+
+
+def _loopback_address(address: str, first: str) -> Statement | None:
+    if first and address.partition("/")[0] == first:
+        return block(("address", address), leaf("primary"), leaf("preferred"))
+    return entry("address", address)
 
 
 def port_order(name: str) -> tuple[int, ...]:
@@ -80,6 +104,8 @@ def _port(port: Interface, gateway: Gateway | None) -> Statement | None:
         )
     else:
         family = block("family inet6", keep=True)
+    if port.kind == "server" and gateway is None and port.vlan is None:  # it waits for a tenant
+        return block((port.name,), leaf("description", port.description), leaf("disable"), leaf("mtu", port.mtu))
     native = [] if port.native_vlan is None else [leaf("native-vlan-id", port.native_vlan)]
     return block(
         (port.name,), leaf("description", port.description), native, leaf("mtu", port.mtu), block("unit 0", family)

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.render.junos.overlay import (
+    composite_next_hop,
+    overlay_communities,
+    overlay_group,
+    overlay_policies,
+)
 from railweave.render.junos.tree import block, choices, entry, leaf
 
 if TYPE_CHECKING:
@@ -22,6 +28,7 @@ def bgp(config: DeviceConfig) -> Statement | None:
     return block(
         "bgp",
         [_group(found, group) for group in found.groups],
+        overlay_group(config),
         block("fabric-advertise", [_fabric_advertise(one) for one in found.fabric_advertise]),
         leaf("log-updown"),
     )
@@ -109,7 +116,9 @@ def policy_options(config: DeviceConfig) -> Statement | None:
         ],
         block(("policy-statement", LOAD_BALANCE_POLICY), block("then", leaf("load-balance", "per-packet"))),
         [block(("policy-statement", policy.name), [_term(term) for term in policy.terms]) for policy in found.policies],
+        overlay_policies(config),
         [block(("community", name), choices("members", [value])) for name, value in values.items()],
+        overlay_communities(config),
         [
             block(
                 ("as-list", name),
@@ -158,6 +167,7 @@ def routing_options(config: DeviceConfig) -> Statement | None:
             "forwarding-table",
             leaf("export", LOAD_BALANCE_POLICY),
             leaf("ecmp-fast-reroute") if config.balancing.intent.fast_reroute else None,
+            composite_next_hop(config),
         ),
     )
 

@@ -162,13 +162,10 @@ def lldp(config: DeviceConfig) -> Statement | None:
 def management_instance(config: DeviceConfig) -> Statement | None:
     """``routing-instances mgmt_junos``: the default route of the management port."""
     return block(
-        "routing-instances",
+        (MANAGEMENT_INSTANCE,),
+        leaf("description", "management"),
         block(
-            MANAGEMENT_INSTANCE,
-            leaf("description", "management"),
-            block(
-                "routing-options",
-                block("static", block("route 0.0.0.0/0", leaf("next-hop", config.management_gateway))),
-            ),
+            "routing-options",
+            block("static", block("route 0.0.0.0/0", leaf("next-hop", config.management_gateway))),
         ),
     )
