@@ -26,6 +26,11 @@ def headroom_bytes(catalog: Catalog, length_m: float, speed_gbps: int, mtu_bytes
     return round(flight_s * speed_gbps * 1e9 / 8) + 2 * mtu_bytes + physics.peer_response_bytes + physics.pipeline_bytes
 
 
+def tunnel_overhead_bytes(vtep: str) -> int:
+    """What VXLAN adds to a frame: outer Ethernet, IP, UDP and VXLAN headers (RFC 7348, section 5)."""
+    return 14 + (20 if vtep == "ipv4" else 40) + 8 + 8
+
+
 def ecmp_width(layout: Layout) -> int:
     """The widest next-hop group that can arise on a leaf: all its uplinks; at least 1."""
     return max(1, layout.uplinks)
@@ -181,12 +186,15 @@ def _check_mtu(context: Context, layout: Layout, role: Role) -> None:
         context.problem(
             (*at, "server"), f"server MTU {mtu.server} exceeds the gateway's {mtu.irb}", f"use at most {mtu.irb}"
         )
-    for key, inner in (("server_port", mtu.irb), ("fabric", mtu.server)):
-        if getattr(mtu, key) < inner + 14:
+    overlay = layout.spec.evpn()
+    tunnel = 0 if overlay is None else tunnel_overhead_bytes(overlay.vtep)
+    for key, inner, outer in (("server_port", mtu.irb, 0), ("fabric", mtu.server, tunnel)):
+        if getattr(mtu, key) < inner + 14 + outer:
+            more = f", in a tunnel of {outer} more" if outer else ""
             context.problem(
                 (*at, key),
-                f"MTU {getattr(mtu, key)} does not hold an IP packet of {inner} and its 14 bytes of Ethernet header",
-                f"use at least {inner + 14}",
+                f"MTU {getattr(mtu, key)} does not hold an IP packet of {inner} and its 14 bytes of Ethernet header{more}",
+                f"use at least {inner + 14 + outer}",
             )
 
 

@@ -63,11 +63,6 @@ class Overlay:
     vtep: Literal["ipv4", "ipv6"]
     bfd: Bfd
 
-    @property
-    def overhead_bytes(self) -> int:
-        """What a tunnel adds to a frame: outer Ethernet, IP, UDP and VXLAN headers (RFC 7348, section 5)."""
-        return 14 + (20 if self.vtep == "ipv4" else 40) + 8 + 8
-
 
 @dataclass(frozen=True, slots=True)
 class Fabric:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from railweave.findings import Finding
 from railweave.render.extra import extra_findings
+from railweave.render.frr.overlay import overlay_sections, vrf_routers
 from railweave.render.frr.routing import bfd, lists, route_maps, router_bgp
 from railweave.render.frr.tree import flat, line, merge, parse, section, to_text
 
@@ -39,13 +40,14 @@ def tree(config: DeviceConfig) -> list[Section]:
         # With shared next-hop objects the kernel keeps no route where uplinks go down together (FRR issue 14481).
         line("no zebra nexthop kernel enable"),
         *([line("ip forwarding")] if "ipv4" in config.balancing.ether_types else []),
-        section("interface lo", f"ip address {config.loopback}"),
+        section("interface lo", [f"{'ipv6' if ':' in one else 'ip'} address {one}" for one in config.loopbacks()]),
         *(_fabric_port(one) for one in config.fabric_interfaces()),
         *(_gateway(one) for one in config.gateways),
     ]
     if bgp is not None:
-        found = bfd(bgp)
-        sections += [*([found] if found else []), *lists(bgp), *route_maps(bgp), router_bgp(config, bgp)]
+        found = bfd(config, bgp)
+        sections += [*([found] if found else []), *lists(bgp), *route_maps(bgp), *overlay_sections(config)]
+        sections += [router_bgp(config, bgp), *vrf_routers(config, bgp.asn)]
     if config.extra.strip():
         merge(sections, parse(config.extra))
     return sections
@@ -76,7 +78,8 @@ def _gateway(gateway: Gateway) -> Section:
         body += ["ipv6 nd other-config-flag"] if timers.other else []
         lifetimes = f"{timers.prefix_valid_lifetime} {timers.prefix_preferred_lifetime}"
         body += [f"ipv6 nd prefix {prefix} {lifetimes}{flags}" for prefix in gateway.prefixes]
-    return section(f"interface irb.{gateway.vlan}" if gateway.vlan else f"interface {gateway.port}", body)
+    name = f"irb.{gateway.vlan}" if gateway.vlan else gateway.port
+    return section(f"interface {name}" + (f" vrf {gateway.vrf}" if gateway.vrf else ""), body)
 
 
 def files(config: DeviceConfig) -> dict[str, str]:
@@ -100,6 +103,10 @@ def gaps(config: DeviceConfig) -> list[Finding]:
                 "FRR hands groups to the kernel, which hashes",
             )
         )
+    if config.vrfs:
+        missing.append(("tunnels", "VRF devices and VXLAN tunnels", host))
+    if config.overlay and len(config.overlay.endpoints) > 1:
+        missing.append(("color-endpoints", "a tunnel endpoint per path color", "FRR has one VTEP address per VNI"))
     if config.gateways and config.gateways[0].advertisements:
         missing.append(("ra-interval", "the shortest router-advertisement interval", "FRR derives it from the longest"))
     found = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.render.frr.overlay import overlay_family, overlay_neighbors, overlay_profile
 from railweave.render.frr.tree import Section, line, section
 
 if TYPE_CHECKING:
@@ -75,12 +76,14 @@ def _sets(term: Term, values: dict[str, str]) -> list[str]:
     return found
 
 
-def bfd(bgp: Bgp) -> Section | None:
-    """The BFD profile of the fabric's sessions."""
+def bfd(config: DeviceConfig, bgp: Bgp) -> Section | None:
+    """The BFD profiles of the fabric's sessions, and of the overlay's."""
+    overlay = overlay_profile(config)
     if bgp.bfd is None:
-        return None
+        return section("bfd", overlay) if overlay else None
     return section(
         "bfd",
+        overlay,
         section(
             f"profile {BFD_PROFILE}",
             f"detect-multiplier {bgp.bfd.multiplier}",
@@ -104,7 +107,9 @@ def router_bgp(config: DeviceConfig, bgp: Bgp) -> Section:
         "bgp bestpath aigp" if bgp.compare_aigp else None,
         "bgp fast-convergence" if config.balancing.intent.fast_reroute else None,
         peers,
+        overlay_neighbors(config),
         families,
+        overlay_family(config),
     )
 
 

@@ -1,0 +1,116 @@
+"""The EVPN overlay in FRR: sessions from loopback to loopback, VRFs with a VNI, type-5 routes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.render.frr.tree import Section, line, section
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.device.model import DeviceConfig, OverlayConfig, Session, Vrf
+
+GROUP = "overlay"
+BFD_PROFILE = "overlay"
+FROM_SPINE = "from-spine-evpn"
+TO_NEIGHBORS = "evpn-to-neighbors"
+
+
+def overlay_sections(config: DeviceConfig) -> Iterator[Section]:
+    """What stands before ``router bgp``: VRFs with their VNIs, and what overlay neighbors are sent."""
+    for vrf in config.vrfs:
+        yield section(f"vrf {vrf.name}", f"vni {vrf.vni}")
+    found = config.overlay
+    if found is None:
+        return
+    if found.reflects:
+        change = f"set large-community {found.from_spine} additive"
+        yield section(f"route-map {TO_NEIGHBORS} permit 10", "description forward", change)
+        return
+    yield line(f"bgp large-community-list standard {FROM_SPINE} seq 5 permit {found.from_spine}")
+    returned = f"match large-community {FROM_SPINE}"
+    yield section(f"route-map {TO_NEIGHBORS} deny 10", "description returned", returned)
+    yield section(f"route-map {TO_NEIGHBORS} permit 20", "description own")
+
+
+def overlay_profile(config: DeviceConfig) -> Section | None:
+    """The BFD profile of the overlay's sessions."""
+    bfd = config.overlay.bfd if config.overlay else None
+    if bfd is None:
+        return None
+    return section(
+        f"profile {BFD_PROFILE}",
+        f"detect-multiplier {bfd.multiplier}",
+        f"receive-interval {bfd.minimum_interval}",
+        f"transmit-interval {bfd.minimum_interval}",
+    )
+
+
+def overlay_neighbors(config: DeviceConfig) -> list[str]:
+    """Lines of ``router bgp`` for the overlay's sessions."""
+    found = config.overlay
+    if found is None:
+        return []
+    lines = [
+        f"neighbor {GROUP} peer-group",
+        f"neighbor {GROUP} description EVPN, loopback to loopback",
+        f"neighbor {GROUP} disable-connected-check",
+        f"neighbor {GROUP} timers connect 5",
+        f"neighbor {GROUP} update-source {found.loopback}",
+    ]
+    lines += [f"neighbor {GROUP} bfd profile {BFD_PROFILE}"] if found.bfd else []
+    for one in found.neighbors:
+        lines += _neighbor(one)
+    return lines
+
+
+def _neighbor(session: Session) -> list[str]:
+    return [
+        f"neighbor {session.peer_address} remote-as {session.peer_as}",
+        f"neighbor {session.peer_address} peer-group {GROUP}",
+        f"neighbor {session.peer_address} description {session.peer}",
+    ]
+
+
+def overlay_family(config: DeviceConfig) -> Section | None:
+    """``address-family l2vpn evpn``: spines leave the next hop as it is, leaves have VNIs."""
+    found = config.overlay
+    if found is None:
+        return None
+    return section(
+        "address-family l2vpn evpn",
+        f"neighbor {GROUP} activate",
+        f"neighbor {GROUP} route-map {TO_NEIGHBORS} out",
+        f"neighbor {GROUP} attribute-unchanged next-hop" if found.reflects else "advertise-all-vni",
+    )
+
+
+def vrf_routers(config: DeviceConfig, asn: int) -> Iterator[Section]:
+    """``router bgp … vrf …``: a tenant's connected prefixes as type-5 routes."""
+    overlay = config.overlay
+    if overlay is not None and config.bgp is not None:
+        for vrf in config.vrfs:
+            yield _vrf_router(vrf, asn, config.bgp.router_id, overlay)
+
+
+def _vrf_router(vrf: Vrf, asn: int, router_id: str, overlay: OverlayConfig) -> Section:
+    family = "ipv6" if ":" in vrf.prefixes[0] else "ipv4"
+    width = max(1, len(overlay.neighbors))
+    return section(
+        f"router bgp {asn} vrf {vrf.name}",
+        f"bgp router-id {router_id}",
+        "no bgp default ipv4-unicast",
+        section(f"address-family {family} unicast", "redistribute connected", f"maximum-paths {width}"),
+        section(
+            "address-family l2vpn evpn",
+            f"advertise {family} unicast",
+            f"rd {vrf.route_distinguisher}",
+            [f"route-target import {_target(target)}" for target in vrf.import_targets],
+            [f"route-target export {_target(target)}" for target in vrf.export_targets],
+        ),
+    )
+
+
+def _target(target: str) -> str:
+    return target.removeprefix("target:")
