@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from railweave.catalog import catalog
 from railweave.design.host_tables import table_name
 from railweave.device.host_firmware import firmware
-from railweave.device.host_job import job
+from railweave.device.host_job import job, tenant_jobs
 from railweave.device.host_model import (
     BiosOption,
     HostAddress,
@@ -49,6 +49,7 @@ def host_config(network: Network, name: str) -> HostConfig:
     qos = tuple(_qos(network, fabric, server) for fabric in fabrics)
     nics = tuple(nic for fabric, one in zip(fabrics, qos, strict=True) for nic in _nics(network, server, fabric, one))
     library = "RCCL" if model.gpu_vendor == "AMD" else "NCCL"
+    shared = tenant_jobs(network, nics, qos, library)
     return HostConfig(
         network=network.name,
         name=name,
@@ -69,7 +70,8 @@ def host_config(network: Network, name: str) -> HostConfig:
         bios=tuple(BiosOption(one.area, one.setting, one.value, one.note, one.verify) for one in model.bios),
         bios_source=model.bios_source,
         library=library,
-        job=job(network, nics, qos, library),
+        job=() if shared else job(network, nics, qos, library),
+        tenant_jobs=shared,
     )
 
 
@@ -106,6 +108,7 @@ def _nics(network: Network, server: Server, fabric: Fabric, qos: HostQos) -> lis
                 slaac=fabric.server_mode == "slaac",
                 addresses=addresses,
                 firmware=options,
+                tenant=nic.tenant,
             )
         )
     return found

@@ -30,7 +30,7 @@ def job(
     network: Network, nics: Sequence[HostNic], qos: Sequence[HostQos], library: Literal["NCCL", "RCCL"]
 ) -> tuple[Variable, ...]:
     """The variables, in the order they are written."""
-    used = rdma_nics(nics)
+    used = [nic for nic in rdma_nics(nics) if nic.addresses]
     if not used:
         return ()
     wanted = network.hosts.job
@@ -50,6 +50,24 @@ def job(
         *_library_path(wanted, library, colored=colored),
     ]
     return tuple(_changed(found, wanted.environment))
+
+
+def tenant_jobs(
+    network: Network, nics: Sequence[HostNic], qos: Sequence[HostQos], library: Literal["NCCL", "RCCL"]
+) -> tuple[tuple[str, tuple[Variable, ...]], ...]:
+    """The variables of each tenant's jobs, where the server's GPUs belong to several: its NICs and its GPUs only."""
+    used = [nic for nic in rdma_nics(nics) if nic.addresses] if nics else []
+    tenants = list(dict.fromkeys(nic.tenant for nic in used))
+    if len(tenants) < 2:
+        return ()
+    visible = "ROCR_VISIBLE_DEVICES" if library == "RCCL" else "CUDA_VISIBLE_DEVICES"
+    found: list[tuple[str, tuple[Variable, ...]]] = []
+    for tenant in tenants:
+        own = [nic for nic in used if nic.tenant == tenant]
+        gpus = ",".join(str(nic.gpu) for nic in own if nic.gpu is not None)
+        mine = Variable(visible, gpus, "the GPUs of this tenant: those beside its NICs")
+        found.append((tenant, (mine, *job(network, own, qos, library))))
+    return tuple(found)
 
 
 def rdma_nics(nics: Sequence[HostNic]) -> list[HostNic]:

@@ -78,6 +78,7 @@ class HostNic:
     slaac: bool
     addresses: tuple[HostAddress, ...]
     firmware: tuple[FirmwareOption, ...]
+    tenant: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +141,11 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class HostConfig:
-    """Everything one server is told."""
+    """Everything one server is told.
+
+    ``job`` is the environment of its collective jobs; where its GPUs belong to several tenants it is empty, and
+    ``tenant_jobs`` has one for each.
+    """
 
     network: str
     name: str
@@ -162,6 +167,7 @@ class HostConfig:
     bios_source: str
     library: Literal["NCCL", "RCCL"]
     job: tuple[Variable, ...]
+    tenant_jobs: tuple[tuple[str, tuple[Variable, ...]], ...] = ()
 
     def qos_of(self, fabric: str) -> HostQos:
         """The QoS of a fabric's NICs."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
+from railweave.spec.addressing import Prefix
 from railweave.spec.base import Milliseconds, Model, Seconds
 
 
@@ -71,6 +72,23 @@ class RouterAdvertisements(Model):
     )
     hop_limit: int = Field(default=64, ge=0, le=255, description="advertised hop limit; 0: unspecified")
     link_mtu: bool = Field(default=False, description="advertise the interface's MTU")
+    routes: tuple[Prefix, ...] = Field(
+        default=(), description="prefixes that servers reach by the leaf: route information options (RFC 4191)"
+    )
+    route_lifetime: Seconds = Field(
+        default=1800, ge=0, le=4_294_967_295, description="how long servers keep those routes"
+    )
+    route_preference: Literal["low", "medium", "high"] = Field(
+        default="medium", description="preference of those routes (RFC 4191, section 2.1)"
+    )
+
+    @field_validator("routes")
+    @classmethod
+    def _ipv6(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for prefix in value:
+            if ":" not in prefix:
+                raise ValueError(f"{prefix} is not IPv6 -- route information options carry IPv6 prefixes only")
+        return value
 
     @model_validator(mode="after")
     def _consistent(self) -> RouterAdvertisements:

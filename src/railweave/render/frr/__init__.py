@@ -108,6 +108,8 @@ def gaps(config: DeviceConfig) -> list[Finding]:
     if config.overlay and len(config.overlay.endpoints) > 1:
         missing.append(("color-endpoints", "a tunnel endpoint per path color", "FRR has one VTEP address per VNI"))
     if config.gateways and config.gateways[0].advertisements:
+        if config.gateways[0].advertisements.routes:
+            missing.append(("ra-routes", "route information options", "FRR's router advertisements have none"))
         missing.append(("ra-interval", "the shortest router-advertisement interval", "FRR derives it from the longest"))
     found = [
         Finding(f"frr-no-{key}", "info", config.name, f"frr.conf cannot express {what}", why, "")

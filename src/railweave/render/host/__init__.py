@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from railweave.render.host import boot, kernel_mode, naming, nic_qos, units
 from railweave.render.host.bios import bios
 from railweave.render.host.host_json import host_json
-from railweave.render.host.job import nccl_env
+from railweave.render.host.job import nccl_env_files
 from railweave.render.host.net_setup import net_setup_sh
 from railweave.render.host.netplan import netplan_yaml
 from railweave.render.host.nic_nvm import nic_nvm
@@ -33,5 +33,5 @@ def files(config: HostConfig) -> dict[str, str]:
         **boot.files(config),
         **units.files(config),
         "bios.md": bios(config),
-        "nccl.env": nccl_env(config),
+        **nccl_env_files(config),
     }

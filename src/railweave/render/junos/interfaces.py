@@ -183,4 +183,12 @@ def _advertised(gateway: Gateway) -> Statement | None:
             )
             for prefix in gateway.prefixes
         ],
+        [
+            block(
+                ("rio-prefix", prefix),
+                leaf("rio-lifetime", timers.route_lifetime),
+                leaf("rio-preference", timers.route_preference),
+            )
+            for prefix in timers.routes
+        ],
     )
