@@ -25,6 +25,7 @@ from railweave.design.topology import lay_out
 if TYPE_CHECKING:
     from railweave.design.network import Cable, Color, Nic, Segment, Switch
     from railweave.design.topology import Layout
+    from railweave.spec.fabric import Fabric as FabricSpec
     from railweave.spec.lock import Lock
     from railweave.spec.source import Source
 
@@ -120,9 +121,16 @@ def _fabric(source: Source, layout: Layout, colors: tuple[Color, ...]) -> Fabric
         emulation=spec.emulation.path_color,
         server_link=spec.addressing.server_link,
         host_routing=spec.host_routing,
+        super_spine=_super_spine(spec) if layout.super_spines else None,
+        super_spine_asns=spec.pools.super_spine_asn if layout.super_spines else None,
         first_table=spec.host_routing.first_table
         or FIRST_TABLE + TABLES_PER_FABRIC * list(source.spec.fabrics).index(layout.name),
     )
+
+
+def _super_spine(spec: FabricSpec) -> RoleIntent:
+    role = spec.super_spine_role()
+    return RoleIntent(role.device, role.nos, role.qos or spec.qos, role.extra)
 
 
 def _servers(context: Context, nics_of: dict[str, list[Nic]]) -> tuple[Server, ...]:
