@@ -12,6 +12,7 @@ from railweave.design.cable_overrides import CableOverrides
 from railweave.design.cabling import cable
 from railweave.design.colors import color
 from railweave.design.context import Context
+from railweave.design.growth import growth, note_growth
 from railweave.design.host_tables import FIRST_TABLE, TABLES_PER_FABRIC, check_host_tables
 from railweave.design.identity import check_distinct, number_links, switches
 from railweave.design.inventory import check_inventory
@@ -54,10 +55,13 @@ def design(source: Source) -> tuple[Network, Lock]:
         if layout.spec.underlay.peering == "numbered":
             cables = number_links(context, layout, cables)
         found = segments(context, layout, colors)
-        all_switches += switches(context, layout)
+        made_switches = switches(context, layout)
+        all_switches += made_switches
         for server, made in nics(context, layout, cables, found, colors).items():
             found_nics.setdefault(server, []).extend(made)
         check_limits(context, layout, cables, colors)
+        between = [one for one in cables if one.kind == "fabric"]
+        note_growth(context, growth(layout.name, made_switches, between, colors), layout.spine_uplinks)
         fabrics.append(_fabric(source, layout, colors))
         all_segments += found
         all_cables += cables
