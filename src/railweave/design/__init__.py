@@ -13,6 +13,7 @@ from railweave.design.cabling import cable
 from railweave.design.colors import color
 from railweave.design.context import Context
 from railweave.design.endpoints import with_endpoints
+from railweave.design.growth import growth, note_growth
 from railweave.design.host_tables import FIRST_TABLE, TABLES_PER_FABRIC, check_host_tables
 from railweave.design.identity import check_distinct, number_links, switches
 from railweave.design.inventory import check_inventory
@@ -27,6 +28,7 @@ from railweave.design.topology import lay_out
 if TYPE_CHECKING:
     from railweave.design.network import Cable, Color, Nic, Segment, Switch, Tenant
     from railweave.design.topology import Layout
+    from railweave.spec.fabric import Fabric as FabricSpec
     from railweave.spec.lock import Lock
     from railweave.spec.source import Source
     from railweave.spec.tenants import Overlay as OverlayIntent
@@ -57,10 +59,13 @@ def design(source: Source) -> tuple[Network, Lock]:
             cables = number_links(context, layout, cables)
         known, owners = tenants(context, layout)
         found = segments(context, layout, colors, owners)
-        all_switches += with_endpoints(context, layout, switches(context, layout), colors)
+        made_switches = with_endpoints(context, layout, switches(context, layout), colors)
+        all_switches += made_switches
         for server, made in nics(context, layout, cables, found, colors, owners).items():
             found_nics.setdefault(server, []).extend(made)
         check_limits(context, layout, cables, colors)
+        between = [one for one in cables if one.kind == "fabric"]
+        note_growth(context, growth(layout.name, made_switches, between, colors), layout.spine_uplinks)
         fabrics.append(_fabric(source, layout, colors, known))
         all_segments += found
         all_cables += cables
@@ -127,6 +132,8 @@ def _fabric(source: Source, layout: Layout, colors: tuple[Color, ...], tenants: 
         emulation=spec.emulation.path_color,
         server_link=spec.addressing.server_link,
         host_routing=spec.host_routing,
+        super_spine=_super_spine(spec) if layout.super_spines else None,
+        super_spine_asns=spec.pools.super_spine_asn if layout.super_spines else None,
         first_table=spec.host_routing.first_table
         or FIRST_TABLE + TABLES_PER_FABRIC * list(source.spec.fabrics).index(layout.name),
         overlay=Overlay(overlay.vtep, overlay.bfd) if overlay else None,
@@ -138,6 +145,11 @@ def _overlay_prefixes(overlay: OverlayIntent, router_ids: str, *, colored: bool)
     """What the underlay of an overlay carries: loopbacks, and the tunnel endpoints of path colors."""
     loopbacks = router_ids if overlay.vtep == "ipv4" else overlay.loopbacks
     return (loopbacks, overlay.endpoint_pool()) if colored else (loopbacks,)
+
+
+def _super_spine(spec: FabricSpec) -> RoleIntent:
+    role = spec.super_spine_role()
+    return RoleIntent(role.device, role.nos, role.qos or spec.qos, role.extra)
 
 
 def _servers(context: Context, nics_of: dict[str, list[Nic]]) -> tuple[Server, ...]:

@@ -250,7 +250,7 @@ class DeviceConfig:
     """Everything one switch is told."""
 
     name: str
-    role: Literal["leaf", "spine"]
+    role: Literal["leaf", "spine", "super-spine"]
     model: str
     nos: str
     release: str

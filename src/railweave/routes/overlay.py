@@ -55,7 +55,9 @@ class OverlayPlane:
         self._endpoint = np.full(self._size, _NO_ENDPOINT, dtype=np.int64)
         self._origins: list[_Origin] = []
         for name, config in self._configs.items():
-            endpoints = [place[as_host_prefix(one.address)] for one in config.overlay.endpoints] if config.overlay else []
+            endpoints = (
+                [place[as_host_prefix(one.address)] for one in config.overlay.endpoints] if config.overlay else []
+            )
             for vrf in config.vrfs:
                 of_gateway = [gateway.prefixes for gateway in config.gateways if gateway.vrf == vrf.name]
                 for owned in of_gateway:

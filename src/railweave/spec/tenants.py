@@ -28,7 +28,8 @@ class Overlay(Model):
         default=64512, ge=1, le=65535, description="first half of the route targets, target:AS:VNI"
     )
     loopbacks: Prefix = Field(
-        default="fd00:fffe::/64", description="IPv6 loopbacks of switches, where `vtep` is ipv6; IPv4 ones are the router ids"
+        default="fd00:fffe::/64",
+        description="IPv6 loopbacks of switches, where `vtep` is ipv6; IPv4 ones are the router ids",
     )
     color_endpoints: Prefix | None = Field(
         default=None,

@@ -57,13 +57,16 @@ class Subject:
 
     @cached_property
     def remote(self) -> dict[str, Remote]:
-        """What each leaf must reach: live prefixes of the other leaves of its fabric, of the tenants it has."""
+        """What each leaf must reach: live prefixes of the other leaves of its fabric, or of its rail plane; with tenants,
+        of those it has.
+        """
         network, index = self.network, self.routes.index
         live = {network.segment_of(server.name, nic).key for server in network.servers for nic in server.nics}
-        rows: dict[tuple[str, str], list[tuple[int, int, str]]] = {}
+        rows: dict[tuple[str, str, str], list[tuple[int, int, str]]] = {}
         for segment in network.segments:
             if segment.key in live:
-                rows.setdefault((segment.fabric, segment.tenant), []).extend(
+                plane = network.switch(segment.leaf).plane
+                rows.setdefault((segment.fabric, plane, segment.tenant), []).extend(
                     (index[subnet.prefix], subnet.color or 0, segment.leaf)
                     for subnet in segment.subnets
                     if subnet.prefix in index
@@ -71,8 +74,10 @@ class Subject:
         result: dict[str, Remote] = {}
         for leaf in network.switches:
             if leaf.role == "leaf":
-                groups = dict.fromkeys(one.tenant for one in network.segments_of(leaf.name) if one.subnets) or {"": None}
-                there = [row for tenant in groups for row in rows.get((leaf.fabric, tenant), [])]
+                groups = dict.fromkeys(one.tenant for one in network.segments_of(leaf.name) if one.subnets) or {
+                    "": None
+                }
+                there = [row for tenant in groups for row in rows.get((leaf.fabric, leaf.plane, tenant), [])]
                 others = [(place, color) for place, color, owner in there if owner != leaf.name]
                 table = np.array(others, dtype=np.int64).reshape(-1, 2)
                 result[leaf.name] = Remote(table[:, 0], table[:, 1])

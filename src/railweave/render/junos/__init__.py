@@ -96,11 +96,15 @@ def _overlay_gaps(config: DeviceConfig) -> list[Finding]:
     if ":" in overlay.loopback:
         what = "where type-5 tunnels over IPv6 take their source from is documented for MAC-VRFs only"
         why = "switch-options vtep-source-interface lo0.0 inet6 is the documented statement, here without a MAC-VRF"
-        found.append(Finding("junos-ipv6-tunnels", "info", config.name, what, why, "check one leaf with `commit check`"))
+        found.append(
+            Finding("junos-ipv6-tunnels", "info", config.name, what, why, "check one leaf with `commit check`")
+        )
     if len(overlay.endpoints) > 1:
         what = "a tunnel endpoint per path color inside one VRF rests on the next hop that an export policy sets"
         why = "Junos documents a colored tunnel address per MAC-VRF; with a policy it has not been tried on a device"
         found.append(
-            Finding("junos-color-endpoints", "warning", config.name, what, why, "try one pair of leaves before the rest")
+            Finding(
+                "junos-color-endpoints", "warning", config.name, what, why, "try one pair of leaves before the rest"
+            )
         )
     return found
