@@ -161,7 +161,7 @@ def addresses_table(network: Network, strokes: Strokes) -> dict[str, Any]:
     """
     color = _color_cell(network, strokes)
     several = len(network.fabrics) > 1
-    places: dict[tuple[str, str, int, str], int] = {}
+    places: dict[tuple[str, str, int, str, str], int] = {}
     coded: list[list[tuple[str, str, int]]] = []
     for one in network.segments:
         places[one.key] = len(coded)

@@ -283,7 +283,7 @@ class ControlPlane:
             for peer in peers
             if not _is_down(name, peer, down)
         }
-        composed, holds = self._overlay.compose(fibs, down, lambda name: self._live(self.configs[name], down))
+        composed, holds = self._overlay.compose(fibs, lambda name: self._live(self.configs[name], down))
         return Routes(self.prefixes, self._place, composed, self.groups.members, down, Heard(heard), holds)
 
 

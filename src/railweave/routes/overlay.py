@@ -68,9 +68,7 @@ class OverlayPlane:
                 self._origins.append(_Origin(name, vrf, owned_places))
         self._tenant = np.flatnonzero(self._endpoint != _NO_ENDPOINT)
 
-    def compose(
-        self, fibs: Mapping[str, Fib], down: frozenset[str], local: Callable[[str], Mask]
-    ) -> tuple[dict[str, Fib], Holds]:
+    def compose(self, fibs: Mapping[str, Fib], local: Callable[[str], Mask]) -> tuple[dict[str, Fib], Holds]:
         """Forwarding tables with tenants' prefixes in them, and what each VRF holds.
 
         ``local`` gives the prefixes of a device whose gateways have a port up.

@@ -57,9 +57,7 @@ class Subject:
 
     @cached_property
     def remote(self) -> dict[str, Remote]:
-        """What each leaf must reach: live prefixes of the other leaves of its fabric, or of its rail plane; with tenants,
-        of those it has.
-        """
+        """What each leaf must reach: live prefixes of the other leaves of its fabric or rail plane, and of its tenants."""
         network, index = self.network, self.routes.index
         live = {network.segment_of(server.name, nic).key for server in network.servers for nic in server.nics}
         rows: dict[tuple[str, str, str], list[tuple[int, int, str]]] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -33,7 +33,7 @@ def tenant_isolation(subject: Subject) -> Iterator[Finding]:
         for (leaf, vrf), held in routes.holds.items():
             if network.switch(leaf).fabric != fabric.name:
                 continue
-            foreign = [place for place in cast("list[int]", np.flatnonzero(held).tolist()) if owner.get(place) != vrf]
+            foreign = [place for place in np.flatnonzero(held).tolist() if owner.get(place) != vrf]
             if foreign and shown < MOST_SHOWN:
                 shown += 1
                 more = f" and {len(foreign) - 1} more" if foreign[1:] else ""

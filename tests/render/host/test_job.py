@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from railweave.device.host_model import HostConfig
-from railweave.render.host.job import nccl_env
+from railweave.render.host.job import nccl_env_files
 from tests.render.host.stand_ins import config_of, server
 
 H100_DEVICES = "mlx5_0:1,mlx5_3:1,mlx5_4:1,mlx5_5:1,mlx5_6:1,mlx5_9:1,mlx5_10:1,mlx5_11:1"
@@ -49,7 +49,7 @@ def resolved(config: HostConfig) -> list[str]:
 
 def sourced(folder: Path, config: HostConfig, **before: str) -> dict[str, str]:
     """The environment of a shell that read the file, as ``set -u`` scripts do too."""
-    (folder / "nccl.env").write_text(nccl_env(config))
+    (folder / "nccl.env").write_text(nccl_env_files(config)["nccl.env"])
     done = subprocess.run(
         ["bash", "-euc", 'set -a; . "$1"; set +a; env -0', "-", str(folder / "nccl.env")],
         env={"PATH": "/usr/bin:/bin", **before},
@@ -89,7 +89,7 @@ def test_no_index_of_a_gid_is_written_and_every_variable_says_why() -> None:
         config = server(example)
         assert not [name for name in variables(config) if "GID_INDEX" in name]
         assert all(one.why for one in config.job)
-        assert "GID_INDEX=" not in nccl_env(config)
+        assert "GID_INDEX=" not in nccl_env_files(config)["nccl.env"]
 
 
 def test_only_nics_beside_gpus_carry_jobs(tmp_path: Path) -> None:

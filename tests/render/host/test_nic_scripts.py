@@ -12,7 +12,7 @@ from railweave.device.host import host_config
 from railweave.render.host import boot, nic_qos
 from railweave.render.host.bios import bios
 from railweave.render.host.cluster import cluster_files
-from railweave.render.host.job import nccl_env
+from railweave.render.host.job import nccl_env_files
 from railweave.render.host.nic_nvm import nic_nvm
 from tests.conftest import example
 
@@ -24,7 +24,7 @@ def files(name: str) -> dict[str, str]:
     network = example(name)
     configs = {one.name: host_config(network, one.name) for one in network.servers}
     config = next(iter(configs.values()))
-    own = {"nic-nvm.sh": nic_nvm(config), "bios.md": bios(config), "nccl.env": nccl_env(config)}
+    own = {"nic-nvm.sh": nic_nvm(config), "bios.md": bios(config), "nccl.env": nccl_env_files(config)["nccl.env"]}
     return nic_qos.files(config) | boot.files(config) | own | cluster_files(network, configs)
 
 
