@@ -9,7 +9,7 @@ use crate::host::{Host, HostContext};
 use crate::packet::Ps;
 use crate::report::Counters;
 use crate::routing::{Fib, entropy};
-use crate::switch::{Switch, SwitchContext};
+use crate::switch::{Batch, Switch, SwitchContext};
 use crate::topology::{NodeKind, Topology};
 use crate::traffic::{Schedule, Traffic, Wait};
 use crate::transport::{Receiver, Sender};
@@ -46,6 +46,7 @@ pub struct Engine {
     timeline: Timeline,
     broken: Broken,
     window: Ps,
+    batch: Batch,
     /// What was counted so far.
     pub counters: Counters,
 }
@@ -147,6 +148,7 @@ impl Engine {
             timeline: Timeline::default(),
             broken: Broken::new(topology.wires.len()),
             window: topology.lookahead(),
+            batch: Batch::default(),
             counters: Counters::default(),
         }
     }
@@ -257,7 +259,7 @@ impl Engine {
                 if works {
                     self.switches[switch as usize].mend(number);
                 } else {
-                    self.with_switch(switch, |switch, context| switch.cut(context, number, now));
+                    self.with_switch(switch, |switch, context, _| switch.cut(context, number, now));
                 }
             }
         }
@@ -280,13 +282,19 @@ impl Engine {
                 };
                 self.hosts[host as usize].run(&mut context, end)
             }
-            Node::Switch(switch) => self.with_switch(switch, |switch, context| switch.run(context, begin, end)),
+            Node::Switch(switch) => {
+                self.with_switch(switch, |switch, context, batch| switch.run(context, batch, begin, end))
+            }
         }
     }
 
     /// Do something with a switch and what it needs of the engine.
     #[inline]
-    fn with_switch<T>(&mut self, switch: u32, act: impl FnOnce(&mut Switch, &mut SwitchContext<'_>) -> T) -> T {
+    fn with_switch<T>(
+        &mut self,
+        switch: u32,
+        act: impl FnOnce(&mut Switch, &mut SwitchContext<'_>, &mut Batch) -> T,
+    ) -> T {
         let switch = &mut self.switches[switch as usize];
         let profile = &self.profiles[switch.profile()];
         let mut context = SwitchContext {
@@ -296,7 +304,7 @@ impl Engine {
             wires: &mut self.wires,
             counters: &mut self.counters,
         };
-        act(switch, &mut context)
+        act(switch, &mut context, &mut self.batch)
     }
 
     /// When the next thing happens; `Ps::MAX`: nothing does any more.

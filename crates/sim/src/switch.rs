@@ -18,9 +18,15 @@ use crate::topology::{NodeKind, Topology};
 use crate::wires::Wires;
 
 mod arrive;
+mod batch;
 mod depart;
+mod fifo;
 mod forward;
 mod look;
+mod pass;
+mod strict;
+
+pub use batch::Batch;
 
 /// One switch.
 #[derive(Debug)]
@@ -42,7 +48,8 @@ pub struct Switch {
     /// Ports with something to send, a bit each.
     active: Vec<u64>,
     seed: u64,
-    order: Vec<u64>,
+    /// Whether its ports meet in its buffer alone.
+    apart: bool,
     bands: Vec<u8>,
     /// Bytes a port can send between two samples.
     capacity: Vec<u64>,
@@ -91,7 +98,7 @@ impl Switch {
             }),
             active: vec![0; ports.div_ceil(64)],
             seed: mix(config.seed, node as u64),
-            order: Vec::new(),
+            apart: config.switch.classes[..LANES].iter().all(|class| !matches!(class.ecn, Ecn::Percent { .. })),
             bands: vec![BEST; ports],
             next_sample: if capacity.is_empty() { Ps::MAX } else { 0 },
             next_look: Ps::MAX,
@@ -127,8 +134,8 @@ impl Switch {
     }
 
     /// Do everything before `end`. Returns when there is something to do next.
-    pub fn run(&mut self, context: &mut SwitchContext<'_>, begin: Ps, end: Ps) -> Ps {
-        let next = self.receive_all(context, begin, end);
+    pub fn run(&mut self, context: &mut SwitchContext<'_>, batch: &mut Batch, begin: Ps, end: Ps) -> Ps {
+        let next = self.receive_all(context, batch, begin, end);
         if self.next_sample.min(self.next_look) < end {
             self.look_until(context, end - 1);
         }
@@ -245,7 +252,11 @@ impl Switch {
 
     /// The flag that marks a packet which leaves by a port.
     fn mark(&mut self, context: &mut SwitchContext<'_>, packet: &Packet, to: usize) -> u8 {
-        context.counters.marked += 1;
+        self.mark_as(context.counters, packet, to)
+    }
+
+    fn mark_as(&mut self, counters: &mut Counters, packet: &Packet, to: usize) -> u8 {
+        counters.marked += 1;
         self.rest[to].seen.ecn_ce_packets += 1;
         if self.in_tunnel(packet) { OUTER_CE } else { CE }
     }

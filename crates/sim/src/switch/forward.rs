@@ -2,7 +2,7 @@
 
 use super::{Switch, SwitchContext};
 use crate::balance::{Balance, Flowset, best, flowlet};
-use crate::config::{Ecn, Vxlan};
+use crate::config::{Ecn, SwitchConfig, Vxlan};
 use crate::packet::{CE, OUTER_CE, Packet, TUNNEL};
 use crate::routing::{NO_GROUP, ONE_PORT, flow_hash, mix, one_of};
 
@@ -73,6 +73,19 @@ impl Switch {
                 (share * min / 100, share * max / 100, most)
             }
         };
+        self.is_drawn(packet, waiting, (min, max, most))
+    }
+
+    /// The same where no class is marked by percent.
+    #[inline]
+    pub(super) fn marks_by_bytes(&self, config: &SwitchConfig, packet: &Packet, waiting: u32) -> bool {
+        let Ecn::Bytes { min, max, most } = config.classes[usize::from(packet.class)].ecn else { return false };
+        !(self.in_tunnel(packet) && config.vxlan.is_some_and(|vxlan| !vxlan.copy_in))
+            && self.is_drawn(packet, waiting.into(), (min, max, most))
+    }
+
+    #[inline]
+    fn is_drawn(&self, packet: &Packet, waiting: u64, (min, max, most): (u64, u64, u64)) -> bool {
         waiting >= min && (waiting >= max || drawn(self.seed, packet) < most * (waiting - min) / (max - min).max(1))
     }
 }
