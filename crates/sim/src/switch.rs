@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use crate::balance::{BEST, Dlb, Flowset};
 use crate::buffer::{Admission, Buffer};
 use crate::config::{Config, Ecn, LANES, SwitchConfig};
-use crate::packet::{CE, ECT, Kind, OUTER_CE, Packet, Ps};
+use crate::packet::{ECT, Kind, Packet, Ps};
 use crate::port::{Port, Rest, pfc_frame};
 use crate::report::{Counters, PortCounters};
 use crate::routing::{Fib, mix};
@@ -248,17 +248,6 @@ impl Switch {
         let port = &mut self.ports[number];
         port.sent += u64::from(packet.bytes);
         port.free = context.wires.send(self.first + number, packet, start);
-    }
-
-    /// The flag that marks a packet which leaves by a port.
-    fn mark(&mut self, context: &mut SwitchContext<'_>, packet: &Packet, to: usize) -> u8 {
-        self.mark_as(context.counters, packet, to)
-    }
-
-    fn mark_as(&mut self, counters: &mut Counters, packet: &Packet, to: usize) -> u8 {
-        counters.marked += 1;
-        self.rest[to].seen.ecn_ce_packets += 1;
-        if self.in_tunnel(packet) { OUTER_CE } else { CE }
     }
 
     /// Pause a class of a port, or resume it.

@@ -4,6 +4,7 @@ use super::{Switch, SwitchContext};
 use crate::balance::{Balance, Flowset, best, flowlet};
 use crate::config::{Ecn, SwitchConfig, Vxlan};
 use crate::packet::{CE, OUTER_CE, Packet, TUNNEL};
+use crate::report::Counters;
 use crate::routing::{NO_GROUP, ONE_PORT, flow_hash, mix, one_of};
 
 impl Switch {
@@ -82,6 +83,18 @@ impl Switch {
         let Ecn::Bytes { min, max, most } = config.classes[usize::from(packet.class)].ecn else { return false };
         !(self.in_tunnel(packet) && config.vxlan.is_some_and(|vxlan| !vxlan.copy_in))
             && self.is_drawn(packet, waiting.into(), (min, max, most))
+    }
+
+    /// The flag that marks a packet which leaves by a port.
+    pub(super) fn mark(&mut self, context: &mut SwitchContext<'_>, packet: &Packet, to: usize) -> u8 {
+        self.mark_as(context.counters, packet, to)
+    }
+
+    /// The same, with the counters of the run alone.
+    pub(super) fn mark_as(&mut self, counters: &mut Counters, packet: &Packet, to: usize) -> u8 {
+        counters.marked += 1;
+        self.rest[to].seen.ecn_ce_packets += 1;
+        if self.in_tunnel(packet) { OUTER_CE } else { CE }
     }
 
     #[inline]
