@@ -9,7 +9,7 @@ use crate::host::{Host, HostContext};
 use crate::packet::Ps;
 use crate::report::Counters;
 use crate::routing::{Fib, entropy};
-use crate::switch::{Batch, Switch, SwitchContext};
+use crate::switch::{Batch, LONGEST, Switch, SwitchContext};
 use crate::topology::{NodeKind, Topology};
 use crate::traffic::{Schedule, Traffic, Wait};
 use crate::transport::{Receiver, Sender};
@@ -147,7 +147,7 @@ impl Engine {
             first: topology.first.clone(),
             timeline: Timeline::default(),
             broken: Broken::new(topology.wires.len()),
-            window: topology.lookahead(),
+            window: topology.lookahead().min(LONGEST),
             batch: Batch::default(),
             counters: Counters::default(),
         }

@@ -26,7 +26,7 @@ mod look;
 mod pass;
 mod strict;
 
-pub use batch::Batch;
+pub use batch::{Batch, LONGEST};
 
 /// One switch.
 #[derive(Debug)]

@@ -4,8 +4,11 @@ use crate::config::LANES;
 use crate::packet::{Kind, Packet, Ps};
 
 /// The lower bits of a key: a packet's place.
-const PLACE_BITS: u32 = 20;
+const PLACE_BITS: u32 = 28;
 const PLACES: u64 = (1 << PLACE_BITS) - 1;
+
+/// The longest window whose times fit above.
+pub const LONGEST: Ps = 1 << (64 - PLACE_BITS);
 
 /// Bit of `Bucket::kinds` for PFC frames.
 pub const PFC: u8 = 1 << 7;
