@@ -2,7 +2,8 @@
 
 A quarter of a round is a window. A run is steady when three windows in a row each took as long as the same window one round
 earlier, to ``EQUAL``, and all connections kept pace with each other; the first round, in which queues and congestion control
-find their level, is not looked at. Nothing may be about to change.
+find their level, is not looked at. Nothing may be about to change. What is stated besides is that the last round has no other behind it,
+which takes its part of links and proxies before it is over.
 """
 
 from __future__ import annotations
@@ -25,7 +26,10 @@ WINDOWS = 4
 IN_A_ROW = 3
 
 EQUAL = 0.01
-"""How much of a window's time it may differ, and what is stated is never more."""
+"""How much of its time a window may differ; more is never stated."""
+
+UNSEEN = 0.001
+"""What later rounds may differ by that these windows do not show; stated besides. (8 GiB on 4 servers: 0.0002 off.)"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +72,9 @@ class Watch:
             if (whole[:, : mark + 1] == NEVER).any():
                 return None
             apart = self._apart(whole, self._next)
-            if apart is not None:
-                return self._extrapolated(arrivals, known, mark, apart, now_ps)
+            rest = None if apart is None else self._extrapolated(arrivals, known, mark, apart, now_ps)
+            if rest is not None and rest.steady.error <= EQUAL:
+                return rest
             self._next += 1
         return None
 
@@ -83,7 +88,7 @@ class Watch:
         now, before = took[-IN_A_ROW:], took[:IN_A_ROW]
         shift = (whole[:, marks[-1]] - whole[:, marks[-1] - self._rhythm.round]).astype(np.float64)
         pace = float(shift.max() / shift.min()) - 1
-        apart = max(float(np.abs(now / before - 1).max()), pace)
+        apart = max(float(np.abs(now / before - 1).max()), pace) + UNSEEN
         return apart if apart <= EQUAL else None
 
     def _extrapolated(
@@ -101,4 +106,12 @@ class Watch:
         found = arrivals.copy()
         found[self._rhythm.parts[:, ahead]] = guessed
         end = int(found.max())
-        return Rest(found, Steady(now_ps, float((arrivals != NEVER).mean()), apart * max(0.0, 1 - now_ps / end)))
+        off = apart * max(0.0, 1 - now_ps / end) + self._early_ps(whole, mark) / end
+        return Rest(found, Steady(now_ps, float((arrivals != NEVER).mean()), off))
+
+    def _early_ps(self, whole: NDArray[np.uint64], mark: int) -> float:
+        """How much sooner the last round may end, as no other follows: the time that a round gives to the next one."""
+        last = (mark + 1) // self._rhythm.round * self._rhythm.round - 1
+        next_round = whole[:, last + 1 : last + 1 + self._rhythm.round]
+        done = np.count_nonzero(next_round <= whole[:, last].max()) / (len(whole) * self._rhythm.round)
+        return done * float((whole[:, mark] - whole[:, mark - self._rhythm.round]).mean())

@@ -137,8 +137,9 @@ impl Network {
 /// # Errors
 /// Where they are.
 pub fn fits(nodes: usize, hosts: usize) -> Result<(), Wrong> {
-    if nodes.saturating_mul(hosts) > MOST_ENTRIES {
-        let what = format!("{hosts} hosts among {nodes} nodes need forwarding tables of more than 2 GB");
+    let switches = nodes - hosts;
+    if switches.saturating_mul(hosts) > MOST_ENTRIES {
+        let what = format!("{hosts} hosts and {switches} switches need forwarding tables of more than 2 GB");
         return Err(Wrong::new(what, "make the network smaller"));
     }
     if hosts < 2 {
