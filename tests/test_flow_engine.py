@@ -22,7 +22,7 @@ def test_two_flows_into_a_host_share_its_port() -> None:
     )
     engine.run(10**12)
     both, other, alone = engine.arrivals() / 1e6
-    assert both == other == pytest.approx(2000 * WIRE, rel=0.02)
+    assert both == other == pytest.approx(2000 * WIRE, rel=0.03)
     assert alone == pytest.approx(1000 * WIRE, rel=0.03)
     assert (engine.arrived, engine.next_ps) == (3, None)
     assert engine.link_bytes()[:6].tolist() == pytest.approx([1000 * 4178 + 16] * 3 + [0] * 3)

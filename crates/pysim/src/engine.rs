@@ -60,8 +60,7 @@ impl Input {
         let config = parameters::config(dcqcn, parameters, host_speed_mbps)?;
         let (profiles, of) = parameters::profiles(config, profiles, profile, topology.kinds.len())?;
         let known = (&topology, &fib, config.host.mtu);
-        let (traffic, owners) =
-            traffic::traffic(queue_pairs, messages, after_start, after, after_delay_ps, known)?;
+        let (traffic, owners) = traffic::traffic(queue_pairs, messages, after_start, after, after_delay_ps, known)?;
         let timeline = match changes {
             Some(given) => changes::changes(given, &topology, (&fib, &entries, &owners), &config.host)?,
             None => Vec::new(),

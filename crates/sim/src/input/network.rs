@@ -8,8 +8,8 @@ use super::parameters;
 use crate::config::Config;
 use crate::topology::{Cable, NodeKind, Topology};
 
-/// The most entries that forwarding tables may have: 2 GB.
-const MOST_ENTRIES: usize = 1 << 29;
+/// The most entries that forwarding tables may have: 1 GB.
+const MOST_ENTRIES: usize = 1 << 28;
 
 /// A parameter that a topology file gives a switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -139,7 +139,7 @@ impl Network {
 pub fn fits(nodes: usize, hosts: usize) -> Result<(), Wrong> {
     let switches = nodes - hosts;
     if switches.saturating_mul(hosts) > MOST_ENTRIES {
-        let what = format!("{hosts} hosts and {switches} switches need forwarding tables of more than 2 GB");
+        let what = format!("{hosts} hosts and {switches} switches need forwarding tables of more than 1 GB");
         return Err(Wrong::new(what, "make the network smaller"));
     }
     if hosts < 2 {
