@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from railweave.build.tables import addresses_csv, cabling_csv
+from railweave.build.write import digest
 from railweave.counting import counted
 from railweave.findings import Finding, by_severity, summed
 from railweave.render.junos.tree import quoted
@@ -18,11 +19,13 @@ if TYPE_CHECKING:
 
     from railweave.design.network import Network
     from railweave.device.model import DeviceConfig
+    from railweave.routes.table import Routes
 
 
 def outputs(
     network: Network,
     configs: Mapping[str, DeviceConfig],
+    routes: Routes,
     secrets: Mapping[str, str],
     progress: Callable[[str], None],
     checked: Sequence[Finding] = (),
@@ -41,7 +44,7 @@ def outputs(
     files["cabling.csv"] = cabling_csv(network).encode()
     files["addresses.csv"] = addresses_csv(network).encode()
     files["topology.svg"] = topology_svg(network).encode()
-    files["report.html"] = report_html(network, found).encode()
+    files["report.html"] = report_html(network, found, routes, digest(files["design.json"])[:12]).encode()
     files["findings.json"] = (json.dumps([one.to_json() for one in by_severity(found)], indent=1) + "\n").encode()
     return files, found
 

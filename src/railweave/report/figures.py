@@ -15,12 +15,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Stripe:
-    """A stripe of a fabric: its leaves, its servers in file order, and the cables from its leaves to spines."""
+    """A stripe of a fabric: its leaves, its servers in file order, and the cables from its leaves to spines.
+
+    ``names`` is set where several stripes are summed up in one.
+    """
 
     name: str
     leaves: tuple[Switch, ...]
     servers: tuple[Server, ...]
     uplinks: tuple[Cable, ...]
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

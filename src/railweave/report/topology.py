@@ -5,8 +5,8 @@ cable by cable (``topology_detail``); a larger one as blocks with counts (``topo
 stays readable and its size bounded.
 
 The page and other readers find things by their attributes: a device has ``data-device``, a cable ``data-a`` and
-``data-b`` (the ``data-device`` of its ends), and cables and legend entries of a path color ``data-color``
-(``FABRIC/NUMBER``). ``--natural`` on the root is the width at which texts have their own size.
+``data-b`` (the ``data-device`` of its ends) and, where it is one cable, ``data-link`` (its place in the cabling);
+cables and legend entries of a path color have ``data-color`` (``FABRIC/NUMBER``). ``--natural`` on the root is the width at which texts have their own size.
 """
 
 from __future__ import annotations

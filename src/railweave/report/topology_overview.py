@@ -1,4 +1,7 @@
-"""A large fabric drawn as blocks: all spines as one, each stripe as one, and between them one bundle per stripe."""
+"""A large fabric drawn as blocks: all spines as one, each stripe as one, and between them one bundle per stripe.
+
+A block names its stripes in ``data-stripes``, so that the page can open it (``stripe.js``).
+"""
 
 from __future__ import annotations
 
@@ -72,6 +75,7 @@ def _blocks(stripes: list[Stripe]) -> list[Stripe]:
         *stripes[: MAXIMUM_BLOCKS - 1],
         Stripe(
             name=f"{len(rest)} more stripes",
+            names=tuple(stripe.name for stripe in rest),
             leaves=tuple(leaf for stripe in rest for leaf in stripe.leaves),
             servers=tuple(server for stripe in rest for server in stripe.servers),
             uplinks=tuple(cable for stripe in rest for cable in stripe.uplinks),
@@ -168,6 +172,8 @@ def _block(fabric: Fabric, block: Stripe, left: float, top: float, wide: float) 
         element("text", text(servers), x=x, y=top + 112, class_="muted small"),
         class_="device leaf",
         data_device=f"{fabric.name}/{block.name}",
+        data_fabric=fabric.name,
+        data_stripes=" ".join(block.names or (block.name,)),
     )
 
 
