@@ -1,11 +1,11 @@
 """Headless Chromium without a library: the DevTools protocol over its own pipe, as far as pages of ours need it.
 
-    with browser() as chromium:
-        page = chromium.open(Path("report.html"), width=1280, height=800, dark=True)
-        page.evaluate("document.title")
-        page.click("#zoom")
-        page.screenshot(Path("page.png"))
-        assert page.errors == []
+with browser() as chromium:
+    page = chromium.open(Path("report.html"), width=1280, height=800, dark=True)
+    page.evaluate("document.title")
+    page.click("#zoom")
+    page.screenshot(Path("page.png"))
+    assert page.errors == []
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class Page:
         elif method == "Network.requestWillBeSent":
             self.requests.append(event["request"]["url"])
 
-    def evaluate(self, expression: str) -> Any:  # noqa: ANN401 - whatever the page says
+    def evaluate(self, expression: str) -> Any:
         """The value of an expression, a promise's once it is kept."""
         found = self.send("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in found:

@@ -13,6 +13,7 @@ from railweave.render.junos.tree import quoted
 from railweave.render.network import render_hosts, render_network
 from railweave.report.page import report_html
 from railweave.report.topology import topology_svg
+from railweave.runbook.network import runbooks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -39,6 +40,7 @@ def outputs(
     if network.servers:
         progress(f"rendering {counted(len(network.servers), 'server')}")
         files |= {name: text.encode() for name, text in render_hosts(network).items()}
+    files |= {name: text.encode() for name, text in runbooks(network, configs, routes).items()}
     found = summed([*found, *gaps]) + _open_secrets(network, files)
     progress("drawing the report")
     files["cabling.csv"] = cabling_csv(network).encode()

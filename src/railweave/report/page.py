@@ -45,18 +45,26 @@ TABLES = (
         "PFC headroom that each switch needs, against what its buffer sets aside; the arithmetic is under Decisions.",
     ),
     ("cables", "Cabling", "Every cable with its ports, lanes and optics; the same rows are in cabling.csv."),
-    ("addresses", "NIC addresses", "Every address of every NIC, with its leaf port; the same rows are in addresses.csv."),
+    (
+        "addresses",
+        "NIC addresses",
+        "Every address of every NIC, with its leaf port; the same rows are in addresses.csv.",
+    ),
     (
         "switches",
         "Switches",
-        "Every switch with its numbers. Its configuration is in devices/NAME/, what to do and what to expect on it in "
-        "runbook/NAME.md.",
+        (
+            "Every switch with its numbers. Its configuration is in devices/NAME/, what to do and what to expect on it "
+            "in runbook/NAME.md."
+        ),
     ),
     (
         "bill",
         "Bill of materials",
-        "One pluggable per physical port, one fibre cable per link, no spares. Not counted: the management network, "
-        "racks, power, patch panels.",
+        (
+            "One pluggable per physical port, one fibre cable per link, no spares. Not counted: the management network, "
+            "racks, power, patch panels."
+        ),
     ),
 )
 """Tables with a section of their own: id, title, what it holds."""
@@ -103,7 +111,9 @@ def report_html(network: Network, findings: Sequence[Finding], routes: Routes, d
         element("header", element("div", *_header(network, findings), class_="wide")),
         element("nav", element("div", navigation, class_="wide"), aria_label="Sections"),
         element("main", *(_section(*one) for one in shown), class_="wide"),
-        element("footer", text(made + (f" This one is {design} (SHA-256 of design.json)." if design else "")), class_="wide"),
+        element(
+            "footer", text(made + (f" This one is {design} (SHA-256 of design.json)." if design else "")), class_="wide"
+        ),
         element("script", json_for_script(tables), type="application/json", id="tables"),
         element("script", json_for_script(forwarding(network, routes)), type="application/json", id="forwarding"),
         element("script", '"use strict";\n(() => {\n' + "\n".join(asset(name) for name in SCRIPTS) + "\n})();"),
@@ -179,7 +189,9 @@ def _paths(network: Network) -> str:
         return element("p", "There are no two NICs on one fabric yet.", class_="about")
     server, source = nics[0]
     # The far end of the same rail shows what spines are for; where a rail has one NIC, any other does.
-    there, target = next((one for one in reversed(nics) if one[1].rail == source.rail and one[0] is not server), nics[-1])
+    there, target = next(
+        (one for one in reversed(nics) if one[1].rail == source.rail and one[0] is not server), nics[-1]
+    )
     count = max(len(source.addresses), 1)
     fields = [
         _field("source", "From", f"{server.name}:{source.name}"),

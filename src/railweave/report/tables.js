@@ -11,9 +11,31 @@ const make = (tag, className, text) => {
 
 const reader = (column) => (Array.isArray(column) ? (k) => column[k] : (k) => column.d[column.i[k]]);
 
+// How a value reads to a search: a path color without the class of its swatch.
+const searchable = (value, kind) => {
+  if (value === null || value === undefined) return "";
+  const shown = String(value);
+  return (kind === "color" ? shown.slice(shown.indexOf(" ") + 1) : shown).toLowerCase();
+};
+
 const plainTable = (table) => {
   const read = table.data.map(reader);
-  return { columns: table.columns, rows: table.rows, row: (k) => read.map((get) => get(k)) };
+  const row = (k) => read.map((get) => get(k));
+  const text = (k) => row(k).map((value, place) => searchable(value, table.columns[place].kind)).join(" ");
+  return {
+    columns: table.columns,
+    rows: table.rows,
+    row,
+    text,
+    find: (words) => {
+      const found = [];
+      for (let k = 0; k < table.rows; k++) {
+        const line = text(k);
+        if (words.every((word) => line.includes(word))) found.push(k);
+      }
+      return found;
+    },
+  };
 };
 
 // A row per address: NIC facts once per NIC, prefixes once per segment, put together here.
@@ -36,8 +58,14 @@ const addressTable = (table) => {
     }
     return low;
   };
+  const own = (n) => {
+    const host = table.hosts[n];
+    if (typeof host !== "string") return host.map(([color, address, length, origin]) => [color, `${address}/${length}`, origin]);
+    return table.segments[table.segment[n]].map(([color, stem, length]) => [color, `${stem}${host}/${length}`, "slaac"]);
+  };
   let last = -1;
   let facts = [];
+  let addresses = [];
   return {
     columns: [
       { title: "Path color", kind: "color" },
@@ -49,18 +77,21 @@ const addressTable = (table) => {
     rows: total,
     row: (k) => {
       const n = nicOf(k);
-      if (n !== last) {
-        last = n;
-        facts = nics.row(n);
+      if (n !== last) [last, facts, addresses] = [n, nics.row(n), own(n)];
+      return [...addresses[k - offsets[n]], ...facts];
+    },
+    // Words that a NIC's facts hold are looked for once per NIC, the others in each of its addresses.
+    find: (words) => {
+      const found = [];
+      for (let n = 0; n < nics.rows; n++) {
+        const line = nics.text(n);
+        const rest = words.filter((word) => !line.includes(word));
+        own(n).forEach(([color, address, origin], place) => {
+          const text = rest.length ? `${searchable(color, "color")} ${address} ${origin}` : "";
+          if (rest.every((word) => text.includes(word))) found.push(offsets[n] + place);
+        });
       }
-      const host = table.hosts[n];
-      const place = k - offsets[n];
-      if (typeof host === "string") {
-        const [color, stem, length] = table.segments[table.segment[n]][place];
-        return [color, `${stem}${host}/${length}`, "slaac", ...facts];
-      }
-      const [color, address, length, origin] = host[place];
-      return [color, `${address}/${length}`, origin, ...facts];
+      return found;
     },
   };
 };
@@ -77,12 +108,6 @@ const cell = (value, kind) => {
     node.textContent = shown;
   }
   return node;
-};
-
-const searchable = (value, kind) => {
-  if (value === null || value === undefined) return "";
-  const shown = String(value);
-  return kind === "color" ? shown.slice(shown.indexOf(" ") + 1) : shown;
 };
 
 const searches = {};
@@ -140,14 +165,7 @@ const mount = (host, table) => {
   const search = () => {
     const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
     found = null;
-    if (words.length) {
-      found = [];
-      for (let k = 0; k < count; k++) {
-        const values = table.row(k);
-        const text = places.map((p) => searchable(values[p], table.columns[p].kind)).join(" ").toLowerCase();
-        if (words.every((word) => text.includes(word))) found.push(k);
-      }
-    }
+    if (words.length) found = table.find(words);
     body.replaceChildren();
     shown = 0;
     scroll.scrollTop = 0;

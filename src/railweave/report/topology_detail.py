@@ -192,13 +192,21 @@ def _server_cables(
         for nic in _nics(server, fabric):
             x = number(frame.cable_x(left, nic.rail, row, len(stripe.servers)))
             path = f"M{x} {number(top)}V{number(frame.bars_top + row * (BAR_HEIGHT + BAR_GAP) + 7)}"
-            drawn.append(_cable(cables[nic.name], fabric, links[cables[nic.name].name], path, "plain line", "cable server-cable", None))
+            drawn.append(
+                _cable(
+                    cables[nic.name],
+                    fabric,
+                    links[cables[nic.name].name],
+                    path,
+                    "plain line",
+                    "cable server-cable",
+                    None,
+                )
+            )
     return drawn
 
 
-def _cable(
-    cable: Cable, fabric: Fabric, place: int, path: str, line: str, kind: str, color: str | None
-) -> str:
+def _cable(cable: Cable, fabric: Fabric, place: int, path: str, line: str, kind: str, color: str | None) -> str:
     """A cable: its visible line, a wide invisible one to point at, and what it is."""
     optics = cable.a.optic if cable.a.optic == cable.b.optic else f"{cable.a.optic} / {cable.b.optic}"
     facts = [f"{cable.speed_gbps}G", f"{cable.length_m:g} m {'measured' if cable.measured else 'planned'}"]
