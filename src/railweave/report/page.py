@@ -130,7 +130,8 @@ def _header(network: Network, findings: Sequence[Finding]) -> list[str]:
         (f"{sums.servers:,}", "server" if sums.servers == 1 else "servers"),
         (f"{sums.leaves:,}", "leaf" if sums.leaves == 1 else "leaves"),
         (f"{sums.spines:,}", "spine" if sums.spines == 1 else "spines"),
-        (f"{sums.server_links + sums.fabric_links:,}", "links"),
+        *([(f"{sums.super_spines:,}", "super-spines")] if sums.super_spines else []),
+        (f"{sums.server_links + sums.fabric_links + sums.upper_links:,}", "links"),
         (f"{sums.colors:,}", "path color" if sums.colors == 1 else "path colors"),
         ("–" if sums.oversubscription is None else f"{sums.oversubscription:.4g}:1", "oversubscription"),
     ]

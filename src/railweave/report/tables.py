@@ -15,17 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 from railweave.findings import by_severity
 from railweave.report.bom import bill
+from railweave.report.figures import roles
 from railweave.report.headroom import headrooms
 from railweave.report.palette import swatch_class
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from railweave.design.network import Network, Nic, RoleName
+    from railweave.design.network import Network, Nic
     from railweave.findings import Finding
     from railweave.report.palette import Stroke
-
-ROLES: tuple[RoleName, ...] = ("leaf", "spine")
 
 Strokes = dict[str, dict[int, "Stroke"]]
 
@@ -149,7 +148,7 @@ def buffers_table(network: Network) -> dict[str, Any]:
     several = len(network.fabrics) > 1
     rows: list[tuple[object, ...]] = []
     for fabric in network.fabrics:
-        for role in ROLES:
+        for role in roles(network, fabric):
             buffers = fabric.role(role).qos.buffers
             for one in headrooms(network, fabric, role):
                 terms = ", ".join(
