@@ -135,7 +135,7 @@ def test_findings_come_errors_first(h100: Network, report: Report) -> None:
     assert shown[0] == {
         "Severity": "error", "Id": "b", "Where": "w", "Input": "h.yaml:7", "What": "two", "Why": "why", "Fix": "fix",
     }  # fmt: skip
-    assert "2 errors, 1 warning, 1 note" in page.text
+    assert "2 errors, 1 warning, 1 note." in page.text
 
 
 def test_cabling_table_is_the_cables(h100: Network, report: Report) -> None:

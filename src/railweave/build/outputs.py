@@ -14,6 +14,7 @@ from railweave.render.network import render_hosts, render_network
 from railweave.report.page import report_html
 from railweave.report.topology import topology_svg
 from railweave.runbook.network import runbooks
+from railweave.verify.registry import CHECKS, SLOW
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -43,10 +44,11 @@ def outputs(
     files |= {name: text.encode() for name, text in runbooks(network, configs, routes).items()}
     found = summed([*found, *gaps]) + _open_secrets(network, files)
     progress("drawing the report")
+    ran = [name for name in CHECKS if name not in SLOW]
     files["cabling.csv"] = cabling_csv(network).encode()
     files["addresses.csv"] = addresses_csv(network).encode()
     files["topology.svg"] = topology_svg(network).encode()
-    files["report.html"] = report_html(network, found, routes, digest(files["design.json"])[:12]).encode()
+    files["report.html"] = report_html(network, found, routes, digest(files["design.json"])[:12], ran).encode()
     files["findings.json"] = (json.dumps([one.to_json() for one in by_severity(found)], indent=1) + "\n").encode()
     return files, found
 

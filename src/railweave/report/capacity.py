@@ -128,17 +128,20 @@ def _places(routes: Routes, segments: list[Segment]) -> list[int]:
     return [routes.index[net.prefix] for segment in segments for net in segment.subnets if net.prefix in routes.index]
 
 
-def capacity_grid(network: Network, fabric: Fabric, routes: Routes) -> tuple[str, Grid]:
+def capacity_grid(network: Network, fabric: Fabric, capacities: list[RailCapacity]) -> tuple[str, Grid]:
     """The rails of a fabric as a table, and what its columns mean."""
-    rows = [_row(one) for one in rail_capacities(network, fabric, routes)]
-    uplinks = sum(c.speed_gbps for c in network.cables if c.fabric == fabric.name and c.kind == "fabric")
+    rows = [_row(one) for one in capacities]
+    uplinks = sum(one.up_gbps for one in capacities)
+    upper = sum(c.speed_gbps for c in network.cables if c.fabric == fabric.name and c.kind == "fabric") - uplinks
     about = (
         "Oversubscription is server bandwidth over uplink bandwidth of the fullest leaf: 1:1 carries every NIC at full "
         "rate, below it uplinks are to spare. Ways are the uplinks that a leaf uses towards one leaf of the same rail "
         "in another stripe; a path color is even where every color has the same bandwidth on every leaf."
     )
     if uplinks:
-        about += f" All uplinks together carry {uplinks / 1000:,.1f} Tb/s each way."
+        about += f" All uplinks of leaves together carry {uplinks / 1000:,.1f} Tb/s each way."
+    if upper:
+        about += f" Those of spines to super-spines carry {upper / 1000:,.1f} Tb/s, {uplinks / upper:.2f}:1 to these."
     header = (
         "Rail", "Leaves", "NICs", "To servers", "To spines", "Oversubscription", "With one spine down",
         "Ways to another stripe", "Uplinks per path color", "Bandwidth of a path color on a leaf",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.catalog import catalog
 from railweave.counting import counted
 from railweave.device.host import host_config
 from railweave.report.figures import roles, span, switches_of
@@ -149,6 +150,10 @@ def _bgp(network: Network, fabric: Fabric) -> Decision:
             f"up to {underlay.maximum_ecmp} members" if underlay.maximum_ecmp else "as wide as the uplinks need",
         )
     )
+    prefixes = sum(len(one.subnets) for one in network.segments if one.fabric == fabric.name)
+    facts.append(
+        ("Routes", f"every switch holds up to {counted(prefixes, 'server prefix', 'server prefixes')}{_limits(fabric)}")
+    )
     numbered = underlay.peering == "numbered"
     return Decision(
         "Routing",
@@ -162,6 +167,13 @@ def _bgp(network: Network, fabric: Fabric) -> Decision:
         ),
         tuple(facts),
     )
+
+
+def _limits(fabric: Fabric) -> str:
+    """What the catalog knows of the tables that hold them."""
+    models = {model: catalog().switches.get(model) for model in (fabric.leaf.model, fabric.spine.model)}
+    known = [f"{name} {one.limits.ipv6_routes:,}" for name, one in models.items() if one and one.limits.ipv6_routes]
+    return f"; room for {', '.join(known)}" if known else "; how many fit the hardware is not in the catalog"
 
 
 def _colors(network: Network, fabric: Fabric) -> Decision:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from railweave.counting import counted
 from railweave.findings import SEVERITIES
-from railweave.report.capacity import capacity_grid
+from railweave.report.capacity import capacity_grid, rail_capacities
 from railweave.report.decisions import decisions
+from railweave.report.failures import failures_decision
 from railweave.report.figures import figures
 from railweave.report.forwarding import forwarding
 from railweave.report.markup import asset, element, json_for_script, text
@@ -73,11 +74,13 @@ SCRIPTS = ("tables.js", "facts.js", "picture.js", "stripe.js", "paths.js", "page
 """The page's script, in the order in which the parts build on each other."""
 
 
-def report_html(network: Network, findings: Sequence[Finding], routes: Routes, design: str = "") -> str:
+def report_html(
+    network: Network, findings: Sequence[Finding], routes: Routes, design: str = "", checks: Sequence[str] = ()
+) -> str:
     """The report of a network as one HTML document.
 
     ``findings`` are listed errors first; ``routes`` are the forwarding tables with nothing down; ``design`` is what
-    tells this design from another (the digest of ``design.json``).
+    tells this design from another (the digest of ``design.json``); ``checks`` are the ids of those that were run.
     """
     strokes = network_strokes(network)
     tables = [
@@ -91,10 +94,10 @@ def report_html(network: Network, findings: Sequence[Finding], routes: Routes, d
     shown = [
         ("topology", "Topology", "", _picture(network)),
         ("paths", "Queue pair paths", PATHS_ABOUT, _paths(network)),
-        ("findings", "Findings", _tally(findings), _table("findings") if findings else ""),
+        ("findings", "Findings", _tally(findings, checks), _table("findings") if findings else ""),
         ("capacity", "Capacity per rail", "", _capacity(network, routes)),
         ("decisions", "Decisions", "What was chosen, and why.", _decisions(network)),
-        *((name, title, about, _table(name)) for name, title, about in TABLES),
+        *((name, title, about + _lengths(network, name), _table(name)) for name, title, about in TABLES),
     ]
     navigation = "".join(element("a", text(title), href=f"#{name}") for name, title, _, _ in shown)
     head = [
@@ -213,19 +216,30 @@ def _field(name: str, label: str, value: str) -> str:
 
 def _capacity(network: Network, routes: Routes) -> str:
     several = len(network.fabrics) > 1
-    return "".join(
-        (element("h3", text(f"Fabric {fabric.name}")) if several else "")
-        + element("p", text(about), class_="about")
-        + element("div", _grid(grid), class_="table")
-        for fabric in network.fabrics
-        for about, grid in (capacity_grid(network, fabric, routes),)
-    )
+    parts: list[str] = []
+    for fabric in network.fabrics:
+        capacities = rail_capacities(network, fabric, routes)
+        about, grid = capacity_grid(network, fabric, capacities)
+        parts += [element("h3", text(f"Fabric {fabric.name}"))] if several else []
+        parts += [element("p", text(about), class_="about"), element("div", _grid(grid), class_="table")]
+        failures = failures_decision(network, fabric, routes, capacities)
+        parts += [_decision(failures)] if failures else []
+    return "".join(parts)
 
 
-def _tally(findings: Sequence[Finding]) -> str:
+def _lengths(network: Network, name: str) -> str:
+    """How far the lengths of the cabling are to be believed."""
+    if name != "cables" or not network.cables:
+        return ""
+    measured = sum(cable.measured for cable in network.cables)
+    return f" {measured:,} of {len(network.cables):,} lengths are measured, the others as planned."
+
+
+def _tally(findings: Sequence[Finding], checks: Sequence[str]) -> str:
     counts = Counter(one.severity for one in findings)
     words = {"error": "error", "warning": "warning", "info": "note"}
-    return ", ".join(counted(counts[one], words[one]) for one in SEVERITIES if counts[one]) or "Nothing was found."
+    found = ", ".join(counted(counts[one], words[one]) for one in SEVERITIES if counts[one]) or "Nothing was found"
+    return f"{found}." + (f" Checked: {', '.join(checks)}." if checks else "")
 
 
 def _table(name: str) -> str:

@@ -130,7 +130,7 @@ const pathDrawing = (pairs) => {
   const pitch = tight ? 13 : 30;
   const height = Math.max(90, Math.min(pairs.length * 5 + 40, 200), most * pitch + 16);
   const wide = Math.max(...levels.flat().map((name) => name.length)) * 7.4 + 24;
-  const gap = Math.max(150, (VIEW.width - levels.length * wide) / Math.max(1, levels.length - 1));
+  const gap = Math.max(90, (VIEW.width - levels.length * wide) / Math.max(1, levels.length - 1));
   const width = levels.length * wide + (levels.length - 1) * gap;
   const y = (place, device) => {
     const devices = levels[place];

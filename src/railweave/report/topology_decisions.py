@@ -38,6 +38,8 @@ def topology_decision(network: Network, fabric: Fabric) -> Decision:
         chosen += f", {counted(sums.super_spines, 'super-spine')}"
     if sums.oversubscription is not None:
         facts.append(("Oversubscription", f"{sums.oversubscription:.2f}:1 on the fullest leaf"))
+    present = {(one.role, f"{one.nos} {one.release}") for one in network.switches if one.fabric == fabric.name}
+    facts.append(("Software", ", ".join(f"{system} on {plural(role)}" for role, system in sorted(present))))
     rows = tuple(
         (g.name, str(len(g.leaves)), str(len(g.servers)), span([s.name for s in g.servers])) for g in groups[:32]
     )
