@@ -38,7 +38,7 @@ def failures_decision(
     facts.append(("Noticed", f"loss of light {noticed}"))
     return Decision(
         "Failures",
-        "each as a single fault; railweave verify runs every one of them on the forwarding tables",
+        "what one fault costs; railweave verify tries single links and spines on the forwarding tables",
         "Where traffic goes is read from the tables with nothing down: the next best routes they hold.",
         tuple(facts),
     )
@@ -60,7 +60,7 @@ def _uplink(network: Network, fabric: Fabric, routes: Routes, leaves: list[Switc
             return [("An uplink", f"{what} has no other way")]
         spines = sorted({network.cable(link).b.device for link in backup})
         ways = f"{counted(len(backup), 'uplink')} to {spines[0] if len(spines) == 1 else counted(len(spines), 'spine')}"
-        return [("An uplink", f"{what} moves to its backup, {ways}, and shares it with the colors that are there")]
+        return [("An uplink", f"{what} moves to its backup, {ways}, beside the colors that are there")]
     return []
 
 
