@@ -5,7 +5,8 @@ set -euo pipefail
 python=$1
 wheel=$(ls -t "$PWD"/dist/railweave-*.whl | head -1)
 folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+remove=$(command -v rm)
+trap '"$remove" -rf "$folder"' EXIT
 
 "$python" -m venv "$folder/venv"
 # Only the environment's own programs and what every system has: no cargo, no cc, nothing of this checkout.
