@@ -85,7 +85,7 @@ def _sized(
         raise InputError([Problem("--switch", 0, str(error), "choose another switch or NIC")]) from None
     if shape is not None and shape not in found:
         raise InputError([Problem("--shape", 0, f"there is no shape {shape!r}", f"shapes are {', '.join(found)}")])
-    asked = found if shape is None else {one.shape: one for one in found.values() if one.shape == shape}
+    asked = found if shape is None else dict(item for item in found.items() if item[0] == shape)
     best = choose(asked)
     if not isinstance(best, Size):
         why = "; ".join(f"{name}: {one.why}" for name, one in asked.items() if not isinstance(one, Size))
