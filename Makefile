@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 ENGINE := Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml) $(shell find crates/*/src -name '*.rs')
 
-.PHONY: help demo test lint format bench golden docs judges zipapp engine wheel fuzz validation clean
+.PHONY: help demo test lint format bench golden docs judge-all judges zipapp engine wheel fuzz validation clean
 
 help:
 	@echo "make demo    build the example network into out/demo and verify it"
@@ -18,6 +18,7 @@ help:
 	@echo "make validation  run the packet engine against models and tables; draws docs/images/validation"
 	@echo "make golden  refresh tests/golden after an intended change (read the diff)"
 	@echo "make docs    refresh the generated reference and schema"
+	@echo "make judge-all  every check and judge on every file of every example, 8,192 and 32,768 GPUs too: needs an hour and 16 GB"
 	@echo "make wheel   build dist/railweave-*.whl, which installs where there is no compiler"
 	@echo "make zipapp  write dist/railweave-host.pyz, railweave host as one file for servers"
 	@echo "make judges  fetch the outside judges: a root folder with FRR 10, libyang (need root), netplan"
@@ -76,6 +77,9 @@ golden: $(STAMP)
 
 docs: $(STAMP)
 	$(BIN)/python docs/generate.py
+
+judge-all: $(STAMP)
+	@for f in examples/*.yaml; do echo "$$f"; $(BIN)/railweave verify -q "$$f" $(if $(wildcard .judges/frr),--frr-root .judges/frr) || exit 1; done
 
 judges: $(STAMP)
 	tools/frr-root.sh .judges/frr
