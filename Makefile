@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 ENGINE := Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml) $(shell find crates/*/src -name '*.rs')
 
-.PHONY: help demo test lint format bench golden docs screenshot judges zipapp engine wheel try-wheel fuzz validation clean
+.PHONY: help demo test lint format bench golden docs screenshot judge-all judges zipapp engine wheel try-wheel fuzz validation clean
 
 help:
 	@echo "make demo    build the example network into out/demo and verify it"
@@ -18,6 +18,7 @@ help:
 	@echo "make validation  run the packet engine against models and tables; draws docs/images/validation"
 	@echo "make golden  refresh tests/golden after an intended change (read the diff)"
 	@echo "make docs    refresh the generated reference and schema"
+	@echo "make judge-all  every check and judge on every file of every example, 8,192 and 32,768 GPUs too: needs an hour and 16 GB"
 	@echo "make wheel   build dist/railweave-*.whl, which installs where there is no compiler"
 	@echo "make try-wheel  install that wheel into a clean environment without a compiler, run the demo with it"
 	@echo "make screenshot  draw docs/images/report.png from the example's report; needs Chromium"
@@ -78,6 +79,9 @@ golden: $(STAMP)
 
 docs: $(STAMP)
 	$(BIN)/python docs/generate.py
+
+judge-all: $(STAMP)
+	@for f in examples/*.yaml; do echo "$$f"; $(BIN)/railweave verify -q "$$f" $(if $(wildcard .judges/frr),--frr-root .judges/frr) || exit 1; done
 
 judges: $(STAMP)
 	tools/frr-root.sh .judges/frr

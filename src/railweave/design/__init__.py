@@ -12,6 +12,7 @@ from railweave.design.cable_overrides import CableOverrides
 from railweave.design.cabling import cable
 from railweave.design.colors import color
 from railweave.design.context import Context
+from railweave.design.growth import growth, note_growth
 from railweave.design.host_tables import FIRST_TABLE, TABLES_PER_FABRIC, check_host_tables
 from railweave.design.identity import check_distinct, number_links, switches
 from railweave.design.inventory import check_inventory
@@ -25,6 +26,7 @@ from railweave.design.topology import lay_out
 if TYPE_CHECKING:
     from railweave.design.network import Cable, Color, Nic, Segment, Switch
     from railweave.design.topology import Layout
+    from railweave.spec.fabric import Fabric as FabricSpec
     from railweave.spec.lock import Lock
     from railweave.spec.source import Source
 
@@ -53,10 +55,13 @@ def design(source: Source) -> tuple[Network, Lock]:
         if layout.spec.underlay.peering == "numbered":
             cables = number_links(context, layout, cables)
         found = segments(context, layout, colors)
-        all_switches += switches(context, layout)
+        made_switches = switches(context, layout)
+        all_switches += made_switches
         for server, made in nics(context, layout, cables, found, colors).items():
             found_nics.setdefault(server, []).extend(made)
         check_limits(context, layout, cables, colors)
+        between = [one for one in cables if one.kind == "fabric"]
+        note_growth(context, growth(layout.name, made_switches, between, colors), layout.spine_uplinks)
         fabrics.append(_fabric(source, layout, colors))
         all_segments += found
         all_cables += cables
@@ -120,9 +125,16 @@ def _fabric(source: Source, layout: Layout, colors: tuple[Color, ...]) -> Fabric
         emulation=spec.emulation.path_color,
         server_link=spec.addressing.server_link,
         host_routing=spec.host_routing,
+        super_spine=_super_spine(spec) if layout.super_spines else None,
+        super_spine_asns=spec.pools.super_spine_asn if layout.super_spines else None,
         first_table=spec.host_routing.first_table
         or FIRST_TABLE + TABLES_PER_FABRIC * list(source.spec.fabrics).index(layout.name),
     )
+
+
+def _super_spine(spec: FabricSpec) -> RoleIntent:
+    role = spec.super_spine_role()
+    return RoleIntent(role.device, role.nos, role.qos or spec.qos, role.extra)
 
 
 def _servers(context: Context, nics_of: dict[str, list[Nic]]) -> tuple[Server, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,6 +9,7 @@ from railweave.design.network import Cable, End
 from railweave.design.optics import choose
 from railweave.design.panels import Owner, Panel, port_named
 from railweave.design.ranges import location, port_range
+from railweave.design.tiers import pod_number
 
 if TYPE_CHECKING:
     from railweave.design.cable_overrides import CableOverrides, Fixed
@@ -17,8 +17,26 @@ if TYPE_CHECKING:
     from railweave.design.network import RoleName
     from railweave.design.ports import Port, Range
     from railweave.design.ranges import Kind
-    from railweave.design.topology import Layout, Leaf, PlacedServer, Spine
+    from railweave.design.tiers import Leaf
+    from railweave.design.topology import Layout, PlacedServer
     from railweave.spec.topology import CableIntent
+
+
+class _Tier(NamedTuple):
+    """How one tier of switches joins the one above: roles, ports of either side, parallel links of a pair."""
+
+    lower: RoleName
+    upper: RoleName
+    up: Range
+    down: Range
+    links: int
+
+
+class _Place(NamedTuple):
+    """A switch, and its place among those that a switch of the other tier has links to; it decides the port there."""
+
+    name: str
+    place: int
 
 
 class _Length(NamedTuple):
@@ -31,7 +49,9 @@ class _Length(NamedTuple):
 def cable(
     context: Context, layout: Layout, colors: dict[tuple[str, int], int], overrides: CableOverrides
 ) -> list[Cable]:
-    """Every cable of a fabric: servers first, in file order, then leaf by leaf. Notes problems in the context.
+    """Every cable of a fabric: servers first, in file order, then leaf by leaf, then spine by spine.
+
+    Notes problems in the context.
 
     ``colors`` gives the path-color index of a leaf-spine link by (spine name, link).
     """
@@ -47,14 +67,15 @@ class _Cabler:
         self.layout = layout
         self.overrides = overrides
         self.panels: dict[str, Panel] = {}
-        self.short: set[Kind] = set()
+        self.short: set[tuple[RoleName, Kind]] = set()
         self.overlaps: list[str] = []
 
     def run(self) -> list[Cable]:
         layout = self.layout
-        servers = port_range(self.context, layout, "server_ports")
-        uplinks = port_range(self.context, layout, "uplink_ports") if layout.spines else None
-        leaves = port_range(self.context, layout, "leaf_ports") if layout.spines else None
+        servers = port_range(self.context, layout, "leaf", "server_ports")
+        topology = layout.spec.topology
+        spines = self._tier("leaf", "spine", topology.links_per_spine) if layout.spines else None
+        supers = self._tier("spine", "super-spine", topology.links_per_super_spine) if layout.super_spines else None
         self.context.check()
         assert servers is not None  # noqa: S101 - check() has raised otherwise
         made: list[Cable | None] = []
@@ -62,21 +83,39 @@ class _Cabler:
         for server in layout.servers:
             for rail, nic in enumerate(server.nics.names, 1):
                 made.append(self._server_cable(server, nic, rail, by_rail[server.stripe, rail], servers))
-        if uplinks and leaves:
-            links = range(1, layout.spec.topology.links_per_spine + 1)
-            places = itertools.product(layout.leaves, layout.spines, links)
-            made += [self._fabric_cable(leaf, spine, link, uplinks, leaves) for leaf, spine, link in places]
-        self._check_overlaps(servers, uplinks)
+        if spines:
+            blocks: dict[str, list[_Place]] = {}
+            for spine in layout.spines:
+                blocks.setdefault(spine.block, []).append(_Place(spine.name, spine.position))
+            for leaf in layout.leaves:
+                made += self._up(spines, _Place(leaf.name, leaf.place), blocks[leaf.block])
+        if supers:
+            planes: dict[str, list[_Place]] = {}
+            for one in layout.super_spines:
+                planes.setdefault(one.plane, []).append(_Place(one.name, one.position))
+            for spine in layout.spines:
+                made += self._up(supers, _Place(spine.name, pod_number(spine.pod)), planes[spine.plane])
+        self._check_overlaps(servers, spines.up if spines else None)
         self._check_silicon()
         self.context.check()
         return self._one_optic_a_port([cable for cable in made if cable])
+
+    def _tier(self, lower: RoleName, upper: RoleName, links: int) -> _Tier | None:
+        up = port_range(self.context, self.layout, lower, "uplink_ports")
+        down = port_range(self.context, self.layout, upper, "leaf_ports")
+        return _Tier(lower, upper, up, down, links) if up and down else None
+
+    def _up(self, tier: _Tier, lower: _Place, uppers: list[_Place]) -> list[Cable | None]:
+        """The cables of a switch to every switch of the tier above that it has links to."""
+        links = range(1, tier.links + 1)
+        return [self._fabric_cable(tier, lower, upper, link) for upper in uppers for link in links]
 
     def _check_overlaps(self, servers: Range, uplinks: Range | None) -> None:
         """Ports that both ranges of the leaves gave out are one mistake, however many."""
         if self.overlaps and uplinks:
             more = f", and {len(self.overlaps) - 1} more" if len(self.overlaps) > 1 else ""
             self.context.problem(
-                location(self.layout, "server_ports"),
+                location(self.layout, "leaf", "server_ports"),
                 f"server_ports {servers.first} to {servers.last} and uplink_ports {uplinks.first} to {uplinks.last} "
                 f"overlap: {self.overlaps[0]}{more}",
                 "move the ranges apart",
@@ -118,7 +157,7 @@ class _Cabler:
         if end is None:
             if default is None:
                 most = max(s.slot for s in self.layout.servers if s.stripe == leaf.stripe)
-                self._too_few(leaf.name, "server_ports", ports, f"servers of {leaf.stripe}", most, each)
+                self._too_few(leaf.name, "leaf", "server_ports", ports, f"servers of {leaf.stripe}", most, each)
             return None
         intent = self.layout.spec.cabling.server
         length = self._length(intent, fixed, (server.name, nic), (leaf.name, end[0]))
@@ -138,24 +177,24 @@ class _Cabler:
             color=None,
         )
 
-    def _fabric_cable(self, leaf: Leaf, spine: Spine, link: int, uplinks: Range, leaves: Range) -> Cable | None:
-        links = self.layout.spec.topology.links_per_spine
-        fixed = self.overrides.take(leaf.name, spine.name, link)
-        up = uplinks.port(spine.number, link - 1, links)
-        down = leaves.port(leaf.number, link - 1, links)
+    def _fabric_cable(self, tier: _Tier, lower: _Place, upper: _Place, link: int) -> Cable | None:
+        fixed = self.overrides.take(lower.name, upper.name, link)
+        up = tier.up.port(upper.place, link - 1, tier.links)
+        down = tier.down.port(lower.place, link - 1, tier.links)
         speed = self.layout.spec.topology.link_speed
-        a = self._end(leaf.name, "leaf", up, f"{spine.name} link {link}", fixed, speed)
-        b = self._end(spine.name, "spine", down, f"{leaf.name} link {link}", fixed, speed)
+        a = self._end(lower.name, tier.lower, up, f"{upper.name} link {link}", fixed, speed)
+        b = self._end(upper.name, tier.upper, down, f"{lower.name} link {link}", fixed, speed)
         if a is None or b is None:
             if up is None:
-                most = max(one.number for one in self.layout.spines)
-                self._too_few(leaf.name, "uplink_ports", uplinks, "uplinks", most, links)
+                most = self._most_above(tier.upper)
+                self._too_few(lower.name, tier.lower, "uplink_ports", tier.up, "uplinks", most, tier.links)
             if down is None:
-                most = max(one.number for one in self.layout.leaves)
-                self._too_few(spine.name, "leaf_ports", leaves, "leaf links", most, links)
+                most = self._most_below(tier.lower)
+                wanted = f"{tier.lower} links"
+                self._too_few(upper.name, tier.upper, "leaf_ports", tier.down, wanted, most, tier.links)
             return None
         intent = self.layout.spec.cabling.fabric
-        length = self._length(intent, fixed, (leaf.name, a[0]), (spine.name, b[0]))
+        length = self._length(intent, fixed, (lower.name, a[0]), (upper.name, b[0]))
         optics = [
             self._optic("fabric", fixed, length, port.group.cage, port.channels, speed, far=far)
             for far, (_, port) in ((False, a), (True, b))
@@ -163,13 +202,25 @@ class _Cabler:
         return Cable(
             kind="fabric",
             fabric=self.layout.name,
-            a=End(leaf.name, a[0], a[1].physical, a[1].channel, a[1].lanes, optics[0]),
-            b=End(spine.name, b[0], b[1].physical, b[1].channel, b[1].lanes, optics[1]),
+            a=End(lower.name, a[0], a[1].physical, a[1].channel, a[1].lanes, optics[0]),
+            b=End(upper.name, b[0], b[1].physical, b[1].channel, b[1].lanes, optics[1]),
             speed_gbps=speed,
             length_m=length.metres,
             measured=length.line > 0,
-            color=self.colors.get((spine.name, link)),
+            color=self.colors.get((upper.name, link)) if tier.upper == "spine" else None,
         )
+
+    def _most_above(self, role: RoleName) -> int:
+        """The highest place of a spine among those a leaf sees, or of a super-spine in its plane."""
+        if role == "spine":
+            return max(one.position for one in self.layout.spines)
+        return max(one.position for one in self.layout.super_spines)
+
+    def _most_below(self, role: RoleName) -> int:
+        """The highest place of a leaf on its spines, or of a pod on the super-spines."""
+        if role == "leaf":
+            return max(one.place for one in self.layout.leaves)
+        return max(pod_number(one.pod) for one in self.layout.spines)
 
     def _planned(self, intent: CableIntent, fixed: Fixed | None) -> float:
         return fixed.override.length if fixed and fixed.override.length is not None else intent.length
@@ -238,17 +289,19 @@ class _Cabler:
             self.context.problem(where, text, "choose another port, or move the ranges apart")
         return None
 
-    def _too_few(self, device: str, kind: Kind, ports: Range, wanted: str, neighbors: int, links: int) -> None:
-        if kind in self.short:
+    def _too_few(
+        self, device: str, role: RoleName, kind: Kind, ports: Range, wanted: str, neighbors: int, links: int
+    ) -> None:
+        if (role, kind) in self.short:
             return
-        self.short.add(kind)
+        self.short.add((role, kind))
         need, have, spread = neighbors * links, ports.size, ""
         fix = "widen the range, use a finer breakout, fill: pack, or fewer neighbors"
         if ports.spread:
             need, have = neighbors * -(-links // ports.channels), ports.last - ports.first + 1
             spread, fix = ", one neighbor a port,", "widen the range, use fill: pack, or fewer neighbors"
         self.context.problem(
-            location(self.layout, kind),
+            location(self.layout, role, kind),
             f"too few ports: {wanted}{spread} need {need} of {device}'s ports {ports.first} to {ports.last}, which "
             + (f"are {have}" if ports.spread else f"give {have}"),
             fix,

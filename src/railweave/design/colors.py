@@ -32,11 +32,13 @@ def color(context: Context, layout: Layout) -> tuple[tuple[Color, ...], dict[tup
     links = spec.topology.links_per_spine
     keys = {(spine.key, link): f"{spine.key}#{link}" for link in range(1, links + 1) for spine in layout.spines}
     slots = context.lock.allot(f"{name}/uplinks", keys.values())
-    names = {spine.key: spine.name for spine in layout.spines}
+    names: dict[str, list[str]] = {}  # the spines that the leaves of one block or another see under a key
+    for spine in layout.spines:
+        names.setdefault(spine.key, []).append(spine.name)
     wanted = spec.paths_per_nic
     if wanted is None or not keys:
         count = max(slots.values(), default=1)
-        indexes = {(names[key], link): slots[text] for (key, link), text in keys.items()}
+        chosen = {key: slots[text] for key, text in keys.items()}
         live = sorted(set(slots.values())) or [1]
     else:
         if len(keys) % wanted:
@@ -48,9 +50,10 @@ def color(context: Context, layout: Layout) -> tuple[tuple[Color, ...], dict[tup
             )
             context.check()
         count = wanted
-        indexes = {(names[key], link): (slots[text] - 1) % wanted + 1 for (key, link), text in keys.items()}
+        chosen = {key: (slots[text] - 1) % wanted + 1 for key, text in keys.items()}
         live = list(range(1, wanted + 1))
-        _check_balance(context, name, wanted, list(indexes.values()))
+        _check_balance(context, name, wanted, list(chosen.values()))
+    indexes = {(name, link): index for (key, link), index in chosen.items() for name in names[key]}
     placed = _place_names(context.lock, f"{name}/colors", [one.name for one in spec.colors], live)
     named = {placed[one.name]: one for one in spec.colors}
     colors: list[Color] = []

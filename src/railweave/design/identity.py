@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.design.network import Cable, Switch
 
@@ -12,10 +12,23 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from railweave.design.context import Context
+    from railweave.design.network import RoleName
     from railweave.design.topology import Layout
 
 FIRST_MANAGEMENT_HOST = 10
 """Hosts below this in the management pool are left to the gateway and to servers such as NTP and DNS."""
+
+
+class _Entry(NamedTuple):
+    """A switch before it has numbers."""
+
+    role: RoleName
+    name: str
+    number: int
+    pod: str
+    plane: str
+    stripe: str = ""
+    rails: tuple[int, ...] = ()
 
 
 def switches(context: Context, layout: Layout) -> list[Switch]:
@@ -23,24 +36,26 @@ def switches(context: Context, layout: Layout) -> list[Switch]:
     spec, name = layout.spec, layout.name
     management = context.source.spec.management
     site = spec.site or next(iter(context.source.spec.sites))
-    names = [leaf.name for leaf in layout.leaves] + [spine.name for spine in layout.spines]
+    entries = [_Entry("leaf", one.name, one.number, one.pod, one.plane, one.stripe, one.rails) for one in layout.leaves]
+    entries += [_Entry("spine", one.name, one.number, one.pod, one.plane) for one in layout.spines]
+    entries += [_Entry("super-spine", one.name, one.number, "", one.plane) for one in layout.super_spines]
+    names = [entry.name for entry in entries]
     router_ids = context.lock.allot("router-ids", names, shared=True)
     addresses = context.lock.allot("management", names, shared=True)
     pool = ipaddress.ip_network(management.pool)
     gateway = management.gateway or str(pool.network_address + 1)
     _check_management(context, pool)
     result: list[Switch] = []
-    entries = [("leaf", leaf.name, leaf.stripe, leaf.number, leaf.rails) for leaf in layout.leaves]
-    entries += [("spine", spine.name, "", spine.number, ()) for spine in layout.spines]
-    for role, device, stripe, number, rails in entries:
+    pools = {"leaf": spec.pools.leaf_asn, "spine": spec.pools.spine_asn, "super-spine": spec.pools.super_spine_asn}
+    for role, device, number, pod, plane, stripe, rails in entries:
         override = context.source.spec.overrides.devices.get(device)
-        intent = spec.leaf if role == "leaf" else spec.spine_role()
-        first, last = spec.pools.leaf_asn if role == "leaf" else spec.pools.spine_asn
+        intent, _ = layout.role(role)
+        first, last = pools[role]
         asn = override.asn if override and override.asn else first + number - 1
         if asn > last and not (override and override.asn):
-            most = max(other for kind, _, _, other, _ in entries if kind == role)
+            most = max(entry.number for entry in entries if entry.role == role)
             context.problem(
-                ("fabrics", name, "pools", f"{role}_asn"),
+                ("fabrics", name, "pools", f"{role.replace('-', '_')}_asn"),
                 f"pool too small: AS numbers {first}-{last} do not hold {role} number {most}",
                 f"widen it to at least {first}-{first + most - 1}",
             )
@@ -58,7 +73,7 @@ def switches(context: Context, layout: Layout) -> list[Switch]:
                 name=device,
                 fabric=name,
                 site=site,
-                role="leaf" if role == "leaf" else "spine",
+                role=role,
                 stripe=stripe,
                 number=number,
                 rails=rails,
@@ -70,6 +85,8 @@ def switches(context: Context, layout: Layout) -> list[Switch]:
                 management_address=f"{override.management_address if override and override.management_address else address}/{pool.prefixlen}",
                 management_gateway=gateway,
                 serial=context.source.inventory.get(device).serial,
+                pod=pod,
+                plane=plane,
             )
         )
     context.check()
@@ -137,10 +154,14 @@ def check_distinct(context: Context, found: Sequence[Switch]) -> None:
 def number_links(context: Context, layout: Layout, cables: Sequence[Cable]) -> list[Cable]:
     """Give every leaf-spine cable an address pair, for numbered peering (RFC 3021, RFC 6164).
 
-    A pair's place in the pool follows from the leaf's number and the uplink's port, so that it never moves.
+    A pair's place in the pool follows from the leaf's number and the uplink's port, so that it never moves. Links of
+    spines to super-spines have the second half of the pool.
     """
     pool = ipaddress.ip_network(layout.spec.pools.fabric_links)
-    numbers = {leaf.name: leaf.number for leaf in layout.leaves}
+    half = pool.num_addresses // 2
+    numbers = {leaf.name: (0, leaf.number) for leaf in layout.leaves}
+    numbers |= {spine.name: (half, spine.number) for spine in layout.spines}
+    end = half if layout.super_spines else pool.num_addresses
     group = layout.leaf_model.ports[0]
     widest = max(way.channels for way in group.ways())
     stride = 1 << (group.count * widest - 1).bit_length()
@@ -150,15 +171,16 @@ def number_links(context: Context, layout: Layout, cables: Sequence[Cable]) -> l
             result.append(cable)
             continue
         place = (cable.a.physical or 0) * widest + (cable.a.channel or 0)
-        offset = 2 * ((numbers[cable.a.device] - 1) * stride + place)
-        if offset + 1 >= pool.num_addresses:
+        base, number = numbers[cable.a.device]
+        offset = 2 * ((number - 1) * stride + place)
+        if offset + 1 >= end:
             context.problem(
                 ("fabrics", layout.name, "pools", "fabric_links"),
                 f"pool too small: {pool} has no address pair for {cable.name}",
-                f"it must hold {2 * stride} addresses for each of {max(numbers.values())} leaves",
+                f"it must hold {2 * stride} addresses for each of {max(leaf.number for leaf in layout.leaves)} leaves",
             )
             context.check()
-        low, high = pool.network_address + offset, pool.network_address + offset + 1
+        low, high = pool.network_address + base + offset, pool.network_address + base + offset + 1
         result.append(
             replace(
                 cable,

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from railweave.catalog.models import Catalog, SwitchModel
     from railweave.design.context import Context
-    from railweave.design.network import Cable, Color
+    from railweave.design.network import Cable, Color, RoleName
     from railweave.design.topology import Layout
     from railweave.spec.qos import Qos
     from railweave.spec.topology import Role
@@ -34,30 +34,49 @@ def ecmp_width(layout: Layout) -> int:
 def check_limits(context: Context, layout: Layout, cables: Sequence[Cable], colors: Sequence[Color]) -> None:
     """Note problems where a limit of the catalog is exceeded, and findings where one is near or a default is in the way."""
     _check_ecmp(context, layout)
-    for role_name, role, model in (
-        ("leaf", layout.spec.leaf, layout.leaf_model),
-        ("spine", layout.spec.spine_role(), layout.spine_model),
-    ):
-        if role_name == "leaf" or layout.spines:
-            _check_qos(context, layout, role_name, role)
-            _check_headroom(context, layout, role_name, role, model, cables)
-            _check_mtu(context, layout, role)
+    roles = role_ports(layout, cables)
+    for role_name in layout.tiers:
+        role, model = layout.role(role_name)
+        _check_qos(context, layout, role_name, role)
+        _check_headroom(context, layout, role_name, role, model, roles[role_name])
+        _check_mtu(context, layout, role)
     _check_hosts(context, layout, len(colors))
     _check_routes(context, layout, len(colors) or 1)
     context.check()
 
 
+def role_ports(layout: Layout, cables: Sequence[Cable]) -> dict[RoleName, list[tuple[str, Cable]]]:
+    """Every cabled port of the switches by role: the switch's name, and the cable."""
+    role_of: dict[str, RoleName] = {one.name: "leaf" for one in layout.leaves}
+    role_of |= {one.name: "spine" for one in layout.spines}
+    role_of |= {one.name: "super-spine" for one in layout.super_spines}
+    found: dict[RoleName, list[tuple[str, Cable]]] = {name: [] for name in ("leaf", "spine", "super-spine")}
+    for cable in cables:
+        for device in (cable.a.device, cable.b.device):
+            role = role_of.get(device)
+            if role is not None:
+                found[role].append((device, cable))
+    return found
+
+
 def _check_ecmp(context: Context, layout: Layout) -> None:
-    width = ecmp_width(layout)
     at = ("fabrics", layout.name, "topology")
-    for role, model in ((layout.spec.leaf, layout.leaf_model), (layout.spec.spine_role(), layout.spine_model)):
-        limit = model.limits.ecmp_members
+    topology = layout.spec.topology
+    widths = {
+        "leaf": ecmp_width(layout),
+        "spine": max(topology.links_per_spine, layout.spine_uplinks),
+        "super-spine": topology.links_per_super_spine,
+    }
+    for name in layout.tiers:
+        role, model = layout.role(name)
+        limit, width = model.limits.ecmp_members, widths[name]
         if limit is not None and width > limit:
             context.problem(
                 at,
                 f"{width} uplinks exceed the {limit} members of a next-hop group on {role.device}",
                 "use fewer uplinks",
             )
+    width = max(widths[name] for name in layout.tiers)
     asked = layout.spec.underlay.maximum_ecmp
     allowed = context.catalog.systems[layout.spec.leaf.nos].maximum_ecmp
     place = ("fabrics", layout.name, "underlay", "maximum_ecmp")
@@ -81,7 +100,7 @@ def _check_ecmp(context: Context, layout: Layout) -> None:
 def _check_qos(context: Context, layout: Layout, role_name: str, role: Role) -> None:
     qos = role.qos or layout.spec.qos
     system = context.catalog.systems[role.nos]
-    base = ("fabrics", layout.name, role_name, "qos") if role.qos else ("fabrics", layout.name, "qos")
+    base = ("fabrics", layout.name, role_name.replace("-", "_"), "qos") if role.qos else ("fabrics", layout.name, "qos")
     if not system.queues:
         return
     for name, one in qos.classes.items():
@@ -133,25 +152,27 @@ def _check_host_qos(context: Context, layout: Layout, base: tuple[str, ...], qos
 
 
 def _check_headroom(
-    context: Context, layout: Layout, role_name: str, role: Role, model: SwitchModel, cables: Sequence[Cable]
+    context: Context,
+    layout: Layout,
+    role_name: str,
+    role: Role,
+    model: SwitchModel,
+    ports: Sequence[tuple[str, Cable]],
 ) -> None:
     qos = role.qos or layout.spec.qos
     priorities = sum(1 for one in qos.classes.values() if one.lossless)
     if not priorities:
         return
     need: dict[str, int] = {}
-    for cable in cables:
-        end = cable.a if cable.kind == "fabric" and role_name == "leaf" else cable.b
-        if cable.kind == "server" and role_name == "spine":
-            continue
+    for device, cable in ports:
         mtu = layout.spec.mtu.fabric if cable.kind == "fabric" else layout.spec.mtu.server_port
         each = headroom_bytes(context.catalog, cable.length_m, cable.speed_gbps, mtu)
-        need[end.device] = need.get(end.device, 0) + priorities * each
+        need[device] = need.get(device, 0) + priorities * each
     if not need:
         return
     device, most = max(need.items(), key=lambda item: item[1])
     have = model.buffer.shared_mb * 1e6 * qos.buffers.headroom / 100
-    base = ("fabrics", layout.name, role_name, "qos") if role.qos else ("fabrics", layout.name, "qos")
+    base = ("fabrics", layout.name, role_name.replace("-", "_"), "qos") if role.qos else ("fabrics", layout.name, "qos")
     where = (*base, "buffers", "headroom")
     if most > have:
         context.finding(
@@ -225,8 +246,10 @@ def _check_hosts(context: Context, layout: Layout, colors: int) -> None:
 
 def _check_routes(context: Context, layout: Layout, colors: int) -> None:
     holders = layout.servers if layout.spec.addressing.server_link == "routed" else layout.spec.topology.stripe_names()
-    routes = len(holders) * layout.rails * colors
-    for role, model in ((layout.spec.leaf, layout.leaf_model), (layout.spec.spine_role(), layout.spine_model)):
+    rails = 1 if layout.spec.topology.planes and len(layout.leaves[0].rails) == 1 else layout.rails
+    routes = len(holders) * rails * colors
+    for name in layout.tiers:
+        role, model = layout.role(name)
         limit = model.limits.ipv6_routes
         if limit is not None and routes > limit:
             context.problem(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,7 +11,7 @@ if TYPE_CHECKING:
     from railweave.design.context import Context
     from railweave.design.topology import Layout
 
-_FIELDS = {"leaf": "{stripe} and {leaf}", "spine": "{spine}"}
+_FIELDS = {"leaf": "{stripe} and {leaf}", "spine": "{spine}", "super_spine": "{super_spine}"}
 """What tells the devices of a role apart in a naming pattern."""
 
 
@@ -22,9 +23,11 @@ def check_names(context: Context, layouts: Sequence[Layout]) -> None:
         for role, names in (
             ("leaf", [leaf.name for leaf in layout.leaves]),
             ("spine", [spine.name for spine in layout.spines]),
+            ("super_spine", [one.name for one in layout.super_spines]),
         ):
             _check_servers(context, servers, names)
-            repeated = next((name for name in names if name in owners or names.count(name) > 1), None)
+            counts = Counter(names)
+            repeated = next((name for name in names if name in owners or counts[name] > 1), None)
             if repeated is not None:
                 _note(context, layout.name, role, repeated, owners.get(repeated, layout.name))
             owners.update(dict.fromkeys(names, layout.name))

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from railweave.findings import Finding
 from railweave.spec.balancing import LoadBalancing
@@ -23,7 +23,10 @@ from railweave.spec.underlay import RouterAdvertisements, Underlay
 SCHEMA = 2
 """Version of ``design.json``; raised when its meaning changes."""
 
-RoleName = Literal["leaf", "spine"]
+RoleName = Literal["leaf", "spine", "super-spine"]
+
+Rare = Field(exclude_if=lambda value: value in ("", None))
+"""A part that most networks lack; it is left out of the file form then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +72,13 @@ class Fabric:
     server_link: Literal["access", "trunk", "routed"]
     host_routing: HostRouting
     first_table: int
+    super_spine: Annotated[RoleIntent | None, Rare] = None
+    super_spine_asns: Annotated[tuple[int, int] | None, Rare] = None
 
     def role(self, name: RoleName) -> RoleIntent:
         """The intent of one role."""
+        if name == "super-spine":
+            return self.super_spine or self.spine
         return self.leaf if name == "leaf" else self.spine
 
     def color_name(self, index: int | None) -> str:
@@ -81,7 +88,11 @@ class Fabric:
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """A switch: identity and numbers. ``rails`` are the rails a leaf serves (empty on a spine)."""
+    """A switch: identity and numbers. ``rails`` are the rails a leaf serves (empty on a spine).
+
+    ``pod`` is that of leaves and spines under super-spines. ``plane`` is the rail plane of leaves and spines that serve
+    one rail, or that of a super-spine and the spines it joins.
+    """
 
     name: str
     fabric: str
@@ -98,6 +109,8 @@ class Switch:
     management_address: str
     management_gateway: str
     serial: str
+    pod: Annotated[str, Rare] = ""
+    plane: Annotated[str, Rare] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +204,7 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Cable:
-    """A cable: server to leaf (``a`` is the server), or leaf to spine (``a`` is the leaf)."""
+    """A cable: server to leaf (``a`` is the server), or between switches (``a`` is the lower: leaf, or spine)."""
 
     kind: Literal["server", "fabric"]
     fabric: str

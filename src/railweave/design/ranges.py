@@ -1,4 +1,4 @@
-"""Which ports of the leaves and spines each kind of cable may take, checked against the device."""
+"""Which ports of the switches each kind of cable may take, checked against the device."""
 
 from __future__ import annotations
 
@@ -7,22 +7,23 @@ from typing import TYPE_CHECKING, Literal
 from railweave.design.ports import breakout_of, default_server_first, parse_breakout, resolve
 
 if TYPE_CHECKING:
-    from railweave.catalog.models import SwitchModel
+    from railweave.catalog.models import Breakout, SwitchModel
     from railweave.design.context import Context
+    from railweave.design.network import RoleName
     from railweave.design.ports import Range
     from railweave.design.topology import Layout
     from railweave.spec.document import Location
-    from railweave.spec.topology import PortRange
+    from railweave.spec.topology import PortRange, Role
 
 Kind = Literal["server_ports", "uplink_ports", "leaf_ports"]
-"""Keys of a role: a leaf's ports to servers and to spines, a spine's ports to leaves."""
+"""Keys of a role: a leaf's ports to servers, a leaf's or spine's ports up, a spine's or super-spine's ports down."""
 
 
-def port_range(context: Context, layout: Layout, kind: Kind) -> Range | None:
+def port_range(context: Context, layout: Layout, role_name: RoleName, kind: Kind) -> Range | None:
     """The ports for one kind of cable. Notes a problem where the device has no such ports or cannot split them so."""
-    role, model = layout.role("spine" if kind == "leaf_ports" else "leaf")
+    role, model = layout.role(role_name)
     ports: PortRange = getattr(role, kind)
-    at = location(layout, kind)
+    at = location(layout, role_name, kind)
     if not _exist(context, at, role.device, model, ports):
         return None
     speed = layout.nic_speed_gbps if kind == "server_ports" else layout.spec.topology.link_speed
@@ -33,13 +34,26 @@ def port_range(context: Context, layout: Layout, kind: Kind) -> Range | None:
         return None
     if kind == "server_ports":
         return resolve(model, ports, breakout, default_server_first(model, layout.spec.topology))
+    if role_name == "spine" and layout.super_spines:
+        return _halves(model, role, kind, breakout)
     last = _before_servers(layout) if kind == "uplink_ports" else None
     return resolve(model, ports, breakout, model.ports[0].first, last)
 
 
-def location(layout: Layout, kind: Kind) -> tuple[str, ...]:
+def location(layout: Layout, role: RoleName, kind: Kind) -> tuple[str, ...]:
     """Where a port range stands in the fabric file."""
-    return ("fabrics", layout.name, "spine" if kind == "leaf_ports" else "leaf", kind)
+    return ("fabrics", layout.name, role.replace("-", "_"), kind)
+
+
+def _halves(model: SwitchModel, role: Role, kind: Kind, breakout: Breakout) -> Range | None:
+    """Under super-spines leaves take the first half of a spine's ports and super-spines the second, by default."""
+    group = model.ports[0]
+    middle = group.first + group.count // 2
+    if kind == "uplink_ports":
+        return resolve(model, role.uplink_ports, breakout, middle)
+    up = role.uplink_ports.first if role.uplink_ports.first is not None else middle
+    first = role.leaf_ports.first or group.first
+    return resolve(model, role.leaf_ports, breakout, group.first, up - 1 if up > first else None)
 
 
 def _exist(context: Context, at: Location, device: str, model: SwitchModel, ports: PortRange) -> bool:

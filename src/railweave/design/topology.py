@@ -8,34 +8,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from railweave.design.ports import breakout_of, capacity
+from railweave.design.tiers import Leaf, block_of, place_of, spines_of, super_spines_of
 
 if TYPE_CHECKING:
     from railweave.catalog.models import NicGroup, SwitchModel
     from railweave.design.context import Context
     from railweave.design.network import RoleName
+    from railweave.design.tiers import Spine, SuperSpine
     from railweave.spec.fabric import Fabric, ServerGroup
     from railweave.spec.topology import Role
-
-
-@dataclass(frozen=True, slots=True)
-class Leaf:
-    """A leaf before it has numbers. ``number`` counts leaves over all stripes by slot, so it never moves."""
-
-    name: str
-    stripe: str
-    stripe_slot: int
-    position: int
-    number: int
-    rails: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Spine:
-    """A spine before it has numbers."""
-
-    name: str
-    key: str
-    number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +38,30 @@ class Layout:
     spec: Fabric
     leaf_model: SwitchModel
     spine_model: SwitchModel
+    super_spine_model: SwitchModel
     leaves: tuple[Leaf, ...]
     spines: tuple[Spine, ...]
+    super_spines: tuple[SuperSpine, ...]
     servers: tuple[PlacedServer, ...]
     rails: int
     nic_speed_gbps: int
 
     @cached_property
     def _roles(self) -> dict[str, tuple[Role, SwitchModel]]:
-        return {"leaf": (self.spec.leaf, self.leaf_model), "spine": (self.spec.spine_role(), self.spine_model)}
+        return {
+            "leaf": (self.spec.leaf, self.leaf_model),
+            "spine": (self.spec.spine_role(), self.spine_model),
+            "super-spine": (self.spec.super_spine_role(), self.super_spine_model),
+        }
+
+    @cached_property
+    def tiers(self) -> tuple[RoleName, ...]:
+        """The roles that it has switches of; a leaf's intent counts also without leaves."""
+        above: tuple[tuple[RoleName, bool], ...] = (
+            ("spine", bool(self.spines)),
+            ("super-spine", bool(self.super_spines)),
+        )
+        return ("leaf", *(role for role, there in above if there))
 
     def role(self, name: RoleName) -> tuple[Role, SwitchModel]:
         """What every device of a role is to be, and its switch model."""
@@ -74,18 +70,27 @@ class Layout:
     @property
     def uplinks(self) -> int:
         """Uplinks of each leaf."""
-        return len(self.spines) * self.spec.topology.links_per_spine
+        return len(self.spec.topology.spine_names()) * self.spec.topology.links_per_spine
+
+    @property
+    def spine_uplinks(self) -> int:
+        """Links of each spine to super-spines."""
+        return self.spec.topology.super_spines * self.spec.topology.links_per_super_spine
 
 
 def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
     """Place stripes, leaves, spines and servers of one fabric. Notes problems in the context."""
     leaf_model = _switch_model(context, (*_at(name), "leaf"), fabric.leaf)
     spine_model = _switch_model(context, (*_at(name), "spine"), fabric.spine) if fabric.spine else leaf_model
+    super_model = (
+        _switch_model(context, (*_at(name), "super_spine"), fabric.super_spine) if fabric.super_spine else spine_model
+    )
     groups = _served_groups(context, fabric)
     rails, speed = _rails(context, name, groups)
     context.check()
     assert leaf_model is not None  # noqa: S101 - check() has raised otherwise
     assert spine_model is not None  # noqa: S101
+    assert super_model is not None  # noqa: S101
 
     topology = fabric.topology
     per_stripe = topology.leaves_per_stripe or rails
@@ -98,8 +103,7 @@ def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
         )
         context.check()
     stripes = context.lock.allot(f"{name}/stripes", topology.stripe_names())
-    spines = context.lock.allot(f"{name}/spines", topology.spine_names())
-    if len(stripes) > 1 and not spines:
+    if len(stripes) > 1 and not topology.spine_names():
         context.problem(
             (*_at(name), "topology"),
             f"{len(stripes)} stripes and no spines: stripes could not reach each other",
@@ -114,20 +118,24 @@ def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
             position=position,
             number=(slot - 1) * per_stripe + position,
             rails=tuple(range((position - 1) * each + 1, position * each + 1)),
+            pod=pod,
+            plane=plane,
+            place=place_of(topology, slot, position, per_stripe),
         )
         for stripe, slot in sorted(stripes.items(), key=lambda item: item[1])
         for position in range(1, per_stripe + 1)
+        for pod, plane in [block_of(topology, slot, position, each)]
     )
+    spines = spines_of(context, name, fabric, leaves)
     layout = Layout(
         name=name,
         spec=fabric,
         leaf_model=leaf_model,
         spine_model=spine_model,
+        super_spine_model=super_model,
         leaves=leaves,
-        spines=tuple(
-            Spine(fabric.naming.spine.format(fabric=name, spine=key), key, number)
-            for key, number in sorted(spines.items(), key=lambda item: item[1])
-        ),
+        spines=spines,
+        super_spines=super_spines_of(context, name, fabric, spines),
         servers=tuple(_place(context, name, fabric, groups, stripes, leaf_model, each, speed)),
         rails=rails,
         nic_speed_gbps=speed,
@@ -268,3 +276,14 @@ def _check_oversubscription(context: Context, layout: Layout) -> None:
             f"more than the {asked:g}:1 asked for",
             "add spines or links_per_spine, put fewer servers in a stripe, or accept it with `oversubscription:`",
         )
+    if layout.super_spines:
+        speed, links = layout.spec.topology.link_speed, layout.spec.topology.links_per_spine
+        below = max(leaf.place for leaf in layout.leaves) * links * speed
+        above = layout.spine_uplinks * speed
+        if below / above > asked + 1e-9:
+            context.problem(
+                (*_at(layout.name), "topology", "oversubscription"),
+                f"oversubscription is {below / above:.2f}:1 ({below} Gb/s of leaves over {above} Gb/s of super-spines on a "
+                f"spine), more than the {asked:g}:1 asked for",
+                "add super_spines or links_per_super_spine, put fewer stripes in a pod, or accept it with `oversubscription:`",
+            )

@@ -18,20 +18,21 @@ from railweave.device.model import (
     Session,
     Split,
 )
-from railweave.device.policy import leaf_policy, spine_policy
+from railweave.device.policy import leaf_policy, spine_policy, super_spine_policy, with_super_spines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from railweave.catalog.models import System
-    from railweave.design.network import Cable, End, Fabric, Network, Segment, Switch
+    from railweave.design.network import Cable, End, Fabric, Network, RoleName, Segment, Switch
     from railweave.device.policy import Form, RoutingPolicy
 
 FRR_RELEASE = "10.3"
 """The FRR release that the emulation form of a network is written for."""
 
 
-_PLURAL = {"leaf": "leaves", "spine": "spines"}
+TIERS: tuple[RoleName, ...] = ("leaf", "spine", "super-spine")
+_PLURAL = {"leaf": "leaves", "spine": "spines", "super-spine": "super-spines"}
 
 
 def device_config(network: Network, name: str, nos: str | None = None) -> DeviceConfig:
@@ -142,28 +143,30 @@ def _bgp(network: Network, fabric: Fabric, switch: Switch, nos: str, form: Form,
     links = [_ends(cable, switch.name) for cable in network.cables_of(switch.name) if cable.kind == "fabric"]
     if not links:
         return None
-    if switch.role == "leaf":
-        policy = leaf_policy(fabric, form, network.segments_of(switch.name), redistribute=nos == "frr")
-        peer_role, peer_asns = "spine", fabric.spine_asns
-    else:
-        policy = spine_policy(fabric, form)
-        peer_role, peer_asns = "leaf", fabric.leaf_asns
-    by_color: dict[int | None, list[Session]] = {}
+    policy = _policy(network, fabric, switch, form, redistribute=nos == "frr")
+    by_peer: dict[tuple[RoleName, int | None], list[Session]] = {}
     parallel: dict[str, int] = {}
-    outside: set[int] = set()
+    pools = {"leaf": fabric.leaf_asns, "spine": fabric.spine_asns, "super-spine": fabric.super_spine_asns or (0, 0)}
+    outside: dict[RoleName, set[int]] = {}
     for end, far, cable in links:
-        session = Session(
-            names[end.port], cable.name, far.device, network.switch(far.device).asn, end.address, far.address
-        )
-        by_color.setdefault(cable.color if form != "none" else None, []).append(session)
-        parallel[far.device] = parallel.get(far.device, 0) + 1
-        outside |= {session.peer_as} if not peer_asns[0] <= session.peer_as <= peer_asns[1] else set()
+        peer = network.switch(far.device)
+        session = Session(names[end.port], cable.name, peer.name, peer.asn, end.address, far.address)
+        colored = form != "none" and "super-spine" not in {switch.role, peer.role}
+        by_peer.setdefault((peer.role, cable.color if colored else None), []).append(session)
+        parallel[peer.name] = parallel.get(peer.name, 0) + 1
+        first, last = pools[peer.role]
+        outside.setdefault(peer.role, set()).update({peer.asn} if not first <= peer.asn <= last else ())
+    up = sum(1 for end, _, cable in links if cable.a is end)
     numbered = fabric.underlay.peering == "numbered"
-    as_list = f"{peer_role}-as"
     groups = tuple(
-        _group(fabric, switch, form, policy, color, sessions, peer_role, None if numbered else as_list)
-        for color, sessions in sorted(by_color.items(), key=lambda item: item[0] or 0)
+        _group(fabric, switch, form, policy, color, sessions, peer_role, None if numbered else f"{peer_role}-as")
+        for (peer_role, color), sessions in sorted(
+            by_peer.items(), key=lambda item: (TIERS.index(item[0][0]), item[0][1] or 0)
+        )
     )
+    as_lists = {
+        f"{role}-as": (pools[role], *((asn, asn) for asn in sorted(others))) for role, others in outside.items()
+    }
     used = {name for group in groups for name in (group.import_policy, group.export_policy)} | {policy.redistribute}
     return Bgp(
         asn=switch.asn,
@@ -172,15 +175,24 @@ def _bgp(network: Network, fabric: Fabric, switch: Switch, nos: str, form: Form,
         policies=tuple(one for one in policy.policies if one.name in used),
         prefix_lists=policy.prefix_lists,
         communities=policy.communities,
-        as_lists={} if numbered else {as_list: (peer_asns, *((asn, asn) for asn in sorted(outside)))},
+        as_lists={} if numbered else as_lists,
         fabric_advertise=policy.fabric_advertise,
         redistribute_connected=policy.redistribute,
         default_accept=nos != "frr",
         families=_families(network, switch),
         compare_aigp=form in {"dpf", "aigp"},
-        maximum_ecmp=_maximum_ecmp(fabric, nos, len(links) if switch.role == "leaf" else max(parallel.values())),
+        maximum_ecmp=_maximum_ecmp(fabric, nos, max(up, *parallel.values())),
         bfd=fabric.underlay.bfd if fabric.underlay.bfd.enabled else None,
     )
+
+
+def _policy(network: Network, fabric: Fabric, switch: Switch, form: Form, *, redistribute: bool) -> RoutingPolicy:
+    """What a switch advertises and accepts."""
+    if switch.role == "leaf":
+        return leaf_policy(fabric, form, network.segments_of(switch.name), redistribute=redistribute)
+    if switch.role == "super-spine":
+        return super_spine_policy(fabric, form)
+    return with_super_spines(spine_policy(fabric, form)) if fabric.super_spine else spine_policy(fabric, form)
 
 
 def _group(
@@ -190,19 +202,20 @@ def _group(
     policy: RoutingPolicy,
     color: int | None,
     sessions: Sequence[Session],
-    peer_role: str,
+    peer_role: RoleName,
     as_list: str | None,
 ) -> BgpGroup:
+    over = peer_role == "super-spine"
     label = fabric.color_name(color) if color is not None else "underlay"
     return BgpGroup(
         name=fabric.naming.bgp_group.format(role=peer_role, color=label),
         description=f"{_PLURAL[peer_role]}, path color {label}" if color is not None else _PLURAL[peer_role],
         local_as=switch.asn,
         sessions=tuple(sessions),
-        import_policy=policy.imports[color],
-        export_policy=policy.exports[color],
+        import_policy="from-super-spines" if over else policy.imports[color],
+        export_policy="to-super-spines" if over else policy.exports[color],
         peer_as_list=as_list,
-        fabric_color=label if form == "dpf" else None,
+        fabric_color=label if form == "dpf" and color is not None else None,
         aigp=form == "dpf",
     )
 

@@ -208,7 +208,7 @@ class DeviceConfig:
     """Everything one switch is told."""
 
     name: str
-    role: Literal["leaf", "spine"]
+    role: Literal["leaf", "spine", "super-spine"]
     model: str
     nos: str
     release: str

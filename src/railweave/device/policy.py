@@ -11,7 +11,9 @@ Three forms, all of which prefer the uplink of a prefix's color and keep the oth
     The same tag; the receiver sets AIGP 1 on the session of that color and 100 on others (FRR, RFC 7311).
 
 In every form leaves do not re-advertise what they learned, and spines mark what they send to leaves with the community
-``local`` and take nothing back that carries it: a leaf that re-advertises all the same is not believed.
+``local`` and take nothing back that carries it: a leaf that re-advertises all the same is not believed. Super-spines
+mark what they send to spines in the same way, and a spine passes nothing up that carries the mark: what has come down
+stays down. They know no colors: a prefix keeps its color's community, and AIGP, on the way through them.
 """
 
 from __future__ import annotations
@@ -118,6 +120,30 @@ def spine_policy(fabric: Fabric, form: Form) -> RoutingPolicy:
         imports=by_color,
         exports=dict.fromkeys(by_color, "to-leaves"),
         policies=(Policy("to-leaves", (forward, _reject_rest())), *imports),
+        prefix_lists={LOCAL: fabric.local_prefixes},
+        communities=_communities(fabric, form),
+    )
+
+
+def with_super_spines(policy: RoutingPolicy) -> RoutingPolicy:
+    """A spine's policy with what it tells super-spines, and takes from them: ``to-super-spines``, ``from-super-spines``."""
+    listed = Match(prefix_list=LOCAL, orlonger=True)
+    down = Term("no-transit", Match(community=LOCAL), Action(accept=False))
+    up = Policy("to-super-spines", (down, Term("forward", listed, Action(accept=True)), _reject_rest()))
+    taken = Policy("from-super-spines", (Term("fabric", listed, Action(accept=True)), _reject_rest()))
+    return replace(policy, policies=(*policy.policies, up, taken))
+
+
+def super_spine_policy(fabric: Fabric, form: Form) -> RoutingPolicy:
+    """What a super-spine advertises and accepts. It does not look at colors."""
+    listed = Match(prefix_list=LOCAL, orlonger=True)
+    forward = Term("forward", listed, Action(accept=True, add_communities=(LOCAL,)))
+    returned = Term("returned", Match(community=LOCAL), Action(accept=False))
+    terms = (returned, Term("fabric", listed, Action(accept=True)), _reject_rest())
+    return RoutingPolicy(
+        imports={None: "from-spines"},
+        exports={None: "to-spines"},
+        policies=(Policy("to-spines", (forward, _reject_rest())), Policy("from-spines", terms)),
         prefix_lists={LOCAL: fabric.local_prefixes},
         communities=_communities(fabric, form),
     )

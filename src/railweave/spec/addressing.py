@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from itertools import combinations
 from typing import Annotated, Literal, cast
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, field_validator, model_validator
@@ -133,6 +134,9 @@ class Pools(Model):
         default=(4200001001, 4200099999), description="AS numbers of leaves (RFC 6996 private range)"
     )
     spine_asn: NumberRange = Field(default=(4200000001, 4200000999), description="AS numbers of spines")
+    super_spine_asn: NumberRange = Field(
+        default=(4200100001, 4200100999), description="AS numbers of super-spines, where there are such"
+    )
     vlan: NumberRange = Field(
         default=(2, 4094), description="VLAN ids of server-facing segments; the IRB unit equals the VLAN"
     )
@@ -146,7 +150,7 @@ class Pools(Model):
             raise ValueError(f"VLAN ids {value[0]}-{value[1]} leave the range 1-4094 -- for example 2-4094")
         return value
 
-    @field_validator("leaf_asn", "spine_asn")
+    @field_validator("leaf_asn", "spine_asn", "super_spine_asn")
     @classmethod
     def _asn_range(cls, value: tuple[int, int]) -> tuple[int, int]:
         if value[0] < 1 or value[1] > 4_294_967_294:
@@ -166,13 +170,14 @@ class Pools(Model):
 
     @model_validator(mode="after")
     def _apart(self) -> Pools:
-        (first, last), (low, high) = self.leaf_asn, self.spine_asn
-        if first <= high and low <= last:
-            raise PartError(
-                f"leaf_asn {first}-{last} and spine_asn {low}-{high} overlap -- move the ranges apart",
-                ["spine_asn"],
-                ["leaf_asn"],
-            )
+        pools = {key: getattr(self, key) for key in ("leaf_asn", "spine_asn", "super_spine_asn")}
+        if "super_spine_asn" not in self.model_fields_set:  # most fabrics have none: its default is in nobody's way
+            del pools["super_spine_asn"]
+        for (one, (first, last)), (other, (low, high)) in combinations(pools.items(), 2):
+            if first <= high and low <= last:
+                raise PartError(
+                    f"{one} {first}-{last} and {other} {low}-{high} overlap -- move the ranges apart", [other], [one]
+                )
         return self
 
 

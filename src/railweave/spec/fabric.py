@@ -41,6 +41,7 @@ class Fabric(Model):
     topology: Topology = Field(description="stripes, rails, spines and links")
     leaf: Role = Field(description="the leaves")
     spine: Role | None = Field(default=None, description="the spines; empty: like the leaves")
+    super_spine: Role | None = Field(default=None, description="the super-spines; empty: like the spines")
     paths_per_nic: int | None = Field(
         default=None,
         ge=1,
@@ -80,6 +81,11 @@ class Fabric(Model):
     def spine_role(self) -> Role:
         """The spines' role: the leaves' where none is given, without the leaves' own statements."""
         return self.spine or Role(device=self.leaf.device, nos=self.leaf.nos, release=self.leaf.release)
+
+    def super_spine_role(self) -> Role:
+        """The super-spines' role: the spines' where none is given, without the spines' own statements."""
+        spine = self.spine_role()
+        return self.super_spine or Role(device=spine.device, nos=spine.nos, release=spine.release)
 
 
 class ServerGroup(Model):

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, cast
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from railweave.spec.base import Gbps, Metres, Model
+from railweave.spec.base import Gbps, Metres, Model, PartError
 from railweave.spec.names import expand_all, naming_pattern
 from railweave.spec.qos import Qos
 
@@ -51,14 +51,18 @@ class Extra(Model):
 
 
 class Role(Model):
-    """Every device of one role (leaf or spine) of a fabric."""
+    """Every device of one role (leaf, spine or super-spine) of a fabric."""
 
     device: str = Field(description="switch model, as the catalog names it, for example qfx5240-64od")
     nos: str = Field(default="junos", description="network operating system to render for")
     release: Release = Field(default="25.4R1", description="release of that system; decides which features can be used")
-    uplink_ports: PortRange = Field(default=PortRange(), description="leaf only: ports towards the spines")
+    uplink_ports: PortRange = Field(
+        default=PortRange(), description="leaf: ports towards the spines; spine: ports towards super-spines"
+    )
     server_ports: PortRange = Field(default=PortRange(), description="leaf only: ports towards servers")
-    leaf_ports: PortRange = Field(default=PortRange(), description="spine only: ports towards the leaves")
+    leaf_ports: PortRange = Field(
+        default=PortRange(), description="spine: ports towards the leaves; super-spine: ports towards the spines"
+    )
     qos: Qos | None = Field(default=None, description="QoS of this role; empty: the fabric's")
     extra: Extra = Field(default=Extra(), description="the operator's own statements")
 
@@ -77,7 +81,10 @@ def _count_or_names(value: object) -> object:
 
 
 class Topology(Model):
-    """A rail-optimised leaf-spine fabric: NIC r of every server of a stripe is on that stripe's leaf of rail r."""
+    """A rail-optimised leaf-spine fabric: NIC r of every server of a stripe is on that stripe's leaf of rail r.
+
+    One set of spines joins all leaves, unless ``planes`` or ``stripes_per_pod`` give each rail or each pod its own.
+    """
 
     stripes: int | tuple[str, ...] = Field(
         default=1,
@@ -89,7 +96,26 @@ class Topology(Model):
         description="empty: one leaf per rail; fewer put several rails on a leaf and must divide the rails",
     )
     spines: int | tuple[str, ...] = Field(
-        default=0, description="spines: a count or names; 0 for a single stripe without a spine tier"
+        default=0,
+        description="spines (of each rail plane or pod, where there are such): a count or names; 0 for no spine tier",
+    )
+    planes: Literal["rail"] | None = Field(
+        default=None,
+        description="rail: each rail has spines of its own, a two-tier fabric a rail with no path to another rail; empty: one set of spines joins all rails",
+    )
+    stripes_per_pod: int | None = Field(
+        default=None,
+        ge=1,
+        description="stripes that share one set of spines, under super-spines; empty: all, without super-spines",
+    )
+    super_spines: int = Field(
+        default=0,
+        ge=0,
+        le=512,
+        description="super-spines above each spine of a pod: they join the spines of one number of all pods",
+    )
+    links_per_super_spine: int = Field(
+        default=1, ge=1, le=64, description="parallel links between a spine and each of its super-spines"
     )
     links_per_spine: int = Field(default=1, ge=1, le=64, description="parallel links between a leaf and each spine")
     link_speed: Gbps = Field(default=400, description="speed of leaf-spine links")
@@ -101,6 +127,20 @@ class Topology(Model):
         ge=1,
         description="how many servers are placed in a stripe before the next one; empty: what the server ports allow",
     )
+
+    @model_validator(mode="after")
+    def _tiers(self) -> Topology:
+        if self.planes and (self.super_spines or self.stripes_per_pod):
+            part = "super_spines" if self.super_spines else "stripes_per_pod"
+            raise PartError(
+                f"planes and {part} exclude each other -- keep one way to grow beyond two tiers", ["planes"]
+            )
+        if bool(self.super_spines) != bool(self.stripes_per_pod):
+            there, missing = ("super_spines", "stripes_per_pod")[:: 1 if self.super_spines else -1]
+            raise PartError(f"{there} without {missing} -- pods joined by super-spines need both", [there])
+        if self.super_spines and not self.spines:
+            raise PartError("super_spines without spines -- add `spines:`", ["super_spines"])
+        return self
 
     @field_validator("stripes", "spines", mode="before")
     @classmethod
@@ -162,7 +202,13 @@ class Naming(Model):
         default="{stripe}-leaf{leaf}", description="{stripe} is the stripe's name"
     )
     spine: Annotated[str, naming_pattern(fabric="backend", spine="spine1")] = Field(
-        default="{spine}", description="{spine} is the spine's name"
+        default="{spine}",
+        description="{spine} is the spine's name, with its rail or pod before it where there are such",
+    )
+    super_spine: Annotated[str, naming_pattern(fabric="backend", super_spine="plane1-super1")] = Field(
+        default="{super_spine}",
+        exclude_if=lambda value: value == "{super_spine}",
+        description="{super_spine} is the super-spine's plane and number",
     )
     vlan: Annotated[str, naming_pattern(fabric="backend", stripe="stripe1", rail=1, vlan=2)] = Field(
         default="vn{vlan}", description="{vlan} is the VLAN id"

@@ -57,13 +57,14 @@ class Subject:
 
     @cached_property
     def remote(self) -> dict[str, Remote]:
-        """What each leaf must reach: live prefixes of the other leaves of its fabric."""
+        """What each leaf must reach: live prefixes of the other leaves of its fabric, or of its rail plane."""
         network, index = self.network, self.routes.index
         live = {network.segment_of(server.name, nic).key for server in network.servers for nic in server.nics}
-        rows: dict[str, list[tuple[int, int, str]]] = {}
+        rows: dict[tuple[str, str], list[tuple[int, int, str]]] = {}
         for segment in network.segments:
             if segment.key in live:
-                rows.setdefault(segment.fabric, []).extend(
+                plane = network.switch(segment.leaf).plane
+                rows.setdefault((segment.fabric, plane), []).extend(
                     (index[subnet.prefix], subnet.color or 0, segment.leaf)
                     for subnet in segment.subnets
                     if subnet.prefix in index
@@ -71,7 +72,11 @@ class Subject:
         result: dict[str, Remote] = {}
         for leaf in network.switches:
             if leaf.role == "leaf":
-                others = [(place, color) for place, color, owner in rows.get(leaf.fabric, []) if owner != leaf.name]
+                others = [
+                    (place, color)
+                    for place, color, owner in rows.get((leaf.fabric, leaf.plane), [])
+                    if owner != leaf.name
+                ]
                 table = np.array(others, dtype=np.int64).reshape(-1, 2)
                 result[leaf.name] = Remote(table[:, 0], table[:, 1])
         return result

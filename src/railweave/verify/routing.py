@@ -89,9 +89,9 @@ def leaf_transit(subject: Subject) -> Iterator[Finding]:
         for leaf in subject.remote
     }
     for (spine, link), heard in routes.heard.items():
-        if network.switch(spine).role != "spine":
-            continue
         leaf = network.cable(link).a.device
+        if spine == leaf or leaf not in own:  # a leaf's own end, or a link between spine and super-spine
+            continue
         foreign = np.flatnonzero(heard & ~own[leaf]).tolist()
         if foreign:
             more = (
@@ -109,10 +109,10 @@ def leaf_transit(subject: Subject) -> Iterator[Finding]:
 
 @check("single-fault", slow=True)
 def single_fault(subject: Subject) -> Iterator[Finding]:
-    """No single link or spine down leaves a leaf without a route to a prefix whose own leaf is up."""
+    """No single link, spine or super-spine down leaves a leaf without a route to a prefix whose own leaf is up."""
     network = subject.network
     faults = [cable.name for cable in network.cables if cable.kind == "fabric"]
-    faults += [switch.name for switch in network.switches if switch.role == "spine"]
+    faults += [switch.name for switch in network.switches if switch.role != "leaf"]
     step = max(1, len(faults) // SAMPLED_FAULTS) if len(network.switches) > EVERY_FAULT_UP_TO else 1
     if step > 1:
         yield Finding(

@@ -1,0 +1,151 @@
+"""What is left to grow into, and how far a queue pair's path is pinned: said where it matters, as findings.
+
+``growth`` is a function of a fabric's switches and cables alone, so that the report can ask it of any ``Network``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from railweave.catalog import catalog
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from railweave.design.context import Context
+    from railweave.design.network import Cable, Color, Fabric, Network, RoleName, Switch
+
+Pinned = Literal["link", "color", "spine"]
+Shape = Literal["one-stripe", "two-tier", "rail-planes", "super-spines"]
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """Room to grow of one fabric.
+
+    ``ports`` and ``used`` count the ports of one switch of the top tier (at link speed; the fullest one); ``top`` is its
+    role, ``free_stripes`` how many more stripes it takes without moving a cable. ``pinned`` says what a queue pair is
+    pinned to: one ``link`` in each hop, the uplinks of its ``color``, or only the way up to the ``spine``.
+    """
+
+    fabric: str
+    shape: Shape
+    top: RoleName
+    ports: int
+    used: int
+    free_stripes: int
+    pinned: Pinned
+
+    @property
+    def full(self) -> bool:
+        """Whether not one more stripe can be connected."""
+        return self.top != "leaf" and self.free_stripes == 0
+
+
+def growth_of(network: Network, fabric: Fabric) -> Growth:
+    """The room to grow of a fabric of a network."""
+    switches = [switch for switch in network.switches if switch.fabric == fabric.name]
+    cables = [cable for cable in network.cables if cable.fabric == fabric.name and cable.kind == "fabric"]
+    return growth(fabric.name, switches, cables, fabric.colors)
+
+
+def growth(fabric: str, switches: Sequence[Switch], cables: Sequence[Cable], colors: Sequence[Color]) -> Growth:
+    """The room to grow of a fabric, from its switches and the cables between them."""
+    roles = {switch.role for switch in switches}
+    top: RoleName = "super-spine" if "super-spine" in roles else "spine" if "spine" in roles else "leaf"
+    shape: Shape = "two-tier"
+    if top == "super-spine":
+        shape = "super-spines"
+    elif any(switch.plane for switch in switches):
+        shape = "rail-planes"
+    elif top == "leaf":
+        shape = "one-stripe"
+    members = {switch.name: switch for switch in switches if switch.role == top}
+    taken: dict[str, int] = dict.fromkeys(members, 0)
+    uplinks: dict[tuple[str, int | None], int] = {}
+    leaves = {switch.name for switch in switches if switch.role == "leaf"}
+    for cable in cables:
+        if cable.b.device in taken:
+            taken[cable.b.device] += 1
+        if cable.a.device in leaves:
+            uplinks[cable.a.device, cable.color] = uplinks.get((cable.a.device, cable.color), 0) + 1
+    fullest = max(taken, key=lambda name: taken[name])
+    ports = _ports(members[fullest].model, cables[0].speed_gbps) if cables else 0
+    used = taken[fullest]
+    blocks, stripes = _below(switches, shape, members[fullest])
+    # a stripe takes as many ports of the fullest switch as those that are there; a pod brings as many stripes as others
+    free = (ports - used) // max(1, -(-used // blocks)) * (stripes // blocks) if used else 0
+    pinned: Pinned = "link" if colors and max(uplinks.values(), default=1) == 1 else "color"
+    return Growth(fabric, shape, top, ports, used, free, "spine" if top == "super-spine" else pinned)
+
+
+def _below(switches: Sequence[Switch], shape: Shape, top: Switch) -> tuple[int, int]:
+    """How many stripes, or pods, the links of the top tier's fullest switch lead to, and the stripes in all."""
+    stripes = len({switch.stripe for switch in switches if switch.role == "leaf"})
+    if shape == "super-spines":
+        return len({switch.pod for switch in switches if switch.role == "spine" and switch.plane == top.plane}), stripes
+    return max(1, stripes), max(1, stripes)
+
+
+def _ports(model: str, speed_gbps: int) -> int:
+    """Ports of a switch model at a link speed: its physical ports, split as finely as that speed allows."""
+    found = catalog().switches.get(model)
+    ways = [
+        group.count * way.channels
+        for group in (found.ports if found else ())
+        for way in group.ways()
+        if way.speed_gbps == speed_gbps
+    ]
+    return max(ways, default=0)
+
+
+def note_growth(context: Context, found: Growth, spread: int) -> None:
+    """Findings about a fabric that cannot grow as it is, that has no way between rails, or that pins only part of a path.
+
+    ``spread`` is how many links a spine chooses from on its way to super-spines.
+    """
+    at = ("fabrics", found.fabric, "topology")
+    tier = f"{found.top}s"
+    if found.full:
+        context.finding(
+            "spines-full",
+            "info",
+            found.fabric,
+            at,
+            f"the {tier} are full: a {found.top} has {found.used} of its {found.ports} ports in use",
+            "not one more stripe can be connected",
+            _WAYS_OUT[found.shape],
+        )
+    if found.shape == "rail-planes":
+        context.finding(
+            "rail-planes",
+            "info",
+            found.fabric,
+            at,
+            "each rail is a network of its own: a NIC reaches NICs of its own rail only",
+            "traffic from rail to rail goes through the servers' own links between GPUs (NCCL: PXN)",
+            "leave PXN on (NCCL_PXN_DISABLE=0, the default), or join rails by one set of spines while it has the ports",
+        )
+    if found.pinned == "spine":
+        context.finding(
+            "pinned-to-the-spine",
+            "info",
+            found.fabric,
+            at,
+            f"between pods a queue pair's path is pinned only up to the spine: there it is hashed over {spread} links to "
+            "super-spines, and again on its way down",
+            "two queue pairs of different path colors never share a spine of their pod, but two of one color may meet "
+            "above it",
+            "keep jobs inside a pod where pinned paths matter, or use rail planes (`planes: rail`)",
+        )
+
+
+_WAYS_OUT: dict[Shape, str] = {
+    "one-stripe": "",
+    "two-tier": "growth costs half the ports of every spine, for super-spines (`stripes_per_pod`, `super_spines`), or every "
+    "leaf-spine cable laid anew, for a plane a rail (`planes: rail`): `railweave init --gpus` counts both",
+    "rail-planes": "growth costs spines: half the links to each, and twice as many spines in every plane; with one link to "
+    "each spine already, a third tier in every plane",
+    "super-spines": "growth costs super-spines: half the links to each, and twice as many in every plane",
+}
