@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 ENGINE := Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml) $(shell find crates/*/src -name '*.rs')
 
-.PHONY: help demo test lint format bench golden docs judges zipapp engine wheel fuzz validation clean
+.PHONY: help demo test lint format bench golden docs screenshot judge-all judges zipapp engine wheel try-wheel fuzz validation clean
 
 help:
 	@echo "make demo    build the example network into out/demo and verify it"
@@ -18,7 +18,10 @@ help:
 	@echo "make validation  run the packet engine against models and tables; draws docs/images/validation"
 	@echo "make golden  refresh tests/golden after an intended change (read the diff)"
 	@echo "make docs    refresh the generated reference and schema"
+	@echo "make judge-all  every check and judge on every file of every example, 8,192 and 32,768 GPUs too: needs an hour and 16 GB"
 	@echo "make wheel   build dist/railweave-*.whl, which installs where there is no compiler"
+	@echo "make try-wheel  install that wheel into a clean environment without a compiler, run the demo with it"
+	@echo "make screenshot  draw docs/images/report.png from the example's report; needs Chromium"
 	@echo "make zipapp  write dist/railweave-host.pyz, railweave host as one file for servers"
 	@echo "make judges  fetch the outside judges: a root folder with FRR 10, libyang (need root), netplan"
 
@@ -77,6 +80,9 @@ golden: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/python docs/generate.py
 
+judge-all: $(STAMP)
+	@for f in examples/*.yaml; do echo "$$f"; $(BIN)/railweave verify -q "$$f" $(if $(wildcard .judges/frr),--frr-root .judges/frr) || exit 1; done
+
 judges: $(STAMP)
 	tools/frr-root.sh .judges/frr
 	tools/libyang.sh $(BIN)/python
@@ -85,6 +91,12 @@ judges: $(STAMP)
 wheel: $(STAMP)
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist . -C build-args="--compatibility pypi"
 	@ls dist/railweave-*.whl
+
+try-wheel: wheel
+	tools/try-wheel.sh $(BIN)/python
+
+screenshot: $(STAMP)
+	$(BIN)/python -m tests.report.screenshot docs/images/report.png
 
 zipapp: $(STAMP)
 	$(BIN)/railweave host zipapp dist/railweave-host.pyz

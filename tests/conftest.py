@@ -20,6 +20,8 @@ settings.load_profile("railweave")
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
+SMALL = sorted(path.stem for path in EXAMPLES.glob("*.yaml") if not path.stem.startswith("scale-"))
+"""Examples that are cheap enough to be built wherever a test likes."""
 
 
 @cache

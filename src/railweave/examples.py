@@ -23,16 +23,18 @@ def copy_example(name: str, target: Path) -> list[Path]:
         raise InputError(
             [Problem("--example", 0, f"there is no example {name!r}", f"examples are {', '.join(example_names())}")]
         )
+    sources = [FOLDER / f"{name}.{suffix}" for suffix in SUFFIXES]
+    return write_new(target, {source.name: source.read_bytes() for source in sources if source.exists()})
+
+
+def write_new(target: Path, files: dict[str, bytes]) -> list[Path]:
+    """Write files into a new or empty folder; returns them. Raises ``OutputError``."""
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise OutputError(f"{target} exists and is not an empty folder: choose another")
     try:
         target.mkdir(parents=True, exist_ok=True)
-        written: list[Path] = []
-        for suffix in SUFFIXES:
-            source = FOLDER / f"{name}.{suffix}"
-            if source.exists():
-                written.append(target / source.name)
-                written[-1].write_bytes(source.read_bytes())
+        for name, content in files.items():
+            (target / name).write_bytes(content)
     except OSError as error:
         raise OutputError(f"cannot write {target}: {error.strerror}") from error
-    return written
+    return [target / name for name in files]

@@ -12,7 +12,7 @@ import pytest
 from railweave.cli import main
 from railweave.examples import example_names
 from tests.build.fabrics import content
-from tests.conftest import EXAMPLES
+from tests.conftest import EXAMPLES, SMALL
 
 HEAVY = ("pydantic", "numpy", "yaml", "rich", "railweave._sim")
 
@@ -63,7 +63,7 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: str | Path) -> int:
     return code or 0
 
 
-@pytest.mark.parametrize("name", example_names())
+@pytest.mark.parametrize("name", SMALL)
 def test_init_copies_an_example_that_builds(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:

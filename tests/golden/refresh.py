@@ -7,16 +7,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from railweave.build.steps import build
+from tests.golden.scale import BUILT, DESIGNED, kept_files
 
 GOLDEN = Path(__file__).parent
 EXAMPLES = GOLDEN.parents[1] / "examples"
-WHOLE_UP_TO = 32
-"""Examples of up to this many servers are kept whole; of larger ones the manifest, one leaf and one spine."""
 
 
 def example_names() -> list[str]:
-    """Every example, by name."""
-    return sorted(path.stem for path in EXAMPLES.glob("*.yaml"))
+    """The examples that are kept whole, by name; of the others ``scale.kept_files`` says what is."""
+    return sorted(path.stem for path in EXAMPLES.glob("*.yaml") if path.stem not in {*BUILT, *DESIGNED})
 
 
 def build_example(name: str, folder: Path) -> Path:
@@ -24,29 +23,33 @@ def build_example(name: str, folder: Path) -> Path:
     for file in EXAMPLES.glob(f"{name}.*"):
         shutil.copy(file, folder)
     out = folder / "out"
-    built = build(folder / f"{name}.yaml", out)
-    if len(built.network.servers) > WHOLE_UP_TO:
-        kept = {next(s.name for s in built.network.switches if s.role == role) for role in ("leaf", "spine")}
-        for path in sorted(out.rglob("*"), reverse=True):
-            if path.is_file() and path.name != "manifest.json" and path.parent.name not in kept:
-                path.unlink()
-            elif path.is_dir() and not any(path.iterdir()):
-                path.rmdir()
+    build(folder / f"{name}.yaml", out)
     return out
 
 
 def main() -> None:
     """Refresh every golden folder."""
-    for name in example_names():
-        with TemporaryDirectory() as folder:
-            out = build_example(name, Path(folder))
-            target = GOLDEN / name
-            before = {p.relative_to(target): p.read_bytes() for p in target.rglob("*") if p.is_file()}
-            shutil.rmtree(target, ignore_errors=True)
-            shutil.copytree(out, target)
-            after = {p.relative_to(target): p.read_bytes() for p in target.rglob("*") if p.is_file()}
+    for name in [*example_names(), *BUILT, *DESIGNED]:
+        with TemporaryDirectory() as place:
+            folder = Path(place)
+            if name in {*BUILT, *DESIGNED}:
+                fabric = Path(shutil.copy(EXAMPLES / f"{name}.yaml", folder))
+                after = kept_files(name, fabric, folder / "out")
+            else:
+                after = _content(build_example(name, folder))
+            before = _content(GOLDEN / name)
+            shutil.rmtree(GOLDEN / name, ignore_errors=True)
+            for path, text in after.items():
+                target = GOLDEN / name / path
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(text)
+                target.chmod(0o755 if target.suffix == ".sh" else 0o644)
             changed = sum(1 for path in before.keys() | after.keys() if before.get(path) != after.get(path))
             print(f"{name}: {len(after)} files, {changed} changed")
+
+
+def _content(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
 if __name__ == "__main__":

@@ -8,13 +8,12 @@ import jsonschema
 import pytest
 
 from railweave.device.host import host_config
-from railweave.examples import example_names
 from railweave.render.host.host_json import host_json
 from railweave.render.host.schema import HOST_SCHEMA
-from tests.conftest import example
+from tests.conftest import SMALL, example
 
 
-@pytest.mark.parametrize("name", example_names())
+@pytest.mark.parametrize("name", SMALL)
 def test_it_keeps_to_its_schema(name: str) -> None:
     network = example(name)
     for server in network.servers:
@@ -32,7 +31,7 @@ def test_an_address_of_an_unknown_mac_is_not_given() -> None:
 
 
 def test_a_table_an_address_and_a_rule_go_together() -> None:
-    for name in example_names():
+    for name in SMALL:
         network = example(name)
         config = host_config(network, network.servers[0].name)
         tables = [one.table for nic in config.nics for one in nic.addresses]

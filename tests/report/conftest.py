@@ -8,10 +8,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from railweave.design import design
+from railweave.report.page import report_html
 from railweave.spec.source import read_source
+from railweave.verify.registry import Subject
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from railweave.design.network import Network
+    from railweave.findings import Finding
+
+    Report = Callable[[Network, Sequence[Finding]], str]
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "h100-rlb.yaml"
 
@@ -63,3 +70,9 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Network:
 def flat(tmp_path_factory: pytest.TempPathFactory) -> Network:
     """One stripe without spines or path colors, two rails on each leaf, 2 m of copper."""
     return read(tmp_path_factory.mktemp("flat"), FLAT)
+
+
+@pytest.fixture(scope="session")
+def report() -> Report:
+    """The page of a network and findings, with the forwarding tables that follow from the network."""
+    return lambda network, findings: report_html(network, findings, Subject.of(network).routes)

@@ -30,6 +30,8 @@ pub struct Buffer {
     /// Up to what a pool may be taken from for `calm` to hold.
     calm_in: [u64; 2],
     calm_out: [u64; 2],
+    /// Bytes in headroom.
+    headroom: u64,
     /// How many ingress ports and lanes pause their neighbors now.
     pub pausing: u32,
 }
@@ -70,6 +72,7 @@ impl Buffer {
             taken_out: [0; 2],
             calm_in: config.ingress_pool.map(|pool| pool / 2),
             calm_out: config.egress_pool.map(|pool| pool / 2),
+            headroom: 0,
             pausing: 0,
         }
     }
@@ -113,6 +116,27 @@ impl Buffer {
         ingress.headroom == 0
             && after < share(config.ingress_pool[pool], taken, config.ingress_alpha[pool])
             && u64::from(queue) + bytes <= self.egress_share(config, class)
+    }
+
+    /// Whether packets of so many bytes (by lane, and more in whichever) fit for sure and nobody is to be paused, whatever
+    /// ports they go through and whatever leaves meanwhile.
+    #[inline]
+    pub fn has_room(&self, config: &SwitchConfig, bytes: &[u64; LANES], more: u64) -> bool {
+        if self.pausing > 0 || self.headroom > 0 {
+            return false;
+        }
+        let mut into = [more; 2];
+        for (calm, bytes) in self.calm.iter().zip(bytes) {
+            into[usize::from(calm.pool) % 2] += bytes;
+        }
+        self.calm.iter().zip(bytes).filter(|&(_, &bytes)| bytes > 0).all(|(calm, _)| {
+            let pool = usize::from(calm.pool) % 2;
+            let (all_in, all_out) = (self.taken_in[pool] + into[pool], self.taken_out[pool] + into[pool]);
+            all_in <= self.calm_in[pool]
+                && all_out <= self.calm_out[pool]
+                && all_in + config.reserved < u64::from(calm.ingress)
+                && all_out <= u64::from(calm.queue)
+        })
     }
 
     /// Take a packet in of which that is sure.
@@ -169,6 +193,7 @@ impl Buffer {
             self.taken_in[pool] += after - before;
         } else if lossless && u64::from(ingress.headroom) + bytes <= config.headroom {
             ingress.headroom += u32::from(packet.bytes);
+            self.headroom += bytes;
         } else {
             return Admission::IngressFull;
         }
@@ -189,6 +214,7 @@ impl Buffer {
         let pool = usize::from(self.calm[usize::from(packet.class) % LANES].pool) % 2;
         let from_headroom = ingress.headroom.min(packet.bytes.into());
         ingress.headroom -= from_headroom;
+        self.headroom -= u64::from(from_headroom);
         let before = u64::from(ingress.used).saturating_sub(config.reserved);
         ingress.used -= u32::from(packet.bytes) - from_headroom;
         let after = u64::from(ingress.used).saturating_sub(config.reserved);

@@ -9,7 +9,7 @@ use crate::host::{Host, HostContext};
 use crate::packet::Ps;
 use crate::report::Counters;
 use crate::routing::{Fib, entropy};
-use crate::switch::{Switch, SwitchContext};
+use crate::switch::{Batch, LONGEST, Switch, SwitchContext};
 use crate::topology::{NodeKind, Topology};
 use crate::traffic::{Schedule, Traffic, Wait};
 use crate::transport::{Receiver, Sender};
@@ -46,6 +46,7 @@ pub struct Engine {
     timeline: Timeline,
     broken: Broken,
     window: Ps,
+    batch: Batch,
     /// What was counted so far.
     pub counters: Counters,
 }
@@ -122,7 +123,8 @@ impl Engine {
                     let period = profiles[usize::from(of[node])].dlb.period;
                     let capacity = |port: usize| (period << 16) / topology.wires[port].ps_per_byte;
                     let capacity = if sampled { ports.clone().map(capacity).collect() } else { Vec::new() };
-                    switches.push(Switch::new(topology, node, &profiles, of[node], capacity));
+                    let table = fib.place(node, 0);
+                    switches.push(Switch::new(topology, node, table, &profiles, of[node], capacity));
                     Node::Switch(switches.len() as u32 - 1)
                 }
             });
@@ -146,7 +148,8 @@ impl Engine {
             first: topology.first.clone(),
             timeline: Timeline::default(),
             broken: Broken::new(topology.wires.len()),
-            window: topology.lookahead(),
+            window: topology.lookahead().min(LONGEST),
+            batch: Batch::default(),
             counters: Counters::default(),
         }
     }
@@ -213,7 +216,8 @@ impl Engine {
                 }
             }
             Change::Route { node, address, group } => {
-                self.fib.group[node as usize * self.fib.addresses + address as usize] = group;
+                let place = self.fib.place(node as usize, address);
+                self.fib.group[place] = group;
             }
         }
     }
@@ -257,7 +261,7 @@ impl Engine {
                 if works {
                     self.switches[switch as usize].mend(number);
                 } else {
-                    self.with_switch(switch, |switch, context| switch.cut(context, number, now));
+                    self.with_switch(switch, |switch, context, _| switch.cut(context, number, now));
                 }
             }
         }
@@ -280,13 +284,19 @@ impl Engine {
                 };
                 self.hosts[host as usize].run(&mut context, end)
             }
-            Node::Switch(switch) => self.with_switch(switch, |switch, context| switch.run(context, begin, end)),
+            Node::Switch(switch) => {
+                self.with_switch(switch, |switch, context, batch| switch.run(context, batch, begin, end))
+            }
         }
     }
 
     /// Do something with a switch and what it needs of the engine.
     #[inline]
-    fn with_switch<T>(&mut self, switch: u32, act: impl FnOnce(&mut Switch, &mut SwitchContext<'_>) -> T) -> T {
+    fn with_switch<T>(
+        &mut self,
+        switch: u32,
+        act: impl FnOnce(&mut Switch, &mut SwitchContext<'_>, &mut Batch) -> T,
+    ) -> T {
         let switch = &mut self.switches[switch as usize];
         let profile = &self.profiles[switch.profile()];
         let mut context = SwitchContext {
@@ -296,7 +306,7 @@ impl Engine {
             wires: &mut self.wires,
             counters: &mut self.counters,
         };
-        act(switch, &mut context)
+        act(switch, &mut context, &mut self.batch)
     }
 
     /// When the next thing happens; `Ps::MAX`: nothing does any more.

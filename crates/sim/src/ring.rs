@@ -68,6 +68,25 @@ impl Ring {
         packet
     }
 
+    /// Take the packets that arrive before `end`, in order. Returns when the next one does; `Ps::MAX`: there is none.
+    #[inline(always)]
+    pub fn take_before(&mut self, end: Ps, mut each: impl FnMut(&Packet)) -> Ps {
+        let mask = self.slots.len().wrapping_sub(1);
+        let (mut head, mut left) = (self.head as usize, self.len);
+        while left > 0 {
+            let packet = &self.slots[head];
+            if packet.at >= end {
+                (self.head, self.len) = (head as u32, left);
+                return packet.at;
+            }
+            each(packet);
+            head = (head + 1) & mask;
+            left -= 1;
+        }
+        (self.head, self.len) = (0, 0);
+        Ps::MAX
+    }
+
     #[cold]
     fn grow(&mut self) {
         let size = (self.slots.len() * 2).max(8);

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use crate::balance::{BEST, Dlb, Flowset};
 use crate::buffer::{Admission, Buffer};
 use crate::config::{Config, Ecn, LANES, SwitchConfig};
-use crate::packet::{CE, ECT, Kind, OUTER_CE, Packet, Ps};
+use crate::packet::{ECT, Kind, Packet, Ps};
 use crate::port::{Port, Rest, pfc_frame};
 use crate::report::{Counters, PortCounters};
 use crate::routing::{Fib, mix};
@@ -18,14 +18,22 @@ use crate::topology::{NodeKind, Topology};
 use crate::wires::Wires;
 
 mod arrive;
+mod batch;
 mod depart;
+mod fifo;
 mod forward;
 mod look;
+mod pass;
+mod strict;
+
+pub use batch::{Batch, LONGEST};
 
 /// One switch.
 #[derive(Debug)]
 pub struct Switch {
     node: usize,
+    /// Where its row of the forwarding tables begins.
+    table: usize,
     first: usize,
     /// Which ports have a host behind them.
     edge: Vec<bool>,
@@ -42,7 +50,8 @@ pub struct Switch {
     /// Ports with something to send, a bit each.
     active: Vec<u64>,
     seed: u64,
-    order: Vec<u64>,
+    /// Whether its ports meet in its buffer alone.
+    apart: bool,
     bands: Vec<u8>,
     /// Bytes a port can send between two samples.
     capacity: Vec<u64>,
@@ -67,15 +76,23 @@ pub struct SwitchContext<'a> {
 }
 
 impl Switch {
-    /// A switch of a topology, with one of some profiles. `capacity`: bytes each port can send between two
+    /// A switch of a topology, with its row of the forwarding tables and one of some profiles. `capacity`: bytes each port can send between two
     /// samples of its load; empty: none are taken.
-    pub fn new(topology: &Topology, node: usize, profiles: &[Config], profile: u16, capacity: Vec<u64>) -> Self {
+    pub fn new(
+        topology: &Topology,
+        node: usize,
+        table: usize,
+        profiles: &[Config],
+        profile: u16,
+        capacity: Vec<u64>,
+    ) -> Self {
         let config = &profiles[usize::from(profile)];
         let own = topology.ports(node);
         let (ports, first) = (own.len(), own.start);
         let behind = |port: usize| topology.kinds[topology.wires[port].peer_node as usize];
         Switch {
             node,
+            table,
             first,
             edge: own.map(|port| behind(port) == NodeKind::Host).collect(),
             ports: (0..ports).map(|_| Port::default()).collect(),
@@ -91,7 +108,7 @@ impl Switch {
             }),
             active: vec![0; ports.div_ceil(64)],
             seed: mix(config.seed, node as u64),
-            order: Vec::new(),
+            apart: config.switch.classes[..LANES].iter().all(|class| !matches!(class.ecn, Ecn::Percent { .. })),
             bands: vec![BEST; ports],
             next_sample: if capacity.is_empty() { Ps::MAX } else { 0 },
             next_look: Ps::MAX,
@@ -127,8 +144,8 @@ impl Switch {
     }
 
     /// Do everything before `end`. Returns when there is something to do next.
-    pub fn run(&mut self, context: &mut SwitchContext<'_>, begin: Ps, end: Ps) -> Ps {
-        let next = self.receive_all(context, begin, end);
+    pub fn run(&mut self, context: &mut SwitchContext<'_>, batch: &mut Batch, begin: Ps, end: Ps) -> Ps {
+        let next = self.receive_all(context, batch, begin, end);
         if self.next_sample.min(self.next_look) < end {
             self.look_until(context, end - 1);
         }
@@ -241,13 +258,6 @@ impl Switch {
         let port = &mut self.ports[number];
         port.sent += u64::from(packet.bytes);
         port.free = context.wires.send(self.first + number, packet, start);
-    }
-
-    /// The flag that marks a packet which leaves by a port.
-    fn mark(&mut self, context: &mut SwitchContext<'_>, packet: &Packet, to: usize) -> u8 {
-        context.counters.marked += 1;
-        self.rest[to].seen.ecn_ce_packets += 1;
-        if self.in_tunnel(packet) { OUTER_CE } else { CE }
     }
 
     /// Pause a class of a port, or resume it.

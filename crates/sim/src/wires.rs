@@ -30,6 +30,26 @@ struct Expected {
     filled: u64,
 }
 
+/// A wire that packets are put on one after another.
+pub struct Feed<'a> {
+    link: &'a mut Link,
+    /// When the first of them arrives; `Ps::MAX`: there is none yet.
+    pub begins: Ps,
+}
+
+impl Feed<'_> {
+    /// Put a packet on the wire at `start`. Returns when the port is free again.
+    #[inline(always)]
+    pub fn put(&mut self, packet: &Packet, start: Ps) -> Ps {
+        let free = start + serialization(packet.bytes, self.link.ps_per_byte);
+        let at = free + self.link.delay;
+        self.link.bytes += u64::from(packet.bytes);
+        self.link.under_way.push(packet).at = at;
+        self.begins = self.begins.min(at);
+        free
+    }
+}
+
 /// Whether chance takes a packet; PFC frames are spared, for a lost one would stop the port for good.
 #[cold]
 fn loses(loss: u32, port: usize, at: Ps, packet: &Packet) -> bool {
@@ -103,14 +123,27 @@ impl Wires {
         }
         let copy = link.under_way.push(packet);
         (copy.at, copy.ingress) = (at, ingress);
+        self.expect(port, at);
+        free
+    }
+
+    /// A wire without losses, to put several packets on; `expect` is to be called with when the first arrives.
+    #[inline(always)]
+    pub fn feed(&mut self, port: usize) -> Feed<'_> {
+        Feed { link: &mut self.links[port], begins: Ps::MAX }
+    }
+
+    /// Have the node at the other end of a port expect packets from `begins` on, of which there are some.
+    #[inline(always)]
+    pub fn expect(&mut self, port: usize, begins: Ps) {
+        let link = &self.links[port];
         let expected = &mut self.expected[link.peer as usize];
-        expected.wake = expected.wake.min(at);
+        expected.wake = expected.wake.min(begins);
         if link.bit < 64 {
             expected.filled |= 1 << link.bit;
         } else {
             self.more[link.bit as usize / 64 - 1] |= 1 << (link.bit % 64);
         }
-        free
     }
 
     /// Lose everything that a port has on its wire.
@@ -149,6 +182,12 @@ impl Wires {
     /// Run a port's wire at another rate.
     pub fn set_rate(&mut self, port: usize, ps_per_byte: u64) {
         self.links[port].ps_per_byte = ps_per_byte;
+    }
+
+    /// Whether a port's packets are lost by chance.
+    #[inline]
+    pub fn loses(&self, port: usize) -> bool {
+        self.links[port].loss > 0
     }
 
     /// Lose packets of a port by chance.

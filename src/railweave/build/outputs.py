@@ -6,23 +6,28 @@ import json
 from typing import TYPE_CHECKING
 
 from railweave.build.tables import addresses_csv, cabling_csv
+from railweave.build.write import digest
 from railweave.counting import counted
 from railweave.findings import Finding, by_severity, summed
 from railweave.render.junos.tree import quoted
 from railweave.render.network import render_hosts, render_network
 from railweave.report.page import report_html
 from railweave.report.topology import topology_svg
+from railweave.runbook.network import runbooks
+from railweave.verify.registry import CHECKS, SLOW
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from railweave.design.network import Network
     from railweave.device.model import DeviceConfig
+    from railweave.routes.table import Routes
 
 
 def outputs(
     network: Network,
     configs: Mapping[str, DeviceConfig],
+    routes: Routes,
     secrets: Mapping[str, str],
     progress: Callable[[str], None],
     checked: Sequence[Finding] = (),
@@ -36,12 +41,14 @@ def outputs(
     if network.servers:
         progress(f"rendering {counted(len(network.servers), 'server')}")
         files |= {name: text.encode() for name, text in render_hosts(network).items()}
+    files |= {name: text.encode() for name, text in runbooks(network, configs, routes).items()}
     found = summed([*found, *gaps]) + _open_secrets(network, files)
     progress("drawing the report")
+    ran = [name for name in CHECKS if name not in SLOW]
     files["cabling.csv"] = cabling_csv(network).encode()
     files["addresses.csv"] = addresses_csv(network).encode()
     files["topology.svg"] = topology_svg(network).encode()
-    files["report.html"] = report_html(network, found).encode()
+    files["report.html"] = report_html(network, found, routes, digest(files["design.json"])[:12], ran).encode()
     files["findings.json"] = (json.dumps([one.to_json() for one in by_severity(found)], indent=1) + "\n").encode()
     return files, found
 

@@ -57,7 +57,7 @@ def build(
     hidden = _read_secrets(secrets)
     subject = Subject.of(network)
     checked = run_checks(subject, slow=False, progress=progress)
-    files, findings = outputs(network, subject.configs, hidden, progress, checked)
+    files, findings = outputs(network, subject.configs, subject.routes, hidden, progress, checked)
     progress(f"writing {len(files)} files to {out}")
     text = lock.to_text().encode()
     files[LOCK] = text

@@ -2,16 +2,55 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import typer
 
+from railweave.cli.output import print_json
+
 
 def init(
     folder: Path = typer.Argument(..., help="Folder to make, or an empty one."),
-    example: str = typer.Option(..., help="Example to start from; `list` names them."),
+    example: str | None = typer.Option(None, help="Example to start from; `list` names them."),
+    gpus: int | None = typer.Option(None, min=1, help="Size a fabric for this many GPUs."),
+    nic: str = typer.Option(
+        "cx7", help="With --gpus: the NIC or server model, as the catalog names it or a part of it."
+    ),
+    switch: str = typer.Option("qfx5240-64", help="With --gpus: the switch model, or how its name begins."),
+    oversubscription: float = typer.Option(
+        1.0, min=1.0, help="With --gpus: server bandwidth over uplink bandwidth of a leaf."
+    ),
+    growth: str = typer.Option(
+        "1x", help="With --gpus: how often the GPUs may multiply without moving a cable, as 2x."
+    ),
+    shape: str | None = typer.Option(
+        None, help="With --gpus: one-leaf, two-tier, rail-planes or super-spine in place of the first that fits."
+    ),
+    as_json: bool = typer.Option(False, "--json", help="Print the sizing as JSON."),
 ) -> None:
-    """Start a fabric file from an example."""
+    """Start a fabric file: from an example, or sized for a number of GPUs.
+
+    Sizing prints the shape chosen with its alternatives: switches, optics and cables, spare ports, what growth costs, and
+    limits met.
+    """
+    from railweave.errors import InputError, Problem
+
+    if (example is None) == (gpus is None):
+        raise InputError(
+            [Problem("init", 0, "nothing to start from", "give --example NAME or --gpus NUMBER, one of them")]
+        )
+    if gpus is None:
+        _example(folder, example or "")
+        return
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)x?", growth)
+    factor = float(match[1]) if match else 0.0
+    if factor < 1:
+        raise InputError([Problem("--growth", 0, f"{growth!r} is no growth", "write it as 2x, at least 1x")])
+    _sized(folder, gpus, (nic, switch), (oversubscription, factor), shape, as_json=as_json)
+
+
+def _example(folder: Path, example: str) -> None:
     from railweave.examples import copy_example, example_names
 
     if example == "list":
@@ -21,3 +60,44 @@ def init(
     for path in copy_example(example, folder):
         typer.echo(f"wrote {path}")
     typer.echo(f"next: railweave build {folder / example}.yaml -o {folder / 'out'}")
+
+
+def _sized(
+    folder: Path, gpus: int, models: tuple[str, str], ratios: tuple[float, float], shape: str | None, *, as_json: bool
+) -> None:
+    from railweave.catalog import catalog
+    from railweave.design.sized import fabric_text, pick, pick_switch, to_json, words
+    from railweave.design.sizing import Size, Wanted, choose, sizes
+    from railweave.errors import InputError, Problem
+    from railweave.examples import write_new
+
+    known = catalog()
+    server, model = pick(known, models[0]), pick_switch(known, models[1])
+    if server is None:
+        names = ", ".join(known.servers)
+        raise InputError([Problem("--nic", 0, f"no server has a NIC {models[0]!r}", f"server models are {names}")])
+    if model is None:
+        names = ", ".join(known.switches)
+        raise InputError([Problem("--switch", 0, f"no switch model begins with {models[1]!r}", f"models are {names}")])
+    try:
+        found = sizes(known, Wanted(gpus, server, model, *ratios))
+    except ValueError as error:
+        raise InputError([Problem("--switch", 0, str(error), "choose another switch or NIC")]) from None
+    if shape is not None and shape not in found:
+        raise InputError([Problem("--shape", 0, f"there is no shape {shape!r}", f"shapes are {', '.join(found)}")])
+    asked = found if shape is None else dict(item for item in found.items() if item[0] == shape)
+    best = choose(asked)
+    if not isinstance(best, Size):
+        why = "; ".join(f"{name}: {one.why}" for name, one in asked.items() if not isinstance(one, Size))
+        raise InputError(
+            [Problem("--gpus", 0, f"{gpus} GPUs fit no shape ({why})", "take a larger switch, or fewer GPUs")]
+        )
+    path = folder / f"rail-{gpus}.yaml"
+    write_new(folder, {path.name: fabric_text(best).encode()})
+    if as_json:
+        print_json({"wrote": str(path), **to_json(known, found, best)})
+        return
+    for line in words(known, found, best):
+        typer.echo(line)
+    typer.echo(f"wrote {path}")
+    typer.echo(f"next: railweave build {path} -o {folder / 'out'}")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def sim(ctx: typer.Context) -> None:
-    """Predict what a collective gets on a network, packet by packet; or run raw flows."""
+    """Predict what a collective gets on a network; or run raw flows."""
     words = ctx.args
     if words and not words[0].startswith("-"):
         raise typer.Exit(_collective(words))
@@ -55,9 +55,11 @@ def collective(
     as_json: bool = typer.Option(
         False, "--json", help="Print JSON: an object, or a list where there are several sizes."
     ),
+    engine: str = typer.Option("auto", help="packet, flow, or auto: flows above 200 M estimated packet hops."),
+    exact: bool = typer.Option(False, "--exact", help="Run packets to the end: do not stop when every round is alike."),
     quiet: bool = typer.Option(False, "--quiet", help="No progress."),
 ) -> int:
-    """Predict what a collective gets on a designed network, packet by packet, and what binds it."""
+    """Predict what a collective gets on a designed network, packet by packet or as flows, and what binds it."""
     from railweave.api import load
     from railweave.collectives.sizes import sizes
     from railweave.simulate.collective import predict
@@ -72,7 +74,20 @@ def collective(
     found: list[Prediction] = []
     for one in sizes(size):
         told = _told(f"{collective} of {one} bytes", quiet=quiet)
-        found.append(predict(network, collective, one, qps=qps, nccl=nccl, lb=lb, settings=settings, progress=told))
+        found.append(
+            predict(
+                network,
+                collective,
+                one,
+                qps=qps,
+                nccl=nccl,
+                lb=lb,
+                settings=settings,
+                engine=engine,
+                exact=exact,
+                progress=told,
+            )
+        )
         done(quiet=quiet)
         if not as_json:
             typer.echo(found[-1].to_text())

@@ -40,7 +40,7 @@ class Growth:
     @property
     def full(self) -> bool:
         """Whether not one more stripe can be connected."""
-        return self.shape != "one-stripe" and self.free_stripes == 0
+        return self.top != "leaf" and self.free_stripes == 0
 
 
 def growth_of(network: Network, fabric: Fabric) -> Growth:
@@ -55,12 +55,12 @@ def growth(fabric: str, switches: Sequence[Switch], cables: Sequence[Cable], col
     roles = {switch.role for switch in switches}
     top: RoleName = "super-spine" if "super-spine" in roles else "spine" if "spine" in roles else "leaf"
     shape: Shape = "two-tier"
-    if top == "leaf":
-        shape = "one-stripe"
-    elif top == "super-spine":
+    if top == "super-spine":
         shape = "super-spines"
     elif any(switch.plane for switch in switches):
         shape = "rail-planes"
+    elif top == "leaf":
+        shape = "one-stripe"
     members = {switch.name: switch for switch in switches if switch.role == top}
     taken: dict[str, int] = dict.fromkeys(members, 0)
     uplinks: dict[tuple[str, int | None], int] = {}

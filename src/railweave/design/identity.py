@@ -154,10 +154,14 @@ def check_distinct(context: Context, found: Sequence[Switch]) -> None:
 def number_links(context: Context, layout: Layout, cables: Sequence[Cable]) -> list[Cable]:
     """Give every leaf-spine cable an address pair, for numbered peering (RFC 3021, RFC 6164).
 
-    A pair's place in the pool follows from the leaf's number and the uplink's port, so that it never moves.
+    A pair's place in the pool follows from the leaf's number and the uplink's port, so that it never moves. Links of
+    spines to super-spines have the second half of the pool.
     """
     pool = ipaddress.ip_network(layout.spec.pools.fabric_links)
-    numbers = {leaf.name: leaf.number for leaf in layout.leaves}
+    half = pool.num_addresses // 2
+    numbers = {leaf.name: (0, leaf.number) for leaf in layout.leaves}
+    numbers |= {spine.name: (half, spine.number) for spine in layout.spines}
+    end = half if layout.super_spines else pool.num_addresses
     group = layout.leaf_model.ports[0]
     widest = max(way.channels for way in group.ways())
     stride = 1 << (group.count * widest - 1).bit_length()
@@ -167,15 +171,16 @@ def number_links(context: Context, layout: Layout, cables: Sequence[Cable]) -> l
             result.append(cable)
             continue
         place = (cable.a.physical or 0) * widest + (cable.a.channel or 0)
-        offset = 2 * ((numbers[cable.a.device] - 1) * stride + place)
-        if offset + 1 >= pool.num_addresses:
+        base, number = numbers[cable.a.device]
+        offset = 2 * ((number - 1) * stride + place)
+        if offset + 1 >= end:
             context.problem(
                 ("fabrics", layout.name, "pools", "fabric_links"),
                 f"pool too small: {pool} has no address pair for {cable.name}",
-                f"it must hold {2 * stride} addresses for each of {max(numbers.values())} leaves",
+                f"it must hold {2 * stride} addresses for each of {max(leaf.number for leaf in layout.leaves)} leaves",
             )
             context.check()
-        low, high = pool.network_address + offset, pool.network_address + offset + 1
+        low, high = pool.network_address + base + offset, pool.network_address + base + offset + 1
         result.append(
             replace(
                 cable,

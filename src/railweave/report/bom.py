@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
+from railweave.report.figures import plural
 
 if TYPE_CHECKING:
     from railweave.design.network import Cable, End, Network
@@ -44,11 +45,10 @@ def bill(network: Network) -> list[Item]:
 def _devices(network: Network) -> list[Item]:
     known = catalog()
     switches = Counter(switch.model for switch in network.switches)
-    roles = {(switch.model, switch.role) for switch in network.switches}
     items: list[Item] = []
     for model, count in sorted(switches.items()):
         entry = known.switches.get(model)
-        used = " and ".join(word for role, word in (("leaf", "leaves"), ("spine", "spines")) if (model, role) in roles)
+        used = " and ".join(dict.fromkeys(plural(switch.role) for switch in network.switches if switch.model == model))
         items.append(
             Item(
                 "switch",
@@ -76,8 +76,9 @@ def _devices(network: Network) -> list[Item]:
 def _optics(network: Network) -> list[Item]:
     modules: dict[str, set[tuple[str, int | str]]] = {}
     places: dict[str, set[str]] = {}
+    leaves = {switch.name for switch in network.switches if switch.role == "leaf"}
     for cable in network.cables:
-        for end, place in _counted_ends(cable):
+        for end, place in _counted_ends(cable, leaves):
             modules.setdefault(end.optic, set()).add((end.device, end.port if end.physical is None else end.physical))
             places.setdefault(end.optic, set()).add(place)
     items = [
@@ -93,13 +94,17 @@ def _optics(network: Network) -> list[Item]:
     return sorted(items, key=lambda item: (KINDS.index(item.kind), item.name))
 
 
-def _counted_ends(cable: Cable) -> list[tuple[End, str]]:
-    near, far = ("spine", "leaf uplink") if cable.kind == "fabric" else ("leaf server port", "NIC")
-    leaf, other = (cable.a, cable.b) if cable.kind == "fabric" else (cable.b, cable.a)
-    names = (far, near) if cable.kind == "fabric" else (near, far)
-    if _is_assembly(leaf.optic) and leaf.optic == other.optic:
-        return [(leaf, names[0])]
-    return [(leaf, names[0]), (other, names[1])]
+def _counted_ends(cable: Cable, leaves: set[str]) -> list[tuple[End, str]]:
+    """The ends that hold a module, with their places; of an assembly the end of the switch that fans out."""
+    if cable.kind == "server":
+        trunk, other, names = cable.b, cable.a, ("leaf server port", "NIC")
+    elif cable.a.device in leaves:
+        trunk, other, names = cable.a, cable.b, ("leaf uplink", "spine")
+    else:
+        trunk, other, names = cable.a, cable.b, ("spine uplink", "super-spine")
+    if _is_assembly(trunk.optic) and trunk.optic == other.optic:
+        return [(trunk, names[0])]
+    return [(trunk, names[0]), (other, names[1])]
 
 
 def _is_assembly(name: str) -> bool:
@@ -117,7 +122,7 @@ def _describe(name: str) -> str:
 
 
 def _places(found: set[str]) -> str:
-    order = ("leaf server port", "leaf uplink", "spine", "NIC")
+    order = ("leaf server port", "leaf uplink", "spine", "spine uplink", "super-spine", "NIC")
     return ", ".join(place + "s" for place in order if place in found)
 
 

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from railweave.catalog import catalog
 from railweave.counting import counted
 from railweave.device.host import host_config
-from railweave.report.figures import figures, rail_label, span, stripes
+from railweave.report.figures import roles, span, switches_of
 from railweave.report.qos_decisions import qos_decisions
 from railweave.report.statement import Decision, Grid
+from railweave.report.topology_decisions import ports_decision, topology_decision
 
 if TYPE_CHECKING:
-    from railweave.design.network import Cable, End, Fabric, Network, RoleName, Switch
+    from railweave.design.network import Cable, Fabric, Network
     from railweave.spec.balancing import Mode
 
 MODES: dict[Mode, tuple[str, str]] = {
@@ -52,89 +53,8 @@ PATH_COLOR = {
 
 def decisions(network: Network, fabric: Fabric) -> list[Decision]:
     """Every decision about a fabric."""
-    made = [_topology, _ports, _addressing, _bgp, _colors, _balancing]
+    made = [topology_decision, ports_decision, _addressing, _bgp, _colors, _balancing]
     return [*(decide(network, fabric) for decide in made), *qos_decisions(network, fabric)]
-
-
-def _switches(network: Network, fabric: Fabric, role: RoleName) -> list[Switch]:
-    return [switch for switch in network.switches if switch.fabric == fabric.name and switch.role == role]
-
-
-def _topology(network: Network, fabric: Fabric) -> Decision:
-    sums, groups = figures(network, fabric), stripes(network, fabric)
-    leaves = _switches(network, fabric, "leaf")
-    per_stripe = max((len(group.leaves) for group in groups), default=0)
-    chosen = f"rail-optimised, {counted(len(groups), 'stripe')} of {counted(per_stripe, 'leaf', 'leaves')}"
-    facts: list[tuple[str, str]] = []
-    if leaves:
-        facts.append(
-            (
-                "Rails",
-                ", ".join(
-                    f"{leaf.name} serves {rail_label(leaf.rails)}" for leaf in dict.fromkeys((leaves[0], leaves[-1]))
-                ),
-            )
-        )
-    if sums.spines:
-        chosen += f", {counted(sums.spines, 'spine')}"
-        uplinks = sums.fabric_links // max(1, sums.leaves)
-        facts.append(("Uplinks", f"{uplinks} per leaf, {uplinks // sums.spines} to each spine"))
-    if sums.oversubscription is not None:
-        facts.append(("Oversubscription", f"{sums.oversubscription:.2f}:1 on the fullest leaf"))
-    rows = tuple(
-        (g.name, str(len(g.leaves)), str(len(g.servers)), span([s.name for s in g.servers])) for g in groups[:32]
-    )
-    if len(groups) > len(rows):
-        rows += ((f"{len(groups) - len(rows)} more", "", "", ""),)
-    return Decision(
-        "Topology",
-        chosen,
-        "NIC r of every server of a stripe is on that stripe's leaf of rail r: traffic within a rail of a stripe "
-        "crosses one switch." + (" Everything else crosses one spine." if sums.spines else ""),
-        tuple(facts),
-        (Grid(("Stripe", "Leaves", "Servers", "Names"), rows),),
-    )
-
-
-def _ports(network: Network, fabric: Fabric) -> Decision:
-    rows: list[tuple[str, ...]] = []
-    for role in ("leaf", "spine"):
-        devices = _switches(network, fabric, role)
-        model = catalog().switches.get(fabric.role(role).model)
-        if not devices:
-            continue
-        # Devices of a role are cabled alike; the one with most cables shows every port that is in use.
-        device = max(devices, key=lambda one: len(network.cables_of(one.name)))
-        cables = network.cables_of(device.name)
-        total = sum(group.count for group in model.ports) if model else 0
-        for label, chosen in (
-            ("servers", [c.b for c in cables if c.kind == "server"]),
-            ("spines" if role == "leaf" else "leaves", [_end(c, role) for c in cables if c.kind == "fabric"]),
-        ):
-            if chosen:
-                ordered = sorted(chosen, key=lambda end: (end.physical or 0, end.channel or 0))
-                used = {end.physical for end in ordered}
-                rows.append(
-                    (
-                        device.name,
-                        label,
-                        str(len(ordered)),
-                        span([end.port for end in ordered]),
-                        f"{len(used)} of {total}",
-                    )
-                )
-    spine = f", {fabric.spine.model} as spine" if fabric.spine.model != fabric.leaf.model else " and spine"
-    return Decision(
-        "Ports",
-        f"{fabric.leaf.model} as leaf" + (spine if _switches(network, fabric, "spine") else ""),
-        "Each leaf uses the same ports for the same neighbors, so one cabling plan fits every rack; slots of servers "
-        "and spines decide the port, and adding one moves no other.",
-        grids=(Grid(("Fullest device", "Towards", "Links", "Ports", "Cages used"), tuple(rows)),),
-    )
-
-
-def _end(cable: Cable, role: RoleName) -> End:
-    return cable.a if role == "leaf" else cable.b
 
 
 def _addressing(network: Network, fabric: Fabric) -> Decision:
@@ -210,12 +130,11 @@ def _addressing(network: Network, fabric: Fabric) -> Decision:
 def _bgp(network: Network, fabric: Fabric) -> Decision:
     underlay, bfd = fabric.underlay, fabric.underlay.bfd
     facts: list[tuple[str, str]] = []
-    pools: tuple[tuple[RoleName, tuple[int, int]], ...] = (("leaf", fabric.leaf_asns), ("spine", fabric.spine_asns))
-    for role, pool in pools:
-        found = _switches(network, fabric, role)
-        if found:
-            used = [switch.asn for switch in found]
-            facts.append((f"AS numbers, {role}", f"{min(used)} to {max(used)}, from the pool {pool[0]} to {pool[1]}"))
+    pools: dict[str, tuple[int, int]] = {"leaf": fabric.leaf_asns, "spine": fabric.spine_asns}
+    for role in roles(network, fabric):
+        used = [switch.asn for switch in switches_of(network, fabric, role)]
+        pool = f", from the pool {pools[role][0]} to {pools[role][1]}" if role in pools else ""
+        facts.append((f"AS numbers, {role}", f"{min(used)} to {max(used)}{pool}"))
     if bfd.enabled:
         facts.append(
             (
@@ -230,6 +149,10 @@ def _bgp(network: Network, fabric: Fabric) -> Decision:
             "Next-hop groups",
             f"up to {underlay.maximum_ecmp} members" if underlay.maximum_ecmp else "as wide as the uplinks need",
         )
+    )
+    prefixes = sum(len(one.subnets) for one in network.segments if one.fabric == fabric.name)
+    facts.append(
+        ("Routes", f"every switch holds up to {counted(prefixes, 'server prefix', 'server prefixes')}{_limits(fabric)}")
     )
     numbered = underlay.peering == "numbered"
     return Decision(
@@ -246,6 +169,13 @@ def _bgp(network: Network, fabric: Fabric) -> Decision:
     )
 
 
+def _limits(fabric: Fabric) -> str:
+    """What the catalog knows of the tables that hold them."""
+    models = {model: catalog().switches.get(model) for model in (fabric.leaf.model, fabric.spine.model)}
+    known = [f"{name} {one.limits.ipv6_routes:,}" for name, one in models.items() if one and one.limits.ipv6_routes]
+    return f"; room for {', '.join(known)}" if known else "; how many fit the hardware is not in the catalog"
+
+
 def _colors(network: Network, fabric: Fabric) -> Decision:
     if not fabric.colors:
         return Decision(
@@ -254,7 +184,7 @@ def _colors(network: Network, fabric: Fabric) -> Decision:
             f"Load balancing is {fabric.load_balancing.mode}; traffic is spread over all uplinks alike.",
         )
     uplinks: dict[int, list[Cable]] = {}
-    leaf = next(iter(_switches(network, fabric, "leaf")), None)
+    leaf = next(iter(switches_of(network, fabric, "leaf")), None)
     for cable in network.cables_of(leaf.name) if leaf else ():
         if cable.kind == "fabric" and cable.color is not None:
             uplinks.setdefault(cable.color, []).append(cable)

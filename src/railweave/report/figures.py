@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,29 +11,38 @@ from railweave.catalog import catalog
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.design.network import Cable, Fabric, Network, Server, Switch
+    from railweave.design.network import Cable, Fabric, Network, RoleName, Server, Switch
 
 
 @dataclass(frozen=True, slots=True)
 class Stripe:
-    """A stripe of a fabric: its leaves, its servers in file order, and the cables from its leaves to spines."""
+    """A stripe of a fabric: its leaves, its servers in file order, and the cables from its leaves to spines.
+
+    ``names`` is set where several stripes are summed up in one.
+    """
 
     name: str
     leaves: tuple[Switch, ...]
     servers: tuple[Server, ...]
     uplinks: tuple[Cable, ...]
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Totals of a network or of one fabric. ``oversubscription`` is that of the worst leaf, None without spines."""
+    """Totals of a network or of one fabric. ``oversubscription`` is that of the worst leaf, None without spines.
+
+    ``fabric_links`` are those of leaves to spines, ``upper_links`` those of spines to super-spines.
+    """
 
     gpus: int
     servers: int
     leaves: int
     spines: int
+    super_spines: int
     server_links: int
     fabric_links: int
+    upper_links: int
     colors: int
     oversubscription: float | None
 
@@ -44,16 +54,36 @@ def figures(network: Network, fabric: Fabric | None = None) -> Figures:
     servers = [server for server in network.servers if any(nic.fabric in names for nic in server.nics)]
     switches = [switch for switch in network.switches if switch.fabric in names]
     cables = [cable for cable in network.cables if cable.fabric in names]
+    count = Counter[str](switch.role for switch in switches)
+    leaves = {switch.name for switch in switches if switch.role == "leaf"}
+    lower = Counter(cable.a.device in leaves for cable in cables if cable.kind == "fabric")
     return Figures(
         gpus=gpus(servers),
         servers=len(servers),
-        leaves=sum(switch.role == "leaf" for switch in switches),
-        spines=sum(switch.role == "spine" for switch in switches),
+        leaves=count["leaf"],
+        spines=count["spine"],
+        super_spines=count["super-spine"],
         server_links=sum(cable.kind == "server" for cable in cables),
-        fabric_links=sum(cable.kind == "fabric" for cable in cables),
+        fabric_links=lower[True],
+        upper_links=lower[False],
         colors=max((len(one.colors) for one in fabrics), default=0),
         oversubscription=oversubscription(cables),
     )
+
+
+def roles(network: Network, fabric: Fabric) -> list[RoleName]:
+    """The roles that a fabric's switches have, from the leaves up."""
+    return list(dict.fromkeys(switch.role for switch in network.switches if switch.fabric == fabric.name))
+
+
+def switches_of(network: Network, fabric: Fabric, role: RoleName) -> list[Switch]:
+    """The switches of a role of a fabric."""
+    return [switch for switch in network.switches if switch.fabric == fabric.name and switch.role == role]
+
+
+def plural(role: str) -> str:
+    """Switches of a role: ``leaves``, ``spines``, ``super-spines``."""
+    return "leaves" if role == "leaf" else f"{role}s"
 
 
 def gpus(servers: Sequence[Server]) -> int:

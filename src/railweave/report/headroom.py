@@ -1,4 +1,4 @@
-"""PFC headroom per device against its partition of the packet buffer: the arithmetic, laid open.
+"""PFC headroom per switch against its partition of the packet buffer: the arithmetic, laid open.
 
 The sum is the one that design checks (``design.limits``); here each of its terms is shown.
 """
@@ -30,16 +30,20 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Headroom:
-    """The device of a role that needs most headroom. ``partition_bytes`` is what its buffer sets aside for it."""
+    """What one switch needs of headroom. ``partition_bytes`` is what its buffer sets aside for it."""
 
     role: RoleName
     device: str
     priorities: int
     terms: tuple[Term, ...]
-    need_bytes: int
     partition_bytes: int
     partition_percent: int
     shared_mb: float
+
+    @property
+    def need_bytes(self) -> int:
+        """What all ports need together, in every lossless class."""
+        return self.priorities * sum(term.ports * term.each_bytes for term in self.terms)
 
     @property
     def fits(self) -> bool:
@@ -47,30 +51,32 @@ class Headroom:
         return self.need_bytes <= self.partition_bytes
 
 
-def headroom(network: Network, fabric: Fabric, role: RoleName) -> Headroom | None:
-    """The headroom of the neediest device of a role; None without such devices, a lossless class or a known model."""
+def headrooms(network: Network, fabric: Fabric, role: RoleName) -> list[Headroom]:
+    """The headroom of every switch of a role; none without a lossless class or where the model is not known."""
     intent = fabric.role(role)
     model = catalog().switches.get(intent.model)
     priorities = sum(one.lossless for one in intent.qos.classes.values())
-    devices = [switch.name for switch in network.switches if switch.fabric == fabric.name and switch.role == role]
-    if model is None or not priorities or not devices:
-        return None
-    needs = {device: _terms(network, fabric, device) for device in devices}
-    total = {
-        device: priorities * sum(term.ports * term.each_bytes for term in terms) for device, terms in needs.items()
-    }
-    device = max(devices, key=lambda name: total[name])
+    if model is None or not priorities:
+        return []
     percent = intent.qos.buffers.headroom
-    return Headroom(
-        role=role,
-        device=device,
-        priorities=priorities,
-        terms=needs[device],
-        need_bytes=total[device],
-        partition_bytes=round(model.buffer.shared_mb * 1e6 * percent / 100),
-        partition_percent=percent,
-        shared_mb=model.buffer.shared_mb,
-    )
+    return [
+        Headroom(
+            role=role,
+            device=switch.name,
+            priorities=priorities,
+            terms=_terms(network, fabric, switch.name),
+            partition_bytes=round(model.buffer.shared_mb * 1e6 * percent / 100),
+            partition_percent=percent,
+            shared_mb=model.buffer.shared_mb,
+        )
+        for switch in network.switches
+        if switch.fabric == fabric.name and switch.role == role
+    ]
+
+
+def headroom(network: Network, fabric: Fabric, role: RoleName) -> Headroom | None:
+    """The headroom of the switch of a role that needs most; None where there is none to speak of."""
+    return max(headrooms(network, fabric, role), key=lambda one: one.need_bytes, default=None)
 
 
 def _terms(network: Network, fabric: Fabric, device: str) -> tuple[Term, ...]:

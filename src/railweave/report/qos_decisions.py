@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from railweave.catalog import catalog
 from railweave.catalog.rdma import rdma_mtu
 from railweave.counting import counted
+from railweave.report.figures import roles
 from railweave.report.headroom import headroom
 from railweave.report.statement import Decision, Grid
 
@@ -15,14 +16,10 @@ if TYPE_CHECKING:
     from railweave.report.headroom import Headroom
     from railweave.spec.qos import Qos, TrafficClass
 
-ROLES: tuple[RoleName, ...] = ("leaf", "spine")
-
 
 def qos_decisions(network: Network, fabric: Fabric) -> list[Decision]:
     """Traffic classes (once where leaves and spines agree), buffers with their headroom, and MTUs."""
-    present: list[RoleName] = [
-        role for role in ROLES if any(s.fabric == fabric.name and s.role == role for s in network.switches)
-    ]
+    present = roles(network, fabric)
     same = len({fabric.role(role).qos.model_dump_json() for role in present}) == 1
     classes = [
         _classes(fabric.role(role).qos, "" if same else f", {role}") for role in (present[:1] if same else present)

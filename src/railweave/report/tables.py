@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from railweave.findings import by_severity
 from railweave.report.bom import bill
+from railweave.report.figures import roles
+from railweave.report.headroom import headrooms
 from railweave.report.palette import swatch_class
 
 if TYPE_CHECKING:
@@ -134,6 +136,42 @@ def switches_table(network: Network) -> dict[str, Any]:
             for one in network.switches
         ],
     )
+
+
+def buffers_table(network: Network) -> dict[str, Any]:
+    """PFC headroom of every switch that has a lossless class, and the pools of its buffer."""
+    columns = (
+        ("Switch", "mono"), ("Fabric", "text"), ("Role", "text"), ("Ports and what each needs", "text"),
+        ("Lossless classes", "number"), ("Headroom needed", "number"), ("Set aside", "number"), ("Used", "number"),
+        ("Lossless pool", "number"), ("Lossy pool", "number"), ("Fits", "text"),
+    )  # fmt: skip
+    several = len(network.fabrics) > 1
+    rows: list[tuple[object, ...]] = []
+    for fabric in network.fabrics:
+        for role in roles(network, fabric):
+            buffers = fabric.role(role).qos.buffers
+            for one in headrooms(network, fabric, role):
+                terms = ", ".join(
+                    f"{term.ports} {term.kind} {term.speed_gbps}G {term.length_m:g} m: {term.each_bytes:,} B"
+                    for term in one.terms
+                )
+                used = f"{100 * one.need_bytes / one.partition_bytes:.1f} %" if one.partition_bytes else "–"
+                pools = [f"{one.shared_mb * share / 100:.1f} MB" for share in (buffers.lossless, buffers.lossy)]
+                rows.append(
+                    (
+                        one.device,
+                        fabric.name if several else "",
+                        role,
+                        terms,
+                        one.priorities,
+                        f"{one.need_bytes:,} B",
+                        f"{one.partition_bytes:,} B",
+                        used,
+                        *pools,
+                        "yes" if one.fits else "NO",
+                    )
+                )
+    return table("buffers", columns, rows)
 
 
 def bill_table(network: Network) -> dict[str, Any]:

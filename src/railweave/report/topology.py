@@ -5,8 +5,8 @@ cable by cable (``topology_detail``); a larger one as blocks with counts (``topo
 stays readable and its size bounded.
 
 The page and other readers find things by their attributes: a device has ``data-device``, a cable ``data-a`` and
-``data-b`` (the ``data-device`` of its ends), and cables and legend entries of a path color ``data-color``
-(``FABRIC/NUMBER``). ``--natural`` on the root is the width at which texts have their own size.
+``data-b`` (the ``data-device`` of its ends) and, where it is one cable, ``data-link`` (its place in the cabling);
+cables and legend entries of a path color have ``data-color`` (``FABRIC/NUMBER``). ``--natural`` on the root is the width at which texts have their own size.
 """
 
 from __future__ import annotations
@@ -77,6 +77,7 @@ def _panel(network: Network, fabric: Fabric, strokes: dict[int, Stroke]) -> tupl
         default=0,
     )
     small = max(sums.leaves, sums.servers) <= DETAIL_DEVICES and sums.fabric_links <= DETAIL_LINKS
+    small = small and not sums.super_spines  # their tier is drawn in blocks only
     groups = stripes(network, fabric)
     drawing, wide, height = (detail if small else overview)(network, fabric, groups, strokes)
     title = network.name if len(network.fabrics) == 1 else f"{network.name} / {fabric.name}"
@@ -91,6 +92,8 @@ def _panel(network: Network, fabric: Fabric, strokes: dict[int, Stroke]) -> tupl
             counted(sums.spines, "spine"),
             f"{counted(sums.fabric_links, 'leaf-spine link')} of {uplinks}G",
         ]
+    if sums.super_spines:
+        line += [counted(sums.super_spines, "super-spine"), counted(sums.upper_links, "spine-super-spine link")]
     legend, legend_height = _legend(network, fabric, strokes, max(wide, MINIMUM_WIDTH))
     top = 48.0 + legend_height
     shift = max(0.0, (MINIMUM_WIDTH - wide) / 2)

@@ -75,10 +75,11 @@ def detail(
     spine_width = min(max(210.0, pitch / 2), pitch - 18)
     for place, spine in enumerate(spines):
         places[spine.name] = ((place + 0.5) * pitch - spine_width / 2, spine_width)
+    links = {cable.name: place for place, cable in enumerate(network.cables)}
     parts = [_ground(frame, left, stripe, bottom) for left, stripe in zip(lefts, stripes, strict=True)]
-    parts.append(_uplinks(fabric, [c for s in stripes for c in s.uplinks], places, frame.leaf_top, strokes))
+    parts.append(_uplinks(fabric, [c for s in stripes for c in s.uplinks], places, frame.leaf_top, strokes, links))
     for left, stripe in zip(lefts, stripes, strict=True):
-        parts += _server_cables(network, fabric, frame, left, stripe)
+        parts += _server_cables(network, fabric, frame, left, stripe, links)
         parts += [_leaf(leaf, *places[leaf.name], frame.leaf_top) for leaf in stripe.leaves]
         parts += [
             _server(fabric, frame, left, (row, len(stripe.servers)), server)
@@ -163,6 +164,7 @@ def _uplinks(
     places: dict[str, tuple[float, float]],
     leaf_top: float,
     strokes: dict[int, Stroke],
+    links: dict[str, int],
 ) -> str:
     at_leaf, at_spine = _spread(cables, "a", places), _spread(cables, "b", places)
     top, bend = SPINE_HEIGHT - 2, (leaf_top - SPINE_HEIGHT) * 0.42
@@ -175,11 +177,13 @@ def _uplinks(
         )
         stroke = strokes[cable.color].css_class if cable.color is not None else "plain"
         color = None if cable.color is None else f"{fabric.name}/{numbers[cable.color]}"
-        drawn.append(_cable(cable, fabric, path, f"{stroke} line", "cable fabric-cable", color))
+        drawn.append(_cable(cable, fabric, links[cable.name], path, f"{stroke} line", "cable fabric-cable", color))
     return "".join(drawn)
 
 
-def _server_cables(network: Network, fabric: Fabric, frame: _Frame, left: float, stripe: Stripe) -> list[str]:
+def _server_cables(
+    network: Network, fabric: Fabric, frame: _Frame, left: float, stripe: Stripe, links: dict[str, int]
+) -> list[str]:
     """Every server cable of a stripe, straight down its rail; longer ones to the right of shorter ones."""
     top = frame.leaf_top + LEAF_HEIGHT - 2
     drawn: list[str] = []
@@ -188,11 +192,21 @@ def _server_cables(network: Network, fabric: Fabric, frame: _Frame, left: float,
         for nic in _nics(server, fabric):
             x = number(frame.cable_x(left, nic.rail, row, len(stripe.servers)))
             path = f"M{x} {number(top)}V{number(frame.bars_top + row * (BAR_HEIGHT + BAR_GAP) + 7)}"
-            drawn.append(_cable(cables[nic.name], fabric, path, "plain line", "cable server-cable", None))
+            drawn.append(
+                _cable(
+                    cables[nic.name],
+                    fabric,
+                    links[cables[nic.name].name],
+                    path,
+                    "plain line",
+                    "cable server-cable",
+                    None,
+                )
+            )
     return drawn
 
 
-def _cable(cable: Cable, fabric: Fabric, path: str, line: str, kind: str, color: str | None) -> str:
+def _cable(cable: Cable, fabric: Fabric, place: int, path: str, line: str, kind: str, color: str | None) -> str:
     """A cable: its visible line, a wide invisible one to point at, and what it is."""
     optics = cable.a.optic if cable.a.optic == cable.b.optic else f"{cable.a.optic} / {cable.b.optic}"
     facts = [f"{cable.speed_gbps}G", f"{cable.length_m:g} m {'measured' if cable.measured else 'planned'}"]
@@ -207,6 +221,7 @@ def _cable(cable: Cable, fabric: Fabric, path: str, line: str, kind: str, color:
         class_=kind,
         data_a=cable.a.device,
         data_b=cable.b.device,
+        data_link=place,
         data_color=color,
     )
 

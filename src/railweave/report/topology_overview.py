@@ -1,4 +1,7 @@
-"""A large fabric drawn as blocks: all spines as one, each stripe as one, and between them one bundle per stripe."""
+"""A large fabric drawn as blocks: all spines as one, each stripe as one, and between them one bundle per stripe.
+
+A block names its stripes in ``data-stripes``, so that the page can open it (``stripe.js``).
+"""
 
 from __future__ import annotations
 
@@ -25,6 +28,9 @@ SPINE_HEIGHT = 74.0
 FIRST_GAP = 92.0
 ROW_GAP = 62.0
 BLOCK_HEIGHT = 126.0
+LOWER: frozenset[str] = frozenset(("leaf", "spine"))
+"""Roles of the tiers that every fabric with spines has."""
+
 MARKS = 64
 """Most switches drawn as little squares in a block."""
 
@@ -43,6 +49,7 @@ def overview(
     names = [line for block in blocks for line in (block.name, *_ranges(block))]
     block_width = max(156.0, *(width(name, 10.5) + 24 for name in names))
     total = columns * (block_width + gutter) - (gutter if rows == 1 else 0)
+    upper = [switch for switch in network.switches if switch.fabric == fabric.name and switch.role not in LOWER]
     first = (SPINE_HEIGHT + FIRST_GAP) if spines else 0.0
     parts: list[str] = []
     labels: list[str] = []
@@ -59,8 +66,14 @@ def overview(
             parts.append(_bundle(fabric, block, (middle, top), lane, strands))
             labels.append(_bundle_label(block, middle + band / 2 + 6, top))
     if spines:
-        boxes.append(_spines(fabric, spines, total))
-    return "".join([*parts, *labels, *boxes]), total, first + rows * BLOCK_HEIGHT + (rows - 1) * ROW_GAP
+        boxes.append(_tier(fabric, spines, total))
+    height = first + rows * BLOCK_HEIGHT + (rows - 1) * ROW_GAP
+    drawing = "".join([*parts, *labels, *boxes])
+    if not upper:
+        return drawing, total, height
+    top = SPINE_HEIGHT + ROW_GAP
+    above = _upper_bundle(network, fabric, spines, total) + _tier(fabric, upper, total)
+    return above + element("g", drawing, transform=f"translate(0,{top:g})"), total, height + top
 
 
 def _blocks(stripes: list[Stripe]) -> list[Stripe]:
@@ -72,6 +85,7 @@ def _blocks(stripes: list[Stripe]) -> list[Stripe]:
         *stripes[: MAXIMUM_BLOCKS - 1],
         Stripe(
             name=f"{len(rest)} more stripes",
+            names=tuple(stripe.name for stripe in rest),
             leaves=tuple(leaf for stripe in rest for leaf in stripe.leaves),
             servers=tuple(server for stripe in rest for server in stripe.servers),
             uplinks=tuple(cable for stripe in rest for cable in stripe.uplinks),
@@ -168,11 +182,41 @@ def _block(fabric: Fabric, block: Stripe, left: float, top: float, wide: float) 
         element("text", text(servers), x=x, y=top + 112, class_="muted small"),
         class_="device leaf",
         data_device=f"{fabric.name}/{block.name}",
+        data_fabric=fabric.name,
+        data_stripes=" ".join(block.names or (block.name,)),
     )
 
 
-def _spines(fabric: Fabric, spines: list[Switch], total: float) -> str:
-    title = f"{counted(len(spines), 'spine')}  ·  {fabric.spine.model}"
+def _upper_bundle(network: Network, fabric: Fabric, spines: list[Switch], total: float) -> str:
+    """The links of spines to super-spines as one bundle."""
+    names = {spine.name for spine in spines}
+    cables = [c for c in network.cables if c.fabric == fabric.name and c.kind == "fabric" and c.a.device in names]
+    links = _links(Stripe("", (), (), tuple(cables)))
+    lines = [
+        element(
+            "path",
+            d=f"M{number(total / 2 + shift)} {SPINE_HEIGHT - 4}V{SPINE_HEIGHT + ROW_GAP + 4}",
+            class_="plain line",
+        )
+        for shift in (-STRAND, 0.0, STRAND)
+    ]
+    bundle = element(
+        "g",
+        element("title", text(f"spines to super-spines: {links}")),
+        *lines,
+        class_="cable bundle",
+        data_a=f"{fabric.name}/spines",
+        data_b=f"{fabric.name}/super-spines",
+    )
+    return bundle + element(
+        "text", text(links), x=total / 2 + 14, y=SPINE_HEIGHT + ROW_GAP / 2 + 4, class_="small muted"
+    )
+
+
+def _tier(fabric: Fabric, spines: list[Switch], total: float) -> str:
+    """Spines, or super-spines, as one block."""
+    role = spines[0].role
+    title = f"{counted(len(spines), role)}  ·  {fabric.role(role).model}"
     names = span([spine.name for spine in spines])
     return element(
         "g",
@@ -182,7 +226,7 @@ def _spines(fabric: Fabric, spines: list[Switch], total: float) -> str:
         element("text", text(names), x=total / 2, y=39.0, class_="muted small middle"),
         _marks(total / 2, 50, total * 0.9, len(spines)),
         class_="device spine",
-        data_device=f"{fabric.name}/spines",
+        data_device=f"{fabric.name}/{role}s",
     )
 
 

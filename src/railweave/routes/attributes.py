@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     Ids = NDArray[np.int32]
     Mask = NDArray[np.bool_]
+    Places = NDArray[np.intp]
+    """Some of the prefixes, by their places in the list of all, ascending."""
 
 NONE = -1
 """The id that stands for "no route"."""

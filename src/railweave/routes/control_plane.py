@@ -10,22 +10,23 @@ one passed on; real routers go by router ids and addresses, which changes no pre
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from railweave.errors import RailweaveError
 from railweave.routes.attributes import NONE, Attributes, AttributeTable, as_sent
-from railweave.routes.forwarding import Groups, forwarding
+from railweave.routes.forwarding import Groups, forwarding, patched, without
 from railweave.routes.overlay import OverlayPlane, overlay_loopbacks, tenant_prefixes
 from railweave.routes.policy import PolicyEngine
+from railweave.routes.state import State
 from railweave.routes.table import Heard, Routes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from railweave.device.model import BgpGroup, DeviceConfig, Session
-    from railweave.routes.attributes import Ids, Mask
+    from railweave.routes.attributes import Ids, Mask, Places
     from railweave.routes.table import Fib
 
 MAXIMUM_ROUNDS = 64
@@ -41,34 +42,20 @@ class _Peer:
     row: int
 
 
-@dataclass
-class _State:
-    """What every device has heard, before and after import policy: a row a session. Rows are copied when written."""
+class _Sent(NamedTuple):
+    """What a group of a device tells its neighbors anew: routes (or none) of the prefixes at ``places``."""
 
-    heard: dict[str, Ids]
-    accepted: dict[str, Ids]
-    written: set[str]
-
-    def copy(self) -> _State:
-        return _State(dict(self.heard), dict(self.accepted), set())
-
-    def write(self, device: str, rows: list[int], heard: Ids, accepted: Ids) -> bool:
-        """Store rows of a device; returns whether what it accepted changed."""
-        if np.array_equal(self.heard[device][rows], heard) and np.array_equal(self.accepted[device][rows], accepted):
-            return False
-        if device not in self.written:
-            self.heard[device], self.accepted[device] = self.heard[device].copy(), self.accepted[device].copy()
-            self.written.add(device)
-        changed = not np.array_equal(self.accepted[device][rows], accepted)
-        self.heard[device][rows], self.accepted[device][rows] = heard, accepted
-        return changed
+    device: str
+    group: str
+    places: Places
+    ids: Ids
 
 
 class ControlPlane:
     """The control plane of a network, given by its device configurations.
 
     ``routes(down)`` is what it settles on with a set of links and devices down. The state without failures is kept, and
-    every other is computed from it, device by device that notices.
+    every other is computed from it: device by device that notices, and only the prefixes that change there.
     """
 
     def __init__(self, configs: Iterable[DeviceConfig]) -> None:
@@ -79,30 +66,69 @@ class ControlPlane:
         self.policies = PolicyEngine(self.prefixes, self.table)
         self.groups = Groups()
         self._place = {prefix: place for place, prefix in enumerate(self.prefixes)}
+        self._all = np.arange(len(self.prefixes), dtype=np.intp)
         self._none_direct = np.zeros(len(self.prefixes), dtype=np.bool_)
         self._direct_id = np.int32(self.table.id_of(Attributes("direct")))
         self._peers = self._pair_sessions()
         self._far = {(name, peer.session.link): peer for name, peers in self._peers.items() for peer in peers}
+        self._rows = {key: peer.row for key, peer in self._far.items()}
+        self._listeners = self._find_listeners()
+        self._on_link: dict[str, list[str]] = {}
+        for name, peers in self._peers.items():
+            for peer in peers:
+                self._on_link.setdefault(peer.session.link, []).append(name)
+        self._server_ports = {
+            name: {end for one in config.interfaces if one.kind == "server" for end in (one.link, one.peer)}
+            for name, config in self.configs.items()
+        }
+        self._lives: dict[str, Mask] = {}
+        self._in_vrfs = {
+            name: [self._place[prefix] for vrf in config.vrfs for prefix in vrf.prefixes]
+            for name, config in self.configs.items()
+        }
         self._overlay = OverlayPlane(self.configs, self.prefixes)
-        self._start: tuple[_State, dict[str, Fib]] | None = None
+        self._start: tuple[State, dict[str, Fib]] | None = None
 
     def routes(self, down: Iterable[str] = ()) -> Routes:
         """The forwarding tables with ``down`` links (by name) and devices gone."""
         failed = frozenset(down)
         if self._start is None:
-            state = self._empty()
-            self._settle(state, set(self.configs), frozenset())
-            self._start = state, {name: self._fib(state, name, frozenset()) for name in self.configs}
+            self._start = self._from_nothing(frozenset())
         first, fibs = self._start
         if not failed:
             return self._collect(first, fibs, failed)
         state = first.copy()
-        noticed = self._forget(state, failed)
+        lost, noticed = self._forget(state, failed)
         self._settle(state, noticed, failed)
-        anew = (state.written | noticed) - failed
-        changed = {name: self._fib(state, name, failed) for name in self.configs if name in anew}
-        kept = {name: changed.get(name, fib) for name, fib in fibs.items() if name not in failed}
+        kept = {name: fib for name, fib in fibs.items() if name not in failed}
+        for name in (lost.keys() | state.touched.keys()) - failed:
+            kept[name] = self._changed_fib(state, name, failed, fibs[name], lost.get(name, []))
         return self._collect(state, kept, failed)
+
+    def _from_nothing(self, down: frozenset[str]) -> tuple[State, dict[str, Fib]]:
+        """What everything settles on, and the forwarding tables, without knowing any other state."""
+        state = State.empty(self._sessions(), len(self.prefixes))
+        self._settle(state, dict.fromkeys(self.configs, self._all), down)
+        return state, {name: self._fib(state, name, down, self._all) for name in self.configs if name not in down}
+
+    def _sessions(self) -> dict[str, tuple[int, list[str]]]:
+        """How many sessions each device has, and its groups."""
+        return {
+            name: (
+                len(peers),
+                [group.name for group in config.bgp.groups] if (config := self.configs[name]).bgp else [],
+            )
+            for name, peers in self._peers.items()
+        }
+
+    def _find_listeners(self) -> dict[tuple[str, str], list[tuple[str, _Peer]]]:
+        """Who hears what each group of each device sends: (device, group) to the device and its end of the session."""
+        found: dict[tuple[str, str], list[tuple[str, _Peer]]] = {}
+        for name, peers in self._peers.items():
+            for peer in peers:
+                far = self._far[peer.device, peer.session.link]
+                found.setdefault((peer.device, far.group.name), []).append((name, peer))
+        return found
 
     def _pair_sessions(self) -> dict[str, list[_Peer]]:
         """Sessions that come up: both ends configured on one link, each accepting the other's AS number."""
@@ -123,36 +149,42 @@ class ControlPlane:
                         peers[config.name].append(_Peer(group, session, other.name, len(peers[config.name])))
         return peers
 
-    def _empty(self) -> _State:
-        shape = {name: (len(peers), len(self.prefixes)) for name, peers in self._peers.items()}
-        tables = [{name: np.full(size, NONE, dtype=np.int32) for name, size in shape.items()} for _ in range(2)]
-        return _State(tables[0], tables[1], set(self.configs))
+    def _forget(self, state: State, down: frozenset[str]) -> tuple[dict[str, list[int]], dict[str, Places]]:
+        """Drop what failed sessions had said: the rows lost by device, and where each device notices a change."""
+        near = {name for link in down for name in self._on_link.get(link, ())}
+        near |= {peer.device for name in down for peer in self._peers.get(name, ())}
+        lost: dict[str, list[int]] = {}
+        noticed: dict[str, Places] = {}
+        for name in self.configs:
+            if name in down:
+                continue
+            changed = np.zeros(len(self.prefixes), dtype=np.bool_)
+            if name in near:
+                rows = [peer.row for peer in self._peers[name] if _is_down(name, peer, down)]
+                lost[name] = rows
+                changed |= state.forget(name, rows)
+            if not down.isdisjoint(self._server_ports[name]):
+                gone = self._local(self.configs[name], frozenset()) & ~self._local(self.configs[name], down)
+                state.touch(name, np.flatnonzero(gone))
+                changed |= gone
+            if changed.any():
+                noticed[name] = np.flatnonzero(changed)
+        return lost, noticed
 
-    def _forget(self, state: _State, down: frozenset[str]) -> set[str]:
-        """Drop what failed sessions had said; returns the devices that notice."""
-        noticed: set[str] = set()
-        for name, peers in self._peers.items():
-            rows = [peer.row for peer in peers if _is_down(name, peer, down)]
-            if rows:
-                nothing = np.full((len(rows), len(self.prefixes)), NONE, dtype=np.int32)
-                state.write(name, rows, nothing, nothing)
-                noticed.add(name)
-        for config in self.configs.values():
-            if any(one.kind == "server" and not down.isdisjoint((one.link, one.peer)) for one in config.interfaces):
-                noticed.add(config.name)
-        return noticed - down
-
-    def _settle(self, state: _State, dirty: set[str], down: frozenset[str]) -> None:
-        """Let devices that changed tell their neighbors, until none changes."""
+    def _settle(self, state: State, dirty: dict[str, Places], down: frozenset[str]) -> None:
+        """Let devices tell their neighbors what changed, until nothing does."""
         for _ in range(MAXIMUM_ROUNDS):
             if not dirty:
                 return
-            sent: dict[tuple[str, str], Ids] = {}
+            inbox: dict[str, dict[str, list[tuple[int, _Sent]]]] = {}
             for name in self.configs:
                 if name in dirty and name not in down:
-                    sent |= self._advertise(state, name, down)
-            receivers = {peer.device for name in dirty for peer in self._peers[name]} - down
-            dirty = {name for name in self.configs if name in receivers and self._listen(state, name, sent, down)}
+                    for sent in self._advertise(state, name, down, dirty[name]):
+                        for receiver, peer in self._listeners.get((name, sent.group), ()):
+                            if not _is_down(receiver, peer, down):
+                                inbox.setdefault(receiver, {}).setdefault(peer.group.name, []).append((peer.row, sent))
+            heard = {name: self._listen(state, name, inbox[name]) for name in self.configs if name in inbox}
+            dirty = {name: places for name, places in heard.items() if len(places)}
         names = ", ".join(sorted(dirty)[:4])
         raise RailweaveError(
             f"routes do not settle after {MAXIMUM_ROUNDS} rounds: policies of {names} contradict each other"
@@ -160,12 +192,23 @@ class ControlPlane:
 
     def _local(self, config: DeviceConfig, down: frozenset[str]) -> Mask:
         """The prefixes that a device originates in the underlay: of gateways that have a port up, and its loopbacks."""
-        mask = self._live(config, down)
-        mask[[self._place[prefix] for vrf in config.vrfs for prefix in vrf.prefixes]] = False
+        live, tenants = self._live(config, down), self._in_vrfs[config.name]
+        if not tenants:
+            return live
+        mask = live.copy()
+        mask[tenants] = False
         return mask
 
     def _live(self, config: DeviceConfig, down: frozenset[str]) -> Mask:
         """The same with the prefixes of VRFs."""
+        if not down or down.isdisjoint(self._server_ports[config.name]):
+            known = self._lives.get(config.name)
+            if known is None:
+                known = self._lives[config.name] = self._find_live(config, frozenset())
+            return known
+        return self._find_live(config, down)
+
+    def _find_live(self, config: DeviceConfig, down: frozenset[str]) -> Mask:
         mask = self._none_direct.copy()
         if config.gateways:
             servers = [one for one in config.interfaces if one.kind == "server"]
@@ -181,53 +224,74 @@ class ControlPlane:
             mask[[self._place[prefix] for prefix in overlay_loopbacks(config)]] = True
         return mask
 
-    def _advertise(self, state: _State, name: str, down: frozenset[str]) -> dict[tuple[str, str], Ids]:
-        """What a device sends to the neighbors of each of its groups."""
+    def _advertise(self, state: State, name: str, down: frozenset[str], places: Places) -> list[_Sent]:
+        """What a device has to tell the neighbors of each of its groups about prefixes whose routes changed."""
         config = self.configs[name]
         if config.bgp is None:
-            return {}
-        direct = self._local(config, down)
-        best = self._best(state, config, direct)
-        return {(name, group.name): self._export(config, group, best, direct) for group in config.bgp.groups}
+            return []
+        local = self._local(config, down)
+        best = self._best(state, config, local[places], places)
+        moved = best != state.best[name][places]
+        if not moved.any():
+            return []
+        places, best = places[moved], best[moved]
+        state.store("best", name, places, best)
+        direct = local[places]
+        passed: dict[str, Ids] = {}
+        result: list[_Sent] = []
+        for group in config.bgp.groups:
+            if group.export_policy not in passed:
+                passed[group.export_policy] = self.policies.apply(config.bgp, group.export_policy, best, direct, places)
+            sent = self._export(config, group, best, passed[group.export_policy], places)
+            new = sent != state.sent[name, group.name][places]
+            if new.any():
+                where, ids = places[new], sent[new]
+                state.store("sent", (name, group.name), where, ids)
+                result.append(_Sent(name, group.name, where, ids))
+        return result
 
-    def _best(self, state: _State, config: DeviceConfig, direct: Mask) -> Ids:
+    def _best(self, state: State, config: DeviceConfig, direct: Mask, places: Places) -> Ids:
         """The route passed on for each prefix: a local one, else the first of the best."""
-        rows = state.accepted[config.name]
-        best = np.full(len(self.prefixes), NONE, dtype=np.int32)
+        rows = state.accepted[config.name][:, places]
+        best = np.full(len(places), NONE, dtype=np.int32)
         if len(rows):
-            best = rows[self.table.keys(rows).argmin(axis=0), np.arange(len(self.prefixes))]
+            best = rows[self.table.keys(rows).argmin(axis=0), np.arange(len(places))]
+        if not direct.any():
+            return best
         own = np.where(direct, self._direct_id, np.int32(NONE)).astype(np.int32)
         if config.bgp is not None and config.bgp.redistribute_connected is not None:
-            own = self.policies.apply(config.bgp, config.bgp.redistribute_connected, own, direct)
+            own = self.policies.apply(config.bgp, config.bgp.redistribute_connected, own, direct, places)
         return np.where(direct, own, best).astype(np.int32)
 
-    def _export(self, config: DeviceConfig, group: BgpGroup, best: Ids, direct: Mask) -> Ids:
-        """What a group's neighbors are sent."""
-        bgp = config.bgp
-        assert bgp is not None  # noqa: S101 - only devices with BGP have groups
-        passed = self.policies.apply(bgp, group.export_policy, best, direct)
+    def _export(self, config: DeviceConfig, group: BgpGroup, best: Ids, passed: Ids, places: Places) -> Ids:
+        """What a group's neighbors are sent, of what its policy let pass."""
+        if (passed < 0).all():
+            return passed
         if group.fabric_color is not None:
-            passed = self._colored(config, group, best, passed)
+            passed = self._colored(config, group, best, passed, places)
         asn, aigp = group.local_as, group.aigp
         return self.table.map(("send", asn, aigp), passed, lambda old: as_sent(old, asn, aigp=aigp))
 
-    def _colored(self, config: DeviceConfig, group: BgpGroup, best: Ids, passed: Ids) -> Ids:
+    def _colored(self, config: DeviceConfig, group: BgpGroup, best: Ids, passed: Ids, places: Places) -> Ids:
         """Deterministic path forwarding on export: colored copies of own prefixes, only matching colors of others."""
         bgp = config.bgp
         assert bgp is not None  # noqa: S101 - only devices with BGP have groups
         mine = _color_value(config, group)
         result = np.where(self._foreign_color(passed, mine), np.int32(NONE), passed).astype(np.int32)
         for entry in bgp.fabric_advertise:
-            place = self._place.get(entry.prefix)
-            if place is None or best[place] < 0 or self.table.items[int(best[place])].protocol != "direct":
+            found = self._place.get(entry.prefix)
+            at = int(np.searchsorted(places, found)) if found is not None else len(places)
+            if at == len(places) or places[at] != found:
+                continue
+            if best[at] < 0 or self.table.items[int(best[at])].protocol != "direct":
                 continue
             primary = entry.color == group.fabric_color
-            if passed[place] < 0 or not (primary or group.fabric_color in entry.backup_colors):
-                result[place] = NONE
+            if passed[at] < 0 or not (primary or group.fabric_color in entry.backup_colors):
+                result[at] = NONE
                 continue
-            copy = self.table.items[int(passed[place])]
+            copy = self.table.items[int(passed[at])]
             aigp = 0 if primary and entry.backup_colors else None
-            result[place] = self.table.id_of(replace(copy, aigp=aigp, communities=copy.communities | {mine}))
+            result[at] = self.table.id_of(replace(copy, aigp=aigp, communities=copy.communities | {mine}))
         return result
 
     def _foreign_color(self, ids: Ids, mine: str) -> Mask:
@@ -238,53 +302,71 @@ class ControlPlane:
 
         return self.table.having(ids, ("foreign color", mine), foreign)
 
-    def _listen(self, state: _State, name: str, sent: dict[tuple[str, str], Ids], down: frozenset[str]) -> bool:
-        """Take what neighbors sent; returns whether anything that was accepted changed."""
+    def _listen(self, state: State, name: str, inbox: dict[str, list[tuple[int, _Sent]]]) -> Places:
+        """Take what neighbors sent; returns the prefixes whose accepted routes changed."""
         config = self.configs[name]
-        changed = False
+        changed = np.zeros(len(self.prefixes), dtype=np.bool_)
         for group in config.bgp.groups if config.bgp else ():
-            rows: list[int] = []
-            tables: list[Ids] = []
-            for peer in self._peers[name]:
-                if peer.group is group and not _is_down(name, peer, down):
-                    table = sent.get((peer.device, self._far[peer.device, peer.session.link].group.name))
-                    if table is not None:
-                        rows.append(peer.row)
-                        tables.append(table)
-            if rows:
-                heard = np.stack(tables)
-                changed |= state.write(name, rows, heard, self._accept(config, group, heard))
-        return changed
+            mail = inbox.get(group.name)
+            if not mail:
+                continue
+            rows = [row for row, _ in mail]
+            said = np.zeros(len(self.prefixes), dtype=np.bool_)
+            for _, sent in mail:
+                said[sent.places] = True
+            places = np.flatnonzero(said)
+            heard = state.heard[name][np.array(rows)[:, np.newaxis], places]
+            for line, (_, sent) in zip(heard, mail, strict=True):
+                if len(sent.places) == len(places):
+                    line[:] = sent.ids
+                else:
+                    line[np.searchsorted(places, sent.places)] = sent.ids
+            changed[places] |= state.hear(name, rows, places, heard, self._accept(config, group, heard, places))
+        found = np.flatnonzero(changed)
+        state.touch(name, found)
+        return found
 
-    def _accept(self, config: DeviceConfig, group: BgpGroup, heard: Ids) -> Ids:
+    def _accept(self, config: DeviceConfig, group: BgpGroup, heard: Ids, places: Places) -> Ids:
         """What a device keeps of what it heard: loops and other colors out, then import policy."""
+        if (heard < 0).all():
+            return heard
         bgp = config.bgp
         assert bgp is not None  # noqa: S101 - only devices with BGP have groups
         refused = self.table.passed(group.local_as, heard)
         if group.fabric_color is not None:
             refused |= self._foreign_color(heard, _color_value(config, group))
         kept = np.where(refused, np.int32(NONE), heard).astype(np.int32)
-        accepted = self.policies.apply(bgp, group.import_policy, kept, self._none_direct)
+        accepted = self.policies.apply(bgp, group.import_policy, kept, self._none_direct[places], places)
         if bgp.compare_aigp:
             return accepted
         return self.table.map("ignore AIGP", accepted, lambda old: replace(old, aigp=None))
 
-    def _fib(self, state: _State, name: str, down: frozenset[str]) -> Fib:
+    def _fib(self, state: State, name: str, down: frozenset[str], places: Places) -> Fib:
+        """A device's forwarding table of the prefixes at ``places``."""
         config = self.configs[name]
         links = [peer.session.link for peer in self._peers[name]]
         width = config.bgp.maximum_ecmp if config.bgp else 1
-        keys = self.table.keys(state.accepted[name])
-        return forwarding(name, keys, self._local(config, down), links, width, self.groups)
+        keys = self.table.keys(state.accepted[name][:, places])
+        return forwarding(name, keys, self._local(config, down)[places], links, width, self.groups)
 
-    def _collect(self, state: _State, fibs: dict[str, Fib], down: frozenset[str]) -> Routes:
-        heard = {
-            (name, peer.session.link): (state.heard[name], peer.row)
-            for name, peers in self._peers.items()
-            for peer in peers
-            if not _is_down(name, peer, down)
-        }
+    def _changed_fib(self, state: State, name: str, down: frozenset[str], before: Fib, lost: list[int]) -> Fib:
+        """A forwarding table after changes: groups without the links lost, and anew where that does not tell all."""
+        config = self.configs[name]
+        links = frozenset(self._peers[name][row].session.link for row in lost)
+        width = config.bgp.maximum_ecmp if config.bgp else 1
+        anew, fib = without(before, links, width, self.groups)
+        anew[state.touched.get(name, [])] = True
+        return (
+            patched(fib, self._fib(state, name, down, places), places) if len(places := np.flatnonzero(anew)) else fib
+        )
+
+    def _collect(self, state: State, fibs: dict[str, Fib], down: frozenset[str]) -> Routes:
+        def gone(key: tuple[str, str]) -> bool:
+            return _is_down(key[0], self._far[key], down)
+
+        heard = Heard(state.heard, self._rows, gone)
         composed, holds = self._overlay.compose(fibs, lambda name: self._live(self.configs[name], down))
-        return Routes(self.prefixes, self._place, composed, self.groups.members, down, Heard(heard), holds)
+        return Routes(self.prefixes, self._place, composed, self.groups.members, down, heard, holds)
 
 
 def _originated(config: DeviceConfig) -> list[str]:

@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from railweave.routes.attributes import NO_ROUTE, reasons
+from railweave.routes.attributes import NO_ROUTE, REASONS, reasons
 from railweave.routes.table import LOCAL, UNREACHABLE, Fib
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from railweave.routes.attributes import Mask
+    from railweave.routes.attributes import Mask, Places
+
+ONLY, MULTIPATH = REASONS.index("only"), REASONS.index("multipath")
 
 
 class Groups:
@@ -48,6 +50,37 @@ def forwarding(name: str, keys: NDArray[np.int64], local: Mask, links: list[str]
     backup = np.where(local, np.int32(UNREACHABLE), _ids(backups, links, groups, width)).astype(np.int32)
     reason = np.where(local, np.uint8(2), reasons(best, second, members.sum(axis=0))).astype(np.uint8)
     return Fib(name, group, backup, reason)
+
+
+def without(fib: Fib, links: frozenset[str], width: int, groups: Groups) -> tuple[Mask, Fib]:
+    """A table whose groups have lost some links, and where it cannot be told without the routes: a mask.
+
+    That is where a group or a backup has no link left, or was cut to ``width`` and others move up.
+    """
+    anew = np.zeros(len(fib.group), dtype=np.bool_)
+    if not links:
+        return anew, fib
+    group, backup, reason = fib.group.copy(), fib.backup.copy(), fib.reason.copy()
+    for table in (group, backup):
+        for number in cast("list[int]", np.unique(table[table >= 0]).tolist()):
+            members = groups.members[number]
+            left = tuple(link for link in members if link not in links)
+            if len(left) < len(members):
+                where = table == number
+                if not left or len(members) >= width:
+                    anew |= where
+                else:
+                    table[where] = groups.id_of(left)
+                    if table is group and len(left) == 1:  # no longer one of several, where nothing loses to it
+                        reason[where & (reason == MULTIPATH)] = ONLY
+    return anew, Fib(fib.device, group, backup, reason)
+
+
+def patched(fib: Fib, part: Fib, places: Places) -> Fib:
+    """A table with a part of it anew."""
+    group, backup, reason = fib.group.copy(), fib.backup.copy(), fib.reason.copy()
+    group[places], backup[places], reason[places] = part.group, part.backup, part.reason
+    return Fib(fib.device, group, backup, reason)
 
 
 def _ids(members: Mask, links: list[str], groups: Groups, width: int) -> NDArray[np.int32]:

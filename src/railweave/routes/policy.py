@@ -12,7 +12,7 @@ from railweave.routes.attributes import NONE
 
 if TYPE_CHECKING:
     from railweave.device.model import Action, Bgp, Match
-    from railweave.routes.attributes import Attributes, AttributeTable, Ids, Mask
+    from railweave.routes.attributes import Attributes, AttributeTable, Ids, Mask, Places
 
 
 class PolicyEngine:
@@ -48,10 +48,10 @@ class PolicyEngine:
         same = self._lengths >= network.prefixlen if orlonger else self._lengths == network.prefixlen
         return inside & same & (self._versions == network.version)
 
-    def apply(self, bgp: Bgp, name: str, ids: Ids, direct: Mask) -> Ids:
+    def apply(self, bgp: Bgp, name: str, ids: Ids, direct: Mask, places: Places) -> Ids:
         """Routes after a policy of a device; those it rejects become "no route". ``direct`` marks connected ones.
 
-        ``ids`` may have leading axes, such as one for sessions; the last runs over the prefixes.
+        ``ids`` may have leading axes, such as one for sessions; the last runs over the prefixes at ``places``.
         A policy that does not exist is one without terms: the system's default decides.
         """
         policy = next((one for one in bgp.policies if one.name == name), None)
@@ -59,7 +59,7 @@ class PolicyEngine:
         result = np.full(ids.shape, NONE, dtype=np.int32)
         left = ids >= 0
         for term in policy.terms if policy else ():
-            hit = left & self._hits(bgp, values, term.match, ids, direct)
+            hit = left & self._hits(bgp, values, term.match, ids, direct, places)
             if not hit.any():
                 continue
             left &= ~hit
@@ -70,10 +70,10 @@ class PolicyEngine:
             result[rest] = ids[rest]
         return result
 
-    def _hits(self, bgp: Bgp, values: dict[str, str], match: Match, ids: Ids, direct: Mask) -> Mask:
-        hit = np.ones(self._size, dtype=np.bool_)
+    def _hits(self, bgp: Bgp, values: dict[str, str], match: Match, ids: Ids, direct: Mask, places: Places) -> Mask:
+        hit = np.ones(len(places), dtype=np.bool_)
         if match.prefix_list is not None:
-            hit &= self.listed(bgp.prefix_lists.get(match.prefix_list, ()), orlonger=match.orlonger)
+            hit &= self.listed(bgp.prefix_lists.get(match.prefix_list, ()), orlonger=match.orlonger)[places]
         if match.protocol is not None:
             hit &= direct if match.protocol == "direct" else ~direct
         if match.community is not None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from railweave.routes.attributes import REASONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import numpy as np
     from numpy.typing import NDArray
@@ -34,20 +34,30 @@ class Fib:
 
 
 class Heard(Mapping[tuple[str, str], "NDArray[np.bool_]"]):
-    """What each session received before policy: (device, link) to a mask over the prefixes. Made when looked at."""
+    """What each session that is up received before policy: (device, link) to a mask over the prefixes.
 
-    def __init__(self, rows: dict[tuple[str, str], tuple[NDArray[np.int32], int]]) -> None:
-        self._rows = rows
+    ``rows`` has the row of each session in its device's table, and ``down`` those that are gone.
+    """
+
+    def __init__(
+        self,
+        heard: dict[str, NDArray[np.int32]],
+        rows: Mapping[tuple[str, str], int],
+        down: Callable[[tuple[str, str]], bool],
+    ) -> None:
+        self._heard, self._rows, self._down = heard, rows, down
 
     def __getitem__(self, key: tuple[str, str]) -> NDArray[np.bool_]:
-        ids, row = self._rows[key]
-        return ids[row] >= 0
+        row = self._rows[key]
+        if self._down(key):
+            raise KeyError(key)
+        return self._heard[key[0]][row] >= 0
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
-        return iter(self._rows)
+        return (key for key in self._rows if not self._down(key))
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return sum(1 for _ in self)
 
 
 @dataclass

@@ -1,23 +1,29 @@
-"""What a collective gets on a designed network, packet by packet, and what binds it."""
+"""What a collective gets on a designed network, packet by packet or as flows, and what binds it."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from railweave._sim import WRITE_WITH_IMMEDIATE, PacketEngine
 from railweave.collectives.collective import program
 from railweave.collectives.nccl import parameters
-from railweave.collectives.queue_pairs import split, waits
+from railweave.collectives.queue_pairs import split
+from railweave.collectives.whole import messages, whole
 from railweave.device.build import device_config
-from railweave.errors import InputError, Problem
 from railweave.routes.control_plane import ControlPlane
 from railweave.simulate.bottleneck import Load, bottleneck
+from railweave.simulate.engine_choice import choose, whole_flows
+from railweave.simulate.engine_report import congestion_text, counters_json, engine_json, engine_text
 from railweave.simulate.fabric import packet_fabric
+from railweave.simulate.flow_run import FLOW_NOTE, run_flows
 from railweave.simulate.job import job_of
+from railweave.simulate.packet_run import run_packets
+from railweave.simulate.rhythm import rhythm
+from railweave.simulate.run import NEVER
+from railweave.simulate.traffic import traffic_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -26,19 +32,21 @@ if TYPE_CHECKING:
 
     from railweave.collectives.bus_bandwidth import Collective
     from railweave.collectives.program import Program
-    from railweave.collectives.queue_pairs import Split
     from railweave.design.network import Network
+    from railweave.simulate.engine_choice import Choice
     from railweave.simulate.fabric import PacketFabric
+    from railweave.simulate.run import Steady
+    from railweave.simulate.traffic import Traffic
 
 POST_COST_PS = 750_000
 """What NCCL's network proxy takes for a message of a queue pair, per NIC: about 0.75 us (fitted by facts on published QP
 tables; the NIC itself does about 4 million messages a second and direction)."""
 
-SLICE_PS = 50_000_000
-STILL_PS = 1_000_000_000_000
-"""A second of simulated time in which nothing arrives: the run is stuck."""
+LONG_PACKET_HOPS = 20_000_000
+"""From so many on (some seconds), a run of packets is stopped when it is steady."""
 
-NEVER = np.iinfo(np.uint64).max
+MOST_FLOW_MESSAGES = 4_000_000
+"""Beyond, flows are one for each connection and queue pair (``collectives.whole``): messages would take gigabytes."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +58,9 @@ class Prediction:
     program: Program
     time_ps: int
     complete: bool
-    counters: dict[str, int]
+    choice: Choice
+    steady: Steady | None
+    counters: dict[str, int] | None
     flows: list[dict[str, Any]]
     load: Load
     wall_s: float
@@ -71,38 +81,26 @@ class Prediction:
             f"  time           {self.time_ps / 1e6:.1f} us{state}\n"
             f"  bus bandwidth  {self.bus_bandwidth_gbytes:.2f} GB/s\n"
             f"  bound by       {bound.to_text()}\n"
-            f"  congestion     {self.counters['ecn_marked_packets']} marked, {self.counters['pfc_pauses']} pauses, "
-            f"{self.counters['retransmitted_packets']} sent again"
+            f"  congestion     {congestion_text(self.counters)}\n"
+            f"  engine         {engine_text(self.choice, self.steady)}"
         )
 
     def to_json(self) -> dict[str, Any]:
         """The documented JSON object (docs/predict.md)."""
-        counted = self.counters
-        drops = {name: value for name, value in counted.items() if name.startswith("dropped_")}
         return {
             "collective": self.collective,
             "size_bytes": self.size_bytes,
             "algorithm": self.program.algorithm,
             "protocol": self.program.protocol,
             "channels": self.program.channels,
-            "engine": "packet",
+            **engine_json(self.choice, self.steady),
             "complete": self.complete,
             "time_us": self.time_ps / 1e6,
             "bus_bandwidth_GBps": self.bus_bandwidth_gbytes,
             "alg_bandwidth_GBps": self.size_bytes / self.time_ps * 1e3,
             "bottleneck": bottleneck(self.load, self.time_ps).to_json(),
-            "data_packet_hops": counted["data_packet_hops"],
-            "packet_hops": counted["packet_hops"],
-            "events": 2 * counted["packet_hops"],
             "wall_s": self.wall_s,
-            "delivered_packets": counted["delivered_packets"],
-            "dropped_packets": sum(drops.values()),
-            "retransmitted_packets": counted["retransmitted_packets"],
-            "ecn_marked_packets": counted["ecn_marked_packets"],
-            "cnps": counted["cnps"],
-            "pfc_pauses": counted["pfc_pauses"],
-            "pfc_pause_us": counted["pfc_pause_ps"] / 1e6,
-            "trace_checksum": f"{counted['trace_checksum']:016x}",
+            **counters_json(self.counters),
             "flows": self.flows,
             "notes": list(self.notes),
         }
@@ -117,13 +115,16 @@ def predict(
     nccl: Iterable[str] = (),
     lb: str | None = None,
     settings: Mapping[str, str] | None = None,
+    engine: str = "auto",
+    exact: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Prediction:
-    """Run a collective over all servers of a network through the packet engine.
+    """Run a collective over all servers of a network through the packet engine or the flow engine.
 
     ``qps`` is the number of queue pairs per connection (default: one per path color), ``nccl`` are ``KEY=VALUE`` words,
     ``lb`` overrides how switches share (``simulate.balancing``), ``settings`` are further engine parameters (docs/sim.md).
-    ``progress`` is told messages arrived, and how many there are. Raises ``InputError`` for what cannot be.
+    ``engine`` is packet, flow or auto (``simulate.engine_choice``); a long run of packets is stopped when it is steady
+    (``simulate.steady``), unless it is to be ``exact``. ``progress`` is told messages arrived, and how many there are. Raises ``InputError`` for what cannot be.
     """
     plane = ControlPlane(device_config(network, switch.name) for switch in network.switches)
     fabric = packet_fabric(network, plane.configs, plane.routes(), lb)
@@ -137,78 +138,51 @@ def predict(
     if colors > 1 and not any(word.startswith("NCCL_IB_SPLIT_DATA_ON_QPS") for word in words):
         words.append("NCCL_IB_SPLIT_DATA_ON_QPS=1")
     known = parameters(words, job.library)
-    planned = program(job, cast("Collective", collective), size_bytes, known)  # which says what is wrong with another
+    kind = cast("Collective", collective)
+    over = known["NCCL_IB_QPS_PER_CONNECTION"] if known["NCCL_IB_SPLIT_DATA_ON_QPS"] else 1
+    count = messages(job, kind, size_bytes, known) * over
+    large = engine != "packet" and count > MOST_FLOW_MESSAGES
+    planned = (whole if large else program)(job, kind, size_bytes, known)  # which says what is wrong with another
     begin = time.perf_counter()
     parts = split(planned, known["NCCL_IB_QPS_PER_CONNECTION"], split_data=bool(known["NCCL_IB_SPLIT_DATA_ON_QPS"]))
-    engine, pairs, messages = _engine(fabric, hosts, planned, parts, dict(settings or {}))
-    arrivals = _run(engine, len(parts.message), progress)
-    arrived = arrivals != NEVER
-    complete = bool(arrived.all())
-    last = int(arrivals[arrived].max()) if arrived.any() else 0
+    traffic = traffic_of(fabric.addresses, hosts, planned, parts)
+    arguments = fabric.arguments(traffic.pairs)
+    arguments["parameters"] = (
+        {"host.post-cost": f"{POST_COST_PS / 1e6}us"} | arguments["parameters"] | dict(settings or {})
+    )
+    if large:
+        choice = whole_flows(fabric.wiring, arguments, traffic, count)
+    else:
+        choice = choose(engine, fabric.wiring, arguments, traffic)
+    if choice.engine == "flow":
+        run = run_flows(arguments, traffic, progress)
+    else:
+        repeats = None if exact or choice.packet_hops < LONG_PACKET_HOPS else rhythm(planned, parts)
+        run = run_packets(arguments, traffic, progress, repeats)
+    load = Load.of(fabric.wiring, run.sent_bytes, traffic, POST_COST_PS, planned.floor_ps)
+    if large:  # proxies prepare all messages, though flows are one a queue pair
+        load = replace(load, proxy_ps=count // len(hosts) * POST_COST_PS)
     return Prediction(
         collective=collective,
         size_bytes=size_bytes,
         program=planned,
-        time_ps=max(last + planned.tail_ps, planned.floor_ps, 1),
-        complete=complete,
-        counters=engine.counters(),
-        flows=_flows(fabric, pairs, messages, arrivals),
-        load=Load.of(fabric.wiring, engine, messages, pairs, POST_COST_PS, planned.floor_ps),
+        time_ps=max(run.last_ps + planned.tail_ps, planned.floor_ps, load.proxy_ps if large else 0, 1),
+        complete=run.complete,
+        choice=choice,
+        steady=run.steady,
+        counters=run.counters,
+        flows=_flows(fabric, traffic, run.arrivals),
+        load=load,
         wall_s=time.perf_counter() - begin,
-        notes=fabric.notes,
+        notes=(*fabric.notes, FLOW_NOTE) if choice.engine == "flow" else fabric.notes,
     )
 
 
-def _engine(
-    fabric: PacketFabric, hosts: NDArray[np.uint32], planned: Program, parts: Split, settings: dict[str, str]
-) -> tuple[PacketEngine, NDArray[np.uint32], NDArray[np.uint64]]:
-    """The engine, its queue pairs and its messages."""
-    many = int(parts.queue_pair.max(initial=0)) + 1
-    wanted, place = np.unique(parts.connection.astype(np.int64) * many + parts.queue_pair, return_inverse=True)
-    ends = hosts[planned.connections[wanted // many, :2]]
-    pairs = fabric.addresses.pairs(ends[:, 0], ends[:, 1], (wanted % many).astype(np.uint32))
-    after_start, after, after_delay = waits(planned, parts)
-    free = np.diff(after_start.astype(np.int64)) == 0
-    messages = np.zeros((len(parts.message), 4), np.uint64)
-    messages[:, 0] = place.reshape(-1)
-    messages[:, 1] = parts.bytes
-    messages[:, 2] = np.where(free, planned.delay_ps[parts.message], 0)
-    messages[:, 3] = WRITE_WITH_IMMEDIATE
-    arguments = fabric.arguments(pairs)
-    arguments["parameters"] = {"host.post-cost": f"{POST_COST_PS / 1e6}us"} | arguments["parameters"] | settings
-    try:
-        engine = PacketEngine(
-            **arguments, messages=messages, after_start=after_start, after=after, after_delay_ps=after_delay
-        )
-    except ValueError as error:  # of the settings: the rest is ours
-        raise InputError([Problem("--set", 0, str(error), "docs/sim.md has all parameters")]) from None
-    return engine, pairs, messages
-
-
-def _run(engine: PacketEngine, messages: int, progress: Callable[[int, int], None] | None) -> NDArray[np.uint64]:
-    """Run until every message arrived, or nothing more does. Slices do not change the result."""
-    now, heard, counted = 0, 0, -1
-    while True:
-        now += SLICE_PS
-        engine.run(now)
-        arrivals = engine.arrivals()
-        done = int((arrivals != NEVER).sum())
-        if progress is not None:
-            progress(done, messages)
-        delivered = engine.counters()["delivered_packets"]
-        if delivered != counted:
-            heard, counted = now, delivered
-        if done == messages or engine.next_ps is None or now - heard > STILL_PS:
-            return arrivals
-
-
-def _flows(
-    fabric: PacketFabric, pairs: NDArray[np.uint32], messages: NDArray[np.uint64], arrivals: NDArray[np.uint64]
-) -> list[dict[str, Any]]:
+def _flows(fabric: PacketFabric, traffic: Traffic, arrivals: NDArray[np.uint64]) -> list[dict[str, Any]]:
     """What each queue pair carried, and when its last message had arrived; null: it had not."""
-    which = messages[:, 0].astype(np.int64)
-    carried = np.bincount(which, messages[:, 1].astype(np.float64), len(pairs))
-    last = np.zeros(len(pairs), np.uint64)
+    which = traffic.messages[:, 0].astype(np.int64)
+    carried = np.bincount(which, traffic.messages[:, 1].astype(np.float64), len(traffic.pairs))
+    last = np.zeros(len(traffic.pairs), np.uint64)
     np.maximum.at(last, which, arrivals)
     return [
         {
@@ -218,5 +192,5 @@ def _flows(
             "start_us": 0.0,
             "fct_us": None if end == NEVER else end / 1e6,
         }
-        for (src, dst, _, _), size, end in zip(pairs.tolist(), carried.tolist(), last.tolist(), strict=True)
+        for (src, dst, _, _), size, end in zip(traffic.pairs.tolist(), carried.tolist(), last.tolist(), strict=True)
     ]

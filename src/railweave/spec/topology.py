@@ -138,9 +138,8 @@ class Topology(Model):
         if bool(self.super_spines) != bool(self.stripes_per_pod):
             there, missing = ("super_spines", "stripes_per_pod")[:: 1 if self.super_spines else -1]
             raise PartError(f"{there} without {missing} -- pods joined by super-spines need both", [there])
-        if (self.planes or self.super_spines) and not self.spines:
-            part = "planes" if self.planes else "super_spines"
-            raise PartError(f"{part} without spines -- add `spines:`", [part])
+        if self.super_spines and not self.spines:
+            raise PartError("super_spines without spines -- add `spines:`", ["super_spines"])
         return self
 
     @field_validator("stripes", "spines", mode="before")

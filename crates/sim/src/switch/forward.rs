@@ -2,15 +2,16 @@
 
 use super::{Switch, SwitchContext};
 use crate::balance::{Balance, Flowset, best, flowlet};
-use crate::config::{Ecn, Vxlan};
+use crate::config::{Ecn, SwitchConfig, Vxlan};
 use crate::packet::{CE, OUTER_CE, Packet, TUNNEL};
+use crate::report::Counters;
 use crate::routing::{NO_GROUP, ONE_PORT, flow_hash, mix, one_of};
 
 impl Switch {
     /// The port a packet leaves by; None: there is no route.
     #[inline(always)]
     pub(super) fn choose_port(&mut self, context: &SwitchContext<'_>, packet: &Packet) -> Option<usize> {
-        let group = context.fib.group[self.node * context.fib.addresses + packet.dst as usize];
+        let group = context.fib.group[self.table + packet.dst as usize];
         if group & ONE_PORT != 0 {
             return if group == NO_GROUP { None } else { Some((group & !ONE_PORT) as usize) };
         }
@@ -73,6 +74,31 @@ impl Switch {
                 (share * min / 100, share * max / 100, most)
             }
         };
+        self.is_drawn(packet, waiting, (min, max, most))
+    }
+
+    /// The same where no class is marked by percent.
+    #[inline]
+    pub(super) fn marks_by_bytes(&self, config: &SwitchConfig, packet: &Packet, waiting: u32) -> bool {
+        let Ecn::Bytes { min, max, most } = config.classes[usize::from(packet.class)].ecn else { return false };
+        !(self.in_tunnel(packet) && config.vxlan.is_some_and(|vxlan| !vxlan.copy_in))
+            && self.is_drawn(packet, waiting.into(), (min, max, most))
+    }
+
+    /// The flag that marks a packet which leaves by a port.
+    pub(super) fn mark(&mut self, context: &mut SwitchContext<'_>, packet: &Packet, to: usize) -> u8 {
+        self.mark_as(context.counters, packet, to)
+    }
+
+    /// The same, with the counters of the run alone.
+    pub(super) fn mark_as(&mut self, counters: &mut Counters, packet: &Packet, to: usize) -> u8 {
+        counters.marked += 1;
+        self.rest[to].seen.ecn_ce_packets += 1;
+        if self.in_tunnel(packet) { OUTER_CE } else { CE }
+    }
+
+    #[inline]
+    fn is_drawn(&self, packet: &Packet, waiting: u64, (min, max, most): (u64, u64, u64)) -> bool {
         waiting >= min && (waiting >= max || drawn(self.seed, packet) < most * (waiting - min) / (max - min).max(1))
     }
 }

@@ -1,0 +1,92 @@
+//! What arrives at a switch in a window.
+
+use crate::config::LANES;
+use crate::packet::{Kind, Packet, Ps};
+
+/// The lower bits of a key: a packet's place.
+const PLACE_BITS: u32 = 28;
+const PLACES: u64 = (1 << PLACE_BITS) - 1;
+
+/// The longest window whose times fit above.
+pub const LONGEST: Ps = 1 << (64 - PLACE_BITS);
+
+/// Bit of `Bucket::kinds` for PFC frames.
+pub const PFC: u8 = 1 << 7;
+
+/// The packets that arrive at a switch in a window. All switches use one after another, so that it stays in the cache.
+#[derive(Debug, Default)]
+pub struct Batch {
+    /// Packets by port, those of a port in order of time.
+    pub packets: Vec<Packet>,
+    /// Their keys (time since the window's begin, and place) in order of time and port.
+    pub order: Vec<u64>,
+    /// Frame bytes by lane.
+    pub bytes: [u64; LANES],
+    /// How many are PFC frames.
+    pub pfc: u64,
+    /// What concerns each port of the switch; empty between windows.
+    pub buckets: Vec<Bucket>,
+    /// Of the port that is looked at, by lane: keys of packets that came in this window and wait.
+    pub lines: [Line; LANES],
+    /// Of the port that is looked at: when packets left, and their bytes.
+    pub leaving: Vec<(Ps, u32)>,
+}
+
+/// What concerns one port in a window: packets that leave by it, PFC frames that came in by it.
+#[derive(Debug, Default)]
+pub struct Bucket {
+    /// Keys of packets.
+    pub keys: Vec<u64>,
+    /// Lanes of the packets, a bit each, and `PFC`.
+    pub kinds: u8,
+    /// Frame bytes.
+    pub bytes: u32,
+}
+
+/// Packets that wait for a lane of a port.
+#[derive(Debug, Default)]
+pub struct Line {
+    /// Keys of packets that came in this window.
+    pub keys: Vec<u64>,
+    /// How many of them have left.
+    pub left: usize,
+    /// Bytes that wait, also from before.
+    pub waiting: u32,
+}
+
+impl Batch {
+    /// Begin a window.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.packets.clear();
+        self.bytes = [0; LANES];
+        self.pfc = 0;
+    }
+
+    /// Add a packet that came in by `port`.
+    #[inline(always)]
+    pub fn push(&mut self, packet: &Packet, port: usize) {
+        self.bytes[usize::from(packet.class) % LANES] += u64::from(packet.bytes);
+        self.pfc += u64::from(packet.kind == Kind::Pfc);
+        self.packets.push(Packet { ingress: port as u16, ..*packet });
+    }
+
+    /// Put keys in order of time and port into `order`.
+    pub fn sort(&mut self, begin: Ps) {
+        self.order.clear();
+        self.order.extend(self.packets.iter().enumerate().map(|(place, packet)| key(packet, place, begin)));
+        self.order.sort_unstable();
+    }
+}
+
+/// The key of a packet at a place.
+#[inline(always)]
+pub fn key(packet: &Packet, place: usize, begin: Ps) -> u64 {
+    (packet.at - begin) << PLACE_BITS | place as u64
+}
+
+/// The place in a key.
+#[inline(always)]
+pub fn place(key: u64) -> usize {
+    (key & PLACES) as usize
+}

@@ -1,0 +1,86 @@
+"""What goes wrong when something breaks, and where traffic goes then: read from the forwarding tables and capacities."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.counting import counted
+from railweave.report.statement import Decision
+
+if TYPE_CHECKING:
+    from railweave.design.network import Fabric, Network, Segment, Switch
+    from railweave.report.capacity import RailCapacity
+    from railweave.routes.table import Routes
+
+
+def failures_decision(
+    network: Network, fabric: Fabric, routes: Routes, capacities: list[RailCapacity]
+) -> Decision | None:
+    """What an uplink, a spine, a leaf and a NIC cost; None where nothing is there to fail."""
+    leaves = [switch for switch in network.switches if switch.fabric == fabric.name and switch.role == "leaf"]
+    if not leaves:
+        return None
+    facts = [*_uplink(network, fabric, routes, leaves), *_spine(capacities)]
+    servers = max(len({c.a.device for c in network.cables_of(leaf.name) if c.kind == "server"}) for leaf in leaves)
+    rails = counted(max(len(leaf.rails) for leaf in leaves), "rail")
+    facts.append(
+        (
+            "A leaf",
+            (
+                f"up to {counted(servers, 'server')} lose the NICs of {rails}; no other leaf reaches those NICs, "
+                "so a job on them stops unless its library can do without"
+            ),
+        )
+    )
+    facts.append(("A server cable or NIC", "one server loses one NIC, with the same consequence for its job"))
+    bfd = fabric.underlay.bfd
+    noticed = f"at once; a silent neighbor {f'after {bfd.detection_ms():,} ms, by BFD' if bfd.enabled else 'by the hold timer of BGP'}"
+    facts.append(("Noticed", f"loss of light {noticed}"))
+    return Decision(
+        "Failures",
+        "what one fault costs; railweave verify tries single links and spines on the forwarding tables",
+        "Where traffic goes is read from the tables with nothing down: the next best routes they hold.",
+        tuple(facts),
+    )
+
+
+def _uplink(network: Network, fabric: Fabric, routes: Routes, leaves: list[Switch]) -> list[tuple[str, str]]:
+    """What takes over from an uplink of the first leaf that has any, towards another leaf of its rails."""
+    for leaf in leaves:
+        segment = _elsewhere(network, leaf)
+        prefix = next((net.prefix for net in segment.subnets if net.prefix in routes.index), None) if segment else None
+        group = routes.next_hops(leaf.name, prefix) if prefix else ()
+        if not prefix or not group:
+            continue
+        what = "its path color" if fabric.colors else "its traffic"
+        if len(group) > 1:
+            return [("An uplink", f"{what} keeps the other {counted(len(group) - 1, 'uplink')} of its next-hop group")]
+        backup = routes.backup(leaf.name, prefix)
+        if not backup:
+            return [("An uplink", f"{what} has no other way")]
+        spines = sorted({network.cable(link).b.device for link in backup})
+        ways = f"{counted(len(backup), 'uplink')} to {spines[0] if len(spines) == 1 else counted(len(spines), 'spine')}"
+        return [("An uplink", f"{what} moves to its backup, {ways}, beside the colors that are there")]
+    return []
+
+
+def _elsewhere(network: Network, leaf: Switch) -> Segment | None:
+    """A segment of another leaf of the same rails."""
+    return next(
+        (
+            one
+            for one in network.segments
+            if one.fabric == leaf.fabric and one.leaf != leaf.name and one.rail in leaf.rails
+        ),
+        None,
+    )
+
+
+def _spine(capacities: list[RailCapacity]) -> list[tuple[str, str]]:
+    with_uplinks = [one for one in capacities if one.oversubscription is not None]
+    if not with_uplinks:
+        return []
+    left = [one.one_spine_down for one in with_uplinks if one.one_spine_down is not None]
+    if len(left) < len(with_uplinks):
+        return [("A spine", "some leaves lose every uplink: their stripes are cut off from the others")]
+    return [("A spine", f"every leaf loses its uplinks to it; oversubscription is then {max(left):.2f}:1 at most")]

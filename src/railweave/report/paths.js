@@ -1,0 +1,264 @@
+// The ways of queue pairs between two NICs: followed through the forwarding tables that the control plane left, as
+// `railweave paths` does, and drawn.
+
+const MOST_HOPS = 32;
+const CROWD = 16; // most devices beside each other that are drawn with room between them
+
+const runs = new Map(); // device to its row of the coded table for every segment
+
+const rowOf = (device, segment) => {
+  if (!runs.has(device)) {
+    const every = [];
+    for (const [row, count] of forwarding.devices[device]) for (let k = 0; k < count; k++) every.push(row);
+    runs.set(device, every);
+  }
+  return forwarding.rows[runs.get(device)[segment]];
+};
+
+// The links (places in the cabling) that a device sends a segment's prefix of a place to.
+const nextHops = (device, segment, place) => {
+  const row = rowOf(device, segment);
+  const group = Array.isArray(row) ? row[place] : row;
+  return group === undefined || group < 0 ? [] : forwarding.groups[group];
+};
+
+let serverCable = null; // "server:nic" to its cable
+const cableOfNic = (nic) => {
+  serverCable ??= new Map(cabling().filter((one) => !one.uplink).map((one) => [`${one.a}:${one.aPort}`, one]));
+  return serverCable.get(`${nic.server}:${nic.name}`);
+};
+
+// Hops of one queue pair: lists of {cable, share, from, to}; none where the destination cannot be reached.
+const follow = (source, target, place) => {
+  const first = cableOfNic(source);
+  const last = cableOfNic(target);
+  if (!first || !last || source === target) return [];
+  const hops = [[{ cable: first, share: 1, from: first.a, to: first.b }]];
+  let at = new Map([[first.b, 1]]);
+  while (at.size !== 1 || !at.has(last.b)) {
+    const links = new Map();
+    const following = new Map();
+    for (const [device, share] of at) {
+      const group = nextHops(device, target.segment, place);
+      if (!group.length) return [];
+      for (const k of group) {
+        const cable = cabling()[k];
+        const far = cable.a === device ? cable.b : cable.a;
+        const part = share / group.length;
+        const link = links.get(k) || { cable, share: 0, from: device, to: far };
+        link.share += part;
+        links.set(k, link);
+        following.set(far, (following.get(far) || 0) + part);
+      }
+    }
+    hops.push([...links.values()]);
+    at = following;
+    if (hops.length > MOST_HOPS) return [];
+  }
+  hops.push([{ cable: last, share: 1, from: last.b, to: last.a }]);
+  return hops;
+};
+
+// Queue pair i takes address i, modulo their number, and the destination's address of the same path color.
+const queuePairs = (source, target, count) => {
+  const ours = addressesOf(source);
+  const theirs = addressesOf(target);
+  return Array.from({ length: count }, (_, qp) => {
+    const [color, from] = ours[qp % ours.length];
+    const same = theirs.findIndex(([one]) => one === color);
+    const place = same < 0 ? qp % theirs.length : same;
+    return { qp, color, from, to: theirs[place][1], hops: follow(source, target, place) };
+  });
+};
+
+const share = (value) => `${Number((100 * value).toFixed(1))} %`;
+
+const hopText = (hop) => {
+  const [one] = hop;
+  if (hop.length === 1) {
+    const [near, far] = one.from === one.cable.a ? [one.cable.aPort, one.cable.bPort] : [one.cable.bPort, one.cable.aPort];
+    return `${one.from} ${near} → ${one.to} ${far}`;
+  }
+  const ends = (end) => {
+    const names = new Set(hop.map((link) => link[end]));
+    return names.size === 1 ? one[end] : `${names.size} switches`;
+  };
+  const shares = [...new Set(hop.map((link) => share(link.share)))];
+  return `${ends("from")} → ${ends("to")}: one of ${hop.length} links, ${shares.join(" or ")} each`;
+};
+
+const pathTable = (pairs) => {
+  const grid = make("table");
+  const head = make("tr");
+  for (const title of ["Queue pair", "Path color", "From address", "To address", "Links, in order"]) head.append(make("th", "", title));
+  const body = make("tbody");
+  for (const pair of pairs) {
+    const line = make("tr");
+    line.append(cell(pair.qp, "number"), cell(pair.color, "color"), cell(pair.from, "mono"), cell(pair.to, "mono"));
+    const links = make("td", "mono");
+    if (!pair.hops.length) links.textContent = "not reachable";
+    pair.hops.forEach((hop) => links.append(make("div", "", hopText(hop))));
+    line.append(links);
+    body.append(line);
+  }
+  const top = make("thead");
+  top.append(head);
+  grid.append(top, body);
+  return grid;
+};
+
+// Devices in columns, hop by hop; a line per queue pair and link, faint where it is only one of several.
+const pathDrawing = (pairs) => {
+  const levels = [];
+  const level = (place, device) => {
+    levels[place] ??= [];
+    if (!levels[place].includes(device)) levels[place].push(device);
+  };
+  for (const { hops } of pairs) {
+    hops.forEach((hop, place) => {
+      for (const link of hop) {
+        level(place, link.from);
+        level(place + 1, link.to);
+      }
+    });
+  }
+  if (!levels.length) return null;
+  const order = new Map(switches.map((one, place) => [one.name, place]));
+  for (const devices of levels) devices.sort((a, b) => (order.get(a) ?? 0) - (order.get(b) ?? 0));
+  const most = Math.max(...levels.map((devices) => devices.length));
+  const tight = most > CROWD;
+  const pitch = tight ? 13 : 30;
+  const height = Math.max(90, Math.min(pairs.length * 5 + 40, 200), most * pitch + 16);
+  const wide = Math.max(...levels.flat().map((name) => name.length)) * 7.4 + 24;
+  const gap = Math.max(90, (VIEW.width - levels.length * wide) / Math.max(1, levels.length - 1));
+  const width = levels.length * wide + (levels.length - 1) * gap;
+  const y = (place, device) => {
+    const devices = levels[place];
+    return ((devices.indexOf(device) + 0.5) * height) / devices.length;
+  };
+  const svg = shape("svg", { class: "rw paths", viewBox: `0 0 ${width} ${height}`, role: "img", style: `--natural:${width}px` });
+  const spread = Math.min(5, 22 / pairs.length);
+  for (const { qp, color, hops } of pairs) {
+    const { css } = colorOf(color);
+    const shift = (qp - (pairs.length - 1) / 2) * spread;
+    hops.forEach((hop, place) => {
+      const x1 = place * (wide + gap) + wide;
+      const x2 = x1 + gap;
+      for (const link of hop) {
+        const [a, b] = [y(place, link.from) + shift, y(place + 1, link.to) + shift];
+        const d = `M${x1} ${a.toFixed(1)}C${x1 + gap / 2} ${a.toFixed(1)} ${x2 - gap / 2} ${b.toFixed(1)} ${x2} ${b.toFixed(1)}`;
+        const about = `queue pair ${qp}\n${link.cable.name}${hop.length > 1 ? `\n${share(link.share)} of it, by hash or load` : ""}`;
+        svg.append(
+          shape(
+            "g",
+            { class: `cable way${hop.length > 1 ? " choice" : ""}` },
+            titled(about),
+            shape("path", { d, class: `${css} line` }),
+            shape("path", { d, class: "hit" }),
+          ),
+        );
+      }
+    });
+  }
+  levels.forEach((devices, place) => {
+    for (const device of devices) {
+      const x = place * (wide + gap);
+      const middle = y(place, device);
+      const small = tight && devices.length > 1;
+      const tall = small ? pitch - 2 : Math.max(24, devices.length === 1 ? pairs.length * spread + 10 : 24);
+      svg.append(
+        shape("rect", { x: x + 1, y: middle - tall / 2, width: wide - 2, height: tall, rx: small ? 3 : 6, class: "box" }),
+        label(device, { x: x + wide / 2, y: middle + (small ? 3 : 4), class: small ? "middle small" : "middle name" }),
+      );
+    }
+  });
+  return svg;
+};
+
+const pathForm = document.getElementById("path-form");
+const pathField = (name) => document.getElementById(`path-${name}`);
+const pathResult = document.getElementById("path-result");
+
+const suggest = (field) => {
+  const words = field.value.toLowerCase().split(/[\s:]+/).filter(Boolean);
+  const found = [];
+  for (const name of nicNamed.keys()) {
+    if (words.every((word) => name.toLowerCase().includes(word))) found.push(name);
+    if (found.length === 20) break;
+  }
+  document.getElementById("path-nics").replaceChildren(
+    ...found.map((name) => {
+      const option = make("option");
+      option.value = name;
+      return option;
+    }),
+  );
+};
+
+const summary = (source, target, pairs) => {
+  const reached = pairs.filter((one) => one.hops.length);
+  const middle = new Set(reached.flatMap(({ hops }) => hops.slice(1, -1).flat().map((link) => link.cable.place)));
+  const pinned = reached.filter(({ hops }) => hops.every((hop) => hop.length === 1)).length;
+  if (!reached.length) return source === target ? "A NIC needs no path to itself: choose another." : "There is no path: see the findings.";
+  if (source.leaf === target.leaf) return `Both NICs are on ${source.leaf}: no uplink is crossed.`;
+  const fixed = pinned === pairs.length ? "each on a path of its own choosing no switch can change while its links are up" : `${pinned} of them pinned, the others spread by hash or load`;
+  return `${pairs.length} queue pairs over ${middle.size} switch-to-switch links, ${fixed}.`;
+};
+
+// Show the paths that the fields ask for; `inPicture` lights them in the topology too.
+const showPaths = (inPicture) => {
+  const [source, target] = ["source", "target"].map((name) => nicNamed.get(pathField(name).value.trim()));
+  const count = Math.min(64, Math.max(1, Math.round(Number(pathField("count").value)) || 1));
+  const note = make("p", "about");
+  pathResult.replaceChildren(note);
+  if (!source || !target) {
+    note.textContent = "Give both NICs as SERVER:NIC.";
+    return;
+  }
+  if (source.fabric !== target.fabric) {
+    note.textContent = `${source.server} ${source.name} is on fabric ${source.fabric}, the other on ${target.fabric}.`;
+    return;
+  }
+  const pairs = queuePairs(source, target, count);
+  note.textContent = summary(source, target, pairs);
+  const drawing = pathDrawing(pairs);
+  if (drawing) {
+    const frame = make("div", "picture");
+    frame.append(drawing);
+    pathResult.append(frame);
+  }
+  const scroll = make("div", "table scroll");
+  scroll.append(pathTable(pairs));
+  pathResult.append(scroll);
+  if (!inPicture || !drawing) return;
+  const links = pairs.flatMap(({ hops }) => hops.flat());
+  const shown = {
+    title: `${source.server} ${source.name} to ${target.server} ${target.name}, ${count} queue pairs`,
+    links: new Set(links.map((one) => one.cable.place)),
+    devices: new Set(links.flatMap((one) => [one.from, one.to])),
+    stripes: new Set([source, target].filter(() => source.leaf !== target.leaf).map((nic) => `${nic.fabric}/${stripeOf.get(nic.leaf)}`)),
+    colors: new Set(pairs.map((one) => colorOf(one.color).id).filter(Boolean)),
+  };
+  kept = { id: "paths", show: () => focusPaths(shown) };
+  restore();
+};
+const stripeOf = new Map(switches.map((one) => [one.name, one.stripe]));
+
+const choosePath = (field, nic) => {
+  pathField(field).value = nic;
+  showPaths(true);
+  document.getElementById("paths").scrollIntoView();
+};
+
+if (pathForm) {
+  for (const name of ["source", "target"]) {
+    pathField(name).addEventListener("input", () => suggest(pathField(name)));
+    pathField(name).addEventListener("focus", () => suggest(pathField(name)));
+    pathField(name).addEventListener("change", () => showPaths(true));
+  }
+  pathField("count").addEventListener("input", () => showPaths(true));
+  pathForm.addEventListener("submit", (event) => {
+    event.preventDefault();
+    showPaths(true);
+  });
+}

@@ -1,0 +1,185 @@
+// The searchable tables: rows are drawn as they are asked for, so that a table of half a million stays light.
+
+const STEP = 200; // rows drawn at a time
+
+const make = (tag, className, text) => {
+  const node = document.createElement(tag);
+  if (className) node.className = className;
+  if (text !== undefined) node.textContent = text;
+  return node;
+};
+
+const reader = (column) => (Array.isArray(column) ? (k) => column[k] : (k) => column.d[column.i[k]]);
+
+// How a value reads to a search: a path color without the class of its swatch.
+const searchable = (value, kind) => {
+  if (value === null || value === undefined) return "";
+  const shown = String(value);
+  return (kind === "color" ? shown.slice(shown.indexOf(" ") + 1) : shown).toLowerCase();
+};
+
+const plainTable = (table) => {
+  const read = table.data.map(reader);
+  const row = (k) => read.map((get) => get(k));
+  const text = (k) => row(k).map((value, place) => searchable(value, table.columns[place].kind)).join(" ");
+  return {
+    columns: table.columns,
+    rows: table.rows,
+    row,
+    text,
+    find: (words) => {
+      const found = [];
+      for (let k = 0; k < table.rows; k++) {
+        const line = text(k);
+        if (words.every((word) => line.includes(word))) found.push(k);
+      }
+      return found;
+    },
+  };
+};
+
+// A row per address: NIC facts once per NIC, prefixes once per segment, put together here.
+const addressTable = (table) => {
+  const nics = plainTable(table.nics);
+  const offsets = [];
+  let total = 0;
+  for (let n = 0; n < nics.rows; n++) {
+    offsets.push(total);
+    const host = table.hosts[n];
+    total += typeof host === "string" ? table.segments[table.segment[n]].length : host.length;
+  }
+  const nicOf = (k) => {
+    let low = 0;
+    let high = nics.rows - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (offsets[middle] <= k) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  };
+  const own = (n) => {
+    const host = table.hosts[n];
+    if (typeof host !== "string") return host.map(([color, address, length, origin]) => [color, `${address}/${length}`, origin]);
+    return table.segments[table.segment[n]].map(([color, stem, length]) => [color, `${stem}${host}/${length}`, "slaac"]);
+  };
+  let last = -1;
+  let facts = [];
+  let addresses = [];
+  return {
+    columns: [
+      { title: "Path color", kind: "color" },
+      { title: "Address", kind: "mono" },
+      { title: "Origin", kind: "text" },
+      ...nics.columns,
+    ],
+    order: [3, 4, 0, 1, 2],
+    rows: total,
+    row: (k) => {
+      const n = nicOf(k);
+      if (n !== last) [last, facts, addresses] = [n, nics.row(n), own(n)];
+      return [...addresses[k - offsets[n]], ...facts];
+    },
+    // Words that a NIC's facts hold are looked for once per NIC, the others in each of its addresses.
+    find: (words) => {
+      const found = [];
+      for (let n = 0; n < nics.rows; n++) {
+        const line = nics.text(n);
+        const rest = words.filter((word) => !line.includes(word));
+        own(n).forEach(([color, address, origin], place) => {
+          const text = rest.length ? `${searchable(color, "color")} ${address} ${origin}` : "";
+          if (rest.every((word) => text.includes(word))) found.push(offsets[n] + place);
+        });
+      }
+      return found;
+    },
+  };
+};
+
+const cell = (value, kind) => {
+  const node = make("td", kind);
+  const shown = value === null || value === undefined ? "" : String(value);
+  if (kind === "severity") {
+    node.append(make("span", shown, shown === "info" ? "note" : shown));
+  } else if (kind === "color" && shown) {
+    const cut = shown.indexOf(" ");
+    node.append(make("span", `swatch ${shown.slice(0, cut)}`), shown.slice(cut + 1));
+  } else {
+    node.textContent = shown;
+  }
+  return node;
+};
+
+const searches = {};
+
+const mount = (host, table) => {
+  const count = table.rows;
+  const order = table.order || [];
+  const places = [...order, ...table.columns.keys()].filter((place, at, all) => all.indexOf(place) === at);
+  const bar = make("div", "search");
+  const input = make("input");
+  input.type = "search";
+  input.placeholder = "Filter: words that a row must contain";
+  input.setAttribute("aria-label", "Filter rows");
+  const status = make("span");
+  status.setAttribute("role", "status");
+  if (count > 8) bar.append(input);
+  bar.append(status);
+  const scroll = make("div", "scroll");
+  const grid = make("table");
+  const head = make("tr");
+  for (const place of places) {
+    const title = make("th", table.columns[place].kind, table.columns[place].title);
+    title.scope = "col";
+    head.append(title);
+  }
+  const body = make("tbody");
+  const top = make("thead");
+  top.append(head);
+  grid.append(top, body);
+  scroll.append(grid);
+  const more = make("button", "more", "");
+  more.type = "button";
+  host.replaceChildren(bar, scroll, more);
+
+  let found = null; // indexes of matching rows; null: every row
+  let shown = 0;
+  const total = () => (found === null ? count : found.length);
+  const draw = () => {
+    const end = Math.min(total(), shown + STEP);
+    const rows = document.createDocumentFragment();
+    for (; shown < end; shown++) {
+      const values = table.row(found === null ? shown : found[shown]);
+      const line = make("tr");
+      for (const place of places) line.append(cell(values[place], table.columns[place].kind));
+      rows.append(line);
+    }
+    body.append(rows);
+    const all = count.toLocaleString("en");
+    const part = total().toLocaleString("en");
+    const matched = found === null ? `${all} ${count === 1 ? "row" : "rows"}` : `${part} of ${all} rows match`;
+    status.textContent = shown < total() ? `${matched}, first ${shown.toLocaleString("en")} shown` : matched;
+    more.hidden = shown >= total();
+    more.textContent = `Show ${Math.min(STEP, total() - shown)} more`;
+  };
+  const search = () => {
+    const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+    found = null;
+    if (words.length) found = table.find(words);
+    body.replaceChildren();
+    shown = 0;
+    scroll.scrollTop = 0;
+    draw();
+  };
+  let timer = 0;
+  input.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(search, 120);
+  });
+  more.addEventListener("click", draw);
+  searches[host.dataset.table] = (words) => {
+    input.value = words;
+    search();
+  };
+  draw();
+};

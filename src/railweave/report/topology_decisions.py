@@ -1,0 +1,125 @@
+"""Decisions about the shape of a fabric: its tiers, and which ports they use."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from railweave.catalog import catalog
+from railweave.counting import counted
+from railweave.report.figures import figures, plural, rail_label, roles, span, stripes, switches_of
+from railweave.report.statement import Decision, Grid
+
+if TYPE_CHECKING:
+    from railweave.design.network import Fabric, Network, Switch
+    from railweave.report.figures import Figures
+
+
+def topology_decision(network: Network, fabric: Fabric) -> Decision:
+    """The tiers, what is oversubscribed, and which servers are in which stripe."""
+    sums, groups = figures(network, fabric), stripes(network, fabric)
+    leaves = switches_of(network, fabric, "leaf")
+    per_stripe = max((len(group.leaves) for group in groups), default=0)
+    chosen = f"rail-optimised, {counted(len(groups), 'stripe')} of {counted(per_stripe, 'leaf', 'leaves')}"
+    facts: list[tuple[str, str]] = []
+    if leaves:
+        facts.append(
+            (
+                "Rails",
+                ", ".join(
+                    f"{leaf.name} serves {rail_label(leaf.rails)}" for leaf in dict.fromkeys((leaves[0], leaves[-1]))
+                ),
+            )
+        )
+    if sums.spines:
+        chosen += f", {counted(sums.spines, 'spine')}"
+        facts.append(("Uplinks", _uplinks(network, leaves)))
+    if sums.super_spines:
+        chosen += f", {counted(sums.super_spines, 'super-spine')}"
+    if sums.oversubscription is not None:
+        facts.append(("Oversubscription", f"{sums.oversubscription:.2f}:1 on the fullest leaf"))
+    present = {(one.role, f"{one.nos} {one.release}") for one in network.switches if one.fabric == fabric.name}
+    facts.append(("Software", ", ".join(f"{system} on {plural(role)}" for role, system in sorted(present))))
+    rows = tuple(
+        (g.name, str(len(g.leaves)), str(len(g.servers)), span([s.name for s in g.servers])) for g in groups[:32]
+    )
+    if len(groups) > len(rows):
+        rows += ((f"{len(groups) - len(rows)} more", "", "", ""),)
+    return Decision(
+        "Topology",
+        chosen,
+        "NIC r of every server of a stripe is on that stripe's leaf of rail r: traffic within a rail of a stripe "
+        f"crosses one switch.{_rest(network, sums, leaves)}",
+        tuple(facts),
+        (Grid(("Stripe", "Leaves", "Servers", "Names"), rows),),
+    )
+
+
+def _spines_of(network: Network, leaf: Switch) -> Counter[str]:
+    """The spines that a leaf has uplinks to, with how many."""
+    return Counter(cable.b.device for cable in network.cables_of(leaf.name) if cable.kind == "fabric")
+
+
+def _uplinks(network: Network, leaves: list[Switch]) -> str:
+    found = max((_spines_of(network, leaf) for leaf in leaves), key=Counter[str].total, default=Counter[str]())
+    return f"{found.total()} per leaf, {max(found.values(), default=0)} to each of {counted(len(found), 'spine')}"
+
+
+def _rest(network: Network, sums: Figures, leaves: list[Switch]) -> str:
+    """What traffic that leaves its leaf crosses."""
+    if not sums.spines:
+        return ""
+    if sums.super_spines:
+        return " Everything else crosses one spine, or two spines and a super-spine between them."
+    mine: dict[tuple[int, ...], set[str]] = {}
+    for leaf in leaves:
+        mine.setdefault(leaf.rails, set()).update(_spines_of(network, leaf))
+    if len(mine) > 1 and not set[str].intersection(*mine.values()):
+        return (
+            " Each rail has spines of its own: other stripes are one spine away, other rails have no path in the "
+            "network, so servers change rails inside (NVLink, PXN)."
+        )
+    return " Everything else crosses one spine."
+
+
+def ports_decision(network: Network, fabric: Fabric) -> Decision:
+    """The ports that each tier uses towards the next."""
+    rows: list[tuple[str, ...]] = []
+    present = roles(network, fabric)
+    for place, role in enumerate(present):
+        devices = switches_of(network, fabric, role)
+        model = catalog().switches.get(fabric.role(role).model)
+        if not devices:
+            continue
+        # Devices of a role are cabled alike; the one with most cables shows every port that is in use.
+        device = max(devices, key=lambda one: len(network.cables_of(one.name)))
+        cables = network.cables_of(device.name)
+        total = sum(group.count for group in model.ports) if model else 0
+        for label, chosen in (
+            ("servers", [c.b for c in cables if c.kind == "server"]),
+            (plural(present[place - 1]), [c.b for c in cables if c.kind == "fabric" and c.b.device == device.name]),
+            (
+                plural((*present, "")[place + 1]),
+                [c.a for c in cables if c.kind == "fabric" and c.a.device == device.name],
+            ),
+        ):
+            if chosen:
+                ordered = sorted(chosen, key=lambda end: (end.physical or 0, end.channel or 0))
+                used = {end.physical for end in ordered}
+                rows.append(
+                    (
+                        device.name,
+                        label,
+                        str(len(ordered)),
+                        span([end.port for end in ordered]),
+                        f"{len(used)} of {total}",
+                    )
+                )
+    spine = f", {fabric.spine.model} as spine" if fabric.spine.model != fabric.leaf.model else " and spine"
+    return Decision(
+        "Ports",
+        f"{fabric.leaf.model} as leaf" + (spine if switches_of(network, fabric, "spine") else ""),
+        "Each leaf uses the same ports for the same neighbors, so one cabling plan fits every rack; slots of servers "
+        "and spines decide the port, and adding one moves no other.",
+        grids=(Grid(("Fullest device", "Towards", "Links", "Ports", "Cages used"), tuple(rows)),),
+    )

@@ -1,0 +1,148 @@
+"""The page of one switch, around the checks of its operating system."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from railweave.counting import counted
+from railweave.runbook.markdown import block, table
+
+if TYPE_CHECKING:
+    from railweave.design.network import Cable, End, Fabric, Network, Switch
+    from railweave.device.model import DeviceConfig, Interface
+    from railweave.routes.table import Routes
+    from railweave.runbook.check import Check
+
+
+class System(Protocol):
+    """What an operating system's module offers."""
+
+    CONFIGURATION: str
+
+    def load(self, config: DeviceConfig) -> list[str]:
+        """Commands that put the configuration on the switch."""
+        ...
+
+    def identity(self, config: DeviceConfig, serial: str) -> Check:
+        """What to look at before anything is loaded."""
+        ...
+
+    def checks(self, network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
+        """What to look at afterwards, in order."""
+        ...
+
+
+def document(network: Network, config: DeviceConfig, routes: Routes, system: System) -> str:
+    """The runbook of a switch as Markdown."""
+    switch = network.switch(config.name)
+    fabric = network.fabric(switch.fabric)
+    lines = [f"# {config.name}", "", _about(network, switch, fabric), ""]
+    lines += table(("", ""), _identity(switch, config, system))
+    lines += ["", "Every value below follows from the design and holds once all neighbors are up.", "", "## Order", ""]
+    lines += _order(network, switch, fabric)
+    lines += ["", "## Ports", "", *table(PORTS, _ports(network, config, fabric))]
+    lines += ["", "## Before loading", "", *_check(1, system.identity(config, switch.serial))]
+    lines += ["## Load", "", *_load(config, system)]
+    lines += ["## After loading", ""]
+    for place, check in enumerate(system.checks(network, config, routes), 2):
+        lines += _check(place, check)
+    lines += ["## Cable labels", "", *_labels(network, config)]
+    return "\n".join(lines) + "\n"
+
+
+def _about(network: Network, switch: Switch, fabric: Fabric) -> str:
+    place = f"of fabric {fabric.name}, network {network.name}"
+    if switch.role != "leaf":
+        return f"A {switch.role} {place}."
+    rails = f"rail {switch.rails[0]}" if len(switch.rails) == 1 else "rails " + ", ".join(map(str, switch.rails))
+    return f"The leaf of {rails} in {switch.stripe}, {place}."
+
+
+def _identity(switch: Switch, config: DeviceConfig, system: System) -> list[tuple[str, str]]:
+    return [
+        ("Model", switch.model),
+        ("Serial number", switch.serial or "not in the inventory"),
+        ("System", f"{switch.nos} {switch.release}"),
+        ("Management", f"{switch.management_address}, gateway {switch.management_gateway}"),
+        ("AS, router id", f"{switch.asn}, {switch.router_id}"),
+        ("Configuration", f"`devices/{config.name}/{system.CONFIGURATION}`"),
+    ]
+
+
+def _order(network: Network, switch: Switch, fabric: Fabric) -> list[str]:
+    """Where this switch stands in bringing up the fabric, top down: a switch is then checked in full when it comes up."""
+    mine = [one for one in network.switches if one.fabric == fabric.name]
+    roles = list(dict.fromkeys(one.role for one in reversed(mine)))  # switches are listed from the leaves up
+    lines = ["1. The management network and its servers (time, names, logs)."]
+    for number, role in enumerate(roles, 2):
+        alike = [one.name for one in mine if one.role == role]
+        word = counted(len(alike), role, {"leaf": "leaves"}.get(role, ""))
+        here = f" **This switch is number {alike.index(switch.name) + 1} of them.**" if role == switch.role else ""
+        lines.append(
+            f"{number}. {word[0].upper()}{word[1:]}, {alike[0]} first; their order among each other is free.{here}"
+        )
+    lines.append(f"{len(lines) + 1}. The GPU servers, one stripe at a time: `hosts/`.")
+    if switch.role == "leaf" and len(roles) > 1:
+        lines += ["", "Leaves come after the switches above them: then every check below can be done at once."]
+    elif len(roles) > 1:
+        lines += ["", "Its neighbors come up later: repeat the checks from LLDP on when the last one is there."]
+    return lines
+
+
+PORTS = ("Port", "To", "Its port", "Speed", "Optic here", "Lanes", "Length", "Path color")
+
+
+def _ends(network: Network, config: DeviceConfig) -> list[tuple[Interface, Cable, End, End]]:
+    """Each port of a switch with its cable, the cable's end here and the far one."""
+    found: list[tuple[Interface, Cable, End, End]] = []
+    for port in config.interfaces:
+        cable = network.cable(port.link)
+        here, there = (cable.a, cable.b) if cable.a.device == config.name else (cable.b, cable.a)
+        found.append((port, cable, here, there))
+    return sorted(found, key=lambda one: (one[2].physical or 0, one[2].channel or 0))
+
+
+def _ports(network: Network, config: DeviceConfig, fabric: Fabric) -> list[tuple[object, ...]]:
+    return [
+        (
+            port.name,
+            there.device,
+            there.port,
+            f"{cable.speed_gbps}G",
+            here.optic,
+            here.lanes,
+            f"{cable.length_m:g} m{'' if cable.measured else ' planned'}",
+            "–" if cable.color is None else fabric.color_name(cable.color),
+        )
+        for port, cable, here, there in _ends(network, config)
+    ]
+
+
+def _load(config: DeviceConfig, system: System) -> list[str]:
+    text = (
+        f"Copy `devices/{config.name}/{system.CONFIGURATION}` to the switch as `{config.name}.conf`. Where it holds "
+        "`<secret:NAME>`, build with `--secrets FILE` first."
+    )
+    return [text, "", *block(system.load(config)), ""]
+
+
+def _check(number: int, check: Check) -> list[str]:
+    lines = [f"### {number}. {check.title}", "", *block(check.commands), ""]
+    lines += [f"- [ ] {point}" for point in check.points if point]
+    if check.rows:
+        lines += ["", *table(check.header, check.rows)]
+    return [*lines, ""]
+
+
+def _labels(network: Network, config: DeviceConfig) -> list[str]:
+    """A label per cable end. Servers have no runbook, so the far end of their cables is printed here."""
+    near: list[str] = []
+    far: list[str] = []
+    for _, cable, here, there in _ends(network, config):
+        near.append(f"{here.device} {here.port} > {there.device} {there.port}")
+        if cable.kind == "server":
+            far.append(f"{there.device} {there.port} > {here.device} {here.port}")
+    lines = [f"One per line: {counted(len(near), 'label')} for the ends at this switch.", "", *block(near)]
+    if far:
+        lines += ["", f"{counted(len(far), 'label')} for the servers' ends:", "", *block(far)]
+    return lines

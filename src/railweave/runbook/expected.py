@@ -1,0 +1,76 @@
+"""What a switch must show once everything around it is up: sessions, prefixes received and sent, example routes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from railweave.routes.table import LOCAL
+
+if TYPE_CHECKING:
+    from railweave.design.network import Network
+    from railweave.device.model import BgpGroup, DeviceConfig, Session
+    from railweave.routes.table import Routes
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedSession:
+    """A BGP session with the prefixes that it carries, before the receiver's policy.
+
+    A switch's own prefixes do not come back to it: Junos does not send them, FRR does not count them.
+    """
+
+    group: BgpGroup
+    session: Session
+    received: int
+    sent: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleRoute:
+    """A prefix of another switch, its path color, and the local ports that lead there."""
+
+    prefix: str
+    color: str
+    leaf: str
+    ports: tuple[str, ...]
+
+
+def sessions(config: DeviceConfig, routes: Routes) -> list[ExpectedSession]:
+    """Every session of a switch, group by group."""
+    found: list[ExpectedSession] = []
+    for group in config.bgp.groups if config.bgp else ():
+        for session in group.sessions:
+            received, sent = _count(routes, config.name, session.link), _count(routes, session.peer, session.link)
+            found.append(ExpectedSession(group, session, received, sent))
+    return found
+
+
+def _count(routes: Routes, device: str, link: str) -> int:
+    if (device, link) not in routes.heard:
+        return 0
+    return int((routes.heard[device, link] & (routes.fibs[device].group != LOCAL)).sum())
+
+
+def example_routes(network: Network, config: DeviceConfig, routes: Routes) -> list[ExampleRoute]:
+    """The prefixes of the first leaf that is reached over another switch: one per path color."""
+    switch = network.switch(config.name)
+    fabric = network.fabric(switch.fabric)
+    ports = {one.link: one.name for one in config.interfaces}
+    for segment in network.segments:
+        away = segment.fabric == fabric.name and segment.leaf != config.name
+        if not away or (switch.rails and segment.rail not in switch.rails):
+            continue
+        found = [
+            ExampleRoute(
+                subnet.prefix,
+                fabric.color_name(subnet.color),
+                segment.leaf,
+                tuple(ports[link] for link in routes.next_hops(config.name, subnet.prefix)),
+            )
+            for subnet in segment.subnets
+            if subnet.prefix in routes.index
+        ]
+        if any(one.ports for one in found):
+            return found
+    return []

@@ -1,0 +1,284 @@
+"""The checks of Junos OS Evolved.
+
+Commands are those of the sources (EVPN test report, Table 9; the RDMA load-balancing document) and, where these have
+none, ``show configuration``, which every release has.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.counting import counted
+from railweave.runbook.check import Check
+from railweave.runbook.expected import example_routes, sessions
+
+if TYPE_CHECKING:
+    from railweave.design.network import Network
+    from railweave.device.model import DeviceConfig, QosConfig
+    from railweave.routes.table import Routes
+
+CONFIGURATION = "junos.conf"
+
+
+def load(config: DeviceConfig) -> list[str]:
+    """Commands that put the configuration on the switch."""
+    return [
+        "configure exclusive",
+        f"load override /var/tmp/{config.name}.conf",
+        "show | compare",
+        "commit check",
+        "commit confirmed 10",
+        "commit",
+    ]
+
+
+def identity(config: DeviceConfig, serial: str) -> Check:
+    """Model, release and serial number."""
+    points = [f"model {config.model}, Junos OS Evolved {config.release}"]
+    points += [f"chassis serial number {serial}"] if serial else []
+    return Check("Model and release", ("show version", "show chassis hardware"), tuple(points))
+
+
+def checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
+    """Every check after the configuration is loaded, in the order in which one depends on another."""
+    made = [_ports(config), _lldp(config)]
+    if config.bgp is not None:
+        made += [_discovery(config), *_bgp(config, routes)]
+        made += _routes(network, config, routes)
+    if config.gateways:
+        made.append(_gateways(config))
+    if config.qos is not None:
+        made += _qos(config.qos)
+    made.append(_balancing(config))
+    if config.qos is not None:
+        made.append(_counters(config))
+    return made
+
+
+def _ports(config: DeviceConfig) -> Check:
+    splits = [f"{one.port}: {one.channels} x {one.speed_gbps}G" for one in config.splits]
+    points = [f"{counted(len(config.interfaces), 'port')} up, up, each with the description of the port table above"]
+    points += [f"ports split: {', '.join(splits)}"] if splits else []
+    mtus = sorted({one.mtu for one in config.interfaces})
+    points.append(f"MTU {', '.join(map(str, mtus))} on every port")
+    first = config.interfaces[0].name if config.interfaces else "et-*"
+    return Check("Ports", ("show interfaces descriptions", f"show interfaces {first}"), tuple(points))
+
+
+def _lldp(config: DeviceConfig) -> Check:
+    switches = len(config.fabric_interfaces())
+    servers = len(config.interfaces) - switches
+    points = [f"{counted(switches, 'switch', 'switches')} seen, each on the port of the port table above"]
+    points += [f"{counted(servers, 'server port')} more where the servers run LLDP"] if servers else []
+    points.append("a neighbor on another port is a cable in the wrong port: move it before going on")
+    return Check("Cabling, by LLDP", ("show lldp neighbors",), tuple(points))
+
+
+def _discovery(config: DeviceConfig) -> Check:
+    ports = [one.name for one in config.fabric_interfaces() if not one.addresses]
+    points = (
+        f"{counted(len(ports), 'port')} towards switches send and receive router advertisements",
+        "a link-local neighbor on each of them, state reachable; ping it where BGP does not come up",
+    )
+    first = ports[0] if ports else config.fabric_interfaces()[0].name
+    commands = (
+        f"show ipv6 router-advertisement interface {first}.0",
+        "show ipv6 neighbors",
+        f"ping fe80::PEER interface {first}.0 count 3",
+    )
+    if not ports:
+        points = ("the address of each neighbor in the table of sessions below answers",)
+        commands = ("show ipv6 neighbors", "ping PEER-ADDRESS count 3")
+    return Check("Neighbors", commands, points)
+
+
+def _bgp(config: DeviceConfig, routes: Routes) -> list[Check]:
+    bgp = config.bgp
+    if bgp is None:
+        return []
+    found = sessions(config, routes)
+    rows = [
+        (
+            one.group.name,
+            one.session.peer_address or f"%{one.session.interface}.0",
+            one.session.peer,
+            one.session.peer_as,
+            one.received,
+            one.sent,
+        )
+        for one in found
+    ]
+    discovered = any(not one.session.peer_address for one in found)
+    commands = ("show bgp summary", *(("show bgp summary autodiscovered",) if discovered else ()))
+    points = [
+        f"Groups: {len(bgp.groups)}  Peers: {len(found)}  Down peers: 0",
+        f"local AS {bgp.asn}, router id {bgp.router_id}",
+    ]
+    if discovered:
+        points.append("a discovered neighbor is shown as its link-local address, % and the port")
+    sums = Check(
+        "BGP sessions",
+        commands,
+        tuple(points),
+        ("Group", "Neighbor", "Switch", "AS", "Prefixes received", "Prefixes sent"),
+        tuple(rows),
+    )
+    return [sums, *([_bfd(config, len(found))] if bgp.bfd else [])]
+
+
+def _bfd(config: DeviceConfig, count: int) -> Check:
+    bfd = config.bgp.bfd if config.bgp else None
+    timers = f"{bfd.minimum_interval} ms x {bfd.multiplier}, down after {bfd.detection_ms():,} ms" if bfd else ""
+    return Check("BFD", ("show bfd session",), (f"{counted(count, 'session')} up", timers))
+
+
+def _routes(network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
+    bgp = config.bgp
+    made: list[Check] = []
+    if bgp is not None and bgp.fabric_advertise:
+        colors = {one.fabric_color for one in bgp.groups}
+        rows = [(one.prefix, one.color, ", ".join(one.backup_colors)) for one in bgp.fabric_advertise]
+        made.append(
+            Check(
+                "Own prefixes, by path color",
+                ("show route advertising-protocol bgp NEIGHBOR detail",),
+                (
+                    f"{len(rows)} prefixes to every neighbor, each with the color community of the session",
+                    f"AIGP only on those whose color is the session's ({counted(len(colors), 'path color')})",
+                ),
+                ("Prefix", "Path color", "Backup colors"),
+                tuple(rows),
+            )
+        )
+    examples = example_routes(network, config, routes)
+    if examples:
+        made.append(
+            Check(
+                "Routes to another leaf",
+                tuple(f"show route {one.prefix} detail" for one in examples[:1]),
+                (f"prefixes of {examples[0].leaf}, with exactly these ports as next hops",),
+                ("Prefix", "Path color", "Next hops"),
+                tuple((one.prefix, one.color, ", ".join(one.ports) or "none") for one in examples),
+            )
+        )
+    return made
+
+
+def _gateways(config: DeviceConfig) -> Check:
+    rows = [
+        (f"irb.{one.vlan}" if one.vlan else f"{one.port}.0", address, prefix)
+        for one in config.gateways
+        for address, prefix in zip(one.addresses, one.prefixes, strict=True)
+    ]
+    advertised = next((one.advertisements for one in config.gateways if one.advertisements), None)
+    units = list(dict.fromkeys(unit for unit, _, _ in rows))
+    commands = ["show interfaces terse irb" if config.gateways[0].vlan else "show interfaces terse"]
+    points = ["the gateway addresses below, up where a server is connected"]
+    if advertised:
+        commands.append(f"show ipv6 router-advertisement interface {units[0]}")
+        points.append(
+            f"each prefix below advertised on-link and autonomous, valid {advertised.prefix_valid_lifetime:,} s, "
+            f"preferred {advertised.prefix_preferred_lifetime:,} s, every {advertised.min_interval} to "
+            f"{advertised.max_interval} s"
+        )
+    commands.append("show ipv6 neighbors")
+    points.append("once servers are up: an address of each NIC in each prefix, reachable")
+    return Check("Server prefixes", tuple(commands), tuple(points), ("Interface", "Gateway", "Prefix"), tuple(rows))
+
+
+def _qos(qos: QosConfig) -> list[Check]:
+    buffers = qos.buffers
+    rows = [
+        (
+            name,
+            one.queue,
+            ", ".join(map(str, one.dscp)) or "–",
+            f"no-loss, PFC priority {one.pfc_priority}" if one.lossless else "lossy",
+            f"{one.transmit_percent} %" if one.transmit_percent else "–",
+            f"{one.ecn.min_fill} % to {one.ecn.max_fill} % fill, up to {one.ecn.max_probability} %" if one.ecn else "–",
+        )
+        for name, one in qos.classes.items()
+    ]
+    made = [
+        Check(
+            "Classes, ECN",
+            ("show class-of-service forwarding-class", "show configuration class-of-service | display set"),
+            (f"bound to {counted(len(qos.ports), 'port')}, none by wildcard",),
+            ("Class", "Queue", "DSCP", "Loss", "Rate", "ECN marking"),
+            tuple(rows),
+        ),
+        Check(
+            "Buffer partitions",
+            ("show configuration class-of-service shared-buffer",),
+            (
+                (
+                    f"ingress: lossless {buffers.lossless} %, headroom {buffers.headroom} %, lossy {buffers.lossy} %, "
+                    f"dynamic threshold {buffers.ingress_dynamic_threshold}"
+                ),
+                (
+                    f"egress: lossless {buffers.egress_lossless} %, lossy {buffers.egress_lossy} %, "
+                    f"multicast {buffers.egress_multicast} %"
+                ),
+            ),
+        ),
+    ]
+    if qos.profiles:
+        dog = qos.watchdog
+        points = (
+            [f"watchdog: {dog.poll_interval} ms x {dog.detection}, recovery {dog.recovery} ms, {dog.action}"]
+            if dog
+            else []
+        )
+        made.append(
+            Check(
+                "PFC per port",
+                ("show configuration class-of-service congestion-notification-profile",),
+                (
+                    *points,
+                    "the cable length decides the headroom: correct it in the inventory where it was measured otherwise",
+                ),
+                ("Profile", "Cable length", "MRU", "Ports"),
+                tuple(
+                    (one.name, f"{one.cable_length_m} m", one.mru_bytes, counted(len(one.ports), "port"))
+                    for one in qos.profiles
+                ),
+            )
+        )
+    return made
+
+
+def _balancing(config: DeviceConfig) -> Check:
+    intent, mode = config.balancing.intent, config.balancing.group_mode
+    points = [f"next-hop groups are shared by {mode}"]
+    if mode.startswith("dlb"):
+        dlb = intent.dlb
+        bands = dlb.egress_quantization
+        points += [
+            (
+                f"acts on {' and '.join(config.balancing.ether_types)}; inactivity interval "
+                f"{dlb.inactivity_interval:g} µs, flowset table {dlb.flowset_table_size}, {dlb.sampling_rate:,} samples/s"
+            ),
+            f"quality bands {bands.min} to {bands.max} %, rate weight {bands.rate_weightage} %",
+        ]
+    points += [f"next-hop groups of up to {config.bgp.maximum_ecmp} members"] if config.bgp else []
+    return Check(
+        "Load balancing", ("show configuration forwarding-options", "show configuration chassis"), tuple(points)
+    )
+
+
+def _counters(config: DeviceConfig) -> Check:
+    port = config.interfaces[0].name
+    lossless = [one for one in config.qos.classes.values() if one.lossless] if config.qos else []
+    points = ["idle: no errors, no drops, no PFC frames, no ECN-marked packets"]
+    points += [
+        f"under load: packets in queue {one.queue}, none dropped; PFC only on priority {one.pfc_priority}, "
+        "and ECN marks before it"
+        for one in lossless
+    ]
+    points.append("resource errors on input: the headroom partition is short for the real cables")
+    commands = (
+        f"show interfaces {port} extensive",
+        f"show interfaces queue {port}",
+        f"show interfaces queue buffer-occupancy {port}",
+    )
+    return Check("Counters, before and under load", commands, tuple(points))

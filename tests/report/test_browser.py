@@ -1,0 +1,241 @@
+"""The page in a browser, as a reader uses it: search, open a stripe, light a path; without a word on the console."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from railweave.design.network import Network
+from railweave.findings import Finding
+from railweave.report.page import report_html
+from railweave.routes.paths import queue_pair_paths
+from railweave.verify.registry import Subject
+from tests.chromium import Chromium, Page, browser, program
+from tests.report.conftest import LARGE, read
+
+pytestmark = pytest.mark.skipif(program() is None, reason="there is no Chromium on the PATH")
+
+Report = Callable[[Network, Sequence[Finding]], str]
+
+OPEN_SECONDS = 3.0
+"""Most processor time that the page of 8,192 GPUs may take to open, the browser's own start of a tab included."""
+MOST_BYTES = 15_000_000
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Chromium]:
+    with browser() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def h100_file(h100: Network, report: Report, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("page") / "report.html"
+    file.write_text(report(h100, list(h100.findings)), encoding="utf-8")
+    return file
+
+
+@pytest.fixture
+def page(chromium: Chromium, h100_file: Path) -> Iterator[Page]:
+    found = chromium.open(h100_file, width=1440, height=900)
+    yield found
+    assert found.errors == []
+
+
+def lit(page: Page) -> set[int]:
+    """The cables that are lit in the picture, by their place in the cabling."""
+    return set(
+        page.evaluate("[...document.querySelectorAll('#picture .cable.on')].map((one) => Number(one.dataset.link))")
+    )
+
+
+def shown_rows(page: Page, table: str) -> list[str]:
+    return page.evaluate(f"[...document.querySelectorAll('[data-table={table}] tbody tr')].map((one) => one.innerText)")
+
+
+def state(page: Page, table: str) -> str:
+    return page.evaluate(f"document.querySelector('[data-table={table}] [role=status]').textContent")
+
+
+def search(page: Page, table: str, words: str) -> None:
+    field, matched = (
+        f"[data-table={table}] input",
+        f"document.querySelector('[data-table={table}] [role=status]').textContent.includes('match')",
+    )
+    page.evaluate(
+        f"(() => {{ const e = document.querySelector({field!r}); e.value = ''; e.dispatchEvent(new Event('input')); }})()"
+    )
+    page.wait_for(f"!{matched}")
+    page.type(field, words)
+    page.wait_for(matched)
+
+
+def ask(page: Page, source: str, target: str, count: int) -> list[list[str]]:
+    """The links of each queue pair, as the table of paths says them: names of cables, either way round."""
+    for name, value in (("source", source), ("target", target), ("count", str(count))):
+        page.type(f"#path-{name}", value)
+    page.click("#path-form button")
+    cells = page.evaluate(
+        "[...document.querySelectorAll('#path-result tbody tr')].map((one) =>"
+        " [...one.lastChild.children].map((hop) => hop.textContent))"
+    )
+    assert len(cells) == count
+    return cells
+
+
+def pinned(link: str) -> set[str]:
+    """Both ways in which the table may put one link: ``a port → b port``."""
+    near, far = (end.replace(":", " ", 1) for end in link.split("--"))
+    return {f"{near} → {far}", f"{far} → {near}"}
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (820, 1100)])
+@pytest.mark.parametrize("dark", [False, True])
+def test_it_opens_in_any_window(chromium: Chromium, h100_file: Path, width: int, height: int, *, dark: bool) -> None:
+    page = chromium.open(h100_file, width=width, height=height, dark=dark)
+    assert page.errors == []
+    assert page.requests == [h100_file.as_uri()]
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    brightness = sum(map(int, re.findall(r"\d+", paper))) / 3
+    assert (brightness < 60) if dark else (brightness > 200)
+    # The smallest words of the picture are still words, not dust.
+    assert (
+        page.evaluate(
+            "Math.min(...[...document.querySelectorAll('#picture text')].map((one) => one.getBoundingClientRect().height))"
+        )
+        > 8
+    )
+
+
+def test_search_finds_rows_and_more_can_be_had(page: Page, h100: Network) -> None:
+    search(page, "cables", "spine2 stripe1-leaf3")
+    assert len(shown_rows(page, "cables")) == 1
+    assert state(page, "cables") == f"1 of {len(h100.cables)} rows match"
+    nic = h100.servers[1].nics[2]
+    search(page, "addresses", f"{nic.addresses[3].address} orange")
+    (row,) = shown_rows(page, "addresses")
+    assert h100.servers[1].name in row
+    assert nic.leaf_port in row
+    search(page, "addresses", "no-such-nic")
+    assert shown_rows(page, "addresses") == []
+
+
+def test_a_device_lights_its_cables_until_escape(page: Page, h100: Network) -> None:
+    wanted = {place for place, cable in enumerate(h100.cables) if "spine3" in {cable.a.device, cable.b.device}}
+    page.click("#picture [data-device=spine3]")
+    assert lit(page) == wanted
+    assert len(wanted) == 16
+    assert page.evaluate("document.getElementById('selection').textContent").startswith("spine3: 16 cables")
+    page.send("Input.dispatchKeyEvent", type="keyDown", key="Escape")
+    assert lit(page) == set()
+
+
+def test_a_path_color_lights_where_it_runs(page: Page, h100: Network) -> None:
+    page.click("#picture .legend-entry[data-color='backend/2']")
+    assert lit(page) == {place for place, cable in enumerate(h100.cables) if cable.color == 2}
+
+
+@pytest.mark.parametrize("target", ["H100-03:gpu0_eth", "H100-04:gpu5_eth", "H100-02:gpu0_eth"])
+def test_paths_are_those_of_the_forwarding_tables(page: Page, h100: Network, target: str) -> None:
+    routes = Subject.of(h100).routes
+    found = queue_pair_paths(h100, routes, "H100-01:gpu0_eth", target, 6)
+    cells = ask(page, "H100-01:gpu0_eth", target, 6)
+    for path, hops in zip(found, cells, strict=True):
+        assert len(path.hops) == len(hops) >= 2
+        for (link,), text in zip(path.hops, hops, strict=True):
+            assert text in pinned(link.link)
+    names = {link.link for path in found for hop in path.hops for link in hop}
+    assert lit(page) == {place for place, cable in enumerate(h100.cables) if cable.name in names}
+    rows = page.evaluate("[...document.querySelectorAll('#path-result tbody tr')].map((one) => one.innerText)")
+    for path, row in zip(found, rows, strict=True):
+        assert path.src_gid in row
+        assert path.dst_gid in row
+        assert path.color in row
+
+
+def test_a_nic_has_no_path_to_itself_and_unknown_ones_are_asked_for(page: Page) -> None:
+    page.type("#path-target", "H100-01:gpu0_eth")
+    page.click("#path-form button")
+    assert "needs no path to itself" in page.evaluate("document.getElementById('path-result').textContent")
+    page.type("#path-target", "nobody")
+    page.click("#path-form button")
+    assert page.evaluate("document.getElementById('path-result').textContent") == "Give both NICs as SERVER:NIC."
+
+
+ECMP = """
+name: ecmp
+fabrics:
+  backend:
+    topology: {stripes: 2, leaves_per_stripe: 4, spines: 2, links_per_spine: 4}
+    leaf: {device: qfx5240-64od}
+    load_balancing: {mode: ecmp}
+servers: [{names: "node[1-2]", model: h100-8gpu-cx7, stripe: stripe1}, {names: "node[3-4]", model: h100-8gpu-cx7, stripe: stripe2}]
+"""
+
+
+def test_a_choice_by_hash_is_told_as_one(chromium: Chromium, report: Report, tmp_path: Path) -> None:
+    network = read(tmp_path, ECMP)
+    file = tmp_path / "report.html"
+    file.write_text(report(network, []), encoding="utf-8")
+    page = chromium.open(file, width=1440, height=900)
+    target = next(one.name for one in network.servers if one.nics[0].stripe != network.servers[0].nics[0].stripe)
+    cells = ask(page, "node1:gpu0_eth", f"{target}:gpu0_eth", 1)
+    leaf, far = network.server("node1").nics[0].leaf, network.server(target).nics[0].leaf
+    assert cells[0][1:-1] == [
+        f"{leaf} → 2 switches: one of 8 links, 12.5 % each",
+        f"2 switches → {far}: one of 8 links, 12.5 % each",
+    ]
+    assert len(lit(page)) == 1 + 8 + 8 + 1
+    assert page.errors == []
+
+
+def test_8192_gpus(chromium: Chromium, tmp_path: Path) -> None:
+    network = read(tmp_path, LARGE.replace("leaf:", "paths_per_nic: 8\n    leaf:"))
+    routes = Subject.of(network).routes
+    file = tmp_path / "report.html"
+    file.write_text(report_html(network, list(network.findings), routes), encoding="utf-8")
+    assert file.stat().st_size < MOST_BYTES / 5  # 32,768 GPUs are four times as much
+    page = chromium.open(file, width=1440, height=900)
+    page.send("Performance.enable")
+    used = {one["name"]: one["value"] for one in page.send("Performance.getMetrics")["metrics"]}
+    assert used["ProcessTime"] < OPEN_SECONDS
+    assert (
+        page.evaluate("document.querySelectorAll('tr').length") < 1200
+    )  # three tables of 200 rows, the switches, the cards
+
+    search(page, "addresses", "gpu-1024 gpu7 color3")
+    (row,) = shown_rows(page, "addresses")
+    assert network.servers[-1].nics[-1].addresses[2].address in row
+
+    block = "#picture [data-stripes=stripe7]"
+    page.click(block)
+    count = "document.querySelectorAll('#expanded .{}').length"
+    assert page.evaluate(count.format("fabric-cable")) == page.evaluate(count.format("server-cable")) == 8 * 64
+    assert page.evaluate(count.format("leaf")) == 8
+    page.move("#expanded [data-device=stripe7-leaf3]")
+    assert page.evaluate(count.format("cable.on")) == 64 + 64
+
+    here, there = network.server("gpu-0385"), network.server("gpu-1000")
+    cells = ask(page, f"{here.name}:gpu2_eth", f"{there.name}:gpu2_eth", 2)
+    assert [len(hops) for hops in cells] == [4, 4]
+    assert cells[0][1] == "stripe7-leaf3 → 8 switches: one of 8 links, 12.5 % each"
+    found = queue_pair_paths(network, routes, f"{here.name}:gpu2_eth", f"{there.name}:gpu2_eth", 2)
+    mine = {cable.name for cable in network.cables_of("stripe7-leaf3")}
+    names = {link.link for path in found for hop in path.hops for link in hop} & mine
+    page.evaluate("document.activeElement.blur()")
+    page.send("Input.dispatchMouseEvent", type="mouseMoved", x=1, y=1)
+    lit_links = page.evaluate(
+        "[...document.querySelectorAll('#expanded .cable.on')].map((one) => Number(one.dataset.link))"
+    )
+    assert {network.cables[place].name for place in lit_links} == names
+    assert len(names) == 16 + 1
+    bundles = page.evaluate("[...document.querySelectorAll('#picture .bundle.on')].map((one) => one.dataset.a)")
+    assert bundles == ["backend/stripe7", "backend/stripe16"]
+
+    page.click(block)
+    assert page.evaluate("document.querySelectorAll('#expanded > *').length") == 0
+    assert page.errors == []

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from railweave.design.network import Network
+from railweave.report.capacity import rail_capacities
+from railweave.report.failures import failures_decision
+from railweave.report.forwarding import forwarding
+from railweave.verify.registry import Subject
+
+
+def test_a_rail_of_h100_rlb_by_hand(h100: Network) -> None:
+    found = rail_capacities(h100, h100.fabrics[0], Subject.of(h100).routes)
+    assert [one.rails for one in found] == [(rail,) for rail in range(1, 9)]
+    rail = found[2]
+    # Two leaves with two servers and four uplinks of 400G each.
+    assert (rail.leaves, rail.nics, rail.down_gbps, rail.up_gbps) == (2, 4, 2 * 2 * 400, 2 * 4 * 400)
+    assert rail.oversubscription == 2 / 4
+    assert rail.one_spine_down == 2 / 3
+    assert rail.ways == rail.spines == (4, 4)
+    assert rail.width == (1, 1)
+    assert rail.color_gbps == (400, 400)
+
+
+def test_an_uplink_that_policy_hides_is_no_way(h100: Network) -> None:
+    subject = Subject.of(h100)
+    leaf = subject.configs["stripe1-leaf1"]
+    assert leaf.bgp is not None
+    groups = tuple(one for one in leaf.bgp.groups if one.name != "spine-red")
+    subject.configs["stripe1-leaf1"] = replace(leaf, bgp=replace(leaf.bgp, groups=groups))
+    rail = rail_capacities(h100, h100.fabrics[0], subject.routes)[0]
+    assert rail.ways == (3, 3)  # the other leaf has no route of that color to it either
+    assert rail_capacities(h100, h100.fabrics[0], subject.routes)[1].ways == (4, 4)
+
+
+def test_a_color_without_its_cable_is_uneven(h100: Network) -> None:
+    gone = next(cable for cable in h100.cables if cable.a.device == "stripe2-leaf4" and cable.color == 2)
+    network = replace(h100, cables=tuple(cable for cable in h100.cables if cable is not gone))
+    rails = rail_capacities(network, network.fabrics[0], Subject.of(network).routes)
+    assert rails[3].color_gbps == (0, 400)
+    assert rails[3].oversubscription == 2 / 3
+    assert rails[4].color_gbps == (400, 400)
+
+
+def test_without_spines_there_are_no_ways(flat: Network) -> None:
+    routes = Subject.of(flat).routes
+    found = rail_capacities(flat, flat.fabrics[0], routes)
+    assert [one.rails for one in found] == [(1, 2), (3, 4), (5, 6), (7, 8)]
+    assert {(one.oversubscription, one.one_spine_down, one.ways, one.color_gbps) for one in found} == {(None,) * 4}
+    failures = failures_decision(flat, flat.fabrics[0], routes, found)
+    assert failures is not None
+    assert [name for name, _ in failures.facts] == ["A leaf", "A server cable or NIC", "Noticed"]
+
+
+def test_failures_of_h100_rlb(h100: Network) -> None:
+    routes = Subject.of(h100).routes
+    found = failures_decision(h100, h100.fabrics[0], routes, rail_capacities(h100, h100.fabrics[0], routes))
+    assert found is not None
+    facts = dict(found.facts)
+    backup = routes.backup("stripe1-leaf1", "fc00:2:1:1::/64")
+    assert facts["An uplink"].startswith(f"its path color moves to its backup, {len(backup)} uplink")
+    assert facts["A spine"].endswith("0.67:1 at most")
+    assert facts["A leaf"].startswith("up to 2 servers lose the NICs of 1 rail")
+
+
+def test_forwarding_is_the_tables(h100: Network) -> None:
+    routes = Subject.of(h100).routes
+    coded = forwarding(h100, routes)
+    for switch in h100.switches:
+        rows = [row for row, count in coded["devices"][switch.name] for _ in range(count)]
+        assert len(rows) == len(h100.segments)
+        for segment, row in zip(h100.segments, rows, strict=True):
+            entry = coded["rows"][row]
+            for place, net in enumerate(segment.subnets):
+                group = entry if isinstance(entry, int) else entry[place]
+                links = () if group < 0 else tuple(h100.cables[k].name for k in coded["groups"][group])
+                assert links == routes.next_hops(switch.name, net.prefix)

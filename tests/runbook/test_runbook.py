@@ -1,0 +1,137 @@
+"""Runbooks: the values are those of the device, counted here in another way than the runbook counts them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from railweave.design import design
+from railweave.design.network import Network
+from railweave.runbook.network import runbooks
+from railweave.spec.source import read_source
+from railweave.verify.registry import Subject
+from tests.conftest import EXAMPLES
+
+
+def written(network: Network) -> dict[str, str]:
+    subject = Subject.of(network)
+    return runbooks(network, subject.configs, subject.routes)
+
+
+@pytest.fixture(scope="module")
+def h100() -> Network:
+    return design(read_source(EXAMPLES / "h100-rlb.yaml"))[0]
+
+
+@pytest.fixture(scope="module")
+def pages(h100: Network) -> dict[str, str]:
+    return written(h100)
+
+
+def section(page: str, title: str) -> str:
+    """The part of a page under a heading, numbered or not."""
+    return re.split(rf"(?m)^#+ (?:\d+\. )?{re.escape(title)}$", page)[1].split("\n#")[0]
+
+
+def cells(text: str) -> list[list[str]]:
+    """The rows of the table in a text, without its heading."""
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+def test_every_switch_has_one(h100: Network, pages: dict[str, str]) -> None:
+    assert pages.keys() == {f"runbook/{switch.name}.md" for switch in h100.switches}
+    for name, page in pages.items():
+        assert page.startswith(f"# {Path(name).stem}\n")
+        assert page.count("```") % 2 == 0
+
+
+def test_sessions_of_a_leaf(pages: dict[str, str]) -> None:
+    found = section(pages["runbook/stripe1-leaf1.md"], "BGP sessions")
+    assert "Groups: 4  Peers: 4  Down peers: 0" in found
+    assert "local AS 4200001001, router id 10.255.0.1" in found
+    # 15 other leaves with a prefix in each of 4 path colors; its own 4 go up.
+    assert cells(found) == [
+        [f"spine-{color}", f"%et-0/0/{k}:0.0", f"spine{k + 1}", str(4200000001 + k), "60", "4"]
+        for k, color in enumerate(("green", "blue", "red", "orange"))
+    ]
+
+
+def test_sessions_of_a_spine(h100: Network, pages: dict[str, str]) -> None:
+    found = section(pages["runbook/spine2.md"], "BGP sessions")
+    assert "Peers: 16  Down peers: 0" in found
+    asns = {switch.name: str(switch.asn) for switch in h100.switches if switch.role == "leaf"}
+    assert {row[2]: row[3] for row in cells(found)} == asns
+    assert {(row[4], row[5]) for row in cells(found)} == {("4", "60")}
+
+
+def test_ports_are_what_lldp_must_show(h100: Network, pages: dict[str, str]) -> None:
+    for name in ("stripe2-leaf8", "spine4"):
+        page = pages[f"runbook/{name}.md"]
+        wanted = [
+            (here.port, there.device, there.port)
+            for cable in h100.cables
+            for here, there in ((cable.a, cable.b), (cable.b, cable.a))
+            if here.device == name
+        ]
+        assert sorted(tuple(row[:3]) for row in cells(section(page, "Ports"))) == sorted(wanted)
+        others = len({there for _, there, _ in wanted if not there.startswith("H100")})
+        assert f"{others} switches seen" in page
+
+
+def test_a_path_color_leaves_by_its_own_port(pages: dict[str, str]) -> None:
+    rows = cells(section(pages["runbook/stripe1-leaf1.md"], "Routes to another leaf"))
+    assert rows == [
+        [f"fc00:2:1:{k}::/64", color, f"et-0/0/{k - 1}:0"]
+        for k, color in enumerate(("green", "blue", "red", "orange"), 1)
+    ]
+
+
+def test_quality_of_service_is_the_device_s_own(pages: dict[str, str]) -> None:
+    page = pages["runbook/stripe1-leaf1.md"]
+    assert ["no-loss", "4", "26", "no-loss, PFC priority 3", "85 %", "55 % to 90 % fill, up to 100 %"] in cells(
+        section(page, "Classes, ECN")
+    )
+    assert "ingress: lossless 80 %, headroom 10 %, lossy 10 %, dynamic threshold 7" in page
+    assert cells(section(page, "PFC per port")) == [
+        ["pfc-10m", "10 m", "9216", "2 ports"],
+        ["pfc-50m", "50 m", "9216", "4 ports"],
+    ]
+    assert "valid 2,592,000 s, preferred 604,800 s, every 200 to 600 s" in page
+    assert len(cells(section(page, "Server prefixes"))) == 4
+    assert "### 9. Server prefixes" not in pages["runbook/spine1.md"]
+
+
+def test_every_cable_end_has_one_label(h100: Network, pages: dict[str, str]) -> None:
+    labels = [line for page in pages.values() for line in section(page, "Cable labels").splitlines() if " > " in line]
+    ends = [
+        f"{here.device} {here.port} > {there.device} {there.port}"
+        for cable in h100.cables
+        for here, there in ((cable.a, cable.b), (cable.b, cable.a))
+    ]
+    assert sorted(labels) == sorted(ends)
+
+
+def test_order_is_spines_first(pages: dict[str, str]) -> None:
+    order = section(pages["runbook/stripe2-leaf1.md"], "Order")
+    assert "2. 4 spines, spine1 first" in order
+    assert "3. 16 leaves, stripe1-leaf1 first" in order
+    assert "**This switch is number 9 of them.**" in order
+
+
+def test_frr_has_its_own_commands(tmp_path: Path) -> None:
+    text = (EXAMPLES / "h100-rlb.yaml").read_text(encoding="utf-8")
+    changed = text.replace("release: 25.4R1", 'nos: frr, release: "10.3"'.replace(", ", "\n      "))
+    assert changed.count("nos: frr") == 2
+    file = tmp_path / "frr.yaml"
+    file.write_text(changed, encoding="utf-8")
+    network = design(read_source(file))[0]
+    page = written(network)["runbook/stripe1-leaf1.md"]
+    assert "show bgp ipv6 unicast summary" in page
+    assert "show ipv6 nd ra-interfaces" in page
+    assert "vtysh -C -f /etc/frr/frr.conf" in page
+    assert "junos" not in page.lower()
+    rows = cells(section(page, "BGP sessions"))
+    assert [row[1:4] for row in rows] == [[f"et-{k}-0", f"spine{k + 1}", str(4200000001 + k)] for k in range(4)]
