@@ -11,11 +11,12 @@ import numpy as np
 from railweave.collectives.collective import program
 from railweave.collectives.nccl import parameters
 from railweave.collectives.queue_pairs import split
-from railweave.device.build import device_config
-from railweave.routes.control_plane import ControlPlane
+from railweave.simulate.background import NOTE as BACKGROUND_NOTE
+from railweave.simulate.background import with_background
 from railweave.simulate.bottleneck import Load, bottleneck
-from railweave.simulate.fabric import packet_fabric
-from railweave.simulate.job import job_of
+from railweave.simulate.conditions import Bed, Conditions, bed_of
+from railweave.simulate.faults import slowed
+from railweave.simulate.measured import Measured, interval_ps
 from railweave.simulate.packet_run import run_packets
 from railweave.simulate.run import NEVER
 from railweave.simulate.traffic import traffic_of
@@ -50,6 +51,7 @@ class Prediction:
     load: Load
     wall_s: float
     notes: tuple[str, ...]
+    measured: Measured | None = None
 
     @property
     def bus_bandwidth_gbytes(self) -> float:
@@ -113,16 +115,22 @@ def predict(
     lb: str | None = None,
     settings: Mapping[str, str] | None = None,
     progress: Callable[[int, int], None] | None = None,
+    bed: Bed | None = None,
+    conditions: Conditions | None = None,
+    at_ps: int = 0,
+    watch: bool = False,
 ) -> Prediction:
     """Run a collective over all servers of a network through the packet engine.
 
     ``qps`` is the number of queue pairs per connection (default: one per path color), ``nccl`` are ``KEY=VALUE`` words,
     ``lb`` overrides how switches share (``simulate.balancing``), ``settings`` are further engine parameters (docs/sim.md).
-    ``progress`` is told messages arrived, and how many there are. Raises ``InputError`` for what cannot be.
+    ``progress`` is told messages arrived, and how many there are. ``bed`` is the network made ready before (then ``lb`` is
+    the bed's), ``conditions`` what else goes on, in a job whose collective begins at ``at_ps``; with ``watch`` series are
+    collected (``Prediction.measured``). Raises ``InputError`` for what cannot be.
     """
-    plane = ControlPlane(device_config(network, switch.name) for switch in network.switches)
-    fabric = packet_fabric(network, plane.configs, plane.routes(), lb)
-    job, hosts = job_of(network, fabric.wiring)
+    bed = bed or bed_of(network, lb)
+    conditions = conditions or Conditions()
+    fabric, job, hosts = bed.fabric, bed.job, bed.hosts
     colors = int((fabric.addresses.places >= 0).sum(axis=1).max())
     words = list(nccl)
     if qps is not None:
@@ -135,23 +143,29 @@ def predict(
     planned = program(job, cast("Collective", collective), size_bytes, known)  # which says what is wrong with another
     begin = time.perf_counter()
     parts = split(planned, known["NCCL_IB_QPS_PER_CONNECTION"], split_data=bool(known["NCCL_IB_SPLIT_DATA_ON_QPS"]))
-    traffic = traffic_of(fabric.addresses, hosts, planned, parts)
-    arguments = fabric.arguments(traffic.pairs)
+    own = traffic_of(fabric.addresses, hosts, planned, parts)
+    traffic = own if conditions.background is None else with_background(fabric, own, conditions.background)
+    timeline = conditions.timeline.since(at_ps)
+    arguments = fabric.arguments(traffic.pairs, timeline)
+    every_ps = interval_ps(fabric.wiring, own)
     arguments["parameters"] = (
         {"host.post-cost": f"{POST_COST_PS / 1e6}us"} | arguments["parameters"] | dict(settings or {})
     )
-    run = run_packets(arguments, traffic, progress)
+    run = run_packets(arguments, traffic, progress, own=len(own.messages), series_every_ps=every_ps if watch else None)
+    time_ps = max(run.last_ps + planned.tail_ps, planned.floor_ps, 1)
+    slower = slowed(fabric.wiring, timeline.changes, time_ps)
     return Prediction(
         collective=collective,
         size_bytes=size_bytes,
         program=planned,
-        time_ps=max(run.last_ps + planned.tail_ps, planned.floor_ps, 1),
+        time_ps=time_ps,
         complete=run.complete,
         counters=run.counters or {},
-        flows=_flows(fabric, traffic, run.arrivals),
-        load=Load.of(fabric.wiring, run.sent_bytes, traffic, POST_COST_PS, planned.floor_ps),
+        flows=_flows(fabric, own, run.arrivals),
+        load=Load.of(fabric.wiring, run.sent_bytes * slower, own, POST_COST_PS, planned.floor_ps),
         wall_s=time.perf_counter() - begin,
-        notes=fabric.notes,
+        notes=(*fabric.notes, *conditions.notes, *(() if conditions.background is None else (BACKGROUND_NOTE,))),
+        measured=Measured.of(fabric.wiring, traffic, len(own.pairs), run, time_ps, every_ps, slower),
     )
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-
     from numpy.typing import NDArray
+
+    from railweave._sim import Series
 
 NEVER = np.iinfo(np.uint64).max
 """When a message arrived that did not."""
@@ -23,12 +24,16 @@ class Run:
     """A run that has ended.
 
     ``arrivals`` says by message when it had arrived whole, ps, or ``NEVER``; ``sent_bytes`` what each port sent, ports counted
-    over all nodes. ``counters`` are the packet engine's, None where there were no packets.
+    over all nodes. ``counters`` are the packet engine's, None where there were no packets; ``ports`` are its counters of
+    ports, and ``series`` what was collected, both up to ``counted_ps``.
     """
 
     arrivals: NDArray[np.uint64]
     sent_bytes: NDArray[np.float64]
     counters: dict[str, int] | None
+    ports: dict[str, NDArray[np.uint64]] | None = None
+    series: Series | None = None
+    counted_ps: int = 0
 
     @property
     def complete(self) -> bool:
