@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from railweave.errors import InputError, Problem
 from railweave.simulate.collective import Prediction, predict
 
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
 
     from railweave.design.network import Network
     from railweave.simulate.conditions import Bed, Conditions
+    from railweave.simulate.measured import Columns
     from railweave.spec.scenario import Scenario, Setting, Step
 
 MOST_SHOWN = 200
@@ -48,8 +51,52 @@ class JobPrediction:
         last = self.steps[-1]
         return last.at_ps + last.prediction.time_ps
 
+    @property
+    def links(self) -> Columns:
+        """Links and directions by ``step``: see ``Measured.links``. So are the other tables; times count from the job's start."""
+        return self._table("links")
+
+    @property
+    def flows(self) -> Columns:
+        """Queue pairs of the job, see ``Measured.flows``; ``fct_us`` counts from the beginning of the collective."""
+        return self._table("flows")
+
+    @property
+    def series(self) -> Columns:
+        """Links over time, see ``Measured.series``; empty unless watched."""
+        return self._table("series")
+
+    @property
+    def queues(self) -> Columns:
+        """Queues over time, see ``Measured.queues``; empty unless watched."""
+        return self._table("queues")
+
+    @property
+    def rates(self) -> Columns:
+        """Queue pairs over time, see ``Measured.rates``; empty unless watched."""
+        return self._table("rates")
+
+    def own_runs(self) -> list[JobStep]:
+        """The steps that were run: of those that share a prediction, the first."""
+        seen: dict[int, JobStep] = {}
+        for one in self.steps:
+            seen.setdefault(id(one.prediction), one)
+        return list(seen.values())
+
+    def _table(self, name: str) -> Columns:
+        parts: list[Columns] = []
+        for one in self.own_runs():
+            columns: Columns = {} if one.prediction.measured is None else getattr(one.prediction.measured, name)
+            if columns:
+                rows = len(next(iter(columns.values())))
+                moved = {"time_us": columns["time_us"] + one.at_ps / 1e6} if "time_us" in columns else {}
+                parts.append({"step": np.full(rows, one.number), **columns, **moved})
+        return {} if not parts else {key: _joined([part[key] for part in parts]) for key in parts[0]}
+
     def to_text(self) -> str:
         """A few lines for people."""
+        if len(self.steps) == 1 and not self.compute_ps:
+            return self.steps[0].prediction.to_text()
         lines: list[str] = []
         for one in self.steps[:MOST_SHOWN]:
             found = one.prediction
@@ -67,7 +114,9 @@ class JobPrediction:
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:
-        """The documented JSON object (docs/predict.md)."""
+        """The documented JSON object (docs/predict.md): of one collective without computing, that collective's."""
+        if len(self.steps) == 1 and not self.compute_ps:
+            return self.steps[0].prediction.to_json()
         return {
             "name": self.name,
             "complete": self.complete,
@@ -75,6 +124,12 @@ class JobPrediction:
             "compute_us": self.compute_ps / 1e6,
             "steps": [{"at_us": one.at_ps / 1e6, **one.prediction.to_json()} for one in self.steps],
         }
+
+
+def _joined(columns: list[Any]) -> Any:  # noqa: ANN401 - arrays or lists
+    if isinstance(columns[0], list):
+        return [value for column in columns for value in column]
+    return np.concatenate(columns)
 
 
 def words(*settings: dict[str, Setting]) -> list[str]:
