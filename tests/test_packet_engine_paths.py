@@ -65,7 +65,9 @@ def test_an_address_that_leads_to_another_host() -> None:
     table, pairs = by_address()
     table[1, pairs[0, 2]] = ONE_PORT | 3
     messages = np.zeros((0, 4), np.uint64)
-    with pytest.raises(ValueError, match=r"^group: row 1: node 9: address 0: it leads to node 7, and queue pairs have the"):
+    with pytest.raises(
+        ValueError, match=r"^group: row 1: node 9: address 0: it leads to node 7, and queue pairs have the"
+    ):
         PacketEngine(**{**network(), "group": table}, queue_pairs=pairs, messages=messages)
     table[1, pairs[0, 2]] = ONE_PORT | DST % HOSTS
     unused = np.full((len(table), 1), ONE_PORT, np.uint32)

@@ -58,7 +58,9 @@ DIRECTIONS = ("servers to leaves", "leaves to spines", "spines to leaves", "leav
 
 
 def _link_name(links: dict[str, Any], port: int) -> str:
-    return f"{links['from'][port]} → {links['to'][port]}  ({links['link'][port]})"
+    """The end that sends, with its port, and who is at the other."""
+    near = next(end for end in links["link"][port].split("--") if f"{end}:".startswith(f"{links['from'][port]}:"))
+    return f"{near} → {links['to'][port]}"
 
 
 def _over_time(found: Measured, marks: Sequence[tuple[float, str]]) -> list[Chart]:
@@ -87,24 +89,25 @@ def _over_time(found: Measured, marks: Sequence[tuple[float, str]]) -> list[Char
     ]
     about = "Mean over all links of a direction, percent of line rate."
     charts.append(Chart("utilisation", "Utilisation over time", about, lines(axis, mean, "%", most=100)))
+    charts.append(_rates(found, axis, per, count))
     order = np.argsort(-links["utilisation"], kind="stable")[:TOP].tolist()
     rows = [(_link_name(links, one), busy[one].tolist()) for one in order]
     about = f"The {len(rows)} busiest of {len(busy):,} directions of links: the fuller the color, the fuller the link."
     charts.append(Chart("heatmap", "Busiest links over time", about, heatmap(axis, rows)))
     charts.append(_queues(found, axis, port, time, ports["queued_bytes"][inside], width_ps, links))
+    by_name: dict[str, Any] = dict(ports)
     for name, column, title, about, unit in (
         ("ecn", "ecn_ce_packets", "ECN marks", "Packets marked by switches.", "packets"),
         ("pfc", "paused_ps", "PFC pauses", "Microseconds for which senders were paused, all ports together.", "us"),
         ("drops", "dropped_packets", "Dropped packets", "Packets dropped, for whatever reason.", "packets"),
     ):
-        counted: NDArray[np.uint64] = ports[column][inside]
+        counted: NDArray[np.uint64] = by_name[column][inside]
         values = np.bincount(bucket, counted.astype(np.float64), count)
         values = values / 1e6 if name == "pfc" else values
         if values.any():
             charts.append(Chart(name, title, about, columns(axis, values.tolist(), unit)))
         elif name != "drops":
             charts.append(Chart(name, title, about, '<p class="none">None in this run.</p>'))
-    charts.append(_rates(found, axis, per, count))
     return charts
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import ValidationError
 
@@ -107,7 +107,7 @@ def _traffic(given: Mapping[str, Any]) -> list[tuple[Step]]:
 def _named(words: Iterable[str] | Mapping[str, str], option: str, example: str) -> dict[str, str]:
     """``KEY=VALUE`` words by key; a mapping is taken as it is."""
     if isinstance(words, Mapping):
-        return {str(name): str(value) for name, value in words.items()}
+        return dict(cast("Mapping[str, str]", words))
     found: dict[str, str] = {}
     for word in words:
         name, equals, value = word.partition("=")
