@@ -268,5 +268,7 @@ class FlowEngine:
         """What each port sent so far, with gaps, without acknowledgements; ports counted over all nodes."""
 
     def bottlenecks(self) -> list[tuple[str, int | None, int]]:
-        """What kept queue pairs from sending faster: ``link`` with its port, ``window`` or ``post`` with None, and for how long,
-        ps, summed over queue pairs; the longest first."""
+        """What kept queue pairs from sending faster, and for how long, ps, summed over queue pairs; the longest first.
+
+        ``link`` with its port, ``window`` or ``post`` with None.
+        """

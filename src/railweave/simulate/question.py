@@ -155,7 +155,7 @@ PLACES = {
     "--lb": ("overrides", "lb"),
     "--set": ("overrides", "set"),
     "--nccl": ("overrides", "nccl"),
-    "--background": ("background",),
+    "--background": ("background", "ports"),
     "--scenario": (),
 }
 
