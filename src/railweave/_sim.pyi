@@ -270,5 +270,5 @@ class FlowEngine:
     def bottlenecks(self) -> list[tuple[str, int | None, int]]:
         """What kept queue pairs from sending faster, and for how long, ps, summed over queue pairs; the longest first.
 
-        ``link`` with its port, ``window`` or ``post`` with None.
+        ``link`` comes with its port, ``window`` and ``post`` (the proxy) with None.
         """
