@@ -163,6 +163,19 @@ def test_a_collective_on_a_designed_network(run: Run) -> None:
     assert found["flows"][0].keys() == {"src", "dst", "bytes", "start_us", "fct_us"}
 
 
+def test_the_engine_of_flows(run: Run) -> None:
+    code, out, _ = run(FABRIC, "--size", "8M", "--engine", "flow", "--json", "--quiet")
+    found = json.loads(out)
+    assert code == 0
+    assert (found["engine"], found["complete"], found["packet_hops"], found["steady_state"]) == (
+        "flow",
+        True,
+        None,
+        None,
+    )
+    assert found["engine_reason"].startswith("asked for; about ")
+
+
 def test_several_sizes_are_a_list(run: Run) -> None:
     code, out, _ = run(FABRIC, "--size", "1M..2M", "--json", "--quiet")
     assert code == 0
@@ -182,6 +195,7 @@ def test_a_collective_for_people(run: Run) -> None:
         (("--size", "x"), "--size: 'x' is no size"),
         (("--set", "host.mtu"), "--set: 'host.mtu' is no NAME=VALUE"),
         (("--nope",), "No such option"),
+        (("--engine", "flows"), "'flows' is no engine"),
     ],
 )
 def test_mistakes_of_a_collective(run: Run, words: tuple[str, ...], error: str) -> None:

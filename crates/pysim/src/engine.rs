@@ -39,6 +39,9 @@ pub struct Input {
 /// An argument, and one that may be left out.
 type Given<'a, 'py> = &'a Bound<'py, PyAny>;
 type Perhaps<'a, 'py> = Option<Given<'a, 'py>>;
+/// A parameter set of DCQCN, parameters by name, profiles, and which each node has.
+type Parameters<'a, 'py> =
+    (Option<&'a str>, Option<&'a Bound<'py, PyDict>>, &'a [Bound<'py, PyDict>], Perhaps<'a, 'py>);
 
 impl Input {
     /// Look at all arguments.
@@ -48,12 +51,7 @@ impl Input {
         (queue_pairs, limits, messages): (Given<'a, 'py>, Perhaps<'a, 'py>, Given<'a, 'py>),
         (after_start, after, after_delay_ps): (Perhaps<'a, 'py>, Perhaps<'a, 'py>, Perhaps<'a, 'py>),
         changes: Perhaps<'a, 'py>,
-        (dcqcn, parameters, profiles, profile): (
-            Option<&str>,
-            Option<&Bound<'py, PyDict>>,
-            &[Bound<'py, PyDict>],
-            Perhaps<'a, 'py>,
-        ),
+        (dcqcn, parameters, profiles, profile): Parameters<'a, 'py>,
     ) -> PyResult<Self> {
         let (topology, host_speed_mbps) = network::topology(kinds, cables)?;
         let (fib, entries) = network::fib(&topology, group, groups, members)?;

@@ -45,7 +45,7 @@ fn mistakes_in_shapes() {
         ("fat-tree:k=4,delay=2s", "--topology: delay: 2s is no delay of a link; give 0ns to 1s"),
         (
             "fat-tree:k=64",
-            "--topology: 65536 hosts among 70656 nodes need forwarding tables of more than 2 GB; make the network smaller",
+            "--topology: 65536 hosts and 5120 switches need forwarding tables of more than 1 GB; make the network smaller",
         ),
         ("star:hosts=1", "--topology: hosts: 1 is too small; give a whole number from 2 to 20000"),
         (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -11,11 +11,12 @@ import numpy as np
 from railweave.collectives.collective import program
 from railweave.collectives.nccl import parameters
 from railweave.collectives.queue_pairs import split
+from railweave.collectives.whole import messages, whole
 from railweave.simulate.background import NOTE as BACKGROUND_NOTE
 from railweave.simulate.background import with_background
 from railweave.simulate.bottleneck import Load, bottleneck
 from railweave.simulate.conditions import Bed, Conditions, bed_of
-from railweave.simulate.engine_choice import choose
+from railweave.simulate.engine_choice import choose, whole_flows
 from railweave.simulate.engine_report import congestion_text, counters_json, engine_json, engine_text
 from railweave.simulate.faults import slowed
 from railweave.simulate.flow_run import FLOW_NOTE, run_flows
@@ -44,6 +45,9 @@ tables; the NIC itself does about 4 million messages a second and direction)."""
 
 LONG_PACKET_HOPS = 20_000_000
 """From so many on (some seconds), a run of packets is stopped when it is steady."""
+
+MOST_FLOW_MESSAGES = 4_000_000
+"""Beyond, flows are one for each connection and queue pair (``collectives.whole``): messages would take gigabytes."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +146,11 @@ def predict(
     if colors > 1 and not any(word.startswith("NCCL_IB_SPLIT_DATA_ON_QPS") for word in words):
         words.append("NCCL_IB_SPLIT_DATA_ON_QPS=1")
     known = parameters(words, job.library)
-    planned = program(job, cast("Collective", collective), size_bytes, known)  # which says what is wrong with another
+    kind = cast("Collective", collective)
+    over = known["NCCL_IB_QPS_PER_CONNECTION"] if known["NCCL_IB_SPLIT_DATA_ON_QPS"] else 1
+    count = messages(job, kind, size_bytes, known) * over
+    large = engine != "packet" and count > MOST_FLOW_MESSAGES and conditions.background is None
+    planned = (whole if large else program)(job, kind, size_bytes, known)  # which says what is wrong with another
     begin = time.perf_counter()
     parts = split(planned, known["NCCL_IB_QPS_PER_CONNECTION"], split_data=bool(known["NCCL_IB_SPLIT_DATA_ON_QPS"]))
     own = traffic_of(fabric.addresses, hosts, planned, parts)
@@ -153,7 +161,10 @@ def predict(
     arguments["parameters"] = (
         {"host.post-cost": f"{POST_COST_PS / 1e6}us"} | arguments["parameters"] | dict(settings or {})
     )
-    choice = choose(engine, fabric.wiring, arguments, own, others=conditions.background is not None)
+    if large:
+        choice = whole_flows(fabric.wiring, arguments, own, count)
+    else:
+        choice = choose(engine, fabric.wiring, arguments, own, others=conditions.background is not None)
     if choice.engine == "flow":
         run = run_flows(arguments, traffic, progress)
     else:
@@ -162,8 +173,12 @@ def predict(
         run = run_packets(
             arguments, traffic, progress, repeats, own=len(own.messages), series_every_ps=every_ps if watch else None
         )
-    time_ps = max(run.last_ps + planned.tail_ps, planned.floor_ps, 1)
+    proxies_ps = count // len(hosts) * POST_COST_PS if large else 0
+    time_ps = max(run.last_ps + planned.tail_ps, planned.floor_ps, proxies_ps, 1)
     slower = slowed(fabric.wiring, timeline.changes, time_ps)
+    load = Load.of(fabric.wiring, run.sent_bytes * slower, own, POST_COST_PS, planned.floor_ps)
+    if large:  # proxies prepare all messages, though flows are one a queue pair
+        load = replace(load, proxy_ps=proxies_ps)
     notes = [*fabric.notes, *conditions.notes]
     notes += [] if conditions.background is None else [BACKGROUND_NOTE]
     notes += [FLOW_NOTE] if choice.engine == "flow" else []
@@ -177,7 +192,7 @@ def predict(
         steady=run.steady,
         counters=run.counters,
         flows=_flows(fabric, own, run.arrivals),
-        load=Load.of(fabric.wiring, run.sent_bytes * slower, own, POST_COST_PS, planned.floor_ps),
+        load=load,
         wall_s=time.perf_counter() - begin,
         notes=tuple(notes),
         measured=Measured.of(fabric.wiring, traffic, len(own.pairs), run, time_ps, every_ps, slower),

@@ -57,6 +57,13 @@ def choose(wanted: str, wiring: Wiring, arguments: Arguments, traffic: Traffic, 
     return Choice("flow", hops, f"{about}, above {limit}")
 
 
+def whole_flows(wiring: Wiring, arguments: Arguments, traffic: Traffic, messages: int) -> Choice:
+    """Flows, because there would be so many messages; traffic has each connection's bytes as one."""
+    hops = packet_hops(wiring, arguments, traffic)
+    why = f"about {hops / 1e6:,.1f} M packet hops, in {messages / 1e6:,.1f} M messages: one flow a connection and queue pair"
+    return Choice("flow", hops, why)
+
+
 def packet_hops(wiring: Wiring, arguments: Arguments, traffic: Traffic) -> int:
     """How many links the packets of traffic cross, acknowledgements too, where nothing is lost."""
     mtu = int(arguments["parameters"].get("host.mtu", "4096"))

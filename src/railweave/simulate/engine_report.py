@@ -15,7 +15,7 @@ def engine_text(choice: Choice, steady: Steady | None) -> str:
     if steady is not None:
         text += (
             f"\n  steady         stopped at {steady.at_ps / 1e6:.1f} us, {steady.share:.0%} of the messages run: rounds repeat; "
-            f"the time is off by at most {max(steady.error, 0.0001):.2%} (--exact runs all)"
+            f"the time is off by at most {steady.error:.2%} (--exact runs all)"
         )
     return text
 

@@ -25,7 +25,14 @@ WINDOWS = 4
 IN_A_ROW = 3
 
 EQUAL = 0.01
-"""How much of a window's time it may differ, and what is stated is never more."""
+"""How much of its time a window may differ; more is never stated."""
+
+UNSEEN = 0.005
+"""What the rest may be off by, though windows were alike: where proxies bind, one round of eight was seen to take 1.3 % less."""
+
+LAST_ROUND = 0.03
+"""How much sooner the last round may end, as part of a round: no other takes its share of links and proxies meanwhile. Seen: 0.2 %
+where links bind, 1.8 % where proxies do."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +75,9 @@ class Watch:
             if (whole[:, : mark + 1] == NEVER).any():
                 return None
             apart = self._apart(whole, self._next)
-            if apart is not None:
-                return self._extrapolated(arrivals, known, mark, apart, now_ps)
+            rest = None if apart is None else self._extrapolated(arrivals, known, mark, apart, now_ps)
+            if rest is not None and rest.steady.error <= EQUAL:
+                return rest
             self._next += 1
         return None
 
@@ -101,4 +109,5 @@ class Watch:
         found = arrivals.copy()
         found[self._rhythm.parts[:, ahead]] = guessed
         end = int(found.max())
-        return Rest(found, Steady(now_ps, float((arrivals != NEVER).mean()), apart * max(0.0, 1 - now_ps / end)))
+        off = (apart + UNSEEN) * max(0.0, 1 - now_ps / end) + LAST_ROUND * float(shift.mean()) / end
+        return Rest(found, Steady(now_ps, float((arrivals != NEVER).mean()), off))

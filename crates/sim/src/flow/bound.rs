@@ -25,6 +25,8 @@ const POST: u32 = u32::MAX - 2;
 #[derive(Debug)]
 pub struct Bounds {
     now: Vec<(u32, Ps)>,
+    /// What bound each first; most are never bound by anything else.
+    first: Vec<(u32, Ps)>,
     times: Vec<Vec<(u32, Ps)>>,
     /// Times on networks that are no more, by port.
     ports: Vec<Vec<BoundTime>>,
@@ -33,7 +35,12 @@ pub struct Bounds {
 impl Bounds {
     /// Nothing sends.
     pub fn new(pairs: usize) -> Self {
-        Bounds { now: vec![(NONE, 0); pairs], times: vec![Vec::new(); pairs], ports: vec![Vec::new(); pairs] }
+        Bounds {
+            now: vec![(NONE, 0); pairs],
+            first: vec![(NONE, 0); pairs],
+            times: vec![Vec::new(); pairs],
+            ports: vec![Vec::new(); pairs],
+        }
     }
 
     /// A queue pair is bound by a constraint from `now` on.
@@ -42,7 +49,7 @@ impl Bounds {
         let (before, since) = self.now[qp as usize];
         if before != bound {
             if before != NONE {
-                add(&mut self.times[qp as usize], before, now - since);
+                self.count(qp, before, now - since);
             }
             self.now[qp as usize] = (bound, now);
         }
@@ -55,13 +62,23 @@ impl Bounds {
 
     /// A queue pair could have sent for so long, had its message been posted.
     pub fn waited_for_post(&mut self, qp: u32, time: Ps) {
-        add(&mut self.times[qp as usize], POST, time);
+        self.count(qp, POST, time);
+    }
+
+    fn count(&mut self, qp: u32, bound: u32, time: Ps) {
+        match &mut self.first[qp as usize] {
+            _ if time == 0 => {}
+            first if first.0 == bound => first.1 += time,
+            first if first.0 == NONE => *first = (bound, time),
+            _ => add(&mut self.times[qp as usize], bound, time),
+        }
     }
 
     /// Constraints change: keep what they did by the ports they are for.
     pub fn name_ports(&mut self, qp: u32, now: Ps, port: impl Fn(u32) -> Option<u32>) {
         let bound = self.now[qp as usize].0;
         self.ports[qp as usize] = self.times(qp, now, port);
+        self.first[qp as usize] = (NONE, 0);
         self.times[qp as usize].clear();
         self.now[qp as usize] = (if bound == NONE { NONE } else { WINDOW }, now);
     }
@@ -71,7 +88,8 @@ impl Bounds {
         let mut times = self.ports[qp as usize].clone();
         let (bound, since) = self.now[qp as usize];
         let last = (bound != NONE).then(|| (bound, now - since));
-        for (bound, time) in self.times[qp as usize].iter().copied().chain(last) {
+        let first = Some(self.first[qp as usize]).filter(|first| first.0 != NONE);
+        for (bound, time) in first.into_iter().chain(self.times[qp as usize].iter().copied()).chain(last) {
             let bound = match bound {
                 WINDOW => Some(Bound::Window),
                 POST => Some(Bound::Post),

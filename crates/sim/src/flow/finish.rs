@@ -13,7 +13,9 @@ const FEW: usize = 4096;
 pub struct Finish {
     /// When each queue pair's message ends; `Ps::MAX`: it has none, or no rate.
     at: Vec<Ps>,
-    /// Those that end before `horizon`, and others that were to.
+    /// Those that end before `horizon`, and others that were to: the next is the last.
+    ordered: Vec<(Ps, u32)>,
+    /// The same, for those that came to it since these were put in order.
     soon: BinaryHeap<Reverse<(Ps, u32)>>,
     horizon: Ps,
     span: Ps,
@@ -22,7 +24,7 @@ pub struct Finish {
 impl Finish {
     /// Nothing is under way.
     pub fn new(pairs: usize) -> Self {
-        Finish { at: vec![Ps::MAX; pairs], soon: BinaryHeap::new(), horizon: 0, span: 0 }
+        Finish { at: vec![Ps::MAX; pairs], ordered: Vec::new(), soon: BinaryHeap::new(), horizon: 0, span: 0 }
     }
 
     /// A queue pair's message ends at another time.
@@ -36,6 +38,7 @@ impl Finish {
 
     /// Most of the times are about to change.
     pub fn forget_order(&mut self) {
+        self.ordered.clear();
         self.soon.clear();
         self.horizon = 0;
     }
@@ -43,11 +46,19 @@ impl Finish {
     /// The next that ends, of the queue pairs that send. `Ps::MAX`: none does.
     pub fn next(&mut self, sending: &[u32]) -> (Ps, u32) {
         loop {
-            while let Some(&Reverse((at, qp))) = self.soon.peek() {
-                if self.at[qp as usize] == at {
-                    return (at, qp);
-                }
+            while let Some(&(at, qp)) = self.ordered.last()
+                && self.at[qp as usize] != at
+            {
+                self.ordered.pop();
+            }
+            while let Some(&Reverse((at, qp))) = self.soon.peek()
+                && self.at[qp as usize] != at
+            {
                 self.soon.pop();
+            }
+            let soon = self.soon.peek().map(|end| end.0);
+            if let Some(end) = self.ordered.last().copied().into_iter().chain(soon).min() {
+                return end;
             }
             let first = sending.iter().map(|&qp| self.at[qp as usize]).min().unwrap_or(Ps::MAX);
             if first == Ps::MAX {
@@ -65,10 +76,11 @@ impl Finish {
         }
         self.horizon = if sending.len() <= FEW { Ps::MAX } else { first.saturating_add(self.span) };
         let ends = sending.iter().map(|&qp| (self.at[qp as usize], qp)).filter(|end| end.0 < self.horizon);
-        self.soon.extend(ends.map(Reverse));
-        if self.soon.len() * 64 < sending.len() {
+        self.ordered.extend(ends);
+        self.ordered.sort_unstable_by(|one, other| other.cmp(one));
+        if self.ordered.len() * 64 < sending.len() {
             self.span = self.span.saturating_mul(2);
-        } else if self.soon.len() * 8 > sending.len() {
+        } else if self.ordered.len() * 8 > sending.len() {
             self.span = (self.span / 2).max(1);
         }
     }

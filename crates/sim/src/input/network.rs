@@ -8,8 +8,8 @@ use super::parameters;
 use crate::config::Config;
 use crate::topology::{Cable, NodeKind, Topology};
 
-/// The most entries that forwarding tables may have: 2 GB.
-const MOST_ENTRIES: usize = 1 << 29;
+/// The most entries that forwarding tables may have: 1 GB.
+const MOST_ENTRIES: usize = 1 << 28;
 
 /// A parameter that a topology file gives a switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -137,8 +137,9 @@ impl Network {
 /// # Errors
 /// Where they are.
 pub fn fits(nodes: usize, hosts: usize) -> Result<(), Wrong> {
-    if nodes.saturating_mul(hosts) > MOST_ENTRIES {
-        let what = format!("{hosts} hosts among {nodes} nodes need forwarding tables of more than 2 GB");
+    let switches = nodes - hosts;
+    if switches.saturating_mul(hosts) > MOST_ENTRIES {
+        let what = format!("{hosts} hosts and {switches} switches need forwarding tables of more than 1 GB");
         return Err(Wrong::new(what, "make the network smaller"));
     }
     if hosts < 2 {

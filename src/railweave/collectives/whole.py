@@ -1,0 +1,104 @@
+"""Collectives of very large jobs: one message for all the bytes of a connection, for the flow engine.
+
+A ring over 32,768 ranks sends 65,534 chunks on each of its connections, which nobody can hold. Of what they wait for only
+time is left: in a ring, steps that follow one another keep time together, so that the collective takes its bytes or its
+steps, whichever takes longer (``Program.floor_ps``); in a tree chunks follow one another up and down, so that the way of
+one chunk is added (``Program.tail_ps``).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from railweave.collectives.channels import channel_count, rings
+from railweave.collectives.chunks import cut
+from railweave.collectives.collective import RINGS, loads
+from railweave.collectives.pace import Pace
+from railweave.collectives.program import Program
+from railweave.collectives.tuning import choose
+
+if TYPE_CHECKING:
+    from railweave.collectives.bus_bandwidth import Collective
+    from railweave.collectives.job import Job
+    from railweave.collectives.nccl import Parameters
+    from railweave.collectives.tuning import Choice
+
+
+def messages(job: Job, collective: Collective, size_bytes: int, nccl: Parameters) -> int:
+    """About how many messages ``program`` would have; 0 for collectives that ``whole`` does not know."""
+    if len(job.servers) == 1 or collective not in RINGS:
+        return 0
+    choice = choose(job, nccl, collective, size_bytes, channel_count(job, nccl))
+    how = cut(nccl, choice.protocol, ring=choice.algorithm == "Ring")
+    if choice.algorithm == "Ring":
+        return (
+            choice.channels
+            * len(job.servers)
+            * _loops(job, size_bytes, choice, how.chunk)
+            * (_steps(job, collective) * how.slices)
+        )
+    edges = 2 * (len(job.servers) - 1)
+    return choice.channels * edges * -(-size_bytes // (choice.channels * how.chunk))
+
+
+def whole(job: Job, collective: Collective, size_bytes: int, nccl: Parameters) -> Program:
+    """An all-reduce, all-gather or reduce-scatter with a message for each connection. Raises as ``program``."""
+    found = loads(job, collective, size_bytes, nccl)
+    choice = found.choice
+    pace = Pace.of(job, choice)
+    count = len(found.bytes)
+    ring = choice.algorithm == "Ring"
+    chain = _ring_ps(job, nccl, collective, size_bytes, choice) if ring else 0
+    return Program(
+        connections=found.connections,
+        credit=np.zeros(count, np.bool_),
+        connection=np.arange(count, dtype=np.uint32),
+        bytes=found.bytes,
+        delay_ps=np.full(count, choice.launch_ps, np.uint64),
+        after_start=np.zeros(count + 1, np.uint64),
+        after=np.zeros(0, np.uint32),
+        after_delay_ps=np.zeros(0, np.uint64),
+        tail_ps=pace.network_hop_ps if ring else _tree_ps(job, nccl, choice),
+        floor_ps=max(found.floor_ps, choice.launch_ps + chain),
+        size_bytes=size_bytes,
+        bus_factor=found.bus_factor,
+        algorithm=choice.algorithm,
+        protocol=choice.protocol,
+        channels=choice.channels,
+    )
+
+
+def _steps(job: Job, collective: Collective) -> int:
+    return (job.ranks - 1) * (2 if collective == "all-reduce" else 1)
+
+
+def _loops(job: Job, size_bytes: int, choice: Choice, chunk: int) -> int:
+    """Loops of a ring: each takes a chunk of every rank, whether it is added up or handed out."""
+    share = -(-size_bytes // choice.channels)
+    return max(1, -(-share // (job.ranks * chunk)))
+
+
+def _ring_ps(job: Job, nccl: Parameters, collective: Collective, size_bytes: int, choice: Choice) -> int:
+    """How long the steps of a ring take where links are never full: each server waits for what comes in."""
+    how, pace = cut(nccl, choice.protocol, ring=True), Pace.of(job, choice)
+    loops = _loops(job, size_bytes, choice, how.chunk)
+    chunk = min(how.chunk, -(-size_bytes // (choice.channels * job.ranks * loops)))
+    piece = max(-(-chunk // how.slices), min(chunk, how.least_slice))
+    turns = -(-_steps(job, collective) // job.gpus_per_server)
+    inside = pace.hops(rings(job, nccl, choice.channels).hops, piece)
+    return loops * turns * (pace.network_hop_ps + inside + _wire_ps(job, piece))
+
+
+def _tree_ps(job: Job, nccl: Parameters, choice: Choice) -> int:
+    """The way of a chunk up a tree of servers and down again, and through the GPUs of both ends."""
+    chunk, pace = cut(nccl, choice.protocol, ring=False).chunk, Pace.of(job, choice)
+    levels = len(job.servers).bit_length() - 1
+    level = pace.network_hop_ps + pace.hops(1, chunk) + _wire_ps(job, chunk)
+    return 2 * levels * level + 2 * pace.hops(job.gpus_per_server - 1, chunk)
+
+
+def _wire_ps(job: Job, size_bytes: int) -> int:
+    """How long a NIC sends so many bytes."""
+    return size_bytes * 8_000_000 // job.servers[0].nics[0].rate_mbps

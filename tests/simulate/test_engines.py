@@ -1,0 +1,101 @@
+"""Which engine runs, and how far flows are from packets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from benchmarks.engines import SCENARIOS, Scenario, compare
+
+import railweave
+from railweave._sim import LOSS
+from railweave.errors import InputError
+from railweave.simulate import collective, engine_choice
+from railweave.simulate.collective import predict
+from railweave.simulate.engine_choice import links_crossed
+from tests.conftest import EXAMPLES
+from tests.simulate.beds import bed, engine
+
+LAB = railweave.load(EXAMPLES / "h100-rlb.yaml")
+MIB = 1 << 20
+QUICK = ("tree all-reduce", "incast of 16 NICs", "ring all-gather, 1 queue pair", "all-to-all, oversubscribed 2:1")
+SIMPLE_RING = ("NCCL_ALGO=Ring", "NCCL_PROTO=Simple")
+
+
+@pytest.mark.parametrize("scenario", [one for one in SCENARIOS if one.what in QUICK], ids=lambda one: one.what)
+def test_flows_take_as_long_as_packets(scenario: Scenario) -> None:
+    """The others: ``python -m benchmarks.engines``."""
+    assert abs(compare(scenario).part) <= scenario.most
+
+
+def test_ten_scenarios_are_compared() -> None:
+    assert len({one.what for one in SCENARIOS}) == 10
+    page = (EXAMPLES.parent / "docs" / "engine.md").read_text()
+    assert all(f"| {one.what} | {one.example} |" in page for one in SCENARIOS)
+
+
+def test_packet_hops_are_estimated_as_they_are_counted() -> None:
+    found = predict(LAB, "all-to-all", 16 * MIB, qps=3)
+    assert found.counters is not None
+    assert found.choice.engine == "packet"
+    assert found.choice.packet_hops == found.counters["packet_hops"]
+
+
+def test_links_are_those_that_packets_cross() -> None:
+    _, _, fabric = bed("h100-rlb")
+    nics = fabric.wiring.nics
+    pairs = fabric.queue_pairs([(nics[0], nic, 0) for nic in nics[1:]])
+    crossed = links_crossed(fabric.wiring, fabric.arguments(pairs))
+    for row in (0, len(pairs) // 2, len(pairs) - 1):
+        one = engine(fabric, pairs[row : row + 1], [(0, 1000, 0)])
+        one.run(10**9)
+        assert one.counters()["data_packet_hops"] == crossed[row]
+    assert len(np.unique(crossed)) > 1
+
+
+def test_auto_takes_flows_beyond_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    small: dict[str, Any] = {"collective": "all-reduce", "size_bytes": 8 * MIB, "qps": 2}
+    asked = predict(LAB, **small, engine="flow")
+    monkeypatch.setattr(engine_choice, "MOST_PACKET_HOPS", 1000)
+    auto = predict(LAB, **small).to_json()
+    assert (auto["engine"], auto["packet_hops"], auto["trace_checksum"]) == ("flow", None, None)
+    assert "above" in auto["engine_reason"]
+    assert any(note.startswith("flow engine") for note in auto["notes"])
+    assert auto["time_us"] == asked.to_json()["time_us"]
+    assert "engine         flow (asked for; about " in asked.to_text()
+    assert predict(LAB, **small, engine="packet").to_json()["engine"] == "packet"
+
+
+def test_auto_keeps_packets_for_what_flows_do_not_know(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, _, fabric = bed("h100-rlb")
+    pairs = fabric.queue_pairs([(fabric.wiring.nics[0], fabric.wiring.nics[-1], 0)])
+    arguments = fabric.arguments(pairs)
+    arguments["changes"] = np.array([(10**6, LOSS, 0, 1000, 0)], np.uint64)
+    monkeypatch.setattr(engine_choice, "packet_hops", lambda *_: 10**9)
+    assert engine_choice.choose("auto", fabric.wiring, arguments, None).engine == "packet"  # type: ignore[arg-type]
+
+
+def test_no_such_engine() -> None:
+    with pytest.raises(InputError, match="'flows' is no engine"):
+        predict(LAB, "all-reduce", MIB, engine="flows")
+
+
+@pytest.mark.parametrize(
+    ("nccl", "size"),
+    [
+        (SIMPLE_RING, 2048),
+        (("NCCL_ALGO=Tree", "NCCL_PROTO=Simple"), 2048),
+        (("NCCL_PROTO=Simple", "NCCL_ALGO=Ring"), 16),
+    ],
+)
+def test_one_flow_a_connection_takes_as_long_as_its_messages(
+    nccl: tuple[str, ...], size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known: dict[str, Any] = {"size_bytes": size * MIB, "qps": 4, "nccl": nccl, "engine": "flow"}
+    messages = predict(LAB, "all-reduce", **known)
+    monkeypatch.setattr(collective, "MOST_FLOW_MESSAGES", 0)
+    whole = predict(LAB, "all-reduce", **known)
+    assert whole.program.messages == len(whole.program.connections) < messages.program.messages
+    assert whole.time_ps == pytest.approx(messages.time_ps, rel=0.15)
+    assert "one flow a connection" in whole.choice.why
