@@ -27,6 +27,7 @@ class Traffic:
     after_start: NDArray[np.uint64]
     after: NDArray[np.uint32]
     after_delay_ps: NDArray[np.uint64]
+    limits: NDArray[np.uint32] | None = None
 
 
 def traffic_of(addresses: Addresses, hosts: NDArray[np.uint32], program: Program, parts: Split) -> Traffic:
