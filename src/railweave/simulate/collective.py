@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from railweave._sim import WRITE_WITH_IMMEDIATE, PacketEngine
+from railweave._sim import WRITE, WRITE_WITH_IMMEDIATE, PacketEngine
 from railweave.collectives.collective import program
 from railweave.collectives.nccl import parameters
 from railweave.collectives.queue_pairs import split, waits
@@ -30,9 +31,9 @@ if TYPE_CHECKING:
     from railweave.design.network import Network
     from railweave.simulate.fabric import PacketFabric
 
-POST_COST_PS = 750_000
-"""What NCCL's network proxy takes for a message of a queue pair, per NIC: about 0.75 us (fitted by facts on published QP
-tables; the NIC itself does about 4 million messages a second and direction)."""
+POST_COST_PS = 670_000
+"""What NCCL's network proxy takes, per NIC, for a message that it posts: a part of data on a queue pair, or a receiver's word
+that a buffer is free. Fitted: docs/validation.md, "What was fitted"."""
 
 SLICE_PS = 50_000_000
 STILL_PS = 1_000_000_000_000
@@ -137,10 +138,11 @@ def predict(
     if colors > 1 and not any(word.startswith("NCCL_IB_SPLIT_DATA_ON_QPS") for word in words):
         words.append("NCCL_IB_SPLIT_DATA_ON_QPS=1")
     known = parameters(words, job.library)
-    planned = program(job, cast("Collective", collective), size_bytes, known)  # which says what is wrong with another
+    # what can be under way is what receivers' buffers hold: without credit all of an all-to-all would be at once
+    planned = program(job, cast("Collective", collective), size_bytes, known, credit=True)  # says what it does not know
     begin = time.perf_counter()
     parts = split(planned, known["NCCL_IB_QPS_PER_CONNECTION"], split_data=bool(known["NCCL_IB_SPLIT_DATA_ON_QPS"]))
-    engine, pairs, messages = _engine(fabric, hosts, planned, parts, dict(settings or {}))
+    engine, pairs, messages, data = _engine(fabric, hosts, planned, parts, dict(settings or {}))
     arrivals = _run(engine, len(parts.message), progress)
     arrived = arrivals != NEVER
     complete = bool(arrived.all())
@@ -152,8 +154,8 @@ def predict(
         time_ps=max(last + planned.tail_ps, planned.floor_ps, 1),
         complete=complete,
         counters=engine.counters(),
-        flows=_flows(fabric, pairs, messages, arrivals),
-        load=Load.of(fabric.wiring, engine, messages, pairs, POST_COST_PS, planned.floor_ps),
+        flows=_flows(fabric, pairs, messages, arrivals, data),
+        load=Load.of(fabric.wiring, engine, messages, pairs, _post_cost_ps(settings or {}), planned.floor_ps),
         wall_s=time.perf_counter() - begin,
         notes=fabric.notes,
     )
@@ -161,8 +163,8 @@ def predict(
 
 def _engine(
     fabric: PacketFabric, hosts: NDArray[np.uint32], planned: Program, parts: Split, settings: dict[str, str]
-) -> tuple[PacketEngine, NDArray[np.uint32], NDArray[np.uint64]]:
-    """The engine, its queue pairs and its messages."""
+) -> tuple[PacketEngine, NDArray[np.uint32], NDArray[np.uint64], NDArray[np.bool_]]:
+    """The engine, its queue pairs and its messages, and which queue pairs carry data (others: words of credit)."""
     many = int(parts.queue_pair.max(initial=0)) + 1
     wanted, place = np.unique(parts.connection.astype(np.int64) * many + parts.queue_pair, return_inverse=True)
     ends = hosts[planned.connections[wanted // many, :2]]
@@ -173,16 +175,24 @@ def _engine(
     messages[:, 0] = place.reshape(-1)
     messages[:, 1] = parts.bytes
     messages[:, 2] = np.where(free, planned.delay_ps[parts.message], 0)
-    messages[:, 3] = WRITE_WITH_IMMEDIATE
+    data = ~planned.credit[wanted // many]
+    messages[:, 3] = np.where(data[place.reshape(-1)], WRITE_WITH_IMMEDIATE, WRITE)
     arguments = fabric.arguments(pairs)
-    arguments["parameters"] = {"host.post-cost": f"{POST_COST_PS / 1e6}us"} | arguments["parameters"] | settings
+    arguments["parameters"] = {"host.post-cost": f"{POST_COST_PS}ps"} | arguments["parameters"] | settings
+    arguments["profiles"] = [own | settings for own in arguments["profiles"]]  # else what switches have configured stays
     try:
         engine = PacketEngine(
             **arguments, messages=messages, after_start=after_start, after=after, after_delay_ps=after_delay
         )
     except ValueError as error:  # of the settings: the rest is ours
         raise InputError([Problem("--set", 0, str(error), "docs/sim.md has all parameters")]) from None
-    return engine, pairs, messages
+    return engine, pairs, messages, data
+
+
+def _post_cost_ps(settings: Mapping[str, str]) -> int:
+    """What a message costs a proxy; the engine has accepted the settings."""
+    number, unit = re.fullmatch(r"\s*([\d.]+)\s*([a-z]+)\s*", settings.get("host.post-cost", f"{POST_COST_PS}ps")).groups()
+    return round(float(number) * {"ps": 1, "ns": 1e3, "us": 1e6, "ms": 1e9, "s": 1e12}[unit])
 
 
 def _run(engine: PacketEngine, messages: int, progress: Callable[[int, int], None] | None) -> NDArray[np.uint64]:
@@ -203,9 +213,13 @@ def _run(engine: PacketEngine, messages: int, progress: Callable[[int, int], Non
 
 
 def _flows(
-    fabric: PacketFabric, pairs: NDArray[np.uint32], messages: NDArray[np.uint64], arrivals: NDArray[np.uint64]
+    fabric: PacketFabric,
+    pairs: NDArray[np.uint32],
+    messages: NDArray[np.uint64],
+    arrivals: NDArray[np.uint64],
+    data: NDArray[np.bool_],
 ) -> list[dict[str, Any]]:
-    """What each queue pair carried, and when its last message had arrived; null: it had not."""
+    """What each queue pair of data carried, and when its last message had arrived; null: it had not."""
     which = messages[:, 0].astype(np.int64)
     carried = np.bincount(which, messages[:, 1].astype(np.float64), len(pairs))
     last = np.zeros(len(pairs), np.uint64)
@@ -218,5 +232,8 @@ def _flows(
             "start_us": 0.0,
             "fct_us": None if end == NEVER else end / 1e6,
         }
-        for (src, dst, _, _), size, end in zip(pairs.tolist(), carried.tolist(), last.tolist(), strict=True)
+        for (src, dst, _, _), size, end, own in zip(
+            pairs.tolist(), carried.tolist(), last.tolist(), data.tolist(), strict=True
+        )
+        if own
     ]
