@@ -149,6 +149,8 @@ class NicModel(Model):
         description="802.1p priority that the NIC's own software gives congestion notification packets"
     )
     cnp_priority_source: str
+    messages_per_us: float | None = Field(default=None, description="what it takes a microsecond and direction")
+    messages_per_us_source: str = ""
     firmware: tuple[FirmwareSetting, ...] = ()
     source: str
 
