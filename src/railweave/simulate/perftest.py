@@ -16,9 +16,10 @@ from railweave._sim import WRITE, PacketEngine
 if TYPE_CHECKING:
     from railweave.simulate.fabric import PacketFabric
 
-LEAST_MESSAGES = 2_000
-LEAST_BYTES = 32 << 20
-"""Of a direction: enough that what the first and last message wait does not count."""
+FEWEST, MOST = 4, 1_000
+"""Messages of a queue pair."""
+BYTES = 8 << 20
+"""Of a queue pair, between these: enough that what the first and last message wait does not count."""
 
 
 def write_bandwidth_gbps(
@@ -38,7 +39,7 @@ def write_bandwidth_gbps(
     """
     ends = [(src, dst), (dst, src)] if both_ways else [(src, dst)]
     pairs = fabric.queue_pairs([(*end, qp) for end in ends for qp in range(qps)])
-    each = -(-max(LEAST_MESSAGES, LEAST_BYTES // size_bytes) // qps) if size_bytes < 1 << 20 else 4
+    each = min(max(BYTES // size_bytes, FEWEST), MOST)
     number = each * len(pairs)
     messages = np.zeros((number, 4), np.uint64)
     messages[:, 0] = np.tile(np.arange(len(pairs)), each)  # the program posts to its queue pairs in turn
