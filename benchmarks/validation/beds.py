@@ -5,11 +5,14 @@ from __future__ import annotations
 import tempfile
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import railweave
-from railweave.design.network import Network
 
 from .engine import ROOT
+
+if TYPE_CHECKING:
+    from railweave.design.network import Network
 
 EVPN = """
 name: evpn-h100

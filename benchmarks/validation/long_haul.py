@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from railweave._sim import HOST, ONE_PORT, SWITCH, WRITE, PacketEngine
 from railweave.collectives.channels import channel_count
+from railweave.collectives.collective import program
 from railweave.collectives.job import Job
 from railweave.collectives.nccl import parameters
-from railweave.collectives.program import Program
-from railweave.collectives.collective import program
 from railweave.simulate.transport import ADAPTIVE_WINDOW, FRAMES, REORDER
 from railweave.simulate.wiring import FEC_PS, OPTICS_PS, PS_PER_METER, SWITCH_PS
+
+if TYPE_CHECKING:
+    from railweave.collectives.program import Program
 
 METERS = 50_000
 NEAR_PS = 10 * PS_PER_METER + FEC_PS + OPTICS_PS + SWITCH_PS // 2

@@ -37,9 +37,7 @@ CORRECTION = {
 """By power of two of the size from 64 B on."""
 
 
-def rccl_estimate_us(
-    job: Job, collective: Collective, algorithm: str, protocol: str, size_bytes: int, channels: int
-) -> float:
+def rccl_estimate_us(job: Job, collective: Collective, algorithm: str, protocol: str, size_bytes: int) -> float:
     """RCCL's own estimate. LL128 it does not take on this GPU: infinite."""
     if protocol == "LL128":
         return float("inf")

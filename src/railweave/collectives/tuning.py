@@ -107,9 +107,15 @@ def choose(
     if collective != "all-reduce" or len(job.servers) == 1:
         algorithms = ("Ring",)  # only all-reduce has a tree; one server has no tree of servers
     allowed = nccl.names("NCCL_PROTO") or tuple(p for p in PROTOCOLS if p != "LL128" or job.library == "NCCL")
-    estimate = rccl_estimate_us if job.servers[0].gpu in RCCL_TUNED else estimate_us
+    of_rccl = job.library == "RCCL" and job.servers[0].gpu in RCCL_TUNED
     estimates = [
-        (estimate(job, collective, algorithm, protocol, size_bytes, channels), algorithm, protocol)
+        (
+            rccl_estimate_us(job, collective, algorithm, protocol, size_bytes)
+            if of_rccl
+            else estimate_us(job, collective, algorithm, protocol, size_bytes, channels),
+            algorithm,
+            protocol,
+        )
         for algorithm in algorithms
         for protocol in allowed
     ]

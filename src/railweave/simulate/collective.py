@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -179,7 +178,9 @@ def _engine(
     messages[:, 3] = np.where(data[place.reshape(-1)], WRITE_WITH_IMMEDIATE, WRITE)
     arguments = fabric.arguments(pairs)
     arguments["parameters"] = {"host.post-cost": f"{POST_COST_PS}ps"} | arguments["parameters"] | settings
-    arguments["profiles"] = [own | settings for own in arguments["profiles"]]  # else what switches have configured stays
+    arguments["profiles"] = [
+        own | settings for own in arguments["profiles"]
+    ]  # else what switches have configured stays
     try:
         engine = PacketEngine(
             **arguments, messages=messages, after_start=after_start, after=after, after_delay_ps=after_delay
@@ -191,8 +192,9 @@ def _engine(
 
 def _post_cost_ps(settings: Mapping[str, str]) -> int:
     """What a message costs a proxy; the engine has accepted the settings."""
-    number, unit = re.fullmatch(r"\s*([\d.]+)\s*([a-z]+)\s*", settings.get("host.post-cost", f"{POST_COST_PS}ps")).groups()
-    return round(float(number) * {"ps": 1, "ns": 1e3, "us": 1e6, "ms": 1e9, "s": 1e12}[unit])
+    text = settings.get("host.post-cost", f"{POST_COST_PS}ps").replace(" ", "")
+    number = text.rstrip("pnums")
+    return round(float(number) * {"ps": 1, "ns": 1e3, "us": 1e6, "ms": 1e9, "s": 1e12}[text[len(number) :]])
 
 
 def _run(engine: PacketEngine, messages: int, progress: Callable[[int, int], None] | None) -> NDArray[np.uint64]:
