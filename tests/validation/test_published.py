@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from benchmarks.validation import long_haul
 from benchmarks.validation.published import RCCL, SPLIT, Collective, Job, Perftest, Row, run
 

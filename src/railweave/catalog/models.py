@@ -176,6 +176,14 @@ class BiosSetting(Model):
     verify: str = ""
 
 
+class GpuLinks(Model):
+    """What joins the GPUs of a server: ``gbps`` is what one GPU sends to the others, payload, 10^9 bit/s."""
+
+    name: str
+    gbps: float
+    source: str
+
+
 class ServerModel(Model):
     """A server model. ``kernel_command_line`` and ``bios`` are what its documents recommend for GPU-to-NIC transfers."""
 
@@ -183,6 +191,7 @@ class ServerModel(Model):
     gpus: int
     gpu: str
     gpu_vendor: Literal["NVIDIA", "AMD"]
+    gpu_link: GpuLinks
     cpu_vendor: Literal["Intel", "AMD"]
     kernel_command_line: tuple[str, ...] = ()
     kernel_command_line_source: str = ""
