@@ -10,7 +10,6 @@ MIB = 1 << 20
 
 CASES: list[tuple[str, tuple[float, ...], Job, float]] = [
     ("t12-4u-4q-ar", (386.753,), Collective("lab", (4,), "all-reduce", 1 << 30, 4, SPLIT), 0.03),
-    ("t12-4u-32q-ar", (381.354,), Collective("lab", (4,), "all-reduce", 512 * MIB, 32, SPLIT), 0.03),
     ("t12-4u-8q-a2a", (28.13,), Collective("lab", (4,), "all-to-all", 64 * MIB, 8, SPLIT), 0.15),
     ("pt-2048", (132.91, 133.1), Perftest(2048), 0.05),
     ("pt-8388608", (774.9732, 775.17), Perftest(8 * MIB), 0.05),
