@@ -50,6 +50,7 @@ def with_background(fabric: PacketFabric, traffic: Traffic, wanted: Background) 
         np.concatenate([traffic.after_start, waits]),
         traffic.after,
         traffic.after_delay_ps,
+        np.concatenate([traffic.data, np.ones(len(pairs), np.bool_)]),
         limits,
     )
 

@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from railweave.simulate.run import Steady
     from railweave.simulate.traffic import Traffic
 
-POST_COST_PS = 750_000
-"""What NCCL's network proxy takes for a message of a queue pair, per NIC: about 0.75 us (fitted by facts on published QP
-tables; the NIC itself does about 4 million messages a second and direction)."""
+POST_COST_PS = 670_000
+"""What NCCL's network proxy takes, per NIC, for a message that it posts: a part of data on a queue pair, or a receiver's word
+that a buffer is free. Fitted: docs/validation.md, "What was fitted"."""
 
 LONG_PACKET_HOPS = 20_000_000
 """From so many on (some seconds), a run of packets is stopped when it is steady."""
@@ -150,7 +150,8 @@ def predict(
     over = known["NCCL_IB_QPS_PER_CONNECTION"] if known["NCCL_IB_SPLIT_DATA_ON_QPS"] else 1
     count = messages(job, kind, size_bytes, known) * over
     large = engine != "packet" and count > MOST_FLOW_MESSAGES and conditions.background is None
-    planned = (whole if large else program)(job, kind, size_bytes, known)  # which says what is wrong with another
+    # What can be under way is what receivers' buffers hold: without credit all of an all-to-all would be at once.
+    planned = whole(job, kind, size_bytes, known) if large else program(job, kind, size_bytes, known, credit=True)
     begin = time.perf_counter()
     parts = split(planned, known["NCCL_IB_QPS_PER_CONNECTION"], split_data=bool(known["NCCL_IB_SPLIT_DATA_ON_QPS"]))
     own = traffic_of(fabric.addresses, hosts, planned, parts)
@@ -158,9 +159,10 @@ def predict(
     timeline = conditions.timeline.since(at_ps)
     arguments = fabric.arguments(traffic.pairs, timeline)
     every_ps = interval_ps(fabric.wiring, own)
-    arguments["parameters"] = (
-        {"host.post-cost": f"{POST_COST_PS / 1e6}us"} | arguments["parameters"] | dict(settings or {})
-    )
+    wanted = dict(settings or {})
+    arguments["parameters"] = {"host.post-cost": f"{POST_COST_PS}ps"} | arguments["parameters"] | wanted
+    arguments["profiles"] = [one | wanted for one in arguments["profiles"]]  # else what switches have configured stays
+    post_cost_ps = _post_cost_ps(wanted)
     if large:
         choice = whole_flows(fabric.wiring, arguments, own, count)
     else:
@@ -173,10 +175,10 @@ def predict(
         run = run_packets(
             arguments, traffic, progress, repeats, own=len(own.messages), series_every_ps=every_ps if watch else None
         )
-    proxies_ps = count // len(hosts) * POST_COST_PS if large else 0
+    proxies_ps = count // len(hosts) * post_cost_ps if large else 0
     time_ps = max(run.last_ps + planned.tail_ps, planned.floor_ps, proxies_ps, 1)
     slower = slowed(fabric.wiring, timeline.changes, time_ps)
-    load = Load.of(fabric.wiring, run.sent_bytes * slower, own, POST_COST_PS, planned.floor_ps)
+    load = Load.of(fabric.wiring, run.sent_bytes * slower, own, post_cost_ps, planned.floor_ps)
     if large:  # proxies prepare all messages, though flows are one a queue pair
         load = replace(load, proxy_ps=proxies_ps)
     notes = [*fabric.notes, *conditions.notes]
@@ -199,8 +201,18 @@ def predict(
     )
 
 
+def _post_cost_ps(settings: Mapping[str, str]) -> int:
+    """What a message costs a proxy; the engine says what is wrong with a text that is none."""
+    text = settings.get("host.post-cost", f"{POST_COST_PS}ps").replace(" ", "")
+    number = text.rstrip("pnums")
+    try:
+        return round(float(number) * {"ps": 1, "ns": 1e3, "us": 1e6, "ms": 1e9, "s": 1e12}[text[len(number) :]])
+    except (KeyError, ValueError):
+        return POST_COST_PS
+
+
 def _flows(fabric: PacketFabric, traffic: Traffic, arrivals: NDArray[np.uint64]) -> list[dict[str, Any]]:
-    """What each queue pair carried, and when its last message had arrived; null: it had not."""
+    """What each queue pair of data carried, and when its last message had arrived; null: it had not."""
     which = traffic.messages[:, 0].astype(np.int64)
     carried = np.bincount(which, traffic.messages[:, 1].astype(np.float64), len(traffic.pairs))
     last = np.zeros(len(traffic.pairs), np.uint64)
@@ -213,5 +225,8 @@ def _flows(fabric: PacketFabric, traffic: Traffic, arrivals: NDArray[np.uint64])
             "start_us": 0.0,
             "fct_us": None if end == NEVER else end / 1e6,
         }
-        for (src, dst, _, _), size, end in zip(traffic.pairs.tolist(), carried.tolist(), last.tolist(), strict=True)
+        for (src, dst, _, _), size, end, data in zip(
+            traffic.pairs.tolist(), carried.tolist(), last.tolist(), traffic.data.tolist(), strict=True
+        )
+        if data
     ]
