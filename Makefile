@@ -37,8 +37,9 @@ demo: $(STAMP)
 	$(BIN)/railweave build examples/h100-rlb.yaml -o out/demo
 	$(BIN)/railweave verify out/demo $(if $(wildcard .judges/frr),--frr-root .judges/frr)
 	$(BIN)/railweave paths out/demo --src H100-01:gpu0_eth --dst H100-03:gpu0_eth --qps 4
+	$(BIN)/railweave sim examples/h100-rlb.yaml --collective all-reduce --size 256M --qps 4 -o out/demo-prediction.html --quiet
 	@echo
-	@echo "Open out/demo/report.html; switch configurations are in out/demo/devices/, server files in out/demo/hosts/."
+	@echo "Open out/demo/report.html, and out/demo-prediction.html for what an all-reduce gets; switch configurations are in out/demo/devices/, server files in out/demo/hosts/."
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n auto

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from . import bed, dcqcn, deadlock, figures, thresholds
+from . import bed, dcqcn, deadlock, figures, published, thresholds
 from .chance import mean_queue
 from .engine import ROOT
 from .fluid import Parameters
@@ -115,6 +115,7 @@ def main() -> None:
     IMAGES.mkdir(parents=True, exist_ok=True)
     for part in (fluid, orders, places, storm):
         part(IMAGES)
+    published.main()
 
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ def of(fabric: PacketFabric, switch: str) -> dict[str, str]:
 
 
 def test_the_defaults_of_a_fabric_file() -> None:
-    """165 MB of a QFX5240 cut 80/10/10, data on priority 3 marked from 55 to 90 %, CNPs strict on 6."""
+    """165 MB of a QFX5240 cut 80/10/10, data on priority 3 marked from 55 to 90 % of a port's part, CNPs strict on 6."""
     _, _, fabric = bed("h100-rlb")
     assert len(fabric.profiles) == 1, "leaves and spines are alike"
     own = fabric.profiles[0]
@@ -61,7 +61,8 @@ def test_the_defaults_of_a_fabric_file() -> None:
         "switch.watchdog-poll": "100ms",
         "class.3.lossless": "yes",
         "class.3.service": "85",
-        "class.3.ecn": "55%..90%@100%",
+        "class.3.ecn": f"{round(0.55 * 132e6 / 128)}..{round(0.9 * 132e6 / 128)}@100%",  # of 132 MB over 128 ports of 400G
+        "class.3.egress-alpha": "1",
         "class.6.service": "strict",
         "class.6.lossless": "no",
         "dlb.period": "16000000ps",
@@ -104,7 +105,7 @@ def test_configured_qos_reaches_the_engine(tmp_path: Path) -> None:
         "class.5.lossless": "yes",
         "class.5.service": "60",
         "class.5.egress-alpha": "8",
-        "class.5.ecn": "10%..20%@5%",
+        "class.5.ecn": f"{round(115.5e6 / 128 / 10)}..{round(115.5e6 / 128 / 5)}@5%",
         "class.6.service": "7",
     }
     assert {name: own[name] for name in wanted} == wanted

@@ -48,7 +48,7 @@ impl Input {
     pub fn read<'a, 'py>(
         (kinds, cables): (Given<'a, 'py>, Given<'a, 'py>),
         (group, groups, members): (Given<'a, 'py>, Given<'a, 'py>, Given<'a, 'py>),
-        (queue_pairs, messages): (Given<'a, 'py>, Given<'a, 'py>),
+        (queue_pairs, limits, messages): (Given<'a, 'py>, Perhaps<'a, 'py>, Given<'a, 'py>),
         (after_start, after, after_delay_ps): (Perhaps<'a, 'py>, Perhaps<'a, 'py>, Perhaps<'a, 'py>),
         changes: Perhaps<'a, 'py>,
         (dcqcn, parameters, profiles, profile): Parameters<'a, 'py>,
@@ -58,7 +58,8 @@ impl Input {
         let config = parameters::config(dcqcn, parameters, host_speed_mbps)?;
         let (profiles, of) = parameters::profiles(config, profiles, profile, topology.kinds.len())?;
         let known = (&topology, &fib, config.host.mtu);
-        let (traffic, owners) = traffic::traffic(queue_pairs, messages, after_start, after, after_delay_ps, known)?;
+        let (traffic, owners) =
+            traffic::traffic(queue_pairs, limits, messages, after_start, after, after_delay_ps, known)?;
         let timeline = match changes {
             Some(given) => changes::changes(given, &topology, (&fib, &entries, &owners), &config.host)?,
             None => Vec::new(),
@@ -81,7 +82,7 @@ pub struct PacketEngine {
 impl PacketEngine {
     #[new]
     #[pyo3(signature = (*, kinds, cables, group, groups, members, queue_pairs, messages, after_start=None, after=None, after_delay_ps=None,
-        changes=None, dcqcn=Some("connectx"), parameters=None, profiles=vec![], profile=None))]
+        limits=None, changes=None, dcqcn=Some("connectx"), parameters=None, profiles=vec![], profile=None))]
     #[allow(clippy::too_many_arguments, reason = "Python gives them by name")]
     fn new(
         kinds: &Bound<'_, PyAny>,
@@ -94,6 +95,7 @@ impl PacketEngine {
         after_start: Option<&Bound<'_, PyAny>>,
         after: Option<&Bound<'_, PyAny>>,
         after_delay_ps: Option<&Bound<'_, PyAny>>,
+        limits: Option<&Bound<'_, PyAny>>,
         changes: Option<&Bound<'_, PyAny>>,
         dcqcn: Option<&str>,
         parameters: Option<&Bound<'_, PyDict>>,
@@ -103,7 +105,7 @@ impl PacketEngine {
         let Input { config, profiles, of, topology, fib, traffic, timeline } = Input::read(
             (kinds, cables),
             (group, groups, members),
-            (queue_pairs, messages),
+            (queue_pairs, limits, messages),
             (after_start, after, after_delay_ps),
             changes,
             (dcqcn, parameters, &profiles, profile),

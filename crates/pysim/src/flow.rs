@@ -53,7 +53,7 @@ impl FlowEngine {
         let Input { config, profiles, of, topology, fib, traffic, timeline } = Input::read(
             (kinds, cables),
             (group, groups, members),
-            (queue_pairs, messages),
+            (queue_pairs, None, messages),
             (after_start, after, after_delay_ps),
             changes,
             (dcqcn, parameters, &profiles, profile),

@@ -149,6 +149,8 @@ class NicModel(Model):
         description="802.1p priority that the NIC's own software gives congestion notification packets"
     )
     cnp_priority_source: str
+    messages_per_us: float | None = Field(default=None, description="what it takes a microsecond and direction")
+    messages_per_us_source: str = ""
     firmware: tuple[FirmwareSetting, ...] = ()
     source: str
 
@@ -174,6 +176,14 @@ class BiosSetting(Model):
     verify: str = ""
 
 
+class GpuLinks(Model):
+    """What joins the GPUs of a server: ``gbps`` is what one GPU sends to the others, payload, 10^9 bit/s."""
+
+    name: str
+    gbps: float
+    source: str
+
+
 class ServerModel(Model):
     """A server model. ``kernel_command_line`` and ``bios`` are what its documents recommend for GPU-to-NIC transfers."""
 
@@ -181,6 +191,7 @@ class ServerModel(Model):
     gpus: int
     gpu: str
     gpu_vendor: Literal["NVIDIA", "AMD"]
+    gpu_link: GpuLinks
     cpu_vendor: Literal["Intel", "AMD"]
     kernel_command_line: tuple[str, ...] = ()
     kernel_command_line_source: str = ""

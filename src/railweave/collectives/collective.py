@@ -118,7 +118,7 @@ def _draft(
 ) -> Draft:
     if len(job.servers) == 1:
         steps = {"all-reduce": 2 * (job.ranks - 1), "all-to-all": 1, "send-recv": 1}.get(collective, job.ranks - 1)
-        return empty(inside_one_server(nccl, choice, pace, steps))
+        return empty(inside_one_server(choice, steps) + _links_need_ps(job, nccl, collective, size_bytes, choice))
     if collective in {"all-to-all", "send-recv"}:
         p2p = p2p_channels(job, nccl, choice.channels)
         turns = rounds(job, p2p)

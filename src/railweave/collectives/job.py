@@ -6,10 +6,11 @@ hostfile with as many slots a server as it has GPUs gives them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
+from railweave.catalog import catalog
 from railweave.errors import InputError, Problem
 
 Library = Literal["NCCL", "RCCL"]
@@ -31,14 +32,11 @@ class GpuLink:
     source: str
 
 
-NVLINK_HOPPER = GpuLink("NVLink", 3600, "450 GB/s per direction, NVIDIA H100 data sheet (18 links of 25 GB/s), raw")
-NVLINK_AMPERE = GpuLink("NVLink", 2400, "300 GB/s per direction, NVIDIA A100 data sheet (12 links of 25 GB/s), raw")
-XGMI_MI300X = GpuLink(
-    "XGMI", 2688, "7 links of 64 GB/s raw, of which about 48 are usable; that all 7 are busy is assumed"
-)
-
-GPU_LINKS = {"H100": NVLINK_HOPPER, "H200": NVLINK_HOPPER, "A100": NVLINK_AMPERE, "MI300X": XGMI_MI300X}
-"""By GPU, as the server catalog names it."""
+def gpu_link(gpu: str) -> GpuLink:
+    """The link of a GPU, as the server catalog has it; that of an H100 where it does not know the GPU (assumed)."""
+    known = {model.gpu: model.gpu_link for model in catalog().servers.values()}
+    found = known.get(gpu) or known["H100"]
+    return GpuLink(found.name, found.gbps, found.source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +57,7 @@ class Server:
     nearest: tuple[int, ...]
     gpu: str = "H100"
     cpu: Literal["Intel", "AMD"] = "Intel"
-    link: GpuLink = NVLINK_HOPPER
+    link: GpuLink = field(default_factory=lambda: gpu_link("H100"))
 
     @property
     def gpus(self) -> int:
@@ -121,7 +119,7 @@ class Job:
     ) -> Job:
         """``count`` servers with a NIC beside each GPU, NIC g on rail g."""
         nics = tuple(Nic(f"nic{g}", g, rate_mbps) for g in range(gpus))
-        link = GPU_LINKS.get(gpu, NVLINK_HOPPER)
+        link = gpu_link(gpu)
         servers = (Server(f"server{s}", nics, tuple(range(gpus)), gpu, cpu, link) for s in range(count))
         return cls(tuple(servers), library)
 

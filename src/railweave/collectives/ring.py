@@ -77,10 +77,9 @@ def _shares(collective: Collective, size_bytes: int, channels: int, ranks: int) 
     return over_channels(size_bytes if collective == "all-reduce" else -(-size_bytes // ranks), channels)
 
 
-def inside_one_server(nccl: Parameters, choice: Choice, pace: Pace, steps: int) -> int:
+def inside_one_server(choice: Choice, steps: int) -> int:
     """How long the steps of a ring of GPUs take beyond what their links need for the bytes: latency, in ps."""
-    least = GRAIN if choice.protocol != "Simple" else cut(nccl, "Simple", ring=True).least_slice
-    return pace.launch_ps + pace.hops(steps, least)
+    return choice.launch_ps + steps * choice.gpu_hop_ps
 
 
 def _connections(job: Job, rings: Rings) -> NDArray[np.int64]:

@@ -104,8 +104,14 @@ def _pairs(parent: list[int], children: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _chunk(protocol: str, chunk: int, share: int, servers: int, gpus: int) -> int:
-    """LL128 takes smaller chunks where there are few, so that levels of the tree work at the same time."""
-    if protocol != "LL128":
+    """Smaller chunks where there are few, so that levels of the tree work at the same time (``enqueue.cc``)."""
+    if protocol == "LL":
+        return chunk
+    if protocol == "Simple":
+        depth = gpus - 1 + servers.bit_length() - 1
+        for times, least in ((8, 131_072), (4, 65_536), (1, 32_768)):
+            while share // chunk < depth * times and chunk > least:
+                chunk //= 2
         return chunk
     levels = servers.bit_length() + 0.1 * gpus
     while share // chunk < levels * 64 / gpus and chunk > 131_072:

@@ -1,7 +1,7 @@
 """Which algorithm and protocol NCCL takes for a size, and the latencies it counts with.
 
-The constants are those of NCCL 2.23 (``graph/tuning.cc``), in us and 10^9 byte/s; RCCL's base latencies are its own, the
-rest is taken to be the same (assumed: its later releases have a table for each GPU).
+The constants are those of NCCL 2.23 (``graph/tuning.cc``), in us and 10^9 byte/s; RCCL's base latencies are its own, and
+where it has a table for the GPU (``rccl_tuning.py``), that chooses. Latencies that are counted with are NCCL's for both.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from railweave.collectives.nccl import ALGORITHMS, PROTOCOLS
+from railweave.collectives.rccl_tuning import RCCL_TUNED, rccl_estimate_us
 
 if TYPE_CHECKING:
     from railweave.collectives.bus_bandwidth import Collective
@@ -21,6 +22,8 @@ BASE_US = {
     "RCCL": {"Tree": (12.0, 12.0, 17.0), "Ring": (12.0, 12.0, 17.0)},
 }
 """Launch, by library, algorithm and protocol."""
+RCCL_PEER_US = 4.7
+"""RCCL's kernel begins with one peer after another. Fitted: docs/validation.md, "What was fitted"."""
 GPU_HOP_US = {"Tree": (0.6, 1.25, 4.0), "Ring": (0.6, 1.9, 3.4)}
 """One GPU to the next over NVLink (``NCCL_HW_NVLINK``)."""
 NETWORK_HOP_US = {"Tree": (5.0, 8.5, 14.0), "Ring": (2.7, 4.0, 14.0)}
@@ -96,13 +99,23 @@ def choose(
     network: connections that share buffers have none for LL (``transport/net.cc``).
     """
     if collective in {"all-to-all", "send-recv"}:
+        if launch_ps is None and job.library == "RCCL":
+            peers = job.ranks - 1 if collective == "all-to-all" else 1
+            launch_ps = round((BASE_US["RCCL"]["Ring"][2] + RCCL_PEER_US * peers) * 1e6)
         return _choice(job, "Ring", "Simple", channels, launch_ps, 0.0)
     algorithms = nccl.names("NCCL_ALGO") or ALGORITHMS
     if collective != "all-reduce" or len(job.servers) == 1:
         algorithms = ("Ring",)  # only all-reduce has a tree; one server has no tree of servers
     allowed = nccl.names("NCCL_PROTO") or tuple(p for p in PROTOCOLS if p != "LL128" or job.library == "NCCL")
+    of_rccl = job.library == "RCCL" and job.servers[0].gpu in RCCL_TUNED
     estimates = [
-        (estimate_us(job, collective, algorithm, protocol, size_bytes, channels), algorithm, protocol)
+        (
+            rccl_estimate_us(job, collective, algorithm, protocol, size_bytes)
+            if of_rccl
+            else estimate_us(job, collective, algorithm, protocol, size_bytes, channels),
+            algorithm,
+            protocol,
+        )
         for algorithm in algorithms
         for protocol in allowed
     ]

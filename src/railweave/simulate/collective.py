@@ -12,14 +12,15 @@ from railweave.collectives.collective import program
 from railweave.collectives.nccl import parameters
 from railweave.collectives.queue_pairs import split
 from railweave.collectives.whole import messages, whole
-from railweave.device.build import device_config
-from railweave.routes.control_plane import ControlPlane
+from railweave.simulate.background import NOTE as BACKGROUND_NOTE
+from railweave.simulate.background import with_background
 from railweave.simulate.bottleneck import Load, bottleneck
+from railweave.simulate.conditions import Bed, Conditions, bed_of
 from railweave.simulate.engine_choice import choose, whole_flows
 from railweave.simulate.engine_report import congestion_text, counters_json, engine_json, engine_text
-from railweave.simulate.fabric import packet_fabric
+from railweave.simulate.faults import slowed
 from railweave.simulate.flow_run import FLOW_NOTE, run_flows
-from railweave.simulate.job import job_of
+from railweave.simulate.measured import Measured, interval_ps
 from railweave.simulate.packet_run import run_packets
 from railweave.simulate.rhythm import rhythm
 from railweave.simulate.run import NEVER
@@ -38,9 +39,9 @@ if TYPE_CHECKING:
     from railweave.simulate.run import Steady
     from railweave.simulate.traffic import Traffic
 
-POST_COST_PS = 750_000
-"""What NCCL's network proxy takes for a message of a queue pair, per NIC: about 0.75 us (fitted by facts on published QP
-tables; the NIC itself does about 4 million messages a second and direction)."""
+POST_COST_PS = 670_000
+"""What NCCL's network proxy takes, per NIC, for a message that it posts: a part of data on a queue pair, or a receiver's word
+that a buffer is free. Fitted: docs/validation.md, "What was fitted"."""
 
 LONG_PACKET_HOPS = 20_000_000
 """From so many on (some seconds), a run of packets is stopped when it is steady."""
@@ -65,6 +66,7 @@ class Prediction:
     load: Load
     wall_s: float
     notes: tuple[str, ...]
+    measured: Measured | None = None
 
     @property
     def bus_bandwidth_gbytes(self) -> float:
@@ -118,17 +120,23 @@ def predict(
     engine: str = "auto",
     exact: bool = False,
     progress: Callable[[int, int], None] | None = None,
+    bed: Bed | None = None,
+    conditions: Conditions | None = None,
+    at_ps: int = 0,
+    watch: bool = False,
 ) -> Prediction:
     """Run a collective over all servers of a network through the packet engine or the flow engine.
 
     ``qps`` is the number of queue pairs per connection (default: one per path color), ``nccl`` are ``KEY=VALUE`` words,
     ``lb`` overrides how switches share (``simulate.balancing``), ``settings`` are further engine parameters (docs/sim.md).
     ``engine`` is packet, flow or auto (``simulate.engine_choice``); a long run of packets is stopped when it is steady
-    (``simulate.steady``), unless it is to be ``exact``. ``progress`` is told messages arrived, and how many there are. Raises ``InputError`` for what cannot be.
+    (``simulate.steady``), unless it is to be ``exact``. ``progress`` is told messages arrived, and how many there are. ``bed``
+    is the network made ready before (then ``lb`` is the bed's), ``conditions`` what else goes on, in a job whose collective
+    begins at ``at_ps``; with ``watch`` series are collected (``Prediction.measured``). Raises ``InputError`` for what cannot be.
     """
-    plane = ControlPlane(device_config(network, switch.name) for switch in network.switches)
-    fabric = packet_fabric(network, plane.configs, plane.routes(), lb)
-    job, hosts = job_of(network, fabric.wiring)
+    bed = bed or bed_of(network, lb)
+    conditions = conditions or Conditions()
+    fabric, job, hosts = bed.fabric, bed.job, bed.hosts
     colors = int((fabric.addresses.places >= 0).sum(axis=1).max())
     words = list(nccl)
     if qps is not None:
@@ -141,45 +149,70 @@ def predict(
     kind = cast("Collective", collective)
     over = known["NCCL_IB_QPS_PER_CONNECTION"] if known["NCCL_IB_SPLIT_DATA_ON_QPS"] else 1
     count = messages(job, kind, size_bytes, known) * over
-    large = engine != "packet" and count > MOST_FLOW_MESSAGES
-    planned = (whole if large else program)(job, kind, size_bytes, known)  # which says what is wrong with another
+    large = engine != "packet" and count > MOST_FLOW_MESSAGES and conditions.background is None
+    # What can be under way is what receivers' buffers hold: without credit all of an all-to-all would be at once.
+    planned = whole(job, kind, size_bytes, known) if large else program(job, kind, size_bytes, known, credit=True)
     begin = time.perf_counter()
     parts = split(planned, known["NCCL_IB_QPS_PER_CONNECTION"], split_data=bool(known["NCCL_IB_SPLIT_DATA_ON_QPS"]))
-    traffic = traffic_of(fabric.addresses, hosts, planned, parts)
-    arguments = fabric.arguments(traffic.pairs)
-    arguments["parameters"] = (
-        {"host.post-cost": f"{POST_COST_PS / 1e6}us"} | arguments["parameters"] | dict(settings or {})
-    )
+    own = traffic_of(fabric.addresses, hosts, planned, parts)
+    traffic = own if conditions.background is None else with_background(fabric, own, conditions.background)
+    timeline = conditions.timeline.since(at_ps)
+    arguments = fabric.arguments(traffic.pairs, timeline)
+    every_ps = interval_ps(fabric.wiring, own)
+    wanted = dict(settings or {})
+    arguments["parameters"] = {"host.post-cost": f"{POST_COST_PS}ps"} | arguments["parameters"] | wanted
+    arguments["profiles"] = [one | wanted for one in arguments["profiles"]]  # else what switches have configured stays
+    post_cost_ps = _post_cost_ps(wanted)
     if large:
-        choice = whole_flows(fabric.wiring, arguments, traffic, count)
+        choice = whole_flows(fabric.wiring, arguments, own, count)
     else:
-        choice = choose(engine, fabric.wiring, arguments, traffic)
+        choice = choose(engine, fabric.wiring, arguments, own, others=conditions.background is not None)
     if choice.engine == "flow":
         run = run_flows(arguments, traffic, progress)
     else:
-        repeats = None if exact or choice.packet_hops < LONG_PACKET_HOPS else rhythm(planned, parts)
-        run = run_packets(arguments, traffic, progress, repeats)
-    load = Load.of(fabric.wiring, run.sent_bytes, traffic, POST_COST_PS, planned.floor_ps)
+        alone = conditions.background is None
+        repeats = rhythm(planned, parts) if alone and not exact and choice.packet_hops >= LONG_PACKET_HOPS else None
+        run = run_packets(
+            arguments, traffic, progress, repeats, own=len(own.messages), series_every_ps=every_ps if watch else None
+        )
+    proxies_ps = count // len(hosts) * post_cost_ps if large else 0
+    time_ps = max(run.last_ps + planned.tail_ps, planned.floor_ps, proxies_ps, 1)
+    slower = slowed(fabric.wiring, timeline.changes, time_ps)
+    load = Load.of(fabric.wiring, run.sent_bytes * slower, own, post_cost_ps, planned.floor_ps)
     if large:  # proxies prepare all messages, though flows are one a queue pair
-        load = replace(load, proxy_ps=count // len(hosts) * POST_COST_PS)
+        load = replace(load, proxy_ps=proxies_ps)
+    notes = [*fabric.notes, *conditions.notes]
+    notes += [] if conditions.background is None else [BACKGROUND_NOTE]
+    notes += [FLOW_NOTE] if choice.engine == "flow" else []
     return Prediction(
         collective=collective,
         size_bytes=size_bytes,
         program=planned,
-        time_ps=max(run.last_ps + planned.tail_ps, planned.floor_ps, load.proxy_ps if large else 0, 1),
+        time_ps=time_ps,
         complete=run.complete,
         choice=choice,
         steady=run.steady,
         counters=run.counters,
-        flows=_flows(fabric, traffic, run.arrivals),
+        flows=_flows(fabric, own, run.arrivals),
         load=load,
         wall_s=time.perf_counter() - begin,
-        notes=(*fabric.notes, FLOW_NOTE) if choice.engine == "flow" else fabric.notes,
+        notes=tuple(notes),
+        measured=Measured.of(fabric.wiring, traffic, len(own.pairs), run, time_ps, every_ps, slower),
     )
 
 
+def _post_cost_ps(settings: Mapping[str, str]) -> int:
+    """What a message costs a proxy; the engine says what is wrong with a text that is none."""
+    text = settings.get("host.post-cost", f"{POST_COST_PS}ps").replace(" ", "")
+    number = text.rstrip("pnums")
+    try:
+        return round(float(number) * {"ps": 1, "ns": 1e3, "us": 1e6, "ms": 1e9, "s": 1e12}[text[len(number) :]])
+    except (KeyError, ValueError):
+        return POST_COST_PS
+
+
 def _flows(fabric: PacketFabric, traffic: Traffic, arrivals: NDArray[np.uint64]) -> list[dict[str, Any]]:
-    """What each queue pair carried, and when its last message had arrived; null: it had not."""
+    """What each queue pair of data carried, and when its last message had arrived; null: it had not."""
     which = traffic.messages[:, 0].astype(np.int64)
     carried = np.bincount(which, traffic.messages[:, 1].astype(np.float64), len(traffic.pairs))
     last = np.zeros(len(traffic.pairs), np.uint64)
@@ -192,5 +225,8 @@ def _flows(fabric: PacketFabric, traffic: Traffic, arrivals: NDArray[np.uint64])
             "start_us": 0.0,
             "fct_us": None if end == NEVER else end / 1e6,
         }
-        for (src, dst, _, _), size, end in zip(traffic.pairs.tolist(), carried.tolist(), last.tolist(), strict=True)
+        for (src, dst, _, _), size, end, data in zip(
+            traffic.pairs.tolist(), carried.tolist(), last.tolist(), traffic.data.tolist(), strict=True
+        )
+        if data
     ]

@@ -33,10 +33,18 @@ class Choice:
     why: str
 
 
-def choose(wanted: str, wiring: Wiring, arguments: Arguments, traffic: Traffic) -> Choice:
-    """The engine for traffic, where ``wanted`` is packet, flow or auto. Raises ``InputError`` for another word."""
+def choose(wanted: str, wiring: Wiring, arguments: Arguments, traffic: Traffic, *, others: bool = False) -> Choice:
+    """The engine for traffic, where ``wanted`` is packet, flow or auto. ``others``: there is traffic of others besides.
+
+    Raises ``InputError`` for another word, and for flows with traffic of others.
+    """
     hops = packet_hops(wiring, arguments, traffic)
     about = f"about {hops / 1e6:,.1f} M packet hops"
+    if others and wanted == "flow":
+        fix = "leave out --engine flow, or the background"
+        raise InputError([Problem("--engine", 0, "flows know nothing of traffic that is kept to a rate", fix)])
+    if others and wanted == "auto":
+        return Choice("packet", hops, f"{about}; flows know nothing of traffic that is kept to a rate")
     if wanted in {"packet", "flow"}:
         return Choice("packet" if wanted == "packet" else "flow", hops, f"asked for; {about}")
     if wanted != "auto":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from railweave.catalog import catalog
-from railweave.collectives.job import GPU_LINKS, NVLINK_HOPPER, Job, Nic, Server
+from railweave.collectives.job import Job, Nic, Server, gpu_link
 from railweave.simulate.wiring import servers
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def job_of(network: Network, wiring: Wiring) -> tuple[Job, NDArray[np.uint32]]:
         gpu = model.gpu if model else "H100"
         nics = tuple(Nic(wiring.nics[host].partition(":")[2], rails[wiring.nics[host]], rates[host]) for host in own)
         nearest = tuple(number * len(nics) // gpus for number in range(gpus))
-        found.append(Server(name, nics, nearest, gpu, link=GPU_LINKS.get(gpu, NVLINK_HOPPER)))
+        found.append(Server(name, nics, nearest, gpu, link=gpu_link(gpu)))
         hosts += own
     library = "RCCL" if found and found[0].gpu.startswith("MI") else "NCCL"
     return Job(tuple(found), library), np.array(hosts, np.uint32)

@@ -10,6 +10,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from railweave._sim import Series
+
 NEVER: int = np.iinfo(np.uint64).max
 """When a message arrived that did not."""
 
@@ -31,14 +33,18 @@ class Run:
     """A run that has ended.
 
     ``arrivals`` says by message when it had arrived whole, ps, or ``NEVER``; ``sent_bytes`` what each port sent, ports counted
-    over all nodes. ``counters`` are the packet engine's, None where there were no packets. Where a run was stopped because it was
-    ``steady``, arrivals and bytes are those of the whole, and counters are of what was run.
+    over all nodes. ``counters`` are the packet engine's, None where there were no packets; so are ``ports``, what it counted
+    by port, and ``series``, what was collected, both up to ``counted_ps``. Where a run was stopped because it was ``steady``,
+    arrivals and bytes are those of the whole, and counters are of what was run.
     """
 
     arrivals: NDArray[np.uint64]
     sent_bytes: NDArray[np.float64]
     counters: dict[str, int] | None
     steady: Steady | None = None
+    ports: dict[str, NDArray[np.uint64]] | None = None
+    series: Series | None = None
+    counted_ps: int = 0
 
     @property
     def complete(self) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from railweave._sim import WRITE_WITH_IMMEDIATE
+from railweave._sim import WRITE, WRITE_WITH_IMMEDIATE
 from railweave.collectives.queue_pairs import waits
 
 if TYPE_CHECKING:
@@ -20,13 +20,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Traffic:
-    """Arrays as the engines have them (``_sim.pyi``), with addresses as ``simulate.addresses`` counts them."""
+    """Arrays as the engines have them (``_sim.pyi``), with addresses as ``simulate.addresses`` counts them.
+
+    ``data`` says which queue pairs carry data; the others carry receivers' words of credit.
+    """
 
     pairs: NDArray[np.uint32]
     messages: NDArray[np.uint64]
     after_start: NDArray[np.uint64]
     after: NDArray[np.uint32]
     after_delay_ps: NDArray[np.uint64]
+    data: NDArray[np.bool_]
+    limits: NDArray[np.uint32] | None = None
 
 
 def traffic_of(addresses: Addresses, hosts: NDArray[np.uint32], program: Program, parts: Split) -> Traffic:
@@ -41,5 +46,6 @@ def traffic_of(addresses: Addresses, hosts: NDArray[np.uint32], program: Program
     messages[:, 0] = place.reshape(-1)
     messages[:, 1] = parts.bytes
     messages[:, 2] = np.where(free, program.delay_ps[parts.message], 0)
-    messages[:, 3] = WRITE_WITH_IMMEDIATE
-    return Traffic(pairs, messages, after_start, after, after_delay)
+    data = ~program.credit[wanted // many]
+    messages[:, 3] = np.where(data[place.reshape(-1)], WRITE_WITH_IMMEDIATE, WRITE)
+    return Traffic(pairs, messages, after_start, after, after_delay, data)

@@ -35,7 +35,7 @@ class Model(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
 
 
-_QUANTITY = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*")
+_QUANTITY = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*|%)\s*")
 
 
 def _quantity(unit: str, factors: dict[str, float], example: str, *, whole: bool = True) -> BeforeValidator:
@@ -46,9 +46,9 @@ def _quantity(unit: str, factors: dict[str, float], example: str, *, whole: bool
             raise ValueError(f"expected {unit}, for example {example}")  # noqa: TRY004 - pydantic wants it
         if value is None or isinstance(value, list | dict):  # of another kind, which pydantic says
             return cast("object", value)
-        if isinstance(value, int | float):
-            if value < 0:
-                raise ValueError(f"{value!r} is negative -- write {unit}, for example {example}")
+        if isinstance(value, int | float) and value < 0:
+            raise ValueError(f"{value!r} is negative -- write {unit}, for example {example}")
+        if isinstance(value, int | float) and (value == 0 or "" in factors):
             return value
         match = _QUANTITY.fullmatch(str(value))
         factor = factors.get(match[2]) if match else None
@@ -57,9 +57,9 @@ def _quantity(unit: str, factors: dict[str, float], example: str, *, whole: bool
             units = f" and one of {known}" if known else ""
             raise ValueError(f"{value!r} is not {unit}: write a number{units}, for example {example}")
         number = float(match[1]) * factor
-        if whole and number != int(number):
+        if whole and abs(number - round(number)) > 1e-6:  # 1.1 x 10^6 is not quite whole in binary
             raise ValueError(f"{value!r} is not a whole number of {unit}")
-        return int(number) if whole else number
+        return round(number) if whole else number
 
     return BeforeValidator(parse)
 
@@ -86,6 +86,26 @@ Seconds = Annotated[
     int, _quantity("seconds", {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}, "30d"), _text_schema("1800s")
 ]
 """A duration in seconds."""
+
+Picoseconds = Annotated[
+    int,
+    _quantity("a time", {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}, "100us"),
+    _text_schema("100us"),
+]
+"""A moment or a duration in picoseconds, which is how the engines count; a number needs its unit."""
+
+Mbps = Annotated[int, _quantity("a rate", {"M": 1, "G": 10**3, "T": 10**6}, "100G"), _text_schema("100G")]
+"""A rate, 10^6 bits per second; a number needs its unit."""
+
+MessageBytes = Annotated[
+    int,
+    _quantity("a size", {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}, "1G"),
+    _text_schema("1G"),
+]
+"""The size of a collective as nccl-tests writes it: ``1G`` is 2^30 bytes."""
+
+Share = Annotated[float, _quantity("a share", {"": 1, "%": 0.01}, "30%", whole=False), _text_schema("30%")]
+"""A part of the whole, 0 to 1."""
 
 Bytes = Annotated[int, _quantity("bytes", {"": 1, "B": 1}, "9216"), _text_schema("9216")]
 """A packet or buffer size in bytes."""

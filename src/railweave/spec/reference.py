@@ -1,4 +1,4 @@
-"""The fabric file described field by field, from its models: JSON Schema and a Markdown reference."""
+"""The fabric and the scenario file described field by field, from their models: JSON Schema and a Markdown reference."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from pydantic import BaseModel, WithJsonSchema
 from pydantic_core import PydanticUndefined
 
 from railweave.spec.fabric import FabricFile
+from railweave.spec.faults import KINDS
+from railweave.spec.scenario import Scenario
 
 if typing.TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +23,27 @@ HEAD = """# Fabric file reference
 Generated from the models by `make docs`; do not edit. Every section below is a model; a field's type links to the
 section that describes it. Units are written as shown (`400G`, `128us`, `30m`); a bare number is taken in the unit of
 the field. Unknown keys are refused with the nearest right one.
+
+"""
+
+
+SCENARIO_HEAD = """# Scenario file reference
+
+Generated from the models by `make docs`; do not edit. A scenario is what happens on a network: a job's traffic, that of
+others, and what breaks. `railweave sim FABRIC --scenario FILE` predicts it, the lab makes its faults happen on real
+routing daemons. Times are written as `100us`, `5ms` or `2s`, sizes as nccl-tests has them (`1G` is 2^30 bytes), rates as
+`100G` (10^11 bit/s), shares as `30%` or 0.3. Unknown keys and names are refused with their line and the nearest right one.
+
+```yaml
+name: a spine dies under an all-reduce
+traffic:
+  - {collective: all-reduce, size: 64M, qps: 4, compute: 100us, repeat: 2}
+background: {share: 10%, ports: "*:gpu0_eth", packet: 9000}
+reroute: 500us
+faults:
+  - {at: 400us, for: 2ms, kind: device-down, device: spine1}
+  - {at: 400us, kind: link-lossy, link: stripe1-leaf1--spine2, loss: 0.1%}
+```
 
 """
 
@@ -38,6 +61,30 @@ def fabric_schema() -> dict[str, Any]:
         branches = field.get("anyOf") or [{key: field.pop(key) for key in ("type", "items") if key in field}]
         field["anyOf"] = [*branches, {"type": "string", "description": "a host list such as H100-[01-04]"}]
     return {**schema, "$schema": "https://json-schema.org/draft/2020-12/schema", "title": "railweave fabric file"}
+
+
+def scenario_schema() -> dict[str, Any]:
+    """The JSON Schema of the scenario file (draft 2020-12): every kind of fault with the fields that it has."""
+    schema = _standard(Scenario.model_json_schema(by_alias=True))
+    schema["$defs"]["Fault"]["allOf"] = [
+        {
+            "if": {"properties": {"kind": {"const": name}}, "required": ["kind"]},
+            "then": {"required": list(kind.needs)},
+        }
+        for name, kind in KINDS.items()
+    ]
+    return {**schema, "$schema": "https://json-schema.org/draft/2020-12/schema", "title": "railweave scenario file"}
+
+
+def scenario_reference() -> str:
+    """The reference of the scenario file as Markdown, with the table of faults and of who can make them happen."""
+    rows = [
+        f"| `{name}` | {', '.join(f'`{field}`' for field in kind.needs)} | {kind.meaning} | "
+        f"{'no: ' + kind.sim if kind.sim else 'yes'} | {'no: ' + kind.lab if kind.lab else 'yes'} |"
+        for name, kind in KINDS.items()
+    ]
+    table = ["## Kinds of faults", "", "| kind | needs | meaning | `sim` | lab |", "|---|---|---|---|---|", *rows, ""]
+    return SCENARIO_HEAD + "\n".join([*(_section(model) for model in _models(Scenario)), *table])
 
 
 _KEYWORDS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum"}
@@ -82,7 +129,7 @@ def _inner(annotation: Any) -> Iterator[type[BaseModel]]:  # noqa: ANN401 - typi
 def _section(model: type[BaseModel]) -> str:
     text = " ".join((model.__doc__ or "").split("\n\n")[0].split())
     rows = [
-        f"| `{name}` | {_type(info)} | {_default(info)} | {(info.description or '').replace('|', chr(92) + '|')} |"
+        f"| `{info.alias or name}` | {_type(info)} | {_default(info)} | {(info.description or '').replace('|', chr(92) + '|')} |"
         for name, info in model.model_fields.items()
     ]
     return "\n".join(

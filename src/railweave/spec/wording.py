@@ -100,7 +100,8 @@ def _mistake(model: type[BaseModel], value: Any, path: Location, detail: ErrorDe
 
 def _unknown_key(model: type[BaseModel], value: Any, path: Location) -> Mistake:  # noqa: ANN401
     given = cast("dict[Key, Any]", _at(value, path[:-1]))
-    known = sorted({name for one in _models_at(model, path[:-1]) for name in one.model_fields})
+    fields = [item for one in _models_at(model, path[:-1]) for item in one.model_fields.items()]
+    known = sorted({info.alias or name for name, info in fields})
     close = difflib.get_close_matches(str(path[-1]), [name for name in known if name not in given], 1)
     fix = f"did you mean {close[0]!r}?" if close else f"known keys here: {', '.join(known)}"
     return Mistake(path, f"unknown key {_name(path)!r}", fix)

@@ -1,0 +1,66 @@
+"""The networks that published rows were measured on, from the examples."""
+
+from __future__ import annotations
+
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import railweave
+
+from .engine import ROOT
+
+if TYPE_CHECKING:
+    from railweave.design.network import Network
+
+EVPN = """
+name: evpn-h100
+description: EVPN multi-tenancy report, 4 leaves of 4 rails, 4 spines, two cables of 400G from each leaf to each spine
+fabrics:
+  backend:
+    topology: {stripes: 2, leaves_per_stripe: 2, spines: 4, links_per_spine: 2, link_speed: 400G}
+    leaf: {device: qfx5240-64od, release: 23.4X100-D31}
+    spine: {device: qfx5240-64od, release: 23.4X100-D31}
+    addressing: {server_mode: static, server_pool: 10.0.0.0/8, server_prefix: "10.{stripe}.{rail}.0/24"}
+    load_balancing:
+      mode: dlb-flowlet
+      dlb: {inactivity_interval: 128us, flowset_table_size: 2048, sampling_rate: 1000000, egress_quantization: {min: MIN, max: MAX}}
+servers:
+  - {names: "H100-[01-02]", model: h100-8gpu-cx7, stripe: stripe1}
+  - {names: "H100-[03-04]", model: h100-8gpu-cx7, stripe: stripe2}
+management: {pool: 172.20.0.0/24}
+"""
+VXLAN = {
+    "switch.vxlan": "yes",
+    "switch.vxlan-overhead": "70",
+    "switch.vxlan-copy-in": "yes",
+    "switch.vxlan-copy-out": "yes",
+}
+"""Tunnels over the report's IPv6 underlay; the fabric file does not know them yet."""
+
+
+@cache
+def lab(uplinks: int) -> Network:
+    """The lab of the RDMA load-balancing document."""
+    return railweave.load(ROOT / f"examples/h100-rlb{'-8up' if uplinks == 8 else ''}.yaml")
+
+
+@cache
+def thor2(servers: int) -> Network:
+    """MI300X servers on one leaf."""
+    text = (ROOT / "examples/mi300x-leaf-31.yaml").read_text()
+    return _designed(text.replace("host[1-2]", f"host[1-{servers}]" if servers > 1 else "host1"))
+
+
+@cache
+def evpn(least: int, most: int) -> Network:
+    """The EVPN report's lab without its tunnels (``VXLAN``), by its DLB's egress quantization."""
+    return _designed(EVPN.replace("MIN", str(least)).replace("MAX", str(most)))
+
+
+def _designed(text: str) -> Network:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "fabric.yaml"
+        file.write_text(text)
+        return railweave.load(file)

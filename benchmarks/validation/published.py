@@ -1,0 +1,208 @@
+"""Published rows beside predictions: ``make validation``, or ``python -m benchmarks.validation.published``.
+
+The rows are read from ``../shared/published`` beside the checkout (``RAILWEAVE_PUBLISHED`` names another folder); the table
+goes into docs/validation.md. What was fitted on which row, and why rows are missed, is written there by hand.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import sys
+import time
+from dataclasses import dataclass
+from multiprocessing import Pool
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from railweave.catalog import catalog
+from railweave.device.build import device_config
+from railweave.routes.control_plane import ControlPlane
+from railweave.simulate.collective import predict
+from railweave.simulate.fabric import packet_fabric
+from railweave.simulate.perftest import write_bandwidth_gbps
+
+from . import beds, long_haul
+from .engine import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FOLDER = Path(os.environ.get("RAILWEAVE_PUBLISHED", ROOT.parent / "shared/published"))
+DOCUMENT = ROOT / "docs/validation.md"
+BEGIN, END = "<!-- published rows: begin -->", "<!-- published rows: end -->"
+
+MOST_BYTES = {"all-reduce": 4 << 30, "all-to-all": 1 << 30}
+"""Larger collectives are run at this size, and its bandwidth is taken for theirs: they are more of the same chunks."""
+UNSTATED = {"all-reduce": 1 << 30, "all-to-all": 256 << 20}
+"""Size where the source gives an average over sizes it does not state (assumed: large ones; these take long enough)."""
+SEEDS = {"all-reduce": (1,), "all-to-all": (1, 2, 3)}
+"""All-to-all is the mean time of several runs: which flows marks hit decides a run's last ones, by chance."""
+SPLIT = ("NCCL_IB_SPLIT_DATA_ON_QPS=1",)
+RCCL = ("NCCL_MIN_NCHANNELS=32",)
+"""What the guide's commands of four servers set."""
+
+
+@dataclass(frozen=True)
+class Collective:
+    """A run: the network, and what of ``predict``. ``qps`` 0: the default."""
+
+    bed: str
+    of: tuple[int, ...]
+    name: str
+    size: int
+    qps: int = 0
+    nccl: tuple[str, ...] = ()
+    vxlan: bool = False
+
+
+@dataclass(frozen=True)
+class Perftest:
+    """``ib_write_bw -b -q 4`` between two MI300X servers, as the guide has it."""
+
+    size: int
+
+
+@dataclass(frozen=True)
+class LongHaul:
+    """A number of the 50 km article."""
+
+    quantity: str
+
+
+Job = Collective | Perftest | LongHaul
+
+
+@dataclass(frozen=True)
+class Row:
+    """A published row. ``published`` is one value, or what it lies between; ``job`` is None where nothing can be predicted.
+
+    ``within`` is the target, a part of the published value; None: there is none for this row.
+    """
+
+    row_id: str
+    what: str
+    published: tuple[float, ...]
+    unit: str
+    job: Job | None
+    within: float | None = None
+    why_not: str = ""
+
+    def error(self, predicted: float) -> float:
+        """Part by which the prediction is off; 0 inside an interval."""
+        low, high = min(self.published), max(self.published)
+        return 0.0 if low <= predicted <= high else predicted / (low if predicted < low else high) - 1
+
+
+def run(job: Job) -> float:
+    """The prediction: GB/s of bus bandwidth, us of RCCL's collectives, Gb/s of perftest, or what the article counts in."""
+    if isinstance(job, LongHaul):
+        return long_haul.predictions()[job.quantity][0]
+    if isinstance(job, Perftest):
+        network = beds.thor2(2)
+        plane = ControlPlane(device_config(network, switch.name) for switch in network.switches)
+        fabric = packet_fabric(network, plane.configs, plane.routes())
+        rate = catalog().nics["thor2"].messages_per_us
+        if rate is None:
+            raise ValueError("the catalog does not say how many messages a Thor2 takes")
+        one, other = (next(nic for nic in fabric.wiring.nics if nic.startswith(host)) for host in ("host1:", "host2:"))
+        return write_bandwidth_gbps(fabric, one, other, job.size, qps=4, post_cost_ps=round(1e6 / rate), both_ways=True)
+    network = getattr(beds, job.bed)(*job.of)
+    size = min(job.size, MOST_BYTES[job.name])
+    times: list[int] = []
+    factor = 1.0
+    for seed in SEEDS[job.name]:
+        settings = {"seed": str(seed)} | (beds.VXLAN if job.vxlan else {})
+        found = predict(network, job.name, size, qps=job.qps or None, nccl=job.nccl, settings=settings)
+        times.append(found.time_ps)
+        factor = found.program.bus_factor
+    mean_ps = sum(times) / len(times)
+    return mean_ps / 1e6 * (job.size / size) if job.bed == "thor2" else size / mean_ps * 1e3 * factor
+
+
+def _of(file: str) -> Iterator[dict[str, str]]:
+    with (FOLDER / file).open() as lines:
+        yield from csv.DictReader(lines)
+
+
+def rows() -> Iterator[Row]:
+    """Every row of the folder."""
+    for r in _of("t000_table12_busbw.csv"):
+        name, qps, uplinks = r["collective"].replace("_", "-"), int(r["qps_per_connection"]), int(r["uplinks_per_leaf"])
+        job = Collective("lab", (uplinks,), name, UNSTATED[name], qps, SPLIT)
+        what = f"{name}, {uplinks} uplinks, {qps} queue pairs"
+        yield Row(r["row_id"], what, (float(r["avg_busbw"]),), "GB/s", job, 0.03 if name == "all-reduce" else 0.15)
+    for r in _of("t001_table1_3.csv"):
+        name = r["workload"].replace("_", "-")
+        of = (int(r["egress_q_min"]), int(r["egress_q_max"]))
+        job = Collective(
+            "evpn", of, name, int(r["message_size_bytes"] or UNSTATED[name]), int(r["qps"]), SPLIT, vxlan=True
+        )
+        what = f"{name}, DLB {of[0]}..{of[1]} %, {r['qps']} queue pairs, VXLAN"
+        yield Row(r["row_id"], what, (float(r["value"]),), "GB/s", job, 0.03 if name == "all-reduce" else 0.15)
+    for r in _of("t003_50km_numbers.csv"):
+        yield Row(
+            r["row_id"], r["quantity"].replace("_", " "), (float(r["value"]),), r["unit"], LongHaul(r["quantity"])
+        )
+    yield Row("km text", "one queue pair over 50 km", (32.0,), "Gb/s", LongHaul("queue_pair_rate"), 0.10)
+    for r in _of("t004_perftest.csv"):
+        size = int(r["message_bytes"])
+        between = (float(r["bw_avg"]), float(r["bw_peak"]))
+        yield Row(
+            r["row_id"], f"ib_write_bw of {size} B", between, "Gb/s", Perftest(size), 0.05 if size >= 512 else None
+        )
+    for file in ("1node_allreduce", "4node_allreduce_4procs", "4node_a2a_4procs"):
+        for r in _of(f"t004_rccl_{file}.csv"):
+            servers, name, size = int(r["nodes"]), r["collective"].replace("_", "-"), int(r["size_bytes"])
+            job = Collective("thor2", (servers,), name, size, nccl=RCCL if servers > 1 else ())
+            what = f"RCCL {name}, {servers} server{'s' * (servers > 1)}, {size} B, {r['placement']}"
+            yield Row(r["row_id"], what, (float(r["time_us"]),), "us", job, 0.15 if size >= 4 << 20 else None)
+    for file in ("2", "3", "5", "6"):
+        for r in _of(f"t002_table{file}.csv"):
+            what = f"{r['workload']}, {r['background_pct_of_800G']} % background"
+            yield Row(
+                r["row_id"], what, (float(r["value"]),), r["unit"], None, why_not="no traces of the model are published"
+            )
+
+
+def table(predicted: dict[Job, float]) -> list[str]:
+    """The table as lines of the document."""
+    lines = ["| row | what | published | predicted | off by | target |", "|---|---|---|---|---|---|"]
+    for row in rows():
+        shown = "..".join(f"{value:.6g}" for value in row.published) + f" {row.unit}"
+        if row.job is None:
+            lines.append(f"| {row.row_id} | {row.what} | {shown} | – | – | none: {row.why_not} |")
+            continue
+        value = predicted[row.job]
+        error = row.error(value)
+        off = "within" if error == 0 and len(row.published) > 1 else f"{error:+.1%}"
+        target = (
+            "none" if row.within is None else f"{row.within:.0%}: {'met' if abs(error) <= row.within else '**missed**'}"
+        )
+        lines.append(f"| {row.row_id} | {row.what} | {shown} | {value:.4g} {row.unit} | {off} | {target} |")
+    judged = [(row, row.error(predicted[row.job])) for row in rows() if row.job is not None and row.within is not None]
+    met = sum(abs(error) <= (row.within or 0) for row, error in judged)
+    return [*lines, "", f"{met} of {len(judged)} rows with a target meet it."]
+
+
+def main() -> None:
+    """Predict all rows on all cores, print the table, and put it into the document."""
+    if not FOLDER.is_dir():
+        print(f"{FOLDER}: no such folder; RAILWEAVE_PUBLISHED says where the published rows are", file=sys.stderr)
+        return
+    begin = time.monotonic()
+    jobs = list(dict.fromkeys(row.job for row in rows() if row.job is not None))
+    jobs.sort(key=lambda job: -job.size if isinstance(job, Collective) and job.of != (1,) else 0)
+    with Pool() as pool:
+        predicted = dict(zip(jobs, pool.map(run, jobs, 1), strict=True))
+    lines = table(predicted)
+    print("\n".join(lines))
+    text = DOCUMENT.read_text()
+    before, _, rest = text.partition(BEGIN)
+    after = rest.partition(END)[2]
+    DOCUMENT.write_text(f"{before}{BEGIN}\n" + "\n".join(lines) + f"\n{END}{after}")
+    print(f"{len(jobs)} runs, {time.monotonic() - begin:.0f} s", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

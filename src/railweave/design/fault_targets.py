@@ -1,0 +1,100 @@
+"""What a scenario's faults are aimed at, on a designed network."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from railweave.errors import SpecError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from railweave.design.network import Network
+    from railweave.errors import Problem
+    from railweave.spec.faults import Fault
+    from railweave.spec.scenario import ScenarioFile
+
+
+@dataclass(frozen=True, slots=True)
+class FaultTarget:
+    """A fault with the links it is aimed at, as ``Cable.name``: those of ``link``, of ``nic``, of the sessions, or none."""
+
+    fault: Fault
+    links: tuple[str, ...] = ()
+
+
+class _UnknownError(ValueError):
+    """A name that is not on the network: the field it stands in, what is wrong and what would be right."""
+
+    def __init__(self, field: str, what: str, fix: str) -> None:
+        super().__init__(what)
+        self.field, self.fix = field, fix
+
+
+def fault_targets(network: Network, file: ScenarioFile) -> list[FaultTarget]:
+    """The faults of a scenario, in its order. Raises ``SpecError`` with the line of every name that is not on the network."""
+    problems: list[Problem] = []
+    found: list[FaultTarget] = []
+    for place, fault in enumerate(file.scenario.faults):
+        try:
+            found.append(_target(network, fault))
+        except _UnknownError as error:
+            problems.append(file.document.problem(("faults", place, error.field), str(error), error.fix))
+    if problems:
+        raise SpecError(problems)
+    return found
+
+
+def _target(network: Network, fault: Fault) -> FaultTarget:
+    switches = [switch.name for switch in network.switches]
+    if fault.link is not None:
+        return FaultTarget(fault, _links(network, fault.link))
+    if fault.nic is not None:
+        links = tuple(cable.name for cable in network.cables if f"{cable.a.device}:{cable.a.port}" == fault.nic)
+        if not links:
+            names = [f"{server.name}:{nic.name}" for server in network.servers for nic in server.nics]
+            raise _UnknownError("nic", f"there is no NIC {fault.nic!r} with a cable", _near(fault.nic, names))
+        return FaultTarget(fault, links)
+    device = fault.device or ""
+    servers = [server.name for server in network.servers] if fault.kind == "device-down" else []
+    if device not in switches and device not in servers:
+        raise _UnknownError("device", f"there is no switch {device!r}", _near(device, switches + servers))
+    if fault.neighbor is not None:
+        links = _between(network, device, fault.neighbor)
+        if fault.neighbor not in switches or not links:
+            beside = [name for cable in network.cables_of(device) for name in (cable.a.device, cable.b.device)]
+            fix = _near(fault.neighbor, [name for name in switches if name in beside and name != device])
+            raise _UnknownError("neighbor", f"{device} has no link to a switch {fault.neighbor!r}", fix)
+        return FaultTarget(fault, links)
+    if fault.port is not None:
+        ports = {end.port for cable in network.cables_of(device) for end in (cable.a, cable.b) if end.device == device}
+        if fault.port not in ports:
+            fix = _near(fault.port, sorted(ports))
+            raise _UnknownError("port", f"no cable is on port {fault.port!r} of {device}", fix)
+    return FaultTarget(fault)
+
+
+def _links(network: Network, text: str) -> tuple[str, ...]:
+    """The links that ``A:port--B:port`` or ``A--B`` stands for, either end first."""
+    near, dashes, far = text.partition("--")
+    names = {cable.name for cable in network.cables}
+    for name in (text, f"{far}--{near}"):
+        if name in names:
+            return (name,)
+    found = _between(network, near, far) if dashes else ()
+    if not found:
+        pairs = [f"{cable.a.device}--{cable.b.device}" for cable in network.cables]
+        raise _UnknownError("link", f"there is no link {text!r}", _near(text, [*names, *pairs]))
+    return found
+
+
+def _between(network: Network, one: str, other: str) -> tuple[str, ...]:
+    return tuple(cable.name for cable in network.cables if {cable.a.device, cable.b.device} == {one, other})
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    known = list(dict.fromkeys(known))
+    close = difflib.get_close_matches(name, known, 1)
+    return f"did you mean {close[0]}?" if close else f"there are {', '.join(known[:4])}{', …' if known[4:] else ''}"
