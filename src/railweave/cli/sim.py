@@ -56,6 +56,7 @@ def collective(
         None, help="Traffic of others: share=30%,ports=*:gpu0_eth,qps=4,packet=9000 (ports joined by +)."
     ),
     scenario: Path | None = typer.Option(None, help="A scenario file: traffic, background, overrides, faults."),
+    tenant: str | None = typer.Option(None, help="Whose job it is, where the network has several tenants."),
     fib: Path | None = typer.Option(None, help="Forwarding tables as exported, instead of those that are computed."),
     compare: str | None = typer.Option(
         None, help="NAME=a,b,c: run all of these side by side (lb, qps, size, NCCL_…, host.…); say which wins, and why."
@@ -84,6 +85,7 @@ def collective(
         "background": background,
         "scenario": scenario,
         "fib": fib,
+        "tenant": tenant,
         "engine": engine,
         "exact": exact,
     }

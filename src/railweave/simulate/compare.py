@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from railweave.simulate.collective import Prediction
     from railweave.simulate.job_run import JobPrediction
 
-OPTIONS = ("lb", "qps", "size", "collective", "background", "engine", "fib", "scenario")
+OPTIONS = ("lb", "qps", "size", "collective", "background", "engine", "fib", "scenario", "tenant")
 """Options that can be varied; so can every parameter of NCCL (``NCCL_…``) and of the engine (``host.mtu``)."""
 
 EQUAL = 0.005

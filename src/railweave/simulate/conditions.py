@@ -40,15 +40,18 @@ class Bed:
     hosts: NDArray[np.uint32]
 
 
-def bed_of(network: Network, lb: str | None = None, fibs: Path | None = None) -> Bed:
-    """Make a network ready. ``lb``: see ``simulate.balancing``; ``fibs``: a file of forwarding tables (``routes.fib_file``).
+def bed_of(network: Network, lb: str | None = None, fibs: Path | None = None, tenant: str | None = None) -> Bed:
+    """Make a network ready.
+
+    ``lb``: see ``simulate.balancing``; ``fibs``: a file of forwarding tables (``routes.fib_file``); ``tenant``: whose job it
+    is, where there are several.
 
     Raises ``InputError``.
     """
     plane = ControlPlane(device_config(network, switch.name) for switch in network.switches)
     routes = plane.routes() if fibs is None else read_fibs(fibs, network, plane.prefixes)
     fabric = packet_fabric(network, plane.configs, routes, lb)
-    job, hosts = job_of(network, fabric.wiring)
+    job, hosts = job_of(network, fabric.wiring, tenant)
     return Bed(plane if fibs is None else None, fabric, job, hosts)
 
 

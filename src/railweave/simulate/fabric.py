@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypedDict
 import numpy as np
 
 from railweave._sim import NO_GROUP, ROUTE
+from railweave.design.limits import tunnel_overhead_bytes
 from railweave.device.host import host_config
 from railweave.errors import InputError, Problem
 from railweave.simulate.addresses import Addresses, addresses
@@ -167,7 +168,7 @@ def packet_fabric(
     for number, config in enumerate(here, len(wiring.nics)):
         cables = [cable for cable in network.cables_of(config.name) if cable.name in wiring.cable]
         own, said = switch_parameters(config, cables, host.qos_of(nic.fabric))
-        own |= dlb_parameters(config.balancing) | dict(wanted.knobs)
+        own |= dlb_parameters(config.balancing) | dict(wanted.knobs) | _tunnel(network, config)
         profile[number] = profiles.setdefault(tuple(own.items()), len(profiles))
         notes |= dict.fromkeys((*said, *balancing_notes(config.balancing)))
     notes |= dict.fromkeys(_others(network, wiring, sent))
@@ -184,6 +185,14 @@ def packet_fabric(
         profile=profile,
         notes=tuple(notes),
     )
+
+
+def _tunnel(network: Network, config: DeviceConfig) -> dict[str, str]:
+    """Tunnels of tenants, as switches put packets into them and mark them (EVPN test report, Table 8)."""
+    overlay = network.fabric(network.switch(config.name).fabric).overlay
+    if overlay is None:
+        return {}
+    return {"switch.vxlan": "yes", "switch.vxlan-overhead": str(tunnel_overhead_bytes(overlay.vtep))}
 
 
 def _code(config: DeviceConfig, wanted: Override) -> int:

@@ -30,13 +30,14 @@ if TYPE_CHECKING:
 class Question:
     """What is asked. ``file`` is the scenario file that it comes from, ``fib`` one of forwarding tables.
 
-    ``engine``, ``exact``: see ``collective.predict``.
+    ``engine``, ``exact``: see ``collective.predict``; ``tenant`` is whose job it is, where there are several.
     """
 
     scenario: Scenario
     faults: tuple[FaultTarget, ...] = ()
     file: ScenarioFile | None = None
     fib: Path | None = None
+    tenant: str | None = None
     engine: str = "auto"
     exact: bool = False
 
@@ -89,7 +90,7 @@ def questions(network: Network, given: Mapping[str, Any]) -> list[Question]:
             }
         )
         engine, exact = given.get("engine") or "auto", bool(given.get("exact"))
-        found.append(Question(asked, faults, file, given.get("fib"), engine, exact))
+        found.append(Question(asked, faults, file, given.get("fib"), given.get("tenant"), engine, exact))
     return found
 
 
@@ -127,7 +128,7 @@ def answer(
     """Run what is asked. With ``watch``, series are collected. Raises ``InputError``; of a scenario file with its line."""
     scenario = asked.scenario
     try:
-        bed = bed_of(network, scenario.overrides.lb, asked.fib)
+        bed = bed_of(network, scenario.overrides.lb, asked.fib, asked.tenant)
         conditions = conditions_of(bed, scenario.background, asked.faults, scenario.reroute)
         found = run_job(
             network, bed, scenario, conditions, watch=watch, progress=progress, engine=asked.engine, exact=asked.exact

@@ -138,16 +138,19 @@ def _ports(cables: NDArray[np.uint64], nodes: int) -> tuple[NDArray[np.int64], N
     return first, ports.reshape(-1, 2), order // 2
 
 
-def servers(network: Network, wiring: Wiring) -> list[tuple[str, list[int], int]]:
-    """A job's servers: name, the hosts that are its NICs by rail, and how many GPUs it has.
+def servers(network: Network, wiring: Wiring, tenant: str = "") -> list[tuple[str, list[int], int]]:
+    """A job's servers: name, the hosts that are its NICs by rail, and how many GPUs it has; of a tenant, its own.
 
-    GPUs are as many as the catalog says of the model; one a NIC where it does not know the model.
+    GPUs are as many as the catalog says of the model; one a NIC where it does not know the model. A tenant that has some of a
+    server's NICs has the same part of its GPUs.
     """
     found: list[tuple[str, list[int], int]] = []
     for server in network.servers:
         rails = sorted(server.nics, key=lambda nic: (nic.fabric, nic.rail))
-        hosts = [wiring.node[name] for nic in rails if (name := f"{server.name}:{nic.name}") in wiring.node]
+        wired = [nic for nic in rails if f"{server.name}:{nic.name}" in wiring.node]
+        hosts = [wiring.node[f"{server.name}:{nic.name}"] for nic in wired if nic.tenant == tenant]
         model = catalog().servers.get(server.model)
         if hosts:
-            found.append((server.name, hosts, model.gpus if model else len(hosts)))
+            gpus = model.gpus if model else len(wired)
+            found.append((server.name, hosts, max(1, gpus * len(hosts) // len(wired))))
     return found
