@@ -78,7 +78,7 @@ docs: $(STAMP)
 	$(BIN)/python docs/generate.py
 
 judges: $(STAMP)
-	tools/frr-root.sh .judges/frr
+	src/railweave/lab/frr-root.sh .judges/frr
 	tools/libyang.sh $(BIN)/python
 	tools/netplan.sh .judges/netplan
 

@@ -1,0 +1,118 @@
+"""``railweave lab``: the designed network on real routing daemons."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from railweave.cli.output import done, print_json, progress
+from railweave.counting import counted
+
+app = typer.Typer(no_args_is_help=True, help="Run the designed network on routing daemons here, test it and break it.")
+
+FABRIC = typer.Argument(..., help="Fabric file or build folder.")
+JSON = typer.Option(False, "--json", help="Print the result as JSON.")
+QUIET = typer.Option(False, "--quiet", "-q", help="No progress.")
+
+
+@app.command()
+def up(
+    fabric: Path = FABRIC,
+    part: str = typer.Option("", "--slice", help="A part: rails=1-2,stripes=2,spines=4,servers=1-8; N is the first N."),
+    design_timers: bool = typer.Option(
+        False, "--design-timers", help="BFD and router advertisements as designed, not the lab's of seconds."
+    ),
+    frr_root: Path | None = typer.Option(
+        None, envvar="RAILWEAVE_FRR_ROOT", help="Root folder with FRR in it (`make judges`)."
+    ),
+    as_json: bool = JSON,
+    quiet: bool = QUIET,
+) -> None:
+    """Bring up every switch as FRR and every server as a host, in network namespaces. Exits 1 where routes do not settle."""
+    from dataclasses import asdict
+
+    from railweave.api import load
+    from railweave.lab import life
+    from railweave.lab.overlay import Overlay
+
+    life.need_root("up", fabric)
+    overlay = None if design_timers else Overlay()
+    try:
+        made = life.up(
+            fabric,
+            load(fabric),
+            part=part,
+            overlay=overlay,
+            frr_root=frr_root,
+            progress=progress(quiet=quiet or as_json),
+        )
+    finally:
+        done(quiet=quiet or as_json)
+    if as_json:
+        print_json(asdict(made))
+    else:
+        record = made.record
+        took = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in made.seconds.items())
+        typer.echo(
+            f"{record.network}: {counted(made.routers, 'router')} (FRR {record.frr_version}), "
+            f"{counted(made.servers, 'server')}, {counted(made.links, 'link')} up in {sum(made.seconds.values()):.1f} s ({took})"
+        )
+        typer.echo(f"timers: {f'the lab has its own: {overlay.sentence()}' if overlay else 'as designed'}")
+        typer.echo(f"look around: ip netns exec {record.lab}-{record.devices[0]} ip -6 route")
+        for line in made.unsettled[:10]:
+            typer.echo(f"not settled: {line}")
+        if not made.addresses:
+            typer.echo("not settled: servers lack designed addresses; `railweave lab test` names them")
+    if made.unsettled or not made.addresses:
+        raise typer.Exit(1)
+
+
+@app.command()
+def status(
+    fabric: Path | None = typer.Argument(None, help="Fabric file or build folder; all labs where absent."),
+    as_json: bool = JSON,
+) -> None:
+    """Show what is there of a lab, or of all on this machine. Exits 1 where there is none."""
+    from railweave.lab.status import labs
+
+    found = labs(fabric)
+    if as_json:
+        print_json([one.to_json() for one in found])
+    for one in [] if as_json else found:
+        typer.echo(
+            f"{one.lab}: {one.stage}, of {one.fabric or 'an unknown file'}"
+            + (f", slice {one.slice}" if one.slice else "")
+        )
+        typer.echo(
+            f"    {counted(one.namespaces, 'namespace')}, {counted(one.processes, 'process', 'processes')}, {one.memory_mb} MB, "
+            f"{one.cpu_s:.0f} s of processor time; {one.frr}"
+        )
+        typer.echo(f"    timers: {one.timers}")
+        if one.missing:
+            typer.echo(f"    namespaces that are gone: {', '.join(one.missing)}")
+    if not found:
+        if not as_json:
+            typer.echo("no lab here")
+        raise typer.Exit(1)
+
+
+@app.command()
+def down(fabric: Path = FABRIC, as_json: bool = JSON) -> None:
+    """Take a lab down, however far it came: all that is its own, and nothing else."""
+    from dataclasses import asdict
+
+    from railweave.lab import life
+
+    gone = life.down(fabric)
+    if as_json:
+        print_json(asdict(gone))
+        return
+    if gone.namespaces or gone.processes or gone.folder:
+        typer.echo(f"gone: {counted(gone.processes, 'process', 'processes')}, {counted(gone.namespaces, 'namespace')}")
+    else:
+        typer.echo("there was nothing")
+    for one in gone.strangers:
+        typer.echo(
+            f"process {one} is not the lab's and was left alone; its namespace stays, without a name, until it ends"
+        )
