@@ -116,3 +116,66 @@ def down(fabric: Path = FABRIC, as_json: bool = JSON) -> None:
         typer.echo(
             f"process {one} is not the lab's and was left alone; its namespace stays, without a name, until it ends"
         )
+
+
+@app.command("test")
+def prove(
+    fabric: Path = FABRIC,
+    only: list[str] = typer.Option([], help="An assertion by its id; may be repeated."),
+    sweep: bool = typer.Option(False, "--sweep", help="Also compare forwarding tables with each single link down."),
+    patience: float = typer.Option(15.0, min=0, help="Seconds for which an assertion that fails is looked at again."),
+    junit: Path | None = typer.Option(None, help="Write the assertions as JUnit XML, too."),
+    as_json: bool = JSON,
+    quiet: bool = QUIET,
+) -> None:
+    """Prove that the lab behaves as designed: each assertion with its evidence. Exits 1 where one fails."""
+    from railweave.cli.lab_output import print_outcomes, print_sweep
+    from railweave.errors import InputError, Problem
+    from railweave.lab import assertions, life
+    from railweave.lab.junit import junit as as_junit
+    from railweave.lab.state import locked
+    from railweave.lab.sweep import sweep as run_sweep
+
+    life.need_root("test", fabric)
+    known = [one.id for one in assertions.every()]
+    for name in only:
+        if name not in known:
+            raise InputError([Problem("--only", 0, f"there is no assertion {name!r}", f"they are {', '.join(known)}")])
+    record, lab = life.attach(fabric)
+    say = progress(quiet=quiet or as_json)
+    with lab, locked(record.lab, "test"):
+        try:
+            outcomes = assertions.run(lab, only=only, patience_s=patience, progress=say)
+            swept = run_sweep(lab, say) if sweep else []
+        finally:
+            done(quiet=quiet or as_json)
+    if junit is not None:
+        junit.write_text(as_junit(f"railweave lab {record.network}", outcomes), encoding="utf-8")
+    good = all(one.passed for one in outcomes) and all(one.passed for one in swept)
+    if as_json:
+        print_json(
+            {
+                "network": record.network,
+                "slice": record.slice,
+                "timers": record.overlay,
+                "good": good,
+                "assertions": [one.to_json() for one in outcomes],
+                "sweep": [one.to_json() for one in swept],
+            }
+        )
+    else:
+        print_outcomes(outcomes)
+        if swept:
+            print_sweep(swept)
+        passed = sum(one.passed for one in outcomes)
+        typer.echo(
+            f"{passed} of {counted(len(outcomes), 'assertion')} passed on {record.network}{_parts(record.slice)}"
+        )
+        if overlay := record.timers():
+            typer.echo(f"with the lab's own timers: {overlay.sentence()}")
+    if not good:
+        raise typer.Exit(1)
+
+
+def _parts(text: str) -> str:
+    return f", slice {text}" if text else ""

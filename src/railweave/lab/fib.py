@@ -13,8 +13,6 @@ from railweave.lab.netlink import BGP, KERNEL
 from railweave.routes.table import LOCAL, UNREACHABLE, Fib, Heard, Routes
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from numpy.typing import NDArray
 
     from railweave.lab.netlink import KernelRoute
@@ -117,13 +115,12 @@ def _named(routes: Routes, groups: NDArray[np.int32]) -> list[tuple[str, ...]]:
 
 
 def wait(
-    lab: Running, down: Collection[str], limit_s: float, poll_s: float = POLL_S
+    lab: Running, expected: Routes, limit_s: float, poll_s: float = POLL_S
 ) -> tuple[float | None, list[Difference]]:
-    """Wait until the kernels forward as ``routes`` has it with ``down``; how long that took, and what is left otherwise.
+    """Wait until the kernels forward as expected; how long that took, and what is left otherwise.
 
     The time is None where they do not within ``limit_s``.
     """
-    expected = lab.control_plane.routes(down)
     start = time.monotonic()
     while True:
         began = time.monotonic()

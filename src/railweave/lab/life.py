@@ -132,7 +132,7 @@ def _make(lab: Running, record: Record, progress: Callable[[str], None]) -> Up:
             hosts.apply_tables(lab)
         done("servers")
         progress("routes")
-        took, left = fib.wait(lab, (), SETTLE_S, poll_s=0.25)
+        took, left = fib.wait(lab, lab.control_plane.routes(), SETTLE_S, poll_s=0.25)
         done("routes")
         state.write(place, replace(record, stage="up" if addresses and took is not None else "unsettled"))
         unsettled = tuple(str(one) for one in left)

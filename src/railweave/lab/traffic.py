@@ -28,11 +28,31 @@ PORT = 4791
 MOST_QUEUE_PAIRS = 8192
 """How many queue pairs are tried at most: those between NICs of one rail first."""
 
+CHECKING = 4792
+"""The port of packets that ask whether queue pairs have a path, while others measure for how long they had none."""
+
+_NO_WAY = {
+    errno.EADDRNOTAVAIL,
+    errno.EAGAIN,
+    errno.ECONNREFUSED,
+    errno.EHOSTUNREACH,
+    errno.EINVAL,
+    errno.EMSGSIZE,
+    errno.ENETDOWN,
+    errno.ENETUNREACH,
+    errno.ENOBUFS,
+}
+"""Why a server sends nothing: that is an answer, not a failure of the lab."""
+
 _HEADER = struct.Struct("!II")
 _HEADERS = {socket.AF_INET: 20 + 8, socket.AF_INET6: 40 + 8}
 """Bytes of IP and UDP headers."""
 _RECEIVE_BUFFER = 8 << 20
 _SO_RCVBUFFORCE = 33  # asm-generic/socket.h
+_FREEBIND = {  # also for an address that is not there, or not yet (linux/in.h, linux/in6.h)
+    socket.AF_INET: (socket.IPPROTO_IP, 15, 1),
+    socket.AF_INET6: (socket.IPPROTO_IPV6, 78, 1),
+}
 _DO_NOT_FRAGMENT = {
     socket.AF_INET: (socket.IPPROTO_IP, 10, 3),  # IP_MTU_DISCOVER, IP_PMTUDISC_PROBE
     socket.AF_INET6: (socket.IPPROTO_IPV6, 23, 3),  # IPV6_MTU_DISCOVER, IPV6_PMTUDISC_PROBE
@@ -88,7 +108,8 @@ def queue_pairs(lab: Running, routes: Routes, most: int = MOST_QUEUE_PAIRS) -> t
 class Traffic:
     """A socket at each address of each server; a context."""
 
-    def __init__(self, lab: Running) -> None:
+    def __init__(self, lab: Running, port: int = PORT) -> None:
+        self._port = port
         self._sockets: dict[str, socket.socket] = {}
         self._poll = select.epoll()
         self._by_number: dict[int, socket.socket] = {}
@@ -110,7 +131,8 @@ class Traffic:
         try:
             made.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _RECEIVE_BUFFER)
             made.setsockopt(*_DO_NOT_FRAGMENT[family])
-            made.bind((address, PORT))
+            made.setsockopt(*_FREEBIND[family])
+            made.bind((address, self._port))
         except OSError as error:
             made.close()
             raise LabError(f"{server} cannot use {address}: {error.strerror}") from None
@@ -141,15 +163,9 @@ class Traffic:
         if ip_bytes:
             payload = payload.ljust(ip_bytes - _HEADERS[one.family], b"\0")
         try:
-            one.sendto(payload, (pair.dst_gid, PORT))
+            one.sendto(payload, (pair.dst_gid, self._port))
         except OSError as error:
-            if error.errno in {
-                errno.EMSGSIZE,
-                errno.ENETUNREACH,
-                errno.EHOSTUNREACH,
-                errno.ENOBUFS,
-                errno.ECONNREFUSED,
-            }:
+            if error.errno in _NO_WAY:
                 return False
             raise
         return True

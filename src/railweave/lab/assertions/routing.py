@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from railweave.counting import counted
 from railweave.lab import fib as tables
@@ -107,8 +107,8 @@ def _backups(lab: Running, routes: Routes) -> tuple[int, list[str]]:
     return checked, failures
 
 
-def _second_best(paths: Any, links: dict[str, str]) -> set[str]:  # noqa: ANN401 - JSON
-    listed: list[dict[str, Any]] = paths if isinstance(paths, list) else paths.get("paths", [])
+def _second_best(paths: object, links: dict[str, str]) -> set[str]:
+    listed = cast("list[dict[str, Any]]", paths)
     by_key: dict[tuple[int, int, int], set[str]] = {}
     for path in listed:
         peer = path.get("peer", {})
@@ -135,14 +135,14 @@ def path_colors(lab: Running, routes: Routes) -> Seen:
     for device, fib in found.fibs.items():
         cables = [cable for cable in network.cables_of(device) if cable.kind == "fabric"]
         role = lab.plan.configs[device].role
-        for prefix, group in zip(found.prefixes, fib.group.tolist(), strict=True):
+        for prefix, group in zip(found.prefixes, cast("list[int]", fib.group.tolist()), strict=True):
             leaf, fabric, color = owner[prefix]
             towards = [one for one in cables if role == "leaf" or leaf in {one.a.device, one.b.device}]
             want = {one.name for one in towards if one.color == color and one.name not in routes.down}
             if color is None or leaf == device or not want or fabric != cables[0].fabric:
                 continue
             checked += 1
-            have = set(found.groups[group]) if group >= 0 else set[str]()
+            have: set[str] = set(found.groups[group]) if group >= 0 else set()
             if have != want:
                 name = colors[fabric].color_name(color)
                 failures.append(

@@ -1,0 +1,50 @@
+"""How ``railweave lab`` prints what it found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from railweave.counting import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from railweave.lab.assertions import Outcome
+    from railweave.lab.sweep import Swept
+
+
+def print_outcomes(outcomes: Sequence[Outcome]) -> None:
+    """A line for each assertion, and what failed below it."""
+    width = max((len(one.id) for one in outcomes), default=0)
+    for one in outcomes:
+        word = "failed" if not one.passed else "passed" if one.applies else "none"
+        color = {"failed": "red", "passed": "green", "none": "blue"}[word]
+        typer.echo(f"{typer.style(word, fg=color)} {one.id:{width}}  {one.evidence}  ({one.seconds:.1f} s)")
+        for line in one.failures:
+            typer.echo(f"       {line}")
+        if one.failed > len(one.failures):
+            typer.echo(f"       and {one.failed - len(one.failures):,} more")
+
+
+def print_sweep(swept: Sequence[Swept]) -> None:
+    """What the sweep found: each link that failed, and the times of the others."""
+    for one in swept:
+        if not one.passed:
+            typer.echo(f"{typer.style('failed', fg='red')} with {one.link} down")
+            for line in one.failures:
+                typer.echo(f"       {line}")
+    good = [one for one in swept if one.settled_s is not None and one.returned_s is not None]
+    entries = sum(one.entries for one in good)
+    typer.echo(
+        f"sweep: {len(good)} of {counted(len(swept), 'link')} down one by one, {counted(entries, 'entry', 'entries')} equal to "
+        "`routes`"
+    )
+    if good:
+        settled = sorted(one.settled_s or 0 for one in good)
+        returned = sorted(one.returned_s or 0 for one in good)
+        typer.echo(
+            f"       settled after {settled[len(settled) // 2]:.2f} s (median), {settled[-1]:.2f} s at most; as before "
+            f"{returned[len(returned) // 2]:.2f} s after the link's return, {returned[-1]:.2f} s at most"
+        )
