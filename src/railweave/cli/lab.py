@@ -179,3 +179,64 @@ def prove(
 
 def _parts(text: str) -> str:
     return f", slice {text}" if text else ""
+
+
+@app.command()
+def fault(
+    fabric: Path = FABRIC,
+    scenario: Path | None = typer.Option(None, help="Scenario file, whose faults happen at their times."),
+    one: list[str] = typer.Option([], "--fault", help='A fault: "link-down link=A--B for=2s"; may be repeated.'),
+    all_single: bool = typer.Option(
+        False, "--all-single", help="Each link, NIC and switch down, and every other kind at a leaf and a spine."
+    ),
+    page: Path | None = typer.Option(None, help="Write what was measured as an HTML page, too."),
+    as_json: bool = JSON,
+    quiet: bool = QUIET,
+) -> None:
+    """Break things and measure: packets lost, time to switch, time to return, and whether queue pairs kept a path.
+
+    Exits 1 where a queue pair that should keep a path did not, or something did not come back.
+    """
+    from railweave.cli.lab_output import print_measured
+    from railweave.design.fault_targets import fault_targets
+    from railweave.errors import InputError, Problem
+    from railweave.lab import life, matrix
+    from railweave.lab.page import faults_html
+    from railweave.lab.scenario import play
+    from railweave.lab.state import locked
+    from railweave.spec.scenario import read_scenario
+
+    life.need_root("fault", fabric)
+    if (scenario is not None) + bool(one) + all_single != 1:
+        raise InputError(
+            [Problem("lab fault", 0, "what to break?", "give one of --scenario, --fault and --all-single")]
+        )
+    record, lab = life.attach(fabric)
+    with lab, locked(record.lab, "fault"):
+        if scenario is not None:
+            targets = fault_targets(lab.plan.network, read_scenario(scenario, "lab"))
+        else:
+            targets = matrix.targets(lab, matrix.every_single(lab) if all_single else map(matrix.written, one))
+        try:
+            measured = play(lab, targets, progress(quiet=quiet or as_json))
+        finally:
+            done(quiet=quiet or as_json)
+    if page is not None:
+        page.write_text(faults_html(record, measured), encoding="utf-8")
+    good = all(one.passed for one in measured)
+    if as_json:
+        print_json(
+            {
+                "network": record.network,
+                "slice": record.slice,
+                "timers": record.overlay,
+                "good": good,
+                "faults": [one.to_json() for one in measured],
+            }
+        )
+    else:
+        print_measured(measured)
+        if overlay := record.timers():
+            typer.echo(f"with the lab's own timers: {overlay.sentence()}")
+    if not good:
+        raise typer.Exit(1)

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 import typer
 
 from railweave.counting import counted
+from railweave.lab.page import HEADER, rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from railweave.lab.assertions import Outcome
+    from railweave.lab.measure import Measured
     from railweave.lab.sweep import Swept
 
 
@@ -48,3 +50,17 @@ def print_sweep(swept: Sequence[Swept]) -> None:
             f"       settled after {settled[len(settled) // 2]:.2f} s (median), {settled[-1]:.2f} s at most; as before "
             f"{returned[len(returned) // 2]:.2f} s after the link's return, {returned[-1]:.2f} s at most"
         )
+
+
+def print_measured(measured: Sequence[Measured]) -> None:
+    """What was measured, as a table."""
+    table = [HEADER[:-1], *(row[:-1] for row in rows(measured))]
+    widths = [max(len(row[place]) for row in table) for place in range(len(HEADER) - 1)]
+    for number, row in enumerate(table):
+        line = "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+        remark = rows(measured[number - 1 : number])[0][-1] if number else ""
+        typer.echo(f"{line}  {remark}".rstrip())
+    good = sum(one.passed for one in measured)
+    typer.echo(
+        f"{good} of {counted(len(measured), 'fault')} went as designed: what should keep a path did, and all came back"
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
     from railweave.design.fault_targets import FaultTarget
     from railweave.lab.running import Running
+
+PS_PER_S = 10**12
 
 BLACKHOLE_PREFERENCE = 1
 """Where the rules of a switch that forwards nothing stand: after its own addresses, before every table."""
@@ -37,13 +40,26 @@ class Effect:
     end: Callable[[], None]
     note: str = ""
 
+    @property
+    def name(self) -> str:
+        """What it is aimed at, for people."""
+        fault = self.target.fault
+        words = [fault.link, fault.nic, fault.device, fault.daemon, fault.port]
+        text = " ".join(word for word in words if word)
+        text += f" to {fault.neighbor}" if fault.neighbor else ""
+        if fault.rate:
+            text += f" at {fault.rate / 1000:g}G" if fault.rate >= 1000 else f" at {fault.rate}M"
+        return text + (f" losing {fault.loss:.0%}" if fault.loss else "")
+
 
 def effect(lab: Running, target: FaultTarget) -> Effect:
     """How a fault is made on this lab. Raises ``LabError`` where this part of the network does not have its target."""
     fault = target.fault
     device = fault.device or ""
-    if fault.kind in {"link-down", "link-flap", "nic-down"}:
+    if fault.kind in {"link-down", "nic-down"}:
         return _links_down(lab, target, target.links, target.links)
+    if fault.kind == "link-flap":
+        return _flapping(lab, target, (fault.period or 0) / PS_PER_S, fault.count or 0)
     if fault.kind == "device-down":
         links = tuple(links_of(lab, device))
         return _links_down(lab, target, links, (device,) if device in lab.plan.configs else links)
@@ -67,6 +83,22 @@ def effect(lab: Running, target: FaultTarget) -> Effect:
 
 def _links_down(lab: Running, target: FaultTarget, links: tuple[str, ...], down: tuple[str, ...]) -> Effect:
     return Effect(target, links, down, lambda: set_links(lab, links, "down"), lambda: set_links(lab, links, "up"))
+
+
+def _flapping(lab: Running, target: FaultTarget, period_s: float, count: int) -> Effect:
+    """Breaks one after another, each for half of the period; what is looked at is what they leave behind."""
+
+    def begin() -> None:
+        start = time.monotonic()
+        for number in range(count):
+            for half, state in enumerate(("down", "up")):
+                time.sleep(max(start + (number + half / 2) * period_s - time.monotonic(), 0.0))
+                set_links(lab, target.links, state)
+
+    links = target.links
+    return Effect(
+        target, links, (), begin, lambda: set_links(lab, links, "up"), f"{count} breaks of {period_s / 2:g} s"
+    )
 
 
 def _shaped(lab: Running, target: FaultTarget, begin: Callable[[], None], down: tuple[str, ...] | None) -> Effect:

@@ -101,7 +101,7 @@ def single(lab: Running, effect: Effect, lasts_s: float | None = None) -> Measur
     steady = [place for place, pair in enumerate(watched) if pair in keep]
     return Measured(
         effect.target.fault.kind,
-        describe(effect),
+        effect.name,
         len(watched),
         during.arrived.size,
         int((~during.arrived).sum()),
@@ -168,17 +168,3 @@ def _until_last_loss(during: Probed, flows: Sequence[int], begun: float, interva
     if last == lost.shape[1] - 1:
         return None
     return float(during.sent[last]) - begun + interval_s
-
-
-def describe(effect: Effect) -> str:
-    """What a fault is aimed at, for people."""
-    fault = effect.target.fault
-    words = [fault.link, fault.nic, fault.device, fault.daemon, fault.port]
-    text = " ".join(word for word in words if word)
-    if fault.neighbor:
-        text += f" to {fault.neighbor}"
-    if fault.rate:
-        text += f" at {fault.rate / 1000:g}G" if fault.rate >= 1000 else f" at {fault.rate}M"
-    if fault.loss:
-        text += f" losing {fault.loss:.0%}"
-    return text
