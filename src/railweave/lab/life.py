@@ -171,8 +171,11 @@ def clean(lab: str) -> Down:
     return Down(len(ended), len(removed), there, tuple(strangers))
 
 
-def attach(fabric: Path) -> tuple[Record, Running]:
-    """The lab of a fabric file, to be used. Raises ``LabError`` where it is not up."""
+def attach(fabric: Path, configs: dict[str, DeviceConfig] | None = None) -> tuple[Record, Running]:
+    """The lab of a fabric file, to be used; ``configs`` are those that it was brought up with, where they were given.
+
+    Raises ``LabError`` where it is not up.
+    """
     lab = names.lab_id(fabric)
     place = Place(lab)
     record = state.read(place)
@@ -181,4 +184,4 @@ def attach(fabric: Path) -> tuple[Record, Running]:
         raise LabError(f"there is no lab of {fabric}{half}: run `sudo railweave lab up {fabric}`")
     network = state.read_network(place)
     frr = rootfs.find(Path(record.frr_root), aigp=False, progress=lambda _: None)
-    return record, Running(place, make_plan(network, record.timers()), frr)
+    return record, Running(place, make_plan(network, record.timers(), configs), frr)
