@@ -10,6 +10,7 @@ The steps of the command line are these functions::
         ...
     for pair in railweave.paths(network, "H100-01:gpu0_eth", "H100-03:gpu0_eth", qps=4):
         ...
+    print(railweave.simulate(network, "all-reduce", "1G", qps=4).to_text())
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from railweave.api import build, load, paths, routes, verify
+    from railweave.api import build, load, paths, routes, simulate, verify
     from railweave.errors import DesignError, InputError, OutputError, RailweaveError, SpecError
 
 __version__ = "0.1.0"
@@ -31,6 +32,7 @@ __all__ = [
     "load",
     "paths",
     "routes",
+    "simulate",
     "verify",
 ]
 

@@ -112,6 +112,7 @@ class PacketEngine:
         after_start: NDArray[np.uint64] | None = None,
         after: NDArray[np.uint32] | None = None,
         after_delay_ps: NDArray[np.uint64] | None = None,
+        limits: NDArray[np.uint32] | None = None,
         changes: NDArray[np.uint64] | None = None,
         dcqcn: str | None = "connectx",
         parameters: Mapping[str, str] | None = None,
@@ -134,6 +135,9 @@ class PacketEngine:
           start_ps then counts from when the last of them arrived, each ``after_delay_ps`` (as long as ``after``) later.
           Where one arrives at another host than m leaves from (a NIC of the same server), its delay and start_ps are
           together at least what the shortest cable takes. No message waits for itself.
+        - ``limits``: a row of mtu, rate_mbps for each queue pair: payload of its full packets (0: ``host.mtu``), and the rate
+          on the wire, 10^6 bit/s, that it never exceeds (0: its port's). Those that have a rate are traffic of others: their
+          messages do not take the time of the NIC's proxy (``host.post-cost``).
         - ``changes``: rows of at_ps, change, place, x, y; what a change does not use is 0.
           ``LINK_DOWN``, ``LINK_UP``: place is a port of the cable, counted over all nodes (so for all changes but those of
           nodes). ``NODE_DOWN``, ``NODE_UP``: a node. ``RATE``: x the cable's rate, 10^6 bit/s. ``LOSS``: x the chance that

@@ -15,10 +15,11 @@ from railweave.routes.paths import queue_pair_paths
 from railweave.spec.lock import read_lock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from railweave.routes.paths import QueuePairPath
     from railweave.routes.table import Routes
+    from railweave.simulate.job_run import JobPrediction
     from railweave.spec.lock import Lock
     from railweave.verify.run import Verified
 
@@ -123,3 +124,47 @@ def paths(source: Input, src: str, dst: str, qps: int = 1, down: Iterable[str] =
     """The path of each queue pair from NIC ``src`` to NIC ``dst``, both ``SERVER:NIC``."""
     network = _network(source)
     return queue_pair_paths(network, routes(network, down), src, dst, qps)
+
+
+def simulate(
+    source: Input,
+    collective: str | None = None,
+    size: int | str | None = None,
+    *,
+    qps: int | None = None,
+    nccl: Iterable[str] = (),
+    lb: str | None = None,
+    settings: Mapping[str, str] | None = None,
+    background: str | None = None,
+    scenario: Path | str | None = None,
+    fib: Path | str | None = None,
+    watch: bool = True,
+    **options: Any,  # noqa: ANN401 - further options of railweave.simulate.collective.predict
+) -> JobPrediction:
+    """What a collective, or the job of a scenario file, gets on a network, packet by packet (docs/predict.md).
+
+    Arguments are those of ``railweave sim``: ``size`` in bytes, or as ``8G``; without collective, size and a scenario's
+    traffic it is an all-reduce of 1G. ``links``, ``flows``, ``series``, ``queues`` and ``rates`` of the result are columns
+    for ``pandas.DataFrame`` or ``polars.DataFrame``; the last three need ``watch``, which changes no result. Raises
+    ``InputError``.
+    """
+    from railweave.collectives.sizes import sizes
+    from railweave.simulate.question import answer, question
+
+    network = _network(source)
+    several = sizes(size) if isinstance(size, str) else [size]
+    if len(several) != 1:
+        raise InputError([Problem("size", 0, f"{size!r} are several sizes", "give one")])
+    asked = question(
+        network,
+        collective=collective,
+        size_bytes=several[0],
+        qps=qps,
+        nccl=nccl,
+        lb=lb,
+        settings=settings,
+        others=background,
+        scenario=None if scenario is None else Path(scenario),
+        fib=None if fib is None else Path(fib),
+    )
+    return answer(network, asked, watch=watch, **options)

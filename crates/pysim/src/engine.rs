@@ -35,7 +35,7 @@ pub struct PacketEngine {
 impl PacketEngine {
     #[new]
     #[pyo3(signature = (*, kinds, cables, group, groups, members, queue_pairs, messages, after_start=None, after=None, after_delay_ps=None,
-        changes=None, dcqcn=Some("connectx"), parameters=None, profiles=vec![], profile=None))]
+        limits=None, changes=None, dcqcn=Some("connectx"), parameters=None, profiles=vec![], profile=None))]
     #[allow(clippy::too_many_arguments, reason = "Python gives them by name")]
     fn new(
         kinds: &Bound<'_, PyAny>,
@@ -48,6 +48,7 @@ impl PacketEngine {
         after_start: Option<&Bound<'_, PyAny>>,
         after: Option<&Bound<'_, PyAny>>,
         after_delay_ps: Option<&Bound<'_, PyAny>>,
+        limits: Option<&Bound<'_, PyAny>>,
         changes: Option<&Bound<'_, PyAny>>,
         dcqcn: Option<&str>,
         parameters: Option<&Bound<'_, PyDict>>,
@@ -60,6 +61,7 @@ impl PacketEngine {
         let (profiles, of) = parameters::profiles(config, &profiles, profile, topology.kinds.len())?;
         let (traffic, owners) = traffic::traffic(
             queue_pairs,
+            limits,
             messages,
             after_start,
             after,

@@ -2,9 +2,10 @@
 
 use pyo3::prelude::*;
 use railweave_sim::input::flows::{LATEST, MOST_BYTES};
+use railweave_sim::input::spec::FASTEST_MBPS;
 use railweave_sim::routing::Fib;
 use railweave_sim::topology::{NodeKind, Topology};
-use railweave_sim::traffic::{Message, QueuePair, Traffic, Verb, Wait};
+use railweave_sim::traffic::{Limit, Message, QueuePair, Traffic, Verb, Wait};
 
 use crate::arrays::{Numbers, wrong};
 
@@ -18,6 +19,7 @@ const VERBS: [Verb; 3] = [Verb::Write, Verb::WriteWithImmediate, Verb::Send];
 /// `after[after_start[m]..after_start[m + 1]]`.
 pub fn traffic(
     pairs: &Bound<'_, PyAny>,
+    limits: Option<&Bound<'_, PyAny>>,
     messages: &Bound<'_, PyAny>,
     after_start: Option<&Bound<'_, PyAny>>,
     after: Option<&Bound<'_, PyAny>>,
@@ -25,7 +27,8 @@ pub fn traffic(
     (topology, fib, mtu): (&Topology, &Fib, u32),
 ) -> PyResult<(Traffic, Vec<u32>)> {
     let (pairs, owners) = queue_pairs(pairs, topology, fib)?;
-    let mut traffic = Traffic { pairs, messages: Vec::new() };
+    let limits = limits.map(|limits| limit(limits, pairs.len())).transpose()?.unwrap_or_default();
+    let mut traffic = Traffic { pairs, messages: Vec::new(), limits };
     let given = Numbers::<u64>::read("messages", &[None, Some(4)], messages)?;
     let mut packets = vec![0u64; traffic.pairs.len()];
     for (row, [qp, bytes, start, verb]) in given.rows() {
@@ -34,7 +37,7 @@ pub fn traffic(
         let start = given.within(row, "start_ps", start, 0, LATEST)?;
         let verb = VERBS[given.one_of(row, "verb", verb, VERBS.len(), "verbs")? as usize];
         let sent = &mut packets[qp as usize];
-        *sent += bytes.div_ceil(mtu.into()).max(1);
+        *sent += bytes.div_ceil(traffic.mtu(qp, mtu).into()).max(1);
         if *sent > u32::MAX.into() {
             let what = format!("queue pair {qp} has more than {} packets: divide them among several", u32::MAX);
             return Err(given.wrong(row, what));
@@ -94,6 +97,21 @@ fn queue_pairs(pairs: &Bound<'_, PyAny>, topology: &Topology, fib: &Fib) -> PyRe
         return Err(wrong("group", what));
     }
     Ok((pairs, owners))
+}
+
+fn limit(limits: &Bound<'_, PyAny>, pairs: usize) -> PyResult<Vec<Limit>> {
+    let given = Numbers::<u32>::read("limits", &[Some(pairs), Some(2)], limits)?;
+    let mut limits = Vec::new();
+    for (row, [mtu, rate_mbps]) in given.rows() {
+        if mtu != 0 {
+            given.within(row, "mtu", mtu, 256, 9_000)?;
+        }
+        limits.push(Limit {
+            mtu: mtu as u16,
+            rate_mbps: given.within(row, "rate_mbps", rate_mbps, 0, FASTEST_MBPS)? as u32,
+        });
+    }
+    Ok(limits)
 }
 
 /// What is wrong where forwarding leads to another host than the address's.

@@ -86,7 +86,7 @@ impl Engine {
             let line = 8e6 * 65536.0 / wire.ps_per_byte as f64;
             let entropy = entropy(config.seed, qp as u64);
             let (begin, end) = (schedule.first[qp], schedule.first[qp + 1]);
-            senders.push(Sender::new(pair.to, entropy, begin, end - begin, line));
+            senders.push(Sender::new(pair.to, entropy, begin, end - begin, line).with_limit(traffic.limit(qp as u32)));
             receivers.push(Receiver::new(pair.back));
         }
         for (number, message) in traffic.messages.iter().enumerate() {

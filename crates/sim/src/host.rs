@@ -134,7 +134,8 @@ impl Host {
     /// A message may be sent: its proxy prepares one after another.
     fn start(&mut self, context: &mut HostContext<'_>, message: u32, now: Ps) {
         let cost = context.config.post_cost;
-        if cost == 0 || message & PREPARED != 0 {
+        let others = context.senders[context.schedule.qp[(message & !PREPARED) as usize] as usize].pace != 0;
+        if cost == 0 || others || message & PREPARED != 0 {
             self.post(context, message & !PREPARED, now);
         } else {
             self.proxy = self.proxy.max(now) + cost;
@@ -234,6 +235,9 @@ impl Host {
             if sender.dcqcn.limited() {
                 gap = sender.dcqcn.passed(dcqcn, start, u32::from(bytes) + 20) - start;
             }
+        }
+        if sender.pace != 0 {
+            gap = gap.max((u64::from(bytes) + 20) * sender.pace >> 16);
         }
         sender.allowed = start + gap;
         if sender.can_send(config.window) {

@@ -66,9 +66,33 @@ pub struct Traffic {
     pub pairs: Vec<QueuePair>,
     /// Messages.
     pub messages: Vec<Message>,
+    /// Of each queue pair; empty: none has any.
+    pub limits: Vec<Limit>,
+}
+
+/// What a queue pair keeps to besides its host's parameters: traffic of others, which does not come from this host's proxy.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Limit {
+    /// Payload of its full packets; 0: the host's.
+    pub mtu: u16,
+    /// It never sends faster, 10^6 bit/s on the wire; 0: as fast as its port.
+    pub rate_mbps: u32,
 }
 
 impl Traffic {
+    /// What a queue pair keeps to.
+    pub fn limit(&self, qp: u32) -> Limit {
+        self.limits.get(qp as usize).copied().unwrap_or_default()
+    }
+
+    /// Payload of full packets of a queue pair, where its host's is `mtu`.
+    pub fn mtu(&self, qp: u32, mtu: u32) -> u32 {
+        match self.limit(qp).mtu {
+            0 => mtu,
+            own => own.into(),
+        }
+    }
+
     /// A queue pair with one message for each flow: sending host, receiving host, payload, start. The address of a host is
     /// its place among the hosts.
     pub fn flows(flows: impl IntoIterator<Item = (u32, u32, u64, Ps)>) -> Self {
@@ -184,7 +208,7 @@ impl Schedule {
             } else {
                 schedule.segments[place as usize - 1].end
             };
-            let mtu = u64::from(config.mtu);
+            let mtu = u64::from(traffic.mtu(message.qp, config.mtu));
             let packets = message.bytes.div_ceil(mtu).max(1);
             let last = (message.bytes - (packets - 1) * mtu) as u16;
             let immediate = if message.verb == Verb::WriteWithImmediate { IMMEDIATE_BYTES } else { 0 };

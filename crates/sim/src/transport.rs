@@ -3,7 +3,7 @@
 use crate::config::{HostConfig, Recovery};
 use crate::dcqcn::State;
 use crate::packet::{AGAIN, ECT, Kind, LAST, Ps};
-use crate::traffic::RETH_BYTES;
+use crate::traffic::{Limit, RETH_BYTES};
 
 /// Packets beyond the next in order that either side keeps track of.
 pub const REORDER: u32 = 4096;
@@ -83,6 +83,10 @@ pub struct Sender {
     pub queued: bool,
     /// Whether its timer runs.
     pub armed: bool,
+    /// Payload of its full packets; 0: the host's.
+    mtu: u16,
+    /// What a byte takes at the rate that it never exceeds, in units of 2^-16 ps; 0: there is none.
+    pub pace: u64,
 }
 
 impl Sender {
@@ -107,7 +111,19 @@ impl Sender {
             dcqcn: State::new(line_mbps),
             queued: false,
             armed: false,
+            mtu: 0,
+            pace: 0,
         }
+    }
+
+    /// The same, kept to its limit.
+    pub fn with_limit(mut self, limit: Limit) -> Self {
+        self.mtu = limit.mtu;
+        if limit.rate_mbps != 0 {
+            self.pace = (8_000_000 << 16) / u64::from(limit.rate_mbps);
+            self.dcqcn = State::new(self.dcqcn.rate.min(limit.rate_mbps.into()));
+        }
+        self
     }
 
     /// Segments were allowed to be sent: take in those that are next in order.
@@ -143,7 +159,7 @@ impl Sender {
         self.next += 1;
         let flags = if psn < self.highest { ECT | AGAIN } else { ECT };
         self.highest = self.highest.max(self.next);
-        packet(config, &own[self.cursor as usize], psn, flags)
+        self.packet(config, &own[self.cursor as usize], psn, flags)
     }
 
     #[cold]
@@ -152,7 +168,18 @@ impl Sender {
         self.again += 1;
         self.skip_received();
         let place = own.partition_point(|segment| segment.end <= psn);
-        packet(config, &own[place], psn, ECT | AGAIN)
+        self.packet(config, &own[place], psn, ECT | AGAIN)
+    }
+
+    #[inline]
+    fn packet(&self, config: &HostConfig, segment: &Segment, psn: u32, flags: u8) -> (u32, u16, u8) {
+        let reth = if segment.writes && (psn == segment.begin || config.reth_on_every_packet) { RETH_BYTES } else { 0 };
+        if psn + 1 == segment.end {
+            (psn, segment.last_bytes + reth, flags | LAST)
+        } else {
+            let mtu = if self.mtu == 0 { config.mtu as u16 } else { self.mtu };
+            (psn, mtu + config.header + reth, flags)
+        }
     }
 
     fn skip_received(&mut self) {
@@ -210,16 +237,6 @@ impl Sender {
                 self.skip_received();
             }
         }
-    }
-}
-
-#[inline]
-fn packet(config: &HostConfig, segment: &Segment, psn: u32, flags: u8) -> (u32, u16, u8) {
-    let reth = if segment.writes && (psn == segment.begin || config.reth_on_every_packet) { RETH_BYTES } else { 0 };
-    if psn + 1 == segment.end {
-        (psn, segment.last_bytes + reth, flags | LAST)
-    } else {
-        (psn, config.mtu as u16 + config.header + reth, flags)
     }
 }
 

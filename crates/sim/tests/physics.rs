@@ -127,7 +127,7 @@ fn a_message_waits_for_those_it_names() {
         Message { verb: Verb::Send, qp, bytes: 4096, start, after }
     };
     let messages = vec![message(0, 0, &[]), message(1, 2 * US, &[(0, US)]), message(0, 0, &[(1, 0)])];
-    let engine = run(without_control(), &topology, &Traffic { pairs, messages });
+    let engine = run(without_control(), &topology, &Traffic { pairs, messages, limits: vec![] });
     let one_way = 2 * (FULL + US);
     // the third message goes out behind the acknowledgement of the second
     let ack = 86 * PS_PER_BYTE;
@@ -327,7 +327,7 @@ fn a_message_waits_for_what_arrived_at_other_nics_of_its_server() {
     let messages = vec![message(0, 4096, vec![]), message(1, 40_960, vec![]), message(2, 4096, waits)];
     let mut config = without_control();
     config.host.post_cost = US / 2;
-    let engine = run(config, &topology, &Traffic { pairs: vec![to_2, to_3, on], messages });
+    let engine = run(config, &topology, &Traffic { pairs: vec![to_2, to_3, on], messages, limits: vec![] });
     let [first, second, third] = engine.arrivals()[..] else { panic!("three messages") };
     assert_eq!((first, second), (US / 2 + 2 * (FULL + US), US / 2 + 11 * FULL + 2 * US));
     // the proxy of host 3 prepares it, and it leaves behind the acknowledgement of the second

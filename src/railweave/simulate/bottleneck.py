@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from railweave._sim import PacketEngine
+    from railweave.simulate.traffic import Traffic
     from railweave.simulate.wiring import Wiring
 
 
@@ -28,18 +28,17 @@ class Load:
     def of(
         cls,
         wiring: Wiring,
-        engine: PacketEngine,
-        messages: NDArray[np.uint64],
-        pairs: NDArray[np.uint32],
+        sent_bytes: NDArray[np.float64],
+        traffic: Traffic,
         post_cost_ps: int,
         floor_ps: int,
     ) -> Load:
-        """The load of a run that has ended."""
+        """The load of a run that has ended, in which ports sent so many bytes."""
         # a frame's bytes, without the 20 of preamble and gap: for full packets half a percent less than the wire is busy
         rates = wiring.cables[wiring.port_cable, 2].astype(np.float64)
-        busy = engine.port_counters()["tx_bytes"] * 8e6 / rates
+        busy = sent_bytes * 8e6 / rates
         port = int(busy.argmax())
-        posts = np.bincount(pairs[messages[:, 0].astype(np.int64), 0], minlength=len(wiring.nics))
+        posts = np.bincount(traffic.pairs[traffic.messages[:, 0].astype(np.int64), 0], minlength=len(wiring.nics))
         nic = int(posts.argmax())
         return cls(wiring.port_link(port), int(busy[port]), wiring.nics[nic], int(posts[nic]) * post_cost_ps, floor_ps)
 

@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from railweave._sim import WRITE_WITH_IMMEDIATE, PacketEngine
 from railweave.collectives.collective import program
 from railweave.collectives.nccl import parameters
-from railweave.collectives.queue_pairs import split, waits
-from railweave.device.build import device_config
-from railweave.errors import InputError, Problem
-from railweave.routes.control_plane import ControlPlane
+from railweave.collectives.queue_pairs import split
+from railweave.simulate.background import NOTE as BACKGROUND_NOTE
+from railweave.simulate.background import with_background
 from railweave.simulate.bottleneck import Load, bottleneck
-from railweave.simulate.fabric import packet_fabric
-from railweave.simulate.job import job_of
+from railweave.simulate.conditions import Bed, Conditions, bed_of
+from railweave.simulate.faults import slowed
+from railweave.simulate.measured import Measured, interval_ps
+from railweave.simulate.packet_run import run_packets
+from railweave.simulate.run import NEVER
+from railweave.simulate.traffic import traffic_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -26,19 +28,13 @@ if TYPE_CHECKING:
 
     from railweave.collectives.bus_bandwidth import Collective
     from railweave.collectives.program import Program
-    from railweave.collectives.queue_pairs import Split
     from railweave.design.network import Network
     from railweave.simulate.fabric import PacketFabric
+    from railweave.simulate.traffic import Traffic
 
 POST_COST_PS = 750_000
 """What NCCL's network proxy takes for a message of a queue pair, per NIC: about 0.75 us (fitted by facts on published QP
 tables; the NIC itself does about 4 million messages a second and direction)."""
-
-SLICE_PS = 50_000_000
-STILL_PS = 1_000_000_000_000
-"""A second of simulated time in which nothing arrives: the run is stuck."""
-
-NEVER = np.iinfo(np.uint64).max
 
 
 @dataclass(frozen=True)
@@ -55,6 +51,7 @@ class Prediction:
     load: Load
     wall_s: float
     notes: tuple[str, ...]
+    measured: Measured | None = None
 
     @property
     def bus_bandwidth_gbytes(self) -> float:
@@ -118,16 +115,22 @@ def predict(
     lb: str | None = None,
     settings: Mapping[str, str] | None = None,
     progress: Callable[[int, int], None] | None = None,
+    bed: Bed | None = None,
+    conditions: Conditions | None = None,
+    at_ps: int = 0,
+    watch: bool = False,
 ) -> Prediction:
     """Run a collective over all servers of a network through the packet engine.
 
     ``qps`` is the number of queue pairs per connection (default: one per path color), ``nccl`` are ``KEY=VALUE`` words,
     ``lb`` overrides how switches share (``simulate.balancing``), ``settings`` are further engine parameters (docs/sim.md).
-    ``progress`` is told messages arrived, and how many there are. Raises ``InputError`` for what cannot be.
+    ``progress`` is told messages arrived, and how many there are. ``bed`` is the network made ready before (then ``lb`` is
+    the bed's), ``conditions`` what else goes on, in a job whose collective begins at ``at_ps``; with ``watch`` series are
+    collected (``Prediction.measured``). Raises ``InputError`` for what cannot be.
     """
-    plane = ControlPlane(device_config(network, switch.name) for switch in network.switches)
-    fabric = packet_fabric(network, plane.configs, plane.routes(), lb)
-    job, hosts = job_of(network, fabric.wiring)
+    bed = bed or bed_of(network, lb)
+    conditions = conditions or Conditions()
+    fabric, job, hosts = bed.fabric, bed.job, bed.hosts
     colors = int((fabric.addresses.places >= 0).sum(axis=1).max())
     words = list(nccl)
     if qps is not None:
@@ -140,75 +143,37 @@ def predict(
     planned = program(job, cast("Collective", collective), size_bytes, known)  # which says what is wrong with another
     begin = time.perf_counter()
     parts = split(planned, known["NCCL_IB_QPS_PER_CONNECTION"], split_data=bool(known["NCCL_IB_SPLIT_DATA_ON_QPS"]))
-    engine, pairs, messages = _engine(fabric, hosts, planned, parts, dict(settings or {}))
-    arrivals = _run(engine, len(parts.message), progress)
-    arrived = arrivals != NEVER
-    complete = bool(arrived.all())
-    last = int(arrivals[arrived].max()) if arrived.any() else 0
+    own = traffic_of(fabric.addresses, hosts, planned, parts)
+    traffic = own if conditions.background is None else with_background(fabric, own, conditions.background)
+    timeline = conditions.timeline.since(at_ps)
+    arguments = fabric.arguments(traffic.pairs, timeline)
+    every_ps = interval_ps(fabric.wiring, own)
+    arguments["parameters"] = (
+        {"host.post-cost": f"{POST_COST_PS / 1e6}us"} | arguments["parameters"] | dict(settings or {})
+    )
+    run = run_packets(arguments, traffic, progress, own=len(own.messages), series_every_ps=every_ps if watch else None)
+    time_ps = max(run.last_ps + planned.tail_ps, planned.floor_ps, 1)
+    slower = slowed(fabric.wiring, timeline.changes, time_ps)
     return Prediction(
         collective=collective,
         size_bytes=size_bytes,
         program=planned,
-        time_ps=max(last + planned.tail_ps, planned.floor_ps, 1),
-        complete=complete,
-        counters=engine.counters(),
-        flows=_flows(fabric, pairs, messages, arrivals),
-        load=Load.of(fabric.wiring, engine, messages, pairs, POST_COST_PS, planned.floor_ps),
+        time_ps=time_ps,
+        complete=run.complete,
+        counters=run.counters or {},
+        flows=_flows(fabric, own, run.arrivals),
+        load=Load.of(fabric.wiring, run.sent_bytes * slower, own, POST_COST_PS, planned.floor_ps),
         wall_s=time.perf_counter() - begin,
-        notes=fabric.notes,
+        notes=(*fabric.notes, *conditions.notes, *(() if conditions.background is None else (BACKGROUND_NOTE,))),
+        measured=Measured.of(fabric.wiring, traffic, len(own.pairs), run, time_ps, every_ps, slower),
     )
 
 
-def _engine(
-    fabric: PacketFabric, hosts: NDArray[np.uint32], planned: Program, parts: Split, settings: dict[str, str]
-) -> tuple[PacketEngine, NDArray[np.uint32], NDArray[np.uint64]]:
-    """The engine, its queue pairs and its messages."""
-    many = int(parts.queue_pair.max(initial=0)) + 1
-    wanted, place = np.unique(parts.connection.astype(np.int64) * many + parts.queue_pair, return_inverse=True)
-    ends = hosts[planned.connections[wanted // many, :2]]
-    pairs = fabric.addresses.pairs(ends[:, 0], ends[:, 1], (wanted % many).astype(np.uint32))
-    after_start, after, after_delay = waits(planned, parts)
-    free = np.diff(after_start.astype(np.int64)) == 0
-    messages = np.zeros((len(parts.message), 4), np.uint64)
-    messages[:, 0] = place.reshape(-1)
-    messages[:, 1] = parts.bytes
-    messages[:, 2] = np.where(free, planned.delay_ps[parts.message], 0)
-    messages[:, 3] = WRITE_WITH_IMMEDIATE
-    arguments = fabric.arguments(pairs)
-    arguments["parameters"] = {"host.post-cost": f"{POST_COST_PS / 1e6}us"} | arguments["parameters"] | settings
-    try:
-        engine = PacketEngine(
-            **arguments, messages=messages, after_start=after_start, after=after, after_delay_ps=after_delay
-        )
-    except ValueError as error:  # of the settings: the rest is ours
-        raise InputError([Problem("--set", 0, str(error), "docs/sim.md has all parameters")]) from None
-    return engine, pairs, messages
-
-
-def _run(engine: PacketEngine, messages: int, progress: Callable[[int, int], None] | None) -> NDArray[np.uint64]:
-    """Run until every message arrived, or nothing more does. Slices do not change the result."""
-    now, heard, counted = 0, 0, -1
-    while True:
-        now += SLICE_PS
-        engine.run(now)
-        arrivals = engine.arrivals()
-        done = int((arrivals != NEVER).sum())
-        if progress is not None:
-            progress(done, messages)
-        delivered = engine.counters()["delivered_packets"]
-        if delivered != counted:
-            heard, counted = now, delivered
-        if done == messages or engine.next_ps is None or now - heard > STILL_PS:
-            return arrivals
-
-
-def _flows(
-    fabric: PacketFabric, pairs: NDArray[np.uint32], messages: NDArray[np.uint64], arrivals: NDArray[np.uint64]
-) -> list[dict[str, Any]]:
+def _flows(fabric: PacketFabric, traffic: Traffic, arrivals: NDArray[np.uint64]) -> list[dict[str, Any]]:
     """What each queue pair carried, and when its last message had arrived; null: it had not."""
-    which = messages[:, 0].astype(np.int64)
-    carried = np.bincount(which, messages[:, 1].astype(np.float64), len(pairs))
-    last = np.zeros(len(pairs), np.uint64)
+    which = traffic.messages[:, 0].astype(np.int64)
+    carried = np.bincount(which, traffic.messages[:, 1].astype(np.float64), len(traffic.pairs))
+    last = np.zeros(len(traffic.pairs), np.uint64)
     np.maximum.at(last, which, arrivals)
     return [
         {
@@ -218,5 +183,5 @@ def _flows(
             "start_us": 0.0,
             "fct_us": None if end == NEVER else end / 1e6,
         }
-        for (src, dst, _, _), size, end in zip(pairs.tolist(), carried.tolist(), last.tolist(), strict=True)
+        for (src, dst, _, _), size, end in zip(traffic.pairs.tolist(), carried.tolist(), last.tolist(), strict=True)
     ]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
-from railweave._sim import ROUTE
+from railweave._sim import NO_GROUP, ROUTE
 from railweave.device.host import host_config
 from railweave.errors import InputError, Problem
 from railweave.simulate.addresses import Addresses, addresses
@@ -117,6 +117,8 @@ class PacketFabric:
                 self.wiring.switches
             ):  # what is dead keeps its tables: nothing reads them
                 after[self.wiring.node[name] - hosts] = now[self.wiring.node[name] - hosts]
+            for name in one.silent:
+                after[self.wiring.node[name] - hosts] = NO_GROUP
             changes.append(_reroutes(one.at_ps, now, after, hosts))
             now = after
         groups, members = forwarding.groups()

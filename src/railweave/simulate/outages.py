@@ -6,9 +6,9 @@ configuration has fast reroute; routes follow later, when the control plane has 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from railweave._sim import LINK_DOWN, LINK_UP, NODE_DOWN, NODE_UP
 from railweave.errors import InputError, Problem
@@ -26,20 +26,28 @@ Change = tuple[int, int, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """A link, switch, server or NIC (``SERVER:NIC``) that is down from ``from_ps`` on, until ``until_ps`` (None: for good)."""
+    """A link, switch, server or NIC (``SERVER:NIC``) that is down from ``from_ps`` on, until ``until_ps`` (None: for good).
+
+    ``of`` is what is down of it: all (``signal``), the BGP session on a link, or a switch's forwarding alone.
+    """
 
     name: str
     from_ps: int
     until_ps: int | None = None
+    of: Literal["signal", "session", "forwarding"] = "signal"
 
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """What is forwarded by from ``at_ps`` on: routes, less the members of next-hop groups that are on ``dead`` links."""
+    """What is forwarded by from ``at_ps`` on: routes, less the members of next-hop groups that are on ``dead`` links.
+
+    ``silent`` switches forward nothing.
+    """
 
     at_ps: int
     routes: Routes
     dead: frozenset[str]
+    silent: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +57,20 @@ class Timeline:
     changes: tuple[Change, ...] = ()
     tables: tuple[Tables, ...] = ()
 
+    @property
+    def moments(self) -> list[int]:
+        """When anything changes."""
+        return sorted({change[0] for change in self.changes} | {one.at_ps for one in self.tables})
+
+    def since(self, at_ps: int) -> Timeline:
+        """The same for a run that begins at ``at_ps``: what was before is so from its beginning."""
+        before = [one for one in self.tables if one.at_ps <= at_ps][-1:]
+        after = [one for one in self.tables if one.at_ps > at_ps]
+        return Timeline(
+            tuple((max(change[0] - at_ps, 0), *change[1:]) for change in self.changes),
+            tuple(replace(one, at_ps=max(one.at_ps - at_ps, 0)) for one in before + after),
+        )
+
 
 REPAIR_PS = 10**9
 """How long a switch takes to leave a dead link out of its next-hop groups (fast reroute): 1 ms; assumed."""
@@ -56,7 +78,7 @@ REPAIR_PS = 10**9
 
 def timeline(
     wiring: Wiring,
-    plane: ControlPlane,
+    plane: ControlPlane | None,
     start: Routes,
     outages: Sequence[Outage],
     reroute_ps: int,
@@ -64,26 +86,29 @@ def timeline(
 ) -> Timeline:
     """What outages do, with routes that follow ``reroute_ps`` after each of them began or ended.
 
-    ``start``: the routes before. Raises ``InputError`` for a name that is not on the network, and for outages of one name
+    ``start``: the routes before; without ``plane`` they stay. Raises ``InputError`` for a name that is not on the network, and for outages of one name
     that overlap.
     """
     _check(outages)
     changes: list[Change] = []
     for one in outages:
+        if one.of != "signal":
+            continue
         changes += places_down(wiring, one.name, one.from_ps)
         changes += [] if one.until_ps is None else places_up(wiring, one.name, one.until_ps)
     moments = sorted({at for one in outages for at in (one.from_ps, one.until_ps) if at is not None})
-    down = {at: [one.name for one in outages if _is_down(one, at)] for at in moments}
-    routes = {
-        at + reroute_ps: plane.routes([*start.down, *(known for name in down[at] for known in _known(wiring, name))])
+    down = {at: [one for one in outages if _is_down(one, at)] for at in moments}
+    routes = {at + reroute_ps: _routes(wiring, plane, start, down[at]) for at in moments if plane is not None}
+    dead = {
+        at + repair_ps: frozenset(link for one in down[at] if one.of == "signal" for link in _links(wiring, one.name))
         for at in moments
     }
-    dead = {at + repair_ps: frozenset(link for name in down[at] for link in _links(wiring, name)) for at in moments}
+    silent = {at: frozenset(one.name for one in down[at] if one.of == "forwarding") for at in moments}
     tables: list[Tables] = []
-    routes_now, dead_now = start, frozenset[str]()
-    for at in sorted(routes.keys() | dead.keys()):
-        routes_now, dead_now = routes.get(at, routes_now), dead.get(at, dead_now)
-        tables.append(Tables(at, routes_now, dead_now))
+    now = Tables(0, start, frozenset())
+    for at in sorted(routes.keys() | dead.keys() | silent.keys()):
+        now = Tables(at, routes.get(at, now.routes), dead.get(at, now.dead), silent.get(at, now.silent))
+        tables.append(now)
     return Timeline(tuple(sorted(changes)), tuple(tables))
 
 
@@ -96,6 +121,12 @@ def _check(outages: Sequence[Outage]) -> None:
     for name, several in by_name.items():
         if any(first.until_ps is None or first.until_ps >= second.from_ps for first, second in pairwise(several)):
             raise InputError([Problem(name, 0, "two of its outages overlap", "make them one")])
+
+
+def _routes(wiring: Wiring, plane: ControlPlane, start: Routes, down: Sequence[Outage]) -> Routes:
+    """The routes that the control plane settles on. What forwards nothing does not tell it so."""
+    known = [name for one in down if one.of != "forwarding" for name in _known(wiring, one.name)]
+    return plane.routes([*start.down, *known]) if known else start
 
 
 def _is_down(outage: Outage, moment: int) -> bool:

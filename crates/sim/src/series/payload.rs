@@ -13,12 +13,12 @@ pub struct Payload {
 impl Payload {
     /// The queue pairs of some traffic, whose full packets have a payload of `mtu` bytes.
     pub fn of(traffic: &Traffic, mtu: u32) -> Vec<Self> {
-        let mtu = u64::from(mtu);
-        let mut all = vec![Payload { mtu, ends: Vec::new() }; traffic.pairs.len()];
+        let payload = |qp| Payload { mtu: traffic.mtu(qp, mtu).into(), ends: Vec::new() };
+        let mut all: Vec<Self> = (0..traffic.pairs.len() as u32).map(payload).collect();
         for message in &traffic.messages {
-            let ends = &mut all[message.qp as usize].ends;
+            let Payload { mtu, ends } = &mut all[message.qp as usize];
             let (packets, bytes) = ends.last().copied().unwrap_or((0, 0));
-            ends.push((packets + message.bytes.div_ceil(mtu).max(1), bytes + message.bytes));
+            ends.push((packets + message.bytes.div_ceil(*mtu).max(1), bytes + message.bytes));
         }
         all
     }

@@ -1,0 +1,47 @@
+"""What a run of an engine gave, whichever engine it was."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from railweave._sim import Series
+
+NEVER = np.iinfo(np.uint64).max
+"""When a message arrived that did not."""
+
+SLICE_PS = 50_000_000
+"""Engines are run in slices of so much simulated time at first, so that Ctrl-C and progress get a turn between them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A run that has ended.
+
+    ``arrivals`` says by message when it had arrived whole, ps, or ``NEVER``; ``sent_bytes`` what each port sent, ports counted
+    over all nodes. ``counters`` are the packet engine's, None where there were no packets; ``ports`` are its counters of
+    ports, and ``series`` what was collected, both up to ``counted_ps``.
+    """
+
+    arrivals: NDArray[np.uint64]
+    sent_bytes: NDArray[np.float64]
+    counters: dict[str, int] | None
+    ports: dict[str, NDArray[np.uint64]] | None = None
+    series: Series | None = None
+    counted_ps: int = 0
+
+    @property
+    def complete(self) -> bool:
+        """Whether every message arrived."""
+        return bool((self.arrivals != NEVER).all())
+
+    @property
+    def last_ps(self) -> int:
+        """When the last message had arrived of those that did; 0: none did."""
+        arrived = self.arrivals[self.arrivals != NEVER]
+        return int(arrived.max()) if len(arrived) else 0
