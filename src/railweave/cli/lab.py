@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 
 import typer
@@ -240,3 +241,61 @@ def fault(
             typer.echo(f"with the lab's own timers: {overlay.sentence()}")
     if not good:
         raise typer.Exit(1)
+
+
+@app.command()
+def fib(
+    fabric: Path = FABRIC,
+    out: Path = typer.Option(..., "--out", "-o", help="File to write, for `railweave sim --fib`."),
+    as_json: bool = JSON,
+) -> None:
+    """Write the kernels' forwarding tables as the arrays of `routes`. Exits 1 where they differ from what `routes` computes."""
+    from railweave.lab import fib as tables
+    from railweave.lab import life
+    from railweave.routes.fib_file import write_fibs
+
+    life.need_root("fib", fabric)
+    _, lab = life.attach(fabric)
+    with lab:
+        expected = lab.control_plane.routes()
+        found = tables.read(lab, expected)
+    write_fibs(found.routes, out)
+    different = tables.differences(expected, found)
+    entries = len(found.routes.fibs) * len(found.routes.prefixes)
+    if as_json:
+        print_json({"file": str(out), "entries": entries, "differences": [str(one) for one in different]})
+    else:
+        devices = counted(len(found.routes.fibs), "router")
+        typer.echo(f"{counted(entries, 'entry', 'entries')} of {devices} in {out}, {len(different):,} unlike `routes`")
+        for one in different[:10]:
+            typer.echo(f"    {one}")
+    if different:
+        raise typer.Exit(1)
+
+
+class Form(StrEnum):
+    """What a lab is written for."""
+
+    containerlab = "containerlab"
+
+
+@app.command()
+def export(
+    form: Form = typer.Argument(..., help="containerlab."),
+    fabric: Path = FABRIC,
+    out: Path = typer.Option(..., "--out", "-o", help="Folder to write into."),
+    part: str = typer.Option("", "--slice", help="A part, as for `lab up`."),
+    image: list[str] = typer.Option([], help="KIND=IMAGE instead of the one meant; KIND `server` for servers."),
+) -> None:
+    """Write the network as a topology for vendor images; needs neither root nor a lab."""
+    from railweave.api import load
+    from railweave.lab import slicing
+    from railweave.lab.containerlab import images_of, topology
+
+    network = load(fabric)
+    network = slicing.sliced(network, slicing.parse(part)) if part else network
+    files = {Form.containerlab: topology}[form](network, images_of(image))
+    for path, text in files.items():
+        (out / path).parent.mkdir(parents=True, exist_ok=True)
+        (out / path).write_text(text, encoding="utf-8")
+    typer.echo(f"{counted(len(files), 'file')} in {out}; next: containerlab deploy -t {out / network.name}.clab.yml")

@@ -10,6 +10,7 @@ from railweave.lab.namespace import entered, existing, ip_batch, set_parameters
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from railweave.device.model import DeviceConfig
     from railweave.lab.plan import Plan, Plug
 
 ROUTER = {
@@ -43,8 +44,8 @@ def make(lab: str, plan: Plan) -> None:
         with entered(namespace(lab, device)):
             set_parameters(ROUTER if device in plan.configs else SERVER)
     ip_batch(f"link add {_end(lab, wire.a)} type veth peer {_end(lab, wire.b)}" for wire in plan.wires)
-    for device in plan.configs:
-        ip_batch(_router_links(plan, device), inside=namespace(lab, device))
+    for device, config in plan.configs.items():
+        ip_batch(router_lines(config), inside=namespace(lab, device))
 
 
 def _end(lab: str, plug: Plug) -> str:
@@ -52,8 +53,8 @@ def _end(lab: str, plug: Plug) -> str:
     return f"name {plug.interface} netns {namespace(lab, plug.device)} mtu {plug.mtu}{mac}"
 
 
-def _router_links(plan: Plan, device: str) -> Iterator[str]:
-    config = plan.configs[device]
+def router_lines(config: DeviceConfig) -> Iterator[str]:
+    """What ``ip`` is told on a router: the bridge of each server VLAN with its ports, MTUs, and everything up."""
     yield "link set lo up"
     for gateway in config.gateways:
         if gateway.vlan is not None:
