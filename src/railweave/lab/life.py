@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from railweave.counting import counted
 from railweave.errors import LabError
-from railweave.lab import fib, hosts, links, names, probe, processes, rootfs, routers, slicing, state
+from railweave.lab import hosts, links, names, probe, processes, rootfs, routers, slicing, state, stuck
 from railweave.lab.plan import make_plan
 from railweave.lab.running import Running
 from railweave.lab.state import Place, Record
@@ -132,7 +132,7 @@ def _make(lab: Running, record: Record, progress: Callable[[str], None]) -> Up:
             hosts.apply_tables(lab)
         done("servers")
         progress("routes")
-        took, left = fib.wait(lab, lab.control_plane.routes(), SETTLE_S, poll_s=0.25)
+        took, left = stuck.wait(lab, lab.control_plane.routes(), SETTLE_S, poll_s=0.25)
         done("routes")
         state.write(place, replace(record, stage="up" if addresses and took is not None else "unsettled"))
         unsettled = tuple(str(one) for one in left)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from railweave.lab import fib
+from railweave.counting import counted
+from railweave.lab import fib, stuck
 from railweave.lab.prober import Prober
 from railweave.lab.traffic import CHECKING, Traffic, named, queue_pairs, reached
 
@@ -94,7 +95,8 @@ def single(lab: Running, effect: Effect, lasts_s: float | None = None) -> Measur
         finally:
             effect.end()
         healed = time.monotonic()
-        took, _ = fib.wait(lab, whole, SETTLE_S)
+        before = len(lab.released)
+        took, _ = stuck.wait(lab, whole, SETTLE_S)
         time.sleep(BEFORE_S)
         probed = prober.stop()
     during, after = probed.between(begun, ended), probed.between(ended, float("inf"))
@@ -114,7 +116,7 @@ def single(lab: Running, effect: Effect, lasts_s: float | None = None) -> Measur
         len(keep),
         named(pair for pair in asked if pair in keep and pair in left),
         prober.interval_s,
-        effect.note,
+        "; ".join(filter(None, [effect.note, _stuck(lab.released[before:])])),
     )
 
 
@@ -156,6 +158,10 @@ def _last(lab: Running, effect: Effect, expected: Routes, begun: float, lasts_s:
     until = begun + lasts_s if lasts_s is not None else time.monotonic() + (HOLD_S if effect.down else UNKNOWN_S)
     time.sleep(max(until - time.monotonic(), 0.0))
     return settled
+
+
+def _stuck(sessions: Sequence[str]) -> str:
+    return f"FRR did not take back {counted(len(sessions), 'session')} by itself" if sessions else ""
 
 
 def _until_last_loss(during: Probed, flows: Sequence[int], begun: float, interval_s: float) -> float | None:

@@ -17,12 +17,16 @@ if TYPE_CHECKING:
 
 
 class Running:
-    """A lab. Close it, or use it as a context: it holds a socket in each namespace that was asked."""
+    """A lab. Close it, or use it as a context: it holds a socket in each namespace that was asked.
+
+    ``released`` names sessions that FRR did not take back by itself (``stuck``).
+    """
 
     def __init__(self, place: Place, plan: Plan, frr: Frr) -> None:
         self.place = place
         self.plan = plan
         self.frr = frr
+        self.released: list[str] = []
         self._kernels: dict[str, Netlink] = {}
         self._interfaces: dict[str, dict[int, str]] = {}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from railweave.lab import fib
+from railweave.lab import fib, stuck
 from railweave.lab.outages import set_links
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def sweep(lab: Running, progress: Callable[[str], None] = lambda _: None) -> lis
             settled, wrong = fib.wait(lab, expected, LIMIT_S)
         finally:
             set_links(lab, [link], "up")
-        returned, left = fib.wait(lab, whole, LIMIT_S, poll_s=0.2)
+        returned, left = stuck.wait(lab, whole, LIMIT_S, poll_s=0.2)
         failures = [f"down: {one}" for one in wrong] + [f"back: {one}" for one in left]
         found.append(Swept(link, entries, settled, returned, tuple(failures[:8])))
     return found

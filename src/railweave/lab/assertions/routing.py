@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from railweave.counting import counted
 from railweave.lab import fib as tables
+from railweave.lab import stuck
 from railweave.lab.assertions import Seen
 from railweave.routes.attributes import DEFAULT_LOCAL_PREFERENCE
 
@@ -43,7 +44,12 @@ def bgp_sessions(lab: Running, routes: Routes) -> Seen:  # noqa: ARG001 - as eve
             state = peers.get(_neighbor(session), {}).get("state", "absent")
             if state != "Established":
                 failures.append(f"{config.name} {session.interface} to {session.peer}: {state}")
-    return Seen(checked, f"{counted(checked, 'end')} of sessions established", failures)
+    evidence = f"{counted(checked, 'end')} of sessions established"
+    if failures:
+        stuck.release(lab)
+    if lab.released:
+        evidence += f", {len(lab.released)} after FRR's stuck BFD was configured anew: {', '.join(lab.released[:4])}"
+    return Seen(checked, evidence, failures)
 
 
 def bfd_sessions(lab: Running, routes: Routes) -> Seen:  # noqa: ARG001
