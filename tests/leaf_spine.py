@@ -21,11 +21,10 @@ def network(balance: int = _sim.ECMP) -> dict[str, Any]:
     leaf, spine = total, total + LEAVES
     cables = [(host, leaf + host // HOSTS, 400_000, 1_000_000) for host in range(total)]
     cables += [(leaf + one, spine + two, 400_000, 1_000_000) for one in range(LEAVES) for two in range(SPINES)]
-    group = np.full((spine + SPINES, total), _sim.NO_GROUP, np.uint32)
+    group = np.zeros((LEAVES + SPINES, total), np.uint32)  # group 0: a leaf's spines
     for host in range(total):
-        group[leaf:spine, host] = 0
-        group[leaf + host // HOSTS, host] = ONE_PORT | host % HOSTS
-        group[spine:, host] = ONE_PORT | host // HOSTS
+        group[host // HOSTS, host] = ONE_PORT | host % HOSTS
+        group[LEAVES:, host] = ONE_PORT | host // HOSTS
     return {
         "kinds": np.array([_sim.HOST] * total + [_sim.SWITCH] * (LEAVES + SPINES), np.uint8),
         "cables": np.array(cables, np.uint64),

@@ -17,14 +17,14 @@ PACKETS = (40, 9)
 
 def by_address() -> tuple[np.ndarray, np.ndarray]:
     """A table in which the hosts have an address per spine, and the queue pairs of the spines."""
-    table = np.full((SPINE + SPINES, 2 * SPINES), _sim.NO_GROUP, np.uint32)
+    table = np.full((LEAVES + SPINES, 2 * SPINES), _sim.NO_GROUP, np.uint32)
     pairs = []
     for spine in range(SPINES):
         to, back = 2 * spine, 2 * spine + 1
         for address, host in ((to, DST), (back, SRC)):
-            table[LEAF : LEAF + LEAVES, address] = ONE_PORT | (HOSTS + spine)
-            table[LEAF + host // HOSTS, address] = ONE_PORT | host % HOSTS
-            table[SPINE + spine, address] = ONE_PORT | host // HOSTS
+            table[:LEAVES, address] = ONE_PORT | (HOSTS + spine)
+            table[host // HOSTS, address] = ONE_PORT | host % HOSTS
+            table[LEAVES + spine, address] = ONE_PORT | host // HOSTS
         pairs.append((SRC, DST, to, back))
     return table, np.array(pairs, np.uint32)
 
@@ -53,7 +53,7 @@ def test_two_disjoint_paths() -> None:
 
 def test_a_path_that_ends_stops_its_queue_pair_only() -> None:
     table, pairs = by_address()
-    table[SPINE + 1, pairs[1, 2]] = _sim.NO_GROUP
+    table[LEAVES + 1, pairs[1, 2]] = _sim.NO_GROUP
     messages = np.array([(qp, 4096 * count, 0, _sim.SEND) for qp, count in enumerate(PACKETS)], np.uint64)
     engine = PacketEngine(**{**network(), "group": table}, queue_pairs=pairs, messages=messages)
     engine.run(10**9)
@@ -63,11 +63,11 @@ def test_a_path_that_ends_stops_its_queue_pair_only() -> None:
 
 def test_an_address_that_leads_to_another_host() -> None:
     table, pairs = by_address()
-    table[LEAF + 1, pairs[0, 2]] = ONE_PORT | 3
+    table[1, pairs[0, 2]] = ONE_PORT | 3
     messages = np.zeros((0, 4), np.uint64)
-    with pytest.raises(ValueError, match=r"^group: row 9: address 0: it leads to node 7, and queue pairs have the"):
+    with pytest.raises(ValueError, match=r"^group: row 1: node 9: address 0: it leads to node 7, and queue pairs have the"):
         PacketEngine(**{**network(), "group": table}, queue_pairs=pairs, messages=messages)
-    table[LEAF + 1, pairs[0, 2]] = ONE_PORT | DST % HOSTS
+    table[1, pairs[0, 2]] = ONE_PORT | DST % HOSTS
     unused = np.full((len(table), 1), ONE_PORT, np.uint32)
     table = np.hstack([table, unused])
     PacketEngine(**{**network(), "group": table}, queue_pairs=pairs, messages=messages)
@@ -96,16 +96,16 @@ def test_every_table_that_leads_astray_is_refused_and_no_other() -> None:
             near = address // HOSTS == leaf and random.random() < 0.7
             port = address % HOSTS if near else int(random.integers(HOSTS + SPINES))
             fitting = [number for number, group in enumerate(groups) if port in group]
-            table[LEAF + leaf, address] = random.choice([*fitting, ONE_PORT | port])
+            table[leaf, address] = random.choice([*fitting, ONE_PORT | port])
         wrong = False
         for leaf in range(LEAVES):
             for address in used:
-                entry = int(table[LEAF + leaf, address])
+                entry = int(table[leaf, address])
                 ports = (entry - ONE_PORT,) if entry >= ONE_PORT else groups[entry]
                 wrong |= any(leaf * HOSTS + port != address for port in ports if port < HOSTS)
         seen[wrong] += 1
         if wrong:
-            with pytest.raises(ValueError, match=r"^group: row \d+: address \d+: it leads to node "):
+            with pytest.raises(ValueError, match=r"^group: row \d+: node \d+: address \d+: it leads to node "):
                 PacketEngine(**{**given, "group": table})
         else:
             PacketEngine(**{**given, "group": table})

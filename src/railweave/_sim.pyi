@@ -1,4 +1,4 @@
-"""The packet engine (crates/pysim; how it works: docs/engine.md)."""
+"""The engines (crates/pysim; how they work: docs/engine.md)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final, NotRequired, TypedDict, final
@@ -123,8 +123,8 @@ class PacketEngine:
 
         - ``kinds``: ``HOST`` or ``SWITCH`` by node. A host has one port.
         - ``cables``: rows of a, b (nodes), rate_mbps (10^6 bit/s), delay_ps.
-        - ``group``: a row for each node and a column for each address: a group, ``ONE_PORT | port``, or ``NO_GROUP``.
-          Ports are counted from the switch's first; rows of hosts are not looked at.
+        - ``group``: a row for each switch, in the order of nodes, and a column for each address: a group,
+          ``ONE_PORT | port``, or ``NO_GROUP``. Ports are counted from the switch's first.
         - ``groups``: rows of start, len, balance: a group is ``members[start : start + len]``.
         - ``members``: ports, counted from the switch's first.
         - ``queue_pairs``: rows of src, dst (hosts), to (address of its data), back (address of its acknowledgements).
@@ -185,6 +185,10 @@ class PacketEngine:
     def next_ps(self) -> int | None:
         """When the next thing happens; None: nothing does any more."""
 
+    @property
+    def arrived(self) -> int:
+        """How many messages arrived."""
+
     def arrivals(self) -> NDArray[np.uint64]:
         """When each message had arrived whole, ps; 2^64 - 1: not yet."""
 
@@ -200,3 +204,69 @@ class PacketEngine:
         ``tx_bytes`` (without gaps), ``ecn_ce_packets``, ``dropped_packets``, ``pfc_tx`` and ``pfc_rx`` (pauses),
         ``paused_ps`` (at least one class paused by the neighbor), ``queued_bytes`` (waiting now).
         """
+
+@final
+class FlowEngine:
+    """The same network and traffic as flows: max-min fair rates over the packet engine's paths, for what is too large for it.
+
+    Arguments and numbers are ``PacketEngine``'s. It knows no queue, marking, pause, loss or timeout.
+    """
+
+    def __init__(
+        self,
+        *,
+        kinds: NDArray[np.uint8],
+        cables: NDArray[np.uint64],
+        group: NDArray[np.uint32],
+        groups: NDArray[np.uint32],
+        members: NDArray[np.uint16],
+        queue_pairs: NDArray[np.uint32],
+        messages: NDArray[np.uint64],
+        after_start: NDArray[np.uint64] | None = None,
+        after: NDArray[np.uint32] | None = None,
+        after_delay_ps: NDArray[np.uint64] | None = None,
+        changes: NDArray[np.uint64] | None = None,
+        dcqcn: str | None = "connectx",
+        parameters: Mapping[str, str] | None = None,
+        profiles: Sequence[Mapping[str, str]] = (),
+        profile: NDArray[np.uint16] | None = None,
+        efficiency: float = 1.0,
+        tolerance: float = 0.01,
+        fold: bool = True,
+    ) -> None:
+        """An engine at time 0. Raises ``ValueError`` as ``PacketEngine``, and where ``changes`` has ``LOSS`` or ``STORM``.
+
+        Parameters that say what a message takes on the wire count, ``host.window`` and ``host.post-cost`` too; those of
+        queues and of congestion control have no effect. ``efficiency``: what part of a link's rate flows get. ``tolerance``:
+        rates follow the beginning or end of a message after this part of its duration at the latest; 0: at once.
+        ``fold``: whether what behaves the same is simulated once, which changes nothing but speed.
+        """
+
+    def run(self, until_ps: int) -> None:
+        """Run up to a moment, or until nothing happens any more; see ``PacketEngine.run``."""
+
+    @property
+    def now_ps(self) -> int:
+        """Up to when it was run."""
+
+    @property
+    def next_ps(self) -> int | None:
+        """When the next thing happens; None: nothing does any more."""
+
+    @property
+    def classes(self) -> tuple[int, int]:
+        """How many queue pairs and messages are simulated: of those that behave the same, one."""
+
+    @property
+    def arrived(self) -> int:
+        """How many messages arrived."""
+
+    def arrivals(self) -> NDArray[np.uint64]:
+        """When each message had arrived whole, ps; 2^64 - 1: not yet."""
+
+    def link_bytes(self) -> NDArray[np.float64]:
+        """What each port sent so far, with gaps, without acknowledgements; ports counted over all nodes."""
+
+    def bottlenecks(self) -> list[tuple[str, int | None, int]]:
+        """What kept queue pairs from sending faster: ``link`` with its port, ``window`` or ``post`` with None, and for how long,
+        ps, summed over queue pairs; the longest first."""

@@ -132,39 +132,42 @@ def simulate(
     size: int | str | None = None,
     *,
     qps: int | None = None,
-    nccl: Iterable[str] = (),
+    nccl: Iterable[str] | Mapping[str, str] = (),
     lb: str | None = None,
     settings: Mapping[str, str] | None = None,
     background: str | None = None,
     scenario: Path | str | None = None,
     fib: Path | str | None = None,
+    engine: str = "auto",
+    exact: bool = False,
     watch: bool = True,
-    **options: Any,  # noqa: ANN401 - further options of railweave.simulate.collective.predict
 ) -> JobPrediction:
-    """What a collective, or the job of a scenario file, gets on a network, packet by packet (docs/predict.md).
+    """What a collective, or the job of a scenario file, gets on a network (docs/predict.md).
 
     Arguments are those of ``railweave sim``: ``size`` in bytes, or as ``8G``; without collective, size and a scenario's
     traffic it is an all-reduce of 1G. ``links``, ``flows``, ``series``, ``queues`` and ``rates`` of the result are columns
     for ``pandas.DataFrame`` or ``polars.DataFrame``; the last three need ``watch``, which changes no result. Raises
     ``InputError``.
     """
-    from railweave.collectives.sizes import sizes
-    from railweave.simulate.question import answer, question
+    from railweave.simulate.question import answer, questions
 
     network = _network(source)
-    several = sizes(size) if isinstance(size, str) else [size]
-    if len(several) != 1:
-        raise InputError([Problem("size", 0, f"{size!r} are several sizes", "give one")])
-    asked = question(
+    asked = questions(
         network,
-        collective=collective,
-        size_bytes=several[0],
-        qps=qps,
-        nccl=nccl,
-        lb=lb,
-        settings=settings,
-        others=background,
-        scenario=None if scenario is None else Path(scenario),
-        fib=None if fib is None else Path(fib),
+        {
+            "collective": collective,
+            "size": size,
+            "qps": qps,
+            "nccl": nccl,
+            "lb": lb,
+            "settings": settings,
+            "background": background,
+            "scenario": None if scenario is None else Path(scenario),
+            "fib": None if fib is None else Path(fib),
+            "engine": engine,
+            "exact": exact,
+        },
     )
-    return answer(network, asked, watch=watch, **options)
+    if len(asked) != 1:
+        raise InputError([Problem("size", 0, f"{size!r} are several sizes", "give one")])
+    return answer(network, asked[0], watch=watch)

@@ -73,7 +73,7 @@ def leaves_choose(fabric: PacketFabric) -> dict[tuple[str, str], frozenset[str]]
     found: dict[tuple[str, str], frozenset[str]] = {}
     for switch, (_, dst, to, _) in itertools.product(fabric.wiring.switches, arguments["queue_pairs"].tolist()):
         node = fabric.wiring.node[switch]
-        entry = int(arguments["group"][node, to])
+        entry = int(arguments["group"][node - len(names), to])
         if entry >= ONE_PORT:
             ports = [entry - ONE_PORT]
         else:

@@ -55,6 +55,11 @@ impl<'py, T: Element> Numbers<'py, T> {
         self.slice().chunks_exact(N).map(|row| row.try_into().expect("of N numbers")).enumerate()
     }
 
+    /// How many numbers a row of a table has.
+    pub fn columns(&self) -> usize {
+        self.array.shape()[1]
+    }
+
     /// How many numbers there are.
     pub fn len(&self) -> usize {
         self.slice().len()

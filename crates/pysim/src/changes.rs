@@ -2,9 +2,10 @@
 
 use pyo3::prelude::*;
 use railweave_sim::config::HostConfig;
-use railweave_sim::fault::{Change, Timeline};
+use railweave_sim::fault::Change;
 use railweave_sim::input::flows::LATEST;
 use railweave_sim::input::spec::FASTEST_MBPS;
+use railweave_sim::packet::Ps;
 use railweave_sim::routing::Fib;
 use railweave_sim::topology::{NodeKind, Topology};
 
@@ -40,13 +41,13 @@ fn ps_per_byte(rate_mbps: u64) -> u64 {
     (8_000_000 << 16) / rate_mbps
 }
 
-/// A timeline. A row is a time, a change, the port or node that changes, and up to two numbers that the change needs.
-pub fn timeline(
+/// Changes, in any order. A row is a time, a change, the port or node that changes, and up to two numbers that the change needs.
+pub fn changes(
     given: &Bound<'_, PyAny>,
     topology: &Topology,
     (fib, entries, owners): (&Fib, &Entries, &[u32]),
     host: &HostConfig,
-) -> PyResult<Timeline> {
+) -> PyResult<Vec<(Ps, Change)>> {
     let given = Numbers::<u64>::read("changes", &[None, Some(5)], given)?;
     let mut changes = Vec::new();
     for (row, [at, change, place, x, y]) in given.rows() {
@@ -104,5 +105,5 @@ pub fn timeline(
         }
         changes.push((at, change));
     }
-    Ok(Timeline::new(changes))
+    Ok(changes)
 }

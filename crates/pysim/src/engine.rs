@@ -5,8 +5,11 @@ use std::ops::RangeInclusive;
 use numpy::{PyArray1, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use railweave_sim::config::Config;
 use railweave_sim::engine::Engine;
+use railweave_sim::fault::{Change, Timeline};
 use railweave_sim::packet::Ps;
+use railweave_sim::routing::Fib;
 use railweave_sim::series::Series;
 use railweave_sim::topology::Topology;
 use railweave_sim::traffic::Traffic;
@@ -16,10 +19,56 @@ use crate::series::Collector;
 use crate::{changes, counters, network, parameters, traffic};
 
 /// The latest moment that can be simulated: far from where times would run over.
-const END: Ps = 1 << 62;
+pub const END: Ps = 1 << 62;
 
 /// How long the intervals of series may be: 1 ns to 1000 s.
 const EVERY: RangeInclusive<Ps> = 1_000..=1_000_000_000_000_000;
+
+/// What engines are made of, from what Python gives.
+pub struct Input {
+    pub config: Config,
+    pub profiles: Vec<Config>,
+    /// The profile of each node.
+    pub of: Vec<u16>,
+    pub topology: Topology,
+    pub fib: Fib,
+    pub traffic: Traffic,
+    pub timeline: Vec<(Ps, Change)>,
+}
+
+/// An argument, and one that may be left out.
+type Given<'a, 'py> = &'a Bound<'py, PyAny>;
+type Perhaps<'a, 'py> = Option<Given<'a, 'py>>;
+
+impl Input {
+    /// Look at all arguments.
+    pub fn read<'a, 'py>(
+        (kinds, cables): (Given<'a, 'py>, Given<'a, 'py>),
+        (group, groups, members): (Given<'a, 'py>, Given<'a, 'py>, Given<'a, 'py>),
+        (queue_pairs, limits, messages): (Given<'a, 'py>, Perhaps<'a, 'py>, Given<'a, 'py>),
+        (after_start, after, after_delay_ps): (Perhaps<'a, 'py>, Perhaps<'a, 'py>, Perhaps<'a, 'py>),
+        changes: Perhaps<'a, 'py>,
+        (dcqcn, parameters, profiles, profile): (
+            Option<&str>,
+            Option<&Bound<'py, PyDict>>,
+            &[Bound<'py, PyDict>],
+            Perhaps<'a, 'py>,
+        ),
+    ) -> PyResult<Self> {
+        let (topology, host_speed_mbps) = network::topology(kinds, cables)?;
+        let (fib, entries) = network::fib(&topology, group, groups, members)?;
+        let config = parameters::config(dcqcn, parameters, host_speed_mbps)?;
+        let (profiles, of) = parameters::profiles(config, profiles, profile, topology.kinds.len())?;
+        let known = (&topology, &fib, config.host.mtu);
+        let (traffic, owners) =
+            traffic::traffic(queue_pairs, limits, messages, after_start, after, after_delay_ps, known)?;
+        let timeline = match changes {
+            Some(given) => changes::changes(given, &topology, (&fib, &entries, &owners), &config.host)?,
+            None => Vec::new(),
+        };
+        Ok(Input { config, profiles, of, topology, fib, traffic, timeline })
+    }
+}
 
 #[pyclass(module = "railweave._sim")]
 pub struct PacketEngine {
@@ -55,23 +104,15 @@ impl PacketEngine {
         profiles: Vec<Bound<'_, PyDict>>,
         profile: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let (topology, host_speed_mbps) = network::topology(kinds, cables)?;
-        let (fib, entries) = network::fib(&topology, group, groups, members)?;
-        let config = parameters::config(dcqcn, parameters, host_speed_mbps)?;
-        let (profiles, of) = parameters::profiles(config, &profiles, profile, topology.kinds.len())?;
-        let (traffic, owners) = traffic::traffic(
-            queue_pairs,
-            limits,
-            messages,
-            after_start,
-            after,
-            after_delay_ps,
-            (&topology, &fib, config.host.mtu),
+        let Input { config, profiles, of, topology, fib, traffic, timeline } = Input::read(
+            (kinds, cables),
+            (group, groups, members),
+            (queue_pairs, limits, messages),
+            (after_start, after, after_delay_ps),
+            changes,
+            (dcqcn, parameters, &profiles, profile),
         )?;
-        let timeline = match changes {
-            Some(given) => changes::timeline(given, &topology, (&fib, &entries, &owners), &config.host)?,
-            None => Default::default(),
-        };
+        let timeline = Timeline::new(timeline);
         let engine = Engine::with_profiles(config, profiles, &of, &topology, fib, &traffic).with_changes(timeline);
         let ports = topology.wires.len();
         Ok(PacketEngine { engine, ports, now: 0, collector: None, begin: Some((topology, traffic, config.host.mtu)) })
@@ -143,6 +184,11 @@ impl PacketEngine {
     #[getter]
     fn next_ps(&self) -> Option<u64> {
         Some(self.engine.next()).filter(|&next| next != Ps::MAX)
+    }
+
+    #[getter]
+    fn arrived(&self) -> usize {
+        self.engine.arrivals().iter().filter(|&&at| at != Ps::MAX).count()
     }
 
     fn arrivals<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {

@@ -1,10 +1,11 @@
-//! The packet engine as the Python module `railweave._sim`. `src/railweave/_sim.pyi` says what is in it.
+//! The engines as the Python module `railweave._sim`. `src/railweave/_sim.pyi` says what is in it.
 
 mod arrays;
 mod changes;
 mod command;
 mod counters;
 mod engine;
+mod flow;
 mod network;
 mod parameters;
 mod series;
@@ -18,6 +19,8 @@ mod _sim {
     use crate::command::command;
     #[pymodule_export]
     use crate::engine::PacketEngine;
+    #[pymodule_export]
+    use crate::flow::FlowEngine;
 
     use crate::{changes, network, traffic};
     use pyo3::prelude::*;

@@ -116,18 +116,18 @@ pub fn fib(
         groups.push(Group { start, len: len as u16, balance });
     }
     let entries = Entries { highest };
-    let nodes = topology.kinds.len();
-    let group = Numbers::<u32>::read("group", &[Some(nodes), None], group)?;
-    let addresses = group.len() / nodes;
-    for (node, row) in group.slice().chunks(addresses.max(1)).enumerate() {
+    let mut fib = Fib { addresses: 0, rows: Fib::rows(topology), group: Vec::new(), groups, members: Vec::new() };
+    let switches: Vec<usize> = fib.switches().collect();
+    let group = Numbers::<u32>::read("group", &[Some(switches.len()), None], group)?;
+    fib.addresses = group.columns();
+    for (number, (&node, row)) in switches.iter().zip(group.slice().chunks(fib.addresses.max(1))).enumerate() {
         let ports = topology.ports(node).len();
-        let switch = topology.kinds[node] == NodeKind::Switch;
-        for (address, &entry) in row.iter().enumerate().filter(|_| switch) {
+        for (address, &entry) in row.iter().enumerate() {
             if let Some(what) = entries.wrong(entry, ports) {
-                return Err(group.wrong(node, format!("address {address}: {what}")));
+                return Err(group.wrong(number, format!("node {node}: address {address}: {what}")));
             }
         }
     }
-    let fib = Fib { addresses, group: group.slice().to_vec(), groups, members: members.slice().to_vec() };
+    (fib.group, fib.members) = (group.slice().to_vec(), members.slice().to_vec());
     Ok((fib, entries))
 }

@@ -93,7 +93,8 @@ fn queue_pairs(pairs: &Bound<'_, PyAny>, topology: &Topology, fib: &Fib) -> PyRe
         *owner = nodes[*owner as usize];
     }
     if let Some((node, address, host)) = fib.astray(topology, &owners) {
-        let what = format!("row {node}: address {address}: {}", leads_astray(host, owners[address]));
+        let row = fib.rows[node];
+        let what = format!("row {row}: node {node}: address {address}: {}", leads_astray(host, owners[address]));
         return Err(wrong("group", what));
     }
     Ok((pairs, owners))

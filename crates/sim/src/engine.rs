@@ -122,7 +122,8 @@ impl Engine {
                     let period = profiles[usize::from(of[node])].dlb.period;
                     let capacity = |port: usize| (period << 16) / topology.wires[port].ps_per_byte;
                     let capacity = if sampled { ports.clone().map(capacity).collect() } else { Vec::new() };
-                    switches.push(Switch::new(topology, node, &profiles, of[node], capacity));
+                    let table = fib.place(node, 0);
+                    switches.push(Switch::new(topology, node, table, &profiles, of[node], capacity));
                     Node::Switch(switches.len() as u32 - 1)
                 }
             });
@@ -213,7 +214,8 @@ impl Engine {
                 }
             }
             Change::Route { node, address, group } => {
-                self.fib.group[node as usize * self.fib.addresses + address as usize] = group;
+                let place = self.fib.place(node as usize, address);
+                self.fib.group[place] = group;
             }
         }
     }

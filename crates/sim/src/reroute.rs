@@ -12,13 +12,14 @@ pub fn follow(fib: &mut Fib, topology: &Topology, faults: &[Fault], delay: Ps) -
     let mut moments: Vec<Ps> = breaking.iter().flat_map(|fault| [fault.at, fault.until]).collect();
     moments.sort_unstable();
     moments.dedup();
+    let switches: Vec<usize> = fib.switches().collect();
     let mut before = fib.group.clone();
     let mut changes = Vec::new();
     for now in moments.into_iter().filter(|&now| now != Ps::MAX) {
         let after = fib.around(topology, &broken(topology, breaking.iter().copied().filter(|fault| fault.lasts(now))));
         for (place, (&old, &group)) in before.iter().zip(&after).enumerate() {
             if old != group {
-                let (node, address) = ((place / fib.addresses) as u32, (place % fib.addresses) as u32);
+                let (node, address) = (switches[place / fib.addresses] as u32, (place % fib.addresses) as u32);
                 changes.push((now.saturating_add(delay), Change::Route { node, address, group }));
             }
         }

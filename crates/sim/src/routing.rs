@@ -11,6 +11,9 @@ pub const NO_GROUP: u32 = u32::MAX;
 /// Set in a group that is one port; the rest is the port.
 pub const ONE_PORT: u32 = 1 << 31;
 
+/// The row of a host, which forwards nothing.
+pub const NO_ROW: u32 = u32::MAX;
+
 /// A next-hop group: `members[start..start + len]` of its table, as ports counted from the switch's first.
 #[derive(Clone, Copy, Debug)]
 pub struct Group {
@@ -27,7 +30,9 @@ pub struct Group {
 pub struct Fib {
     /// How many addresses there are.
     pub addresses: usize,
-    /// Group by `switch * addresses + address`.
+    /// The row of each node in `group`: switches count from 0, hosts have `NO_ROW`.
+    pub rows: Vec<u32>,
+    /// Group by `row * addresses + address`.
     pub group: Vec<u32>,
     /// Groups, wherever they are used.
     pub groups: Vec<Group>,
@@ -38,9 +43,27 @@ pub struct Fib {
 impl Fib {
     /// Shortest paths to every host, whose address is its place among the hosts.
     pub fn shortest(topology: &Topology) -> Self {
-        let mut fib = Fib { addresses: topology.hosts().len(), ..Fib::default() };
+        let mut fib = Fib { addresses: topology.hosts().len(), rows: Fib::rows(topology), ..Fib::default() };
         fib.group = fib.around(topology, &vec![false; topology.wires.len()]);
         fib
+    }
+
+    /// The row of each node of a topology.
+    pub fn rows(topology: &Topology) -> Vec<u32> {
+        let mut switches = 0..;
+        let row = |kind: &NodeKind| (*kind == NodeKind::Switch).then(|| switches.next()).flatten().unwrap_or(NO_ROW);
+        topology.kinds.iter().map(row).collect()
+    }
+
+    /// Where the entry of a switch (a node) for an address is in `group`.
+    #[inline]
+    pub fn place(&self, node: usize, address: u32) -> usize {
+        self.rows[node] as usize * self.addresses + address as usize
+    }
+
+    /// The switches, as nodes, in the order of their rows.
+    pub fn switches(&self) -> impl Iterator<Item = usize> {
+        self.rows.iter().enumerate().filter(|row| *row.1 != NO_ROW).map(|row| row.0)
     }
 
     /// The groups (as in `group`) of shortest paths that take no broken cable (by port). Those that are new are put with the
@@ -48,7 +71,9 @@ impl Fib {
     pub fn around(&mut self, topology: &Topology, broken: &[bool]) -> Vec<u32> {
         let hosts = topology.hosts();
         let nodes = topology.kinds.len();
-        let mut table = vec![NO_GROUP; nodes * hosts.len()];
+        let mut table = vec![NO_GROUP; self.switches().count() * hosts.len()];
+        let rows = self.rows.clone();
+        let place = |node: usize, address: u32| rows[node] as usize * hosts.len() + address as usize;
         let number = |(number, group): (usize, &Group)| (self.ports(group).to_vec(), number as u32);
         let mut known: HashMap<Vec<u16>, u32> = self.groups.iter().enumerate().map(number).collect();
         // hosts of the same switch are reached in the same way but for that switch
@@ -65,7 +90,7 @@ impl Fib {
         let (mut queue, mut ports) = (VecDeque::new(), Vec::new());
         for (edge, own) in behind.iter().enumerate().filter(|(_, own)| !own.is_empty()) {
             for &(address, port) in own {
-                table[edge * hosts.len() + address as usize] = ONE_PORT | (port - topology.first[edge]);
+                table[place(edge, address)] = ONE_PORT | (port - topology.first[edge]);
             }
             distance.fill(u32::MAX);
             distance[edge] = 0;
@@ -94,7 +119,7 @@ impl Fib {
                     }
                 };
                 for &(address, _) in own {
-                    table[node * hosts.len() + address as usize] = group;
+                    table[place(node, address)] = group;
                 }
             }
         }
@@ -132,10 +157,7 @@ impl Fib {
     pub fn astray(&self, topology: &Topology, owners: &[u32]) -> Option<(usize, usize, u32)> {
         // by group: for which switch it was looked up, and two of the hosts behind its ports
         let mut known = vec![(usize::MAX, [None; 2]); self.groups.len()];
-        for (node, row) in self.group.chunks(self.addresses.max(1)).enumerate() {
-            if topology.kinds[node] == NodeKind::Host {
-                continue;
-            }
+        for (node, row) in self.switches().zip(self.group.chunks(self.addresses.max(1))) {
             let two_hosts = |entry| {
                 let mut hosts = self.hosts(topology, node, entry);
                 let one = hosts.next();

@@ -26,6 +26,8 @@ mod look;
 #[derive(Debug)]
 pub struct Switch {
     node: usize,
+    /// Where its row of the forwarding tables begins.
+    table: usize,
     first: usize,
     /// Which ports have a host behind them.
     edge: Vec<bool>,
@@ -67,15 +69,23 @@ pub struct SwitchContext<'a> {
 }
 
 impl Switch {
-    /// A switch of a topology, with one of some profiles. `capacity`: bytes each port can send between two
+    /// A switch of a topology, with its row of the forwarding tables and one of some profiles. `capacity`: bytes each port can send between two
     /// samples of its load; empty: none are taken.
-    pub fn new(topology: &Topology, node: usize, profiles: &[Config], profile: u16, capacity: Vec<u64>) -> Self {
+    pub fn new(
+        topology: &Topology,
+        node: usize,
+        table: usize,
+        profiles: &[Config],
+        profile: u16,
+        capacity: Vec<u64>,
+    ) -> Self {
         let config = &profiles[usize::from(profile)];
         let own = topology.ports(node);
         let (ports, first) = (own.len(), own.start);
         let behind = |port: usize| topology.kinds[topology.wires[port].peer_node as usize];
         Switch {
             node,
+            table,
             first,
             edge: own.map(|port| behind(port) == NodeKind::Host).collect(),
             ports: (0..ports).map(|_| Port::default()).collect(),

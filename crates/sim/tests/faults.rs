@@ -179,12 +179,12 @@ fn forwarding_is_by_shortest_paths_over_what_works() {
     let (leaf0, leaf1) =
         (network.node("leaf0").expect("it is there") as usize, network.node("leaf1").expect("and this") as usize);
     // the ports by which a switch sends to host h3 (on leaf1), or h1 (on leaf0), after all changes until a time
-    let mut after = |until: u64, node: usize, host: usize| {
+    let mut after = |until: u64, node: usize, host: u32| {
         for &(_, change) in changes.iter().filter(|change| change.0 <= until) {
             let Change::Route { node, address, group } = change else { panic!("{change:?}") };
-            table[node as usize * fib.addresses + address as usize] = group;
+            table[fib.place(node as usize, address)] = group;
         }
-        match table[node * fib.addresses + host] {
+        match table[fib.place(node, host)] {
             NO_GROUP => vec![],
             group if group & ONE_PORT != 0 => vec![(group & !ONE_PORT) as u16],
             group => fib.ports(&fib.groups[group as usize]).to_vec(),

@@ -5,21 +5,21 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from railweave.cli.output import done, print_json, progress
-from railweave.errors import InputError, Problem
+from railweave.errors import OutputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from railweave.simulate.collective import Prediction
+    from railweave.simulate.job_run import JobPrediction
 
 
 def sim(ctx: typer.Context) -> None:
-    """Predict what a collective gets on a network, packet by packet; or run raw flows."""
+    """Predict what a collective gets on a network; or run raw flows."""
     words = ctx.args
     if words and not words[0].startswith("-"):
         raise typer.Exit(_collective(words))
@@ -42,53 +42,96 @@ def _collective(words: list[str]) -> int:
 
 def collective(
     fabric: Path = typer.Argument(..., help="Fabric file or build folder."),
-    collective: str = typer.Option(
-        "all-reduce", help="all-reduce, all-gather, reduce-scatter, broadcast, all-to-all, send-recv."
+    collective: str | None = typer.Option(
+        None, help="all-reduce (the default), all-gather, reduce-scatter, broadcast, all-to-all, send-recv."
     ),
-    size: str = typer.Option("1G", help="Bytes as nccl-tests has them: 8G, 1M,16M,1G or 8..16G."),
+    size: str | None = typer.Option(None, help="Bytes as nccl-tests has them: 8G, 1M,16M,1G or 8..16G; default 1G."),
     qps: int | None = typer.Option(None, help="Queue pairs per connection; default: one per path color."),
     nccl: list[str] = typer.Option([], help="A parameter of NCCL, KEY=VALUE; may be repeated."),
     lb: str | None = typer.Option(
         None, help="How switches share: ecmp, dlb, spray, rlb, with knobs (MODE:knob=value,...)."
     ),
     setting: list[str] = typer.Option([], "--set", help="A parameter of the engine, NAME=VALUE; may be repeated."),
+    background: str | None = typer.Option(
+        None, help="Traffic of others: share=30%,ports=*:gpu0_eth,qps=4,packet=9000 (ports joined by +)."
+    ),
+    scenario: Path | None = typer.Option(None, help="A scenario file: traffic, background, overrides, faults."),
+    fib: Path | None = typer.Option(None, help="Forwarding tables as exported, instead of those that are computed."),
+    compare: str | None = typer.Option(
+        None, help="NAME=a,b,c: run all of these side by side (lb, qps, size, NCCL_…, host.…); say which wins, and why."
+    ),
+    html: Path | None = typer.Option(None, "--html", "-o", help="Draw the result as one HTML page, into this file."),
     as_json: bool = typer.Option(
         False, "--json", help="Print JSON: an object, or a list where there are several sizes."
     ),
+    engine: str = typer.Option("auto", help="packet, flow, or auto: flows above 200 M estimated packet hops."),
+    exact: bool = typer.Option(False, "--exact", help="Run packets to the end: do not stop when every round is alike."),
     quiet: bool = typer.Option(False, "--quiet", help="No progress."),
 ) -> int:
-    """Predict what a collective gets on a designed network, packet by packet, and what binds it."""
+    """Predict what a collective gets on a designed network, packet by packet or as flows, and what binds it."""
     from railweave.api import load
-    from railweave.collectives.sizes import sizes
-    from railweave.simulate.collective import predict
+    from railweave.simulate.compare import comparison, variants
+    from railweave.simulate.question import answer, questions
 
-    settings: dict[str, str] = {}
-    for word in setting:
-        name, equals, value = word.partition("=")
-        if not equals:
-            raise InputError([Problem("--set", 0, f"{word!r} is no NAME=VALUE", "write --set host.post-cost=750ns")])
-        settings[name] = value
     network = load(fabric)
-    found: list[Prediction] = []
-    for one in sizes(size):
-        told = _told(f"{collective} of {one} bytes", quiet=quiet)
-        found.append(predict(network, collective, one, qps=qps, nccl=nccl, lb=lb, settings=settings, progress=told))
+    given: dict[str, Any] = {
+        "collective": collective,
+        "size": size,
+        "qps": qps,
+        "nccl": nccl,
+        "lb": lb,
+        "settings": setting,
+        "background": background,
+        "scenario": scenario,
+        "fib": fib,
+        "engine": engine,
+        "exact": exact,
+    }
+    if compare is not None:
+        say = progress(quiet=quiet)
+        name = compare.partition("=")[0]
+        result = comparison(network, variants(network, compare, given), name, watch=html is not None, progress=say)
+        done(quiet=quiet)
+        if html is not None:
+            from railweave.report.comparison_page import comparison_html
+
+            _write(html, comparison_html(network, result))
+        if as_json:
+            print_json(result.to_json())
+        else:
+            typer.echo(result.to_text())
+        return 0 if result.complete else 1
+    found: list[JobPrediction] = []
+    for asked in questions(network, given):
+        found.append(answer(network, asked, watch=html is not None, progress=_told(quiet=quiet)))
         done(quiet=quiet)
         if not as_json:
             typer.echo(found[-1].to_text())
+    if html is not None:
+        from railweave.report.prediction_page import prediction_html
+
+        _write(html, prediction_html(network, found))
     if as_json:
         values = [one.to_json() for one in found]
         print_json(values if len(values) > 1 else values[0])
     return 0 if all(one.complete for one in found) else 1
 
 
-def _told(what: str, *, quiet: bool) -> Callable[[int, int], None]:
+def _write(path: Path, page: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise OutputError(f"{path}: {error.strerror}") from None
+
+
+def _told(*, quiet: bool) -> Callable[[str, int, int], None]:
     """A function that says how many messages arrived: every half second on a terminal, every ten in a log."""
     say = progress(quiet=quiet)
     every = 0.5 if sys.stderr.isatty() else 10.0
     last = time.monotonic()
 
-    def tell(arrived: int, of: int) -> None:
+    def tell(what: str, arrived: int, of: int) -> None:
         nonlocal last
         if time.monotonic() - last >= every:
             last = time.monotonic()

@@ -1,4 +1,4 @@
-"""What a collective gets on a designed network, packet by packet, and what binds it."""
+"""What a collective gets on a designed network, packet by packet or as flows, and what binds it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,13 @@ from railweave.simulate.background import NOTE as BACKGROUND_NOTE
 from railweave.simulate.background import with_background
 from railweave.simulate.bottleneck import Load, bottleneck
 from railweave.simulate.conditions import Bed, Conditions, bed_of
+from railweave.simulate.engine_choice import choose
+from railweave.simulate.engine_report import congestion_text, counters_json, engine_json, engine_text
 from railweave.simulate.faults import slowed
+from railweave.simulate.flow_run import FLOW_NOTE, run_flows
 from railweave.simulate.measured import Measured, interval_ps
 from railweave.simulate.packet_run import run_packets
+from railweave.simulate.rhythm import rhythm
 from railweave.simulate.run import NEVER
 from railweave.simulate.traffic import traffic_of
 
@@ -29,12 +33,17 @@ if TYPE_CHECKING:
     from railweave.collectives.bus_bandwidth import Collective
     from railweave.collectives.program import Program
     from railweave.design.network import Network
+    from railweave.simulate.engine_choice import Choice
     from railweave.simulate.fabric import PacketFabric
+    from railweave.simulate.run import Steady
     from railweave.simulate.traffic import Traffic
 
 POST_COST_PS = 750_000
 """What NCCL's network proxy takes for a message of a queue pair, per NIC: about 0.75 us (fitted by facts on published QP
 tables; the NIC itself does about 4 million messages a second and direction)."""
+
+LONG_PACKET_HOPS = 20_000_000
+"""From so many on (some seconds), a run of packets is stopped when it is steady."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +55,9 @@ class Prediction:
     program: Program
     time_ps: int
     complete: bool
-    counters: dict[str, int]
+    choice: Choice
+    steady: Steady | None
+    counters: dict[str, int] | None
     flows: list[dict[str, Any]]
     load: Load
     wall_s: float
@@ -68,38 +79,26 @@ class Prediction:
             f"  time           {self.time_ps / 1e6:.1f} us{state}\n"
             f"  bus bandwidth  {self.bus_bandwidth_gbytes:.2f} GB/s\n"
             f"  bound by       {bound.to_text()}\n"
-            f"  congestion     {self.counters['ecn_marked_packets']} marked, {self.counters['pfc_pauses']} pauses, "
-            f"{self.counters['retransmitted_packets']} sent again"
+            f"  congestion     {congestion_text(self.counters)}\n"
+            f"  engine         {engine_text(self.choice, self.steady)}"
         )
 
     def to_json(self) -> dict[str, Any]:
         """The documented JSON object (docs/predict.md)."""
-        counted = self.counters
-        drops = {name: value for name, value in counted.items() if name.startswith("dropped_")}
         return {
             "collective": self.collective,
             "size_bytes": self.size_bytes,
             "algorithm": self.program.algorithm,
             "protocol": self.program.protocol,
             "channels": self.program.channels,
-            "engine": "packet",
+            **engine_json(self.choice, self.steady),
             "complete": self.complete,
             "time_us": self.time_ps / 1e6,
             "bus_bandwidth_GBps": self.bus_bandwidth_gbytes,
             "alg_bandwidth_GBps": self.size_bytes / self.time_ps * 1e3,
             "bottleneck": bottleneck(self.load, self.time_ps).to_json(),
-            "data_packet_hops": counted["data_packet_hops"],
-            "packet_hops": counted["packet_hops"],
-            "events": 2 * counted["packet_hops"],
             "wall_s": self.wall_s,
-            "delivered_packets": counted["delivered_packets"],
-            "dropped_packets": sum(drops.values()),
-            "retransmitted_packets": counted["retransmitted_packets"],
-            "ecn_marked_packets": counted["ecn_marked_packets"],
-            "cnps": counted["cnps"],
-            "pfc_pauses": counted["pfc_pauses"],
-            "pfc_pause_us": counted["pfc_pause_ps"] / 1e6,
-            "trace_checksum": f"{counted['trace_checksum']:016x}",
+            **counters_json(self.counters),
             "flows": self.flows,
             "notes": list(self.notes),
         }
@@ -114,19 +113,22 @@ def predict(
     nccl: Iterable[str] = (),
     lb: str | None = None,
     settings: Mapping[str, str] | None = None,
+    engine: str = "auto",
+    exact: bool = False,
     progress: Callable[[int, int], None] | None = None,
     bed: Bed | None = None,
     conditions: Conditions | None = None,
     at_ps: int = 0,
     watch: bool = False,
 ) -> Prediction:
-    """Run a collective over all servers of a network through the packet engine.
+    """Run a collective over all servers of a network through the packet engine or the flow engine.
 
     ``qps`` is the number of queue pairs per connection (default: one per path color), ``nccl`` are ``KEY=VALUE`` words,
     ``lb`` overrides how switches share (``simulate.balancing``), ``settings`` are further engine parameters (docs/sim.md).
-    ``progress`` is told messages arrived, and how many there are. ``bed`` is the network made ready before (then ``lb`` is
-    the bed's), ``conditions`` what else goes on, in a job whose collective begins at ``at_ps``; with ``watch`` series are
-    collected (``Prediction.measured``). Raises ``InputError`` for what cannot be.
+    ``engine`` is packet, flow or auto (``simulate.engine_choice``); a long run of packets is stopped when it is steady
+    (``simulate.steady``), unless it is to be ``exact``. ``progress`` is told messages arrived, and how many there are. ``bed``
+    is the network made ready before (then ``lb`` is the bed's), ``conditions`` what else goes on, in a job whose collective
+    begins at ``at_ps``; with ``watch`` series are collected (``Prediction.measured``). Raises ``InputError`` for what cannot be.
     """
     bed = bed or bed_of(network, lb)
     conditions = conditions or Conditions()
@@ -151,20 +153,33 @@ def predict(
     arguments["parameters"] = (
         {"host.post-cost": f"{POST_COST_PS / 1e6}us"} | arguments["parameters"] | dict(settings or {})
     )
-    run = run_packets(arguments, traffic, progress, own=len(own.messages), series_every_ps=every_ps if watch else None)
+    choice = choose(engine, fabric.wiring, arguments, own, others=conditions.background is not None)
+    if choice.engine == "flow":
+        run = run_flows(arguments, traffic, progress)
+    else:
+        alone = conditions.background is None
+        repeats = rhythm(planned, parts) if alone and not exact and choice.packet_hops >= LONG_PACKET_HOPS else None
+        run = run_packets(
+            arguments, traffic, progress, repeats, own=len(own.messages), series_every_ps=every_ps if watch else None
+        )
     time_ps = max(run.last_ps + planned.tail_ps, planned.floor_ps, 1)
     slower = slowed(fabric.wiring, timeline.changes, time_ps)
+    notes = [*fabric.notes, *conditions.notes]
+    notes += [] if conditions.background is None else [BACKGROUND_NOTE]
+    notes += [FLOW_NOTE] if choice.engine == "flow" else []
     return Prediction(
         collective=collective,
         size_bytes=size_bytes,
         program=planned,
         time_ps=time_ps,
         complete=run.complete,
-        counters=run.counters or {},
+        choice=choice,
+        steady=run.steady,
+        counters=run.counters,
         flows=_flows(fabric, own, run.arrivals),
         load=Load.of(fabric.wiring, run.sent_bytes * slower, own, POST_COST_PS, planned.floor_ps),
         wall_s=time.perf_counter() - begin,
-        notes=(*fabric.notes, *conditions.notes, *(() if conditions.background is None else (BACKGROUND_NOTE,))),
+        notes=tuple(notes),
         measured=Measured.of(fabric.wiring, traffic, len(own.pairs), run, time_ps, every_ps, slower),
     )
 

@@ -1,4 +1,4 @@
-"""A designed network as the packet engine takes it.
+"""A designed network as engines take it.
 
 ::
 
@@ -44,7 +44,7 @@ FAULTS_NOTE = (
 
 
 class Arguments(TypedDict):
-    """What ``PacketEngine`` takes beside messages."""
+    """What engines take beside messages."""
 
     kinds: NDArray[np.uint8]
     cables: NDArray[np.uint64]
@@ -106,9 +106,7 @@ class PacketFabric:
         ports = nic_port(self.wiring)
         now = by_address(self.wiring, self.addresses, ports, forwarding.entries(self.routes), used.astype(np.int64))
         hosts = len(self.wiring.nics)
-        # Nothing reads the rows of hosts, so zeros: memory that is never written is never taken.
-        group = np.zeros((len(self.wiring.kinds), len(used)), np.uint32)
-        group[hosts:] = now
+        group = now
         changes: list[NDArray[np.uint64]] = [_rows([*self._down(), *timeline.changes])]
         for one in timeline.tables:
             entries = forwarding.entries(one.routes, one.dead)

@@ -39,6 +39,8 @@ class JobPrediction:
     name: str
     steps: tuple[JobStep, ...]
     compute_ps: int
+    events: tuple[tuple[int, str], ...] = ()
+    """Faults that began and ended: when, from the beginning of the job, ps, and what."""
 
     @property
     def complete(self) -> bool:
@@ -150,9 +152,10 @@ def run_job(
     *,
     watch: bool = False,
     progress: Callable[[str, int, int], None] | None = None,
-    **options: Any,  # noqa: ANN401 - further options of predict
+    engine: str = "auto",
+    exact: bool = False,
 ) -> JobPrediction:
-    """Run the traffic of a scenario. Its overrides of NCCL and of the engine apply, ``lb`` is the bed's.
+    """Run the traffic of a scenario. Its overrides of NCCL and of the engine apply, ``lb`` is the bed's; ``engine`` and ``exact`` are as of ``predict``.
 
     A collective that finds the network as an equal one before did, with nothing changing meanwhile, has that one's result
     without another run. What is still in queues when a collective ends is not carried over into the next. Raises
@@ -185,7 +188,8 @@ def run_job(
                         conditions=conditions,
                         at_ps=now,
                         watch=watch,
-                        **options,
+                        engine=engine,
+                        exact=exact,
                     )
                     if passed == len(moments) or moments[passed] >= now + prediction.time_ps:
                         known[place, passed] = prediction

@@ -53,7 +53,8 @@ class Measured:
     traffic: Traffic
     own: int
     arrivals: NDArray[np.uint64]
-    ports: dict[str, NDArray[np.uint64]]
+    sent_bytes: NDArray[np.float64]
+    ports: dict[str, NDArray[np.uint64]] | None
     raw: Series | None
     time_ps: int
     counted_ps: int
@@ -71,12 +72,21 @@ class Measured:
         time_ps: int,
         every_ps: int,
         slower: NDArray[np.float64],
-    ) -> Measured | None:
-        """What a run measured; None of an engine that counts nothing."""
-        if run.ports is None:
-            return None
-        end = max(run.counted_ps, 1)
-        return cls(wiring, traffic, own, run.arrivals, run.ports, run.series, time_ps, end, every_ps, slower)
+    ) -> Measured:
+        """What a run measured."""
+        return cls(
+            wiring,
+            traffic,
+            own,
+            run.arrivals,
+            run.sent_bytes,
+            run.ports,
+            run.series,
+            time_ps,
+            run.counted_ps,
+            every_ps,
+            slower,
+        )
 
     @cached_property
     def _nodes(self) -> list[str]:
@@ -107,20 +117,23 @@ class Measured:
 
     @cached_property
     def links(self) -> Columns:
-        """A row for each link and direction. ``utilisation`` is what was sent over what fits, in the collective's time."""
+        """A row for each link and direction. ``utilisation`` is what was sent over what fits, in the collective's time.
+
+        Marks, drops, pauses and queues are the packet engine's only, of what it ran.
+        """
         rate = self.wiring.cables[self.wiring.port_cable, 2].astype(np.float64)
-        # what was counted after the collective's end is the background's, and goes on at a steady rate
-        share = min(1.0, self.time_ps / self.counted_ps) if self.own < len(self.traffic.pairs) else 1.0
-        sent = self.ports["tx_bytes"].astype(np.float64) * share
-        return {
+        found: Columns = {
             **self._of_ports(np.arange(len(rate))),
             "rate_gbps": rate / 1e3,
-            "tx_bytes": sent,
-            "utilisation": sent * 8e6 / rate * self.slower / self.time_ps,
-            "ecn_ce_packets": self.ports["ecn_ce_packets"],
-            "dropped_packets": self.ports["dropped_packets"],
-            "pfc_tx": self.ports["pfc_tx"],
-            "pfc_rx": self.ports["pfc_rx"],
+            "tx_bytes": self.sent_bytes,
+            "utilisation": self.sent_bytes * 8e6 / rate * self.slower / self.time_ps,
+        }
+        if self.ports is None:
+            return found
+        counted = ("ecn_ce_packets", "dropped_packets", "pfc_tx", "pfc_rx")
+        return {
+            **found,
+            **{name: self.ports[name] for name in counted},
             "paused_us": self.ports["paused_ps"] / 1e6,
             "most_queued_bytes": self._most_queued(),
         }

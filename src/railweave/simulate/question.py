@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from railweave.collectives.bus_bandwidth import COLLECTIVES
+from railweave.collectives.queue_pairs import MOST_QUEUE_PAIRS
+from railweave.collectives.sizes import sizes
 from railweave.design.fault_targets import fault_targets
 from railweave.errors import InputError, Problem
 from railweave.simulate.conditions import bed_of, conditions_of
@@ -15,7 +18,7 @@ from railweave.simulate.job_run import JobPrediction, run_job
 from railweave.spec.scenario import Background, Scenario, Step, read_scenario
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from railweave.design.fault_targets import FaultTarget
@@ -25,12 +28,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked. ``file`` is the scenario file that it comes from, ``fib`` one of forwarding tables."""
+    """What is asked. ``file`` is the scenario file that it comes from, ``fib`` one of forwarding tables.
+
+    ``engine``, ``exact``: see ``collective.predict``.
+    """
 
     scenario: Scenario
     faults: tuple[FaultTarget, ...] = ()
     file: ScenarioFile | None = None
     fib: Path | None = None
+    engine: str = "auto"
+    exact: bool = False
 
 
 def background(text: str) -> Background:
@@ -51,58 +59,60 @@ def background(text: str) -> Background:
         raise InputError([Problem("--background", 0, what, fix)]) from None
 
 
-def question(
-    network: Network,
-    *,
-    collective: str | None = None,
-    size_bytes: int | None = None,
-    qps: int | None = None,
-    nccl: Iterable[str] = (),
-    lb: str | None = None,
-    settings: Mapping[str, str] | None = None,
-    others: str | Background | None = None,
-    scenario: Path | None = None,
-    fib: Path | None = None,
-) -> Question:
-    """What options ask, over what a scenario file asks.
+def questions(network: Network, given: Mapping[str, Any]) -> list[Question]:
+    """What options ask, over what a scenario file asks: one question for each size.
 
-    ``nccl`` are ``KEY=VALUE`` words, ``others`` is background traffic. A collective is one of the two's. Raises
-    ``InputError``; of the file with lines.
+    ``given`` has options by the names of ``railweave.simulate``; what is left out or None has its default. A collective is
+    the scenario's or the options'. Raises ``InputError``; of the file with lines.
     """
-    file = read_scenario(scenario, "sim") if scenario is not None else None
+    path: Path | None = given.get("scenario")
+    file = read_scenario(path, "sim") if path is not None else None
     base = file.scenario if file is not None else Scenario()
-    traffic = base.traffic
-    if traffic and not (collective is None and size_bytes is None and qps is None):
+    if base.traffic and any(given.get(name) is not None for name in ("collective", "size", "qps")):
         fix = "leave out --collective, --size and --qps, or the scenario's traffic"
-        raise InputError([Problem(str(scenario), 0, "the scenario has traffic, and so has the command line", fix)])
-    if not traffic:
-        name = collective or "all-reduce"
-        if name not in COLLECTIVES:
-            known = ", ".join(COLLECTIVES)
-            raise InputError([Problem("--collective", 0, f"collective: {name!r} is not known", f"there are {known}")])
-        if qps is not None and not 1 <= qps <= 128:
-            raise InputError([Problem("--qps", 0, f"{qps} queue pairs per connection", "give 1 to 128")])
-        traffic = (Step(collective=name, size=size_bytes or 1 << 30, qps=qps),)
-    over = base.overrides
-    words = _named(nccl)
-    traffic = tuple(step.model_copy(update={"nccl": {**step.nccl, **words}}) for step in traffic)
-    merged = over.model_copy(
-        update={"lb": lb if lb is not None else over.lb, "settings": {**over.settings, **(settings or {})}}
+        raise InputError([Problem(str(path), 0, "the scenario has traffic, and so has the command line", fix)])
+    words = _named(given.get("nccl") or (), "--nccl", "NCCL_BUFFSIZE=8M")
+    settings = _named(given.get("settings") or (), "--set", "host.post-cost=750ns")
+    lb, others = given.get("lb"), given.get("background")
+    overrides = base.overrides.model_copy(
+        update={"lb": base.overrides.lb if lb is None else lb, "settings": {**base.overrides.settings, **settings}}
     )
-    if isinstance(others, str):
-        others = background(others)
-    asked = base.model_copy(update={"traffic": traffic, "overrides": merged, "background": others or base.background})
-    return Question(asked, tuple(fault_targets(network, file)) if file is not None else (), file, fib)
+    faults = tuple(fault_targets(network, file)) if file is not None else ()
+    found: list[Question] = []
+    for traffic in [base.traffic] if base.traffic else _traffic(given):
+        steps = tuple(step.model_copy(update={"nccl": {**step.nccl, **words}}) for step in traffic)
+        asked = base.model_copy(
+            update={
+                "traffic": steps,
+                "overrides": overrides,
+                "background": base.background if others is None else background(others),
+            }
+        )
+        engine, exact = given.get("engine") or "auto", bool(given.get("exact"))
+        found.append(Question(asked, faults, file, given.get("fib"), engine, exact))
+    return found
 
 
-def _named(words: Iterable[str]) -> dict[str, str]:
-    """``KEY=VALUE`` words by key."""
+def _traffic(given: Mapping[str, Any]) -> list[tuple[Step]]:
+    """One collective for each size."""
+    name, qps = given.get("collective") or "all-reduce", given.get("qps")
+    if name not in COLLECTIVES:
+        known = ", ".join(COLLECTIVES)
+        raise InputError([Problem("--collective", 0, f"{name!r} is not known", f"there are {known}")])
+    if qps is not None and not 1 <= qps <= MOST_QUEUE_PAIRS:
+        raise InputError([Problem("--qps", 0, f"{qps} queue pairs per connection", f"give 1 to {MOST_QUEUE_PAIRS}")])
+    return [(Step(collective=name, size=size, qps=qps),) for size in sizes(str(given.get("size") or "1G"))]
+
+
+def _named(words: Iterable[str] | Mapping[str, str], option: str, example: str) -> dict[str, str]:
+    """``KEY=VALUE`` words by key; a mapping is taken as it is."""
+    if isinstance(words, Mapping):
+        return {str(name): str(value) for name, value in words.items()}
     found: dict[str, str] = {}
     for word in words:
         name, equals, value = word.partition("=")
         if not equals:
-            fix = "write KEY=VALUE, as in NCCL_BUFFSIZE=8M"
-            raise InputError([Problem("--nccl", 0, f"{word!r} has no value", fix)])
+            raise InputError([Problem(option, 0, f"{word!r} is no NAME=VALUE", f"write {option} {example}")])
         found[name] = value
     return found
 
@@ -113,18 +123,32 @@ def answer(
     *,
     watch: bool = False,
     progress: Callable[[str, int, int], None] | None = None,
-    **options: Any,  # noqa: ANN401 - further options of predict
 ) -> JobPrediction:
     """Run what is asked. With ``watch``, series are collected. Raises ``InputError``; of a scenario file with its line."""
     scenario = asked.scenario
     try:
         bed = bed_of(network, scenario.overrides.lb, asked.fib)
         conditions = conditions_of(bed, scenario.background, asked.faults, scenario.reroute)
-        return run_job(network, bed, scenario, conditions, watch=watch, progress=progress, **options)
+        found = run_job(
+            network, bed, scenario, conditions, watch=watch, progress=progress, engine=asked.engine, exact=asked.exact
+        )
+        return replace(found, events=_events(asked.faults))
     except InputError as error:
         if asked.file is None:
             raise
         raise InputError([_placed(asked.file, problem) for problem in error.problems]) from None
+
+
+def _events(faults: tuple[FaultTarget, ...]) -> tuple[tuple[int, str], ...]:
+    """When faults begin and end, and what they are."""
+    found: list[tuple[int, str]] = []
+    for one in faults:
+        fault = one.fault
+        what = f"{fault.kind} {fault.link or fault.nic or fault.device}"
+        found.append((fault.at, what))
+        if fault.end_ps is not None:
+            found.append((fault.end_ps, f"{what} ends"))
+    return tuple(sorted(found))
 
 
 PLACES = {

@@ -12,11 +12,20 @@ if TYPE_CHECKING:
 
     from railweave._sim import Series
 
-NEVER = np.iinfo(np.uint64).max
+NEVER: int = np.iinfo(np.uint64).max
 """When a message arrived that did not."""
 
 SLICE_PS = 50_000_000
 """Engines are run in slices of so much simulated time at first, so that Ctrl-C and progress get a turn between them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Steady:
+    """Where a run was stopped, because it repeated itself: what share of the messages was run, and how far off the time may be."""
+
+    at_ps: int
+    share: float
+    error: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,13 +33,15 @@ class Run:
     """A run that has ended.
 
     ``arrivals`` says by message when it had arrived whole, ps, or ``NEVER``; ``sent_bytes`` what each port sent, ports counted
-    over all nodes. ``counters`` are the packet engine's, None where there were no packets; ``ports`` are its counters of
-    ports, and ``series`` what was collected, both up to ``counted_ps``.
+    over all nodes. ``counters`` are the packet engine's, None where there were no packets; so are ``ports``, what it counted
+    by port, and ``series``, what was collected, both up to ``counted_ps``. Where a run was stopped because it was ``steady``,
+    arrivals and bytes are those of the whole, and counters are of what was run.
     """
 
     arrivals: NDArray[np.uint64]
     sent_bytes: NDArray[np.float64]
     counters: dict[str, int] | None
+    steady: Steady | None = None
     ports: dict[str, NDArray[np.uint64]] | None = None
     series: Series | None = None
     counted_ps: int = 0

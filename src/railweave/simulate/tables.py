@@ -112,7 +112,7 @@ def by_address(
 ) -> NDArray[np.uint32]:
     """A row for each switch and a column for each address in ``used``. ``nic_ports``: see ``nic_port``."""
     owner = addresses.owner[used]
-    table = entries[:, addresses.prefix[used]]
+    table = np.take(entries, addresses.prefix[used], axis=1)  # in order of rows, as engines take it
     leaf = nic_ports[owner, 0] - len(wiring.nics)
     places = np.arange(len(used))
     at_leaf = table[leaf, places] == HERE

@@ -126,7 +126,8 @@ impl FlowEngine {
     /// # Panics
     /// Where a message waits for itself in the end (`Traffic::circle`).
     pub fn new(config: Config, topology: &Topology, fib: Fib, traffic: &Traffic, options: Options) -> Self {
-        FlowEngine::with_profiles(config, &[config], &vec![0; topology.kinds.len()], topology, fib, traffic, options)
+        let (profile, traffic) = (vec![0; topology.kinds.len()], traffic.clone());
+        FlowEngine::with_profiles(config, &[config], &profile, topology, fib, traffic, options)
     }
 
     /// The same where switches differ: node `n` has the seed of `profiles[of[n]]`.
@@ -139,12 +140,12 @@ impl FlowEngine {
         of: &[u16],
         topology: &Topology,
         fib: Fib,
-        traffic: &Traffic,
+        traffic: Traffic,
         options: Options,
     ) -> Self {
         let seed = |node: usize| profiles[usize::from(of[node])].seed;
         let network = Network::new(config, seed, topology, fib, &traffic.pairs, options.efficiency);
-        FlowEngine::on(network, traffic.clone(), options)
+        FlowEngine::on(network, traffic, options)
     }
 
     /// Have these changes happen. What the network loses or stops in a change is not: a queue pair whose way is broken stands

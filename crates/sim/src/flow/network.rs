@@ -76,7 +76,8 @@ impl Network {
     /// A change happens. Returns whether paths may be others now.
     pub fn change(&mut self, change: Change) -> bool {
         if let Change::Route { node, address, group } = change {
-            self.fib.group[node as usize * self.fib.addresses + address as usize] = group;
+            let place = self.fib.place(node as usize, address);
+            self.fib.group[place] = group;
             return true;
         }
         self.rates.change(&self.topology, change);

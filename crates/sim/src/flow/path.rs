@@ -111,7 +111,7 @@ impl Paths {
                     (delay, stored) = (delay.max(at.delay), stored.max(at.stored));
                     continue;
                 }
-                let entry = fib.group[node * fib.addresses + to as usize];
+                let entry = fib.group[fib.place(node, to)];
                 let mut send = |port: usize, share: f64| {
                     let port = topology.first[node] as usize + port;
                     let wire = &topology.wires[port];

@@ -11,6 +11,11 @@ impl FlowEngine {
         (0..self.classes.message.len()).map(|message| self.arrival(message)).collect()
     }
 
+    /// How many messages arrived.
+    pub fn arrived(&self) -> usize {
+        self.classes.message.iter().filter(|&&class| self.arrived[class as usize] < self.until).count()
+    }
+
     /// When a message arrived whole; `Ps::MAX`: not yet. Whoever stops a long run when it has become steady looks at the last
     /// messages of its rounds, between slices of it.
     pub fn arrival(&self, message: usize) -> Ps {

@@ -10,7 +10,7 @@ impl Switch {
     /// The port a packet leaves by; None: there is no route.
     #[inline(always)]
     pub(super) fn choose_port(&mut self, context: &SwitchContext<'_>, packet: &Packet) -> Option<usize> {
-        let group = context.fib.group[self.node * context.fib.addresses + packet.dst as usize];
+        let group = context.fib.group[self.table + packet.dst as usize];
         if group & ONE_PORT != 0 {
             return if group == NO_GROUP { None } else { Some((group & !ONE_PORT) as usize) };
         }

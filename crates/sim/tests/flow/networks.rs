@@ -12,8 +12,7 @@ pub const RATE: u64 = 400_000;
 pub const DELAY: Ps = 500_000;
 
 /// Servers of so many NICs, NIC `n` of each on a leaf of rail `n`. A stripe of servers shares its leaves; every leaf has
-/// one cable to each spine. A NIC is host `server * rails + rail`. Switches are the first nodes, so that only they need
-/// rows in forwarding tables.
+/// one cable to each spine. A NIC is host `server * rails + rail`. Switches are the first nodes.
 pub fn rails(servers: u32, rails: u32, stripe: u32, spines: u32, balance: Balance) -> (Topology, Fib) {
     let (hosts, leaves) = (servers * rails, servers.div_ceil(stripe) * rails);
     let first_host = leaves + spines;
@@ -27,8 +26,13 @@ pub fn rails(servers: u32, rails: u32, stripe: u32, spines: u32, balance: Balanc
     let topology = Topology::new(nodes, &cables);
     // a leaf's ports are its spines, then its hosts; a spine's are the leaves
     let group = Group { start: 0, len: spines as u16, balance };
-    let mut fib =
-        Fib { addresses: hosts as usize, members: (0..spines as u16).collect(), groups: vec![group], ..Fib::default() };
+    let mut fib = Fib {
+        addresses: hosts as usize,
+        rows: Fib::rows(&topology),
+        members: (0..spines as u16).collect(),
+        groups: vec![group],
+        ..Fib::default()
+    };
     let mut below = vec![spines; leaves as usize];
     let down: Vec<u32> = (0..hosts)
         .map(|host| {

@@ -257,7 +257,8 @@ impl<'a> Reference<'a> {
                 }
             }
             Change::Route { node, address, group } => {
-                self.fib.group[node as usize * self.fib.addresses + address as usize] = group;
+                let place = self.fib.place(node as usize, address);
+                self.fib.group[place] = group;
             }
         }
     }
@@ -610,7 +611,7 @@ impl<'a> Reference<'a> {
         }
         let first = self.topology.first[node] as usize;
         let seed = mix(self.of(node).seed, node as u64);
-        let group = self.fib.group[node * self.fib.addresses + packet.dst as usize];
+        let group = self.fib.group[self.fib.place(node, packet.dst)];
         if group == NO_GROUP {
             self.counters.unroutable += 1;
             return;

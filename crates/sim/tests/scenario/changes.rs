@@ -57,7 +57,7 @@ fn route(draw: &mut Draw<'_>, topology: &Topology, fib: &Fib) -> Option<Change> 
     let address = draw.within(0, fib.addresses as u64 - 1) as u32;
     let ports = topology.ports(node as usize).enumerate();
     let ports = ports.filter(|&(_, port)| is_switch(topology.wires[port].peer_node)).map(|(place, _)| place as u32);
-    let mut groups = vec![NO_GROUP, fib.group[node as usize * fib.addresses + address as usize]];
+    let mut groups = vec![NO_GROUP, fib.group[fib.place(node as usize, address)]];
     groups.extend(ports.map(|port| ONE_PORT | port));
     Some(Change::Route { node, address, group: draw.one_of(&groups) })
 }

@@ -1,0 +1,118 @@
+//! The engine of flows as a Python class: it takes what the packet engine takes.
+
+use numpy::{IntoPyArray, PyArray1};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use railweave_sim::fault::Change;
+use railweave_sim::flow::{Bound as Bind, FlowEngine as Engine, Options};
+use railweave_sim::packet::Ps;
+
+use crate::arrays::wrong;
+use crate::engine::{END, Input};
+
+#[pyclass(module = "railweave._sim")]
+pub struct FlowEngine {
+    engine: Engine,
+    now: Ps,
+}
+
+#[pymethods]
+impl FlowEngine {
+    #[new]
+    #[pyo3(signature = (*, kinds, cables, group, groups, members, queue_pairs, messages, after_start=None, after=None, after_delay_ps=None,
+        changes=None, dcqcn=Some("connectx"), parameters=None, profiles=vec![], profile=None, efficiency=1.0, tolerance=0.01, fold=true))]
+    #[allow(clippy::too_many_arguments, reason = "Python gives them by name")]
+    fn new(
+        py: Python<'_>,
+        kinds: &Bound<'_, PyAny>,
+        cables: &Bound<'_, PyAny>,
+        group: &Bound<'_, PyAny>,
+        groups: &Bound<'_, PyAny>,
+        members: &Bound<'_, PyAny>,
+        queue_pairs: &Bound<'_, PyAny>,
+        messages: &Bound<'_, PyAny>,
+        after_start: Option<&Bound<'_, PyAny>>,
+        after: Option<&Bound<'_, PyAny>>,
+        after_delay_ps: Option<&Bound<'_, PyAny>>,
+        changes: Option<&Bound<'_, PyAny>>,
+        dcqcn: Option<&str>,
+        parameters: Option<&Bound<'_, PyDict>>,
+        profiles: Vec<Bound<'_, PyDict>>,
+        profile: Option<&Bound<'_, PyAny>>,
+        efficiency: f64,
+        tolerance: f64,
+        fold: bool,
+    ) -> PyResult<Self> {
+        if !(efficiency > 0.0 && efficiency <= 1.0) {
+            return Err(wrong("efficiency", format!("{efficiency} is not above 0 and at most 1")));
+        }
+        if !(0.0..=1.0).contains(&tolerance) {
+            return Err(wrong("tolerance", format!("{tolerance} is not within 0 and 1")));
+        }
+        let Input { config, profiles, of, topology, fib, traffic, timeline } = Input::read(
+            (kinds, cables),
+            (group, groups, members),
+            (queue_pairs, None, messages),
+            (after_start, after, after_delay_ps),
+            changes,
+            (dcqcn, parameters, &profiles, profile),
+        )?;
+        let options = Options { efficiency, post_cost: config.host.post_cost, tolerance, fold };
+        let engine = py.detach(|| {
+            Engine::with_profiles(config, &profiles, &of, &topology, fib, traffic, options).with_changes(timeline)
+        });
+        let engine = engine.map_err(|change| {
+            let what = if matches!(change, Change::Loss(..)) { "lost packets" } else { "pauses" };
+            PyValueError::new_err(format!("changes: flows know nothing of {what}: use the packet engine"))
+        })?;
+        Ok(FlowEngine { engine, now: 0 })
+    }
+
+    fn run(&mut self, py: Python<'_>, until_ps: u64) -> PyResult<()> {
+        if !(self.now..=END).contains(&until_ps) {
+            return Err(wrong("until_ps", format!("{until_ps} is not within now ({}) and 2^62", self.now)));
+        }
+        py.detach(|| self.engine.run(until_ps));
+        self.now = until_ps;
+        Ok(())
+    }
+
+    #[getter]
+    fn now_ps(&self) -> u64 {
+        self.now
+    }
+
+    #[getter]
+    fn next_ps(&mut self) -> Option<u64> {
+        Some(self.engine.next_event()).filter(|&next| next != Ps::MAX)
+    }
+
+    #[getter]
+    fn classes(&self) -> (usize, usize) {
+        self.engine.classes()
+    }
+
+    #[getter]
+    fn arrived(&self) -> usize {
+        self.engine.arrived()
+    }
+
+    fn arrivals<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
+        py.detach(|| self.engine.arrivals()).into_pyarray(py)
+    }
+
+    fn link_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        py.detach(|| self.engine.link_bytes()).into_pyarray(py)
+    }
+
+    fn bottlenecks(&self, py: Python<'_>) -> Vec<(&'static str, Option<u32>, u64)> {
+        let found = py.detach(|| self.engine.bottlenecks());
+        let named = |(bound, time)| match bound {
+            Bind::Link(port) => ("link", Some(port), time),
+            Bind::Window => ("window", None, time),
+            Bind::Post => ("post", None, time),
+        };
+        found.into_iter().map(named).collect()
+    }
+}

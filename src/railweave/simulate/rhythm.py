@@ -1,0 +1,97 @@
+"""Rounds that a program repeats on every connection, such as the loops of a ring."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from railweave.collectives.program import waiting_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from railweave.collectives.program import Program
+    from railweave.collectives.queue_pairs import Split
+
+MOST_ROUNDS = 16
+"""Shorter rounds are taken together: what congestion control does in a few of them says little."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rhythm:
+    """From the second round on, each round's messages are as large and wait for the same as those of the round before.
+
+    ``parts`` has the engine's messages by connection, by place in its order, and by queue pair; ``round`` is how many places a
+    round has. The last round may be cut short.
+    """
+
+    parts: NDArray[np.int64]
+    round: int
+
+    @property
+    def length(self) -> int:
+        """Messages of a connection."""
+        return self.parts.shape[1]
+
+
+def rhythm(program: Program, parts: Split) -> Rhythm | None:
+    """The rounds of a program that was split over queue pairs; None where it has none, or less than four."""
+    counts = np.bincount(program.connection, minlength=1)
+    each = np.diff(parts.first.astype(np.int64))
+    used = counts[counts > 0]
+    if not len(used) or (used != used[0]).any() or (each != each[0]).any():
+        return None
+    length = int(used[0])
+    order = np.argsort(program.connection, kind="stable")
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order)) % length
+    looks = _looks(program, parts, place)[order].reshape(-1, length)
+    columns = _mix(looks + _mix(np.arange(len(looks), dtype=np.uint64))[:, None]).sum(axis=0, dtype=np.uint64)
+    found = period(columns.tolist())
+    if found is None:
+        return None
+    together = max(1, length // (MOST_ROUNDS * found))
+    rows = parts.first.astype(np.int64)[order].reshape(-1, length)
+    split_over: NDArray[np.int64] = np.arange(int(each[0]))
+    return Rhythm(rows[:, :, None] + split_over, found * together)
+
+
+def period(looks: list[int]) -> int | None:
+    """The least p, with four rounds of p or more, by which everything from place p on repeats what is p before it.
+
+    By the Z algorithm (Gusfield, Algorithms on Strings, 1.4) from the end.
+    """
+    back = looks[::-1]
+    length = len(back)
+    same = [0] * length  # how far from each place on it is as from the beginning
+    left = right = 0
+    for place in range(1, length):
+        known = min(right - place, same[place - left]) if place < right else 0
+        while place + known < length and back[known] == back[place + known]:
+            known += 1
+        same[place] = known
+        if place + known > right:
+            left, right = place, place + known
+        if known >= length - 2 * place and 4 * place <= length:
+            return place
+    return None
+
+
+def _looks(program: Program, parts: Split, place: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """What each message is like, hashed: bytes, delay, queue pair, and how far before it is what it waits for, where."""
+    first = parts.queue_pair[parts.first[:-1].astype(np.int64)]
+    looks = _mix(program.bytes + _mix(program.delay_ps + _mix(first.astype(np.uint64))))
+    waiting, awaited = waiting_of(program), program.after.astype(np.int64)
+    before = (place[waiting] - place[awaited]).astype(np.uint64)
+    edge = _mix(before + _mix(program.connection[awaited].astype(np.uint64) + _mix(program.after_delay_ps)))
+    np.add.at(looks, waiting, edge)
+    return _mix(looks)
+
+
+def _mix(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """A 64-bit mix (the finalizer of splitmix64, as in crates/sim)."""
+    mixed = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9) + np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))
