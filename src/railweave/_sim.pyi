@@ -269,4 +269,5 @@ class FlowEngine:
 
     def bottlenecks(self) -> list[tuple[str, int | None, int]]:
         """What kept queue pairs from sending faster: ``link`` with its port, ``window`` or ``post`` with None, and for how long,
-        ps, summed over queue pairs; the longest first."""
+        ps, summed over queue pairs; the longest first.
+        """

@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from railweave.errors import LabError
-from railweave.lab import assertions, matrix, names, processes, status
+from railweave.lab import assertions, fib, matrix, names, processes, status
 from railweave.lab.namespace import existing
+from railweave.lab.running import Running
 from railweave.lab.scenario import play
 from railweave.lab.sweep import sweep
+from railweave.routes.fib_file import read_fibs, write_fibs
 from tests.conftest import example
 from tests.lab.machine import bring_up, lab, needs_lab
 
@@ -44,6 +46,7 @@ def test_h100_rlb_behaves_as_designed_and_goes_without_a_trace(tmp_path: Path) -
             "queue-pair-links": 32 * 24 * 4,
             "mtu": 32 * 24 * 4,
         }
+        _tables_are_what_the_simulator_takes(running, tmp_path / "fib.json")
         [there] = status.labs(fabric)
         assert (there.stage, there.namespaces, there.processes, there.missing) == ("up", 24, 80, ())
         assert there.memory_mb < 20 * 40
@@ -93,3 +96,14 @@ def test_a_second_lab_stands_beside_the_first_and_a_second_of_the_same_file_does
             for one in (running, beside):
                 assert [outcome.id for outcome in assertions.run(one) if not outcome.passed] == []
         assert [outcome.id for outcome in assertions.run(running) if not outcome.passed] == []
+
+
+def _tables_are_what_the_simulator_takes(running: Running, file: Path) -> None:
+    """The kernels' tables, written and read again, are those of `routes`."""
+    expected = running.control_plane.routes()
+    write_fibs(fib.read(running, expected).routes, file)
+    again = read_fibs(file, running.plan.network, expected.prefixes)
+    for device in expected.fibs:
+        for prefix in expected.prefixes:
+            assert again.next_hops(device, prefix) == expected.next_hops(device, prefix)
+            assert again.is_local(device, prefix) == expected.is_local(device, prefix)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from railweave.counting import counted
-from railweave.lab import fib, stuck
+from railweave.lab import fib, hosts, stuck
 from railweave.lab.prober import Prober
 from railweave.lab.traffic import CHECKING, Traffic, named, queue_pairs, reached
 
@@ -46,9 +46,9 @@ class Measured:
 
     ``lost`` counts packets of ``watched`` queue pairs, of ``sent`` while it lasted, and ``lost_on_return`` afterwards.
     ``switch_s``: from its beginning to the last packet lost by a queue pair that should keep a path (None: still losing
-    at its end). ``return_s``: from its end until all kernels were as before (None: not within the limit). ``kept`` of
-    ``asked`` queue pairs had a path while it lasted, ``unexpected`` names those that should have had one. ``interval_s``
-    is what times are known to.
+    at its end). ``return_s``: from its end until all kernels forwarded as before and servers had their addresses (None:
+    not within the limit). ``kept`` of ``asked`` queue pairs had a path while it lasted, ``unexpected`` names those that
+    should have had one. ``interval_s`` is what times are known to.
     """
 
     kind: str
@@ -94,9 +94,10 @@ def single(lab: Running, effect: Effect, lasts_s: float | None = None) -> Measur
             ended = time.monotonic()
         finally:
             effect.end()
-        healed = time.monotonic()
         before = len(lab.released)
         took, _ = stuck.wait(lab, whole, SETTLE_S)
+        back = hosts.wait_for_addresses(lab, SETTLE_S) and took is not None
+        returned = time.monotonic() - ended if back else None
         time.sleep(BEFORE_S)
         probed = prober.stop()
     during, after = probed.between(begun, ended), probed.between(ended, float("inf"))
@@ -109,7 +110,7 @@ def single(lab: Running, effect: Effect, lasts_s: float | None = None) -> Measur
         int((~during.arrived).sum()),
         _until_last_loss(during, steady, begun, prober.interval_s),
         settled,
-        None if took is None else healed - ended + took,
+        returned,
         int((~after.arrived).sum()),
         len(asked),
         len(asked) - len(left),
