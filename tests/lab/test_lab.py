@@ -59,9 +59,12 @@ def test_h100_rlb_behaves_as_designed_and_goes_without_a_trace(tmp_path: Path) -
 def test_every_single_fault_of_a_slice_goes_as_designed(tmp_path: Path) -> None:
     with lab(tmp_path / "slice.yaml", example("h100-rlb"), "rails=1,spines=2") as (made, running):
         assert (made.routers, made.servers, made.links) == (4, 4, 8)
-        faults = [one for one in matrix.every_single(running) if one["kind"] != "ra-stopped"]  # that takes a minute
+        every = matrix.every_single(running)
+        assert len(every) == 4 + 4 + 4 + 2 * 5 + 4 + 1
+        # One takes a minute, the other breaks nothing.
+        faults = [one for one in every if one["kind"] != "ra-stopped" and one.get("daemon") != "mgmtd"]
         measured = play(running, matrix.targets(running, faults), lambda _: None)
-        assert len(measured) == len(faults) == 4 + 4 + 4 + 2 * 5 + 4
+        assert len(measured) == len(faults) == len(every) - 3
         assert [(one.kind, one.target, one.unexpected) for one in measured if not one.passed] == []
         kept = {(one.kind, one.target): (one.kept, one.asked) for one in measured}
         assert kept["device-down", "spine1"] == (48, 48)  # every queue pair found another way
@@ -69,7 +72,7 @@ def test_every_single_fault_of_a_slice_goes_as_designed(tmp_path: Path) -> None:
         lost = {(one.kind, one.target): one.lost for one in measured}
         assert lost["device-down", "spine1"] > 0
         assert lost["link-slow", f"{measured[0].target} at 100M"] == 0
-        swept = sweep(running)
+        swept = sweep(running, links=[running.plan.wires[place].link for place in (0, -1)])
         assert [one.failures for one in swept if not one.passed] == []
         assert [one.id for one in assertions.run(running) if not one.passed] == []
 

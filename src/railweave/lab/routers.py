@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from railweave.errors import LabError
 from railweave.lab.names import MARK, namespace
 from railweave.lab.namespace import entered
+from railweave.lab.processes import alive
 from railweave.render import renderer
 
 if TYPE_CHECKING:
@@ -156,4 +157,4 @@ def daemon_pid(place: Place, name: str, daemon: str) -> int | None:
         command = Path(f"/proc/{pid}/comm").read_text(encoding="ascii").strip()
     except (OSError, ValueError):
         return None
-    return pid if command == daemon else None
+    return pid if command == daemon and alive(pid) else None  # one that nobody has buried yet has its name still

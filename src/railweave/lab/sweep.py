@@ -9,7 +9,7 @@ from railweave.lab import fib, stuck
 from railweave.lab.outages import set_links
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from railweave.lab.running import Running
 
@@ -40,11 +40,13 @@ class Swept:
         return asdict(self)
 
 
-def sweep(lab: Running, progress: Callable[[str], None] = lambda _: None) -> list[Swept]:
-    """Take down each link of the network, alone, and compare every kernel's table with ``routes`` for that state."""
+def sweep(
+    lab: Running, progress: Callable[[str], None] = lambda _: None, links: Sequence[str] | None = None
+) -> list[Swept]:
+    """Take down each link, alone, and compare every kernel's table with ``routes`` for that state; all where none are given."""
     found: list[Swept] = []
     whole = lab.control_plane.routes()
-    links = [cable.name for cable in lab.plan.network.cables]
+    links = links or [cable.name for cable in lab.plan.network.cables]
     for number, link in enumerate(links, 1):
         progress(f"link {number} of {len(links)}: {link}")
         expected = lab.control_plane.routes([link])
