@@ -42,6 +42,12 @@ def test_the_overlay_changes_timers_and_nothing_else() -> None:
     assert routes.equal(other)
 
 
+def test_bfd_is_slower_where_there_are_more_sessions_than_the_machine_can_say_hello_for() -> None:
+    assert Overlay().fitting(128) == Overlay()
+    assert Overlay().fitting(768).bfd_interval_ms == 300
+    assert Overlay().fitting(257).bfd_interval_ms == 101
+
+
 def test_an_interface_that_linux_cannot_have_is_named() -> None:
     network = example("h100-rlb")
     server = network.servers[0]

@@ -59,7 +59,8 @@ def up(
             f"{record.network}: {counted(made.routers, 'router')} (FRR {record.frr_version}), "
             f"{counted(made.servers, 'server')}, {counted(made.links, 'link')} up in {sum(made.seconds.values()):.1f} s ({took})"
         )
-        typer.echo(f"timers: {f'the lab has its own: {overlay.sentence()}' if overlay else 'as designed'}")
+        timers = record.timers()
+        typer.echo(f"timers: {f'the lab has its own: {timers.sentence()}' if timers else 'as designed'}")
         typer.echo(f"look around: ip netns exec {record.lab}-{record.devices[0]} ip -6 route")
         for line in made.unsettled[:10]:
             typer.echo(f"not settled: {line}")

@@ -68,6 +68,8 @@ def up(
     need_root("up", fabric)
     lab = names.lab_id(fabric)
     network = slicing.sliced(network, slicing.parse(part)) if part else network
+    if overlay is not None:
+        overlay = overlay.fitting(2 * sum(cable.kind == "fabric" for cable in network.cables))
     plan = make_plan(network, overlay, configs)
     with state.locked(lab, "up"):
         place = Place(lab)

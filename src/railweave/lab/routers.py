@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import socket
@@ -108,7 +109,9 @@ def solicit(place: Place, configs: Iterable[DeviceConfig]) -> None:
             for port in config.fabric_interfaces():
                 index = socket.if_nametoindex(port.name)
                 packets.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_IF, index)
-                packets.sendto(message, ("ff02::2", 0, 0, index))
+                # Refused where the kernel has not got round to a link's addresses yet: its sessions then wait.
+                with contextlib.suppress(OSError):
+                    packets.sendto(message, ("ff02::2", 0, 0, index))
 
 
 def restart(place: Place, frr: Frr, name: str, daemon: str) -> None:
