@@ -59,7 +59,7 @@ def test_an_interrupt_leaves_nothing(stage: str, tmp_path: Path) -> None:
         assert begun.wait(60) == 130
         assert existing(lab) == []
         assert processes.of_lab(lab) == []
-        assert not names.folder(lab).exists()
+        assert list(names.FOLDER.glob(f"{lab}*")) == []
     finally:
         begun.kill()
         begun.wait()
@@ -90,6 +90,7 @@ def test_down_cleans_up_after_a_crash_and_touches_nothing_else(tmp_path: Path) -
         assert mine in existing("x")
         assert existing(lab) == []
         assert processes.of_lab(lab) == []
+        assert list(names.FOLDER.glob(f"{lab}*")) == []
         again = life.down(fabric)
         assert (again.namespaces, again.processes, again.folder) == (0, 0, False)
     finally:

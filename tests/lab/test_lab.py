@@ -52,7 +52,7 @@ def test_h100_rlb_behaves_as_designed_and_goes_without_a_trace(tmp_path: Path) -
         assert there.memory_mb < 20 * 40
     assert existing(made.record.lab) == []
     assert processes.of_lab(made.record.lab) == []
-    assert not names.folder(made.record.lab).exists()
+    assert list(names.FOLDER.glob(f"{made.record.lab}*")) == []
     assert status.labs(fabric) == []
 
 

@@ -117,15 +117,23 @@ def all_labs() -> list[str]:
 def locked(lab: str, what: str) -> Generator[None, None, None]:
     """Hold a lab for oneself. Raises ``LabError`` that names who has it; a process that dies lets go of it."""
     names.FOLDER.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(names.FOLDER / f"{lab}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
+    path = names.FOLDER / f"{lab}.lock"
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             who = os.pread(descriptor, 200, 0).decode("utf-8", "replace").strip()
+            os.close(descriptor)
             raise LabError(f"the lab is in use by {who or 'another railweave'}: let it end, or stop it") from None
+        if path.exists() and path.samefile(f"/proc/self/fd/{descriptor}"):
+            break
+        os.close(descriptor)  # who had it before has taken it away meanwhile
+    try:
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"`railweave lab {what}`, process {os.getpid()}".encode(), 0)
         yield
     finally:
+        if not names.folder(lab).exists():
+            path.unlink()
         os.close(descriptor)
