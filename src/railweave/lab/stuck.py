@@ -2,7 +2,7 @@
 
 Where BFD went down at both ends, each end's bgpd keeps "BFD down" in mind and refuses the other's connections for it
 ("incoming conn rejected - no AF activated for peer"), so that neither comes up and BFD, which follows the session, never
-does. FRR's pull request 18562 mended it after 10.3. Configuring BFD anew at one end forgets it.
+does. FRR's pull request 18562, by its title, mends it. Configuring BFD anew at one end forgets it.
 """
 
 from __future__ import annotations
