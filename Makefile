@@ -85,7 +85,7 @@ judge-all: $(STAMP)
 	@for f in examples/*.yaml; do echo "$$f"; $(BIN)/railweave verify -q "$$f" $(if $(wildcard .judges/frr),--frr-root .judges/frr) || exit 1; done
 
 judges: $(STAMP)
-	tools/frr-root.sh .judges/frr
+	src/railweave/lab/frr-root.sh .judges/frr
 	tools/libyang.sh $(BIN)/python
 	tools/netplan.sh .judges/netplan
 

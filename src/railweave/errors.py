@@ -7,6 +7,7 @@
     │   ├── SpecError         fabric file, inventory or lock
     │   └── DesignError       the fabric file is well-formed but cannot be built as asked
     ├── OutputError           the output cannot be written; what was there before is untouched
+    ├── LabError              the lab cannot be brought up, used or taken down on this machine
     └── RenderError           a DeviceConfig holds something a target cannot express and must not drop
 """
 
@@ -58,6 +59,10 @@ class DesignError(InputError):
 
 class OutputError(RailweaveError):
     """Output could not be written; what stood there before is untouched."""
+
+
+class LabError(RailweaveError):
+    """The lab cannot be brought up, used or taken down on this machine."""
 
 
 class RenderError(RailweaveError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from railweave import __version__
-from railweave.cli import build, diff, host, init, paths, schema, sim, verify
+from railweave.cli import build, diff, host, init, lab, paths, schema, sim, verify
 from railweave.cli.verbatim import Verbatim
 
 app = typer.Typer(
@@ -40,3 +40,4 @@ app.command()(verify.verify)
 app.command()(schema.schema)
 app.command(cls=Verbatim, add_help_option=False)(sim.sim)
 app.command(cls=Verbatim, add_help_option=False)(host.host)
+app.add_typer(lab.app, name="lab")

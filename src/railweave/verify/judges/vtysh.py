@@ -88,10 +88,10 @@ def in_root(root: Path) -> Tool | None:
         return None
     libraries = [str(path.resolve()) for pattern in _LIBRARIES for path in sorted(root.glob(pattern)) if path.is_dir()]
     command = (str(loader.resolve()), "--library-path", ":".join(dict.fromkeys(libraries)), str(program.resolve()))
-    return Tool(command, f"FRR {version}" if (version := _packaged(root)) else f"FRR in {root}")
+    return Tool(command, f"FRR {version}" if (version := packaged(root)) else f"FRR in {root}")
 
 
-def _packaged(root: Path) -> str:
+def packaged(root: Path) -> str:
     """The version of the frr package that a Debian root folder has; empty where it has none."""
     status = root / "var/lib/dpkg/status"
     if not status.is_file():

@@ -1,0 +1,302 @@
+"""``railweave lab``: the designed network on real routing daemons."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+
+import typer
+
+from railweave.cli.output import done, print_json, progress
+from railweave.counting import counted
+
+app = typer.Typer(no_args_is_help=True, help="Run the designed network on routing daemons here, test it and break it.")
+
+FABRIC = typer.Argument(..., help="Fabric file or build folder.")
+JSON = typer.Option(False, "--json", help="Print the result as JSON.")
+QUIET = typer.Option(False, "--quiet", "-q", help="No progress.")
+
+
+@app.command()
+def up(
+    fabric: Path = FABRIC,
+    part: str = typer.Option("", "--slice", help="A part: rails=1-2,stripes=2,spines=4,servers=1-8; N is the first N."),
+    design_timers: bool = typer.Option(
+        False, "--design-timers", help="BFD and router advertisements as designed, not the lab's of seconds."
+    ),
+    frr_root: Path | None = typer.Option(
+        None, envvar="RAILWEAVE_FRR_ROOT", help="Root folder with FRR in it (`make judges`)."
+    ),
+    as_json: bool = JSON,
+    quiet: bool = QUIET,
+) -> None:
+    """Bring up every switch as FRR and every server as a host, in network namespaces. Exits 1 where routes do not settle."""
+    from dataclasses import asdict
+
+    from railweave.api import load
+    from railweave.lab import life
+    from railweave.lab.overlay import Overlay
+
+    life.need_root("up", fabric)
+    overlay = None if design_timers else Overlay()
+    try:
+        made = life.up(
+            fabric,
+            load(fabric),
+            part=part,
+            overlay=overlay,
+            frr_root=frr_root,
+            progress=progress(quiet=quiet or as_json),
+        )
+    finally:
+        done(quiet=quiet or as_json)
+    if as_json:
+        print_json(asdict(made))
+    else:
+        record = made.record
+        took = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in made.seconds.items())
+        typer.echo(
+            f"{record.network}: {counted(made.routers, 'router')} (FRR {record.frr_version}), "
+            f"{counted(made.servers, 'server')}, {counted(made.links, 'link')} up in {sum(made.seconds.values()):.1f} s ({took})"
+        )
+        timers = record.timers()
+        typer.echo(f"timers: {f'the lab has its own: {timers.sentence()}' if timers else 'as designed'}")
+        typer.echo(f"look around: ip netns exec {record.lab}-{record.devices[0]} ip -6 route")
+        for line in made.unsettled[:10]:
+            typer.echo(f"not settled: {line}")
+        if not made.addresses:
+            typer.echo("not settled: servers lack designed addresses; `railweave lab test` names them")
+    if made.unsettled or not made.addresses:
+        raise typer.Exit(1)
+
+
+@app.command()
+def status(
+    fabric: Path | None = typer.Argument(None, help="Fabric file or build folder; all labs where absent."),
+    as_json: bool = JSON,
+) -> None:
+    """Show what is there of a lab, or of all on this machine. Exits 1 where there is none."""
+    from railweave.lab.status import labs
+
+    found = labs(fabric)
+    if as_json:
+        print_json([one.to_json() for one in found])
+    for one in [] if as_json else found:
+        typer.echo(
+            f"{one.lab}: {one.stage}, of {one.fabric or 'an unknown file'}"
+            + (f", slice {one.slice}" if one.slice else "")
+        )
+        typer.echo(
+            f"    {counted(one.namespaces, 'namespace')}, {counted(one.processes, 'process', 'processes')}, {one.memory_mb} MB, "
+            f"{one.cpu_s:.0f} s of processor time; {one.frr}"
+        )
+        typer.echo(f"    timers: {one.timers}")
+        if one.missing:
+            typer.echo(f"    namespaces that are gone: {', '.join(one.missing)}")
+    if not found:
+        if not as_json:
+            typer.echo("no lab here")
+        raise typer.Exit(1)
+
+
+@app.command()
+def down(fabric: Path = FABRIC, as_json: bool = JSON) -> None:
+    """Take a lab down, however far it came: all that is its own, and nothing else."""
+    from dataclasses import asdict
+
+    from railweave.lab import life
+
+    gone = life.down(fabric)
+    if as_json:
+        print_json(asdict(gone))
+        return
+    if gone.namespaces or gone.processes or gone.folder:
+        typer.echo(f"gone: {counted(gone.processes, 'process', 'processes')}, {counted(gone.namespaces, 'namespace')}")
+    else:
+        typer.echo("there was nothing")
+    for one in gone.strangers:
+        typer.echo(
+            f"process {one} is not the lab's and was left alone; its namespace stays, without a name, until it ends"
+        )
+
+
+@app.command("test")
+def prove(
+    fabric: Path = FABRIC,
+    only: list[str] = typer.Option([], help="An assertion by its id; may be repeated."),
+    sweep: bool = typer.Option(False, "--sweep", help="Also compare forwarding tables with each single link down."),
+    patience: float = typer.Option(15.0, min=0, help="Seconds for which an assertion that fails is looked at again."),
+    junit: Path | None = typer.Option(None, help="Write the assertions as JUnit XML, too."),
+    as_json: bool = JSON,
+    quiet: bool = QUIET,
+) -> None:
+    """Prove that the lab behaves as designed: each assertion with its evidence. Exits 1 where one fails."""
+    from railweave.cli.lab_output import print_outcomes, print_sweep
+    from railweave.errors import InputError, Problem
+    from railweave.lab import assertions, life
+    from railweave.lab.junit import junit as as_junit
+    from railweave.lab.state import locked
+    from railweave.lab.sweep import sweep as run_sweep
+
+    life.need_root("test", fabric)
+    known = [one.id for one in assertions.every()]
+    for name in only:
+        if name not in known:
+            raise InputError([Problem("--only", 0, f"there is no assertion {name!r}", f"they are {', '.join(known)}")])
+    record, lab = life.attach(fabric)
+    say = progress(quiet=quiet or as_json)
+    with lab, locked(record.lab, "test"):
+        try:
+            outcomes = assertions.run(lab, only=only, patience_s=patience, progress=say)
+            swept = run_sweep(lab, say) if sweep else []
+        finally:
+            done(quiet=quiet or as_json)
+    if junit is not None:
+        junit.write_text(as_junit(f"railweave lab {record.network}", outcomes), encoding="utf-8")
+    good = all(one.passed for one in outcomes) and all(one.passed for one in swept)
+    if as_json:
+        print_json(
+            {
+                "network": record.network,
+                "slice": record.slice,
+                "timers": record.overlay,
+                "good": good,
+                "assertions": [one.to_json() for one in outcomes],
+                "sweep": [one.to_json() for one in swept],
+            }
+        )
+    else:
+        print_outcomes(outcomes)
+        if swept:
+            print_sweep(swept)
+        passed = sum(one.passed for one in outcomes)
+        typer.echo(
+            f"{passed} of {counted(len(outcomes), 'assertion')} passed on {record.network}{_parts(record.slice)}"
+        )
+        if overlay := record.timers():
+            typer.echo(f"with the lab's own timers: {overlay.sentence()}")
+    if not good:
+        raise typer.Exit(1)
+
+
+def _parts(text: str) -> str:
+    return f", slice {text}" if text else ""
+
+
+@app.command()
+def fault(
+    fabric: Path = FABRIC,
+    scenario: Path | None = typer.Option(None, help="Scenario file, whose faults happen at their times."),
+    one: list[str] = typer.Option([], "--fault", help='A fault: "link-down link=A--B for=2s"; may be repeated.'),
+    all_single: bool = typer.Option(
+        False, "--all-single", help="Each link, NIC and switch down, and every other kind at a leaf and a spine."
+    ),
+    page: Path | None = typer.Option(None, help="Write what was measured as an HTML page, too."),
+    as_json: bool = JSON,
+    quiet: bool = QUIET,
+) -> None:
+    """Break things and measure: packets lost, time to switch, time to return, and whether queue pairs kept a path.
+
+    Exits 1 where a queue pair that should keep a path did not, or something did not come back.
+    """
+    from railweave.cli.lab_output import print_measured
+    from railweave.design.fault_targets import fault_targets
+    from railweave.errors import InputError, Problem
+    from railweave.lab import life, matrix
+    from railweave.lab.page import faults_html
+    from railweave.lab.scenario import play
+    from railweave.lab.state import locked
+    from railweave.spec.scenario import read_scenario
+
+    life.need_root("fault", fabric)
+    if (scenario is not None) + bool(one) + all_single != 1:
+        raise InputError(
+            [Problem("lab fault", 0, "what to break?", "give one of --scenario, --fault and --all-single")]
+        )
+    record, lab = life.attach(fabric)
+    with lab, locked(record.lab, "fault"):
+        if scenario is not None:
+            targets = fault_targets(lab.plan.network, read_scenario(scenario, "lab"))
+        else:
+            targets = matrix.targets(lab, matrix.every_single(lab) if all_single else map(matrix.written, one))
+        try:
+            measured = play(lab, targets, progress(quiet=quiet or as_json))
+        finally:
+            done(quiet=quiet or as_json)
+    if page is not None:
+        page.write_text(faults_html(record, measured), encoding="utf-8")
+    good = all(one.passed for one in measured)
+    if as_json:
+        print_json(
+            {
+                "network": record.network,
+                "slice": record.slice,
+                "timers": record.overlay,
+                "good": good,
+                "faults": [one.to_json() for one in measured],
+            }
+        )
+    else:
+        print_measured(measured)
+        if overlay := record.timers():
+            typer.echo(f"with the lab's own timers: {overlay.sentence()}")
+    if not good:
+        raise typer.Exit(1)
+
+
+@app.command()
+def fib(
+    fabric: Path = FABRIC,
+    out: Path = typer.Option(..., "--out", "-o", help="File to write, for `railweave sim --fib`."),
+    as_json: bool = JSON,
+) -> None:
+    """Write the kernels' forwarding tables as the arrays of `routes`. Exits 1 where they differ from what `routes` computes."""
+    from railweave.lab import fib as tables
+    from railweave.lab import life
+    from railweave.routes.fib_file import write_fibs
+
+    life.need_root("fib", fabric)
+    _, lab = life.attach(fabric)
+    with lab:
+        expected = lab.control_plane.routes()
+        found = tables.read(lab, expected)
+    write_fibs(found.routes, out)
+    different = tables.differences(expected, found)
+    entries = len(found.routes.fibs) * len(found.routes.prefixes)
+    if as_json:
+        print_json({"file": str(out), "entries": entries, "differences": [str(one) for one in different]})
+    else:
+        devices = counted(len(found.routes.fibs), "router")
+        typer.echo(f"{counted(entries, 'entry', 'entries')} of {devices} in {out}, {len(different):,} unlike `routes`")
+        for one in different[:10]:
+            typer.echo(f"    {one}")
+    if different:
+        raise typer.Exit(1)
+
+
+class Form(StrEnum):
+    """What a lab is written for."""
+
+    containerlab = "containerlab"
+
+
+@app.command()
+def export(
+    form: Form = typer.Argument(..., help="containerlab."),
+    fabric: Path = FABRIC,
+    out: Path = typer.Option(..., "--out", "-o", help="Folder to write into."),
+    part: str = typer.Option("", "--slice", help="A part, as for `lab up`."),
+    image: list[str] = typer.Option([], help="KIND=IMAGE instead of the one meant; KIND `server` for servers."),
+) -> None:
+    """Write the network as a topology for vendor images; needs neither root nor a lab."""
+    from railweave.api import load
+    from railweave.lab import slicing
+    from railweave.lab.containerlab import images_of, topology
+
+    network = load(fabric)
+    network = slicing.sliced(network, slicing.parse(part)) if part else network
+    files = {Form.containerlab: topology}[form](network, images_of(image))
+    for path, text in files.items():
+        (out / path).parent.mkdir(parents=True, exist_ok=True)
+        (out / path).write_text(text, encoding="utf-8")
+    typer.echo(f"{counted(len(files), 'file')} in {out}; next: containerlab deploy -t {out / network.name}.clab.yml")

@@ -1,0 +1,185 @@
+"""Sessions, forwarding tables and what leaves advertise."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, cast
+
+from railweave.counting import counted
+from railweave.lab import fib as tables
+from railweave.lab import stuck
+from railweave.lab.assertions import Seen
+from railweave.routes.attributes import DEFAULT_LOCAL_PREFERENCE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.device.model import Bgp, DeviceConfig, Session
+    from railweave.lab.running import Running
+    from railweave.routes.table import Routes
+
+_ABSENT_AIGP = 1 << 62
+
+
+def _sessions(lab: Running) -> Iterator[tuple[DeviceConfig, Bgp, list[Session]]]:
+    for config in lab.plan.configs.values():
+        if config.bgp is not None:
+            yield config, config.bgp, [session for group in config.bgp.groups for session in group.sessions]
+
+
+def _neighbor(session: Session) -> str:
+    """What FRR calls a session's neighbor."""
+    return session.peer_address or session.interface
+
+
+def bgp_sessions(lab: Running, routes: Routes) -> Seen:  # noqa: ARG001 - as every assertion
+    """Every session of every router is established."""
+    failures: list[str] = []
+    checked = 0
+    for config, bgp, sessions in _sessions(lab):
+        with lab.vty(config.name, "bgpd") as vty:
+            peers = vty.json(f"show bgp {bgp.families[0]} unicast summary").get("peers", {})
+        for session in sessions:
+            checked += 1
+            state = peers.get(_neighbor(session), {}).get("state", "absent")
+            if state != "Established":
+                failures.append(f"{config.name} {session.interface} to {session.peer}: {state}")
+    evidence = f"{counted(checked, 'end')} of sessions established"
+    if failures:
+        stuck.release(lab)
+    if lab.released:
+        evidence += f", {len(lab.released)} after FRR's stuck BFD was configured anew: {', '.join(lab.released[:4])}"
+    return Seen(checked, evidence, failures)
+
+
+def bfd_sessions(lab: Running, routes: Routes) -> Seen:  # noqa: ARG001
+    """Every session has a BFD session that is up, and with the timers that were configured."""
+    failures: list[str] = []
+    checked = 0
+    detection = ""
+    for config, bgp, sessions in _sessions(lab):
+        if bgp.bfd is None:
+            continue
+        detection = f", {bgp.bfd.minimum_interval} ms x {bgp.bfd.multiplier}"
+        with lab.vty(config.name, "bfdd") as vty:
+            peers: list[dict[str, Any]] = json.loads(vty.run("show bfd peers json") or "[]")
+        by_interface = {peer.get("interface"): peer for peer in peers}
+        by_address = {peer.get("peer"): peer for peer in peers}
+        for session in sessions:
+            checked += 1
+            peer = by_address.get(session.peer_address) or by_interface.get(session.interface, {})
+            timers = (peer.get("transmit-interval"), peer.get("detect-multiplier"))
+            where = f"{config.name} {session.interface} to {session.peer}"
+            if peer.get("status") != "up":
+                failures.append(f"{where}: {peer.get('status', 'absent')}")
+            elif timers != (bgp.bfd.minimum_interval, bgp.bfd.multiplier):
+                failures.append(f"{where}: up, with {timers[0]} ms x {timers[1]}")
+    return Seen(checked, f"{counted(checked, 'end')} of sessions up{detection}", failures)
+
+
+def fib(lab: Running, routes: Routes) -> Seen:
+    """Next-hop groups by the kernels, backups by BGP's tables."""
+    found = tables.read(lab, routes)
+    failures = [str(one) for one in tables.differences(routes, found)]
+    backups, wrong = _backups(lab, routes)
+    entries = len(routes.fibs) * len(routes.prefixes)
+    return Seen(
+        entries,
+        f"{counted(entries, 'entry', 'entries')} of {counted(len(routes.fibs), 'router')}, "
+        f"{counted(len(found.routes.groups), 'next-hop group')}, {counted(backups, 'backup')} equal",
+        [*failures, *wrong],
+    )
+
+
+def _backups(lab: Running, routes: Routes) -> tuple[int, list[str]]:
+    """How many backups were compared, and those that differ: what BGP would take next, by its own attributes."""
+    checked, failures = 0, list[str]()
+    for config, bgp, sessions in _sessions(lab):
+        fib = routes.fibs.get(config.name)
+        if fib is None:
+            continue
+        links = {_neighbor(session): session.link for session in sessions}
+        with lab.vty(config.name, "bgpd") as vty:
+            known: dict[str, Any] = vty.json(f"show bgp {bgp.families[0]} unicast detail").get("routes", {})
+        for prefix in routes.prefixes:
+            if routes.is_local(config.name, prefix):
+                continue
+            checked += 1
+            have = _second_best(known.get(prefix, []), links)
+            want = set(routes.backup(config.name, prefix))
+            if have != want and len(want) < bgp.maximum_ecmp:
+                names = " + ".join(sorted(have)) or "nothing", " + ".join(sorted(want)) or "nothing"
+                failures.append(f"{config.name} has as backup of {prefix} {names[0]}, and should have {names[1]}")
+    return checked, failures
+
+
+def _second_best(paths: object, links: dict[str, str]) -> set[str]:
+    listed = cast("list[dict[str, Any]]", paths)
+    by_key: dict[tuple[int, int, int], set[str]] = {}
+    for path in listed:
+        peer = path.get("peer", {})
+        link = links.get(peer.get("interface", "")) or links.get(peer.get("peerId", ""))
+        if not path.get("valid") or link is None:
+            continue
+        preference = -int(path.get("locPrf", DEFAULT_LOCAL_PREFERENCE))
+        aigp = int(path.get("aigpMetric", _ABSENT_AIGP))
+        by_key.setdefault((preference, aigp, int(path["aspath"]["length"])), set()).add(link)
+    ranked = sorted(by_key)
+    return by_key[ranked[1]] if len(ranked) > 1 else set()
+
+
+def path_colors(lab: Running, routes: Routes) -> Seen:
+    """A prefix of a color leaves by the links of that color, wherever a device has some towards it.
+
+    This goes by the design alone: a mistake that is in the configurations, and so in ``routes``, is seen here.
+    """
+    network = lab.plan.network
+    owner = {subnet.prefix: (one.leaf, one.fabric, subnet.color) for one in network.segments for subnet in one.subnets}
+    found = tables.read(lab, routes).routes
+    colors = {fabric.name: fabric for fabric in network.fabrics}
+    checked, failures = 0, list[str]()
+    for device, fib in found.fibs.items():
+        cables = [cable for cable in network.cables_of(device) if cable.kind == "fabric"]
+        role = lab.plan.configs[device].role
+        for prefix, group in zip(found.prefixes, cast("list[int]", fib.group.tolist()), strict=True):
+            leaf, fabric, color = owner[prefix]
+            towards = [one for one in cables if role == "leaf" or leaf in {one.a.device, one.b.device}]
+            want = {one.name for one in towards if one.color == color and one.name not in routes.down}
+            if color is None or leaf == device or not want or fabric != cables[0].fabric:
+                continue
+            checked += 1
+            have: set[str] = set(found.groups[group]) if group >= 0 else set()
+            if have != want:
+                name = colors[fabric].color_name(color)
+                failures.append(
+                    f"{device} sends {prefix}, which is {name}, to {' + '.join(sorted(have)) or 'nowhere'}: its {name} "
+                    f"links are {' + '.join(sorted(want))}"
+                )
+    return Seen(checked, f"{counted(checked, 'prefix', 'prefixes')} on devices leave by links of their color", failures)
+
+
+def leaf_transit(lab: Running, routes: Routes) -> Seen:
+    """What each leaf sends on each session is what it has itself."""
+    own = {name: set[str]() for name in lab.plan.configs}
+    for segment in lab.plan.network.segments:
+        own[segment.leaf].update(subnet.prefix for subnet in segment.subnets)
+    checked, sent, failures = 0, 0, list[str]()
+    for config, bgp, sessions in _sessions(lab):
+        if config.role != "leaf":
+            continue
+        with lab.vty(config.name, "bgpd") as vty:
+            for session in sessions:
+                if routes.down & {session.link, session.peer, config.name}:
+                    continue
+                checked += 1
+                words = f"show bgp {bgp.families[0]} unicast neighbors {_neighbor(session)} advertised-routes"
+                given = set(vty.json(words).get("advertisedRoutes", {}))
+                sent += len(given)
+                where = f"{config.name} {session.interface} to {session.peer}"
+                if more := sorted(given - own[config.name]):
+                    failures.append(
+                        f"{where}: advertises {counted(len(more), 'foreign prefix', 'foreign prefixes')}: {more[0]}"
+                    )
+                if less := sorted(own[config.name] - given):
+                    failures.append(f"{where}: does not advertise {', '.join(less[:4])}")
+    return Seen(checked, f"{counted(checked, 'session')} carry {counted(sent, 'own prefix', 'own prefixes')}", failures)

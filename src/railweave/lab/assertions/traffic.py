@@ -1,0 +1,162 @@
+"""What packets of queue pairs do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.counting import counted
+from railweave.lab.assertions import Seen
+from railweave.lab.counters import snapshot
+from railweave.lab.plan import ETHERNET_HEADER
+from railweave.lab.traffic import Traffic, queue_pairs, reached
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from railweave.lab.counters import Direction, Snapshot
+    from railweave.lab.running import Running
+    from railweave.lab.traffic import QueuePair
+    from railweave.routes.table import Routes
+
+BATCH = 256
+"""Queue pairs that are sent at once: so few that what daemons say meanwhile stays below half a packet on every link."""
+
+MOST_SHARED = 256
+"""Queue pairs with a choice of links that are tried, each by itself."""
+
+
+def _counts(pairs: Sequence[QueuePair]) -> list[int]:
+    """Packets of each queue pair: numbers of different colors differ, so that two that changed places are seen."""
+    colors = {color: place for place, color in enumerate(dict.fromkeys(pair.color for pair in pairs))}
+    return [2 + 2 * (colors[pair.color] % 8) + place % 2 for place, pair in enumerate(pairs)]
+
+
+def _of(number: int, every: int) -> str:
+    return f"{number:,} of {every:,} queue pairs"
+
+
+def reachability(lab: Running, routes: Routes) -> Seen:
+    """A packet from every address of every server to every other server arrives."""
+    pairs, every = queue_pairs(lab, routes)
+    with Traffic(lab) as traffic:
+        left = reached(traffic, pairs)
+    addresses = len({pair.src_gid for pair in pairs})
+    failures = [f"nothing arrives from {pair}" for pair in left]
+    return Seen(len(pairs), f"{_of(len(pairs), every)}, from {counted(addresses, 'address', 'addresses')}", failures)
+
+
+def mtu(lab: Running, routes: Routes) -> Seen:
+    """A packet of the NIC's full size arrives unfragmented, and a byte more is not sent."""
+    pairs, every = queue_pairs(lab, routes)
+    failures: list[str] = []
+    with Traffic(lab) as traffic:
+        left = pairs
+        for _ in range(2):
+            got = traffic.deliver([(pair, 1) for pair in left], None) if left else []
+            left = [pair for pair, count in zip(left, got, strict=True) if not count]
+        failures += [f"{traffic.packet_bytes(pair)} bytes do not arrive from {pair}" for pair in left]
+        one_each = {pair.src: pair for pair in pairs}
+        for pair in one_each.values():
+            if traffic.send(0, 0, pair, traffic.packet_bytes(pair) + 1):
+                failures.append(f"{pair.src} sends {traffic.packet_bytes(pair) + 1} bytes")
+        sizes = sorted({traffic.packet_bytes(pair) for pair in pairs})
+    return Seen(len(pairs), f"{', '.join(map(str, sizes))} bytes on {_of(len(pairs), every)}", failures)
+
+
+def links(lab: Running, routes: Routes) -> Seen:
+    """Packets of queue pairs cross the links of ``paths`` and no other, by the links' own counters."""
+    pairs, every = queue_pairs(lab, routes)
+    pinned = [pair for pair in pairs if pair.pinned]
+    shared = [pair for pair in pairs if pair.hops and not pair.pinned][:MOST_SHARED]
+    failures = [f"`paths` knows no way for {pair}" for pair in pairs if not pair.hops]
+    packets = 0
+    with Traffic(lab) as traffic:
+        traffic.flush()
+        reached(traffic, pinned[:BATCH], tries=1)  # neighbors are found before anything is counted
+        before = snapshot(lab)
+        for first in range(0, len(pinned), BATCH):
+            batch = pinned[first : first + BATCH]
+            counts = _counts(batch)
+            packets += sum(counts)
+            traffic.deliver(list(zip(batch, counts, strict=True)), None)
+            after = snapshot(lab)
+            wrong = _wrong(lab, traffic, batch, counts, before, after)
+            before = after
+            if wrong:
+                failures += _culprits(lab, traffic, batch, wrong)
+                before = snapshot(lab)
+        for pair in shared:
+            before = snapshot(lab)
+            traffic.deliver([(pair, 4)], None)
+            failures += _strays(lab, traffic, pair, 4, before, snapshot(lab))
+            packets += 4
+    tried = len(pinned) + len(shared)
+    return Seen(
+        tried, f"{_of(tried, every)}, {packets:,} packets counted on {counted(len(lab.plan.wires), 'link')}", failures
+    )
+
+
+def _directions(lab: Running, pair: QueuePair) -> list[set[Direction]]:
+    """The links of each hop of a queue pair, and where a packet goes on them."""
+    at = {pair.src.partition(":")[0]}
+    found: list[set[Direction]] = []
+    for hop in pair.hops:
+        towards: set[Direction] = set()
+        for link in hop:
+            cable = lab.plan.network.cable(link)
+            ends = {cable.a.device, cable.b.device}
+            towards |= {(link, end) for end in ends - at} if ends & at else set()
+        found.append(towards)
+        at = {device for _, device in towards}
+    return found
+
+
+def _frame_bytes(traffic: Traffic, pair: QueuePair) -> int:
+    return traffic.packet_bytes(pair) + ETHERNET_HEADER
+
+
+def _wrong(
+    lab: Running,
+    traffic: Traffic,
+    batch: Sequence[QueuePair],
+    counts: Sequence[int],
+    before: Snapshot,
+    after: Snapshot,
+) -> set[Direction]:
+    """The links on which the bytes of a batch are not what ``paths`` makes of them, to half a packet."""
+    expected: dict[Direction, int] = {}
+    for pair, count in zip(batch, counts, strict=True):
+        for hop in _directions(lab, pair):
+            for direction in hop:
+                expected[direction] = expected.get(direction, 0) + count * _frame_bytes(traffic, pair)
+    half = min(_frame_bytes(traffic, pair) for pair in batch) // 2
+    return {key for key, value in after.since(before).items() if abs(value - expected.get(key, 0)) > half}
+
+
+def _culprits(lab: Running, traffic: Traffic, batch: Sequence[QueuePair], wrong: set[Direction]) -> list[str]:
+    """The queue pairs that explain wrong counters: those on such links first, each sent by itself."""
+    likely = sorted(batch, key=lambda pair: not any(hop & wrong for hop in _directions(lab, pair)))
+    found: list[str] = []
+    for pair in likely:
+        before = snapshot(lab)
+        traffic.deliver([(pair, 3)], None)
+        found += _strays(lab, traffic, pair, 3, before, snapshot(lab))
+        if len(found) >= 8:
+            break
+    return found or [f"{link} towards {device} carries what `paths` does not explain" for link, device in sorted(wrong)]
+
+
+def _strays(
+    lab: Running, traffic: Traffic, pair: QueuePair, count: int, before: Snapshot, after: Snapshot
+) -> list[str]:
+    frame = _frame_bytes(traffic, pair)
+    crossed = {key: round(value / frame) for key, value in after.since(before).items() if value > frame // 2}
+    hops = _directions(lab, pair)
+    allowed = {direction for hop in hops for direction in hop}
+    stray = sorted({link for link, _ in crossed.keys() - allowed})
+    short = [hop for hop in hops if sum(crossed.get(one, 0) for one in hop) != count]
+    if not stray and not short:
+        return []
+    where = " + ".join(stray) or "no other link"
+    missed = " + ".join(sorted(link for hop in short for link, _ in hop))
+    return [f"{pair}: crosses {where}" + (f", and not {missed}" if missed else "")]

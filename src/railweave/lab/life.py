@@ -1,0 +1,189 @@
+"""Bringing a lab up and taking it down: whatever happens in between, what is a lab's own goes and nothing else does."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from railweave.counting import counted
+from railweave.errors import LabError
+from railweave.lab import hosts, links, names, probe, processes, rootfs, routers, slicing, state, stuck
+from railweave.lab.plan import make_plan
+from railweave.lab.running import Running
+from railweave.lab.state import Place, Record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from railweave.design.network import Network
+    from railweave.device.model import DeviceConfig
+    from railweave.lab.overlay import Overlay
+    from railweave.lab.plan import Plan
+
+SETTLE_S = 90
+ADDRESSES_S = 60
+
+
+@dataclass(frozen=True)
+class Up:
+    """What bringing a lab up came to. ``unsettled``: what the routers still forward otherwise than ``routes`` has it."""
+
+    record: Record
+    routers: int
+    servers: int
+    links: int
+    seconds: dict[str, float]
+    addresses: bool
+    unsettled: tuple[str, ...]
+
+
+def need_root(verb: str, fabric: Path | None) -> None:
+    """Raises ``LabError`` with the command to run where this is not root."""
+    if os.geteuid() != 0:
+        program = shutil.which(sys.argv[0]) or "railweave"
+        words = f"lab {verb}" + (f" {fabric}" if fabric else "")
+        raise LabError(f"a lab needs root, for network namespaces: run `sudo {program} {words}`")
+
+
+def up(
+    fabric: Path,
+    network: Network,
+    *,
+    part: str = "",
+    overlay: Overlay | None = None,
+    frr_root: Path | None = None,
+    configs: dict[str, DeviceConfig] | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Up:
+    """Bring up the lab of a network, or of a slice of it; wholly, or not at all.
+
+    ``configs`` replaces what the network's switches are told. Raises ``LabError`` where this machine cannot, or where the
+    lab is there already.
+    """
+    need_root("up", fabric)
+    lab = names.lab_id(fabric)
+    network = slicing.sliced(network, slicing.parse(part)) if part else network
+    if overlay is not None:
+        overlay = overlay.fitting(2 * sum(cable.kind == "fabric" for cable in network.cables))
+    plan = make_plan(network, overlay, configs)
+    with state.locked(lab, "up"):
+        place = Place(lab)
+        if place.folder.exists():
+            raise LabError(f"the lab of {fabric} is there already: run `railweave lab down {fabric}` first")
+        _fits(plan)
+        probe.probe(lab)
+        aigp = any(config.bgp is not None and config.bgp.compare_aigp for config in plan.configs.values())
+        frr = rootfs.find(frr_root, aigp=aigp, progress=progress)
+        record = Record(
+            lab,
+            str(fabric.resolve()),
+            network.name,
+            part,
+            None if overlay is None else overlay.to_json(),
+            str(frr.root),
+            frr.version,
+            "begun",
+            tuple(plan.devices()),
+        )
+        state.write(place, record, network)
+        try:
+            return _make(Running(place, plan, frr), record, progress)
+        except BaseException:
+            clean(lab)
+            raise
+
+
+def _fits(plan: Plan) -> None:
+    """Raises ``LabError`` with the estimate where the lab is larger than what this machine has free."""
+    for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
+        word, value = line.split()[:2]
+        if word == "MemAvailable:" and plan.memory_kb() > int(value):
+            raise LabError(
+                f"{counted(len(plan.configs), 'router')} and {counted(len(plan.hosts), 'server')} would take about "
+                f"{plan.memory_kb() / 1e6:.1f} GB, and {int(value) / 1e6:.1f} GB are free: take a part, such as "
+                "--slice rails=1,stripes=2"
+            )
+
+
+def _make(lab: Running, record: Record, progress: Callable[[str], None]) -> Up:
+    clock, seconds = time.monotonic(), dict[str, float]()
+
+    def done(step: str) -> None:
+        nonlocal clock
+        now = time.monotonic()
+        seconds[step], clock = now - clock, now
+
+    with lab:
+        plan, place = lab.plan, lab.place
+        progress(f"{len(plan.devices())} namespaces, {len(plan.wires)} links")
+        links.make(place.lab, plan)
+        hosts.prepare(lab)
+        done("links")
+        routers.write_files(place, lab.frr, list(plan.configs.values()))
+        routers.start(place, lab.frr, list(plan.configs), progress)
+        routers.solicit(place, plan.configs.values())
+        done("daemons")
+        progress("servers' addresses")
+        addresses = hosts.wait_for_addresses(lab, ADDRESSES_S)
+        if addresses:
+            hosts.apply_tables(lab)
+        done("servers")
+        progress("routes")
+        took, left = stuck.wait(lab, lab.control_plane.routes(), SETTLE_S, poll_s=0.25)
+        done("routes")
+        state.write(place, replace(record, stage="up" if addresses and took is not None else "unsettled"))
+        unsettled = tuple(str(one) for one in left)
+        return Up(record, len(plan.configs), len(plan.hosts), len(plan.wires), seconds, addresses, unsettled)
+
+
+@dataclass(frozen=True)
+class Down:
+    """What was taken away. ``strangers``: processes of others that keep a namespace's inside alive."""
+
+    processes: int
+    namespaces: int
+    folder: bool
+    strangers: tuple[str, ...]
+
+
+def down(fabric: Path) -> Down:
+    """Take down the lab of a fabric file, whatever state it is in. Raises ``LabError`` where something of it stays."""
+    need_root("down", fabric)
+    lab = names.lab_id(fabric)
+    with state.locked(lab, "down"):
+        return clean(lab)
+
+
+def clean(lab: str) -> Down:
+    """Take away all that is a lab's: processes by its mark, namespaces by its name, its folder last."""
+    ended = processes.of_lab(lab)
+    while left := processes.of_lab(lab):  # one may have started another meanwhile
+        processes.end(left)
+    strangers = processes.inside(lab)
+    removed = links.remove(lab)
+    folder = names.folder(lab)
+    there = folder.exists()
+    if there:
+        shutil.rmtree(folder)
+    return Down(len(ended), len(removed), there, tuple(strangers))
+
+
+def attach(fabric: Path, configs: dict[str, DeviceConfig] | None = None) -> tuple[Record, Running]:
+    """The lab of a fabric file, to be used; ``configs`` are those that it was brought up with, where they were given.
+
+    Raises ``LabError`` where it is not up.
+    """
+    lab = names.lab_id(fabric)
+    place = Place(lab)
+    record = state.read(place)
+    if record is None or record.stage == "begun":
+        half = " (a former `lab up` did not end; `railweave lab down` cleans up)" if record else ""
+        raise LabError(f"there is no lab of {fabric}{half}: run `sudo railweave lab up {fabric}`")
+    network = state.read_network(place)
+    frr = rootfs.find(Path(record.frr_root), aigp=False, progress=lambda _: None)
+    return record, Running(place, make_plan(network, record.timers(), configs), frr)

@@ -1,0 +1,80 @@
+"""The namespaces of a lab and what joins them: veth pairs for cables, bridges for the VLANs of leaves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.lab.names import namespace
+from railweave.lab.namespace import entered, existing, ip_batch, set_parameters
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.device.model import DeviceConfig
+    from railweave.lab.plan import Plan, Plug
+
+ROUTER = {
+    "net/ipv6/conf/all/forwarding": 1,
+    "net/ipv6/conf/default/accept_dad": 0,
+    "net/ipv6/conf/all/accept_dad": 0,
+    "net/ipv6/conf/all/keep_addr_on_down": 1,
+    "net/ipv6/conf/default/keep_addr_on_down": 1,
+    "net/ipv6/fib_multipath_hash_policy": 1,
+    "net/ipv4/ip_forward": 1,
+    "net/ipv4/fib_multipath_hash_policy": 1,
+    "net/ipv4/conf/all/rp_filter": 0,
+    "net/ipv4/conf/default/rp_filter": 0,
+}
+"""Kernel parameters of a router: it forwards, keeps addresses on links that go down, and hashes flows by their ports."""
+
+SERVER = {
+    "net/ipv6/conf/default/accept_dad": 0,
+    "net/ipv6/conf/all/accept_dad": 0,
+}
+"""Kernel parameters of a server, besides those that it is told: its addresses are its own from the first moment."""
+
+
+def make(lab: str, plan: Plan) -> None:
+    """Make namespaces, cables and bridges. What is on routers is up afterwards; servers bring up their own NICs.
+
+    Raises ``LabError``.
+    """
+    ip_batch(f"netns add {namespace(lab, device)}" for device in plan.devices())
+    for device in plan.devices():
+        with entered(namespace(lab, device)):
+            set_parameters(ROUTER if device in plan.configs else SERVER)
+    ip_batch(f"link add {_end(lab, wire.a)} type veth peer {_end(lab, wire.b)}" for wire in plan.wires)
+    for device, config in plan.configs.items():
+        ip_batch(router_lines(config), inside=namespace(lab, device))
+
+
+def _end(lab: str, plug: Plug) -> str:
+    mac = f" address {plug.mac}" if plug.mac else ""
+    return f"name {plug.interface} netns {namespace(lab, plug.device)} mtu {plug.mtu}{mac}"
+
+
+def router_lines(config: DeviceConfig) -> Iterator[str]:
+    """What ``ip`` is told on a router: the bridge of each server VLAN with its ports, MTUs, and everything up."""
+    yield "link set lo up"
+    for gateway in config.gateways:
+        if gateway.vlan is not None:
+            # Snooping would drop neighbor discovery that no querier asked for; nothing loops here.
+            yield f"link add name irb.{gateway.vlan} mtu {gateway.mtu} type bridge mcast_snooping 0 stp_state 0"
+    vlans = {gateway.vlan_name: gateway.vlan for gateway in config.gateways}
+    for port in config.interfaces:
+        if port.vlan is not None:
+            yield f"link set {port.name} master irb.{vlans[port.vlan]}"
+    for gateway in config.gateways:
+        if gateway.vlan is not None:
+            yield f"link set irb.{gateway.vlan} mtu {gateway.mtu} up"
+        else:
+            yield f"link set {gateway.port} mtu {gateway.mtu}"
+    for port in config.interfaces:
+        yield f"link set {port.name} up"
+
+
+def remove(lab: str) -> list[str]:
+    """Take away every namespace of a lab, with all that is in it; returns their names."""
+    found = existing(f"{lab}-")
+    ip_batch(f"netns del {name}" for name in found)
+    return found

@@ -1,0 +1,27 @@
+"""What a lab is called on its machine, so that it meets neither the host's names nor another lab's."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+FOLDER = Path("/run/railweave/lab")
+"""Where labs keep what belongs to them: a folder each. Gone after a restart, as namespaces are."""
+
+MARK = "RAILWEAVE_LAB"
+"""The environment variable by which a process is known as a lab's."""
+
+
+def lab_id(fabric: Path) -> str:
+    """The name of the lab of a fabric file or build folder: the same for the same path, whether it is there or not."""
+    return "rw" + hashlib.sha256(str(fabric.resolve()).encode()).hexdigest()[:8]
+
+
+def namespace(lab: str, device: str) -> str:
+    """The network namespace of a switch or server of a lab."""
+    return f"{lab}-{device}"
+
+
+def folder(lab: str) -> Path:
+    """Where a lab keeps what belongs to it."""
+    return FOLDER / lab

@@ -1,0 +1,96 @@
+"""Network namespaces: entering them, commands and settings in them."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from railweave.errors import LabError
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Mapping
+
+RUN = Path("/run/netns")
+"""Where iproute2 keeps the names of network namespaces (ip-netns(8))."""
+
+_CLONE_NEWNET = 0x40000000  # sched.h
+
+
+def _setns(descriptor: int) -> None:  # os.setns is there from Python 3.12 on
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.setns(descriptor, _CLONE_NEWNET):
+        number = ctypes.get_errno()
+        raise OSError(number, f"setns: {os.strerror(number)}")
+
+
+@contextmanager
+def entered(name: str) -> Generator[None, None, None]:
+    """Be in a network namespace with this thread: sockets made there stay there, processes started there run there.
+
+    Raises ``LabError`` where there is none of that name.
+    """
+    here = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
+    try:
+        try:
+            there = os.open(RUN / name, os.O_RDONLY)
+        except FileNotFoundError:
+            raise LabError(f"the namespace {name} is gone: `railweave lab down`, then `lab up` again") from None
+        try:
+            _setns(there)
+        finally:
+            os.close(there)
+        try:
+            yield
+        finally:
+            _setns(here)
+    finally:
+        os.close(here)
+
+
+def existing(prefix: str) -> list[str]:
+    """The namespaces whose names begin so."""
+    return sorted(path.name for path in RUN.glob(f"{prefix}*")) if RUN.is_dir() else []
+
+
+def ip(words: Iterable[str], *, inside: str = "") -> str:
+    """What ``ip`` says, in a namespace where one is named. Raises ``LabError`` with its words where it fails."""
+    command = ["ip", *(["-n", inside] if inside else []), *words]
+    return _run(command, None)
+
+
+def ip_batch(lines: Iterable[str], *, inside: str = "") -> None:
+    """Have one ``ip`` carry out many commands, a line each. Raises ``LabError`` that names the first that failed."""
+    text = "".join(f"{line}\n" for line in lines)
+    if text:
+        _run(["ip", *(["-n", inside] if inside else []), "-batch", "-"], text)
+
+
+def _run(command: list[str], text: str | None) -> str:
+    try:
+        done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)  # noqa: S603 - no shell
+    except FileNotFoundError:
+        raise LabError(f"the {command[0]} command is not there: install iproute2") from None
+    if done.returncode:
+        raise LabError(f"{' '.join(command)}: {_reason(done.stderr, text)}")
+    return done.stdout
+
+
+def _reason(stderr: str, text: str | None) -> str:
+    lines = stderr.strip().splitlines()
+    failed = next((line for line in lines if line.startswith("Command failed")), "")
+    number = failed.rpartition(":")[2]
+    which = f"{text.splitlines()[int(number) - 1]}: " if text and number.isdecimal() else ""
+    return which + " ".join(line for line in lines if line != failed)
+
+
+def set_parameters(values: Mapping[str, str | int]) -> None:
+    """Set kernel parameters of the namespace that this thread is in; names as below /proc/sys. Raises ``LabError``."""
+    for name, value in values.items():
+        try:
+            Path("/proc/sys", name).write_text(f"{value}\n", encoding="ascii")
+        except OSError as error:
+            raise LabError(f"/proc/sys/{name} cannot be set to {value}: {error.strerror}") from None

@@ -1,0 +1,132 @@
+"""What a lab is made of: the devices' configurations with the lab's timers, and the cables between their interfaces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from railweave.device.build import device_config
+from railweave.device.host import host_config
+from railweave.errors import LabError
+from railweave.routes.control_plane import ControlPlane
+
+if TYPE_CHECKING:
+    from railweave.design.network import Cable, End, Network
+    from railweave.device.host_model import HostConfig
+    from railweave.device.model import DeviceConfig, Interface
+    from railweave.lab.overlay import Overlay
+
+ETHERNET_HEADER = 14
+"""Bytes of a frame that Linux does not count in an interface's MTU."""
+
+MOST_CHARACTERS = 15
+"""The longest name of an interface (IFNAMSIZ of linux/if.h, less the final zero)."""
+
+ROUTER_KB = 40_000
+"""Memory of a router's daemons, measured: 33 to 40 MB of its own a router with some dozen sessions."""
+
+SERVER_KB = 500
+"""Memory of a server's namespace: no process runs in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plug:
+    """An end of a cable: its interface's name, MTU as Linux counts, and MAC address (empty: whatever)."""
+
+    device: str
+    interface: str
+    mtu: int
+    mac: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """A cable of the lab; ``link`` is its name in the ``Network``, ``a`` the server or leaf."""
+
+    link: str
+    a: Plug
+    b: Plug
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The lab of a network: every switch as FRR, every server as a host."""
+
+    network: Network
+    overlay: Overlay | None
+    configs: dict[str, DeviceConfig]
+    hosts: dict[str, HostConfig]
+    wires: tuple[Wire, ...]
+
+    def control_plane(self) -> ControlPlane:
+        """What these routers should settle on."""
+        return ControlPlane(self.configs.values())
+
+    def devices(self) -> list[str]:
+        """Every switch, then every server."""
+        return [*self.configs, *self.hosts]
+
+    def memory_kb(self) -> int:
+        """What it takes, by estimate."""
+        return ROUTER_KB * len(self.configs) + SERVER_KB * len(self.hosts)
+
+    def interface(self, device: str, link: str) -> str:
+        """The interface by which a device is on a link; ``KeyError`` where it is not."""
+        return self._interfaces[device, link]
+
+    def link(self, device: str, interface: str) -> str | None:
+        """The link that is on an interface of a device; None for one that no cable is on."""
+        return self._links.get((device, interface))
+
+    @cached_property
+    def _interfaces(self) -> dict[tuple[str, str], str]:
+        return {(plug.device, wire.link): plug.interface for wire in self.wires for plug in (wire.a, wire.b)}
+
+    @cached_property
+    def _links(self) -> dict[tuple[str, str], str]:
+        return {(device, interface): link for (device, link), interface in self._interfaces.items()}
+
+
+def make_plan(network: Network, overlay: Overlay | None, configs: dict[str, DeviceConfig] | None = None) -> Plan:
+    """The plan of a network's lab. ``configs`` replaces what the network's switches are told, for networks that are wrong.
+
+    Raises ``LabError`` for names that Linux cannot have.
+    """
+    found = configs or {one.name: device_config(network, one.name, "frr") for one in network.switches}
+    if overlay is not None:
+        found = {name: overlay.applied(config) for name, config in found.items()}
+    # The kernel takes router advertisements itself here, whoever does so on the real servers; MAC addresses are those
+    # that the lab gives, so nothing is a placeholder any more.
+    by_kernel = replace(network, hosts=network.hosts.model_copy(update={"router_advertisements": "kernel"}))
+    hosts = {one.name: _known(host_config(by_kernel, one.name)) for one in network.servers}
+    ports = {(config.name, port.link): port for config in found.values() for port in config.interfaces}
+    wires = tuple(_wire(cable, ports, hosts) for cable in network.cables)
+    return Plan(network, overlay, found, hosts, _checked(wires))
+
+
+def _known(host: HostConfig) -> HostConfig:
+    return replace(host, nics=tuple(replace(nic, mac_is_placeholder=False) for nic in host.nics))
+
+
+def _wire(cable: Cable, ports: dict[tuple[str, str], Interface], hosts: dict[str, HostConfig]) -> Wire:
+    return Wire(cable.name, _plug(cable, cable.a, ports, hosts), _plug(cable, cable.b, ports, hosts))
+
+
+def _plug(cable: Cable, end: End, ports: dict[tuple[str, str], Interface], hosts: dict[str, HostConfig]) -> Plug:
+    if end.device in hosts:
+        nic = next(one for one in hosts[end.device].nics if end.port in {one.name, one.netdev})
+        return Plug(end.device, nic.netdev, nic.mtu, nic.mac)
+    port = ports[end.device, cable.name]
+    return Plug(end.device, port.name, port.mtu - ETHERNET_HEADER)
+
+
+def _checked(wires: tuple[Wire, ...]) -> tuple[Wire, ...]:
+    for wire in wires:
+        for plug in (wire.a, wire.b):
+            if len(plug.interface) > MOST_CHARACTERS:
+                raise LabError(
+                    f"{plug.device}: {plug.interface} is longer than the {MOST_CHARACTERS} characters that Linux gives an "
+                    "interface: give it a shorter name in the inventory"
+                )
+    return wires

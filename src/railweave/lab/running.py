@@ -1,0 +1,64 @@
+"""A lab that is up: what it was made of, and ways to ask its kernels and daemons."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from railweave.lab.names import namespace
+from railweave.lab.netlink import Netlink
+from railweave.lab.vty import Vty
+
+if TYPE_CHECKING:
+    from railweave.lab.plan import Plan
+    from railweave.lab.rootfs import Frr
+    from railweave.lab.state import Place
+    from railweave.routes.control_plane import ControlPlane
+
+
+class Running:
+    """A lab. Close it, or use it as a context: it holds a socket in each namespace that was asked.
+
+    ``released`` names sessions that FRR did not take back by itself (``stuck``).
+    """
+
+    def __init__(self, place: Place, plan: Plan, frr: Frr) -> None:
+        self.place = place
+        self.plan = plan
+        self.frr = frr
+        self.released: list[str] = []
+        self._kernels: dict[str, Netlink] = {}
+        self._interfaces: dict[str, dict[int, str]] = {}
+
+    def __enter__(self) -> Running:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the sockets."""
+        for one in self._kernels.values():
+            one.close()
+        self._kernels.clear()
+
+    @cached_property
+    def control_plane(self) -> ControlPlane:
+        """What the routers should settle on."""
+        return self.plan.control_plane()
+
+    def kernel(self, device: str) -> Netlink:
+        """The kernel of a switch or server."""
+        if device not in self._kernels:
+            self._kernels[device] = Netlink(namespace(self.place.lab, device))
+        return self._kernels[device]
+
+    def interfaces(self, device: str) -> dict[int, str]:
+        """The names of a device's interfaces by index: they stay as the lab made them."""
+        if device not in self._interfaces:
+            self._interfaces[device] = {index: name for index, (name, _) in self.kernel(device).interfaces().items()}
+        return self._interfaces[device]
+
+    def vty(self, device: str, daemon: str) -> Vty:
+        """A session with a daemon of a router."""
+        return Vty(self.place.router(device) / "run/frr", daemon)

@@ -1,0 +1,112 @@
+"""The example on routing daemons: up, proved, broken and gone. Root only; the longest tests there are."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from railweave.errors import LabError
+from railweave.lab import assertions, fib, matrix, names, processes, status
+from railweave.lab.namespace import existing
+from railweave.lab.running import Running
+from railweave.lab.scenario import play
+from railweave.lab.sweep import sweep
+from railweave.routes.fib_file import read_fibs, write_fibs
+from tests.conftest import example
+from tests.lab.machine import bring_up, lab, needs_lab
+
+pytestmark = needs_lab
+
+UP_LIMIT_S = 240
+"""Four times what a machine that does nothing else may take (docs/lab.md has the figures): CI runs other tests meanwhile."""
+
+
+def test_h100_rlb_behaves_as_designed_and_goes_without_a_trace(tmp_path: Path) -> None:
+    fabric = tmp_path / "h100-rlb.yaml"
+    start = time.monotonic()
+    with lab(fabric, example("h100-rlb")) as (made, running):
+        assert (made.routers, made.servers, made.links) == (20, 4, 96)
+        assert made.unsettled == ()
+        outcomes = assertions.run(running)
+        assert time.monotonic() - start < UP_LIMIT_S
+        assert [one.id for one in outcomes if not one.passed] == [], [one.failures for one in outcomes]
+        checked = {one.id: one.checked for one in outcomes}
+        assert checked == {
+            "bgp-sessions": 128,
+            "bfd-sessions": 128,
+            "slaac-addresses": 128,
+            "host-tables": 384,
+            "fib-equals-routes": 20 * 64,
+            "path-colors": 16 * 60 + 4 * 16,
+            "no-leaf-transit": 64,
+            "reachability": 32 * 24 * 4,
+            "queue-pair-links": 32 * 24 * 4,
+            "mtu": 32 * 24 * 4,
+        }
+        _tables_are_what_the_simulator_takes(running, tmp_path / "fib.json")
+        [there] = status.labs(fabric)
+        assert (there.stage, there.namespaces, there.processes, there.missing) == ("up", 24, 80, ())
+        assert there.memory_mb < 20 * 40
+    assert existing(made.record.lab) == []
+    assert processes.of_lab(made.record.lab) == []
+    assert list(names.FOLDER.glob(f"{made.record.lab}*")) == []
+    assert status.labs(fabric) == []
+
+
+def test_every_single_fault_of_a_slice_goes_as_designed(tmp_path: Path) -> None:
+    with lab(tmp_path / "slice.yaml", example("h100-rlb"), "rails=1,spines=2") as (made, running):
+        assert (made.routers, made.servers, made.links) == (4, 4, 8)
+        every = matrix.every_single(running)
+        assert len(every) == 4 + 4 + 4 + 2 * 5 + 4 + 1
+        # One takes a minute, the other breaks nothing.
+        faults = [one for one in every if one["kind"] != "ra-stopped" and one.get("daemon") != "mgmtd"]
+        measured = play(running, matrix.targets(running, faults), lambda _: None)
+        assert len(measured) == len(faults) == len(every) - 3
+        assert [(one.kind, one.target, one.unexpected) for one in measured if not one.passed] == []
+        kept = {(one.kind, one.target): (one.kept, one.asked) for one in measured}
+        assert kept["device-down", "spine1"] == (48, 48)  # every queue pair found another way
+        assert kept["nic-down", "H100-01:gpu0_eth"] == (24, 48)  # a NIC has one link
+        lost = {(one.kind, one.target): one.lost for one in measured}
+        assert lost["device-down", "spine1"] > 0
+        assert lost["link-slow", f"{measured[0].target} at 100M"] == 0
+        swept = sweep(running, links=[running.plan.wires[place].link for place in (0, -1)])
+        assert [one.failures for one in swept if not one.passed] == []
+        assert [one.id for one in assertions.run(running) if not one.passed] == []
+
+
+def test_routed_links_with_static_addresses_behave_as_designed(tmp_path: Path) -> None:
+    with lab(tmp_path / "leaf.yaml", example("mi300x-leaf-31")) as (made, running):
+        assert (made.routers, made.servers) == (1, 2)
+        outcomes = {one.id: one for one in assertions.run(running)}
+        assert [name for name, one in outcomes.items() if not one.passed] == []
+        assert not outcomes["bgp-sessions"].applies
+        assert outcomes["slaac-addresses"].checked == 16
+        assert outcomes["reachability"].checked == 2 * 8 * 8
+        assert json.loads(json.dumps(outcomes["mtu"].to_json()))["evidence"].startswith("9000 bytes")
+
+
+def test_a_second_lab_stands_beside_the_first_and_a_second_of_the_same_file_does_not(tmp_path: Path) -> None:
+    part = "rails=1,spines=1"
+    with lab(tmp_path / "one.yaml", example("h100-rlb"), part) as (made, running):
+        with pytest.raises(LabError, match="is there already"):
+            bring_up(tmp_path / "one.yaml", example("h100-rlb"), part)
+        # Another file with the same network, and so the same names of devices and interfaces.
+        with lab(tmp_path / "two.yaml", example("h100-rlb"), part) as (other, beside):
+            assert other.record.lab != made.record.lab
+            for one in (running, beside):
+                assert [outcome.id for outcome in assertions.run(one) if not outcome.passed] == []
+        assert [outcome.id for outcome in assertions.run(running) if not outcome.passed] == []
+
+
+def _tables_are_what_the_simulator_takes(running: Running, file: Path) -> None:
+    """The kernels' tables, written and read again, are those of `routes`."""
+    expected = running.control_plane.routes()
+    write_fibs(fib.read(running, expected).routes, file)
+    again = read_fibs(file, running.plan.network, expected.prefixes)
+    for device in expected.fibs:
+        for prefix in expected.prefixes:
+            assert again.next_hops(device, prefix) == expected.next_hops(device, prefix)
+            assert again.is_local(device, prefix) == expected.is_local(device, prefix)

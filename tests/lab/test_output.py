@@ -1,0 +1,99 @@
+"""What is printed and written of a lab: JUnit, the page of faults, a fault written on the command line."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from typer.testing import CliRunner
+
+from railweave.cli.app import app
+from railweave.errors import InputError
+from railweave.lab import life
+from railweave.lab.assertions import Outcome
+from railweave.lab.junit import junit
+from railweave.lab.matrix import written
+from railweave.lab.measure import Measured
+from railweave.lab.page import faults_html, rows
+from railweave.lab.rootfs import find
+from railweave.lab.state import Record
+
+GOOD = Outcome("bgp-sessions", "every BGP session is established", True, 8, "8 ends", seconds=0.5)
+BAD = Outcome("mtu", "packets pass", False, 4, "4 of 4", ("9000 bytes <do not> arrive",), 1, 0.25)
+NONE = replace(GOOD, id="path-colors", checked=0, applies=False)
+
+RECORD = Record("rw0", "/f.yaml", "net", "", None, "/", "10.3", "up")
+MEASURED = Measured(
+    "link-down", "a--b", 80, 8000, 12, 0.34, 0.4, 2.1, 3, 64, 64, 64, (), 0.01
+)  # fmt: skip
+
+
+def test_junit_has_a_case_for_each_assertion() -> None:
+    top = ET.fromstring(junit("lab net", [GOOD, BAD, NONE]))  # noqa: S314 - our own text
+    assert (top.get("tests"), top.get("failures"), top.get("skipped"), top.get("time")) == ("3", "1", "1", "1.25")
+    cases = {case.get("name"): case for case in top.iter("testcase")}
+    assert cases["bgp-sessions"].findtext("system-out") == "8 ends"
+    failure = cases["mtu"].find("failure")
+    assert failure is not None
+    assert failure.text == "9000 bytes <do not> arrive"
+    assert failure.get("message") == "1 of 4 fail: packets pass"
+    assert cases["path-colors"].find("skipped") is not None
+
+
+def test_the_page_puts_first_what_is_not_as_designed() -> None:
+    wrong = replace(MEASURED, kind="device-down", target="<spine1>", switch_s=None, kept=60, unexpected=("qp 1",))
+    page = faults_html(RECORD, [MEASURED, wrong])
+    assert page.index("&lt;spine1&gt;") < page.index("a--b")
+    assert "2 faults, of which 1 went as designed" in page
+    assert rows([wrong])[0][3:6] == ("-", "2.10 s", "60 of 64 (64 should)")
+    assert rows([MEASURED])[0][2] == "12 of 8,000, then 3"
+    assert not wrong.passed
+    assert MEASURED.passed
+
+
+def test_a_fault_is_written_as_in_a_scenario() -> None:
+    assert written("link-flap link=a--b period=1s count=3") == {
+        "at": "0s", "kind": "link-flap", "link": "a--b", "period": "1s", "count": 3,
+    }  # fmt: skip
+    with pytest.raises(InputError, match="'link' is no KEY=VALUE"):
+        written("link-down link")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["up", "x.yaml"], ["test", "x.yaml"], ["down", "x.yaml"], ["fault", "x.yaml", "--all-single"]],
+    ids=lambda words: words[0],
+)
+def test_without_root_the_command_to_run_is_said(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    done = CliRunner().invoke(app, ["lab", *words])
+    assert done.exit_code == 1
+    assert "needs root" in str(done.exception)
+    assert f"lab {words[0]} x.yaml`" in str(done.exception)
+
+
+def test_without_frr_the_command_to_run_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with pytest.raises(life.LabError, match="run `sudo make judges`"):
+        find(tmp_path, aigp=False, progress=lambda _: None)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("railweave.lab.rootfs.CACHE", tmp_path / "cache")
+    monkeypatch.setattr("railweave.lab.rootfs._DAEMONS", Path("nowhere"))
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    with pytest.raises(life.LabError, match="run `sudo apt-get install -y mmdebstrap`"):
+        find(None, aigp=False, progress=lambda _: None)
+
+
+def test_a_root_folder_of_another_release_is_refused(tmp_path: Path) -> None:
+    for name in ("usr/lib/frr", "var/lib/dpkg", "etc"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "usr/lib/frr/zebra").touch()
+    (tmp_path / "etc/passwd").write_text("frr:x:997:996::/nonexistent:/bin/sh\n")
+    status = tmp_path / "var/lib/dpkg/status"
+    status.write_text("Package: frr\nStatus: install ok installed\nVersion: 9.1-1\n\n")
+    with pytest.raises(life.LabError, match=r"holds FRR 9\.1-1, and the lab is made for 10\.3"):
+        find(tmp_path, aigp=False, progress=lambda _: None)
+    status.write_text("Package: frr\nStatus: install ok installed\nVersion: 10.3-3\n\n")
+    found = find(tmp_path, aigp=True, progress=lambda _: None)
+    assert (found.version, found.user, found.group) == ("10.3-3", 997, 996)
