@@ -21,6 +21,7 @@ enum {
   RW_RING = 128,      // most pieces in flight on one queue pair
   RW_RECV_WRS = 160,
   RW_SEND_WRS = 2 * RW_RING + 64,
+  RW_FLUSH_WRS = 64,
 };
 
 // What the receiver tells the sender, little-endian: where to put the message, and how much fits. number comes last, so
@@ -67,6 +68,7 @@ struct rw_request {
   uint32_t rkeys[RW_MAX_MERGED];
   const struct rw_mr *mr;
   int left;  // pieces, or reads of a flush, not complete
+  uint32_t devices_left;  // of a flush: those whose read is not posted
   void *phandle;
 };
 
@@ -108,7 +110,7 @@ struct rw_qp {
   uint32_t arrived;  // pieces that came in since the epoch began
   int sends_out, recvs_out;  // work requests not completed
   int recvs_missing;
-  uint64_t stuck_cts[RW_SLOTS / 64];  // slots whose entry failed here, yet may arrive until the other end closes
+  uint8_t stuck_cts[RW_SLOTS];  // writes of a slot's entry that failed here, yet may arrive until the other end closes
   bool errored;  // moved to the error state
 
   int64_t progress_ms;  // when something last completed, or was posted while nothing was under way
@@ -133,6 +135,9 @@ struct rw_comm_device {
   uint32_t remote_rkey;  // of the other end's shared memory, by position there
   struct ibv_qp *flush_qp;
   struct ibv_mr *flush_mr;
+  union ibv_gid flush_gid;
+  int flush_out;            // reads under way
+  int64_t flush_broken_ms;  // since when it is being replaced, 0: it works
   unsigned seen_gids, seen_ports;  // changes that were looked at
 };
 
@@ -175,6 +180,7 @@ struct rw_comm {
   bool all_suspect;  // they are those from which nothing comes back, for want of better
   int64_t now_ms, tick_ms, link_ms, weigh_ms, all_dead_ms;
   bool peer_gone;
+  int64_t gone_ms;
   struct rw_link *link;
   _Atomic ncclResult_t error;
   char failure[1024];
@@ -260,7 +266,9 @@ void rw_cts_released(struct rw_comm *c, struct rw_qp *q);
 void rw_cts_elsewhere(struct rw_comm *c, const struct rw_qp *suspect);
 void rw_cts_post_unsent(struct rw_comm *c);
 bool rw_flush_create(struct rw_comm *c, struct rw_comm_device *d);
-void rw_flush_done(struct rw_comm *c, struct rw_request *r, int status);
+void rw_flush_done(struct rw_comm *c, int device, struct rw_request *r, int status);
+void rw_flush_break(struct rw_comm *c, int device);
+void rw_flush_repair(struct rw_comm *c, int device);
 
 // progress.c
 enum rw_work { RW_WORK_PIECE, RW_WORK_BULK, RW_WORK_CTS, RW_WORK_CONTROL, RW_WORK_PROBE, RW_WORK_RECV, RW_WORK_FLUSH };

@@ -115,6 +115,7 @@ static void announce(struct rw_comm *c) {
 
 static void *go(struct rw_comm *c) {
   announce(c);
+  c->now_ms = rw_now_ns() / 1000000;
   rw_weights_update(c);
   rw_service_add(c);
   return c;

@@ -19,19 +19,34 @@ void rw_fail(struct rw_comm *c, ncclResult_t error, const char *format, ...) {
   rw_link_send(c->link, RW_FAILED, &b);
 }
 
+static size_t append(char *text, size_t size, size_t used, const char *format, ...) {
+  va_list args;
+  if (used >= size) return used;
+  va_start(args, format);
+  int n = vsnprintf(text + used, size - used, format, args);
+  va_end(args);
+  return n < 0 ? used : used + (size_t)n;
+}
+
 void rw_fail_all_dead(struct rw_comm *c) {
-  char text[800], place[256];
+  char text[800] = "", place[256];
   size_t used = 0;
-  text[0] = 0;
-  for (int i = 0; i < c->n_devices && used < sizeof(text); i++)
-    used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", i ? ", " : "",
-                             rw_device_place(c->devices[i].device, place, sizeof(place)));
-  for (int i = 0; i < c->n_qps && i < 4 && used < sizeof(text); i++) {
+  for (int i = 0; i < c->n_devices; i++) {
+    const struct rw_device *d = c->devices[i].device;
+    used = append(text, sizeof(text), used, "%s%s%s", i ? ", " : "", rw_device_place(d, place, sizeof(place)),
+                  atomic_load(&d->port_up) ? "" : " is down");
+  }
+  used = append(text, sizeof(text), used, " to ");
+  for (int i = 0; i < c->remote.n; i++) {
+    const struct rw_end_device *d = &c->remote.devices[i];
+    used = append(text, sizeof(text), used, "%s%s port %d (leaf %s, port %s)", i ? ", " : "", d->name, d->port,
+                  d->leaf[0] ? d->leaf : "not known", d->leaf_port[0] ? d->leaf_port : "not known");
+  }
+  for (int i = 0; i < c->n_qps && i < 4; i++) {
     char name[256];
     rw_qp_name(c, &c->qps[i], name, sizeof(name));
-    used += (size_t)snprintf(text + used, sizeof(text) - used, "; %s: %s", name, c->qps[i].reason);
+    used = append(text, sizeof(text), used, "; %s: %s", name, c->qps[i].reason);
   }
-  rw_fail(c, ncclRemoteError,
-          "no path of any NIC of this connection lives: %s. Look at that port, its cable and its leaf, and those of %s", text,
-          c->remote.host);
+  rw_fail(c, ncclRemoteError, "no path of any NIC of this connection lives: %s. Look at those ports, their cables and leaves",
+          text);
 }

@@ -7,20 +7,23 @@
 #include "params.h"
 #include "verbs.h"
 
-enum { ATTEMPTS = 3 };
+// A device whose flushes fail for this long cannot be relied on.
+enum { PATIENCE_MS = 4000 };
 
 bool rw_flush_create(struct rw_comm *c, struct rw_comm_device *d) {
   struct ibv_qp_init_attr init = {
       .send_cq = d->cq,
       .recv_cq = d->cq,
-      .cap = {.max_send_wr = 64, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1},
+      .cap = {.max_send_wr = RW_FLUSH_WRS, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1},
       .qp_type = IBV_QPT_RC,
   };
   struct rw_gid_list gids = rw_device_gids(d->device);
+  if (gids.n == 0 && d->device->ethernet) return false;
   if (!d->flush_mr)
     d->flush_mr = rw_verbs.ibv_reg_mr(d->pd, &c->shared->flushed, sizeof(c->shared->flushed), IBV_ACCESS_LOCAL_WRITE);
   d->flush_qp = rw_verbs.ibv_create_qp(d->pd, &init);
-  if (!d->flush_mr || !d->flush_qp || (gids.n == 0 && d->device->ethernet)) goto fail;
+  if (!d->flush_mr || !d->flush_qp) goto fail;
+  d->flush_gid = gids.gids[0].gid;
   struct ibv_qp_attr attr = {
       .qp_state = IBV_QPS_INIT,
       .pkey_index = (uint16_t)rw_params.pkey,
@@ -59,28 +62,68 @@ static bool needs_flush(const struct rw_comm *c, int device) {
   return false;
 }
 
-static bool post(struct rw_comm *c, struct rw_comm_device *d, struct rw_request *r, int device) {
+static bool post(struct rw_comm *c, int device, struct rw_request *r) {
+  struct rw_comm_device *d = &c->devices[device];
   struct ibv_sge sge = {.addr = (uintptr_t)&c->shared->flushed, .length = 1, .lkey = d->flush_mr->lkey};
   struct ibv_send_wr wr = {
-      .wr_id = rw_work_id(RW_WORK_FLUSH, 0, (unsigned)(r - c->requests)),
+      .wr_id = rw_work_id(RW_WORK_FLUSH, (unsigned)device, (unsigned)(r - c->requests)),
       .sg_list = &sge,
       .num_sge = 1,
       .opcode = IBV_WR_RDMA_READ,
       .send_flags = IBV_SEND_SIGNALED,
       .wr.rdma = {.remote_addr = r->data, .rkey = r->mr->mrs[device]->rkey},
   };
-  return rw_post_send(d->flush_qp, &wr) == 0;
+  if (d->flush_broken_ms || d->flush_out == RW_FLUSH_WRS || rw_post_send(d->flush_qp, &wr)) return false;
+  d->flush_out++;
+  r->devices_left &= ~(1u << device);
+  return true;
 }
 
-static bool start(struct rw_comm *c, struct rw_request *r) {
-  for (int i = 0; i < c->n_devices; i++) {
-    struct rw_comm_device *d = &c->devices[i];
-    if (!d->flush_qp || !needs_flush(c, i)) continue;
-    if (!post(c, d, r, i)) return false;
-    r->left++;
+// Reads that wait because their device's flush queue pair is full or being replaced.
+static void post_waiting(struct rw_comm *c, int device) {
+  for (int i = 0; i < RW_REQUESTS; i++) {
+    struct rw_request *r = &c->requests[i];
+    if (r->kind == RW_FLUSH && !r->done && r->devices_left >> device & 1 && !post(c, device, r)) return;
   }
-  if (r->left == 0) r->done = true;
-  return true;
+}
+
+static void read_done(struct rw_request *r) {
+  if (--r->left == 0) r->done = true;
+}
+
+static void give_up(struct rw_comm *c, int device) {
+  if (needs_flush(c, device)) {
+    rw_fail(c, ncclSystemError, "flushes of GPU memory fail on %s", c->devices[device].device->name);
+    return;
+  }
+  for (int i = 0; i < RW_REQUESTS; i++) {
+    struct rw_request *r = &c->requests[i];
+    if (r->kind != RW_FLUSH || r->done || !(r->devices_left >> device & 1)) continue;
+    r->devices_left &= ~(1u << device);
+    read_done(r);
+  }
+}
+
+// An address that went away takes the flush queue pair with it: it is made anew on the address there is now.
+void rw_flush_repair(struct rw_comm *c, int device) {
+  struct rw_comm_device *d = &c->devices[device];
+  if (!d->flush_broken_ms || d->flush_out) return;
+  if (d->flush_qp) rw_verbs.ibv_destroy_qp(d->flush_qp);
+  d->flush_qp = NULL;
+  if (needs_flush(c, device) && rw_flush_create(c, d)) {
+    d->flush_broken_ms = 0;
+    post_waiting(c, device);
+  } else if (!needs_flush(c, device) || c->now_ms - d->flush_broken_ms > PATIENCE_MS) {
+    give_up(c, device);
+  }
+}
+
+void rw_flush_break(struct rw_comm *c, int device) {
+  struct rw_comm_device *d = &c->devices[device];
+  struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
+  if (d->flush_broken_ms || !d->flush_qp) return;
+  d->flush_broken_ms = c->now_ms;
+  rw_qp_modify(d->flush_qp, &attr, IBV_QP_STATE);
 }
 
 ncclResult_t rw_iflush(struct rw_comm *c, int n, void **data, const int *sizes, void **mrs, void **request) {
@@ -99,38 +142,26 @@ ncclResult_t rw_iflush(struct rw_comm *c, int n, void **data, const int *sizes, 
   r->data = (uintptr_t)data[last];
   r->mr = mrs[last];
   r->left = 0;
-  r->n = 0;  // failures
-  if (!start(c, r)) {
-    rw_fail(c, ncclSystemError, "a flush of GPU memory cannot be posted");
-    return ncclSystemError;
+  r->devices_left = 0;
+  for (int i = 0; i < c->n_devices; i++) {
+    if ((!c->devices[i].flush_qp && !c->devices[i].flush_broken_ms) || !needs_flush(c, i)) continue;
+    r->left++;
+    r->devices_left |= 1u << i;
+    post(c, i, r);
   }
+  r->done = r->left == 0;
   *request = r;
   return ncclSuccess;
 }
 
-// An address that went away takes the flush queue pair with it: it is made anew on the address there is now.
-void rw_flush_done(struct rw_comm *c, struct rw_request *r, int status) {
-  if (r->kind != RW_FLUSH || r->done) return;
-  if (status != IBV_WC_SUCCESS) r->n++;
-  if (--r->left > 0) return;
-  if (r->n == 0) {
-    r->done = true;
-    return;
+void rw_flush_done(struct rw_comm *c, int device, struct rw_request *r, int status) {
+  struct rw_comm_device *d = &c->devices[device];
+  d->flush_out--;
+  if (status == IBV_WC_SUCCESS) {
+    read_done(r);
+    if (d->flush_out == RW_FLUSH_WRS - 1) post_waiting(c, device);
+  } else {
+    r->devices_left |= 1u << device;
+    rw_flush_break(c, device);
   }
-  if (r->n >= ATTEMPTS * RW_MAX_MERGED) {
-    rw_fail(c, ncclSystemError, "flushes of GPU memory fail: %s", rw_wc_status(status));
-    return;
-  }
-  for (int i = 0; i < c->n_devices; i++) {
-    struct rw_comm_device *d = &c->devices[i];
-    if (!d->flush_qp) continue;
-    rw_verbs.ibv_destroy_qp(d->flush_qp);
-    d->flush_qp = NULL;
-    if (needs_flush(c, i) && !rw_flush_create(c, d)) {
-      rw_fail(c, ncclSystemError, "flushes of GPU memory fail on %s", d->device->name);
-      return;
-    }
-  }
-  r->n += RW_MAX_MERGED - 1;
-  if (!start(c, r)) rw_fail(c, ncclSystemError, "a flush of GPU memory cannot be posted");
 }

@@ -56,7 +56,7 @@ static void sent(struct rw_comm *c, struct rw_qp *q, const struct ibv_wc *wc, in
 static void complete(struct rw_comm *c, const struct ibv_wc *wc, int64_t now_ns) {
   unsigned index = wc->wr_id >> 32 & 0xff;
   if (wc->wr_id >> 56 == RW_WORK_FLUSH) {
-    rw_flush_done(c, &c->requests[wc->wr_id & 0xffffffff], wc->status);
+    rw_flush_done(c, (int)index, &c->requests[wc->wr_id & 0xffffffff], wc->status);
     return;
   }
   struct rw_qp *q = &c->qps[index];

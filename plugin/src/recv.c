@@ -59,20 +59,21 @@ void rw_cts_acked(struct rw_comm *c, int slot) {
 // The write failed at this end, but a packet of it may still be on its way: the slot is not used again before the other
 // end has closed the queue pair. The entry itself goes over another one at once; it says the same.
 void rw_cts_failed(struct rw_comm *c, struct rw_qp *q, int slot) {
-  q->stuck_cts[slot / 64] |= (uint64_t)1 << slot % 64;
+  q->stuck_cts[slot]++;
   if (waits(c, slot) && c->cts_qp[slot] == q - c->qps) post(c, slot);
 }
 
 void rw_cts_released(struct rw_comm *c, struct rw_qp *q) {
   for (int slot = 0; slot < RW_SLOTS; slot++) {
-    if (!(q->stuck_cts[slot / 64] >> slot % 64 & 1)) continue;
-    c->cts_under_way[slot]--;
+    if (q->stuck_cts[slot] == 0) continue;
+    c->cts_under_way[slot] = (uint8_t)(c->cts_under_way[slot] - q->stuck_cts[slot]);
     if (waits(c, slot) && c->cts_under_way[slot] == 0) c->cts_unsent++;
   }
   memset(q->stuck_cts, 0, sizeof(q->stuck_cts));
 }
 
 void rw_cts_elsewhere(struct rw_comm *c, const struct rw_qp *suspect) {
+  if (c->all_suspect) return;
   for (int slot = 0; slot < RW_SLOTS; slot++)
     if (waits(c, slot) && c->cts_qp[slot] == suspect - c->qps && c->cts_under_way[slot] < 100) post(c, slot);
 }
@@ -91,6 +92,7 @@ ncclResult_t rw_irecv(struct rw_comm *c, int n, void **data, const size_t *sizes
     rw_comm_leave(c);
     return ncclSuccess;
   }
+  c->now_ms = rw_now_ns() / 1000000;
   r->id = c->head++;
   r->n = n;
   for (int i = 0; i < n; i++) {

@@ -25,7 +25,8 @@ static bool post(struct rw_comm *c, struct rw_qp *q, const struct rw_piece *piec
   unsigned index = (unsigned)(q - c->qps), slot = (unsigned)(r->id % RW_SLOTS);
   struct ibv_sge data = {.addr = r->data + piece->offset, .length = piece->length};
   if (piece->length) data.lkey = r->mr->mrs[q->device[0]]->lkey;
-  bool separate = c->adaptive_routing && piece->length > (uint32_t)rw_params.ar_threshold;
+  // Of all pieces of a message or of none: the receiver either adds pieces up or is told the sum.
+  bool separate = c->adaptive_routing && r->sizes[0] > (size_t)rw_params.ar_threshold;
   struct ibv_sge size = {.addr = (uintptr_t)&c->shared->size_out[slot][r->n], .length = 8,
                          .lkey = c->devices[q->device[0]].shared_mr->lkey};
   struct ibv_send_wr notify = {

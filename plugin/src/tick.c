@@ -9,6 +9,7 @@ enum {
   WEIGH_MS = 20,      // between two looks at the weights
   LINK_MS = 50,       // between two looks at the TCP connection while all is well
   LINK_SOON_MS = 2,   // and while not
+  GONE_MS = 200,      // after the other end's farewell: what it sent before is in the completion queue by then
   ERROR_WITHIN_MS = 4500,  // of a fault that leaves no path; NCCL's own time comes on top, and 5 s are promised
 };
 
@@ -20,6 +21,7 @@ static void look_at_devices(struct rw_comm *c) {
     unsigned ports = atomic_load_explicit(&d->device->port_changes, memory_order_acquire);
     if (rw_params.async_events && atomic_load_explicit(&d->device->fatal, memory_order_relaxed))
       rw_fail(c, ncclSystemError, "%s reported a fatal error of the device", d->device->name);
+    rw_flush_repair(c, i);
     if (gids == d->seen_gids && ports == d->seen_ports) continue;
     bool up = atomic_load_explicit(&d->device->port_up, memory_order_relaxed);
     struct rw_gid_list now = {0};
@@ -33,6 +35,7 @@ static void look_at_devices(struct rw_comm *c) {
         rw_qp_close(c, p, "its address is gone from %s", d->device->name);
       if (rw_state(p) == RW_QP_CLOSED && p->recover_at_ms > c->now_ms + 20) p->recover_at_ms = c->now_ms + 20;
     }
+    if (!up || (gids != d->seen_gids && d->device->ethernet && d->flush_qp && !rw_gid_find(&now, &d->flush_gid))) rw_flush_break(c, i);
     d->seen_gids = gids;
     d->seen_ports = ports;
   }
@@ -95,6 +98,7 @@ static void take_message(struct rw_comm *c, int type, struct rw_cursor *b) {
     rw_fail(c, ncclRemoteError, "%s ended it: %.*s", c->remote.host, (int)(b->end - b->at), (const char *)b->at);
   } else if (type == RW_BYE) {
     c->peer_gone = true;
+    c->gone_ms = c->now_ms;
     rw_send_complete_below(c, rw_get64(b));
   }
 }
@@ -102,7 +106,6 @@ static void take_message(struct rw_comm *c, int type, struct rw_cursor *b) {
 static void look_at_link(struct rw_comm *c) {
   struct rw_cursor b;
   int type;
-  if (c->peer_gone && (c->link->closed || c->link->failed)) return;
   while ((type = rw_link_receive(c->link, &b)) != 0) {
     take_message(c, type, &b);
     rw_link_next(c->link);
@@ -110,7 +113,7 @@ static void look_at_link(struct rw_comm *c) {
   if (!c->link->closed && !c->link->failed) return;
   if (!c->peer_gone && c->outstanding)
     rw_fail(c, ncclRemoteError, "the process at the other end, on %s, is gone", c->remote.host);
-  else if (c->peer_gone && c->outstanding && atomic_load(&c->error) == ncclSuccess) {
+  else if (c->peer_gone && c->outstanding && c->now_ms - c->gone_ms > GONE_MS && atomic_load(&c->error) == ncclSuccess) {
     bool waits = false;
     for (int i = 0; i < RW_REQUESTS; i++) waits |= c->requests[i].kind != RW_FREE && !c->requests[i].done;
     if (waits) rw_fail(c, ncclRemoteError, "the other end, on %s, closed the connection before all was sent", c->remote.host);

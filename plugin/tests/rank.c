@@ -1,6 +1,7 @@
 // One rank: sends to the next, receives from the one before, checks every byte.
 #include <dlfcn.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -297,12 +298,24 @@ static void start(struct rank *r) {
   if (r->plan->merge && r->net.make_vdevice(&r->net, &r->dev, members, n) != ncclSuccess) stop(BROKEN, "no virtual device");
 }
 
+static struct rank r;
+
+// Asked by the parent before it ends a run that hangs.
+static void tell_state(int signal) {
+  char text[256];
+  (void)signal;
+  int n = snprintf(text, sizeof(text), "rank %d: comms %p %p, sent %d+%d, done %d; posted %d, done %d%s\n", the_rank, r.send_comm,
+                   r.recv_comm, r.sent, r.next_message, r.send_done, r.posted, r.recv_done,
+                   r.recv_done < r.posted && r.recvs[r.recv_done % r.plan->window].flushing ? " (flushing)" : "");
+  if (write(STDERR_FILENO, text, (size_t)n) < 0) _exit(BROKEN);
+}
+
 void rank_run(const struct plan *p, int rank, struct board *board) {
-  static struct rank r;
   the_board = board;
   the_rank = rank;
   verbose = p->verbose;
   r.plan = p;
+  signal(SIGUSR2, tell_state);
   start(&r);
   r.stride = (p->largest + 2 * GUARD + 127) / 128 * 128;
   size_t size = r.stride * GROUP * (size_t)p->window;
