@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 ENGINE := Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml) $(shell find crates/*/src -name '*.rs')
 
-.PHONY: help demo test lint format bench golden docs judges zipapp engine wheel fuzz validation clean
+.PHONY: help demo test lint format bench golden docs judges zipapp engine wheel fuzz validation plugin plugin-test plugin-lint plugin-bench soak test-rxe clean
 
 help:
 	@echo "make demo    build the example network into out/demo and verify it"
@@ -19,6 +19,9 @@ help:
 	@echo "make golden  refresh tests/golden after an intended change (read the diff)"
 	@echo "make docs    refresh the generated reference and schema"
 	@echo "make wheel   build dist/railweave-*.whl, which installs where there is no compiler"
+	@echo "make plugin  build the NCCL/RCCL net plugin and railweave-rdma-ping into build/plugin; needs a C compiler and CMake"
+	@echo "make soak    the plugin under random faults, plain and under sanitizers (SOAK_JOBS runs at once, 4)"
+	@echo "make test-rxe  the plugin over Soft-RoCE between two QEMU guests; says why where it cannot"
 	@echo "make zipapp  write dist/railweave-host.pyz, railweave host as one file for servers"
 	@echo "make judges  fetch the outside judges: a root folder with FRR 10, libyang (need root), netplan"
 
@@ -37,11 +40,11 @@ demo: $(STAMP)
 	@echo
 	@echo "Open out/demo/report.html; switch configurations are in out/demo/devices/, server files in out/demo/hosts/."
 
-test: $(STAMP)
+test: $(STAMP) plugin-test
 	$(BIN)/python -m pytest -n auto
 	cargo test --release --quiet
 
-lint: $(STAMP)
+lint: $(STAMP) plugin-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
@@ -55,6 +58,31 @@ format: $(STAMP)
 
 engine:
 	cargo build --release
+
+PLUGIN := build/plugin
+
+plugin:
+	@command -v cmake > /dev/null || { echo "the plugin is built with CMake 3.18 or newer (Debian: apt install cmake)"; exit 1; }
+	cmake -S plugin -B $(PLUGIN) > /dev/null
+	cmake --build $(PLUGIN) --parallel 2
+
+plugin-test: plugin
+	plugin/tests/run.sh $(PLUGIN)
+
+plugin-lint:
+	plugin/tests/lint.sh
+
+plugin-bench: plugin
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python plugin/bench/run.py $(PLUGIN)
+
+SOAK_JOBS ?= 4
+
+soak:
+	JOBS=$(SOAK_JOBS) plugin/tests/soak.sh plugin $(PLUGIN)
+
+test-rxe: plugin
+	plugin/tests/rxe/run.sh $(PLUGIN)
 
 FUZZ_SECONDS ?= 600
 

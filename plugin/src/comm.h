@@ -178,7 +178,7 @@ struct rw_comm {
   int n_live;  // queue pairs that get new data, and which
   uint8_t live[RW_MAX_QPS];
   bool all_suspect;  // they are those from which nothing comes back, for want of better
-  int64_t now_ms, tick_ms, link_ms, weigh_ms, all_dead_ms;
+  int64_t now_ms, tick_ms, looked_ms, link_ms, weigh_ms, all_dead_ms;
   bool peer_gone;
   int64_t gone_ms;
   struct rw_link *link;

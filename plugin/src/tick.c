@@ -9,6 +9,7 @@ enum {
   WEIGH_MS = 20,      // between two looks at the weights
   LINK_MS = 50,       // between two looks at the TCP connection while all is well
   LINK_SOON_MS = 2,   // and while not
+  UNSEEN_MS = 20,     // longest time between two looks that is not taken for an interruption
   GONE_MS = 200,      // after the other end's farewell: what it sent before is in the completion queue by then
   ERROR_WITHIN_MS = 4500,  // of a fault that leaves no path; NCCL's own time comes on top, and 5 s are promised
 };
@@ -135,6 +136,10 @@ static void look_for_life(struct rw_comm *c) {
 void rw_tick(struct rw_comm *c) {
   if (atomic_load_explicit(&c->error, memory_order_relaxed) != ncclSuccess) return;
   c->now_ms = rw_now_ns() / 1000000;
+  // Time in which nobody looked tells nothing of the paths: this process was stopped, or NCCL was busy elsewhere.
+  int64_t unseen = c->looked_ms ? c->now_ms - c->looked_ms - UNSEEN_MS : 0;
+  for (int i = 0; unseen > 0 && i < c->n_qps; i++) c->qps[i].progress_ms += unseen;
+  c->looked_ms = c->now_ms;
   look_at_devices(c);
   look_at_queue_pairs(c);
   look_for_life(c);

@@ -28,7 +28,7 @@ static void environment(const struct plan *p, int rank) {
   if (p->telemetry) setenv("RAILWEAVE_NET_TELEMETRY", p->telemetry, 1);
   if (p->reroute_ms) set("RAILWEAVE_NET_REROUTE_MS", "%ld", p->reroute_ms);
   if (p->recover_ms) set("RAILWEAVE_NET_RECOVER_MS", "%ld", p->recover_ms);
-  if (p->reroute_ms && p->reroute_ms < 200) set("RAILWEAVE_NET_SUSPECT_MS", "%ld", p->reroute_ms / 3 + 1);
+  if (p->reroute_ms && p->reroute_ms < 300) set("RAILWEAVE_NET_SUSPECT_MS", "%ld", p->reroute_ms / 3 + 1);
   if (p->qps) set("NCCL_IB_QPS_PER_CONNECTION", "%ld", p->qps);
   if (p->split >= 0) set("NCCL_IB_SPLIT_DATA_ON_QPS", "%ld", p->split);
   if (p->adaptive_routing) setenv("NCCL_IB_ADAPTIVE_ROUTING", "1", 1);
@@ -104,6 +104,12 @@ static int judge(const struct plan *p, const struct schedule *s, struct board *b
       fprintf(stderr, "rank %d: its error came after %.1f s\n", r, (double)(atomic_load(&b->ended_ns[r]) - fatal) / 1e9);
       bad = BROKEN;
     }
+  }
+  int deaths = atomic_load(&b->deaths), recoveries = atomic_load(&b->recoveries);
+  if (deaths < p->deaths || recoveries < p->recoveries || (p->deaths < 0 && deaths)) {
+    fprintf(stderr, "%d deaths and %d recoveries of queue pairs, expected %d and %d\n%s", deaths, recoveries, p->deaths,
+            p->recoveries, b->text[0]);
+    bad = BROKEN;
   }
   if (s->must_fail && !told) {
     fprintf(stderr, "no error names NIC, port and leaf:\n%s", b->text[0]);
@@ -181,8 +187,8 @@ static void draw(struct plan *p) {
   p->split = DRAW(3) - 1;
   p->adaptive_routing = DRAW(4) == 0;
   p->rate_mbytes = (uint32_t)(20 + DRAW(100));
-  p->reroute_ms = 30 + DRAW(40);
-  p->recover_ms = 10 + DRAW(40);
+  p->reroute_ms = (30 + DRAW(40)) * p->slow;
+  p->recover_ms = (10 + DRAW(40)) * p->slow;
 #undef DRAW
 }
 
@@ -234,14 +240,14 @@ int main(int n, char **words) {
   int runs = 0, option;
   struct schedule schedule = {0};
   struct plan p = {.seed = 1, .ranks = 2, .devices = 1, .gids = 4, .version = 12, .groups = 50, .window = 8, .largest = 300000,
-                   .split = -1, .plugin = "./libnccl-net-railweave.so", .verbs = "./libfakeverbs.so"};
+                   .split = -1, .slow = 1, .plugin = "./libnccl-net-railweave.so", .verbs = "./libfakeverbs.so"};
   static const struct option options[] = {
       {"seed", 1, NULL, 's'}, {"ranks", 1, NULL, 'r'}, {"devices", 1, NULL, 'd'}, {"gids", 1, NULL, 'g'}, {"qps", 1, NULL, 'q'},
       {"api", 1, NULL, 'a'}, {"groups", 1, NULL, 'n'}, {"window", 1, NULL, 'w'}, {"largest", 1, NULL, 'l'}, {"multi", 0, NULL, 'm'},
       {"merge", 0, NULL, 'M'}, {"dmabuf", 0, NULL, 'D'}, {"rate", 1, NULL, 'R'}, {"reroute", 1, NULL, 'o'}, {"recover", 1, NULL, 'c'},
       {"fault", 1, NULL, 'f'}, {"must-fail", 0, NULL, 'F'}, {"soak", 1, NULL, 'S'}, {"verbose", 0, NULL, 'v'}, {"plugin", 1, NULL, 'p'},
       {"verbs", 1, NULL, 'V'}, {"host-file", 1, NULL, 'h'}, {"seconds", 1, NULL, 't'}, {"rates", 1, NULL, 'T'}, {"telemetry", 1, NULL, 'y'},
-      {"split", 1, NULL, 'P'}, {"adaptive-routing", 0, NULL, 'A'}, {0}};
+      {"split", 1, NULL, 'P'}, {"adaptive-routing", 0, NULL, 'A'}, {"slow", 1, NULL, 'L'}, {"deaths", 1, NULL, 'x'}, {"recoveries", 1, NULL, 'b'}, {0}};
   while ((option = getopt_long(n, words, "", options, NULL)) >= 0) {
     switch (option) {
       case 's': p.seed = strtoull(optarg, NULL, 10); break;
@@ -270,6 +276,9 @@ int main(int n, char **words) {
       case 'T': p.rate_file = optarg; break;
       case 'y': p.telemetry = optarg; break;
       case 'P': p.split = atoi(optarg); break;
+      case 'x': p.deaths = atoi(optarg); break;
+      case 'b': p.recoveries = atoi(optarg); break;
+      case 'L': p.slow = atoi(optarg); break;
       case 'A': p.adaptive_routing = true; break;
       default: return 2;
     }

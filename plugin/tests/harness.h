@@ -21,6 +21,8 @@ struct plan {
   size_t largest;
   uint32_t rate_mbytes;
   const char *plugin, *verbs, *fabric_file, *host_file, *rate_file, *telemetry;
+  int slow;     // factor of all times, where sanitizers slow the processes down
+  int deaths, recoveries;  // at least so many must be seen, -1: exactly none
   int seconds;  // of a rate measurement: send until then
 };
 
@@ -43,6 +45,7 @@ struct board {
   _Atomic int listening, connected;
   unsigned char handles[FAKE_HOSTS][NCCL_NET_HANDLE_MAXSIZE];
   _Atomic int results[FAKE_HOSTS];
+  _Atomic int deaths, recoveries;  // of queue pairs, as the plugin logged them
   _Atomic uint64_t ended_ns[FAKE_HOSTS];
   _Atomic uint64_t bytes[FAKE_HOSTS];
   char text[FAKE_HOSTS][BOARD_TEXT];

@@ -1,5 +1,6 @@
 // One rank: sends to the next, receives from the one before, checks every byte.
 #include <dlfcn.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -27,10 +28,15 @@ static void log_line(ncclDebugLogLevel level, unsigned long flags, const char *f
   vsnprintf(text, sizeof(text), format, args);
   va_end(args);
   if (verbose) fprintf(stderr, "[%d %.3f] %s\n", the_rank, (double)(fake_now_ns() % 1000000000000u) / 1e9, text);
+  if (strstr(text, " is dead: ")) atomic_fetch_add(&the_board->deaths, 1);
+  if (strstr(text, " is back: ")) atomic_fetch_add(&the_board->recoveries, 1);
   if (level != NCCL_LOG_WARN) return;
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;  // the plugin's threads log as well
+  pthread_mutex_lock(&lock);
   char *board = the_board->text[the_rank];
   size_t used = strlen(board);
   snprintf(board + used, BOARD_TEXT - used, "%s\n", text);
+  pthread_mutex_unlock(&lock);
 }
 
 static void end(enum outcome outcome) {
