@@ -72,8 +72,8 @@ plugin-test: plugin
 plugin-lint:
 	plugin/tests/lint.sh
 
-plugin-bench: plugin
-	$(PYTHON) -m venv $(VENV)
+plugin-bench: plugin $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,plots]'
 	$(BIN)/python plugin/bench/run.py $(PLUGIN)
 
 SOAK_JOBS ?= 4

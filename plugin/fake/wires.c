@@ -40,25 +40,31 @@ static uint32_t chance(void) {
   return (uint32_t)(fake_nic.random >> 33);
 }
 
-static bool to_host(int host, const struct fake_packet *p) {
+static bool connected(int host) {
   struct sockaddr_un a;
-  if (out[host] < 0) {
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), size = 1 << 20;
-    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
-    name(&a, host);
-    if (connect(fd, (struct sockaddr *)&a, sizeof(a))) {
-      close(fd);
-      return true;  // nobody there: lost
-    }
+  int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), size = 1 << 20;
+  setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+  name(&a, host);
+  if (connect(fd, (struct sockaddr *)&a, sizeof(a)) == 0) {
     out[host] = fd;
+    return true;
   }
-  if (send(out[host], p, offsetof(struct fake_packet, data) + p->h.length, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) return true;
-  if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) {
-    blocked[host] = true;
-    return false;
+  close(fd);
+  return false;
+}
+
+static bool to_host(int host, const struct fake_packet *p) {
+  // The second time where another process has taken over that host.
+  for (int attempt = 0; attempt < 2; attempt++) {
+    if (out[host] < 0 && !connected(host)) return true;  // nobody there: lost
+    if (send(out[host], p, offsetof(struct fake_packet, data) + p->h.length, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) return true;
+    if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) {
+      blocked[host] = true;
+      return false;
+    }
+    close(out[host]);
+    out[host] = -1;
   }
-  close(out[host]);
-  out[host] = -1;
   return true;
 }
 

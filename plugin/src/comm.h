@@ -116,7 +116,7 @@ struct rw_qp {
   int64_t progress_ms;  // when something last completed, or was posted while nothing was under way
   int64_t deadline_ms, recover_at_ms;
   int recover_wait_ms;
-  int64_t opened_ms, last_ns;
+  int64_t pinged_ns, last_ns;
   _Atomic uint32_t share;  // of a message, out of 65536; 0 where the queue pair gets no new data
   float ns_per_byte;       // measured, smoothed; 0 unknown
   int ramp;                // percent of its fair share that a recovered queue pair gets
@@ -271,7 +271,7 @@ void rw_flush_break(struct rw_comm *c, int device);
 void rw_flush_repair(struct rw_comm *c, int device);
 
 // progress.c
-enum rw_work { RW_WORK_PIECE, RW_WORK_BULK, RW_WORK_CTS, RW_WORK_CONTROL, RW_WORK_PROBE, RW_WORK_RECV, RW_WORK_FLUSH };
+enum rw_work { RW_WORK_PIECE, RW_WORK_BULK, RW_WORK_CTS, RW_WORK_CONTROL, RW_WORK_PROBE, RW_WORK_RECV, RW_WORK_FLUSH, RW_WORK_PING };
 static inline uint64_t rw_work_id(enum rw_work work, unsigned qp, unsigned value) {
   return (uint64_t)work << 56 | (uint64_t)qp << 32 | value;
 }
@@ -287,6 +287,7 @@ void rw_record_repeat(struct rw_comm *c, struct rw_qp *q);
 void rw_recovery_start(struct rw_comm *c, struct rw_qp *q);
 void rw_recovery_answer(struct rw_comm *c, struct rw_qp *q, const struct rw_record_fields *peer);
 void rw_recovery_connect(struct rw_comm *c, struct rw_qp *q, const struct rw_record_fields *peer);
+bool rw_probe(struct rw_comm *c, struct rw_qp *q, enum rw_work work);  // a small write to the other end
 void rw_recovery_proven(struct rw_comm *c, struct rw_qp *q);
 void rw_tick(struct rw_comm *c);
 void rw_weights_update(struct rw_comm *c);

@@ -87,12 +87,15 @@ static bool get_queue_pairs(struct rw_cursor *b, struct rw_comm *c, const struct
   return !b->overflow;
 }
 
+// One path without a route does not keep the others from working: it is treated as dead, and tried again.
 static bool connect_queue_pairs(struct rw_comm *c) {
+  bool any = false;
   for (int i = 0; i < c->n_qps; i++) {
-    if (!rw_qp_connect(c, &c->qps[i])) return false;
+    if (!rw_qp_connect(c, &c->qps[i])) continue;
     rw_set_state(&c->qps[i], RW_QP_LIVE);
+    any = true;
   }
-  return true;
+  return any;
 }
 
 static void announce(struct rw_comm *c) {
@@ -117,6 +120,8 @@ static void *go(struct rw_comm *c) {
   announce(c);
   c->now_ms = rw_now_ns() / 1000000;
   rw_weights_update(c);
+  for (int i = 0; i < c->n_qps; i++)
+    if (rw_state(&c->qps[i]) != RW_QP_LIVE) rw_qp_close(c, &c->qps[i], "no route when the connection was made");
   rw_service_add(c);
   return c;
 }

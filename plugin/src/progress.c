@@ -46,6 +46,7 @@ static void sent(struct rw_comm *c, struct rw_qp *q, const struct ibv_wc *wc, in
     if (work == RW_WORK_PIECE) rw_send_acked(c, q, now_ns);
     if (work == RW_WORK_CTS) rw_cts_acked(c, value);
     if (work == RW_WORK_PROBE) rw_recovery_proven(c, q);
+    if (work == RW_WORK_PING) rw_histogram_add(&q->counters.latency, (uint64_t)(now_ns - q->pinged_ns));
     return;
   }
   if (wc->status != IBV_WC_WR_FLUSH_ERR) rw_count(&q->counters.errors, 1);

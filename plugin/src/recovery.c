@@ -80,15 +80,14 @@ void rw_recovery_answer(struct rw_comm *c, struct rw_qp *q, const struct rw_reco
   rw_record_publish(c, q);
 }
 
-void rw_recovery_connect(struct rw_comm *c, struct rw_qp *q, const struct rw_record_fields *peer) {
-  take_peer(q, peer);
+bool rw_probe(struct rw_comm *c, struct rw_qp *q, enum rw_work work) {
   struct ibv_sge sge = {
       .addr = (uintptr_t)&c->shared->probe,
       .length = sizeof(c->shared->probe),
       .lkey = c->devices[q->device[0]].shared_mr->lkey,
   };
   struct ibv_send_wr wr = {
-      .wr_id = rw_work_id(RW_WORK_PROBE, (unsigned)(q - c->qps), q->epoch),
+      .wr_id = rw_work_id(work, (unsigned)(q - c->qps), q->epoch),
       .sg_list = &sge,
       .num_sge = 1,
       .opcode = IBV_WR_RDMA_WRITE,
@@ -96,12 +95,18 @@ void rw_recovery_connect(struct rw_comm *c, struct rw_qp *q, const struct rw_rec
       .wr.rdma = {.remote_addr = c->remote_shared + offsetof(struct rw_shared, probe),
                   .rkey = c->devices[q->device[1]].remote_rkey},
   };
-  if (!rw_qp_connect(c, q) || rw_post_send(q->qp, &wr)) {
+  if (q->sends_out == 0) q->progress_ms = c->now_ms;
+  if (rw_post_send(q->qp, &wr)) return false;
+  q->sends_out++;
+  return true;
+}
+
+void rw_recovery_connect(struct rw_comm *c, struct rw_qp *q, const struct rw_record_fields *peer) {
+  take_peer(q, peer);
+  if (!rw_qp_connect(c, q) || !rw_probe(c, q, RW_WORK_PROBE)) {
     rw_qp_close(c, q, "no route to the other end's address");
     return;
   }
-  q->sends_out++;
-  q->progress_ms = c->now_ms;
   rw_set_state(q, RW_QP_PROBING);
   q->deadline_ms = c->now_ms + (c->reroute_ms > 200 ? c->reroute_ms : 200);
 }

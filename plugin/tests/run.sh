@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The plugin's tests over the fake: run.sh BUILD. Every line is one case; the first that fails ends it.
 set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
 cd "$1"
 
 case_() {
@@ -47,3 +48,4 @@ case_ "port loss, another NIC of the virtual device goes on" \
 case_ "port loss ends the job and says where" ./harness --rate 20 --groups 100000 --fault 50:port --must-fail
 case_ "leaf loss ends the job and says where" ./harness --rate 20 --groups 100000 --fault 50:dark --must-fail
 case_ "20 runs with random faults" ./harness --soak 2000,20
+"$here/ping.sh" . 2> /dev/null || { echo "plugin: railweave-rdma-ping fails"; "$here/ping.sh" .; exit 1; }
