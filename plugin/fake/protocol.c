@@ -115,11 +115,15 @@ bool fake_transmit(struct fake_qp *q, uint64_t now, uint64_t *again) {
     fake_qp_error(q, IBV_WC_LOC_PROT_ERR);
     return false;
   }
-  if (fake_has_address(q) && !fake_wire_send(&p, now)) return false;
-  // Late by less than a timer's grain: the path was not idle, the engine was.
-  if (rate) *free_ns = (now - *free_ns < 2000000 ? *free_ns : now) + (uint64_t)(n + 64) * 1000 / rate;
+  // Before it goes, since its acknowledgement may come while it is being sent (direct delivery).
   if (q->next_psn == q->unacked_psn || q->timer_ns == 0) q->timer_ns = now + timeout_ns(q);
   q->next_psn++;
+  if (fake_has_address(q) && !fake_wire_send(&p, now)) {
+    q->next_psn--;
+    return false;
+  }
+  // Late by less than a timer's grain: the path was not idle, the engine was.
+  if (rate) *free_ns = (now - *free_ns < 20000000 ? *free_ns : now) + (uint64_t)(n + 64) * 1000 / rate;
   return true;
 }
 

@@ -281,7 +281,8 @@ static int transfer(struct rank *r) {
     int moved = 0, n;
     int (*const steps[])(struct rank *) = {try_receive, try_send, finish_sends, finish_receives};
     for (int i = 0; i < 4; i++) {
-      if ((n = steps[i](r)) < 0) return -1;
+      // Of a measurement: the other rank may have closed a moment before.
+      if ((n = steps[i](r)) < 0) return p->seconds && fake_now_ns() + 200000000 > r->stop_ns ? 0 : -1;
       moved |= n;
     }
     idle = moved ? 0 : idle + 1;

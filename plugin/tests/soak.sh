@@ -6,7 +6,7 @@ source=$1 build=$2 jobs=${JOBS:-4}
 start=$SECONDS
 
 variant() {  # name, sanitizers, first seed, runs, factor of times
-  local dir=$build$1 failed=0 each=$(($4 / jobs)) pids=()
+  local dir=$build$1 failed=0 each=$((($4 + jobs - 1) / jobs)) pids=()
   cmake -S "$source" -B "$dir" ${GENERATOR:+-G "$GENERATOR"} -DRAILWEAVE_SANITIZE="$2" > /dev/null
   cmake --build "$dir" --parallel 2 --target harness nccl-net-railweave fakeverbs > /dev/null
   for ((j = 0; j < jobs; j++)); do
