@@ -161,6 +161,7 @@ static void look_at_ports(void) {
 
 static void *run(void *unused) {
   (void)unused;
+  uint32_t turn = 0;
   pthread_mutex_lock(&fake_nic.lock);
   while (!fake_nic.stopping) {
     uint64_t now = fake_now_ns(), again = now + 2000000;
@@ -168,8 +169,10 @@ static void *run(void *unused) {
     look_at_ports();
     bool any = read_wires();
     any |= release_held(now, &again);
-    for (int i = 1; i < fake_nic.n_qps; i++) {
-      struct fake_qp *q = fake_nic.qps[i];
+    turn++;
+    for (int i = 0; i < fake_nic.n_qps; i++) {
+      // Another one first each time, so that queue pairs that share a path share its rate.
+      struct fake_qp *q = fake_nic.qps[((uint32_t)i + turn) % (uint32_t)fake_nic.n_qps];
       if (!q) continue;
       fake_timers(q, now, &again);
       for (int burst = 0; burst < 8 && fake_transmit(q, now, &again); burst++) any = true;
