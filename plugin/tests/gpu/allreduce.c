@@ -75,7 +75,7 @@ static int rank_main(int rank, int from, int to) {
   MUST(cudaMalloc(&out, LARGEST * sizeof(float)));
   float *values = malloc(LARGEST * sizeof(float));
   for (int round = 0; round < ROUNDS; round++) {
-    size_t n = round % 2 ? LARGEST >> (round / 2) : (size_t)(1 + 977 * round);
+    size_t n = round % 2 ? (size_t)LARGEST >> (round / 2) : (size_t)(1 + 977 * round);
     for (size_t i = 0; i < n; i++) values[i] = (float)((i * 7 + (size_t)round) % 1000 + (size_t)rank);
     MUST(cudaMemcpy(in, values, n * sizeof(float), TO_DEVICE));
     MUST(ncclAllReduce(in, out, n, FLOAT32, SUM, comm, stream));
