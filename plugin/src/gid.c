@@ -199,6 +199,12 @@ const struct rw_gid *rw_gid_find(const struct rw_gid_list *list, const union ibv
   return NULL;
 }
 
+const struct rw_gid *rw_gid_of_prefix(const struct rw_gid_list *list, const union ibv_gid *gid) {
+  for (int i = 0; i < list->n && !rw_gid_is_ipv4(gid); i++)
+    if (!rw_gid_is_ipv4(&list->gids[i].gid) && list->gids[i].gid.words[0] == gid->words[0]) return &list->gids[i];
+  return NULL;
+}
+
 const struct rw_gid *rw_gid_of_color(const struct rw_gid_list *list, int color) {
   for (int i = 0; i < list->n; i++)
     if (list->gids[i].color == color) return &list->gids[i];

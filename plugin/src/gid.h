@@ -41,6 +41,7 @@ void rw_gids_color_by_rank(struct rw_gid_list *list);
 
 // The entry with this value, else NULL.
 const struct rw_gid *rw_gid_find(const struct rw_gid_list *list, const union ibv_gid *gid);
+const struct rw_gid *rw_gid_of_prefix(const struct rw_gid_list *list, const union ibv_gid *gid);  // of the same IPv6 /64
 const struct rw_gid *rw_gid_of_color(const struct rw_gid_list *list, int color);
 
 bool rw_gid_is_ipv4(const union ibv_gid *gid);

@@ -1,5 +1,5 @@
 // A dead queue pair comes back: the sending end makes a new one and names it, the receiving end makes its counterpart, a
-// write proves the path. Addresses are looked up again by value, then by color, since SLAAC may have changed them.
+// write proves the path. Addresses are looked up again by value, then by prefix and by color, since SLAAC may have changed them.
 #include "comm.h"
 #include "log.h"
 #include "params.h"
@@ -12,12 +12,13 @@ static bool find_address(struct rw_comm *c, struct rw_qp *q) {
   const struct rw_device *d = c->devices[q->device[0]].device;
   if (!atomic_load_explicit(&d->port_up, memory_order_relaxed)) return false;
   struct rw_gid_list gids = rw_device_gids(d);
-  // The connection may have gone over to ranks because the other end knows no better.
-  if (c->local.devices[q->device[0]].gids.scheme == RW_COLOR_RANK) rw_gids_color_by_rank(&gids);
   const struct rw_gid *gid = rw_gid_find(&gids, &q->local.gid);
-  if (!gid) gid = rw_gid_of_color(&gids, q->local.color);
+  if (!gid) gid = rw_gid_of_prefix(&gids, &q->local.gid);
+  // Ranks shift when an address goes: they say nothing of which path another address is.
+  if (!gid && c->local.devices[q->device[0]].gids.scheme != RW_COLOR_RANK) gid = rw_gid_of_color(&gids, q->local.color);
   if (!gid) return false;
-  q->local = *gid;
+  q->local.gid = gid->gid;
+  q->local.index = gid->index;
   return true;
 }
 

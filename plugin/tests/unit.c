@@ -140,6 +140,9 @@ static void addresses(void) {
   l = rw_gids_choose(entries, n, 1, true, inet6, NULL);
   CHECK(l.n == 1 && l.gids[0].index == 5);
   rw_params_read();
+  l = rw_gids_choose(entries, n, 1, true, inet6, NULL);
+  struct ibv_gid_entry changed = entry("fc00:1:1:2::1234", 0, 0), gone = entry("fc00:1:1:4::9", 0, 0);
+  CHECK(rw_gid_of_prefix(&l, &changed.gid) == &l.gids[2] && !rw_gid_of_prefix(&l, &gone.gid) && !rw_gid_find(&l, &changed.gid));
   l = rw_gids_choose(entries, n, 2, true, inet6, NULL);
   CHECK(l.n == 0);
 }
