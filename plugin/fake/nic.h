@@ -97,6 +97,12 @@ struct fake_nic {
 
 extern struct fake_nic fake_nic;
 
+// queues.c
+int fake_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc);
+int fake_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+int fake_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+int fake_gid_index(const struct fake_port *port, int gid);
+
 // memory.c: bytes move as a NIC moves them, unseen by sanitizers of threads.
 void fake_copy(void *to, const void *from, size_t n);
 // The memory behind a key, NULL where the access is outside it.

@@ -17,6 +17,7 @@
 #include "log.h"
 #include "params.h"
 #include "service.h"
+#include "setup.h"
 
 enum { HANDLE_MAGIC = 0x52574831 };
 
@@ -48,82 +49,6 @@ static int traffic_class(const struct rw_vdevice *v, int of_communicator) {
   if (of_communicator != NCCL_NET_TRAFFIC_CLASS_UNDEF) return of_communicator;
   const struct rw_device *d = rw_device(v->devices[0]);
   return d->nic.rdma[0] && d->nic.traffic_class >= 0 ? d->nic.traffic_class : 0;
-}
-
-static void put_queue_pairs(struct rw_cursor *b, const struct rw_comm *c) {
-  rw_put64(b, c->table.hash);
-  rw_put64(b, (uintptr_t)c->shared);
-  for (int i = 0; i < c->n_devices; i++) rw_put32(b, c->devices[i].shared_mr->rkey);
-  for (int i = 0; i < c->n_qps; i++) {
-    rw_put32(b, c->qps[i].qp->qp_num);
-    rw_put32(b, c->qps[i].psn);
-    rw_put32(b, c->qps[i].ece.vendor_id);
-    rw_put32(b, c->qps[i].ece.options);
-  }
-}
-
-struct peer_queue_pairs {
-  uint64_t hash, shared;
-  uint32_t rkeys[RW_MAX_MERGED];
-};
-
-static bool get_region(struct rw_cursor *b, const struct rw_comm *c, struct peer_queue_pairs *p) {
-  p->hash = rw_get64(b);
-  p->shared = rw_get64(b);
-  for (int i = 0; i < c->remote.n; i++) p->rkeys[i] = rw_get32(b);
-  return !b->overflow;
-}
-
-static bool get_queue_pairs(struct rw_cursor *b, struct rw_comm *c, const struct peer_queue_pairs *p) {
-  c->remote_shared = p->shared;
-  for (int i = 0; i < c->remote.n; i++) c->devices[i].remote_rkey = p->rkeys[i];
-  for (int i = 0; i < c->n_qps; i++) {
-    struct rw_qp *q = &c->qps[i];
-    q->remote_qpn = rw_get32(b);
-    q->remote_psn = rw_get32(b);
-    q->remote_ece.vendor_id = rw_get32(b);
-    q->remote_ece.options = rw_get32(b);
-  }
-  return !b->overflow;
-}
-
-// One path without a route does not keep the others from working: it is treated as dead, and tried again.
-static bool connect_queue_pairs(struct rw_comm *c) {
-  bool any = false;
-  for (int i = 0; i < c->n_qps; i++) {
-    if (!rw_qp_connect(c, &c->qps[i])) continue;
-    rw_set_state(&c->qps[i], RW_QP_LIVE);
-    any = true;
-  }
-  return any;
-}
-
-static void announce(struct rw_comm *c) {
-  char name[256];
-  if (c->table.fallback)
-    rw_warn("%s and %s have NICs without a path color in common: those use one address each. Look at their prefixes "
-            "(railweave host gids on both)", c->local.host, c->remote.host);
-  for (int i = 0; i < c->local.n && !c->table.fallback; i++) {
-    int here = c->local.devices[i].gids.n, there = c->remote.devices[i % c->remote.n].gids.n;
-    static _Atomic bool said;
-    if (here != there && !atomic_exchange(&said, true))
-      rw_warn("%s of %s has %d paths, %s of %s has %d: only common colors are used", c->local.devices[i].name, c->local.host,
-              here, c->remote.devices[i % c->remote.n].name, c->remote.host, there);
-  }
-  for (int i = 0; i < c->n_qps; i++) {
-    rw_qp_name(c, &c->qps[i], name, sizeof(name));
-    rw_info("%s: %s", c->sends ? "sends" : "receives", name);
-  }
-}
-
-static void *go(struct rw_comm *c) {
-  announce(c);
-  c->now_ms = rw_now_ns() / 1000000;
-  rw_weights_update(c);
-  for (int i = 0; i < c->n_qps; i++)
-    if (rw_state(&c->qps[i]) != RW_QP_LIVE) rw_qp_close(c, &c->qps[i], "no route when the connection was made");
-  rw_service_add(c);
-  return c;
 }
 
 ncclResult_t rw_listen_on(const struct rw_context *context, int device, void *opaque, void **out) {
@@ -166,16 +91,16 @@ static bool send_hello(struct rw_comm *c, uint64_t nonce) {
 
 // Returns NULL where all is well.
 static const char *take_table(struct rw_comm *c, struct rw_cursor *b, char *why, size_t size) {
-  struct peer_queue_pairs p;
-  if (!rw_end_get(b, &c->remote) || !get_region(b, c, &p)) return "the other end's answer cannot be read";
+  struct rw_peer_region p;
+  if (!rw_end_get(b, &c->remote) || !rw_setup_get_region(b, c, &p)) return "the other end's answer cannot be read";
   if (!rw_pairs_make(&c->local, &c->remote, &c->table, why, size)) return why;
   if (c->table.hash != p.hash) return "both ends computed different path tables: install the same plugin on all servers";
   if (rw_comm_prepare(c) != ncclSuccess) return "no resources";
-  if (!get_queue_pairs(b, c, &p)) return "the other end's answer cannot be read";
-  if (!connect_queue_pairs(c)) return "a queue pair cannot be connected";
+  if (!rw_setup_get_queue_pairs(b, c, &p)) return "the other end's answer cannot be read";
+  if (!rw_setup_connect_queue_pairs(c)) return "a queue pair cannot be connected";
   struct rw_cursor answer;
   if (!rw_link_begin(c->link, &answer)) return "the set-up connection is stuck";
-  put_queue_pairs(&answer, c);
+  rw_setup_put_queue_pairs(&answer, c);
   rw_link_send(c->link, RW_QUEUE_PAIRS, &answer);
   return NULL;
 }
@@ -224,7 +149,7 @@ ncclResult_t rw_connect(const struct rw_context *context, int device, void *opaq
   rw_link_next(c->link);
   free(s);
   h->connecting = NULL;
-  *out = go(c);
+  *out = rw_setup_go(c);
   return ncclSuccess;
 }
 
@@ -250,17 +175,17 @@ static const char *take_hello(struct listening *l, struct rw_cursor *b, char *wh
   struct rw_cursor answer;
   if (!rw_link_begin(c->link, &answer)) return "the set-up connection is stuck";
   rw_end_put(&answer, &c->local);
-  put_queue_pairs(&answer, c);
+  rw_setup_put_queue_pairs(&answer, c);
   rw_link_send(c->link, RW_TABLE, &answer);
   return NULL;
 }
 
 static const char *take_queue_pairs(struct rw_comm *c, struct rw_cursor *b) {
-  struct peer_queue_pairs p;
-  if (!get_region(b, c, &p)) return "its queue pairs cannot be read";
+  struct rw_peer_region p;
+  if (!rw_setup_get_region(b, c, &p)) return "its queue pairs cannot be read";
   if (p.hash != c->table.hash) return "both ends computed different path tables";
-  if (!get_queue_pairs(b, c, &p)) return "its queue pairs cannot be read";
-  if (!connect_queue_pairs(c)) return "a queue pair cannot be connected";
+  if (!rw_setup_get_queue_pairs(b, c, &p)) return "its queue pairs cannot be read";
+  if (!rw_setup_connect_queue_pairs(c)) return "a queue pair cannot be connected";
   struct rw_cursor answer;
   if (!rw_link_begin(c->link, &answer)) return "the set-up connection is stuck";
   rw_link_send(c->link, RW_READY, &answer);
@@ -309,7 +234,7 @@ ncclResult_t rw_accept(void *listening, void **out) {
     wrong = take_queue_pairs(l->comm, &b);
     if (!wrong) {
       rw_link_next(l->comm->link);
-      *out = go(l->comm);
+      *out = rw_setup_go(l->comm);
       l->comm = NULL;
       l->link = NULL;
       return ncclSuccess;

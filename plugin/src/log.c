@@ -3,8 +3,9 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "params.h"
 
 static _Atomic(ncclDebugLogger_t) nccl_logger;
 
@@ -18,7 +19,7 @@ void rw_log(ncclDebugLogLevel level, const char *file, int line, const char *for
   va_end(args);
   ncclDebugLogger_t logger = atomic_load(&nccl_logger);
   if (logger) logger(level, NCCL_INIT | NCCL_NET, file, line, "NET/railweave: %s", text);
-  const char *also = getenv("RAILWEAVE_NET_LOG");
+  const char *also = rw_params.log_also;
   if ((!logger && level == NCCL_LOG_WARN) || (also && strcmp(also, "stderr") == 0))
     fprintf(stderr, "NET/railweave: %s\n", text);
 }

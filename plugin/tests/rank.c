@@ -13,8 +13,7 @@
 
 #include "harness.h"
 #include "net_api.h"
-
-enum { GROUP = 8, GUARD = 64 };
+#include "traffic.h"
 
 static struct board *the_board;
 static int the_rank;
@@ -39,6 +38,23 @@ static void log_line(ncclDebugLogLevel level, unsigned long flags, const char *f
   pthread_mutex_unlock(&lock);
 }
 
+static int profiled, unfinished;
+
+// Every event that starts must stop, pieces that are sent again included.
+static ncclResult_t profile(void **event, int type, void *phandle, int64_t plugin_id, void *data) {
+  if (type == NCCL_PROFILER_EVENT_START) {
+    const ncclProfilerNetIbDescr_v1_t *d = data;
+    if (phandle != &profiled || plugin_id != NCCL_PROFILER_NET_IB_V1 || d->type != NCCL_PROFILE_QP || d->qp.qpNum <= 0) abort();
+    *event = &unfinished;
+    profiled++;
+    unfinished++;
+  } else {
+    if (type != NCCL_PROFILER_EVENT_STOP || *event != &unfinished) abort();
+    unfinished--;
+  }
+  return ncclSuccess;
+}
+
 static void end(enum outcome outcome) {
   atomic_store(&the_board->ended_ns[the_rank], fake_now_ns());
   atomic_store(&the_board->results[the_rank], outcome);
@@ -53,56 +69,6 @@ __attribute__((noreturn, format(printf, 2, 3))) static void stop(enum outcome ou
   va_end(args);
   end(outcome);
   _exit(outcome);
-}
-
-struct group {
-  int n;
-  size_t sizes[GROUP], room[GROUP];
-  int tags[GROUP], order[GROUP];
-};
-
-// What both ends of an edge know of a group of messages.
-static struct group group_of(const struct plan *p, int edge, int number) {
-  struct group g;
-  uint64_t turn = 0, seed = p->seed * 1000 + (uint64_t)edge;
-#define DRAW(n) (random_of(seed, (uint64_t)number, turn++) % (uint64_t)(n))
-  g.n = p->multi && DRAW(2) ? 1 + (int)DRAW(GROUP) : 1;
-  for (int i = 0; i < g.n; i++) {
-    uint64_t kind = p->seconds ? 9 : DRAW(10);
-    g.sizes[i] = kind < 1 ? 0 : kind < 3 ? DRAW(64) : kind < 6 ? DRAW(p->largest < 65536 ? p->largest : 65536) : DRAW(p->largest) + 1;
-    if (p->seconds) g.sizes[i] = p->largest;
-    g.room[i] = g.sizes[i] + (p->seconds ? 0 : DRAW(GUARD));
-    g.tags[i] = (int)(100 + 7 * i + (int)DRAW(7));
-    g.order[i] = i;
-  }
-  for (int i = g.n - 1; i > 0; i--) {
-    int j = (int)DRAW(i + 1), t = g.order[i];
-    g.order[i] = g.order[j];
-    g.order[j] = t;
-  }
-#undef DRAW
-  return g;
-}
-
-static uint64_t word_of(uint64_t key, size_t i) { return key + (uint64_t)i * 0x9e3779b97f4a7c15u; }
-
-static uint64_t key_of(const struct plan *p, int edge, int group, int i) {
-  return random_of(p->seed, (uint64_t)edge * 100000 + (uint64_t)group, (uint64_t)i + 1000);
-}
-
-static void fill(uint8_t *to, size_t n, uint64_t key) {
-  for (size_t i = 0; i * 8 < n; i++) {
-    uint64_t w = word_of(key, i);
-    memcpy(to + i * 8, &w, n - i * 8 < 8 ? n - i * 8 : 8);
-  }
-}
-
-static bool right(const uint8_t *at, size_t n, uint64_t key) {
-  for (size_t i = 0; i * 8 < n; i++) {
-    uint64_t w = word_of(key, i);
-    if (memcmp(at + i * 8, &w, n - i * 8 < 8 ? n - i * 8 : 8)) return false;
-  }
-  return true;
 }
 
 struct transfer {
@@ -153,7 +119,7 @@ static int try_send(struct rank *r) {
   }
   int i = t->group.order[r->next_message];
   void *request = NULL;
-  if (failed(r->net.isend(&r->net, r->send_comm, buffer(r, r->out, r->sent, i), t->group.sizes[i], t->group.tags[i], r->out_mr, NULL, &request)))
+  if (failed(r->net.isend(&r->net, r->send_comm, buffer(r, r->out, r->sent, i), t->group.sizes[i], t->group.tags[i], r->out_mr, &profiled, &request)))
     return -1;
   if (!request) return 0;
   t->requests[i] = request;
@@ -296,7 +262,7 @@ static void start(struct rank *r) {
   void *library = dlopen(r->plan->plugin, RTLD_NOW | RTLD_LOCAL);
   if (!library) stop(BROKEN, "%s", dlerror());
   if (!net_open(&r->net, library, r->plan->version)) stop(BROKEN, "no ncclNetPlugin_v%d", r->plan->version);
-  if (r->net.init(&r->net, log_line, NULL) != ncclSuccess) stop(BROKEN, "init fails");
+  if (r->net.init(&r->net, log_line, profile) != ncclSuccess) stop(BROKEN, "init fails");
   if (r->net.devices(&n) != ncclSuccess || n != r->plan->devices) stop(BROKEN, "%d devices", n);
   ncclNetProperties_v12_t p;
   if (r->net.properties(&r->net, 0, &p) != ncclSuccess || strcmp(p.name, "fake0") || p.speed != 400000 || p.maxRecvs != 8)
@@ -333,6 +299,8 @@ void rank_run(const struct plan *p, int rank, struct board *board) {
     r.stop_ns = fake_now_ns() + (uint64_t)p->seconds * 1000000000u;
     result = transfer(&r);
   }
+  if (result == 0 && !p->seconds && (unfinished || (p->version >= 10 && profiled == 0)))
+    stop(BROKEN, "the profiler saw %d events, %d of them without end", profiled, unfinished);
   if (r.out_mr) r.net.deregMr(r.send_comm, r.out_mr);
   if (r.in_mr) r.net.deregMr(r.recv_comm, r.in_mr);
   if (r.send_comm) r.net.closeSend(r.send_comm);

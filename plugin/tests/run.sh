@@ -44,7 +44,7 @@ case_ "the fabric reroutes in time" "${faulty[@]}" --reroute 600 --fault 30:blin
 case_ "address change (SLAAC)" "${faulty[@]}" --reroute 60 --fault 30:change:1 --fault 100:change:2 --deaths 8 --recoveries 4
 case_ "address gone, flushes in between" "${faulty[@]}" --reroute 60 --dmabuf --fault 30:gone:0 --fault 200:back:0 --deaths 4 --recoveries 2
 case_ "port loss, another NIC of the virtual device goes on" \
-  "${faulty[@]}" --devices 2 --merge --reroute 60 --fault 30:port --fault 300:portup --deaths 16 --recoveries 8
+  "${faulty[@]}" --groups 3000 --devices 2 --merge --reroute 60 --fault 30:port --fault 200:portup --deaths 16 --recoveries 8
 case_ "port loss ends the job and says where" ./harness --rate 20 --groups 100000 --fault 50:port --must-fail
 case_ "leaf loss ends the job and says where" ./harness --rate 20 --groups 100000 --fault 50:dark --must-fail
 case_ "20 runs with random faults" ./harness --soak 2000,20
