@@ -60,11 +60,14 @@ engine:
 	cargo build --release
 
 PLUGIN := build/plugin
+CMAKE := $(or $(shell command -v cmake),$(BIN)/cmake)
 
-plugin:
-	@command -v cmake > /dev/null || { echo "the plugin is built with CMake 3.18 or newer (Debian: apt install cmake)"; exit 1; }
-	cmake -S plugin -B $(PLUGIN) > /dev/null
-	cmake --build $(PLUGIN) --parallel 2
+$(BIN)/cmake: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check cmake
+
+plugin: $(CMAKE)
+	$(CMAKE) -S plugin -B $(PLUGIN) > /dev/null
+	$(CMAKE) --build $(PLUGIN) --parallel 2
 
 plugin-test: plugin
 	plugin/tests/run.sh $(PLUGIN)
@@ -78,8 +81,8 @@ plugin-bench: plugin $(STAMP)
 
 SOAK_JOBS ?= 4
 
-soak:
-	JOBS=$(SOAK_JOBS) plugin/tests/soak.sh plugin $(PLUGIN)
+soak: $(CMAKE)
+	CMAKE=$(CMAKE) JOBS=$(SOAK_JOBS) plugin/tests/soak.sh plugin $(PLUGIN)
 
 test-rxe: plugin
 	plugin/tests/rxe/run.sh $(PLUGIN)

@@ -2,13 +2,13 @@
 # Random faults, fixed seeds: 1,000 runs plain, 100 under AddressSanitizer with UBSan, 100 under ThreadSanitizer.
 # soak.sh SOURCE BUILD: builds beside BUILD. JOBS runs at once; short reroute times need some air between them.
 set -euo pipefail
-source=$1 build=$2 jobs=${JOBS:-4}
+source=$1 build=$2 jobs=${JOBS:-4} cmake=${CMAKE:-cmake}
 start=$SECONDS
 
 variant() {  # name, sanitizers, first seed, runs, factor of times
   local dir=$build$1 failed=0 each=$((($4 + jobs - 1) / jobs)) pids=()
-  cmake -S "$source" -B "$dir" ${GENERATOR:+-G "$GENERATOR"} -DRAILWEAVE_SANITIZE="$2" > /dev/null
-  cmake --build "$dir" --parallel 2 --target harness nccl-net-railweave fakeverbs > /dev/null
+  "$cmake" -S "$source" -B "$dir" ${GENERATOR:+-G "$GENERATOR"} -DRAILWEAVE_SANITIZE="$2" > /dev/null
+  "$cmake" --build "$dir" --parallel 2 --target harness nccl-net-railweave fakeverbs > /dev/null
   for ((j = 0; j < jobs; j++)); do
     (cd "$dir" && exec ./harness --soak $(($3 + j * each)),$each --slow "$5") & pids+=($!)
   done
