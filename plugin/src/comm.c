@@ -6,6 +6,7 @@
 
 #include "log.h"
 #include "params.h"
+#include "profiler.h"
 #include "verbs.h"
 
 struct rw_comm *rw_comm_new(const struct rw_vdevice *v, bool sends) {
@@ -123,8 +124,11 @@ ncclResult_t rw_comm_prepare(struct rw_comm *c) {
 void rw_comm_free(struct rw_comm *c) {
   if (!c) return;
   for (int i = 0; c->qps && i < c->n_qps; i++) {
-    rw_qp_destroy(&c->qps[i]);
-    free(c->qps[i].ring);
+    struct rw_qp *q = &c->qps[i];
+    rw_qp_destroy(q);
+    // Not acknowledged, yet complete: the other end said so when it closed.
+    for (; q->ring && q->acked != q->posted; q->acked++) rw_profile_stop(&q->ring[q->acked % RW_RING]);
+    free(q->ring);
   }
   for (int i = 0; i < c->n_devices; i++) {
     struct rw_comm_device *d = &c->devices[i];

@@ -299,12 +299,12 @@ void rank_run(const struct plan *p, int rank, struct board *board) {
     r.stop_ns = fake_now_ns() + (uint64_t)p->seconds * 1000000000u;
     result = transfer(&r);
   }
-  if (result == 0 && !p->seconds && (unfinished || (p->version >= 10 && profiled == 0)))
-    stop(BROKEN, "the profiler saw %d events, %d of them without end", profiled, unfinished);
   if (r.out_mr) r.net.deregMr(r.send_comm, r.out_mr);
   if (r.in_mr) r.net.deregMr(r.recv_comm, r.in_mr);
   if (r.send_comm) r.net.closeSend(r.send_comm);
   if (r.recv_comm) r.net.closeRecv(r.recv_comm);
+  if (result == 0 && !p->seconds && (unfinished || (p->version >= 10 && profiled == 0)))
+    stop(BROKEN, "the profiler saw %d events, %d of them without end", profiled, unfinished);
   if (r.net.finalize(&r.net) != ncclSuccess) stop(BROKEN, "finalize fails");
   end(result ? ERROR_REPORTED : WORKED);
 }
