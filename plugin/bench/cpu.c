@@ -1,6 +1,7 @@
-// CPU time of isend, irecv and test for 1 to 32 queue pairs, beside the least that one queue pair needs: a receive posted,
-// a write with immediate posted, both completions polled. Both ends are in this process, over fake verbs that deliver at
-// once, so that what is measured is the calls. The fake's own time is part of each; the plain path shows how much.
+// CPU time of isend, irecv and test for 1 to 32 queue pairs, beside the least that one queue pair needs: a receive
+// posted, a write with immediate posted, both completions polled. Both ends are in this process, over fake verbs that
+// deliver at once, so that what is measured is the calls. The fake's own time is part of each; the plain path shows how
+// much.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,9 @@ struct times {
 // Per round; the median leaves out rounds in which an interrupt or another process' cache lines were paid for.
 static double rounds[4][ROUNDS];
 
-static int by_value(const void *a, const void *b) { return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b); }
+static int by_value(const void *a, const void *b) {
+  return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
+}
 
 static struct times medians(void) {
   double m[4];
@@ -64,7 +67,8 @@ static struct times measure(struct rw_comm *out, struct rw_comm *in, size_t size
       for (done = 0; !done;) must(rw_test(sends[i], &done, &bytes) == ncclSuccess, "test");
     at[4] = now_ns();
     if (round < 0) continue;  // warming up
-    rounds[0][round] = at[2] - at[1], rounds[1][round] = at[1] - at[0], rounds[2][round] = at[4] - at[3], rounds[3][round] = at[3] - at[2];
+    rounds[0][round] = at[2] - at[1], rounds[1][round] = at[1] - at[0], rounds[2][round] = at[4] - at[3],
+    rounds[3][round] = at[3] - at[2];
   }
   return medians();
 }
@@ -76,7 +80,9 @@ struct end {
 
 static void open_end(struct end *e, struct rw_device *d, struct ibv_pd *pd) {
   e->cq = rw_verbs.ibv_create_cq(d->context, 64, NULL, NULL, 0);
-  struct ibv_qp_init_attr init = {.send_cq = e->cq, .recv_cq = e->cq, .qp_type = IBV_QPT_RC,
+  struct ibv_qp_init_attr init = {.send_cq = e->cq,
+                                  .recv_cq = e->cq,
+                                  .qp_type = IBV_QPT_RC,
                                   .cap = {.max_send_wr = 32, .max_recv_wr = 32, .max_send_sge = 1, .max_recv_sge = 1}};
   e->qp = rw_verbs.ibv_create_qp(pd, &init);
 }
@@ -84,8 +90,10 @@ static void open_end(struct end *e, struct rw_device *d, struct ibv_pd *pd) {
 static void connect_end(const struct end *e, const struct end *other, const struct rw_gid *gid) {
   const int steps[] = {IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS};
   for (int i = 0; i < 3; i++) {
-    struct ibv_qp_attr attr = {.qp_state = steps[i], .port_num = 1, .dest_qp_num = other->qp->qp_num, .timeout = 14, .retry_cnt = 7};
-    attr.ah_attr = (struct ibv_ah_attr){.is_global = 1, .port_num = 1, .grh = {.dgid = gid->gid, .sgid_index = (uint8_t)gid->index}};
+    struct ibv_qp_attr attr = {
+        .qp_state = steps[i], .port_num = 1, .dest_qp_num = other->qp->qp_num, .timeout = 14, .retry_cnt = 7};
+    attr.ah_attr = (struct ibv_ah_attr){
+        .is_global = 1, .port_num = 1, .grh = {.dgid = gid->gid, .sgid_index = (uint8_t)gid->index}};
     must(rw_qp_modify(e->qp, &attr, IBV_QP_STATE), "modify_qp");
   }
 }
@@ -107,7 +115,10 @@ static struct times plain(void *memory, struct rw_mr *mr) {
     at[1] = now_ns();
     for (int i = 0; i < DEPTH; i++) {
       struct ibv_sge sge = {.addr = (uintptr_t)memory, .length = PIECE, .lkey = mr->mrs[0]->lkey};
-      struct ibv_send_wr wr = {.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE_WITH_IMM, .send_flags = IBV_SEND_SIGNALED,
+      struct ibv_send_wr wr = {.sg_list = &sge,
+                               .num_sge = 1,
+                               .opcode = IBV_WR_RDMA_WRITE_WITH_IMM,
+                               .send_flags = IBV_SEND_SIGNALED,
                                .wr.rdma = {.remote_addr = (uintptr_t)memory + 65536, .rkey = mr->mrs[0]->rkey}};
       must(rw_post_send(out.qp, &wr) == 0, "post_send");
     }
@@ -117,7 +128,8 @@ static struct times plain(void *memory, struct rw_mr *mr) {
     for (int i = 0; i < DEPTH; i++) must(rw_poll_cq(out.cq, 1, &wc) == 1, "send");
     at[4] = now_ns();
     if (round < 0) continue;
-    rounds[0][round] = at[2] - at[1], rounds[1][round] = at[1] - at[0], rounds[2][round] = at[4] - at[3], rounds[3][round] = at[3] - at[2];
+    rounds[0][round] = at[2] - at[1], rounds[1][round] = at[1] - at[0], rounds[2][round] = at[4] - at[3],
+    rounds[3][round] = at[3] - at[2];
   }
   rw_verbs.ibv_destroy_qp(out.qp), rw_verbs.ibv_destroy_qp(in.qp);
   rw_verbs.ibv_destroy_cq(out.cq), rw_verbs.ibv_destroy_cq(in.cq);
@@ -133,7 +145,8 @@ int main(void) {
   static const int counts[] = {1, 2, 4, 8, 16, 32};
   void *memory = aligned_alloc(4096, 2 * DEPTH * 65536);
   memset(memory, 1, 2 * DEPTH * 65536);
-  must(rw_devices_open() == ncclSuccess, "no device: RAILWEAVE_FAKE_FABRIC, RAILWEAVE_FAKE_HOST, NCCL_IBVERBS_LIB; init");
+  must(rw_devices_open() == ncclSuccess,
+       "no device: RAILWEAVE_FAKE_FABRIC, RAILWEAVE_FAKE_HOST, NCCL_IBVERBS_LIB; init");
   puts("mode,qps,isend_ns,irecv_ns,test_send_ns,test_recv_ns");
   for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
     unsigned char handle[NCCL_NET_HANDLE_MAXSIZE];

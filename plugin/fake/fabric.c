@@ -16,14 +16,16 @@ static struct fake_fabric *map(int fd) {
   return at == MAP_FAILED ? NULL : at;
 }
 
-// fd00:<1 or 2>:<device>:<color>::/64, as a fabric of two stripes numbers its prefixes; the host is the interface identifier.
+// fd00:<1 or 2>:<device>:<color>::/64, as a fabric of two stripes numbers its prefixes; the host is the interface
+// identifier.
 static void number(struct fake_fabric *f) {
   for (int h = 0; h < f->hosts; h++)
     for (int d = 0; d < f->devices; d++) {
       struct fake_port *port = &f->ports[h][d];
       atomic_store(&port->up, true);
       for (int g = 0; g < f->gids; g++) {
-        uint64_t prefix = UINT64_C(0xfd00) << 48 | (uint64_t)(h % 2 + 1) << 32 | (uint64_t)(d + 1) << 16 | (uint64_t)(g + 1);
+        uint64_t prefix =
+            UINT64_C(0xfd00) << 48 | (uint64_t)(h % 2 + 1) << 32 | (uint64_t)(d + 1) << 16 | (uint64_t)(g + 1);
         atomic_store(&port->gids[g].prefix, htobe64(prefix));
         atomic_store(&port->gids[g].interface, htobe64((uint64_t)h + 1));
         atomic_store(&port->gids[g].present, true);
@@ -66,13 +68,15 @@ int fake_end_of(const struct fake_fabric *f, const uint8_t gid[16]) {
     for (int d = 0; d < f->devices; d++)
       for (int g = 0; g < f->gids; g++) {
         const struct fake_gid *entry = &f->ports[h][d].gids[g];
-        if (atomic_load(&entry->present) && atomic_load(&entry->prefix) == words[0] && atomic_load(&entry->interface) == words[1])
+        if (atomic_load(&entry->present) && atomic_load(&entry->prefix) == words[0] &&
+            atomic_load(&entry->interface) == words[1])
           return fake_end(h, d, g);
       }
   return -1;
 }
 
-void fake_path_down(struct fake_fabric *f, int host_a, int device_a, int host_b, int device_b, int gid, uint64_t until_ns) {
+void fake_path_down(struct fake_fabric *f, int host_a, int device_a, int host_b, int device_b, int gid,
+                    uint64_t until_ns) {
   for (int g = gid < 0 ? 0 : gid; g < (gid < 0 ? f->gids : gid + 1); g++) {
     int a = fake_end(host_a, device_a, g), b = fake_end(host_b, device_b, g);
     atomic_store(&f->paths[a][b].down_until_ns, until_ns);
@@ -85,7 +89,9 @@ void fake_path_limit(struct fake_fabric *f, uint32_t mbytes_per_s) {
     for (int b = 0; b < FAKE_ENDS; b++) atomic_store(&f->paths[a][b].mbytes_per_s, mbytes_per_s);
 }
 
-void fake_port_set(struct fake_fabric *f, int host, int device, bool up) { atomic_store(&f->ports[host][device].up, up); }
+void fake_port_set(struct fake_fabric *f, int host, int device, bool up) {
+  atomic_store(&f->ports[host][device].up, up);
+}
 
 void fake_gid_change(struct fake_fabric *f, int host, int device, int gid) {
   struct fake_port *port = &f->ports[host][device];

@@ -1,5 +1,5 @@
-// The fabric that fake RDMA devices are attached to: a file that all processes map. Whoever maps it may change paths and
-// ports while they run.
+// The fabric that fake RDMA devices are attached to: a file that all processes map. Whoever maps it may change paths
+// and ports while they run.
 #ifndef RAILWEAVE_FAKE_FABRIC_H
 #define RAILWEAVE_FAKE_FABRIC_H
 
@@ -43,7 +43,8 @@ static inline int fake_end(int host, int device, int gid) { return (host * FAKE_
 int fake_end_of(const struct fake_fabric *fabric, const uint8_t gid[16]);
 
 // Both ways between two hosts' devices on one path; gid -1: all of them. until_ns 0: up.
-void fake_path_down(struct fake_fabric *f, int host_a, int device_a, int host_b, int device_b, int gid, uint64_t until_ns);
+void fake_path_down(struct fake_fabric *f, int host_a, int device_a, int host_b, int device_b, int gid,
+                    uint64_t until_ns);
 void fake_path_limit(struct fake_fabric *f, uint32_t mbytes_per_s);  // all paths
 void fake_port_set(struct fake_fabric *f, int host, int device, bool up);
 // Gives an address another interface identifier, as SLAAC does after a change of the MAC address.

@@ -111,7 +111,7 @@ void *fake_memory(uint32_t key, uint64_t address, uint64_t length);
 // protocol.c, under the lock
 bool fake_has_address(const struct fake_qp *q);  // its own address is still there
 void fake_complete(struct ibv_cq *cq, const struct ibv_wc *wc);
-void fake_qp_error(struct fake_qp *q, int status);  // status of the oldest send; others are flushed
+void fake_qp_error(struct fake_qp *q, int status);                     // status of the oldest send; others are flushed
 bool fake_transmit(struct fake_qp *q, uint64_t now, uint64_t *again);  // one packet; again: when to try next
 void fake_timers(struct fake_qp *q, uint64_t now, uint64_t *again);
 void fake_deliver(struct fake_packet *p);

@@ -31,7 +31,10 @@ static int completion_of(int opcode) {
 static void complete_send(struct fake_qp *q, int status) {
   struct fake_send *s = &q->sends[q->send_head++ % q->send_size];
   if (status == IBV_WC_SUCCESS && !s->signaled) return;
-  struct ibv_wc wc = {.wr_id = s->wr_id, .status = status, .opcode = completion_of(s->opcode), .qp_num = q->base.qp_num,
+  struct ibv_wc wc = {.wr_id = s->wr_id,
+                      .status = status,
+                      .opcode = completion_of(s->opcode),
+                      .qp_num = q->base.qp_num,
                       .vendor_err = status == IBV_WC_SUCCESS ? 0 : 0x81};
   fake_complete(q->base.send_cq, &wc);
 }
@@ -43,8 +46,10 @@ void fake_qp_error(struct fake_qp *q, int status) {
     status = IBV_WC_WR_FLUSH_ERR;
   }
   while (q->recv_head != q->recv_tail) {
-    struct ibv_wc wc = {.wr_id = q->recvs[q->recv_head++ % q->recv_size].wr_id, .status = IBV_WC_WR_FLUSH_ERR,
-                        .opcode = IBV_WC_RECV, .qp_num = q->base.qp_num};
+    struct ibv_wc wc = {.wr_id = q->recvs[q->recv_head++ % q->recv_size].wr_id,
+                        .status = IBV_WC_WR_FLUSH_ERR,
+                        .opcode = IBV_WC_RECV,
+                        .qp_num = q->base.qp_num};
     fake_complete(q->base.recv_cq, &wc);
   }
 }
@@ -102,15 +107,26 @@ bool fake_transmit(struct fake_qp *q, uint64_t now, uint64_t *again) {
   uint32_t n = read ? 0 : (uint32_t)(s->length - offset < FAKE_PACKET ? s->length - offset : FAKE_PACKET);
   const struct fake_path *path = &fake_nic.fabric->paths[q->source_end][q->target_end < 0 ? 0 : q->target_end];
   uint32_t rate = atomic_load_explicit(&path->mbytes_per_s, memory_order_relaxed);
-  uint64_t *free_ns = &fake_nic.free_ns[q->source_end % (FAKE_DEVICES * FAKE_GIDS)][q->target_end < 0 ? 0 : q->target_end];
+  uint64_t *free_ns =
+      &fake_nic.free_ns[q->source_end % (FAKE_DEVICES * FAKE_GIDS)][q->target_end < 0 ? 0 : q->target_end];
   if (rate && now < *free_ns) {
     if (*free_ns < *again) *again = *free_ns;
     return false;
   }
-  p.h = (struct fake_header){.type = FAKE_DATA, .source_qp = q->base.qp_num, .target_qp = q->target_qp, .psn = q->next_psn,
-                           .length = n, .opcode = (uint32_t)s->opcode, .imm = s->imm, .rkey = s->rkey, .first = offset == 0,
-                           .last = q->next_psn + 1 == s->first_psn + s->packets, .total = (uint32_t)s->length,
-                           .source_end = q->source_end, .target_end = q->target_end, .address = s->remote_address + offset};
+  p.h = (struct fake_header){.type = FAKE_DATA,
+                             .source_qp = q->base.qp_num,
+                             .target_qp = q->target_qp,
+                             .psn = q->next_psn,
+                             .length = n,
+                             .opcode = (uint32_t)s->opcode,
+                             .imm = s->imm,
+                             .rkey = s->rkey,
+                             .first = offset == 0,
+                             .last = q->next_psn + 1 == s->first_psn + s->packets,
+                             .total = (uint32_t)s->length,
+                             .source_end = q->source_end,
+                             .target_end = q->target_end,
+                             .address = s->remote_address + offset};
   if (n && !gather(s, offset, n, p.data)) {
     fake_qp_error(q, IBV_WC_LOC_PROT_ERR);
     return false;
@@ -159,8 +175,13 @@ static void acknowledged(struct fake_qp *q, uint32_t psn) {
 
 static void answer(const struct fake_packet *to, enum fake_type type, uint32_t psn, const void *data, uint32_t n) {
   static struct fake_packet p;
-  p.h = (struct fake_header){.type = type, .source_qp = to->h.target_qp, .target_qp = to->h.source_qp, .psn = psn, .length = n,
-                           .source_end = to->h.target_end, .target_end = to->h.source_end};
+  p.h = (struct fake_header){.type = type,
+                             .source_qp = to->h.target_qp,
+                             .target_qp = to->h.source_qp,
+                             .psn = psn,
+                             .length = n,
+                             .source_end = to->h.target_end,
+                             .target_end = to->h.source_end};
   if (n) fake_copy(p.data, data, n);
   fake_wire_send(&p, fake_now_ns());
 }
@@ -168,8 +189,12 @@ static void answer(const struct fake_packet *to, enum fake_type type, uint32_t p
 static void receive_done(struct fake_qp *q, const struct fake_packet *p, int opcode) {
   const struct fake_recv *r = &q->recvs[q->recv_head++ % q->recv_size];
   bool imm = p->h.opcode == IBV_WR_RDMA_WRITE_WITH_IMM || p->h.opcode == IBV_WR_SEND_WITH_IMM;
-  struct ibv_wc wc = {.wr_id = r->wr_id, .opcode = opcode, .byte_len = p->h.total, .imm_data = imm ? p->h.imm : 0,
-                      .wc_flags = imm ? IBV_WC_WITH_IMM : 0, .qp_num = q->base.qp_num};
+  struct ibv_wc wc = {.wr_id = r->wr_id,
+                      .opcode = opcode,
+                      .byte_len = p->h.total,
+                      .imm_data = imm ? p->h.imm : 0,
+                      .wc_flags = imm ? IBV_WC_WITH_IMM : 0,
+                      .qp_num = q->base.qp_num};
   fake_complete(q->base.recv_cq, &wc);
 }
 
@@ -192,7 +217,8 @@ static bool execute(struct fake_qp *q, struct fake_packet *p) {
     const struct fake_recv *r = &q->recvs[q->recv_head % q->recv_size];
     if (p->h.first) q->arrived_bytes = 0;
     to = r->n_sge && q->arrived_bytes + p->h.length <= r->sge.length
-             ? fake_memory(r->sge.lkey, r->sge.addr + q->arrived_bytes, p->h.length) : NULL;
+             ? fake_memory(r->sge.lkey, r->sge.addr + q->arrived_bytes, p->h.length)
+             : NULL;
     q->arrived_bytes += p->h.length;
   } else if (p->h.length) {
     to = fake_memory(p->h.rkey, p->h.address, p->h.length);
@@ -233,12 +259,8 @@ void fake_deliver(struct fake_packet *p) {
   if (!q || (q->base.state != IBV_QPS_RTR && q->base.state != IBV_QPS_RTS) || q->target_qp != p->h.source_qp) return;
   if (!fake_has_address(q)) return;
   switch (p->h.type) {
-    case FAKE_DATA:
-      request_arrived(q, p);
-      break;
-    case FAKE_ACK:
-      acknowledged(q, p->h.psn);
-      break;
+    case FAKE_DATA: request_arrived(q, p); break;
+    case FAKE_ACK: acknowledged(q, p->h.psn); break;
     case FAKE_NAK_SEQUENCE:
       acknowledged(q, p->h.psn - 1);
       if (distance(p->h.psn, q->unacked_psn) >= 0) q->next_psn = q->unacked_psn;
@@ -263,7 +285,6 @@ void fake_deliver(struct fake_packet *p) {
       acknowledged(q, p->h.psn);
       break;
     }
-    default:
-      break;
+    default: break;
   }
 }

@@ -34,8 +34,12 @@ int fake_post_send(struct ibv_qp *base, struct ibv_send_wr *wr, struct ibv_send_
     else if (q->send_tail - q->send_head == q->send_size) error = ENOMEM;
     if (error) break;
     struct fake_send *s = &q->sends[q->send_tail++ % q->send_size];
-    *s = (struct fake_send){.wr_id = wr->wr_id, .opcode = wr->opcode, .imm = wr->imm_data, .n_sge = wr->num_sge,
-                            .remote_address = wr->wr.rdma.remote_addr, .rkey = wr->wr.rdma.rkey,
+    *s = (struct fake_send){.wr_id = wr->wr_id,
+                            .opcode = wr->opcode,
+                            .imm = wr->imm_data,
+                            .n_sge = wr->num_sge,
+                            .remote_address = wr->wr.rdma.remote_addr,
+                            .rkey = wr->wr.rdma.rkey,
                             .signaled = wr->send_flags & IBV_SEND_SIGNALED};
     for (int i = 0; i < wr->num_sge; i++) {
       if (wr->send_flags & IBV_SEND_INLINE) {
@@ -109,8 +113,12 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr) {
   q->recv_size = attr->cap.max_recv_wr ? attr->cap.max_recv_wr : 1;
   q->sends = calloc(q->send_size, sizeof(*q->sends));
   q->recvs = calloc(q->recv_size, sizeof(*q->recvs));
-  q->base = (struct ibv_qp){.context = pd->context, .qp_context = attr->qp_context, .pd = pd, .send_cq = attr->send_cq,
-                            .recv_cq = attr->recv_cq, .qp_type = attr->qp_type};
+  q->base = (struct ibv_qp){.context = pd->context,
+                            .qp_context = attr->qp_context,
+                            .pd = pd,
+                            .send_cq = attr->send_cq,
+                            .recv_cq = attr->recv_cq,
+                            .qp_type = attr->qp_type};
   // Numbers are not used again soon, so that packets for a queue pair that is gone find none.
   static uint32_t last = 0;
   lock();
@@ -155,7 +163,9 @@ int ibv_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *attr, int mask) {
     q->expected_psn = attr->rq_psn & 0xffffff;
     if (q->source_end < 0) error = EINVAL;
     else if (q->target_end < 0) error = ENETUNREACH;
-    if (!error) q->source_interface = atomic_load(&fake_nic.fabric->ports[q->host][q->device].gids[q->source_end % FAKE_GIDS].interface);
+    if (!error)
+      q->source_interface =
+          atomic_load(&fake_nic.fabric->ports[q->host][q->device].gids[q->source_end % FAKE_GIDS].interface);
   } else if (to == IBV_QPS_RTS) {
     q->next_psn = q->unacked_psn = q->last_psn = attr->sq_psn & 0xffffff;
     q->timeout = attr->timeout;

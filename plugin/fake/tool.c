@@ -6,12 +6,13 @@
 #include "fabric.h"
 
 static int usage(void) {
-  fputs("usage: fake-fabric FILE create HOSTS DEVICES GIDS\n"
-        "       fake-fabric FILE path HOST:DEVICE HOST:DEVICE GID|all up|down|MILLISECONDS\n"
-        "       fake-fabric FILE port HOST:DEVICE up|down\n"
-        "       fake-fabric FILE rate MBYTES_PER_SECOND\n"
-        "       fake-fabric FILE address HOST:DEVICE GID change|remove|add\n",
-        stderr);
+  fputs(
+      "usage: fake-fabric FILE create HOSTS DEVICES GIDS\n"
+      "       fake-fabric FILE path HOST:DEVICE HOST:DEVICE GID|all up|down|MILLISECONDS\n"
+      "       fake-fabric FILE port HOST:DEVICE up|down\n"
+      "       fake-fabric FILE rate MBYTES_PER_SECOND\n"
+      "       fake-fabric FILE address HOST:DEVICE GID change|remove|add\n",
+      stderr);
   return 2;
 }
 
@@ -20,8 +21,8 @@ int main(int n, char **words) {
   if (n < 4) return usage();
   const char *verb = words[2];
   struct fake_fabric *f = strcmp(verb, "create") ? fake_fabric_open(words[1])
-                          : n == 6               ? fake_fabric_create(words[1], atoi(words[3]), atoi(words[4]), atoi(words[5]))
-                                                 : NULL;
+                          : n == 6 ? fake_fabric_create(words[1], atoi(words[3]), atoi(words[4]), atoi(words[5]))
+                                   : NULL;
   if (!f) {
     perror(words[1]);
     return 2;

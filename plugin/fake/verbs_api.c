@@ -49,8 +49,12 @@ struct ibv_context *ibv_open_device(struct ibv_device *device) {
     return NULL;
   }
   c->device = (int)(device - devices);
-  c->base = (struct ibv_context){.device = device, .async_fd = pipes[0], .cmd_fd = -1, .num_comp_vectors = 1,
-                                 .ops = {.poll_cq = fake_poll_cq, .post_send = fake_post_send, .post_recv = fake_post_recv}};
+  c->base =
+      (struct ibv_context){.device = device,
+                           .async_fd = pipes[0],
+                           .cmd_fd = -1,
+                           .num_comp_vectors = 1,
+                           .ops = {.poll_cq = fake_poll_cq, .post_send = fake_post_send, .post_recv = fake_post_recv}};
   c->event_write = pipes[1];
   const struct fake_port *port = &fake_nic.fabric->ports[fake_nic.host][c->device];
   c->port_up = atomic_load(&port->up);
@@ -115,7 +119,8 @@ int ibv_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_at
   return 0;
 }
 
-ssize_t _ibv_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *entries, size_t max, uint32_t flags, size_t size) {
+ssize_t _ibv_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *entries, size_t max, uint32_t flags,
+                             size_t size) {
   const struct fake_port *port = &fake_nic.fabric->ports[fake_nic.host][((struct fake_context *)context)->device];
   size_t n = 0;
   (void)flags;
@@ -166,8 +171,10 @@ static struct ibv_mr *register_memory(struct ibv_pd *pd, void *addr, size_t leng
   do {
     next = next % (FAKE_MRS - 1) + 1;
   } while (fake_nic.mrs[next] && ++tries < FAKE_MRS);
-  *mr = (struct fake_mr){.base = {.context = pd->context, .pd = pd, .addr = addr, .length = length, .lkey = next, .rkey = next},
-                         .memory = memory, .mapped = mapped};
+  *mr = (struct fake_mr){
+      .base = {.context = pd->context, .pd = pd, .addr = addr, .length = length, .lkey = next, .rkey = next},
+      .memory = memory,
+      .mapped = mapped};
   fake_nic.mrs[next] = &mr->base;
   unlock();
   return &mr->base;

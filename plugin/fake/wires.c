@@ -1,5 +1,5 @@
-// Packets between processes, and the engine. A process listens on a Unix socket beside the fabric's file; sequenced packets
-// keep their bounds and push back when the other end is slow.
+// Packets between processes, and the engine. A process listens on a Unix socket beside the fabric's file; sequenced
+// packets keep their bounds and push back when the other end is slow.
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -23,9 +23,7 @@ struct held {
 static int listening = -1;
 static int out[FAKE_HOSTS] = {-1, -1, -1, -1, -1, -1, -1, -1};
 static bool blocked[FAKE_HOSTS];
-static struct {
-  int fd;
-} in[64];
+static struct { int fd; } in[64];
 static int n_in;
 static struct held *held_first, **held_tail = &held_first;
 
@@ -57,7 +55,8 @@ static bool to_host(int host, const struct fake_packet *p) {
   // The second time where another process has taken over that host.
   for (int attempt = 0; attempt < 2; attempt++) {
     if (out[host] < 0 && !connected(host)) return true;  // nobody there: lost
-    if (send(out[host], p, offsetof(struct fake_packet, data) + p->h.length, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) return true;
+    if (send(out[host], p, offsetof(struct fake_packet, data) + p->h.length, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
+      return true;
     if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) {
       blocked[host] = true;
       return false;
@@ -80,7 +79,8 @@ bool fake_wire_send(struct fake_packet *p, uint64_t now) {
   if (p->h.target_end < 0) return true;
   const struct fake_fabric *f = fake_nic.fabric;
   const struct fake_path *path = &f->paths[p->h.source_end][p->h.target_end];
-  const struct fake_port *port = &f->ports[p->h.source_end / (FAKE_DEVICES * FAKE_GIDS)][p->h.source_end / FAKE_GIDS % FAKE_DEVICES];
+  const struct fake_port *port =
+      &f->ports[p->h.source_end / (FAKE_DEVICES * FAKE_GIDS)][p->h.source_end / FAKE_GIDS % FAKE_DEVICES];
   uint32_t drop = atomic_load_explicit(&path->drop_ppm, memory_order_relaxed);
   if (!atomic_load(&port->up) || !atomic_load(&port->gids[p->h.source_end % FAKE_GIDS].present)) return true;
   if (now < atomic_load_explicit(&path->down_until_ns, memory_order_relaxed)) return true;
@@ -211,7 +211,8 @@ static void *run(void *unused) {
 
 void fake_engine_wake(void) {
   uint64_t one = 1;
-  if (atomic_exchange(&fake_nic.asleep, false) && write(fake_nic.wake_fd, &one, sizeof(one)) < 0) perror("fake verbs: wake");
+  if (atomic_exchange(&fake_nic.asleep, false) && write(fake_nic.wake_fd, &one, sizeof(one)) < 0)
+    perror("fake verbs: wake");
 }
 
 void fake_engine_start(void) {

@@ -1,5 +1,5 @@
-// NCCL's network plugin interface, versions 6 to 12, as far as the plugin needs it. Every version is laid out anew, so each
-// is declared in full; the assertions at the end hold the sizes that NCCL and RCCL were seen to expect.
+// NCCL's network plugin interface, versions 6 to 12, as far as the plugin needs it. Every version is laid out anew, so
+// each is declared in full; the assertions at the end hold the sizes that NCCL and RCCL were seen to expect.
 #ifndef RAILWEAVE_NCCL_NET_ABI_H
 #define RAILWEAVE_NCCL_NET_ABI_H
 
@@ -16,7 +16,14 @@ typedef enum {
   ncclRemoteError = 6,
 } ncclResult_t;
 
-typedef enum { NCCL_LOG_NONE, NCCL_LOG_VERSION, NCCL_LOG_WARN, NCCL_LOG_INFO, NCCL_LOG_ABORT, NCCL_LOG_TRACE } ncclDebugLogLevel;
+typedef enum {
+  NCCL_LOG_NONE,
+  NCCL_LOG_VERSION,
+  NCCL_LOG_WARN,
+  NCCL_LOG_INFO,
+  NCCL_LOG_ABORT,
+  NCCL_LOG_TRACE
+} ncclDebugLogLevel;
 enum { NCCL_INIT = 0x1, NCCL_NET = 0x10 };
 
 typedef void (*ncclDebugLogger_t)(ncclDebugLogLevel level, unsigned long flags, const char *file, int line,
@@ -165,26 +172,29 @@ typedef struct {
 
 // Tables of functions. What a version shares with the one before it is written once.
 #define CALL(name, ...) ncclResult_t (*name)(__VA_ARGS__);
-#define CLOSE_CALLS CALL(closeSend, void *) CALL(closeRecv, void *) CALL(closeListen, void *)
-#define REG_CALLS(size_type)                                                                  \
-  CALL(regMr, void *comm, void *data, size_type size, int type, void **mhandle)               \
+#define CLOSE_CALLS       \
+  CALL(closeSend, void *) \
+  CALL(closeRecv, void *) \
+  CALL(closeListen, void *)
+#define REG_CALLS(size_type)                                                                                \
+  CALL(regMr, void *comm, void *data, size_type size, int type, void **mhandle)                             \
   CALL(regMrDmaBuf, void *comm, void *data, size_t size, int type, uint64_t offset, int fd, void **mhandle) \
   CALL(deregMr, void *comm, void *mhandle)
-#define FINISH_CALLS                                                                          \
-  CALL(iflush, void *comm, int n, void **data, int *sizes, void **mhandles, void **request)   \
-  CALL(test, void *request, int *done, int *sizes)                                            \
+#define FINISH_CALLS                                                                        \
+  CALL(iflush, void *comm, int n, void **data, int *sizes, void **mhandles, void **request) \
+  CALL(test, void *request, int *done, int *sizes)                                          \
   CLOSE_CALLS
-#define TRANSFER_CALLS(size_type)                                                             \
-  CALL(isend, void *comm, void *data, size_type size, int tag, void *mhandle, void **request) \
+#define TRANSFER_CALLS(size_type)                                                                           \
+  CALL(isend, void *comm, void *data, size_type size, int tag, void *mhandle, void **request)               \
   CALL(irecv, void *comm, int n, void **data, size_type *sizes, int *tags, void **mhandles, void **request) \
   FINISH_CALLS
-#define PROFILED_TRANSFER_CALLS                                                               \
+#define PROFILED_TRANSFER_CALLS                                                                           \
   CALL(isend, void *comm, void *data, size_t size, int tag, void *mhandle, void *phandle, void **request) \
   CALL(irecv, void *comm, int n, void **data, size_t *sizes, int *tags, void **mhandles, void **phandles, \
-       void **request)                                                                        \
+       void **request)                                                                                    \
   FINISH_CALLS
-#define DEVICE_CALLS                                                                          \
-  CALL(getDeviceMr, void *comm, void *mhandle, void **device_mhandle)                         \
+#define DEVICE_CALLS                                                  \
+  CALL(getDeviceMr, void *comm, void *mhandle, void **device_mhandle) \
   CALL(irecvConsumed, void *comm, int n, void *request)
 
 typedef struct {
@@ -253,20 +263,20 @@ typedef struct {
   CALL(makeVDevice, int *dev, ncclNetVDeviceProps_v9_t *props)
 } ncclNet_v10_t;
 
-#define CONTEXT_CALLS(version, vdevice)                                                       \
-  const char *name;                                                                           \
+#define CONTEXT_CALLS(version, vdevice)                                                        \
+  const char *name;                                                                            \
   CALL(init, void **ctx, uint64_t comm_id, ncclNetCommConfig_t *config, ncclDebugLogger_t log, \
-       ncclProfilerCallback_t profiler)                                                       \
-  CALL(devices, int *n)                                                                       \
-  CALL(getProperties, int dev, ncclNetProperties_##version##_t *props)                        \
-  CALL(listen, void *ctx, int dev, void *handle, void **comm)                                 \
-  CALL(connect, void *ctx, int dev, void *handle, void **comm, void **device_comm)            \
-  CALL(accept, void *listen, void **comm, void **device_comm)                                 \
-  REG_CALLS(size_t)                                                                           \
-  PROFILED_TRANSFER_CALLS                                                                     \
-  DEVICE_CALLS                                                                                \
-  CALL(makeVDevice, int *dev, vdevice *props)                                                 \
-  CALL(finalize, void *ctx)                                                                   \
+       ncclProfilerCallback_t profiler)                                                        \
+  CALL(devices, int *n)                                                                        \
+  CALL(getProperties, int dev, ncclNetProperties_##version##_t *props)                         \
+  CALL(listen, void *ctx, int dev, void *handle, void **comm)                                  \
+  CALL(connect, void *ctx, int dev, void *handle, void **comm, void **device_comm)             \
+  CALL(accept, void *listen, void **comm, void **device_comm)                                  \
+  REG_CALLS(size_t)                                                                            \
+  PROFILED_TRANSFER_CALLS                                                                      \
+  DEVICE_CALLS                                                                                 \
+  CALL(makeVDevice, int *dev, vdevice *props)                                                  \
+  CALL(finalize, void *ctx)                                                                    \
   CALL(setNetAttr, void *ctx, void *attr)
 
 typedef struct {
@@ -277,8 +287,8 @@ typedef struct {
   CONTEXT_CALLS(v12, ncclNetVDeviceProps_v12_t)
 } ncclNet_v12_t;
 
-#define LAYOUT(version, table, properties)                                                    \
-  _Static_assert(sizeof(ncclNet_##version##_t) == (table), "ncclNet_" #version);              \
+#define LAYOUT(version, table, properties)                                       \
+  _Static_assert(sizeof(ncclNet_##version##_t) == (table), "ncclNet_" #version); \
   _Static_assert(sizeof(ncclNetProperties_##version##_t) == (properties), "ncclNetProperties_" #version);
 LAYOUT(v6, 136, 48)
 LAYOUT(v7, 152, 56)

@@ -27,7 +27,9 @@ static void parameter(const char *name, const char *other, const char *kind, con
   }
   roff(text);
   if (strcmp(kind, "INT") == 0 && strcmp(value, "-1") == 0) return;
-  if (strcmp(value, "\"\"") == 0 || (strcmp(kind, "INT") == 0 && strcmp(value, "0") == 0 && strstr(text, "Where unset"))) return;
+  if (strcmp(value, "\"\"") == 0 ||
+      (strcmp(kind, "INT") == 0 && strcmp(value, "0") == 0 && strstr(text, "Where unset")))
+    return;
   char bare[128];
   size_t quoted = *value == '"';
   snprintf(bare, sizeof(bare), "%.*s", (int)(strlen(value) - 2 * quoted), value + quoted);
@@ -47,12 +49,19 @@ int main(void) {
   puts(".SH SYNOPSIS");
   lines("NCCL_NET_PLUGIN=railweave LD_LIBRARY_PATH=DIRECTORY mpirun ...\n");
   puts(".SH DESCRIPTION");
-  paragraph("A job with NCCL_NET_PLUGIN=railweave runs over RoCEv2 with each queue pair of a connection on its own pair of addresses, so "
-            "that a fabric that steers prefixes carries each over its own uplink. A path that dies costs its share of the bandwidth; what it did "
-            "not deliver is sent again over the others, and it is used again when it is back.");
-  paragraph("The plugin exports versions 6 to 12 of NCCL's network interface: NCCL 2.18 and newer, RCCL of ROCm 6.0 and newer.");
+  paragraph(
+      "A job with NCCL_NET_PLUGIN=railweave runs over RoCEv2 with each queue pair of a connection on its own pair of "
+      "addresses, so "
+      "that a fabric that steers prefixes carries each over its own uplink. A path that dies costs its share of the "
+      "bandwidth; what it did "
+      "not deliver is sent again over the others, and it is used again when it is back.");
+  paragraph(
+      "The plugin exports versions 6 to 12 of NCCL's network interface: NCCL 2.18 and newer, RCCL of ROCm 6.0 and "
+      "newer.");
   puts(".SH ENVIRONMENT");
-  puts("Variables are read once, when the plugin starts. Those of NCCL\\(aqs own transport mean the same here, where not said otherwise.");
+  puts(
+      "Variables are read once, when the plugin starts. Those of NCCL\\(aqs own transport mean the same here, where "
+      "not said otherwise.");
 #define SECTION(title) printf(".SS \"%s\"\n", title);
 #define PARAM(field, variable, other, kind, value, text) parameter(variable, other, #kind, #value, text);
 #include "params.def"
@@ -60,8 +69,10 @@ int main(void) {
   puts(".TP\n.I /etc/railweave/host.json");
   roff("What railweave wrote for this server: addresses' colors, leaves, BFD times, traffic class. It need not exist.");
   puts(".SH DIAGNOSTICS");
-  roff("Warnings and errors go to NCCL's log (NCCL_DEBUG=WARN; INFO also lists every queue pair with its addresses). Each names the queue "
-       "pair, its path color and addresses, both hosts and devices, and what to look at.");
+  roff(
+      "Warnings and errors go to NCCL's log (NCCL_DEBUG=WARN; INFO also lists every queue pair with its addresses). "
+      "Each names the queue "
+      "pair, its path color and addresses, both hosts and devices, and what to look at.");
   puts(".SH SEE ALSO");
   roff("railweave-rdma-ping --help, docs/plugin.md");
   return 0;

@@ -1,5 +1,5 @@
-// railweave-rdma-ping: one queue pair per path between the NICs of two hosts; a small RDMA write on each, again and again.
-// It connects, finds dead paths and tries them anew exactly as the plugin does, since it is the plugin's code.
+// railweave-rdma-ping: one queue pair per path between the NICs of two hosts; a small RDMA write on each, again and
+// again. It connects, finds dead paths and tries them anew exactly as the plugin does, since it is the plugin's code.
 #include <getopt.h>
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -28,25 +28,30 @@ static volatile sig_atomic_t stop;
 static void on_signal(int number) { stop = number; }
 
 static void help(FILE *to) {
-  fputs("usage: railweave-rdma-ping --server [--port N] [--device LIST]\n"
-        "       railweave-rdma-ping HOST [--port N] [--device LIST] [--count N] [--interval MS] [--timeout MS] [--json]\n"
-        "\n"
-        "Writes 8 bytes by RDMA over every path (source address, destination address) between the NICs of this host and\n"
-        "HOST, where the server runs: lost writes, round trip times, and which path is dead. NICs are paired in PCI order.\n"
-        "\n"
-        "  -s, --server         wait for others\n"
-        "  -p, --port N         TCP port of the server (18590)\n"
-        "  -d, --device LIST    these RDMA devices only, as in NCCL_IB_HCA: mlx5_0,=mlx5_3\n"
-        "  -c, --count N        writes per path (100)\n"
-        "  -i, --interval MS    between two writes on a path (10)\n"
-        "  -t, --timeout MS     after which a write counts as lost (200)\n"
-        "  -j, --json           for machines\n"
-        "\n"
-        "NCCL_IB_* and RAILWEAVE_NET_* variables hold here too (man railweave-net).\n"
-        "exit codes: 0 every path answers every write, 1 some do not, 2 bad use or no connection\n", to);
+  fputs(
+      "usage: railweave-rdma-ping --server [--port N] [--device LIST]\n"
+      "       railweave-rdma-ping HOST [--port N] [--device LIST] [--count N] [--interval MS] [--timeout MS] [--json]\n"
+      "\n"
+      "Writes 8 bytes by RDMA over every path (source address, destination address) between the NICs of this host and\n"
+      "HOST, where the server runs: lost writes, round trip times, and which path is dead. NICs are paired in PCI "
+      "order.\n"
+      "\n"
+      "  -s, --server         wait for others\n"
+      "  -p, --port N         TCP port of the server (18590)\n"
+      "  -d, --device LIST    these RDMA devices only, as in NCCL_IB_HCA: mlx5_0,=mlx5_3\n"
+      "  -c, --count N        writes per path (100)\n"
+      "  -i, --interval MS    between two writes on a path (10)\n"
+      "  -t, --timeout MS     after which a write counts as lost (200)\n"
+      "  -j, --json           for machines\n"
+      "\n"
+      "NCCL_IB_* and RAILWEAVE_NET_* variables hold here too (man railweave-net).\n"
+      "exit codes: 0 every path answers every write, 1 some do not, 2 bad use or no connection\n",
+      to);
 }
 
-static void pause_ms(long ms) { nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL); }
+static void pause_ms(long ms) {
+  nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
+}
 
 static int all_devices(void) {
   int members[RW_MAX_MERGED], n = rw_device_count() < RW_MAX_MERGED ? rw_device_count() : RW_MAX_MERGED, index = 0;
@@ -92,7 +97,8 @@ static struct rw_comm *welcome(int client, int device) {
 
 static int serve(int port, int device) {
   struct rw_comm *clients[MAX_CLIENTS] = {NULL};
-  struct sockaddr_in6 any = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port), .sin6_addr = IN6ADDR_ANY_INIT};
+  struct sockaddr_in6 any = {
+      .sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port), .sin6_addr = IN6ADDR_ANY_INIT};
   int one = 1, zero = 0, fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
   setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof(zero));
@@ -138,13 +144,15 @@ static bool fetch_handle(const char *host, int port, unsigned char *handle) {
   for (const struct addrinfo *a = list; a && got < NCCL_NET_HANDLE_MAXSIZE; a = a->ai_next) {
     int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd >= 0 && connect(fd, a->ai_addr, a->ai_addrlen) == 0)
-      for (ssize_t n; got < NCCL_NET_HANDLE_MAXSIZE && (n = recv(fd, handle + got, NCCL_NET_HANDLE_MAXSIZE - got, 0)) > 0;)
+      for (ssize_t n;
+           got < NCCL_NET_HANDLE_MAXSIZE && (n = recv(fd, handle + got, NCCL_NET_HANDLE_MAXSIZE - got, 0)) > 0;)
         got += (size_t)n;
     if (fd >= 0) close(fd);
   }
   freeaddrinfo(list);
   if (got == NCCL_NET_HANDLE_MAXSIZE) return true;
-  fprintf(stderr, "railweave-rdma-ping: nothing answers on %s port %d: start railweave-rdma-ping --server there\n", host, port);
+  fprintf(stderr, "railweave-rdma-ping: nothing answers on %s port %d: start railweave-rdma-ping --server there\n",
+          host, port);
   return false;
 }
 
@@ -153,7 +161,8 @@ static void ping_all(struct rw_comm *c, struct path_count *counts) {
   for (int i = 0; i < c->n_qps; i++) {
     struct rw_qp *q = &c->qps[i];
     struct path_count *p = &counts[i];
-    if (p->waiting && q->sends_out && q->epoch == p->epoch && rw_state(q) == RW_QP_LIVE) continue;  // a late one: not yet lost
+    if (p->waiting && q->sends_out && q->epoch == p->epoch && rw_state(q) == RW_QP_LIVE)
+      continue;  // a late one: not yet lost
     p->waiting = false;
     p->sent++;
     if (rw_state(q) != RW_QP_LIVE) continue;
@@ -172,8 +181,9 @@ static uint64_t answered(const struct rw_qp *q) {
 static bool report(const struct rw_comm *c, const struct path_count *counts, bool json) {
   bool good = true;
   if (json) printf("[");
-  else printf("%-14s %-14s %-8s %-41s %6s %6s %9s %9s %9s  %s\n", "device", "peer", "color", "path", "sent", "lost", "p50 us", "p99 us",
-              "max us", "state");
+  else
+    printf("%-14s %-14s %-8s %-41s %6s %6s %9s %9s %9s  %s\n", "device", "peer", "color", "path", "sent", "lost",
+           "p50 us", "p99 us", "max us", "state");
   for (int i = 0; i < c->n_qps; i++) {
     const struct rw_qp *q = &c->qps[i];
     uint64_t sent = counts[i].sent, back = answered(q), lost = sent > back ? sent - back : 0;
@@ -189,13 +199,19 @@ static bool report(const struct rw_comm *c, const struct path_count *counts, boo
     else snprintf(color, sizeof(color), "%d", q->color);
     const char *device = c->local.devices[q->device[0]].name, *peer = c->remote.devices[q->device[1]].name;
     if (json)
-      printf("%s\n {\"device\": \"%s\", \"peer_device\": \"%s\", \"color\": %d, \"color_name\": \"%s\", \"local\": \"%s\", \"remote\": \"%s\", "
-             "\"sent\": %llu, \"lost\": %llu, \"p50_us\": %.1f, \"p99_us\": %.1f, \"max_us\": %.1f, \"dead\": %s, \"reason\": \"%s\"}",
-             i ? "," : "", device, peer, q->color, q->local.color_name, from, to, (unsigned long long)sent, (unsigned long long)lost,
-             us[0], us[1], us[2], dead ? "true" : "false", q->reason);
+      printf(
+          "%s\n {\"device\": \"%s\", \"peer_device\": \"%s\", \"color\": %d, \"color_name\": \"%s\", \"local\": "
+          "\"%s\", \"remote\": \"%s\", "
+          "\"sent\": %llu, \"lost\": %llu, \"p50_us\": %.1f, \"p99_us\": %.1f, \"max_us\": %.1f, \"dead\": %s, "
+          "\"reason\": \"%s\"}",
+          i ? "," : "", device, peer, q->color, q->local.color_name, from, to, (unsigned long long)sent,
+          (unsigned long long)lost, us[0], us[1], us[2], dead ? "true" : "false", q->reason);
     else
       printf("%-14s %-14s %-8s %s -> %s %6llu %6llu %9.1f %9.1f %9.1f  %s%s%s\n", device, peer, color, from, to,
-             (unsigned long long)sent, (unsigned long long)lost, us[0], us[1], us[2], dead ? "DEAD" : lost ? "loses" : "good",
+             (unsigned long long)sent, (unsigned long long)lost, us[0], us[1], us[2],
+             dead   ? "DEAD"
+             : lost ? "loses"
+                    : "good",
              q->reason[0] ? ": " : "", q->reason);
   }
   if (json) printf("\n]\n");
@@ -240,8 +256,10 @@ static void number_variable(const char *name, int value) {
 int main(int n, char **words) {
   int port = 18590, count = 100, interval = 10, timeout = 200, option;
   bool server = false, json = false;
-  static const struct option options[] = {{"server", 0, NULL, 's'}, {"port", 1, NULL, 'p'}, {"device", 1, NULL, 'd'}, {"count", 1, NULL, 'c'},
-                                          {"interval", 1, NULL, 'i'}, {"timeout", 1, NULL, 't'}, {"json", 0, NULL, 'j'}, {"help", 0, NULL, 'h'}, {0}};
+  static const struct option options[] = {
+      {"server", 0, NULL, 's'}, {"port", 1, NULL, 'p'},     {"device", 1, NULL, 'd'},
+      {"count", 1, NULL, 'c'},  {"interval", 1, NULL, 'i'}, {"timeout", 1, NULL, 't'},
+      {"json", 0, NULL, 'j'},   {"help", 0, NULL, 'h'},     {0}};
   while ((option = getopt_long(n, words, "sp:d:c:i:t:jh", options, NULL)) >= 0) {
     switch (option) {
       case 's': server = true; break;

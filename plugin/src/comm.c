@@ -42,7 +42,8 @@ static bool share_memory(struct rw_comm *c) {
     struct rw_comm_device *d = &c->devices[i];
     d->shared_mr = rw_verbs.ibv_reg_mr(d->pd, c->shared, size, access);
     if (d->shared_mr) continue;
-    rw_warn("%s: cannot register memory: %s (raise the limit of locked memory: ulimit -l)", d->device->name, strerror(errno));
+    rw_warn("%s: cannot register memory: %s (raise the limit of locked memory: ulimit -l)", d->device->name,
+            strerror(errno));
     return false;
   }
   return true;
@@ -62,8 +63,9 @@ static bool make_queues(struct rw_comm *c) {
   return true;
 }
 
-// Transport timeout: 4.096 us x 2^t, over retries + 1 attempts. Lowered from 20 only where another path lives and the user
-// set none, and no further than the time that the fabric needs to reroute, since an error of a queue pair is final.
+// Transport timeout: 4.096 us x 2^t, over retries + 1 attempts. Lowered from 20 only where another path lives and the
+// user set none, and no further than the time that the fabric needs to reroute, since an error of a queue pair is
+// final.
 static int timeout_exponent(const struct rw_comm *c) {
   if (rw_params.timeout_set || c->table.paths < 2) return rw_params.timeout_set ? rw_params.timeout : 20;
   double attempts = rw_params.retry_cnt + 1, wanted_us = c->reroute_ms * 1250.0;

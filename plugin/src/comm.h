@@ -1,8 +1,8 @@
 // A connection: its queue pairs, requests and the memory that the other end writes to.
 //
-// One thread at a time works on a connection. While requests are under way that is NCCL's proxy thread, which then needs
-// no lock; while none is, the service thread looks after it (service.c). owner says who; it changes hands only when
-// the first request starts and the last one ends.
+// One thread at a time works on a connection. While requests are under way that is NCCL's proxy thread, which then
+// needs no lock; while none is, the service thread looks after it (service.c). owner says who; it changes hands only
+// when the first request starts and the last one ends.
 #ifndef RAILWEAVE_COMM_H
 #define RAILWEAVE_COMM_H
 
@@ -47,7 +47,8 @@ struct rw_shared {
 #define RW_IMM_CONTROL (1u << 31)
 #define RW_IMM_SIZED (1u << 30)
 static inline uint32_t rw_imm(uint64_t id, unsigned receive, unsigned piece, unsigned pieces) {
-  return (uint32_t)(id / RW_SLOTS % 128) << 23 | (uint32_t)(id % RW_SLOTS) << 15 | receive << 12 | piece << 6 | (pieces - 1);
+  return (uint32_t)(id / RW_SLOTS % 128) << 23 | (uint32_t)(id % RW_SLOTS) << 15 | receive << 12 | piece << 6 |
+         (pieces - 1);
 }
 
 enum rw_request_kind { RW_FREE, RW_SEND, RW_RECV, RW_FLUSH };
@@ -58,7 +59,7 @@ struct rw_request {
   enum rw_request_kind kind;
   struct rw_comm *comm;
   uint64_t id;
-  int n;             // of a receive: how many; of a send: which of the group
+  int n;  // of a receive: how many; of a send: which of the group
   bool done;
   bool received[RW_RECVS];  // of a receive: which are whole
   uint64_t seen[RW_RECVS];  // pieces that came, one bit each
@@ -67,7 +68,7 @@ struct rw_request {
   uint64_t data, address;
   uint32_t rkeys[RW_MAX_MERGED];
   const struct rw_mr *mr;
-  int left;  // pieces, or reads of a flush, not complete
+  int left;               // pieces, or reads of a flush, not complete
   uint32_t devices_left;  // of a flush: those whose read is not posted
   void *phandle;
 };
@@ -103,15 +104,15 @@ struct rw_qp {
   int color;
   uint32_t psn, remote_qpn, remote_psn;
   struct ibv_ece ece, remote_ece;  // vendor 0: none
-  uint32_t epoch;  // which queue pair this is at this place, from 0
+  uint32_t epoch;                  // which queue pair this is at this place, from 0
 
   uint32_t posted, acked;  // pieces since the epoch began; between them lies the ring
   struct rw_piece *ring;
-  uint32_t arrived;  // pieces that came in since the epoch began
+  uint32_t arrived;          // pieces that came in since the epoch began
   int sends_out, recvs_out;  // work requests not completed
   int recvs_missing;
   uint8_t stuck_cts[RW_SLOTS];  // writes of a slot's entry that failed here, yet may arrive until the other end closes
-  bool errored;  // moved to the error state
+  bool errored;                 // moved to the error state
 
   int64_t progress_ms;  // when something last completed, or was posted while nothing was under way
   int64_t deadline_ms, recover_at_ms;
@@ -136,8 +137,8 @@ struct rw_comm_device {
   struct ibv_qp *flush_qp;
   struct ibv_mr *flush_mr;
   union ibv_gid flush_gid;
-  int flush_out;            // reads under way
-  int64_t flush_broken_ms;  // since when it is being replaced, 0: it works
+  int flush_out;                   // reads under way
+  int64_t flush_broken_ms;         // since when it is being replaced, 0: it works
   unsigned seen_gids, seen_ports;  // changes that were looked at
 };
 
@@ -190,7 +191,9 @@ struct rw_comm {
 enum rw_owner { RW_IDLE, RW_PROXY, RW_SERVICE };
 
 static inline int rw_state(const struct rw_qp *q) { return atomic_load_explicit(&q->state, memory_order_relaxed); }
-static inline void rw_set_state(struct rw_qp *q, int state) { atomic_store_explicit(&q->state, state, memory_order_relaxed); }
+static inline void rw_set_state(struct rw_qp *q, int state) {
+  atomic_store_explicit(&q->state, state, memory_order_relaxed);
+}
 static inline void rw_count(_Atomic uint64_t *counter, uint64_t n) {
   atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n, memory_order_relaxed);
 }
@@ -199,8 +202,8 @@ static inline void rw_count(_Atomic uint64_t *counter, uint64_t n) {
 static inline bool rw_comm_enter(struct rw_comm *c) {
   int idle = RW_IDLE;
   if (!c->active)
-    c->active = atomic_compare_exchange_strong_explicit(&c->owner, &idle, RW_PROXY, memory_order_acquire,
-                                                        memory_order_relaxed);
+    c->active =
+        atomic_compare_exchange_strong_explicit(&c->owner, &idle, RW_PROXY, memory_order_acquire, memory_order_relaxed);
   return c->active;
 }
 
@@ -239,7 +242,8 @@ ncclResult_t rw_comm_close(struct rw_comm *c);
 // comm.c
 struct rw_comm *rw_comm_new(const struct rw_vdevice *v, bool sends);
 void rw_comm_free(struct rw_comm *c);
-ncclResult_t rw_comm_prepare(struct rw_comm *c);  // once table, local, remote are known: makes every queue pair, not connected
+ncclResult_t rw_comm_prepare(
+    struct rw_comm *c);  // once table, local, remote are known: makes every queue pair, not connected
 
 // qp.c: a queue pair at its place; create gives it receives and the state INIT.
 bool rw_qp_create(struct rw_comm *c, struct rw_qp *q);
@@ -251,8 +255,10 @@ bool rw_qp_modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
 void rw_qp_name(const struct rw_comm *c, const struct rw_qp *q, char *text, size_t size);
 
 // send.c, recv.c, flush.c
-ncclResult_t rw_isend(struct rw_comm *c, void *data, size_t size, int tag, const struct rw_mr *mr, void *phandle, void **request);
-ncclResult_t rw_irecv(struct rw_comm *c, int n, void **data, const size_t *sizes, const int *tags, void **mrs, void **request);
+ncclResult_t rw_isend(struct rw_comm *c, void *data, size_t size, int tag, const struct rw_mr *mr, void *phandle,
+                      void **request);
+ncclResult_t rw_irecv(struct rw_comm *c, int n, void **data, const size_t *sizes, const int *tags, void **mrs,
+                      void **request);
 ncclResult_t rw_iflush(struct rw_comm *c, int n, void **data, const int *sizes, void **mrs, void **request);
 ncclResult_t rw_test(struct rw_request *r, int *done, int *sizes);
 void rw_send_pending(struct rw_comm *c);
@@ -271,7 +277,16 @@ void rw_flush_break(struct rw_comm *c, int device);
 void rw_flush_repair(struct rw_comm *c, int device);
 
 // progress.c
-enum rw_work { RW_WORK_PIECE, RW_WORK_BULK, RW_WORK_CTS, RW_WORK_CONTROL, RW_WORK_PROBE, RW_WORK_RECV, RW_WORK_FLUSH, RW_WORK_PING };
+enum rw_work {
+  RW_WORK_PIECE,
+  RW_WORK_BULK,
+  RW_WORK_CTS,
+  RW_WORK_CONTROL,
+  RW_WORK_PROBE,
+  RW_WORK_RECV,
+  RW_WORK_FLUSH,
+  RW_WORK_PING
+};
 static inline uint64_t rw_work_id(enum rw_work work, unsigned qp, unsigned value) {
   return (uint64_t)work << 56 | (uint64_t)qp << 32 | value;
 }

@@ -26,8 +26,8 @@ struct connecting {
   struct rw_comm *comm;
 };
 
-// What listen gives and connect gets; on the connecting side it also remembers how far it got, since NCCL hands the same
-// bytes in again.
+// What listen gives and connect gets; on the connecting side it also remembers how far it got, since NCCL hands the
+// same bytes in again.
 struct handle {
   uint32_t magic, version;
   uint64_t nonce;
@@ -94,7 +94,8 @@ static const char *take_table(struct rw_comm *c, struct rw_cursor *b, char *why,
   struct rw_peer_region p;
   if (!rw_end_get(b, &c->remote) || !rw_setup_get_region(b, c, &p)) return "the other end's answer cannot be read";
   if (!rw_pairs_make(&c->local, &c->remote, &c->table, why, size)) return why;
-  if (c->table.hash != p.hash) return "both ends computed different path tables: install the same plugin on all servers";
+  if (c->table.hash != p.hash)
+    return "both ends computed different path tables: install the same plugin on all servers";
   if (rw_comm_prepare(c) != ncclSuccess) return "no resources";
   if (!rw_setup_get_queue_pairs(b, c, &p)) return "the other end's answer cannot be read";
   if (!rw_setup_connect_queue_pairs(c)) return "a queue pair cannot be connected";

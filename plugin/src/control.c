@@ -29,7 +29,8 @@ static void over_queue_pair(struct rw_comm *c, struct rw_qp *by, int index) {
       .opcode = IBV_WR_RDMA_WRITE_WITH_IMM,
       .send_flags = IBV_SEND_SIGNALED,
       .imm_data = htobe32(RW_IMM_CONTROL | (unsigned)index),
-      .wr.rdma = {.remote_addr = c->remote_shared + offsetof(struct rw_shared, record_in) + (unsigned)index * RW_RECORD_BYTES,
+      .wr.rdma = {.remote_addr =
+                      c->remote_shared + offsetof(struct rw_shared, record_in) + (unsigned)index * RW_RECORD_BYTES,
                   .rkey = c->devices[by->device[1]].remote_rkey},
   };
   if (by->sends_out == 0) by->progress_ms = c->now_ms;

@@ -25,7 +25,9 @@ static struct rw_device devices[RW_MAX_DEVICES];
 static struct rw_vdevice virtual_devices[MAX_VIRTUAL];
 
 int rw_device_count(void) { return n_devices; }
-struct rw_device *rw_device(int i) { return &devices[i]; }
+struct rw_device *rw_device(int i) {
+  return &devices[i];
+}
 
 int rw_vdevice_count(void) {
   pthread_mutex_lock(&lock);
@@ -62,9 +64,9 @@ static void find_pci(struct rw_device *d, const struct ibv_device *device) {
 }
 
 static bool gpu_memory_by_peer_module(void) {
-  static const char *const modules[] = {"/sys/kernel/mm/memory_peers/nv_mem/version",
-                                        "/sys/kernel/mm/memory_peers/nv_mem_nc/version",
-                                        "/sys/module/nvidia_peermem/version", "/sys/kernel/mm/memory_peers/amdkfd/version"};
+  static const char *const modules[] = {
+      "/sys/kernel/mm/memory_peers/nv_mem/version", "/sys/kernel/mm/memory_peers/nv_mem_nc/version",
+      "/sys/module/nvidia_peermem/version", "/sys/kernel/mm/memory_peers/amdkfd/version"};
   for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++)
     if (access(modules[i], F_OK) == 0) return true;
   return false;
@@ -81,8 +83,8 @@ static bool has_dmabuf(struct ibv_context *context) {
   return has;
 }
 
-static void add_port(struct ibv_device *device, struct ibv_context *context, const struct ibv_device_attr *attr, int port,
-                     const struct rw_host_file *file) {
+static void add_port(struct ibv_device *device, struct ibv_context *context, const struct ibv_device_attr *attr,
+                     int port, const struct rw_host_file *file) {
   struct ibv_port_attr p;
   memset(&p, 0, sizeof(p));
   if (n_devices == RW_MAX_DEVICES || rw_verbs.ibv_query_port(context, (uint8_t)port, &p)) return;
@@ -104,7 +106,9 @@ static void add_port(struct ibv_device *device, struct ibv_context *context, con
   d->ethernet = p.link_layer == IBV_LINK_LAYER_ETHERNET;
   const struct rw_host_nic *nic = rw_host_nic_find(file, d->name, port);
   if (nic) d->nic = *nic;
-  d->speed_mbps = rw_params.query_port_speed ? port_speed(&p) : nic && nic->speed_gbps ? nic->speed_gbps * 1000 : 100000;
+  d->speed_mbps = rw_params.query_port_speed ? port_speed(&p)
+                  : nic && nic->speed_gbps   ? nic->speed_gbps * 1000
+                                             : 100000;
   d->adaptive_routing = rw_params.adaptive_routing >= 0 ? rw_params.adaptive_routing != 0
                         : d->ethernet                   ? nic && nic->adaptive_routing
                                                         : true;
@@ -232,7 +236,8 @@ ncclResult_t rw_vdevice_make(int *index, const int *members, int n) {
   for (int i = 0; i < n; i++) {
     if (members[i] < 0 || members[i] >= n_devices) goto out;
     if (devices[members[i]].ethernet != devices[members[0]].ethernet) {
-      rw_warn("%s and %s cannot be one device: different link layers", devices[members[i]].name, devices[members[0]].name);
+      rw_warn("%s and %s cannot be one device: different link layers", devices[members[i]].name,
+              devices[members[0]].name);
       goto out;
     }
     v->devices[v->n++] = members[i];
@@ -287,8 +292,7 @@ ncclResult_t rw_device_properties(int index, ncclNetProperties_v12_t *p) {
 const char *rw_device_place(const struct rw_device *d, char *text, size_t size) {
   if (d->nic.leaf[0])
     snprintf(text, size, "%s port %d (leaf %s, port %s)", d->name, d->port, d->nic.leaf, d->nic.leaf_port);
-  else
-    snprintf(text, size, "%s port %d (leaf not known: no host file names it)", d->name, d->port);
+  else snprintf(text, size, "%s port %d (leaf not known: no host file names it)", d->name, d->port);
   return text;
 }
 

@@ -68,7 +68,8 @@ ncclResult_t rw_device_properties(int index, ncclNetProperties_v12_t *properties
 // "mlx5_0 port 1 (leaf stripe1-leaf1, port et-0/0/16:0)", as far as known.
 const char *rw_device_place(const struct rw_device *device, char *text, size_t size);
 
-// How long the fabric may take to move a path, in ms: RAILWEAVE_NET_REROUTE_MS or the device's fabric's BFD time plus 500.
+// How long the fabric may take to move a path, in ms: RAILWEAVE_NET_REROUTE_MS or the device's fabric's BFD time plus
+// 500.
 int rw_reroute_ms(const struct rw_device *device);
 
 // Events: one thread per context (events.c).

@@ -1,5 +1,5 @@
-// One thread per verbs context waits for asynchronous events and marks the device of the port they name. Connections see
-// the marks at their next tick; nothing else is shared with them.
+// One thread per verbs context waits for asynchronous events and marks the device of the port they name. Connections
+// see the marks at their next tick; nothing else is shared with them.
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
@@ -41,8 +41,7 @@ static void mark(struct rw_device *d, int event) {
       atomic_store(&d->fatal, true);
       rw_warn("%s reports a fatal error of the device: look at the kernel log", d->name);
       break;
-    default:
-      break;
+    default: break;
   }
 }
 
@@ -50,7 +49,8 @@ static void dispatch(struct ibv_context *context, const struct ibv_async_event *
   int type = event->event_type;
   bool of_port = type == IBV_EVENT_PORT_ERR || type == IBV_EVENT_PORT_ACTIVE || type == IBV_EVENT_GID_CHANGE;
   for (int i = 0; i < n_watched; i++)
-    if (watched[i].context == context && (!of_port || watched[i].port == event->element.port_num)) mark(&watched[i], type);
+    if (watched[i].context == context && (!of_port || watched[i].port == event->element.port_num))
+      mark(&watched[i], type);
 }
 
 static void *listen_for_events(void *argument) {

@@ -1,6 +1,6 @@
-// Death of one queue pair. This end moves it to the error state, so that nothing more can arrive on it, and waits for its
-// work requests to come back. Then it says how many pieces arrived. When both ends have done so, both know what
-// was delivered, and the rest is sent over others: nothing is lost, nothing comes twice, in whatever order queue pairs die.
+// Death of one queue pair. This end moves it to the error state, so that nothing more can arrive on it, and waits for
+// its work requests to come back. Then it says how many pieces arrived. When both ends have done so, both know what was
+// delivered, and the rest is sent over others: nothing is lost, nothing comes twice, in whatever order queue pairs die.
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -47,9 +47,10 @@ void rw_qp_close(struct rw_comm *c, struct rw_qp *q, const char *format, ...) {
   rw_weights_update(c);
   rw_qp_name(c, q, name, sizeof(name));
   if (state == RW_QP_LIVE)
-    rw_warn("%s is dead: %s. %d of %d queue pairs go on. Look at that path: railweave-rdma-ping, and the leaves' routes "
-            "of that color", name, q->reason, c->all_suspect ? 0 : c->n_live, c->n_qps);
-  else
-    rw_info("%s: not yet back: %s", name, q->reason);
+    rw_warn(
+        "%s is dead: %s. %d of %d queue pairs go on. Look at that path: railweave-rdma-ping, and the leaves' routes "
+        "of that color",
+        name, q->reason, c->all_suspect ? 0 : c->n_live, c->n_qps);
+  else rw_info("%s: not yet back: %s", name, q->reason);
   rw_qp_drained(c, q);
 }

@@ -47,6 +47,6 @@ void rw_fail_all_dead(struct rw_comm *c) {
     rw_qp_name(c, &c->qps[i], name, sizeof(name));
     used = append(text, sizeof(text), used, "; %s: %s", name, c->qps[i].reason);
   }
-  rw_fail(c, ncclRemoteError, "no path of any NIC of this connection lives: %s. Look at those ports, their cables and leaves",
-          text);
+  rw_fail(c, ncclRemoteError,
+          "no path of any NIC of this connection lives: %s. Look at those ports, their cables and leaves", text);
 }

@@ -1,5 +1,5 @@
-// Writes to GPU memory are visible to the GPU once a read over the same PCIe link has come back: a queue pair connected to
-// itself reads one byte of what was received.
+// Writes to GPU memory are visible to the GPU once a read over the same PCIe link has come back: a queue pair connected
+// to itself reads one byte of what was received.
 #include <errno.h>
 
 #include "comm.h"
@@ -30,7 +30,8 @@ bool rw_flush_create(struct rw_comm *c, struct rw_comm_device *d) {
       .port_num = (uint8_t)d->device->port,
       .qp_access_flags = IBV_ACCESS_REMOTE_READ,
   };
-  if (!rw_qp_modify(d->flush_qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS)) goto fail;
+  if (!rw_qp_modify(d->flush_qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS))
+    goto fail;
   attr = (struct ibv_qp_attr){
       .qp_state = IBV_QPS_RTR,
       .path_mtu = d->device->mtu,
@@ -40,14 +41,17 @@ bool rw_flush_create(struct rw_comm *c, struct rw_comm_device *d) {
       .ah_attr = {.dlid = d->device->lid, .port_num = (uint8_t)d->device->port, .is_global = d->device->ethernet},
   };
   if (d->device->ethernet)
-    attr.ah_attr.grh = (struct ibv_global_route){.dgid = gids.gids[0].gid, .sgid_index = (uint8_t)gids.gids[0].index, .hop_limit = 255};
+    attr.ah_attr.grh = (struct ibv_global_route){
+        .dgid = gids.gids[0].gid, .sgid_index = (uint8_t)gids.gids[0].index, .hop_limit = 255};
   if (!rw_qp_modify(d->flush_qp, &attr,
                     IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
                         IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER))
     goto fail;
-  attr = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS, .timeout = 14, .retry_cnt = 7, .rnr_retry = 7, .max_rd_atomic = 1};
+  attr =
+      (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS, .timeout = 14, .retry_cnt = 7, .rnr_retry = 7, .max_rd_atomic = 1};
   if (rw_qp_modify(d->flush_qp, &attr,
-                   IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC))
+                   IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+                       IBV_QP_MAX_QP_RD_ATOMIC))
     return true;
 fail:
   rw_warn("%s: no queue pair for flushes of GPU memory: %s", d->device->name, strerror(errno));

@@ -82,8 +82,8 @@ static bool color_by_bits(struct rw_gid_list *list) {
   return true;
 }
 
-// Takes the host file's colors if it knows the prefix of at least one address; others are then left out, since the fabric
-// does not steer them.
+// Takes the host file's colors if it knows the prefix of at least one address; others are then left out, since the
+// fabric does not steer them.
 static bool color_by_file(struct rw_gid_list *list, const struct rw_host_nic *nic) {
   if (!nic) return false;
   struct rw_gid_list known = {.scheme = RW_COLOR_FILE};
@@ -131,7 +131,9 @@ static void keep_one_per_color(struct rw_gid_list *list) {
 struct rw_gid_list rw_gids_choose(const struct ibv_gid_entry *entries, int n, int port, bool ethernet,
                                   const char *if_inet6, const struct rw_host_nic *nic) {
   struct rw_gid_list list = {0};
-  unsigned type = !ethernet ? IBV_GID_TYPE_IB : rw_params.roce_version == 1 ? IBV_GID_TYPE_ROCE_V1 : IBV_GID_TYPE_ROCE_V2;
+  unsigned type = !ethernet                     ? IBV_GID_TYPE_IB
+                  : rw_params.roce_version == 1 ? IBV_GID_TYPE_ROCE_V1
+                                                : IBV_GID_TYPE_ROCE_V2;
   bool fits[TABLE] = {false}, any_ipv6 = false;
   if (n > TABLE) n = TABLE;
   for (int i = 0; i < n; i++) {
@@ -140,7 +142,8 @@ struct rw_gid_list rw_gids_choose(const struct ibv_gid_entry *entries, int n, in
     if (rw_params.gid_index >= 0) {
       fits[i] = (int)e->gid_index == rw_params.gid_index;
     } else {
-      fits[i] = e->gid_type == type && (!ethernet || (routable(&e->gid) && !unfit(if_inet6, &e->gid) && in_range(&e->gid)));
+      fits[i] =
+          e->gid_type == type && (!ethernet || (routable(&e->gid) && !unfit(if_inet6, &e->gid) && in_range(&e->gid)));
     }
     if (fits[i] && !rw_gid_is_ipv4(&e->gid)) any_ipv6 = true;
   }
@@ -158,7 +161,8 @@ struct rw_gid_list rw_gids_choose(const struct ibv_gid_entry *entries, int n, in
 
 static int table_of_old_library(struct ibv_context *context, int port, int length, bool ethernet,
                                 struct ibv_gid_entry *entries) {
-  // Without ibv_query_gid_table the types are unknown; the kernel puts a RoCE v1 entry before each v2 entry of one address.
+  // Without ibv_query_gid_table the types are unknown; the kernel puts a RoCE v1 entry before each v2 entry of one
+  // address.
   int n = 0;
   for (int i = 0; i < length && n < TABLE; i++) {
     union ibv_gid gid;
@@ -168,7 +172,9 @@ static int table_of_old_library(struct ibv_context *context, int port, int lengt
         .gid = gid,
         .gid_index = (uint32_t)i,
         .port_num = (uint32_t)port,
-        .gid_type = !ethernet ? IBV_GID_TYPE_IB : second ? IBV_GID_TYPE_ROCE_V2 : IBV_GID_TYPE_ROCE_V1,
+        .gid_type = !ethernet ? IBV_GID_TYPE_IB
+                    : second  ? IBV_GID_TYPE_ROCE_V2
+                              : IBV_GID_TYPE_ROCE_V1,
     };
   }
   return n;

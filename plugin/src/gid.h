@@ -1,5 +1,5 @@
-// The addresses of a port as path ends: which of its GIDs may be used, and the color of each. GIDs are known by value; an
-// index holds only until the table changes.
+// The addresses of a port as path ends: which of its GIDs may be used, and the color of each. GIDs are known by value;
+// an index holds only until the table changes.
 #ifndef RAILWEAVE_GID_H
 #define RAILWEAVE_GID_H
 
@@ -26,7 +26,8 @@ struct rw_gid_list {
   struct rw_gid gids[RW_MAX_GIDS];  // by color
 };
 
-// Flags of an IPv6 address as the kernel shows them (include/uapi/linux/if_addr.h): not for traffic, or not yet or no more.
+// Flags of an IPv6 address as the kernel shows them (include/uapi/linux/if_addr.h): not for traffic, or not yet or no
+// more.
 enum { RW_ADDRESS_UNFIT = 0x01 /* temporary */ | 0x08 /* DAD failed */ | 0x20 /* deprecated */ | 0x40 /* tentative */ };
 
 // The usable GIDs of a port, by color. The first form reads the device, the second takes the table and the text of
@@ -41,7 +42,8 @@ void rw_gids_color_by_rank(struct rw_gid_list *list);
 
 // The entry with this value, else NULL.
 const struct rw_gid *rw_gid_find(const struct rw_gid_list *list, const union ibv_gid *gid);
-const struct rw_gid *rw_gid_of_prefix(const struct rw_gid_list *list, const union ibv_gid *gid);  // of the same IPv6 /64
+const struct rw_gid *rw_gid_of_prefix(const struct rw_gid_list *list,
+                                      const union ibv_gid *gid);  // of the same IPv6 /64
 const struct rw_gid *rw_gid_of_color(const struct rw_gid_list *list, int color);
 
 bool rw_gid_is_ipv4(const union ibv_gid *gid);

@@ -77,7 +77,8 @@ struct rw_host_file rw_host_file_read(const char *path) {
   if (!root) {
     rw_warn("%s is not JSON: going on without it", path);
   } else if ((int)rw_json_number(root, "schema", 0) != SCHEMA) {
-    rw_warn("%s has schema %g, this plugin reads %d: going on without it", path, rw_json_number(root, "schema", 0), SCHEMA);
+    rw_warn("%s has schema %g, this plugin reads %d: going on without it", path, rw_json_number(root, "schema", 0),
+            SCHEMA);
   } else if (nics && nics->kind == RW_JSON_LIST) {
     int n = 0;
     for (const struct rw_json *nic = nics->child; nic; nic = nic->next) n++;

@@ -20,7 +20,7 @@ struct rw_host_nic {
   char name[64], leaf[64], leaf_port[64];
   int rail;  // from 1; 0 where unknown
   int speed_gbps;
-  int bfd_ms;  // -1 where the fabric has no BFD
+  int bfd_ms;         // -1 where the fabric has no BFD
   int traffic_class;  // -1 where unknown
   bool adaptive_routing;
   int n_paths;

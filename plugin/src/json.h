@@ -20,7 +20,7 @@ void rw_json_free(struct rw_json *value);
 
 // The member of that name, or NULL; value may be NULL.
 const struct rw_json *rw_json_get(const struct rw_json *value, const char *key);
-const char *rw_json_text(const struct rw_json *value, const char *key);              // "" where there is none
+const char *rw_json_text(const struct rw_json *value, const char *key);  // "" where there is none
 double rw_json_number(const struct rw_json *value, const char *key, double missing);
 
 #endif

@@ -33,7 +33,8 @@ static bool family_fits(int family) {
   return family == AF_INET || family == AF_INET6;
 }
 
-// 0: not usable; else the lower, the better: real interfaces before those of containers before loopback, IPv4 before IPv6.
+// 0: not usable; else the lower, the better: real interfaces before those of containers before loopback, IPv4 before
+// IPv6.
 static int rank_of(const struct ifaddrs *i) {
   if (!i->ifa_addr || !(i->ifa_flags & IFF_UP) || !family_fits(i->ifa_addr->sa_family)) return 0;
   bool chosen = rw_params.socket_ifname_set;
@@ -67,7 +68,8 @@ int rw_listen(union rw_address *a) {
   }
   int fd = socket(a->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   socklen_t length = length_of(a);
-  if (fd >= 0 && bind(fd, &a->any, length) == 0 && listen(fd, 1024) == 0 && getsockname(fd, &a->any, &length) == 0) return fd;
+  if (fd >= 0 && bind(fd, &a->any, length) == 0 && listen(fd, 1024) == 0 && getsockname(fd, &a->any, &length) == 0)
+    return fd;
   rw_warn("cannot listen for set-up: %s", strerror(errno));
   if (fd >= 0) close(fd);
   return -1;
@@ -103,7 +105,9 @@ int rw_link_ready(struct rw_link *link) {
   return 1;
 }
 
-struct rw_link *rw_link_accept(int listening) { return wrap(accept4(listening, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)); }
+struct rw_link *rw_link_accept(int listening) {
+  return wrap(accept4(listening, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK));
+}
 
 void rw_link_close(struct rw_link *link) {
   if (!link) return;
@@ -138,7 +142,8 @@ void rw_link_send(struct rw_link *link, enum rw_message type, const struct rw_cu
 
 void rw_link_flush(struct rw_link *link) {
   while (link->out_sent < link->out_used && !link->failed && !link->closed) {
-    ssize_t n = send(link->fd, link->out + link->out_sent, link->out_used - link->out_sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+    ssize_t n =
+        send(link->fd, link->out + link->out_sent, link->out_used - link->out_sent, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) break;
     if (n < 0) link->failed = true;
     if (n > 0) link->out_sent += (size_t)n;
@@ -159,8 +164,9 @@ static bool whole(struct rw_link *link, struct rw_cursor *body, int *type) {
   uint32_t length = rw_get32(&header);
   if (magic != RW_WIRE_MAGIC || version != RW_WIRE_VERSION || length > RW_WIRE_BODY) {
     if (!link->failed && magic == RW_WIRE_MAGIC && version != RW_WIRE_VERSION)
-      rw_warn("the other end speaks version %u of the set-up protocol, this one %d: install the same plugin on all servers",
-              version, RW_WIRE_VERSION);
+      rw_warn(
+          "the other end speaks version %u of the set-up protocol, this one %d: install the same plugin on all servers",
+          version, RW_WIRE_VERSION);
     link->failed = true;
     return false;
   }

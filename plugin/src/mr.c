@@ -45,7 +45,8 @@ static struct ibv_mr *register_pages(struct rw_device *d, uintptr_t first, size_
   bool relaxed = rw_params.relaxed_ordering != 0 && rw_verbs.ibv_reg_mr_iova2;
   if (relaxed) access |= IBV_ACCESS_RELAXED_ORDERING;
   if (fd >= 0)
-    return rw_verbs.ibv_reg_dmabuf_mr ? rw_verbs.ibv_reg_dmabuf_mr(d->pd, offset, length, first, fd, (int)access) : NULL;
+    return rw_verbs.ibv_reg_dmabuf_mr ? rw_verbs.ibv_reg_dmabuf_mr(d->pd, offset, length, first, fd, (int)access)
+                                      : NULL;
   if (relaxed) return rw_verbs.ibv_reg_mr_iova2(d->pd, (void *)first, length, first, access);
   return rw_verbs.ibv_reg_mr(d->pd, (void *)first, length, (int)access);
 }
@@ -104,8 +105,9 @@ ncclResult_t rw_mr_register(const struct rw_vdevice *v, void *data, size_t size,
     struct rw_device *d = rw_device(v->devices[mr->n]);
     mr->mrs[mr->n] = find_or_register(d, data, size, offset, fd);
     if (mr->mrs[mr->n]) continue;
-    rw_warn("%s: cannot register %zu bytes at %p%s: %s%s", d->name, size, data, type == NCCL_PTR_CUDA ? " of a GPU" : "",
-            strerror(errno), errno == ENOMEM ? " (raise the limit of locked memory: ulimit -l)" : "");
+    rw_warn("%s: cannot register %zu bytes at %p%s: %s%s", d->name, size, data,
+            type == NCCL_PTR_CUDA ? " of a GPU" : "", strerror(errno),
+            errno == ENOMEM ? " (raise the limit of locked memory: ulimit -l)" : "");
     rw_mr_deregister(v, mr);
     return ncclSystemError;
   }

@@ -12,7 +12,8 @@ bool rw_name_list_holds(const char *list, const char *name, int port) {
   for (const char *at = list; *at;) {
     size_t length = strcspn(at, ","), text = strcspn(at, ":,");
     int wanted = text < length ? atoi(at + text + 1) : -1;
-    bool matches = strncmp(at, name, text) == 0 && (!exact || name[text] == 0) && (port == 0 || wanted < 0 || wanted == port);
+    bool matches =
+        strncmp(at, name, text) == 0 && (!exact || name[text] == 0) && (port == 0 || wanted < 0 || wanted == port);
     if (matches && text > 0) return !exclude;
     at += length + (at[length] == ',');
   }

@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-// True where the list is empty or chooses name. An entry is a prefix; '^' in front of the list excludes, '=' (after it, or
-// alone) asks for exact names. An entry with :PORT holds for that port only; port 0 stands for none.
+// True where the list is empty or chooses name. An entry is a prefix; '^' in front of the list excludes, '=' (after it,
+// or alone) asks for exact names. An entry with :PORT holds for that port only; port 0 stands for none.
 bool rw_name_list_holds(const char *list, const char *name, int port);
 
 #endif

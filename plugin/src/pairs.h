@@ -33,7 +33,7 @@ struct rw_pair {
 };
 
 struct rw_pair_table {
-  int n, paths;  // paths: different pairs among the n
+  int n, paths;   // paths: different pairs among the n
   bool fallback;  // some pair of devices had no common color
   struct rw_pair pairs[RW_MAX_QPS];
   uint64_t hash;
@@ -46,6 +46,7 @@ bool rw_end_get(struct rw_cursor *c, struct rw_end *end);
 
 // The table for a connection; why is given where there is none: no address in common at all, or strict and no
 // common color. Ends whose colors come from different sources are both colored by rank, in place.
-bool rw_pairs_make(struct rw_end *connecting, struct rw_end *accepting, struct rw_pair_table *table, char *why, size_t size);
+bool rw_pairs_make(struct rw_end *connecting, struct rw_end *accepting, struct rw_pair_table *table, char *why,
+                   size_t size);
 
 #endif

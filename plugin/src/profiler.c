@@ -11,8 +11,11 @@ void rw_profile_start(struct rw_comm *c, const struct rw_qp *q, const struct rw_
   if (!call) return;
   ncclProfilerNetIbDescr_v1_t data = {
       .type = NCCL_PROFILE_QP,
-      .qp = {.device = c->v.devices[q->device[0]], .wr_id = r->id, .opcode = IBV_WR_RDMA_WRITE_WITH_IMM,
-             .qpNum = (int)q->qp->qp_num, .length = piece->length},
+      .qp = {.device = c->v.devices[q->device[0]],
+             .wr_id = r->id,
+             .opcode = IBV_WR_RDMA_WRITE_WITH_IMM,
+             .qpNum = (int)q->qp->qp_num,
+             .length = piece->length},
   };
   call(&piece->event, NCCL_PROFILER_EVENT_START, r->phandle, NCCL_PROFILER_NET_IB_V1, &data);
 }

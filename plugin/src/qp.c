@@ -26,7 +26,8 @@ bool rw_qp_modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask) {
       errno = error > 0 ? error : errno;
       return false;
     }
-    struct timespec pause = {.tv_sec = rw_params.mqp_retry_ms / 1000, .tv_nsec = rw_params.mqp_retry_ms % 1000 * 1000000L};
+    struct timespec pause = {.tv_sec = rw_params.mqp_retry_ms / 1000,
+                             .tv_nsec = rw_params.mqp_retry_ms % 1000 * 1000000L};
     nanosleep(&pause, NULL);
   }
 }
@@ -50,7 +51,10 @@ bool rw_qp_create(struct rw_comm *c, struct rw_qp *q) {
   struct ibv_qp_init_attr init = {
       .send_cq = d->cq,
       .recv_cq = d->cq,
-      .cap = {.max_send_wr = RW_SEND_WRS, .max_recv_wr = RW_RECV_WRS, .max_send_sge = 1, .max_recv_sge = 1,
+      .cap = {.max_send_wr = RW_SEND_WRS,
+              .max_recv_wr = RW_RECV_WRS,
+              .max_send_sge = 1,
+              .max_recv_sge = 1,
               .max_inline_data = rw_params.use_inline ? 64 : 0},
       .qp_type = IBV_QPT_RC,
   };
@@ -109,8 +113,9 @@ bool rw_qp_connect(struct rw_comm *c, struct rw_qp *q) {
              IBV_QP_MIN_RNR_TIMER;
   if (!rw_qp_modify(q->qp, &rtr, mask)) {
     rw_qp_name(c, q, name, sizeof(name));
-    rw_warn("%s cannot reach its other end: %s: look at the route from that address (railweave host gids, ip -6 route get)",
-            name, strerror(errno));
+    rw_warn(
+        "%s cannot reach its other end: %s: look at the route from that address (railweave host gids, ip -6 route get)",
+        name, strerror(errno));
     return false;
   }
   struct ibv_qp_attr rts = {

@@ -1,6 +1,6 @@
-// What one end says about one queue pair of a connection: the whole state, so that the newest record alone counts. It is
-// written into the other end's memory over a queue pair that lives, or sent by TCP where none does, and repeated until
-// the other end echoes its sequence number.
+// What one end says about one queue pair of a connection: the whole state, so that the newest record alone counts. It
+// is written into the other end's memory over a queue pair that lives, or sent by TCP where none does, and repeated
+// until the other end echoes its sequence number.
 #ifndef RAILWEAVE_RECORD_H
 #define RAILWEAVE_RECORD_H
 

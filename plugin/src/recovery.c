@@ -1,5 +1,6 @@
-// A dead queue pair comes back: the sending end makes a new one and names it, the receiving end makes its counterpart, a
-// write proves the path. Addresses are looked up again by value, then by prefix and by color, since SLAAC may have changed them.
+// A dead queue pair comes back: the sending end makes a new one and names it, the receiving end makes its counterpart,
+// a write proves the path. Addresses are looked up again by value, then by prefix and by color, since SLAAC may have
+// changed them.
 #include "comm.h"
 #include "log.h"
 #include "params.h"

@@ -27,7 +27,8 @@ static bool post(struct rw_comm *c, struct rw_qp *q, const struct rw_piece *piec
   if (piece->length) data.lkey = r->mr->mrs[q->device[0]]->lkey;
   // Of all pieces of a message or of none: the receiver either adds pieces up or is told the sum.
   bool separate = c->adaptive_routing && r->sizes[0] > (size_t)rw_params.ar_threshold;
-  struct ibv_sge size = {.addr = (uintptr_t)&c->shared->size_out[slot][r->n], .length = 8,
+  struct ibv_sge size = {.addr = (uintptr_t)&c->shared->size_out[slot][r->n],
+                         .length = 8,
                          .lkey = c->devices[q->device[0]].shared_mr->lkey};
   struct ibv_send_wr notify = {
       .wr_id = rw_work_id(RW_WORK_PIECE, index, q->posted),
@@ -49,7 +50,8 @@ static bool post(struct rw_comm *c, struct rw_qp *q, const struct rw_piece *piec
   };
   if (separate) {
     c->shared->size_out[slot][r->n] = htole64(r->sizes[0]);
-    notify.wr.rdma.remote_addr = c->remote_shared + offsetof(struct rw_shared, size_in) + (slot * RW_RECVS + (unsigned)r->n) * 8;
+    notify.wr.rdma.remote_addr =
+        c->remote_shared + offsetof(struct rw_shared, size_in) + (slot * RW_RECVS + (unsigned)r->n) * 8;
     notify.wr.rdma.rkey = c->devices[q->device[1]].remote_rkey;
   } else if (piece->length <= (uint32_t)c->max_inline && r->mr && r->mr->host) {
     notify.send_flags |= IBV_SEND_INLINE;
@@ -100,7 +102,9 @@ static void send_whole(struct rw_comm *c, struct rw_request *r, size_t size, int
   r->left = count;
   for (int i = 0; i < count; i++) {
     uint64_t offset = (uint64_t)i * c->max_message;
-    struct rw_piece piece = {.request = (uint16_t)(r - c->requests), .index = (uint8_t)i, .count = (uint8_t)count,
+    struct rw_piece piece = {.request = (uint16_t)(r - c->requests),
+                             .index = (uint8_t)i,
+                             .count = (uint8_t)count,
                              .offset = offset,
                              .length = (uint32_t)(size - offset < c->max_message ? size - offset : c->max_message)};
     post_or_park(c, next_qp(c), &piece, now_ns);
@@ -119,12 +123,14 @@ static void send_split(struct rw_comm *c, struct rw_request *r, size_t size, int
   for (int k = 0; k < n && from < size; k++) {
     struct rw_qp *q = &c->qps[c->live[(first + k) % c->n_live]];
     sum += atomic_load_explicit(&q->share, memory_order_relaxed);
-    uint64_t to = k + 1 == n || total == 0 ? size : (uint64_t)((__uint128_t)size * sum / total + ALIGNMENT - 1) & ~(uint64_t)(ALIGNMENT - 1);
+    uint64_t to = k + 1 == n || total == 0
+                      ? size
+                      : (uint64_t)((__uint128_t)size * sum / total + ALIGNMENT - 1) & ~(uint64_t)(ALIGNMENT - 1);
     if (to > size) to = size;
     while (from < to && count < RW_CHUNKS) {
       uint64_t length = to - from < c->max_message ? to - from : c->max_message;
-      pieces[count] = (struct rw_piece){.request = (uint16_t)(r - c->requests), .index = (uint8_t)count, .offset = from,
-                                        .length = (uint32_t)length};
+      pieces[count] = (struct rw_piece){
+          .request = (uint16_t)(r - c->requests), .index = (uint8_t)count, .offset = from, .length = (uint32_t)length};
       qps[count++] = q;
       from += length;
     }
@@ -199,7 +205,8 @@ void rw_send_acked(struct rw_comm *c, struct rw_qp *q, int64_t now_ns) {
   piece_done(c, p);
 }
 
-// Both ends have closed the queue pair: what arrived is done although no acknowledgement came back, the rest goes elsewhere.
+// Both ends have closed the queue pair: what arrived is done although no acknowledgement came back, the rest goes
+// elsewhere.
 void rw_send_lost(struct rw_comm *c, struct rw_qp *q, uint32_t arrived) {
   if (!c->sends) return;
   if (arrived - q->acked > q->posted - q->acked) {

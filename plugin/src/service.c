@@ -17,7 +17,9 @@ static struct rw_comm *comms;
 
 static void look_after(struct rw_comm *c) {
   int idle = RW_IDLE;
-  if (!atomic_compare_exchange_strong_explicit(&c->owner, &idle, RW_SERVICE, memory_order_acquire, memory_order_relaxed)) return;
+  if (!atomic_compare_exchange_strong_explicit(&c->owner, &idle, RW_SERVICE, memory_order_acquire,
+                                               memory_order_relaxed))
+    return;
   rw_progress(c);
   atomic_store_explicit(&c->owner, RW_IDLE, memory_order_release);
 }

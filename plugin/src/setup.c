@@ -49,14 +49,16 @@ bool rw_setup_connect_queue_pairs(struct rw_comm *c) {
 static void announce(struct rw_comm *c) {
   char name[256];
   if (c->table.fallback)
-    rw_warn("%s and %s have NICs without a path color in common: those use one address each. Look at their prefixes "
-            "(railweave host gids on both)", c->local.host, c->remote.host);
+    rw_warn(
+        "%s and %s have NICs without a path color in common: those use one address each. Look at their prefixes "
+        "(railweave host gids on both)",
+        c->local.host, c->remote.host);
   for (int i = 0; i < c->local.n && !c->table.fallback; i++) {
     int here = c->local.devices[i].gids.n, there = c->remote.devices[i % c->remote.n].gids.n;
     static _Atomic bool said;
     if (here != there && !atomic_exchange(&said, true))
-      rw_warn("%s of %s has %d paths, %s of %s has %d: only common colors are used", c->local.devices[i].name, c->local.host,
-              here, c->remote.devices[i % c->remote.n].name, c->remote.host, there);
+      rw_warn("%s of %s has %d paths, %s of %s has %d: only common colors are used", c->local.devices[i].name,
+              c->local.host, here, c->remote.devices[i % c->remote.n].name, c->remote.host, there);
   }
   for (int i = 0; i < c->n_qps; i++) {
     rw_qp_name(c, &c->qps[i], name, sizeof(name));

@@ -9,14 +9,14 @@
 #include "log.h"
 #include "params.h"
 
-#define COUNTERS(X)                                                                    \
-  X(bytes, "bytes posted, what was sent again included")                               \
-  X(messages, "messages that began on this queue pair")                                \
-  X(pieces, "pieces of messages posted")                                               \
-  X(clear_to_sends, "clear-to-send messages posted")                                   \
-  X(resent, "pieces that this queue pair did not deliver and others sent again")       \
-  X(deaths, "times the queue pair was declared dead")                                  \
-  X(recoveries, "times it came back")                                                  \
+#define COUNTERS(X)                                                              \
+  X(bytes, "bytes posted, what was sent again included")                         \
+  X(messages, "messages that began on this queue pair")                          \
+  X(pieces, "pieces of messages posted")                                         \
+  X(clear_to_sends, "clear-to-send messages posted")                             \
+  X(resent, "pieces that this queue pair did not deliver and others sent again") \
+  X(deaths, "times the queue pair was declared dead")                            \
+  X(recoveries, "times it came back")                                            \
   X(errors, "completions with an error")
 
 static struct {
@@ -35,7 +35,8 @@ static const char *state_name(const struct rw_qp *q) {
 static uint64_t load(const _Atomic uint64_t *counter) { return atomic_load_explicit(counter, memory_order_relaxed); }
 
 static void labels(FILE *file, const struct rw_comm *c, int i, const char *separator, const char *quote) {
-  // Addresses may change while a connection lives; what is written here is as it was set up, telemetry being another thread.
+  // Addresses may change while a connection lives; what is written here is as it was set up, telemetry being another
+  // thread.
   const struct rw_pair *p = &c->table.pairs[i];
   int here = !c->sends;
   const struct rw_end_device *mine = &c->local.devices[p->device[here]], *theirs = &c->remote.devices[p->device[!here]];
@@ -51,8 +52,8 @@ static void labels(FILE *file, const struct rw_comm *c, int i, const char *separ
   };
   for (size_t v = 0; v < sizeof(values) / sizeof(values[0]); v++)
     fprintf(file, "%s%s%s%s\"%s\"", v ? ", " : "", quote, values[v][0], separator, values[v][1]);
-  fprintf(file, ", %scolor%s%s%d%s, %sqp%s%s%d%s", quote, separator, *quote ? "" : "\"", p->color, *quote ? "" : "\"", quote,
-          separator, *quote ? "" : "\"", i, *quote ? "" : "\"");
+  fprintf(file, ", %scolor%s%s%d%s, %sqp%s%s%d%s", quote, separator, *quote ? "" : "\"", p->color, *quote ? "" : "\"",
+          quote, separator, *quote ? "" : "\"", i, *quote ? "" : "\"");
 }
 
 static void write_json(FILE *file, const struct rw_comm *comms) {
@@ -110,10 +111,12 @@ static void write_prometheus(FILE *file, const struct rw_comm *comms) {
 #undef X
   write_metric(file, comms, "live", "gauge", "1 where the queue pair carries data, else 0", live);
   write_metric(file, comms, "latency_p50_seconds", "gauge", "from posting a piece to its completion, median", p50);
-  write_metric(file, comms, "latency_p99_seconds", "gauge", "from posting a piece to its completion, 99th percentile", p99);
+  write_metric(file, comms, "latency_p99_seconds", "gauge", "from posting a piece to its completion, 99th percentile",
+               p99);
 }
 
-static void write_whole(const char *ending, const struct rw_comm *comms, void (*write)(FILE *, const struct rw_comm *)) {
+static void write_whole(const char *ending, const struct rw_comm *comms,
+                        void (*write)(FILE *, const struct rw_comm *)) {
   static bool complained;
   char host[64] = "", path[512], temporary[560];
   gethostname(host, sizeof(host) - 1);

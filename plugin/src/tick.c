@@ -1,16 +1,16 @@
-// What time brings: queue pairs from which nothing comes back, changed addresses and ports, attempts to recover, the state
-// of the other end. Called about every millisecond while a connection is in use, every 10 ms while it is not.
+// What time brings: queue pairs from which nothing comes back, changed addresses and ports, attempts to recover, the
+// state of the other end. Called about every millisecond while a connection is in use, every 10 ms while it is not.
 #include "comm.h"
 #include "log.h"
 #include "params.h"
 
 enum {
-  REPEAT_MS = 20,     // between two sendings of a record that was not echoed
-  WEIGH_MS = 20,      // between two looks at the weights
-  LINK_MS = 50,       // between two looks at the TCP connection while all is well
-  LINK_SOON_MS = 2,   // and while not
-  UNSEEN_MS = 20,     // longest time between two looks that is not taken for an interruption
-  GONE_MS = 200,      // after the other end's farewell: what it sent before is in the completion queue by then
+  REPEAT_MS = 20,          // between two sendings of a record that was not echoed
+  WEIGH_MS = 20,           // between two looks at the weights
+  LINK_MS = 50,            // between two looks at the TCP connection while all is well
+  LINK_SOON_MS = 2,        // and while not
+  UNSEEN_MS = 20,          // longest time between two looks that is not taken for an interruption
+  GONE_MS = 200,           // after the other end's farewell: what it sent before is in the completion queue by then
   ERROR_WITHIN_MS = 4500,  // of a fault that leaves no path; NCCL's own time comes on top, and 5 s are promised
 };
 
@@ -30,13 +30,13 @@ static void look_at_devices(struct rw_comm *c) {
     for (int q = 0; q < c->n_qps; q++) {
       struct rw_qp *p = &c->qps[q];
       if (p->device[0] != i) continue;
-      if (!up)
-        rw_qp_close(c, p, "%s is down", rw_device_place(d->device, place, sizeof(place)));
+      if (!up) rw_qp_close(c, p, "%s is down", rw_device_place(d->device, place, sizeof(place)));
       else if (gids != d->seen_gids && d->device->ethernet && !rw_gid_find(&now, &p->local.gid))
         rw_qp_close(c, p, "its address is gone from %s", d->device->name);
       if (rw_state(p) == RW_QP_CLOSED && p->recover_at_ms > c->now_ms + 20) p->recover_at_ms = c->now_ms + 20;
     }
-    if (!up || (gids != d->seen_gids && d->device->ethernet && d->flush_qp && !rw_gid_find(&now, &d->flush_gid))) rw_flush_break(c, i);
+    if (!up || (gids != d->seen_gids && d->device->ethernet && d->flush_qp && !rw_gid_find(&now, &d->flush_gid)))
+      rw_flush_break(c, i);
     d->seen_gids = gids;
     d->seen_ports = ports;
   }
@@ -60,7 +60,8 @@ static void look_at_silence(struct rw_comm *c, struct rw_qp *q, bool *changed) {
     }
   }
   int64_t patience = c->reroute_ms;
-  if (c->all_suspect && patience > ERROR_WITHIN_MS - rw_params.all_dead_ms) patience = ERROR_WITHIN_MS - rw_params.all_dead_ms;
+  if (c->all_suspect && patience > ERROR_WITHIN_MS - rw_params.all_dead_ms)
+    patience = ERROR_WITHIN_MS - rw_params.all_dead_ms;
   if (c->timer_kills && silent > patience + allowance)
     rw_qp_close(c, q, "nothing came back for %lld ms", (long long)silent);
 }
@@ -70,9 +71,7 @@ static void look_at_queue_pairs(struct rw_comm *c) {
   for (int i = 0; i < c->n_qps; i++) {
     struct rw_qp *q = &c->qps[i];
     switch (rw_state(q)) {
-      case RW_QP_LIVE:
-        look_at_silence(c, q, &changed);
-        break;
+      case RW_QP_LIVE: look_at_silence(c, q, &changed); break;
       case RW_QP_CLOSED:
         if (c->sends && c->now_ms >= q->recover_at_ms && !c->peer_gone) rw_recovery_start(c, q);
         break;
@@ -80,8 +79,7 @@ static void look_at_queue_pairs(struct rw_comm *c) {
       case RW_QP_PROBING:
         if (c->now_ms >= q->deadline_ms) rw_qp_close(c, q, "the path does not answer");
         break;
-      default:
-        break;
+      default: break;
     }
     if (q->record.sequence != q->record.echoed && c->now_ms - q->record.sent_ms >= REPEAT_MS) rw_record_repeat(c, q);
   }
@@ -114,13 +112,15 @@ static void look_at_link(struct rw_comm *c) {
   if (!c->link->closed && !c->link->failed) return;
   if (!c->peer_gone && c->outstanding)
     rw_fail(c, ncclRemoteError, "the process at the other end, on %s, is gone", c->remote.host);
-  else if (c->peer_gone && c->outstanding && c->now_ms - c->gone_ms > GONE_MS && atomic_load(&c->error) == ncclSuccess) {
+  else if (c->peer_gone && c->outstanding && c->now_ms - c->gone_ms > GONE_MS &&
+           atomic_load(&c->error) == ncclSuccess) {
     bool waits = false;
     for (int i = 0; i < RW_REQUESTS; i++) {
       const struct rw_request *r = &c->requests[i];
       waits |= (r->kind == RW_SEND || r->kind == RW_RECV) && !r->done;  // flushes need no other end
     }
-    if (waits) rw_fail(c, ncclRemoteError, "the other end, on %s, closed the connection before all was sent", c->remote.host);
+    if (waits)
+      rw_fail(c, ncclRemoteError, "the other end, on %s, closed the connection before all was sent", c->remote.host);
   }
 }
 

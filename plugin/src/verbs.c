@@ -14,7 +14,7 @@ static void *library;
 
 // rdma-core versions its symbols; the unversioned look-up would find the oldest, which has another ABI.
 static void *symbol(const char *name) {
-  static const char *const versions[] = {"IBVERBS_1.1", "IBVERBS_1.5",  "IBVERBS_1.8", "IBVERBS_1.10",
+  static const char *const versions[] = {"IBVERBS_1.1",  "IBVERBS_1.5",  "IBVERBS_1.8", "IBVERBS_1.10",
                                          "IBVERBS_1.11", "IBVERBS_1.12", "IBVERBS_1.0"};
   for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
     void *found = dlvsym(library, name, versions[i]);

@@ -17,7 +17,7 @@ void rw_weights_sample(struct rw_qp *q, uint32_t bytes, int64_t posted_ns, int64
 static double weight(const struct rw_qp *q, float fastest) {
   double w = 1;
   if (rw_params.weights && q->ns_per_byte > 0 && fastest > 0) w = (double)fastest / (double)q->ns_per_byte;
-  if (w > 0.75) w = 1;  // noise: equal paths share equally
+  if (w > 0.75) w = 1;             // noise: equal paths share equally
   if (w < 1.0 / 16) w = 1.0 / 16;  // a path that gets nothing could never show that it is fast again
   return w * q->ramp / 100;
 }
@@ -28,7 +28,8 @@ void rw_weights_update(struct rw_comm *c) {
   c->n_live = 0;
   c->all_suspect = true;
   for (int i = 0; i < c->n_qps; i++)
-    if (rw_state(&c->qps[i]) == RW_QP_LIVE && !atomic_load_explicit(&c->qps[i].suspect, memory_order_relaxed)) c->all_suspect = false;
+    if (rw_state(&c->qps[i]) == RW_QP_LIVE && !atomic_load_explicit(&c->qps[i].suspect, memory_order_relaxed))
+      c->all_suspect = false;
   for (int i = 0; i < c->n_qps; i++) {
     struct rw_qp *q = &c->qps[i];
     atomic_store_explicit(&q->share, 0, memory_order_relaxed);

@@ -14,10 +14,12 @@ static void add(struct schedule *s, struct fault fault) {
   if (s->n < MAX_FAULTS) s->faults[s->n++] = fault;
 }
 
-static int by_time(const void *a, const void *b) { return ((const struct fault *)a)->at_ms - ((const struct fault *)b)->at_ms; }
+static int by_time(const void *a, const void *b) {
+  return ((const struct fault *)a)->at_ms - ((const struct fault *)b)->at_ms;
+}
 
-// One path number is never touched, on one device. Of the others, each fault hits one; later faults may hit while earlier
-// ones are being dealt with.
+// One path number is never touched, on one device. Of the others, each fault hits one; later faults may hit while
+// earlier ones are being dealt with.
 void schedule_survivable(const struct plan *p, struct schedule *s) {
   uint64_t turn = 0;
 #define DRAW(n) ((int)(random_of(p->seed, 77, turn++) % (uint64_t)(n)))
@@ -25,7 +27,10 @@ void schedule_survivable(const struct plan *p, struct schedule *s) {
   int span = 40 + DRAW(200), n = 1 + DRAW(7);
   memset(s, 0, sizeof(*s));
   for (int i = 0; i < n; i++) {
-    struct fault f = {.at_ms = DRAW(span), .host = DRAW(p->ranks), .device = DRAW(p->merge ? p->devices : 1), .gid = DRAW(p->gids)};
+    struct fault f = {.at_ms = DRAW(span)};
+    f.host = DRAW(p->ranks);
+    f.device = DRAW(p->merge ? p->devices : 1);
+    f.gid = DRAW(p->gids);
     int lasts = 5 + DRAW(3 * p->reroute_ms);
     f.peer = (f.host + 1) % p->ranks;
     int what = DRAW(10);
@@ -74,14 +79,16 @@ void schedule_survivable(const struct plan *p, struct schedule *s) {
 
 void schedule_port_loss(const struct plan *p, struct schedule *s) {
   *s = (struct schedule){.must_fail = true};
-  add(s, (struct fault){.at_ms = 30 + (int)(random_of(p->seed, 78, 0) % 50), .kind = PORT_DOWN,
+  add(s, (struct fault){.at_ms = 30 + (int)(random_of(p->seed, 78, 0) % 50),
+                        .kind = PORT_DOWN,
                         .host = (int)(random_of(p->seed, 78, 1) % (uint64_t)p->ranks)});
 }
 
 // Silent: no event tells of it.
 void schedule_leaf_loss(const struct plan *p, struct schedule *s) {
   *s = (struct schedule){.must_fail = true};
-  add(s, (struct fault){.at_ms = 30 + (int)(random_of(p->seed, 79, 0) % 50), .kind = HOST_DARK,
+  add(s, (struct fault){.at_ms = 30 + (int)(random_of(p->seed, 79, 0) % 50),
+                        .kind = HOST_DARK,
                         .host = (int)(random_of(p->seed, 79, 1) % (uint64_t)p->ranks)});
 }
 
@@ -95,30 +102,20 @@ static void set_drops(struct fake_path *p, int ppm) { atomic_store(&p->drop_ppm,
 static void set_rate(struct fake_path *p, int mbytes) { atomic_store(&p->mbytes_per_s, (uint32_t)mbytes); }
 
 void fault_apply(struct fake_fabric *f, const struct plan *p, const struct fault *x) {
-  uint64_t until = x->kind == PATH_DOWN ? UINT64_MAX : x->kind == PATH_UP ? 0 : fake_now_ns() + (uint64_t)x->value * 1000000;
+  uint64_t until = x->kind == PATH_DOWN ? UINT64_MAX
+                   : x->kind == PATH_UP ? 0
+                                        : fake_now_ns() + (uint64_t)x->value * 1000000;
   switch (x->kind) {
     case PATH_DOWN:
     case PATH_UP:
-    case PATH_BLINK:
-      fake_path_down(f, x->host, x->device, x->peer, x->device, x->gid, until);
-      break;
-    case PATH_DROPS:
-      both_ways(f, x, set_drops);
-      break;
-    case PATH_SLOW:
-      both_ways(f, x, set_rate);
-      break;
-    case ADDRESS_CHANGE:
-      fake_gid_change(f, x->host, x->device, x->gid);
-      break;
+    case PATH_BLINK: fake_path_down(f, x->host, x->device, x->peer, x->device, x->gid, until); break;
+    case PATH_DROPS: both_ways(f, x, set_drops); break;
+    case PATH_SLOW: both_ways(f, x, set_rate); break;
+    case ADDRESS_CHANGE: fake_gid_change(f, x->host, x->device, x->gid); break;
     case ADDRESS_GONE:
-    case ADDRESS_BACK:
-      fake_gid_present(f, x->host, x->device, x->gid, x->kind == ADDRESS_BACK);
-      break;
+    case ADDRESS_BACK: fake_gid_present(f, x->host, x->device, x->gid, x->kind == ADDRESS_BACK); break;
     case PORT_DOWN:
-    case PORT_UP:
-      fake_port_set(f, x->host, x->device, x->kind == PORT_UP);
-      break;
+    case PORT_UP: fake_port_set(f, x->host, x->device, x->kind == PORT_UP); break;
     case HOST_DARK:
       for (int h = 0; h < p->ranks; h++)
         for (int d = 0; d < p->devices; d++)

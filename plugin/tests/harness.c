@@ -41,13 +41,17 @@ static void record_rate(FILE *file, const struct plan *p, const struct board *b,
   uint64_t bytes = 0;
   for (int r = 0; r < p->ranks; r++) bytes += atomic_load(&b->bytes[r]);
   if (last_ns && now - last_ns < 50000000) return;
-  if (last_ns) fprintf(file, "%.3f %.2f\n", (double)(now - start) / 1e9, (double)(bytes - last_bytes) * 1e3 / (double)(now - last_ns) / p->ranks);
+  if (last_ns)
+    fprintf(file, "%.3f %.2f\n", (double)(now - start) / 1e9,
+            (double)(bytes - last_bytes) * 1e3 / (double)(now - last_ns) / p->ranks);
   last_ns = now;
   last_bytes = bytes;
 }
 
-// Waits for the ranks, failing the fabric meanwhile. Returns when the last fault that must end the job was applied, else 0.
-static uint64_t watch(const struct plan *p, const struct schedule *s, struct fake_fabric *f, struct board *b, const pid_t *pids, bool *hung) {
+// Waits for the ranks, failing the fabric meanwhile. Returns when the last fault that must end the job was applied,
+// else 0.
+static uint64_t watch(const struct plan *p, const struct schedule *s, struct fake_fabric *f, struct board *b,
+                      const pid_t *pids, bool *hung) {
   uint64_t start = 0, fatal = 0, begun = fake_now_ns();
   int next = 0, left = p->ranks, status;
   bool ended[FAKE_HOSTS] = {false};
@@ -93,7 +97,8 @@ static int judge(const struct plan *p, const struct schedule *s, struct board *b
   int bad = 0;
   bool told = false;
   if (hung) {
-    for (int r = 0; r < p->ranks; r++) fprintf(stderr, "rank %d hung: result %d\n%.1500s\n", r, atomic_load(&b->results[r]), b->text[r]);
+    for (int r = 0; r < p->ranks; r++)
+      fprintf(stderr, "rank %d hung: result %d\n%.1500s\n", r, atomic_load(&b->results[r]), b->text[r]);
     return HUNG;
   }
   for (int r = 0; r < p->ranks; r++) {
@@ -103,7 +108,8 @@ static int judge(const struct plan *p, const struct schedule *s, struct board *b
       fprintf(stderr, "rank %d: result %d, not %d\n%.1500s\n", r, result, wanted, b->text[r]);
       bad = result ? result : BROKEN;
     } else if (s->must_fail && atomic_load(&b->ended_ns[r]) - fatal > (uint64_t)ERROR_WITHIN_MS * 1000000) {
-      fprintf(stderr, "rank %d: its error came after %.1f s\n", r, (double)(atomic_load(&b->ended_ns[r]) - fatal) / 1e9);
+      fprintf(stderr, "rank %d: its error came after %.1f s\n", r,
+              (double)(atomic_load(&b->ended_ns[r]) - fatal) / 1e9);
       bad = BROKEN;
     }
   }
@@ -125,7 +131,8 @@ static void write_host_file(const char *path) {
   FILE *file = fopen(path, "w");
   fputs("{\"schema\": 1, \"fabrics\": {}, \"nics\": [", file);
   for (int d = 0; d < FAKE_DEVICES; d++)
-    fprintf(file, "%s{\"rdma\": \"fake%d\", \"rdma_port\": 1, \"leaf\": \"leaf%d\", \"leaf_port\": \"et-0/0/%d\"}", d ? ", " : "", d, d, d);
+    fprintf(file, "%s{\"rdma\": \"fake%d\", \"rdma_port\": 1, \"leaf\": \"leaf%d\", \"leaf_port\": \"et-0/0/%d\"}",
+            d ? ", " : "", d, d, d);
   fputs("]}\n", file);
   fclose(file);
 }
@@ -210,7 +217,8 @@ static int soak(struct plan *p, uint64_t first, int runs) {
     }
     uint64_t start = fake_now_ns();
     int result = run(p, &s);
-    if (p->verbose) fprintf(stderr, "seed %lu: %d (%.0f ms)\n", (unsigned long)seed, result, (double)(fake_now_ns() - start) / 1e6);
+    if (p->verbose)
+      fprintf(stderr, "seed %lu: %d (%.0f ms)\n", (unsigned long)seed, result, (double)(fake_now_ns() - start) / 1e6);
     if (result == WORKED) continue;
     fprintf(stderr, "seed %lu fails: harness --soak %lu,1 --verbose\n", (unsigned long)seed, (unsigned long)seed);
     return 1;
@@ -226,9 +234,10 @@ static void add_fault(struct schedule *s, const char *text) {
   static const struct {
     const char *name;
     enum fault_kind kind;
-  } kinds[] = {{"down", PATH_DOWN}, {"up", PATH_UP}, {"blink", PATH_BLINK}, {"drops", PATH_DROPS}, {"slow", PATH_SLOW},
-               {"change", ADDRESS_CHANGE}, {"gone", ADDRESS_GONE}, {"back", ADDRESS_BACK}, {"port", PORT_DOWN},
-               {"portup", PORT_UP}, {"dark", HOST_DARK}};
+  } kinds[] = {{"down", PATH_DOWN},    {"up", PATH_UP},        {"blink", PATH_BLINK},
+               {"drops", PATH_DROPS},  {"slow", PATH_SLOW},    {"change", ADDRESS_CHANGE},
+               {"gone", ADDRESS_GONE}, {"back", ADDRESS_BACK}, {"port", PORT_DOWN},
+               {"portup", PORT_UP},    {"dark", HOST_DARK}};
   for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
     if (strcmp(kinds[i].name, what) == 0) {
       x.kind = kinds[i].kind;
@@ -241,15 +250,49 @@ int main(int n, char **words) {
   uint64_t first = 0;
   int runs = 0, option;
   struct schedule schedule = {0};
-  struct plan p = {.seed = 1, .ranks = 2, .devices = 1, .gids = 4, .version = 12, .groups = 50, .window = 8, .largest = 300000,
-                   .split = -1, .slow = 1, .plugin = "./libnccl-net-railweave.so", .verbs = "./libfakeverbs.so"};
-  static const struct option options[] = {
-      {"seed", 1, NULL, 's'}, {"ranks", 1, NULL, 'r'}, {"devices", 1, NULL, 'd'}, {"gids", 1, NULL, 'g'}, {"qps", 1, NULL, 'q'},
-      {"api", 1, NULL, 'a'}, {"groups", 1, NULL, 'n'}, {"window", 1, NULL, 'w'}, {"largest", 1, NULL, 'l'}, {"multi", 0, NULL, 'm'},
-      {"merge", 0, NULL, 'M'}, {"dmabuf", 0, NULL, 'D'}, {"rate", 1, NULL, 'R'}, {"reroute", 1, NULL, 'o'}, {"recover", 1, NULL, 'c'},
-      {"fault", 1, NULL, 'f'}, {"must-fail", 0, NULL, 'F'}, {"soak", 1, NULL, 'S'}, {"verbose", 0, NULL, 'v'}, {"plugin", 1, NULL, 'p'},
-      {"verbs", 1, NULL, 'V'}, {"host-file", 1, NULL, 'h'}, {"seconds", 1, NULL, 't'}, {"rates", 1, NULL, 'T'}, {"telemetry", 1, NULL, 'y'},
-      {"split", 1, NULL, 'P'}, {"adaptive-routing", 0, NULL, 'A'}, {"slow", 1, NULL, 'L'}, {"deaths", 1, NULL, 'x'}, {"recoveries", 1, NULL, 'b'}, {0}};
+  struct plan p = {.seed = 1,
+                   .ranks = 2,
+                   .devices = 1,
+                   .gids = 4,
+                   .version = 12,
+                   .groups = 50,
+                   .window = 8,
+                   .largest = 300000,
+                   .split = -1,
+                   .slow = 1,
+                   .plugin = "./libnccl-net-railweave.so",
+                   .verbs = "./libfakeverbs.so"};
+  static const struct option options[] = {{"seed", 1, NULL, 's'},
+                                          {"ranks", 1, NULL, 'r'},
+                                          {"devices", 1, NULL, 'd'},
+                                          {"gids", 1, NULL, 'g'},
+                                          {"qps", 1, NULL, 'q'},
+                                          {"api", 1, NULL, 'a'},
+                                          {"groups", 1, NULL, 'n'},
+                                          {"window", 1, NULL, 'w'},
+                                          {"largest", 1, NULL, 'l'},
+                                          {"multi", 0, NULL, 'm'},
+                                          {"merge", 0, NULL, 'M'},
+                                          {"dmabuf", 0, NULL, 'D'},
+                                          {"rate", 1, NULL, 'R'},
+                                          {"reroute", 1, NULL, 'o'},
+                                          {"recover", 1, NULL, 'c'},
+                                          {"fault", 1, NULL, 'f'},
+                                          {"must-fail", 0, NULL, 'F'},
+                                          {"soak", 1, NULL, 'S'},
+                                          {"verbose", 0, NULL, 'v'},
+                                          {"plugin", 1, NULL, 'p'},
+                                          {"verbs", 1, NULL, 'V'},
+                                          {"host-file", 1, NULL, 'h'},
+                                          {"seconds", 1, NULL, 't'},
+                                          {"rates", 1, NULL, 'T'},
+                                          {"telemetry", 1, NULL, 'y'},
+                                          {"split", 1, NULL, 'P'},
+                                          {"adaptive-routing", 0, NULL, 'A'},
+                                          {"slow", 1, NULL, 'L'},
+                                          {"deaths", 1, NULL, 'x'},
+                                          {"recoveries", 1, NULL, 'b'},
+                                          {0}};
   while ((option = getopt_long(n, words, "", options, NULL)) >= 0) {
     switch (option) {
       case 's': p.seed = strtoull(optarg, NULL, 10); break;

@@ -21,12 +21,24 @@ struct plan {
   size_t largest;
   uint32_t rate_mbytes;
   const char *plugin, *verbs, *fabric_file, *host_file, *rate_file, *telemetry;
-  int slow;     // factor of all times, where sanitizers slow the processes down
+  int slow;                // factor of all times, where sanitizers slow the processes down
   int deaths, recoveries;  // at least so many must be seen, -1: exactly none
-  int seconds;  // of a rate measurement: send until then
+  int seconds;             // of a rate measurement: send until then
 };
 
-enum fault_kind { PATH_DOWN, PATH_UP, PATH_BLINK, PATH_DROPS, PATH_SLOW, ADDRESS_CHANGE, ADDRESS_GONE, ADDRESS_BACK, PORT_DOWN, PORT_UP, HOST_DARK };
+enum fault_kind {
+  PATH_DOWN,
+  PATH_UP,
+  PATH_BLINK,
+  PATH_DROPS,
+  PATH_SLOW,
+  ADDRESS_CHANGE,
+  ADDRESS_GONE,
+  ADDRESS_BACK,
+  PORT_DOWN,
+  PORT_UP,
+  HOST_DARK
+};
 
 struct fault {
   int at_ms;

@@ -13,5 +13,10 @@ for compiler in gcc clang; do
     xargs -0 -n 4 -P 2 "$compiler" "${flags[@]}" "${extra[@]}"
   echo "plugin lint: $compiler finds nothing"
 done
-if command -v clang-format > /dev/null; then find . -name '*.[ch]' -print0 | xargs -0 clang-format --dry-run --Werror
-else echo "plugin lint: clang-format is not installed: skipped"; fi
+# Releases differ in what they call formatted: the check is of one.
+if clang-format --version 2> /dev/null | grep -q 'version 14\.'; then
+  find . -name '*.[ch]' -print0 | xargs -0 clang-format --dry-run --Werror
+  echo "plugin lint: formatted"
+else
+  echo "plugin lint: clang-format 14 is not installed: format not checked"
+fi

@@ -1,5 +1,6 @@
-// Loads the plugin as NCCL and RCCL do: by the name in NCCL_NET_PLUGIN, then by that name between prefix and suffix, and
-// then the newest version that the release knows. Every release must find a table, of the version it takes, that starts up.
+// Loads the plugin as NCCL and RCCL do: by the name in NCCL_NET_PLUGIN, then by that name between prefix and suffix,
+// and then the newest version that the release knows. Every release must find a table, of the version it takes, that
+// starts up.
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

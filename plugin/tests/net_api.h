@@ -20,8 +20,10 @@ struct net {
   ncclResult_t (*reg)(struct net *net, void *comm, void *data, size_t size, int type, void **mhandle);
   CALL(regMrDmaBuf, void *comm, void *data, size_t size, int type, uint64_t offset, int fd, void **mhandle)
   CALL(deregMr, void *comm, void *mhandle)
-  ncclResult_t (*isend)(struct net *net, void *comm, void *data, size_t size, int tag, void *mhandle, void *phandle, void **request);
-  ncclResult_t (*irecv)(struct net *net, void *comm, int n, void **data, size_t *sizes, int *tags, void **mhandles, void **request);
+  ncclResult_t (*isend)(struct net *net, void *comm, void *data, size_t size, int tag, void *mhandle, void *phandle,
+                        void **request);
+  ncclResult_t (*irecv)(struct net *net, void *comm, int n, void **data, size_t *sizes, int *tags, void **mhandles,
+                        void **request);
   FINISH_CALLS
   ncclResult_t (*make_vdevice)(struct net *net, int *dev, const int *members, int n);  // NULL before v9
 };

@@ -1,5 +1,5 @@
-// Two hosts, one process on each: both send to and receive from the other through the plugin for some seconds, every byte
-// checked. Over real verbs, where the harness's fake hosts do not reach. Writes what it got every half second.
+// Two hosts, one process on each: both send to and receive from the other through the plugin for some seconds, every
+// byte checked. Over real verbs, where the harness's fake hosts do not reach. Writes what it got every half second.
 //
 //   pair PLUGIN SECONDS                waits for the other
 //   pair PLUGIN SECONDS ADDRESS        connects to it
@@ -39,12 +39,12 @@ static void say(ncclDebugLogLevel level, unsigned long flags, const char *file, 
   fflush(stdout);
 }
 
-#define MUST(call)                                                   \
-  do {                                                               \
-    ncclResult_t result = (call);                                    \
-    if (result == ncclSuccess) break;                                \
-    printf("%s: error %d\n", #call, result);                         \
-    exit(1);                                                         \
+#define MUST(call)                           \
+  do {                                       \
+    ncclResult_t result = (call);            \
+    if (result == ncclSuccess) break;        \
+    printf("%s: error %d\n", #call, result); \
+    exit(1);                                 \
   } while (0)
 
 static int meet(const char *address) {
@@ -82,7 +82,8 @@ int main(int n, char **words) {
   MUST(net.init(&net, say, NULL));
   int fd = meet(n > 3 ? words[3] : NULL);
   MUST(net.listen(&net, 0, mine, &listening));
-  if (send(fd, mine, sizeof(mine), 0) != sizeof(mine) || recv(fd, other, sizeof(other), MSG_WAITALL) != sizeof(other)) return 2;
+  if (send(fd, mine, sizeof(mine), 0) != sizeof(mine) || recv(fd, other, sizeof(other), MSG_WAITALL) != sizeof(other))
+    return 2;
   while (!send_comm || !recv_comm) {
     if (!send_comm) MUST(net.connect(&net, 0, other, &send_comm));
     if (!recv_comm) MUST(net.accept(&net, listening, &recv_comm));

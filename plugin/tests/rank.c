@@ -19,7 +19,8 @@ static struct board *the_board;
 static int the_rank;
 static bool verbose;
 
-static void log_line(ncclDebugLogLevel level, unsigned long flags, const char *file, int line, const char *format, ...) {
+static void log_line(ncclDebugLogLevel level, unsigned long flags, const char *file, int line, const char *format,
+                     ...) {
   char text[1200];
   va_list args;
   (void)flags, (void)file, (void)line;
@@ -44,7 +45,8 @@ static int profiled, unfinished;
 static ncclResult_t profile(void **event, int type, void *phandle, int64_t plugin_id, void *data) {
   if (type == NCCL_PROFILER_EVENT_START) {
     const ncclProfilerNetIbDescr_v1_t *d = data;
-    if (phandle != &profiled || plugin_id != NCCL_PROFILER_NET_IB_V1 || d->type != NCCL_PROFILE_QP || d->qp.qpNum <= 0) abort();
+    if (phandle != &profiled || plugin_id != NCCL_PROFILER_NET_IB_V1 || d->type != NCCL_PROFILE_QP || d->qp.qpNum <= 0)
+      abort();
     *event = &unfinished;
     profiled++;
     unfinished++;
@@ -119,7 +121,8 @@ static int try_send(struct rank *r) {
   }
   int i = t->group.order[r->next_message];
   void *request = NULL;
-  if (failed(r->net.isend(&r->net, r->send_comm, buffer(r, r->out, r->sent, i), t->group.sizes[i], t->group.tags[i], r->out_mr, &profiled, &request)))
+  if (failed(r->net.isend(&r->net, r->send_comm, buffer(r, r->out, r->sent, i), t->group.sizes[i], t->group.tags[i],
+                          r->out_mr, &profiled, &request)))
     return -1;
   if (!request) return 0;
   t->requests[i] = request;
@@ -142,7 +145,8 @@ static int try_receive(struct rank *r) {
     mrs[i] = r->in_mr;
     if (!p->seconds) memset(data[i], 0xcc, t->group.room[i] + GUARD);
   }
-  if (failed(r->net.irecv(&r->net, r->recv_comm, t->group.n, data, t->group.room, t->group.tags, mrs, &request))) return -1;
+  if (failed(r->net.irecv(&r->net, r->recv_comm, t->group.n, data, t->group.room, t->group.tags, mrs, &request)))
+    return -1;
   if (!request) return 0;
   t->requests[0] = request;
   t->flushing = false;
@@ -174,10 +178,12 @@ static void check(struct rank *r, const struct transfer *t, const int *sizes) {
   int edge = (the_rank + p->ranks - 1) % p->ranks, g = (int)(r->recv_done);
   for (int i = 0; i < t->group.n; i++) {
     const uint8_t *at = buffer(r, r->in, g, i);
-    if ((size_t)sizes[i] != t->group.sizes[i]) stop(DATA_WRONG, "group %d message %d: %d bytes, sent %zu", g, i, sizes[i], t->group.sizes[i]);
+    if ((size_t)sizes[i] != t->group.sizes[i])
+      stop(DATA_WRONG, "group %d message %d: %d bytes, sent %zu", g, i, sizes[i], t->group.sizes[i]);
     atomic_fetch_add(&the_board->bytes[the_rank], (uint64_t)sizes[i]);
     if (p->seconds) continue;
-    if (!right(at, t->group.sizes[i], key_of(p, edge, g, i))) stop(DATA_WRONG, "group %d message %d of %zu bytes is wrong", g, i, t->group.sizes[i]);
+    if (!right(at, t->group.sizes[i], key_of(p, edge, g, i)))
+      stop(DATA_WRONG, "group %d message %d of %zu bytes is wrong", g, i, t->group.sizes[i]);
     for (size_t k = t->group.sizes[i]; k < t->group.room[i] + GUARD; k++)
       if (at[k] != 0xcc) stop(DATA_WRONG, "group %d message %d: byte %zu behind its end was written", g, i, k);
   }
@@ -265,10 +271,12 @@ static void start(struct rank *r) {
   if (r->net.init(&r->net, log_line, profile) != ncclSuccess) stop(BROKEN, "init fails");
   if (r->net.devices(&n) != ncclSuccess || n != r->plan->devices) stop(BROKEN, "%d devices", n);
   ncclNetProperties_v12_t p;
-  if (r->net.properties(&r->net, 0, &p) != ncclSuccess || strcmp(p.name, "fake0") || p.speed != 400000 || p.maxRecvs != 8)
+  if (r->net.properties(&r->net, 0, &p) != ncclSuccess || strcmp(p.name, "fake0") || p.speed != 400000 ||
+      p.maxRecvs != 8)
     stop(BROKEN, "properties: %s %d", p.name, p.speed);
   for (int i = 0; i < n; i++) members[i] = i;
-  if (r->plan->merge && r->net.make_vdevice(&r->net, &r->dev, members, n) != ncclSuccess) stop(BROKEN, "no virtual device");
+  if (r->plan->merge && r->net.make_vdevice(&r->net, &r->dev, members, n) != ncclSuccess)
+    stop(BROKEN, "no virtual device");
 }
 
 static struct rank r;
@@ -277,8 +285,8 @@ static struct rank r;
 static void tell_state(int signal) {
   char text[256];
   (void)signal;
-  int n = snprintf(text, sizeof(text), "rank %d: comms %p %p, sent %d+%d, done %d; posted %d, done %d%s\n", the_rank, r.send_comm,
-                   r.recv_comm, r.sent, r.next_message, r.send_done, r.posted, r.recv_done,
+  int n = snprintf(text, sizeof(text), "rank %d: comms %p %p, sent %d+%d, done %d; posted %d, done %d%s\n", the_rank,
+                   r.send_comm, r.recv_comm, r.sent, r.next_message, r.send_done, r.posted, r.recv_done,
                    r.recv_done < r.posted && r.recvs[r.recv_done % r.plan->window].flushing ? " (flushing)" : "");
   if (write(STDERR_FILENO, text, (size_t)n) < 0) _exit(BROKEN);
 }

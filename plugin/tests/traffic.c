@@ -10,7 +10,10 @@ struct group group_of(const struct plan *p, int edge, int number) {
   g.n = p->multi && DRAW(2) ? 1 + (int)DRAW(GROUP) : 1;
   for (int i = 0; i < g.n; i++) {
     uint64_t kind = p->seconds ? 9 : DRAW(10);
-    g.sizes[i] = kind < 1 ? 0 : kind < 3 ? DRAW(64) : kind < 6 ? DRAW(p->largest < 65536 ? p->largest : 65536) : DRAW(p->largest) + 1;
+    g.sizes[i] = kind < 1   ? 0
+                 : kind < 3 ? DRAW(64)
+                 : kind < 6 ? DRAW(p->largest < 65536 ? p->largest : 65536)
+                            : DRAW(p->largest) + 1;
     if (p->seconds) g.sizes[i] = p->largest;
     g.room[i] = g.sizes[i] + (p->seconds ? 0 : DRAW(GUARD));
     g.tags[i] = (int)(100 + 7 * i + (int)DRAW(7));

@@ -1,4 +1,5 @@
-// What the ranks send: groups of messages that both ends of an edge can work out, and bytes that tell where they belong.
+// What the ranks send: groups of messages that both ends of an edge can work out, and bytes that tell where they
+// belong.
 #ifndef RAILWEAVE_TESTS_TRAFFIC_H
 #define RAILWEAVE_TESTS_TRAFFIC_H
 

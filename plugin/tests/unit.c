@@ -11,11 +11,11 @@
 #include "params.h"
 
 static int failures;
-#define CHECK(condition)                                                   \
-  do {                                                                     \
-    if (condition) break;                                                  \
-    printf("%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);         \
-    failures++;                                                            \
+#define CHECK(condition)                                           \
+  do {                                                             \
+    if (condition) break;                                          \
+    printf("%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
+    failures++;                                                    \
   } while (0)
 
 static void name_lists(void) {
@@ -42,7 +42,8 @@ static void parameters(void) {
   setenv("NCCL_IB_QPS_PER_CONNECTION", "5", 1);
   rw_params_read();
   CHECK(rw_params.qps == 5);
-  unsetenv("NCCL_IB_TIMEOUT"), unsetenv("NCCL_IB_SL"), unsetenv("RCCL_IB_QPS_PER_P2P"), unsetenv("NCCL_IB_QPS_PER_CONNECTION");
+  unsetenv("NCCL_IB_TIMEOUT"), unsetenv("NCCL_IB_SL"), unsetenv("RCCL_IB_QPS_PER_P2P"),
+      unsetenv("NCCL_IB_QPS_PER_CONNECTION");
   rw_params_read();
 }
 
@@ -54,7 +55,8 @@ static void json(void) {
   CHECK(list && strcmp(rw_json_text(list->child->next->next, "b"), "x\n\xc3\xa4") == 0);
   CHECK(rw_json_number(v, "d", 7) == 1 && rw_json_number(v, "c", 7) == 7 && rw_json_get(v, "c"));
   rw_json_free(v);
-  static const char *const bad[] = {"", "{", "{\"a\"}", "[1,]", "[1 2]", "{\"a\": \"x}", "\"\\u12\"", "nul", "[] x", "{\"a\":1,}"};
+  static const char *const bad[] = {"",          "{",   "{\"a\"}", "[1,]",      "[1 2]", "{\"a\": \"x}",
+                                    "\"\\u12\"", "nul", "[] x",    "{\"a\":1,}"};
   for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
     char text[32];
     strcpy(text, bad[i]);
@@ -79,8 +81,10 @@ static struct rw_host_file host_file(const char *text) {
 }
 
 static const char host_text[] =
-    "{\"schema\": 1, \"later\": {}, \"fabrics\": {\"be\": {\"bfd_detection_ms\": 3000, \"roce\": {\"traffic_class\": 106, "
-    "\"adaptive_routing\": true}}}, \"nics\": [{\"rdma\": \"mlx5_0\", \"rdma_port\": 1, \"fabric\": \"be\", \"leaf\": \"l1\", "
+    "{\"schema\": 1, \"later\": {}, \"fabrics\": {\"be\": {\"bfd_detection_ms\": 3000, \"roce\": {\"traffic_class\": "
+    "106, "
+    "\"adaptive_routing\": true}}}, \"nics\": [{\"rdma\": \"mlx5_0\", \"rdma_port\": 1, \"fabric\": \"be\", \"leaf\": "
+    "\"l1\", "
     "\"leaf_port\": \"et-0/0/1\", \"rail\": 1, \"speed_gbps\": 400, \"addresses\": ["
     "{\"path\": 1, \"color\": 7, \"color_name\": \"green\", \"prefix\": \"fc00:1:1:2::/64\"},"
     "{\"path\": 2, \"color\": null, \"prefix\": \"10.1.0.0/16\"}]}]}";
@@ -88,7 +92,8 @@ static const char host_text[] =
 static void host_files(void) {
   struct rw_host_file f = host_file(host_text);
   const struct rw_host_nic *nic = rw_host_nic_find(&f, "mlx5_0", 1);
-  CHECK(f.n_nics == 1 && nic && nic->bfd_ms == 3000 && nic->traffic_class == 106 && nic->adaptive_routing && nic->rail == 1);
+  CHECK(f.n_nics == 1 && nic && nic->bfd_ms == 3000 && nic->traffic_class == 106 && nic->adaptive_routing &&
+        nic->rail == 1);
   CHECK(nic && nic->n_paths == 2 && nic->paths[0].color == 7 && strcmp(nic->paths[0].name, "green") == 0);
   CHECK(nic && nic->paths[1].color == 2 && nic->paths[1].prefix_bits == 112);
   CHECK(!rw_host_nic_find(&f, "mlx5_0", 2));
@@ -107,15 +112,16 @@ static struct ibv_gid_entry entry(const char *address, int index, unsigned type)
 
 static void addresses(void) {
   const struct ibv_gid_entry entries[] = {
-      entry("fe80::1", 0, IBV_GID_TYPE_ROCE_V2),          entry("fc00:1:1:3::9", 1, IBV_GID_TYPE_ROCE_V1),
-      entry("fc00:1:1:3::9", 2, IBV_GID_TYPE_ROCE_V2),    entry("fc00:1:1:1::9", 3, IBV_GID_TYPE_ROCE_V2),
-      entry("::ffff:10.1.2.3", 4, IBV_GID_TYPE_ROCE_V2),  entry("fc00:1:1:2::77", 5, IBV_GID_TYPE_ROCE_V2),
-      entry("fc00:1:1:2::9", 6, IBV_GID_TYPE_ROCE_V2),    entry("2001:db8::9", 7, IBV_GID_TYPE_ROCE_V2),
+      entry("fe80::1", 0, IBV_GID_TYPE_ROCE_V2),         entry("fc00:1:1:3::9", 1, IBV_GID_TYPE_ROCE_V1),
+      entry("fc00:1:1:3::9", 2, IBV_GID_TYPE_ROCE_V2),   entry("fc00:1:1:1::9", 3, IBV_GID_TYPE_ROCE_V2),
+      entry("::ffff:10.1.2.3", 4, IBV_GID_TYPE_ROCE_V2), entry("fc00:1:1:2::77", 5, IBV_GID_TYPE_ROCE_V2),
+      entry("fc00:1:1:2::9", 6, IBV_GID_TYPE_ROCE_V2),   entry("2001:db8::9", 7, IBV_GID_TYPE_ROCE_V2),
   };
   const int n = sizeof(entries) / sizeof(entries[0]);
   // Temporary (privacy extensions): flag 0x01, on fc00:1:1:2::77.
-  static const char inet6[] = "fc000001000100020000000000000077 02 40 00 01     eth0\n"
-                              "fc000001000100020000000000000009 02 40 00 80     eth0\n";
+  static const char inet6[] =
+      "fc000001000100020000000000000077 02 40 00 01     eth0\n"
+      "fc000001000100020000000000000009 02 40 00 80     eth0\n";
   struct rw_gid_list l = rw_gids_choose(entries, n, 1, true, inet6, NULL);
   CHECK(l.n == 4 && l.scheme == RW_COLOR_RANK && l.gids[0].index == 7 && l.gids[1].index == 3 && l.gids[2].index == 6);
   rw_params.addr_range = "fc00::/16";
@@ -142,7 +148,8 @@ static void addresses(void) {
   rw_params_read();
   l = rw_gids_choose(entries, n, 1, true, inet6, NULL);
   struct ibv_gid_entry changed = entry("fc00:1:1:2::1234", 0, 0), gone = entry("fc00:1:1:4::9", 0, 0);
-  CHECK(rw_gid_of_prefix(&l, &changed.gid) == &l.gids[2] && !rw_gid_of_prefix(&l, &gone.gid) && !rw_gid_find(&l, &changed.gid));
+  CHECK(rw_gid_of_prefix(&l, &changed.gid) == &l.gids[2] && !rw_gid_of_prefix(&l, &gone.gid) &&
+        !rw_gid_find(&l, &changed.gid));
   l = rw_gids_choose(entries, n, 2, true, inet6, NULL);
   CHECK(l.n == 0);
 }
@@ -167,12 +174,14 @@ static void pair_tables(void) {
   struct rw_pair_table t, back;
   struct rw_end a = end_with(1, 4, 1, RW_COLOR_BITS), b = end_with(1, 3, 2, RW_COLOR_BITS);
   CHECK(rw_pairs_make(&a, &b, &t, why, sizeof(why)));
-  CHECK(t.n == 3 && t.paths == 3 && t.pairs[0].color == 2 && t.pairs[0].gid[0] == 1 && t.pairs[0].gid[1] == 0 && !t.fallback);
+  CHECK(t.n == 3 && t.paths == 3 && t.pairs[0].color == 2 && t.pairs[0].gid[0] == 1 && t.pairs[0].gid[1] == 0 &&
+        !t.fallback);
   CHECK(rw_pairs_make(&b, &a, &back, why, sizeof(why)));
   for (int q = 0; q < t.n; q++)
     CHECK(t.pairs[q].gid[0] == back.pairs[q].gid[1] && t.pairs[q].gid[1] == back.pairs[q].gid[0]);
   a.qps = 8;  // more queue pairs than paths: i takes path i mod P
-  CHECK(rw_pairs_make(&a, &b, &t, why, sizeof(why)) && t.n == 8 && t.paths == 3 && t.pairs[3].color == 2 && t.pairs[5].color == 4);
+  CHECK(rw_pairs_make(&a, &b, &t, why, sizeof(why)) && t.n == 8 && t.paths == 3 && t.pairs[3].color == 2 &&
+        t.pairs[5].color == 4);
   a.strict = true;
   CHECK(!rw_pairs_make(&a, &b, &t, why, sizeof(why)) && strstr(why, "3 path colors in common, not 4"));
   a = end_with(1, 2, 1, RW_COLOR_BITS), b = end_with(1, 2, 9, RW_COLOR_BITS);
@@ -180,7 +189,8 @@ static void pair_tables(void) {
   a = end_with(1, 4, 1, RW_COLOR_BITS), b = end_with(1, 4, 11, RW_COLOR_RANK);
   CHECK(rw_pairs_make(&a, &b, &t, why, sizeof(why)) && t.n == 4 && t.pairs[3].gid[0] == 3 && t.pairs[3].gid[1] == 3);
   a = end_with(2, 4, 1, RW_COLOR_BITS), b = end_with(1, 4, 1, RW_COLOR_BITS);
-  CHECK(rw_pairs_make(&a, &b, &t, why, sizeof(why)) && t.n == 8 && t.paths == 8 && t.pairs[1].device[0] == 1 && t.pairs[1].device[1] == 0);
+  CHECK(rw_pairs_make(&a, &b, &t, why, sizeof(why)) && t.n == 8 && t.paths == 8 && t.pairs[1].device[0] == 1 &&
+        t.pairs[1].device[1] == 0);
   b = end_with(1, 0, 1, RW_COLOR_BITS);
   CHECK(!rw_pairs_make(&a, &b, &t, why, sizeof(why)));
   // What goes over the wire comes back.
@@ -199,8 +209,16 @@ static void pair_tables(void) {
 
 static void records(void) {
   struct rw_record record;
-  struct rw_record_fields f = {.sequence = 1, .echo = 2, .epoch = 3, .arrived = 0xffffffff, .qpn = 5, .psn = 6, .kind = RW_SAYS_CLOSED,
-                               .wants_echo = true, .gid = {1, 2, 3}}, g = {0};
+  struct rw_record_fields f = {.sequence = 1,
+                               .echo = 2,
+                               .epoch = 3,
+                               .arrived = 0xffffffff,
+                               .qpn = 5,
+                               .psn = 6,
+                               .kind = RW_SAYS_CLOSED,
+                               .wants_echo = true,
+                               .gid = {1, 2, 3}},
+                          g = {0};
   rw_record_encode(&f, &record);
   CHECK(rw_record_decode(&record, &g) && memcmp(&f, &g, sizeof(f)) == 0);
   for (int i = 0; i < RW_RECORD_BYTES; i++) {
@@ -210,7 +228,8 @@ static void records(void) {
   }
   CHECK(record.bytes[7] == 1 && record.bytes[4] == 0);  // network order
   uint32_t imm = rw_imm(300, 5, 63, 64);
-  CHECK((imm >> 15 & 255) == 300 % 256 && (imm >> 23 & 127) == 1 && (imm >> 12 & 7) == 5 && (imm >> 6 & 63) == 63 && (imm & 63) == 63);
+  CHECK((imm >> 15 & 255) == 300 % 256 && (imm >> 23 & 127) == 1 && (imm >> 12 & 7) == 5 && (imm >> 6 & 63) == 63 &&
+        (imm & 63) == 63);
   CHECK(!(rw_imm(UINT64_MAX, 7, 63, 64) & (RW_IMM_CONTROL | RW_IMM_SIZED)));
 }
 
@@ -236,7 +255,8 @@ static void weights(void) {
   rw_weights_update(&c);
   CHECK(c.n_live == 4 && qps[0].share == 16384);
   for (int i = 0; i < 4; i++)
-    for (int k = 0; k < 100; k++) rw_weights_sample(&qps[i], 1 << 20, qps[i].last_ns, qps[i].last_ns + (i == 3 ? 40 : 10) * 100000);
+    for (int k = 0; k < 100; k++)
+      rw_weights_sample(&qps[i], 1 << 20, qps[i].last_ns, qps[i].last_ns + (i == 3 ? 40 : 10) * 100000);
   rw_weights_update(&c);
   CHECK(qps[3].share * 4 <= qps[0].share + 8 && qps[3].share * 5 > qps[0].share);
   qps[2].suspect = true;

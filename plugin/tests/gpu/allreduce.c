@@ -1,5 +1,6 @@
-// Real NCCL over the plugin on one GPU: two processes that NCCL takes for two servers add vectors up by all-reduce; every
-// element is checked. run.sh sets the environment. NCCL and the CUDA runtime are loaded by name, so no headers are needed.
+// Real NCCL over the plugin on one GPU: two processes that NCCL takes for two servers add vectors up by all-reduce;
+// every element is checked. run.sh sets the environment. NCCL and the CUDA runtime are loaded by name, so no headers
+// are needed.
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,17 +14,17 @@ typedef struct {
   char bytes[128];
 } unique_id;
 
-#define NCCL(X)                                                                                          \
-  X(int, ncclGetUniqueId, (unique_id *))                                                                 \
-  X(int, ncclCommInitRank, (void **comm, int n, unique_id id, int rank))                                 \
-  X(int, ncclAllReduce, (const void *, void *, size_t n, int type, int op, void *comm, void *stream))    \
-  X(int, ncclCommDestroy, (void *comm))                                                                  \
+#define NCCL(X)                                                                                       \
+  X(int, ncclGetUniqueId, (unique_id *))                                                              \
+  X(int, ncclCommInitRank, (void **comm, int n, unique_id id, int rank))                              \
+  X(int, ncclAllReduce, (const void *, void *, size_t n, int type, int op, void *comm, void *stream)) \
+  X(int, ncclCommDestroy, (void *comm))                                                               \
   X(const char *, ncclGetErrorString, (int))
-#define CUDA(X)                                                                                          \
-  X(int, cudaSetDevice, (int))                                                                           \
-  X(int, cudaMalloc, (void **, size_t))                                                                  \
-  X(int, cudaMemcpy, (void *, const void *, size_t, int))                                                \
-  X(int, cudaStreamCreate, (void **))                                                                    \
+#define CUDA(X)                                           \
+  X(int, cudaSetDevice, (int))                            \
+  X(int, cudaMalloc, (void **, size_t))                   \
+  X(int, cudaMemcpy, (void *, const void *, size_t, int)) \
+  X(int, cudaStreamCreate, (void **))                     \
   X(int, cudaStreamSynchronize, (void *))
 
 #define DECLARE(result, name, arguments) static result(*name) arguments;
@@ -39,13 +40,13 @@ static void load(void *library, const char *name, void *function) {
   memcpy(function, &found, sizeof(found));
 }
 
-#define MUST(call)                                                                   \
-  do {                                                                               \
-    int error = (call);                                                              \
-    if (error) {                                                                     \
-      fprintf(stderr, "%s: %d\n", #call, error);                                     \
-      exit(1);                                                                       \
-    }                                                                                \
+#define MUST(call)                               \
+  do {                                           \
+    int error = (call);                          \
+    if (error) {                                 \
+      fprintf(stderr, "%s: %d\n", #call, error); \
+      exit(1);                                   \
+    }                                            \
   } while (0)
 
 static int rank_main(int rank, int from, int to) {
@@ -82,7 +83,8 @@ static int rank_main(int rank, int from, int to) {
     MUST(cudaStreamSynchronize(stream));
     MUST(cudaMemcpy(values, out, n * sizeof(float), TO_HOST));
     for (size_t i = 0; i < n; i++)
-      if (values[i] != (float)(2 * ((i * 7 + (size_t)round) % 1000) + 1)) return printf("rank %d round %d: element %zu is %g\n", rank, round, i, (double)values[i]), 1;
+      if (values[i] != (float)(2 * ((i * 7 + (size_t)round) % 1000) + 1))
+        return printf("rank %d round %d: element %zu is %g\n", rank, round, i, (double)values[i]), 1;
   }
   MUST(ncclCommDestroy(comm));
   printf("rank %d: %d all-reduces, every element right\n", rank, ROUNDS);
