@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-// clang-format off: tables of macros
+// Tables of macros, one line each.
+// clang-format off
 
 #define EACH_VERSION(X) X(6) X(7) X(8) X(9) X(10) X(11) X(12)
 #define TABLE(v) ((ncclNet_v##v##_t *)net->table)

@@ -47,5 +47,24 @@ case_ "port loss, another NIC of the virtual device goes on" \
   "${faulty[@]}" --groups 3000 --devices 2 --merge --reroute 60 --fault 30:port --fault 200:portup --deaths 16 --recoveries 8
 case_ "port loss ends the job and says where" ./harness --rate 20 --groups 100000 --fault 50:port --must-fail
 case_ "leaf loss ends the job and says where" ./harness --rate 20 --groups 100000 --fault 50:dark --must-fail
+telemetry=$(mktemp -d)
+case_ "telemetry" ./harness --telemetry "$telemetry" --seed 2
+cat "$telemetry"/*.prom | grep -q '^railweave_net_bytes_total{direction="send", device="fake0".* [1-9]' ||
+  { echo "plugin: no bytes in $telemetry"; exit 1; }
+if command -v python3 > /dev/null; then
+  python3 - "$telemetry"/*.json << 'END' || { echo "plugin: telemetry is wrong: $telemetry"; exit 1; }
+import json, sys
+
+assert len(sys.argv) == 3
+for name in sys.argv[1:]:
+    with open(name) as file:
+        told = json.load(file)
+    pairs = told["queue_pairs"]
+    assert len(pairs) in (4, 8) and {one["state"] for one in pairs} == {"live"}, pairs
+    assert all(one["bytes"] and one["latency_us"]["p50"] > 0 for one in pairs if one["direction"] == "send")
+    assert sum(one["pieces"] for one in pairs) + told["closed"]["pieces"] >= 50
+END
+fi
+rm -rf "$telemetry"
 case_ "20 runs with random faults" ./harness --soak 2000,20
 "$here/ping.sh" . 2> /dev/null || { echo "plugin: railweave-rdma-ping fails"; "$here/ping.sh" .; exit 1; }
