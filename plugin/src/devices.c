@@ -217,9 +217,12 @@ void rw_devices_close(void) {
   pthread_mutex_unlock(&lock);
 }
 
-// Before v11 NCCL never says that it is done.
+// Before v11 NCCL never says that it is done. Its threads may still run when the process ends, so only ours are
+// stopped; the kernel takes the devices back.
 __attribute__((destructor)) static void at_exit(void) {
-  while (users) rw_devices_close();
+  if (!users) return;
+  rw_service_stop();
+  rw_events_stop();
 }
 
 ncclResult_t rw_vdevice_make(int *index, const int *members, int n) {

@@ -109,6 +109,14 @@ static void write_prometheus(FILE *file, const struct rw_comm *comms) {
 #define X(name, text) write_metric(file, comms, #name "_total", "counter", text, value_of_##name);
   COUNTERS(X)
 #undef X
+#define X(name, text)                                                                          \
+  fprintf(file,                                                                                \
+          "# HELP railweave_net_closed_" #name "_total of closed connections: " text           \
+          "\n# TYPE railweave_net_closed_" #name "_total counter\nrailweave_net_closed_" #name \
+          "_total{pid=\"%d\"} %llu\n",                                                         \
+          getpid(), (unsigned long long)closed.name);
+  COUNTERS(X)
+#undef X
   write_metric(file, comms, "live", "gauge", "1 where the queue pair carries data, else 0", live);
   write_metric(file, comms, "latency_p50_seconds", "gauge", "from posting a piece to its completion, median", p50);
   write_metric(file, comms, "latency_p99_seconds", "gauge", "from posting a piece to its completion, 99th percentile",
