@@ -105,8 +105,8 @@ ncclResult_t rw_comm_prepare(struct rw_comm *c) {
   c->qps = calloc((size_t)c->table.n, sizeof(*c->qps));
   if (!c->qps) return ncclSystemError;
   settle(c);
-  c->pending_size = 1024;
-  while (c->pending_size < (uint32_t)RW_RING * (uint32_t)c->n_qps * 2) c->pending_size *= 2;
+  // All pieces that can be under way at all; pages that are never used cost nothing.
+  c->pending_size = RW_REQUESTS * RW_CHUNKS;
   if (c->sends) c->pending = calloc(c->pending_size, sizeof(*c->pending));
   if ((c->sends && !c->pending) || !make_queues(c) || !share_memory(c)) return ncclSystemError;
   for (int i = 0; i < c->n_qps; i++) {
