@@ -6,7 +6,8 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 ENGINE := Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml) $(shell find crates/*/src -name '*.rs')
 
-.PHONY: help demo test lint format bench golden docs screenshot judge-all judges zipapp engine wheel try-wheel fuzz validation clean
+.PHONY: help demo test lint format bench golden docs screenshot judge-all judges zipapp engine wheel try-wheel fuzz validation \
+	plugin plugin-test plugin-lint plugin-bench soak test-rxe clean
 
 help:
 	@echo "make demo    build the example network into out/demo and verify it"
@@ -22,6 +23,9 @@ help:
 	@echo "make wheel   build dist/railweave-*.whl, which installs where there is no compiler"
 	@echo "make try-wheel  install that wheel into a clean environment without a compiler, run the demo with it"
 	@echo "make screenshot  draw docs/images/report.png from the example's report; needs Chromium"
+	@echo "make plugin  build the NCCL/RCCL net plugin and railweave-rdma-ping into build/plugin; needs a C compiler and CMake"
+	@echo "make soak    the plugin under random faults, plain and under sanitizers (SOAK_JOBS runs at once, 4)"
+	@echo "make test-rxe  the plugin over Soft-RoCE between two QEMU guests; says why where it cannot"
 	@echo "make zipapp  write dist/railweave-host.pyz, railweave host as one file for servers"
 	@echo "make judges  fetch the outside judges: a root folder with FRR 10, libyang (need root), netplan"
 
@@ -41,11 +45,11 @@ demo: $(STAMP)
 	@echo
 	@echo "Open out/demo/report.html, and out/demo-prediction.html for what an all-reduce gets; switch configurations are in out/demo/devices/, server files in out/demo/hosts/."
 
-test: $(STAMP)
+test: $(STAMP) plugin-test
 	$(BIN)/python -m pytest -n auto
 	cargo test --release --quiet
 
-lint: $(STAMP)
+lint: $(STAMP) plugin-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
@@ -59,6 +63,34 @@ format: $(STAMP)
 
 engine:
 	cargo build --release
+
+PLUGIN := build/plugin
+CMAKE := $(or $(shell command -v cmake),$(BIN)/cmake)
+
+$(BIN)/cmake: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check cmake
+
+plugin: $(CMAKE)
+	$(CMAKE) -S plugin -B $(PLUGIN) > /dev/null
+	$(CMAKE) --build $(PLUGIN) --parallel 2
+
+plugin-test: plugin
+	plugin/tests/run.sh $(PLUGIN)
+
+plugin-lint:
+	plugin/tests/lint.sh
+
+plugin-bench: plugin $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,plots]'
+	$(BIN)/python plugin/bench/run.py $(PLUGIN)
+
+SOAK_JOBS ?= 4
+
+soak: $(CMAKE)
+	CMAKE=$(CMAKE) JOBS=$(SOAK_JOBS) plugin/tests/soak.sh plugin $(PLUGIN)
+
+test-rxe: plugin
+	plugin/tests/rxe/run.sh $(PLUGIN)
 
 FUZZ_SECONDS ?= 600
 

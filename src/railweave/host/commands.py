@@ -18,6 +18,7 @@ from . import (
     journal,
     kernel,
     options,
+    rdma_ping,
     readiness,
     show,
     watch,
@@ -171,6 +172,11 @@ def _env(asked: Namespace) -> int:
     return 0
 
 
+def _rdma_ping(asked: Namespace) -> int:
+    sys.stdout.flush()
+    return rdma_ping.run(asked.command)
+
+
 def _zipapp(asked: Namespace) -> int:
     bundle.write(asked.file)
     print(f"{asked.file}: copy it to a server and run it there")
@@ -208,5 +214,6 @@ _VERBS: dict[str, Callable[[Namespace], int]] = {
     "undo": _undo,
     "gids": _gids,
     "env": _env,
+    "rdma-ping": _rdma_ping,
     "zipapp": _zipapp,
 }

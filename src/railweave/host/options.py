@@ -17,6 +17,8 @@ STATE_FILE = Path("/var/lib/railweave/host.state.json")
 def parse(argv: list[str] | None = None) -> Namespace:
     """What is asked for. Words after ``--`` are the command to run, whatever they look like. Ends the program on bad use."""
     words = sys.argv[1:] if argv is None else argv
+    if words[:1] == ["rdma-ping"]:
+        return Namespace(verb="rdma-ping", command=words[1:])
     end = words.index("--") if "--" in words else len(words)
     asked = _parser().parse_args(words[:end])
     asked.command = words[end + 1 :]
@@ -117,6 +119,15 @@ def _parser() -> ArgumentParser:
     form.add_argument("--shell", action="store_true", help="export lines (the default)")
     form.add_argument("--json", action="store_true", help="for machines")
     env.add_argument("--override", action="store_true", help="the plan's values win over those set already")
+
+    verb(
+        "rdma-ping",
+        "write by RDMA over every path to another host: loss, round trip times, dead paths",
+        "Runs\nrailweave-rdma-ping of the net plugin; all words are its own.",
+        "rdma-ping --server        on the one",
+        "rdma-ping H100-02         on the other",
+        "rdma-ping --help",
+    )
 
     zipapp = verb(
         "zipapp",

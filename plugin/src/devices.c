@@ -1,0 +1,305 @@
+#include "devices.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "mr.h"
+#include "name_list.h"
+#include "params.h"
+#include "service.h"
+#include "verbs.h"
+
+enum { MAX_VIRTUAL = 256, NO_BFD_MS = 1500, AFTER_BFD_MS = 500 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int users;
+static int n_devices, n_virtual;
+static struct rw_device devices[RW_MAX_DEVICES];
+static struct rw_vdevice virtual_devices[MAX_VIRTUAL];
+
+int rw_device_count(void) { return n_devices; }
+struct rw_device *rw_device(int i) {
+  return &devices[i];
+}
+
+int rw_vdevice_count(void) {
+  pthread_mutex_lock(&lock);
+  int n = n_virtual;
+  pthread_mutex_unlock(&lock);
+  return n;
+}
+
+const struct rw_vdevice *rw_vdevice(int i) { return i >= 0 && i < rw_vdevice_count() ? &virtual_devices[i] : NULL; }
+
+// Mbit/s of one lane by the bits of active_speed, and lanes by those of active_width (InfiniBand, table of PortInfo).
+static int port_speed(const struct ibv_port_attr *attr) {
+  static const int lane[] = {2500, 5000, 10000, 10000, 14000, 25000, 50000, 100000};
+  static const int lanes[] = {1, 4, 8, 12, 2};
+  int speed = 0, width = 1;
+  for (int i = 0; i < 8; i++)
+    if (attr->active_speed >> i & 1) speed = lane[i];
+  for (int i = 0; i < 5; i++)
+    if (attr->active_width >> i & 1) width = lanes[i];
+  return speed * width;
+}
+
+// The PCI device's folder in sysfs, with the function number cleared where virtual functions count as one NIC.
+static void find_pci(struct rw_device *d, const struct ibv_device *device) {
+  char link[PATH_MAX], real[PATH_MAX];
+  snprintf(link, sizeof(link), "%s/device", device->ibdev_path);
+  if (!realpath(link, real)) return;
+  size_t n = strlen(real);
+  if (n >= 3 && real[n - 2] == '.') {
+    real[n - 1] = '0';
+    if (rw_params.merge_vfs) real[n - 3] = real[n - 4] = '0';
+  }
+  snprintf(d->pci_path, sizeof(d->pci_path), "%s", real);
+}
+
+static bool gpu_memory_by_peer_module(void) {
+  static const char *const modules[] = {
+      "/sys/kernel/mm/memory_peers/nv_mem/version", "/sys/kernel/mm/memory_peers/nv_mem_nc/version",
+      "/sys/module/nvidia_peermem/version", "/sys/kernel/mm/memory_peers/amdkfd/version"};
+  for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++)
+    if (access(modules[i], F_OK) == 0) return true;
+  return false;
+}
+
+// Without a descriptor the kernel says EBADF where it has DMA-BUF and EOPNOTSUPP or EPROTONOSUPPORT where not.
+static bool has_dmabuf(struct ibv_context *context) {
+  struct ibv_pd *pd = rw_verbs.ibv_reg_dmabuf_mr ? rw_verbs.ibv_alloc_pd(context) : NULL;
+  if (!pd) return false;
+  errno = 0;
+  struct ibv_mr *mr = rw_verbs.ibv_reg_dmabuf_mr(pd, 0, 0, 0, -1, 0);
+  bool has = !mr && errno != EOPNOTSUPP && errno != EPROTONOSUPPORT;
+  rw_verbs.ibv_dealloc_pd(pd);
+  return has;
+}
+
+static void add_port(struct ibv_device *device, struct ibv_context *context, const struct ibv_device_attr *attr,
+                     int port, const struct rw_host_file *file) {
+  struct ibv_port_attr p;
+  memset(&p, 0, sizeof(p));
+  if (n_devices == RW_MAX_DEVICES || rw_verbs.ibv_query_port(context, (uint8_t)port, &p)) return;
+  if (p.state != IBV_PORT_ACTIVE) return;
+  if (p.link_layer != IBV_LINK_LAYER_ETHERNET && p.link_layer != IBV_LINK_LAYER_INFINIBAND) return;
+  struct rw_device *d = &devices[n_devices];
+  memset(d, 0, sizeof(*d));
+  d->context = context;
+  snprintf(d->name, sizeof(d->name), "%s", rw_verbs.ibv_get_device_name(device));
+  if (!rw_name_list_holds(rw_params.hca, d->name, port)) return;
+  d->port = d->shown_port = port;
+  d->guid = be64toh(attr->sys_image_guid);
+  d->mtu = p.active_mtu;
+  d->gid_table_length = p.gid_tbl_len;
+  d->max_qp = attr->max_qp;
+  d->max_qp_wr = attr->max_qp_wr;
+  d->max_message = p.max_msg_sz && p.max_msg_sz < 1u << 30 ? p.max_msg_sz : 1u << 30;
+  d->lid = p.lid;
+  d->ethernet = p.link_layer == IBV_LINK_LAYER_ETHERNET;
+  const struct rw_host_nic *nic = rw_host_nic_find(file, d->name, port);
+  if (nic) d->nic = *nic;
+  d->speed_mbps = rw_params.query_port_speed ? port_speed(&p)
+                  : nic && nic->speed_gbps   ? nic->speed_gbps * 1000
+                                             : 100000;
+  d->adaptive_routing = rw_params.adaptive_routing >= 0 ? rw_params.adaptive_routing != 0
+                        : d->ethernet                   ? nic && nic->adaptive_routing
+                                                        : true;
+  d->dmabuf = has_dmabuf(context);
+  find_pci(d, device);
+  d->path_text = d->pci_path[0] ? d->pci_path : NULL;
+  pthread_mutex_init(&d->lock, NULL);
+  atomic_init(&d->port_up, true);
+  struct rw_gid_list gids = rw_device_gids(d);
+  if (gids.n == 0 && d->ethernet) {
+    rw_warn("%s port %d has no usable RoCE v%d address (looked for %s addresses%s%s): not used", d->name, port,
+            rw_params.roce_version, rw_params.addr_family[0] ? rw_params.addr_family : "global or unique local",
+            rw_params.addr_range[0] ? " in " : "", rw_params.addr_range);
+    return;
+  }
+  static const char *const schemes[] = {"rank", "prefix bits", "host file"};
+  for (int i = 0; i < gids.n; i++) {
+    char text[RW_GID_TEXT];
+    rw_info("%s port %d path %d: %s color %d %s (by %s)", d->name, port, i, rw_gid_text(&gids.gids[i].gid, text),
+            gids.gids[i].color, gids.gids[i].color_name, schemes[gids.scheme]);
+  }
+  n_devices++;
+}
+
+static int by_pci(const void *a, const void *b) {
+  const struct rw_device *x = a, *y = b;
+  int c = strcmp(x->pci_path, y->pci_path);
+  return c ? c : strcmp(x->name, y->name);
+}
+
+// Functions of one NIC get ports of their own, so that NCCL sees one NIC with several ports.
+static void number_ports(void) {
+  for (int i = 0; i < n_devices; i++)
+    for (int j = 0; j < i; j++)
+      if (devices[i].pci_path[0] && strcmp(devices[i].pci_path, devices[j].pci_path) == 0) devices[i].shown_port++;
+}
+
+static ncclResult_t open_all(void) {
+  int n = 0;
+  rw_params_read();
+  if (rw_params.disable) {
+    rw_info("NCCL_IB_DISABLE is set");
+    return ncclInternalError;
+  }
+  if (!rw_verbs_load()) return ncclInternalError;
+  struct ibv_device **list = rw_verbs.ibv_get_device_list(&n);
+  struct rw_host_file file = rw_host_file_read(rw_params.host_file);
+  for (int i = 0; list && i < n; i++) {
+    int before = n_devices;
+    struct ibv_device_attr attr;
+    struct ibv_context *context = rw_verbs.ibv_open_device(list[i]);
+    if (!context) continue;
+    memset(&attr, 0, sizeof(attr));
+    if (rw_verbs.ibv_query_device(context, &attr) == 0)
+      for (int port = 1; port <= attr.phys_port_cnt; port++) add_port(list[i], context, &attr, port, &file);
+    if (n_devices == before) rw_verbs.ibv_close_device(context);
+  }
+  if (list) rw_verbs.ibv_free_device_list(list);
+  rw_host_file_free(&file);
+  if (rw_params.fifo_tc >= 0 && rw_params.fifo_tc != rw_params.tc)
+    rw_warn("NCCL_IB_FIFO_TC=%d is not used: clear-to-send messages share the data's queue pairs", rw_params.fifo_tc);
+  if (rw_params.gid_index >= 0)
+    rw_warn("NCCL_IB_GID_INDEX=%d leaves one path per NIC: unset it for a path per queue pair", rw_params.gid_index);
+  qsort(devices, (size_t)n_devices, sizeof(devices[0]), by_pci);
+  number_ports();
+  for (n_virtual = 0; n_virtual < n_devices; n_virtual++) {
+    struct rw_vdevice *v = &virtual_devices[n_virtual];
+    *v = (struct rw_vdevice){.n = 1, .devices = {n_virtual}, .speed_mbps = devices[n_virtual].speed_mbps};
+    snprintf(v->name, sizeof(v->name), "%s", devices[n_virtual].name);
+  }
+  if (n_devices == 0) {
+    rw_info("no usable RDMA device");
+    return ncclInternalError;
+  }
+  rw_events_start(devices, n_devices);
+  rw_service_start();
+  return ncclSuccess;
+}
+
+static void close_all(void) {
+  rw_service_stop();
+  rw_events_stop();
+  struct ibv_context *closed = NULL;
+  for (int i = 0; i < n_devices; i++) {
+    rw_mr_release_all(&devices[i]);
+    pthread_mutex_destroy(&devices[i].lock);
+    bool again = closed == devices[i].context;
+    for (int j = 0; j < i; j++) again |= devices[j].context == devices[i].context;
+    if (!again) rw_verbs.ibv_close_device(devices[i].context);
+    closed = devices[i].context;
+  }
+  n_devices = n_virtual = 0;
+}
+
+ncclResult_t rw_devices_open(void) {
+  pthread_mutex_lock(&lock);
+  ncclResult_t result = users ? ncclSuccess : open_all();
+  if (result == ncclSuccess) users++;
+  pthread_mutex_unlock(&lock);
+  return result;
+}
+
+void rw_devices_close(void) {
+  pthread_mutex_lock(&lock);
+  if (users && --users == 0) close_all();
+  pthread_mutex_unlock(&lock);
+}
+
+// Before v11 NCCL never says that it is done. Its threads may still run when the process ends, so only ours are
+// stopped; the kernel takes the devices back.
+__attribute__((destructor)) static void at_exit(void) {
+  if (!users) return;
+  rw_service_stop();
+  rw_events_stop();
+}
+
+ncclResult_t rw_vdevice_make(int *index, const int *members, int n) {
+  if (n < 1 || n > RW_MAX_MERGED) return ncclInvalidUsage;
+  if (n > 1 && (!rw_params.merge_nics || strcasecmp(rw_params.merge_level, "LOC") == 0)) {
+    rw_info("no virtual device: NCCL_IB_MERGE_NICS or NCCL_NET_MERGE_LEVEL forbids it");
+    return ncclInvalidUsage;
+  }
+  pthread_mutex_lock(&lock);
+  ncclResult_t result = ncclInvalidUsage;
+  if (n_virtual == MAX_VIRTUAL) goto out;
+  struct rw_vdevice *v = &virtual_devices[n_virtual];
+  memset(v, 0, sizeof(*v));
+  for (int i = 0; i < n; i++) {
+    if (members[i] < 0 || members[i] >= n_devices) goto out;
+    if (devices[members[i]].ethernet != devices[members[0]].ethernet) {
+      rw_warn("%s and %s cannot be one device: different link layers", devices[members[i]].name,
+              devices[members[0]].name);
+      goto out;
+    }
+    v->devices[v->n++] = members[i];
+    v->speed_mbps += devices[members[i]].speed_mbps;
+    size_t used = strlen(v->name);
+    snprintf(v->name + used, sizeof(v->name) - used, "%s%s", i ? "+" : "", devices[members[i]].name);
+  }
+  *index = n_virtual++;
+  result = ncclSuccess;
+out:
+  pthread_mutex_unlock(&lock);
+  return result;
+}
+
+struct rw_gid_list rw_device_gids(const struct rw_device *d) {
+  return rw_gids_read(d->context, d->port, d->gid_table_length, d->ethernet, d->nic.rdma[0] ? &d->nic : NULL);
+}
+
+ncclResult_t rw_device_properties(int index, ncclNetProperties_v12_t *p) {
+  const struct rw_vdevice *v = rw_vdevice(index);
+  if (!v) return ncclInvalidArgument;
+  const struct rw_device *first = &devices[v->devices[0]];
+  uint32_t message = first->max_message;
+  bool dmabuf = true;
+  memset(p, 0, sizeof(*p));
+  for (int i = 0; i < v->n; i++) {
+    const struct rw_device *d = &devices[v->devices[i]];
+    if (d->max_message < message) message = d->max_message;
+    dmabuf &= d->dmabuf;
+    p->vProps.devs[i] = v->devices[i];
+  }
+  p->vProps.ndevs = v->n;
+  p->name = (char *)(uintptr_t)v->name;
+  p->pciPath = first->path_text;
+  p->guid = first->guid;
+  p->ptrSupport = NCCL_PTR_HOST | (gpu_memory_by_peer_module() ? NCCL_PTR_CUDA : 0) | (dmabuf ? NCCL_PTR_DMABUF : 0);
+  p->regIsGlobal = 1;
+  p->speed = v->speed_mbps;
+  p->port = first->shown_port;
+  p->maxComms = first->max_qp;
+  p->maxRecvs = 8;
+  p->netDeviceType = NCCL_NET_DEVICE_HOST;
+  p->netDeviceVersion = NCCL_NET_DEVICE_INVALID_VERSION;
+  p->maxP2pBytes = (size_t)message * 32;  // see RW_SPREAD in comm.h
+  p->maxCollBytes = p->maxP2pBytes < 512u << 20 ? p->maxP2pBytes : 512u << 20;
+  p->maxMultiRequestSize = 1;
+  p->railId = first->nic.rail > 0 && v->n == 1 ? (int16_t)(first->nic.rail - 1) : NCCL_NET_ID_UNDEF;
+  p->planeId = NCCL_NET_ID_UNDEF;
+  return ncclSuccess;
+}
+
+const char *rw_device_place(const struct rw_device *d, char *text, size_t size) {
+  if (d->nic.leaf[0])
+    snprintf(text, size, "%s port %d (leaf %s, port %s)", d->name, d->port, d->nic.leaf, d->nic.leaf_port);
+  else snprintf(text, size, "%s port %d (leaf not known: no host file names it)", d->name, d->port);
+  return text;
+}
+
+int rw_reroute_ms(const struct rw_device *d) {
+  if (rw_params.reroute_ms >= 0) return rw_params.reroute_ms;
+  return d->nic.rdma[0] && d->nic.bfd_ms >= 0 ? d->nic.bfd_ms + AFTER_BFD_MS : NO_BFD_MS;
+}

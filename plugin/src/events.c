@@ -1,0 +1,95 @@
+// One thread per verbs context waits for asynchronous events and marks the device of the port they name. Connections
+// see the marks at their next tick; nothing else is shared with them.
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "devices.h"
+#include "log.h"
+#include "params.h"
+#include "verbs.h"
+
+struct listener {
+  struct ibv_context *context;
+  pthread_t thread;
+};
+
+static struct listener listeners[RW_MAX_DEVICES];
+static int n_listeners;
+static struct rw_device *watched;
+static int n_watched;
+static int stop_pipe[2] = {-1, -1};
+
+static void mark(struct rw_device *d, int event) {
+  char place[256];
+  switch (event) {
+    case IBV_EVENT_PORT_ERR:
+      atomic_store(&d->port_up, false);
+      atomic_fetch_add(&d->port_changes, 1);
+      rw_warn("%s is down", rw_device_place(d, place, sizeof(place)));
+      break;
+    case IBV_EVENT_PORT_ACTIVE:
+      atomic_store(&d->port_up, true);
+      atomic_fetch_add(&d->port_changes, 1);
+      rw_info("%s is up", rw_device_place(d, place, sizeof(place)));
+      break;
+    case IBV_EVENT_GID_CHANGE:
+      atomic_fetch_add(&d->gid_changes, 1);
+      rw_info("the addresses of %s changed", d->name);
+      break;
+    case IBV_EVENT_DEVICE_FATAL:
+      atomic_store(&d->fatal, true);
+      rw_warn("%s reports a fatal error of the device: look at the kernel log", d->name);
+      break;
+    default: break;
+  }
+}
+
+static void dispatch(struct ibv_context *context, const struct ibv_async_event *event) {
+  int type = event->event_type;
+  bool of_port = type == IBV_EVENT_PORT_ERR || type == IBV_EVENT_PORT_ACTIVE || type == IBV_EVENT_GID_CHANGE;
+  for (int i = 0; i < n_watched; i++)
+    if (watched[i].context == context && (!of_port || watched[i].port == event->element.port_num))
+      mark(&watched[i], type);
+}
+
+static void *listen_for_events(void *argument) {
+  struct listener *self = argument;
+  struct pollfd fds[2] = {{.fd = self->context->async_fd, .events = POLLIN}, {.fd = stop_pipe[0], .events = POLLIN}};
+  for (;;) {
+    if (poll(fds, 2, -1) < 0) continue;
+    if (fds[1].revents) return NULL;
+    if (!(fds[0].revents & POLLIN)) {
+      if (fds[0].revents) return NULL;
+      continue;
+    }
+    struct ibv_async_event event;
+    if (rw_verbs.ibv_get_async_event(self->context, &event)) continue;
+    dispatch(self->context, &event);
+    rw_verbs.ibv_ack_async_event(&event);
+  }
+}
+
+void rw_events_start(struct rw_device *devices, int n) {
+  watched = devices;
+  n_watched = n;
+  n_listeners = 0;
+  if (pipe2(stop_pipe, O_CLOEXEC)) return;
+  for (int i = 0; i < n; i++) {
+    bool known = false;
+    for (int j = 0; j < n_listeners; j++) known |= listeners[j].context == devices[i].context;
+    if (known) continue;
+    struct listener *l = &listeners[n_listeners];
+    l->context = devices[i].context;
+    if (pthread_create(&l->thread, NULL, listen_for_events, l) == 0) n_listeners++;
+  }
+}
+
+void rw_events_stop(void) {
+  if (stop_pipe[1] < 0) return;
+  close(stop_pipe[1]);
+  for (int i = 0; i < n_listeners; i++) pthread_join(listeners[i].thread, NULL);
+  close(stop_pipe[0]);
+  stop_pipe[0] = stop_pipe[1] = -1;
+  n_listeners = 0;
+}

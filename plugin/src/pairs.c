@@ -1,0 +1,180 @@
+#include "pairs.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "params.h"
+
+void rw_end_describe(struct rw_end *end, const struct rw_vdevice *v) {
+  memset(end, 0, sizeof(*end));
+  gethostname(end->host, sizeof(end->host) - 1);
+  end->n = v->n;
+  end->qps = rw_params.qps > 0 ? (uint16_t)(rw_params.qps < RW_MAX_QPS ? rw_params.qps : RW_MAX_QPS) : 0;
+  end->strict = rw_params.strict != 0;
+  for (int i = 0; i < v->n; i++) {
+    const struct rw_device *d = rw_device(v->devices[i]);
+    struct rw_end_device *e = &end->devices[i];
+    snprintf(e->name, sizeof(e->name), "%s", d->name);
+    snprintf(e->leaf, sizeof(e->leaf), "%s", d->nic.leaf);
+    snprintf(e->leaf_port, sizeof(e->leaf_port), "%s", d->nic.leaf_port);
+    e->guid = d->guid;
+    e->port = (uint8_t)d->port;
+    e->mtu = (uint8_t)d->mtu;
+    e->ethernet = d->ethernet;
+    e->lid = d->lid;
+    e->gids = rw_device_gids(d);
+    end->adaptive_routing |= d->adaptive_routing;
+  }
+}
+
+static void put_device(struct rw_cursor *c, const struct rw_end_device *d) {
+  rw_put(c, d->name, RW_NAME);
+  rw_put(c, d->leaf, RW_NAME);
+  rw_put(c, d->leaf_port, RW_NAME);
+  rw_put64(c, d->guid);
+  rw_put8(c, d->port);
+  rw_put8(c, d->mtu);
+  rw_put8(c, d->ethernet);
+  rw_put16(c, d->lid);
+  rw_put8(c, (uint8_t)d->gids.scheme);
+  rw_put8(c, (uint8_t)d->gids.n);
+  for (int i = 0; i < d->gids.n; i++) {
+    rw_put(c, d->gids.gids[i].gid.raw, 16);
+    rw_put32(c, (uint32_t)d->gids.gids[i].color);
+    rw_put(c, d->gids.gids[i].color_name, sizeof(d->gids.gids[i].color_name));
+  }
+}
+
+static void get_device(struct rw_cursor *c, struct rw_end_device *d) {
+  rw_get(c, d->name, RW_NAME - 1), rw_get8(c);
+  rw_get(c, d->leaf, RW_NAME - 1), rw_get8(c);
+  rw_get(c, d->leaf_port, RW_NAME - 1), rw_get8(c);
+  d->guid = rw_get64(c);
+  d->port = rw_get8(c);
+  d->mtu = rw_get8(c);
+  d->ethernet = rw_get8(c);
+  d->lid = rw_get16(c);
+  d->gids.scheme = rw_get8(c);
+  d->gids.n = rw_get8(c);
+  if (d->gids.n > RW_MAX_GIDS) c->overflow = true;
+  for (int i = 0; i < d->gids.n && !c->overflow; i++) {
+    struct rw_gid *g = &d->gids.gids[i];
+    rw_get(c, g->gid.raw, 16);
+    g->color = (int)rw_get32(c);
+    rw_get(c, g->color_name, sizeof(g->color_name) - 1), rw_get8(c);
+  }
+}
+
+void rw_end_put(struct rw_cursor *c, const struct rw_end *end) {
+  rw_put(c, end->host, RW_NAME);
+  rw_put16(c, end->qps);
+  rw_put8(c, end->strict);
+  rw_put8(c, end->adaptive_routing);
+  rw_put8(c, (uint8_t)end->n);
+  for (int i = 0; i < end->n; i++) put_device(c, &end->devices[i]);
+}
+
+bool rw_end_get(struct rw_cursor *c, struct rw_end *end) {
+  memset(end, 0, sizeof(*end));
+  rw_get(c, end->host, RW_NAME - 1), rw_get8(c);
+  end->qps = rw_get16(c);
+  end->strict = rw_get8(c);
+  end->adaptive_routing = rw_get8(c);
+  end->n = rw_get8(c);
+  if (end->n < 1 || end->n > RW_MAX_MERGED || end->qps > RW_MAX_QPS) c->overflow = true;
+  for (int i = 0; i < end->n && !c->overflow; i++) get_device(c, &end->devices[i]);
+  return !c->overflow;
+}
+
+static int common_colors(const struct rw_gid_list *a, const struct rw_gid_list *b, uint8_t pairs[][2]) {
+  int n = 0;
+  for (int i = 0; i < a->n; i++)
+    for (int j = 0; j < b->n; j++)
+      if (a->gids[i].color == b->gids[j].color && rw_gid_is_ipv4(&a->gids[i].gid) == rw_gid_is_ipv4(&b->gids[j].gid)) {
+        pairs[n][0] = (uint8_t)i;
+        pairs[n++][1] = (uint8_t)j;
+        break;
+      }
+  return n;
+}
+
+static bool any_of_one_family(const struct rw_gid_list *a, const struct rw_gid_list *b, uint8_t pair[2]) {
+  for (int i = 0; i < a->n; i++)
+    for (int j = 0; j < b->n; j++)
+      if (rw_gid_is_ipv4(&a->gids[i].gid) == rw_gid_is_ipv4(&b->gids[j].gid)) {
+        pair[0] = (uint8_t)i;
+        pair[1] = (uint8_t)j;
+        return true;
+      }
+  return false;
+}
+
+static uint64_t fnv(uint64_t hash, const void *data, size_t n) {
+  for (const uint8_t *p = data; n--; p++) hash = (hash ^ *p) * 0x100000001b3u;
+  return hash;
+}
+
+static uint64_t hash_of(const struct rw_end *a, const struct rw_end *b, const struct rw_pair_table *t) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (int q = 0; q < t->n; q++) {
+    const struct rw_pair *p = &t->pairs[q];
+    hash = fnv(hash, p->device, 2);
+    hash = fnv(hash, a->devices[p->device[0]].gids.gids[p->gid[0]].gid.raw, 16);
+    hash = fnv(hash, b->devices[p->device[1]].gids.gids[p->gid[1]].gid.raw, 16);
+  }
+  return hash;
+}
+
+static void same_scheme(struct rw_end *a, struct rw_end *b) {
+  for (int i = 0; i < a->n; i++)
+    for (int j = 0; j < b->n; j++)
+      if (a->devices[i].gids.scheme != b->devices[j].gids.scheme) {
+        for (int k = 0; k < a->n; k++) rw_gids_color_by_rank(&a->devices[k].gids);
+        for (int k = 0; k < b->n; k++) rw_gids_color_by_rank(&b->devices[k].gids);
+        return;
+      }
+}
+
+bool rw_pairs_make(struct rw_end *a, struct rw_end *b, struct rw_pair_table *t, char *why, size_t size) {
+  int turn[RW_MAX_MERGED][RW_MAX_MERGED] = {{0}};
+  int rows = a->n > b->n ? a->n : b->n, most = 1;
+  uint8_t pairs[RW_MAX_GIDS][2];
+  memset(t, 0, sizeof(*t));
+  same_scheme(a, b);
+  for (int r = 0; r < rows; r++) {
+    const struct rw_gid_list *ga = &a->devices[r % a->n].gids, *gb = &b->devices[r % b->n].gids;
+    int n = common_colors(ga, gb, pairs), larger = ga->n > gb->n ? ga->n : gb->n;
+    if (n > most) most = n;
+    if ((a->strict || b->strict) && n < larger) {
+      snprintf(why, size, "%s of %s and %s of %s have %d path colors in common, not %d (RAILWEAVE_NET_STRICT)",
+               a->devices[r % a->n].name, a->host, b->devices[r % b->n].name, b->host, n, larger);
+      return false;
+    }
+  }
+  int wished = a->qps > b->qps ? a->qps : b->qps;
+  t->n = rows * (wished ? wished : most);
+  if (t->n > RW_MAX_QPS) t->n = RW_MAX_QPS;
+  for (int q = 0; q < t->n; q++) {
+    struct rw_pair *p = &t->pairs[q];
+    p->device[0] = (uint8_t)(q % rows % a->n);
+    p->device[1] = (uint8_t)(q % rows % b->n);
+    const struct rw_gid_list *ga = &a->devices[p->device[0]].gids, *gb = &b->devices[p->device[1]].gids;
+    int n = common_colors(ga, gb, pairs), *k = &turn[p->device[0]][p->device[1]];
+    if (n == 0) {
+      t->fallback = true;
+      n = 1;
+      if (!any_of_one_family(ga, gb, pairs[0])) {
+        snprintf(why, size, "%s of %s (%d addresses) and %s of %s (%d) have no address family in common",
+                 a->devices[p->device[0]].name, a->host, ga->n, b->devices[p->device[1]].name, b->host, gb->n);
+        return false;
+      }
+    }
+    p->gid[0] = pairs[*k % n][0];
+    p->gid[1] = pairs[*k % n][1];
+    p->color = ga->gids[p->gid[0]].color;
+    if (*k < n) t->paths++;
+    ++*k;
+  }
+  t->hash = hash_of(a, b, t);
+  return true;
+}

@@ -1,0 +1,148 @@
+// One queue pair at its place in a connection: create, connect, put into error, destroy.
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "comm.h"
+#include "log.h"
+#include "params.h"
+#include "verbs.h"
+
+void rw_qp_name(const struct rw_comm *c, const struct rw_qp *q, char *text, size_t size) {
+  char from[RW_GID_TEXT], to[RW_GID_TEXT];
+  snprintf(text, size, "QP %d color %d%s%s %s -> %s (%s %s -> %s %s)", (int)(q - c->qps), q->color,
+           q->local.color_name[0] ? " " : "", q->local.color_name, rw_gid_text(&q->local.gid, from),
+           rw_gid_text(&q->remote.gid, to), c->local.host, c->local.devices[q->device[0]].name, c->remote.host,
+           c->remote.devices[q->device[1]].name);
+}
+
+// Repeats after a timeout, which drivers report while a firmware is busy; after any error where the user wants that.
+bool rw_qp_modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask) {
+  for (int attempt = 0;; attempt++) {
+    int error = rw_verbs.ibv_modify_qp(qp, attr, mask);
+    if (error == 0) return true;
+    if (attempt >= rw_params.mqp_retry_cnt || (error != ETIMEDOUT && !rw_params.mqp_retry_all)) {
+      errno = error > 0 ? error : errno;
+      return false;
+    }
+    struct timespec pause = {.tv_sec = rw_params.mqp_retry_ms / 1000,
+                             .tv_nsec = rw_params.mqp_retry_ms % 1000 * 1000000L};
+    nanosleep(&pause, NULL);
+  }
+}
+
+bool rw_qp_refill(struct rw_comm *c, struct rw_qp *q, int n) {
+  struct ibv_recv_wr wrs[16];
+  while (n > 0) {
+    int batch = n < 16 ? n : 16;
+    for (int i = 0; i < batch; i++)
+      wrs[i] = (struct ibv_recv_wr){.wr_id = rw_work_id(RW_WORK_RECV, (unsigned)(q - c->qps), q->epoch),
+                                    .next = i + 1 < batch ? &wrs[i + 1] : NULL};
+    if (rw_post_recv(q->qp, wrs)) return false;
+    q->recvs_out += batch;
+    n -= batch;
+  }
+  return true;
+}
+
+bool rw_qp_create(struct rw_comm *c, struct rw_qp *q) {
+  struct rw_comm_device *d = &c->devices[q->device[0]];
+  struct ibv_qp_init_attr init = {
+      .send_cq = d->cq,
+      .recv_cq = d->cq,
+      .cap = {.max_send_wr = RW_SEND_WRS,
+              .max_recv_wr = RW_RECV_WRS,
+              .max_send_sge = 1,
+              .max_recv_sge = 1,
+              .max_inline_data = rw_params.use_inline ? 64 : 0},
+      .qp_type = IBV_QPT_RC,
+  };
+  q->qp = rw_verbs.ibv_create_qp(d->pd, &init);
+  if (!q->qp) {
+    rw_warn("%s: no queue pair %d: %s", d->device->name, (int)(q - c->qps), strerror(errno));
+    return false;
+  }
+  c->max_inline = (int)init.cap.max_inline_data;
+  q->psn = (uint32_t)rw_now_ns() * 2654435761u >> 8;
+  q->errored = false;
+  q->posted = q->acked = q->arrived = 0;
+  q->sends_out = q->recvs_out = q->recvs_missing = 0;
+  q->ece = (struct ibv_ece){0};
+  if (rw_params.ece && rw_verbs.ibv_query_ece && rw_verbs.ibv_query_ece(q->qp, &q->ece)) q->ece = (struct ibv_ece){0};
+  struct ibv_qp_attr attr = {
+      .qp_state = IBV_QPS_INIT,
+      .pkey_index = (uint16_t)rw_params.pkey,
+      .port_num = (uint8_t)d->device->port,
+      .qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ,
+  };
+  if (!rw_qp_modify(q->qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS)) {
+    rw_warn("%s: queue pair %d does not start: %s", d->device->name, (int)(q - c->qps), strerror(errno));
+    return false;
+  }
+  return rw_qp_refill(c, q, RW_RECV_WRS);
+}
+
+bool rw_qp_connect(struct rw_comm *c, struct rw_qp *q) {
+  const struct rw_device *d = c->devices[q->device[0]].device;
+  const struct rw_end_device *peer = &c->remote.devices[q->device[1]];
+  char name[256];
+  if (q->ece.vendor_id && q->remote_ece.vendor_id == q->ece.vendor_id && rw_verbs.ibv_set_ece)
+    rw_verbs.ibv_set_ece(q->qp, &q->remote_ece);
+  struct ibv_qp_attr rtr = {
+      .qp_state = IBV_QPS_RTR,
+      .path_mtu = d->mtu < peer->mtu ? d->mtu : peer->mtu,
+      .dest_qp_num = q->remote_qpn,
+      .rq_psn = q->remote_psn,
+      .max_dest_rd_atomic = 1,
+      .min_rnr_timer = 12,
+      .ah_attr = {.sl = rw_params.sl >= 0 ? (uint8_t)rw_params.sl : 0, .port_num = (uint8_t)d->port},
+  };
+  if (d->ethernet) {
+    rtr.ah_attr.is_global = 1;
+    rtr.ah_attr.grh = (struct ibv_global_route){
+        .dgid = q->remote.gid,
+        .sgid_index = (uint8_t)q->local.index,
+        .hop_limit = 255,
+        .traffic_class = (uint8_t)c->traffic_class,
+    };
+  } else {
+    rtr.ah_attr.dlid = peer->lid;
+  }
+  int mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+             IBV_QP_MIN_RNR_TIMER;
+  if (!rw_qp_modify(q->qp, &rtr, mask)) {
+    rw_qp_name(c, q, name, sizeof(name));
+    rw_warn(
+        "%s cannot reach its other end: %s: look at the route from that address (railweave host gids, ip -6 route get)",
+        name, strerror(errno));
+    return false;
+  }
+  struct ibv_qp_attr rts = {
+      .qp_state = IBV_QPS_RTS,
+      .timeout = (uint8_t)c->hw_timeout,
+      .retry_cnt = (uint8_t)rw_params.retry_cnt,
+      .rnr_retry = 7,  // without end: a receiver that is slow to post is not a dead path
+      .sq_psn = q->psn,
+      .max_rd_atomic = 1,
+  };
+  mask = IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC;
+  if (!rw_qp_modify(q->qp, &rts, mask)) {
+    rw_qp_name(c, q, name, sizeof(name));
+    rw_warn("%s cannot send: %s", name, strerror(errno));
+    return false;
+  }
+  return true;
+}
+
+void rw_qp_to_error(struct rw_qp *q) {
+  struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
+  if (q->errored || !q->qp) return;
+  rw_qp_modify(q->qp, &attr, IBV_QP_STATE);
+  q->errored = true;
+}
+
+void rw_qp_destroy(struct rw_qp *q) {
+  if (q->qp) rw_verbs.ibv_destroy_qp(q->qp);
+  q->qp = NULL;
+}

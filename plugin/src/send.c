@@ -1,0 +1,245 @@
+// Sending: a message goes out in pieces, each over one queue pair, into the memory that the receiver named.
+#include "comm.h"
+#include "log.h"
+#include "params.h"
+#include "profiler.h"
+#include "verbs.h"
+
+// Pieces begin at multiples of this, which NCCL's LL and LL128 protocols rely on.
+enum { ALIGNMENT = 128 };
+
+static bool room(const struct rw_qp *q) {
+  return rw_state(q) == RW_QP_LIVE && q->posted - q->acked < RW_RING && q->sends_out <= RW_SEND_WRS - 8;
+}
+
+static void park(struct rw_comm *c, const struct rw_piece *p) {
+  if (c->pending_tail - c->pending_head == c->pending_size) {
+    rw_fail(c, ncclInternalError, "more pieces wait than there can be");
+    return;
+  }
+  c->pending[c->pending_tail++ % c->pending_size] = *p;
+}
+
+static bool post(struct rw_comm *c, struct rw_qp *q, const struct rw_piece *piece, int64_t now_ns) {
+  struct rw_request *r = &c->requests[piece->request];
+  unsigned index = (unsigned)(q - c->qps), slot = (unsigned)(r->id % RW_SLOTS);
+  struct ibv_sge data = {.addr = r->data + piece->offset, .length = piece->length};
+  if (piece->length) data.lkey = r->mr->mrs[q->device[0]]->lkey;
+  // Of all pieces of a message or of none: the receiver either adds pieces up or is told the sum.
+  bool separate = c->adaptive_routing && r->sizes[0] > (size_t)rw_params.ar_threshold;
+  struct ibv_sge size = {.addr = (uintptr_t)&c->shared->size_out[slot][r->n],
+                         .length = 8,
+                         .lkey = c->devices[q->device[0]].shared_mr->lkey};
+  struct ibv_send_wr notify = {
+      .wr_id = rw_work_id(RW_WORK_PIECE, index, q->posted),
+      .sg_list = separate ? &size : &data,
+      .num_sge = separate || piece->length ? 1 : 0,
+      .opcode = IBV_WR_RDMA_WRITE_WITH_IMM,
+      .send_flags = IBV_SEND_SIGNALED,
+      .imm_data = htobe32(rw_imm(r->id, (unsigned)r->n, piece->index, piece->count) | (separate ? RW_IMM_SIZED : 0)),
+      .wr.rdma = {.remote_addr = r->address + piece->offset, .rkey = r->rkeys[q->device[1]]},
+  };
+  struct ibv_send_wr bulk = {
+      .wr_id = rw_work_id(RW_WORK_BULK, index, q->posted),
+      .next = &notify,
+      .sg_list = &data,
+      .num_sge = 1,
+      .opcode = IBV_WR_RDMA_WRITE,
+      .send_flags = IBV_SEND_SIGNALED,
+      .wr.rdma = notify.wr.rdma,
+  };
+  if (separate) {
+    c->shared->size_out[slot][r->n] = htole64(r->sizes[0]);
+    notify.wr.rdma.remote_addr =
+        c->remote_shared + offsetof(struct rw_shared, size_in) + (slot * RW_RECVS + (unsigned)r->n) * 8;
+    notify.wr.rdma.rkey = c->devices[q->device[1]].remote_rkey;
+  } else if (piece->length <= (uint32_t)c->max_inline && r->mr && r->mr->host) {
+    notify.send_flags |= IBV_SEND_INLINE;
+  }
+  struct ibv_send_wr *bad = NULL;
+  if (q->sends_out == 0) q->progress_ms = c->now_ms;
+  if (q->qp->context->ops.post_send(q->qp, separate ? &bulk : &notify, &bad)) {
+    if (separate && bad == &notify) q->sends_out++;
+    rw_qp_close(c, q, "the device refuses work");
+    return false;
+  }
+  struct rw_piece *kept = &q->ring[q->posted++ % RW_RING];
+  *kept = *piece;
+  kept->posted_ns = now_ns;
+  rw_profile_start(c, q, r, kept);
+  q->sends_out += separate ? 2 : 1;
+  rw_count(&q->counters.pieces, 1);
+  rw_count(&q->counters.bytes, piece->length);
+  if (piece->index == 0) rw_count(&q->counters.messages, 1);
+  return true;
+}
+
+static void post_or_park(struct rw_comm *c, struct rw_qp *q, const struct rw_piece *piece, int64_t now_ns) {
+  if (!q || !room(q) || !post(c, q, piece, now_ns)) park(c, piece);
+}
+
+// The next queue pair by weight: each visit adds its weight to its credit, a message costs that of the heaviest.
+static struct rw_qp *next_qp(struct rw_comm *c) {
+  for (int tries = 0; tries < 2 * c->n_live; tries++) {
+    struct rw_qp *q = &c->qps[c->live[c->turn++ % c->n_live]];
+    uint32_t fair = 65536u / (uint32_t)c->n_live;
+    q->credit += (int)atomic_load_explicit(&q->share, memory_order_relaxed);
+    if (q->credit < (int)(fair - fair / 8)) continue;
+    q->credit = q->credit > (int)(2 * fair) ? (int)fair : q->credit - (int)fair;
+    if (room(q)) return q;
+  }
+  return c->n_live ? &c->qps[c->live[c->turn % c->n_live]] : NULL;
+}
+
+static bool splits(size_t size) {
+  if (rw_params.split >= 0) return rw_params.split != 0 && size > 0;
+  return size >= (size_t)rw_params.split_bytes;
+}
+
+static void send_whole(struct rw_comm *c, struct rw_request *r, size_t size, int64_t now_ns) {
+  int count = (int)((size + c->max_message - 1) / c->max_message);
+  if (count == 0) count = 1;
+  r->left = count;
+  for (int i = 0; i < count; i++) {
+    uint64_t offset = (uint64_t)i * c->max_message;
+    struct rw_piece piece = {.request = (uint16_t)(r - c->requests),
+                             .index = (uint8_t)i,
+                             .count = (uint8_t)count,
+                             .offset = offset,
+                             .length = (uint32_t)(size - offset < c->max_message ? size - offset : c->max_message)};
+    post_or_park(c, next_qp(c), &piece, now_ns);
+  }
+}
+
+static void send_split(struct rw_comm *c, struct rw_request *r, size_t size, int64_t now_ns) {
+  struct rw_piece pieces[RW_CHUNKS];
+  struct rw_qp *qps[RW_CHUNKS];
+  int n = c->n_live < RW_SPREAD ? c->n_live : RW_SPREAD, count = 0;
+  // With more queue pairs than share one message, the next message starts at the next ones.
+  int first = n < c->n_live ? (c->turn = (c->turn + n) % c->n_live) : 0;
+  uint64_t total = 0, sum = 0, from = 0;
+  for (int k = 0; k < n; k++)
+    total += atomic_load_explicit(&c->qps[c->live[(first + k) % c->n_live]].share, memory_order_relaxed);
+  for (int k = 0; k < n && from < size; k++) {
+    struct rw_qp *q = &c->qps[c->live[(first + k) % c->n_live]];
+    sum += atomic_load_explicit(&q->share, memory_order_relaxed);
+    uint64_t to = k + 1 == n || total == 0
+                      ? size
+                      : (uint64_t)((__uint128_t)size * sum / total + ALIGNMENT - 1) & ~(uint64_t)(ALIGNMENT - 1);
+    if (to > size) to = size;
+    while (from < to && count < RW_CHUNKS) {
+      uint64_t length = to - from < c->max_message ? to - from : c->max_message;
+      pieces[count] = (struct rw_piece){
+          .request = (uint16_t)(r - c->requests), .index = (uint8_t)count, .offset = from, .length = (uint32_t)length};
+      qps[count++] = q;
+      from += length;
+    }
+  }
+  if (from < size) {
+    rw_fail(c, ncclInvalidUsage, "a message of %zu bytes is larger than this device sends (maxP2pBytes)", size);
+    return;
+  }
+  r->left = count;
+  for (int i = 0; i < count; i++) {
+    pieces[i].count = (uint8_t)count;
+    post_or_park(c, qps[i], &pieces[i], now_ns);
+  }
+}
+
+// The group of receives that is next, if the receiver has named it whole: how many, else 0.
+static int next_group(const struct rw_comm *c) {
+  const struct rw_cts *cts = c->shared->cts_in[c->head % RW_SLOTS];
+  uint64_t number = htole64(c->head + 1);
+  if (__atomic_load_n(&cts[0].number, __ATOMIC_ACQUIRE) != number) return 0;
+  int n = (int)le32toh(cts[0].count);
+  if (n < 1 || n > RW_RECVS) return 0;
+  for (int i = 1; i < n; i++)
+    if (__atomic_load_n(&cts[i].number, __ATOMIC_ACQUIRE) != number) return 0;
+  return n;
+}
+
+ncclResult_t rw_isend(struct rw_comm *c, void *data, size_t size, int tag, const struct rw_mr *mr, void *phandle,
+                      void **request) {
+  *request = NULL;
+  ncclResult_t error = atomic_load_explicit(&c->error, memory_order_relaxed);
+  if (error != ncclSuccess) return error;
+  int n = next_group(c), which = 0;
+  const struct rw_cts *cts = c->shared->cts_in[c->head % RW_SLOTS];
+  while (which < n && (c->taken >> which & 1 || le32toh(cts[which].tag) != (uint32_t)tag)) which++;
+  if (which == n || !rw_comm_enter(c)) return ncclSuccess;
+  struct rw_request *r = rw_request_get(c, RW_SEND);
+  if (!r) return ncclSuccess;
+  uint64_t fits = le64toh(cts[which].size);
+  r->id = c->head;
+  r->n = which;
+  r->data = (uintptr_t)data;
+  r->sizes[0] = size < fits ? size : fits;
+  r->mr = mr;
+  r->address = le64toh(cts[which].address);
+  for (int i = 0; i < c->n_remote_devices; i++) r->rkeys[i] = le32toh(cts[which].rkeys[i]);
+  r->phandle = phandle;
+  c->taken |= 1u << which;
+  if (c->taken == (1u << n) - 1) {
+    c->taken = 0;
+    c->head++;
+  }
+  int64_t now_ns = rw_now_ns();
+  c->now_ms = now_ns / 1000000;
+  if (splits(r->sizes[0]) && c->n_live) send_split(c, r, r->sizes[0], now_ns);
+  else send_whole(c, r, r->sizes[0], now_ns);
+  error = atomic_load_explicit(&c->error, memory_order_relaxed);
+  if (error == ncclSuccess) *request = r;
+  return error;
+}
+
+static void piece_done(struct rw_comm *c, struct rw_piece *p) {
+  struct rw_request *r = &c->requests[p->request];
+  rw_profile_stop(p);
+  if (r->kind == RW_SEND && !r->done && --r->left == 0) r->done = true;
+}
+
+void rw_send_acked(struct rw_comm *c, struct rw_qp *q, int64_t now_ns) {
+  struct rw_piece *p = &q->ring[q->acked++ % RW_RING];
+  rw_histogram_add(&q->counters.latency, (uint64_t)(now_ns - p->posted_ns));
+  rw_weights_sample(q, p->length, p->posted_ns, now_ns);
+  piece_done(c, p);
+}
+
+// Both ends have closed the queue pair: what arrived is done although no acknowledgement came back, the rest goes
+// elsewhere.
+void rw_send_lost(struct rw_comm *c, struct rw_qp *q, uint32_t arrived) {
+  if (!c->sends) return;
+  if (arrived - q->acked > q->posted - q->acked) {
+    rw_fail(c, ncclInternalError, "the other end counts %u pieces on queue pair %d, this end sent %u to %u", arrived,
+            (int)(q - c->qps), q->acked, q->posted);
+    return;
+  }
+  while (q->acked != arrived) piece_done(c, &q->ring[q->acked++ % RW_RING]);
+  for (; q->acked != q->posted; q->acked++) {
+    struct rw_piece *p = &q->ring[q->acked % RW_RING];
+    rw_profile_stop(p);
+    rw_count(&q->counters.resent, 1);
+    park(c, p);
+  }
+}
+
+void rw_send_pending(struct rw_comm *c) {
+  if (c->pending_head == c->pending_tail) return;
+  int64_t now_ns = rw_now_ns();
+  while (c->pending_head != c->pending_tail) {
+    struct rw_qp *q = c->n_live ? next_qp(c) : NULL;
+    if (!q || !room(q)) return;
+    struct rw_piece piece = c->pending[c->pending_head % c->pending_size];
+    if (!post(c, q, &piece, now_ns)) return;
+    c->pending_head++;
+  }
+}
+
+void rw_send_complete_below(struct rw_comm *c, uint64_t complete) {
+  if (!c->sends) return;
+  c->pending_head = c->pending_tail;
+  for (int i = 0; i < RW_REQUESTS; i++) {
+    struct rw_request *r = &c->requests[i];
+    if (r->kind == RW_SEND && r->id < complete) r->done = true;
+  }
+}

@@ -1,0 +1,161 @@
+// What time brings: queue pairs from which nothing comes back, changed addresses and ports, attempts to recover, the
+// state of the other end. Called about every millisecond while a connection is in use, every 10 ms while it is not.
+#include "comm.h"
+#include "log.h"
+#include "params.h"
+
+enum {
+  REPEAT_MS = 20,          // between two sendings of a record that was not echoed
+  WEIGH_MS = 20,           // between two looks at the weights
+  LINK_MS = 50,            // between two looks at the TCP connection while all is well
+  LINK_SOON_MS = 2,        // and while not
+  UNSEEN_MS = 20,          // longest time between two looks that is not taken for an interruption
+  GONE_MS = 200,           // after the other end's farewell: what it sent before is in the completion queue by then
+  ERROR_WITHIN_MS = 4500,  // of a fault that leaves no path; NCCL's own time comes on top, and 5 s are promised
+};
+
+static void look_at_devices(struct rw_comm *c) {
+  char place[256];
+  for (int i = 0; i < c->n_devices; i++) {
+    struct rw_comm_device *d = &c->devices[i];
+    unsigned gids = atomic_load_explicit(&d->device->gid_changes, memory_order_acquire);
+    unsigned ports = atomic_load_explicit(&d->device->port_changes, memory_order_acquire);
+    if (rw_params.async_events && atomic_load_explicit(&d->device->fatal, memory_order_relaxed))
+      rw_fail(c, ncclSystemError, "%s reported a fatal error of the device", d->device->name);
+    rw_flush_repair(c, i);
+    if (gids == d->seen_gids && ports == d->seen_ports) continue;
+    bool up = atomic_load_explicit(&d->device->port_up, memory_order_relaxed);
+    struct rw_gid_list now = {0};
+    if (gids != d->seen_gids && up) now = rw_device_gids(d->device);
+    for (int q = 0; q < c->n_qps; q++) {
+      struct rw_qp *p = &c->qps[q];
+      if (p->device[0] != i) continue;
+      if (!up) rw_qp_close(c, p, "%s is down", rw_device_place(d->device, place, sizeof(place)));
+      else if (gids != d->seen_gids && d->device->ethernet && !rw_gid_find(&now, &p->local.gid))
+        rw_qp_close(c, p, "its address is gone from %s", d->device->name);
+      if (rw_state(p) == RW_QP_CLOSED && p->recover_at_ms > c->now_ms + 20) p->recover_at_ms = c->now_ms + 20;
+    }
+    if (!up || (gids != d->seen_gids && d->device->ethernet && d->flush_qp && !rw_gid_find(&now, &d->flush_gid)))
+      rw_flush_break(c, i);
+    d->seen_gids = gids;
+    d->seen_ports = ports;
+  }
+}
+
+// Time beyond which silence of a queue pair tells something, on top of what its oldest piece needs at the rate seen.
+static int64_t allowance_ms(const struct rw_comm *c, const struct rw_qp *q) {
+  if (!c->sends || q->posted == q->acked) return 0;
+  return (int64_t)(4e-6f * q->ns_per_byte * (float)q->ring[q->acked % RW_RING].length);
+}
+
+static void look_at_silence(struct rw_comm *c, struct rw_qp *q, bool *changed) {
+  bool suspect = atomic_load_explicit(&q->suspect, memory_order_relaxed);
+  int64_t silent = q->sends_out ? c->now_ms - q->progress_ms : 0, allowance = silent ? allowance_ms(c, q) : 0;
+  if (suspect != (silent > rw_params.suspect_ms + allowance && c->n_qps > 1)) {
+    atomic_store_explicit(&q->suspect, !suspect, memory_order_relaxed);
+    *changed = true;
+    if (!suspect) {
+      rw_weights_update(c);
+      if (!c->sends) rw_cts_elsewhere(c, q);
+    }
+  }
+  int64_t patience = c->reroute_ms;
+  if (c->all_suspect && patience > ERROR_WITHIN_MS - rw_params.all_dead_ms)
+    patience = ERROR_WITHIN_MS - rw_params.all_dead_ms;
+  if (c->timer_kills && silent > patience + allowance)
+    rw_qp_close(c, q, "nothing came back for %lld ms", (long long)silent);
+}
+
+static void look_at_queue_pairs(struct rw_comm *c) {
+  bool changed = false;
+  for (int i = 0; i < c->n_qps; i++) {
+    struct rw_qp *q = &c->qps[i];
+    switch (rw_state(q)) {
+      case RW_QP_LIVE: look_at_silence(c, q, &changed); break;
+      case RW_QP_CLOSED:
+        if (c->sends && c->now_ms >= q->recover_at_ms && !c->peer_gone) rw_recovery_start(c, q);
+        break;
+      case RW_QP_OPENING:
+      case RW_QP_PROBING:
+        if (c->now_ms >= q->deadline_ms) rw_qp_close(c, q, "the path does not answer");
+        break;
+      default: break;
+    }
+    if (q->record.sequence != q->record.echoed && c->now_ms - q->record.sent_ms >= REPEAT_MS) rw_record_repeat(c, q);
+  }
+  if (changed) rw_weights_update(c);
+}
+
+static void take_message(struct rw_comm *c, int type, struct rw_cursor *b) {
+  struct rw_record record;
+  if (type == RW_RECORD) {
+    int index = rw_get16(b);
+    rw_get(b, record.bytes, sizeof(record.bytes));
+    if (!b->overflow && index < c->n_qps) rw_record_arrived(c, index, &record);
+  } else if (type == RW_FAILED) {
+    c->peer_gone = true;
+    rw_fail(c, ncclRemoteError, "%s ended it: %.*s", c->remote.host, (int)(b->end - b->at), (const char *)b->at);
+  } else if (type == RW_BYE) {
+    c->peer_gone = true;
+    c->gone_ms = c->now_ms;
+    rw_send_complete_below(c, rw_get64(b));
+  }
+}
+
+static void look_at_link(struct rw_comm *c) {
+  struct rw_cursor b;
+  int type;
+  while ((type = rw_link_receive(c->link, &b)) != 0) {
+    take_message(c, type, &b);
+    rw_link_next(c->link);
+  }
+  if (!c->link->closed && !c->link->failed) return;
+  if (!c->peer_gone && c->outstanding)
+    rw_fail(c, ncclRemoteError, "the process at the other end, on %s, is gone", c->remote.host);
+  else if (c->peer_gone && c->outstanding && c->now_ms - c->gone_ms > GONE_MS &&
+           atomic_load(&c->error) == ncclSuccess) {
+    bool waits = false;
+    for (int i = 0; i < RW_REQUESTS; i++) {
+      const struct rw_request *r = &c->requests[i];
+      waits |= (r->kind == RW_SEND || r->kind == RW_RECV) && !r->done;  // flushes need no other end
+    }
+    if (waits)
+      rw_fail(c, ncclRemoteError, "the other end, on %s, closed the connection before all was sent", c->remote.host);
+  }
+}
+
+static void look_for_life(struct rw_comm *c) {
+  bool lives = false;
+  for (int i = 0; i < c->n_qps; i++) lives |= rw_state(&c->qps[i]) == RW_QP_LIVE;
+  if (lives || !c->outstanding) {
+    c->all_dead_ms = 0;
+  } else if (c->all_dead_ms == 0) {
+    c->all_dead_ms = c->now_ms;
+  } else if (c->now_ms - c->all_dead_ms > rw_params.all_dead_ms) {
+    rw_fail_all_dead(c);
+  }
+}
+
+void rw_tick(struct rw_comm *c) {
+  if (atomic_load_explicit(&c->error, memory_order_relaxed) != ncclSuccess) return;
+  c->now_ms = rw_now_ns() / 1000000;
+  // Time in which nobody looked tells nothing of the paths: this process was stopped, or NCCL was busy elsewhere.
+  int64_t unseen = c->looked_ms ? c->now_ms - c->looked_ms - UNSEEN_MS : 0;
+  for (int i = 0; unseen > 0 && i < c->n_qps; i++) c->qps[i].progress_ms += unseen;
+  c->looked_ms = c->now_ms;
+  look_at_devices(c);
+  look_at_queue_pairs(c);
+  look_for_life(c);
+  if (!c->sends) rw_cts_post_unsent(c);
+  bool soon = c->n_live < c->n_qps;
+  if (c->now_ms - c->link_ms >= (soon ? LINK_SOON_MS : LINK_MS)) {
+    c->link_ms = c->now_ms;
+    look_at_link(c);
+  }
+  if (c->now_ms - c->weigh_ms >= WEIGH_MS) {
+    c->weigh_ms = c->now_ms;
+    for (int i = 0; i < c->n_qps; i++)
+      if (c->qps[i].ramp < 100) c->qps[i].ramp = c->qps[i].ramp * 5 / 4 + 1 < 100 ? c->qps[i].ramp * 5 / 4 + 1 : 100;
+    if (c->sends) rw_weights_update(c);
+  }
+}

@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# The plugin's tests over the fake: run.sh BUILD. Every line is one case; the first that fails ends it.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+cd "$1"
+
+case_() {
+  local name=$1
+  shift
+  local start=$SECONDS
+  timeout -k 5 90 "$@" || { echo "plugin: $name fails: $*"; exit 1; }
+  echo "plugin: $name ($((SECONDS - start)) s)"
+}
+
+./unit
+if [ -x ./system-verbs ]; then ./system-verbs && echo "plugin: layout as in the system's verbs.h"; else
+  echo "plugin: rdma-core's header is not installed; layout checked against recorded numbers only"; fi
+
+fabric=$(mktemp)
+trap 'rm -f "$fabric" "$fabric".*' EXIT
+./fake-fabric "$fabric" create 1 2 4
+RAILWEAVE_FAKE_FABRIC=$fabric RAILWEAVE_FAKE_HOST=0 NCCL_IBVERBS_LIB=$PWD/libfakeverbs.so LD_LIBRARY_PATH=$PWD \
+  RAILWEAVE_NET_HOST_FILE=/nonexistent ./loader
+
+qps=(1 2 3 4 8 16 32)
+ranks=(2 3 4 5 6 7 8)
+for version in 6 7 8 9 10 11 12; do
+  i=$((version - 6))
+  case_ "net API $version, ${ranks[i]} ranks, ${qps[i]} queue pairs" \
+    ./harness --api "$version" --ranks "${ranks[i]}" --qps "${qps[i]}" --multi --seed "$version" --groups 20
+done
+case_ "32 queue pairs, messages of up to 4 MB, split" ./harness --qps 32 --split 1 --largest 4000000 --groups 30
+case_ "one queue pair per message" ./harness --qps 8 --split 0 --multi
+case_ "bulk data apart (adaptive routing)" ./harness --adaptive-routing --multi
+case_ "DMA-BUF and flushes" ./harness --dmabuf --multi
+case_ "virtual device of two NICs" ./harness --devices 2 --merge --multi
+# A death is seen by both ends of both connections; a recovery is logged by the sending end.
+faulty=(./harness --rate 40 --groups 500 --recover 30)
+case_ "one path dead, then back" "${faulty[@]}" --reroute 60 --fault 30:down:1 --fault 200:up:1 --deaths 4 --recoveries 2
+case_ "two paths die at once" "${faulty[@]}" --reroute 60 --fault 30:down:1 --fault 31:down:2 --deaths 8
+case_ "a path dies while another is being replaced" \
+  "${faulty[@]}" --reroute 60 --fault 30:down:1 --fault 110:down:2 --fault 190:down:0 --fault 200:up:1 --deaths 12 --recoveries 2
+case_ "the fabric reroutes in time" "${faulty[@]}" --reroute 600 --fault 30:blink:1:80 --fault 35:blink:2:120 --deaths -1
+case_ "address change (SLAAC)" "${faulty[@]}" --reroute 60 --fault 30:change:1 --fault 100:change:2 --deaths 8 --recoveries 4
+case_ "address gone, flushes in between" "${faulty[@]}" --reroute 60 --dmabuf --fault 30:gone:0 --fault 200:back:0 --deaths 4 --recoveries 2
+case_ "port loss, another NIC of the virtual device goes on" \
+  "${faulty[@]}" --groups 3000 --devices 2 --merge --reroute 60 --fault 30:port --fault 200:portup --deaths 16 --recoveries 8
+case_ "port loss ends the job and says where" ./harness --rate 20 --groups 100000 --fault 50:port --must-fail
+case_ "leaf loss ends the job and says where" ./harness --rate 20 --groups 100000 --fault 50:dark --must-fail
+telemetry=$(mktemp -d)
+case_ "telemetry" ./harness --telemetry "$telemetry" --seed 2
+cat "$telemetry"/*.prom | grep -q '^railweave_net_bytes_total{direction="send", device="fake0".* [1-9]' ||
+  { echo "plugin: no bytes in $telemetry"; exit 1; }
+if command -v python3 > /dev/null; then
+  python3 - "$telemetry"/*.json << 'END' || { echo "plugin: telemetry is wrong: $telemetry"; exit 1; }
+import json, sys
+
+assert len(sys.argv) == 3
+for name in sys.argv[1:]:
+    with open(name) as file:
+        told = json.load(file)
+    pairs = told["queue_pairs"]
+    assert len(pairs) in (4, 8) and {one["state"] for one in pairs} == {"live"}, pairs
+    assert all(one["bytes"] and one["latency_us"]["p50"] > 0 for one in pairs if one["direction"] == "send")
+    assert sum(one["pieces"] for one in pairs) + told["closed"]["pieces"] >= 50
+END
+fi
+rm -rf "$telemetry"
+case_ "20 runs with random faults" ./harness --soak 2000,20
+"$here/ping.sh" . 2> /dev/null || { echo "plugin: railweave-rdma-ping fails"; "$here/ping.sh" .; exit 1; }

@@ -1,0 +1,287 @@
+// Pure parts: name lists, the host file, choice and color of addresses, the pair table, records, histograms, weights.
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "comm.h"
+#include "json.h"
+#include "name_list.h"
+#include "params.h"
+
+static int failures;
+#define CHECK(condition)                                           \
+  do {                                                             \
+    if (condition) break;                                          \
+    printf("%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
+    failures++;                                                    \
+  } while (0)
+
+static void name_lists(void) {
+  CHECK(rw_name_list_holds("", "mlx5_0", 1));
+  CHECK(rw_name_list_holds("mlx5_1,mlx5", "mlx5_0", 1));
+  CHECK(!rw_name_list_holds("=mlx5_1", "mlx5_10", 1));
+  CHECK(rw_name_list_holds("=mlx5_1", "mlx5_1", 2));
+  CHECK(!rw_name_list_holds("mlx5_0:2", "mlx5_0", 1));
+  CHECK(rw_name_list_holds("mlx5_0:2", "mlx5_0", 2));
+  CHECK(!rw_name_list_holds("^docker,lo", "lo", 0));
+  CHECK(rw_name_list_holds("^docker,lo", "eth0", 0));
+  CHECK(rw_name_list_holds("^=mlx5_1", "mlx5_10", 1));
+}
+
+static void parameters(void) {
+  setenv("NCCL_IB_TIMEOUT", "18", 1);
+  setenv("NCCL_IB_SL", "high", 1);
+  setenv("RCCL_IB_QPS_PER_P2P", "3", 1);
+  rw_params_read();
+  CHECK(rw_params.timeout == 18 && rw_params.timeout_set);
+  CHECK(rw_params.sl == -1 && !rw_params.sl_set);
+  CHECK(rw_params.qps == 3 && rw_params.qps_set);
+  CHECK(rw_params.retry_cnt == 7 && !rw_params.retry_cnt_set);
+  setenv("NCCL_IB_QPS_PER_CONNECTION", "5", 1);
+  rw_params_read();
+  CHECK(rw_params.qps == 5);
+  unsetenv("NCCL_IB_TIMEOUT"), unsetenv("NCCL_IB_SL"), unsetenv("RCCL_IB_QPS_PER_P2P"),
+      unsetenv("NCCL_IB_QPS_PER_CONNECTION");
+  rw_params_read();
+}
+
+static void json(void) {
+  char good[] = " {\"a\": [1, -2.5e1, {\"b\": \"x\\n\\u00e4\"}], \"c\": null, \"d\": true} ";
+  struct rw_json *v = rw_json_parse(good);
+  const struct rw_json *list = rw_json_get(v, "a");
+  CHECK(v && list && list->child->next->number == -25);
+  CHECK(list && strcmp(rw_json_text(list->child->next->next, "b"), "x\n\xc3\xa4") == 0);
+  CHECK(rw_json_number(v, "d", 7) == 1 && rw_json_number(v, "c", 7) == 7 && rw_json_get(v, "c"));
+  rw_json_free(v);
+  static const char *const bad[] = {"",          "{",   "{\"a\"}", "[1,]",      "[1 2]", "{\"a\": \"x}",
+                                    "\"\\u12\"", "nul", "[] x",    "{\"a\":1,}"};
+  for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+    char text[32];
+    strcpy(text, bad[i]);
+    v = rw_json_parse(text);
+    CHECK(v == NULL);
+    rw_json_free(v);
+  }
+  char deep[200];
+  memset(deep, '[', 199);
+  deep[199] = 0;
+  CHECK(rw_json_parse(deep) == NULL);
+}
+
+static struct rw_host_file host_file(const char *text) {
+  char path[] = "/tmp/railweave-unit-XXXXXX";
+  int fd = mkstemp(path);
+  CHECK(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+  close(fd);
+  struct rw_host_file file = rw_host_file_read(path);
+  unlink(path);
+  return file;
+}
+
+static const char host_text[] =
+    "{\"schema\": 1, \"later\": {}, \"fabrics\": {\"be\": {\"bfd_detection_ms\": 3000, \"roce\": {\"traffic_class\": "
+    "106, "
+    "\"adaptive_routing\": true}}}, \"nics\": [{\"rdma\": \"mlx5_0\", \"rdma_port\": 1, \"fabric\": \"be\", \"leaf\": "
+    "\"l1\", "
+    "\"leaf_port\": \"et-0/0/1\", \"rail\": 1, \"speed_gbps\": 400, \"addresses\": ["
+    "{\"path\": 1, \"color\": 7, \"color_name\": \"green\", \"prefix\": \"fc00:1:1:2::/64\"},"
+    "{\"path\": 2, \"color\": null, \"prefix\": \"10.1.0.0/16\"}]}]}";
+
+static void host_files(void) {
+  struct rw_host_file f = host_file(host_text);
+  const struct rw_host_nic *nic = rw_host_nic_find(&f, "mlx5_0", 1);
+  CHECK(f.n_nics == 1 && nic && nic->bfd_ms == 3000 && nic->traffic_class == 106 && nic->adaptive_routing &&
+        nic->rail == 1);
+  CHECK(nic && nic->n_paths == 2 && nic->paths[0].color == 7 && strcmp(nic->paths[0].name, "green") == 0);
+  CHECK(nic && nic->paths[1].color == 2 && nic->paths[1].prefix_bits == 112);
+  CHECK(!rw_host_nic_find(&f, "mlx5_0", 2));
+  rw_host_file_free(&f);
+  f = host_file("{\"schema\": 2, \"nics\": []}");
+  CHECK(f.n_nics == 0 && !f.nics);
+  f = rw_host_file_read("/nonexistent");
+  CHECK(f.n_nics == 0);
+}
+
+static struct ibv_gid_entry entry(const char *address, int index, unsigned type) {
+  struct ibv_gid_entry e = {.gid_index = (uint32_t)index, .port_num = 1, .gid_type = type};
+  if (inet_pton(AF_INET6, address, e.gid.raw) != 1) abort();
+  return e;
+}
+
+static void addresses(void) {
+  const struct ibv_gid_entry entries[] = {
+      entry("fe80::1", 0, IBV_GID_TYPE_ROCE_V2),         entry("fc00:1:1:3::9", 1, IBV_GID_TYPE_ROCE_V1),
+      entry("fc00:1:1:3::9", 2, IBV_GID_TYPE_ROCE_V2),   entry("fc00:1:1:1::9", 3, IBV_GID_TYPE_ROCE_V2),
+      entry("::ffff:10.1.2.3", 4, IBV_GID_TYPE_ROCE_V2), entry("fc00:1:1:2::77", 5, IBV_GID_TYPE_ROCE_V2),
+      entry("fc00:1:1:2::9", 6, IBV_GID_TYPE_ROCE_V2),   entry("2001:db8::9", 7, IBV_GID_TYPE_ROCE_V2),
+  };
+  const int n = sizeof(entries) / sizeof(entries[0]);
+  // Temporary (privacy extensions): flag 0x01, on fc00:1:1:2::77.
+  static const char inet6[] =
+      "fc000001000100020000000000000077 02 40 00 01     eth0\n"
+      "fc000001000100020000000000000009 02 40 00 80     eth0\n";
+  struct rw_gid_list l = rw_gids_choose(entries, n, 1, true, inet6, NULL);
+  CHECK(l.n == 4 && l.scheme == RW_COLOR_RANK && l.gids[0].index == 7 && l.gids[1].index == 3 && l.gids[2].index == 6);
+  rw_params.addr_range = "fc00::/16";
+  l = rw_gids_choose(entries, n, 1, true, inet6, NULL);
+  CHECK(l.n == 3 && l.gids[0].index == 3 && l.gids[0].color == 0 && l.gids[2].index == 2);
+  rw_params.color_bits = "48:16";
+  l = rw_gids_choose(entries, n, 1, true, inet6, NULL);
+  CHECK(l.n == 3 && l.scheme == RW_COLOR_BITS && l.gids[0].color == 1 && l.gids[2].color == 3 && l.gids[2].index == 2);
+  rw_params.color_bits = "120:16";
+  l = rw_gids_choose(entries, n, 1, true, inet6, NULL);
+  CHECK(l.scheme == RW_COLOR_RANK);
+  rw_params_read();
+  struct rw_host_file f = host_file(host_text);
+  l = rw_gids_choose(entries, n, 1, true, inet6, &f.nics[0]);
+  CHECK(l.n == 1 && l.scheme == RW_COLOR_FILE && l.gids[0].color == 7 && l.gids[0].index == 6);
+  rw_host_file_free(&f);
+  rw_params.addr_family = "AF_INET";
+  l = rw_gids_choose(entries, n, 1, true, inet6, NULL);
+  CHECK(l.n == 1 && l.gids[0].index == 4 && rw_gid_is_ipv4(&l.gids[0].gid));
+  rw_params_read();
+  rw_params.gid_index = 5;
+  l = rw_gids_choose(entries, n, 1, true, inet6, NULL);
+  CHECK(l.n == 1 && l.gids[0].index == 5);
+  rw_params_read();
+  l = rw_gids_choose(entries, n, 1, true, inet6, NULL);
+  struct ibv_gid_entry changed = entry("fc00:1:1:2::1234", 0, 0), gone = entry("fc00:1:1:4::9", 0, 0);
+  CHECK(rw_gid_of_prefix(&l, &changed.gid) == &l.gids[2] && !rw_gid_of_prefix(&l, &gone.gid) &&
+        !rw_gid_find(&l, &changed.gid));
+  l = rw_gids_choose(entries, n, 2, true, inet6, NULL);
+  CHECK(l.n == 0);
+}
+
+static struct rw_end end_with(int devices, int colors, int first_color, enum rw_color_scheme scheme) {
+  struct rw_end e = {.n = devices};
+  for (int d = 0; d < devices; d++) {
+    struct rw_end_device *dev = &e.devices[d];
+    dev->gids.n = colors;
+    dev->gids.scheme = scheme;
+    for (int i = 0; i < colors; i++) {
+      struct rw_gid *g = &dev->gids.gids[i];
+      g->gid.raw[0] = 0xfc, g->gid.raw[7] = (uint8_t)(first_color + i), g->gid.raw[15] = (uint8_t)(d + 1);
+      g->color = scheme == RW_COLOR_RANK ? i : first_color + i;
+    }
+  }
+  return e;
+}
+
+static void pair_tables(void) {
+  char why[256] = "";
+  struct rw_pair_table t, back;
+  struct rw_end a = end_with(1, 4, 1, RW_COLOR_BITS), b = end_with(1, 3, 2, RW_COLOR_BITS);
+  CHECK(rw_pairs_make(&a, &b, &t, why, sizeof(why)));
+  CHECK(t.n == 3 && t.paths == 3 && t.pairs[0].color == 2 && t.pairs[0].gid[0] == 1 && t.pairs[0].gid[1] == 0 &&
+        !t.fallback);
+  CHECK(rw_pairs_make(&b, &a, &back, why, sizeof(why)));
+  for (int q = 0; q < t.n; q++)
+    CHECK(t.pairs[q].gid[0] == back.pairs[q].gid[1] && t.pairs[q].gid[1] == back.pairs[q].gid[0]);
+  a.qps = 8;  // more queue pairs than paths: i takes path i mod P
+  CHECK(rw_pairs_make(&a, &b, &t, why, sizeof(why)) && t.n == 8 && t.paths == 3 && t.pairs[3].color == 2 &&
+        t.pairs[5].color == 4);
+  a.strict = true;
+  CHECK(!rw_pairs_make(&a, &b, &t, why, sizeof(why)) && strstr(why, "3 path colors in common, not 4"));
+  a = end_with(1, 2, 1, RW_COLOR_BITS), b = end_with(1, 2, 9, RW_COLOR_BITS);
+  CHECK(rw_pairs_make(&a, &b, &t, why, sizeof(why)) && t.fallback && t.n == 1 && t.paths == 1);
+  a = end_with(1, 4, 1, RW_COLOR_BITS), b = end_with(1, 4, 11, RW_COLOR_RANK);
+  CHECK(rw_pairs_make(&a, &b, &t, why, sizeof(why)) && t.n == 4 && t.pairs[3].gid[0] == 3 && t.pairs[3].gid[1] == 3);
+  a = end_with(2, 4, 1, RW_COLOR_BITS), b = end_with(1, 4, 1, RW_COLOR_BITS);
+  CHECK(rw_pairs_make(&a, &b, &t, why, sizeof(why)) && t.n == 8 && t.paths == 8 && t.pairs[1].device[0] == 1 &&
+        t.pairs[1].device[1] == 0);
+  b = end_with(1, 0, 1, RW_COLOR_BITS);
+  CHECK(!rw_pairs_make(&a, &b, &t, why, sizeof(why)));
+  // What goes over the wire comes back.
+  uint8_t buffer[RW_WIRE_BODY];
+  struct rw_end copy;
+  struct rw_cursor c = {.at = buffer, .end = buffer + sizeof(buffer)};
+  rw_end_put(&c, &a);
+  CHECK(!c.overflow);
+  struct rw_cursor in = {.at = buffer, .end = c.at};
+  CHECK(rw_end_get(&in, &copy) && in.at == c.at && memcmp(&copy, &a, sizeof(a)) == 0);
+  for (uint8_t *cut = buffer; cut < c.at; cut += 7) {
+    in = (struct rw_cursor){.at = buffer, .end = cut};
+    CHECK(!rw_end_get(&in, &copy));
+  }
+}
+
+static void records(void) {
+  struct rw_record record;
+  struct rw_record_fields f = {.sequence = 1,
+                               .echo = 2,
+                               .epoch = 3,
+                               .arrived = 0xffffffff,
+                               .qpn = 5,
+                               .psn = 6,
+                               .kind = RW_SAYS_CLOSED,
+                               .wants_echo = true,
+                               .gid = {1, 2, 3}},
+                          g = {0};
+  rw_record_encode(&f, &record);
+  CHECK(rw_record_decode(&record, &g) && memcmp(&f, &g, sizeof(f)) == 0);
+  for (int i = 0; i < RW_RECORD_BYTES; i++) {
+    record.bytes[i] ^= 0x10;
+    CHECK(!rw_record_decode(&record, &g));
+    record.bytes[i] ^= 0x10;
+  }
+  CHECK(record.bytes[7] == 1 && record.bytes[4] == 0);  // network order
+  uint32_t imm = rw_imm(300, 5, 63, 64);
+  CHECK((imm >> 15 & 255) == 300 % 256 && (imm >> 23 & 127) == 1 && (imm >> 12 & 7) == 5 && (imm >> 6 & 63) == 63 &&
+        (imm & 63) == 63);
+  CHECK(!(rw_imm(UINT64_MAX, 7, 63, 64) & (RW_IMM_CONTROL | RW_IMM_SIZED)));
+}
+
+static void histograms(void) {
+  static struct rw_histogram h;
+  CHECK(rw_histogram_quantile(&h, 0.5) == 0);
+  for (uint64_t ns = 1; ns <= 1000; ns++) rw_histogram_add(&h, ns * 1000);
+  uint64_t p50 = rw_histogram_quantile(&h, 0.5), p99 = rw_histogram_quantile(&h, 0.99);
+  CHECK(p50 >= 500000 && p50 < 500000 * 5 / 4 + 1 && p99 >= 990000 && p99 < 990000 * 5 / 4);
+  for (uint64_t ns = 1, last = 0; ns < UINT64_C(1) << 39; ns = ns * 5 / 4 + 1) {
+    CHECK(rw_bucket(ns) >= (int)last && rw_bucket(ns) < RW_BUCKETS);
+    last = (uint64_t)rw_bucket(ns);
+  }
+  rw_histogram_add(&h, UINT64_MAX);
+}
+
+static void weights(void) {
+  static struct rw_comm c;
+  static struct rw_qp qps[4];
+  c.qps = qps;
+  c.n_qps = 4;
+  for (int i = 0; i < 4; i++) qps[i].ramp = 100;
+  rw_weights_update(&c);
+  CHECK(c.n_live == 4 && qps[0].share == 16384);
+  for (int i = 0; i < 4; i++)
+    for (int k = 0; k < 100; k++)
+      rw_weights_sample(&qps[i], 1 << 20, qps[i].last_ns, qps[i].last_ns + (i == 3 ? 40 : 10) * 100000);
+  rw_weights_update(&c);
+  CHECK(qps[3].share * 4 <= qps[0].share + 8 && qps[3].share * 5 > qps[0].share);
+  qps[2].suspect = true;
+  rw_weights_update(&c);
+  CHECK(c.n_live == 3 && qps[2].share == 0 && !c.all_suspect);
+  for (int i = 0; i < 4; i++) qps[i].suspect = true;
+  rw_weights_update(&c);
+  CHECK(c.n_live == 4 && c.all_suspect);
+  rw_set_state(&qps[0], RW_QP_CLOSED);
+  qps[1].suspect = false;
+  rw_weights_update(&c);
+  CHECK(c.n_live == 1 && c.live[0] == 1 && qps[1].share == 65536);
+}
+
+int main(void) {
+  rw_params_read();
+  name_lists();
+  parameters();
+  json();
+  host_files();
+  addresses();
+  pair_tables();
+  records();
+  histograms();
+  weights();
+  if (!failures) puts("unit: all well");
+  return failures != 0;
+}

@@ -1,0 +1,43 @@
+"""``rdma-ping`` finds the plugin's program and hands every word on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from railweave.host import commands, rdma_ping
+from railweave.host.failure import HostInputError
+from tests.host.test_cli import run
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    file = tmp_path / rdma_ping.PROGRAM
+    file.write_text('#!/bin/sh\necho "$0: $*"\nexit 3\n')
+    file.chmod(0o755)
+    return file
+
+
+def test_named(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAILWEAVE_RDMA_PING", str(program))
+    done = run("rdma-ping", "--server", "--port", "1", "--", "-h")
+    assert (done.returncode, done.stdout) == (3, f"{program}: --server --port 1 -- -h\n")
+
+
+def test_on_the_path(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RAILWEAVE_RDMA_PING", raising=False)
+    monkeypatch.setenv("PATH", str(program.parent))
+    assert rdma_ping.find() == program
+
+
+def test_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("RAILWEAVE_RDMA_PING", str(tmp_path / "none"))
+    with pytest.raises(HostInputError, match="no such program"):
+        rdma_ping.find()
+    monkeypatch.delenv("RAILWEAVE_RDMA_PING")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(rdma_ping, "_INSTALLED", ())
+    monkeypatch.setattr(rdma_ping, "__file__", str(tmp_path / "a" / "b" / "c" / "d.py"))
+    assert commands.main(["rdma-ping", "host"]) == 2
+    assert "cmake --install" in capsys.readouterr().err
