@@ -114,7 +114,9 @@ def incast(fabric: PacketFabric, size_bytes: int, senders: int) -> Traffic:
     pairs = fabric.queue_pairs([(src, nics[0], 0) for src in nics[-senders:]])
     messages = np.array([(qp, size_bytes, 0, WRITE) for qp in range(senders)], np.uint64)
     none = np.zeros(0, np.uint64)
-    return Traffic(pairs, messages, np.zeros(senders + 1, np.uint64), none.astype(np.uint32), none, np.ones(len(pairs), np.bool_))
+    return Traffic(
+        pairs, messages, np.zeros(senders + 1, np.uint64), none.astype(np.uint32), none, np.ones(len(pairs), np.bool_)
+    )
 
 
 def row(scenario: Scenario, found: Difference) -> str:
