@@ -10,7 +10,6 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from tests.conftest import example
 
 import railweave
 from railweave.report.charts import Axis, Line, lines, ticks
@@ -18,6 +17,7 @@ from railweave.report.comparison_page import comparison_html
 from railweave.report.prediction_page import prediction_html, size
 from railweave.simulate.compare import Comparison, Outcome
 from railweave.simulate.job_run import JobPrediction
+from tests.conftest import example
 
 VOID = {"meta", "link", "br"}
 

@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from railweave.collectives.program import waiting_of
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from railweave.collectives.program import Program
     from railweave.collectives.queue_pairs import Split
 
