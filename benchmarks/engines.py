@@ -1,8 +1,9 @@
 """How far the flow engine is from the packet engine, in ten scenarios: ``.venv/bin/python -m benchmarks.engines``.
 
-Both engines run the same traffic on the same designed network, the packet engine with the congestion control, marking and
-pauses that are configured. The table is that of docs/engine.md; with ``--write`` it is put there. The same programs give the
-same figures everywhere.
+Both engines run the same traffic on the same designed network: what ``predict`` runs, with receivers' words of credit. The
+packet engine runs it twice, with the congestion control, marking and pauses that are configured, and without marks, which
+tells what congestion control does from everything else. The table is that of docs/engine.md; with ``--write`` it is put
+there. The same programs give the same figures everywhere.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from railweave.collectives.queue_pairs import split
 from railweave.device.build import device_config
 from railweave.routes.control_plane import ControlPlane
 from railweave.simulate.collective import POST_COST_PS
-from railweave.simulate.fabric import PacketFabric, packet_fabric
+from railweave.simulate.fabric import Arguments, PacketFabric, packet_fabric
 from railweave.simulate.flow_run import run_flows
 from railweave.simulate.job import job_of
 from railweave.simulate.packet_run import run_packets
@@ -35,7 +36,11 @@ MIB = 1 << 20
 
 @dataclass(frozen=True)
 class Scenario:
-    """A collective (or an incast of writes) on an example. ``most``: how far off flows may be, as part of the time."""
+    """A collective (or an incast of writes) on an example.
+
+    ``most``: how far off flows may be where nothing is marked, as part of the time. ``sooner``: how much sooner they may end
+    where marks make senders slow down, which flows do not know.
+    """
 
     what: str
     most: float
@@ -47,6 +52,7 @@ class Scenario:
     lb: str | None = None
     down: tuple[str, ...] = ()
     example: str = "h100-rlb"
+    sooner: float = 0.0
 
 
 SERVED = "packets serve queue pairs in turn, and shares differ for a while"
@@ -59,29 +65,54 @@ SCENARIOS = (
     Scenario("ring all-gather, 1 queue pair", 0.01, "the same, on one path color", "all-gather", nccl=RING, qps=1),
     Scenario("tree all-reduce", 0.03, "edges of a tree share ports for a while", nccl=TREE),
     Scenario("broadcast", 0.03, "a chain of chunks", "broadcast"),
-    Scenario("all-to-all, 4 queue pairs", 0.12, SERVED, "all-to-all"),
+    Scenario("all-to-all, 4 queue pairs", 0.05, SERVED, "all-to-all", sooner=0.45),
     Scenario(
-        "all-to-all, hashed (ECMP), 1 queue pair", 0.12, "as above; hashes collide", "all-to-all", qps=1, lb="ecmp"
+        "all-to-all, hashed (ECMP), 1 queue pair",
+        0.05,
+        "as above; hashes collide",
+        "all-to-all",
+        qps=1,
+        lb="ecmp",
+        sooner=0.5,
     ),
     Scenario(
-        "all-to-all, a dead spine", 0.12, "as above; three uplinks of four are left", "all-to-all", down=("spine1",)
+        "all-to-all, a dead spine",
+        0.05,
+        "as above; three uplinks of four are left",
+        "all-to-all",
+        down=("spine1",),
+        sooner=0.45,
     ),
-    Scenario("all-to-all, oversubscribed 2:1", 0.12, "one spine of four is left", "all-to-all", down=THREE),
-    Scenario("incast of 16 NICs", 0.01, "one port is shared", "incast", size_mib=2, qps=1),
+    Scenario(
+        "all-to-all, oversubscribed 2:1", 0.05, "one spine of four is left", "all-to-all", down=THREE, sooner=0.45
+    ),
+    Scenario("incast of 16 NICs", 0.01, "one port is shared", "incast", size_mib=2, qps=1, sooner=0.35),
 )
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Times of both engines, ps."""
+    """Times of both engines, ps, and how many packets were marked. ``unmarked_ps``: of packets, where none is."""
 
     packets_ps: int
+    unmarked_ps: int
     flows_ps: int
+    marked: int
 
     @property
     def part(self) -> float:
         """How much longer flows take, as part of what packets take."""
         return self.flows_ps / self.packets_ps - 1
+
+    @property
+    def unmarked(self) -> float:
+        """The same where nothing is marked."""
+        return self.flows_ps / self.unmarked_ps - 1
+
+    def allowed(self, scenario: Scenario) -> bool:
+        """Whether flows are as near as they should be."""
+        sooner = max(scenario.most, scenario.sooner) if self.marked else scenario.most
+        return abs(self.unmarked) <= scenario.most and -sooner <= self.part <= scenario.most
 
 
 def compare(scenario: Scenario) -> Difference:
@@ -95,7 +126,7 @@ def compare(scenario: Scenario) -> Difference:
         job, hosts = job_of(network, fabric.wiring)
         words = [*scenario.nccl, f"NCCL_IB_QPS_PER_CONNECTION={scenario.qps}"]
         known = parameters(words, job.library)
-        planned = program(job, scenario.collective, scenario.size_mib * MIB, known)  # type: ignore[arg-type]
+        planned = program(job, scenario.collective, scenario.size_mib * MIB, known, credit=True)  # type: ignore[arg-type]
         traffic = traffic_of(
             fabric.addresses, hosts, planned, split(planned, scenario.qps, split_data=scenario.qps > 1)
         )
@@ -103,9 +134,22 @@ def compare(scenario: Scenario) -> Difference:
     arguments = fabric.arguments(traffic.pairs)
     arguments["parameters"] = {"host.post-cost": f"{POST_COST_PS / 1e6}us"} | arguments["parameters"]
     packets, flows = run_packets(arguments, traffic), run_flows(arguments, traffic)
-    if not (packets.complete and flows.complete):
+    unmarked = run_packets(without_marks(arguments), traffic)
+    if not (packets.complete and flows.complete and unmarked.complete):
         raise RuntimeError(f"{scenario.what}: messages never arrived")
-    return Difference(max(packets.last_ps + tail, floor), max(flows.last_ps + tail, floor))
+    times = [max(one.last_ps + tail, floor) for one in (packets, unmarked, flows)]
+    return Difference(*times, marked=(packets.counters or {})["ecn_marked_packets"])
+
+
+def without_marks(arguments: Arguments) -> Arguments:
+    """The same with ECN off in all classes of all switches."""
+
+    def off(parameters: dict[str, str]) -> dict[str, str]:
+        return {name: "off" if name.endswith(".ecn") else value for name, value in parameters.items()}
+
+    found = arguments.copy()
+    found["parameters"], found["profiles"] = off(arguments["parameters"]), [off(one) for one in arguments["profiles"]]
+    return found
 
 
 def incast(fabric: PacketFabric, size_bytes: int, senders: int) -> Traffic:
@@ -121,13 +165,18 @@ def incast(fabric: PacketFabric, size_bytes: int, senders: int) -> Traffic:
 
 def row(scenario: Scenario, found: Difference) -> str:
     """A row of the table."""
+    sooner = f"{scenario.sooner:.0%} sooner" if scenario.sooner else f"{scenario.most:.0%}"
     return (
-        f"| {scenario.what} | {scenario.example} | {found.packets_ps / 1e6:.1f} us | {found.flows_ps / 1e6:.1f} us | "
-        f"{found.part:+.1%} | {scenario.most:.0%} | {scenario.why} |"
+        f"| {scenario.what} | {scenario.example} | {found.flows_ps / 1e6:.1f} us | "
+        f"{found.unmarked_ps / 1e6:.1f} us | {found.unmarked:+.1%} | {scenario.most:.0%} | {scenario.why} | "
+        f"{found.packets_ps / 1e6:.1f} us | {found.marked / 1e3:.0f} k | {found.part:+.1%} | {sooner} |"
     )
 
 
-HEAD = "| scenario | fabric | packets | flows | difference | allowed | why |\n|---|---|---|---|---|---|---|"
+HEAD = (
+    "| scenario | fabric | flows | packets, no marks | difference | allowed | why | packets | marked | difference | "
+    "allowed |\n|---|---|---|---|---|---|---|---|---|---|---|"
+)
 
 
 def main() -> None:
@@ -147,7 +196,7 @@ def main() -> None:
             r"(<!-- engines -->\n).*?(<!-- /engines -->)", lambda m: f"{m[1]}{table}\n{m[2]}", page, flags=re.DOTALL
         )
         PAGE.write_text(marked)
-    off = [scenario.what for scenario, one in found if abs(one.part) > scenario.most]
+    off = [scenario.what for scenario, one in found if not one.allowed(scenario)]
     if off:
         raise SystemExit(f"further off than allowed: {', '.join(off)}")
 

@@ -36,11 +36,11 @@ def packet_bytes() -> int:
 def queue_pair_gbps(size_bytes: int = 100_000_000) -> float:
     """Payload of one queue pair over 50 km, with the window of adaptive routing: host, router, fiber, router, host."""
     ends = [(0, 2, 400_000, NEAR_PS), (2, 3, 800_000, FAR_PS), (3, 1, 400_000, NEAR_PS)]
-    ports = [(ONE_PORT, ONE_PORT)] * 2 + [(ONE_PORT, ONE_PORT | 1), (ONE_PORT, ONE_PORT | 1)]
+    routers = [(ONE_PORT, ONE_PORT | 1)] * 2  # towards each host
     engine = PacketEngine(
         kinds=np.array([HOST, HOST, SWITCH, SWITCH], np.uint8),
         cables=np.array(ends, np.uint64),
-        group=np.array(ports, np.uint32),
+        group=np.array(routers, np.uint32),
         groups=np.zeros((0, 3), np.uint32),
         members=np.zeros(0, np.uint16),
         queue_pairs=np.array([(0, 1, 1, 0)], np.uint32),

@@ -26,7 +26,9 @@ SIMPLE_RING = ("NCCL_ALGO=Ring", "NCCL_PROTO=Simple")
 @pytest.mark.parametrize("scenario", [one for one in SCENARIOS if one.what in QUICK], ids=lambda one: one.what)
 def test_flows_take_as_long_as_packets(scenario: Scenario) -> None:
     """The others: ``python -m benchmarks.engines``."""
-    assert abs(compare(scenario).part) <= scenario.most
+    found = compare(scenario)
+    assert found.allowed(scenario), found
+    assert (found.marked > 0) == (scenario.sooner > 0), "what is marked, and that alone, may take packets longer"
 
 
 def test_ten_scenarios_are_compared() -> None:
@@ -36,8 +38,10 @@ def test_ten_scenarios_are_compared() -> None:
 
 
 def test_packet_hops_are_estimated_as_they_are_counted() -> None:
-    found = predict(LAB, "all-to-all", 16 * MIB, qps=3)
+    """Where nothing is marked: notifications of marks are packets besides."""
+    found = predict(LAB, "all-to-all", 16 * MIB, qps=3, settings={"class.3.ecn": "off"})
     assert found.counters is not None
+    assert found.counters["cnps"] == 0
     assert found.choice.engine == "packet"
     assert found.choice.packet_hops == found.counters["packet_hops"]
 
@@ -98,4 +102,6 @@ def test_one_flow_a_connection_takes_as_long_as_its_messages(
     whole = predict(LAB, "all-reduce", **known)
     assert whole.program.messages == len(whole.program.connections) < messages.program.messages
     assert whole.time_ps == pytest.approx(messages.time_ps, rel=0.15)
+    if "NCCL_ALGO=Ring" in nccl:  # in a tree some proxies have more to post than others
+        assert whole.load.proxy_ps == messages.load.proxy_ps, "words of credit are posted too"
     assert "one flow a connection" in whole.choice.why

@@ -43,7 +43,7 @@ def test_a_run_that_is_stopped_takes_as_long_as_the_whole(monkeypatch: pytest.Mo
 
 def rounds_of(*words: str, size: int = 1 << 30, servers: int = 4, qps: int = 2) -> Rhythm | None:
     known = parameters(words)
-    planned = program(Job.of_servers(servers), "all-reduce", size, known)
+    planned = program(Job.of_servers(servers), "all-reduce", size, known, credit=True)
     return rhythm(planned, split(planned, qps, split_data=True))
 
 
@@ -53,6 +53,10 @@ def test_the_loops_of_a_ring_are_its_rounds() -> None:
     assert found.round == 62 * 2, "steps, each of two slices"
     assert found.parts.shape == (64, 8 * found.round, 2)
     assert len(np.unique(found.parts)) == found.parts.size
+    words, row, place = found.words.T
+    assert len(np.unique(np.concatenate([words, found.parts.ravel()]))) == len(words) + found.parts.size, "all messages"
+    assert (np.bincount(row) == len(words) // 64).all()
+    assert place.max() < 8 * found.round - 1, "the last data needs no more credit"
     one = rounds_of("NCCL_PROTO=Simple", "NCCL_ALGO=Ring")
     assert one is not None
     assert one.round == 8 * 2, "in a single loop, the steps that one server's GPUs begin"
@@ -113,6 +117,25 @@ def test_connections_go_on_at_their_own_pace() -> None:
     assert rest is not None
     assert rest.arrivals.max() == durations[1].sum()
     assert rest.steady.error >= 0.004 * 0.5
+
+
+@pytest.mark.parametrize("late", [500, 40_000])
+def test_words_of_credit_follow_their_data(late: int) -> None:
+    """Each comes some time after its data; where that is more than a round, nothing is said of the rest."""
+    ends = np.cumsum(flat(alike()), axis=1)
+    row, place = (one.ravel() for one in np.indices(ends[:, :-4].shape))
+    words = np.stack([ends.size + np.arange(row.size), row, place], axis=1)
+    watch = Watch(Rhythm(RHYTHM.parts, ROUND, words))
+    all_ends = np.concatenate([ends.ravel(), ends[row, place] + late]).astype(np.uint64)
+    rests: list[Rest] = []
+    for now in range(1000, int(ends.max()), 1000):
+        arrivals = np.where(all_ends < now, all_ends, np.uint64(NEVER))
+        rest = watch.rest(arrivals, now)
+        if rest is not None:
+            rests.append(rest)
+            break
+    assert len(rests) == (late < ROUND * 1000)
+    assert all((rest.arrivals == all_ends).all() for rest in rests)
 
 
 @pytest.mark.parametrize("what", ["slower and slower", "one falls behind", "noise"])

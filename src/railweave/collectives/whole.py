@@ -27,20 +27,23 @@ if TYPE_CHECKING:
 
 
 def messages(job: Job, collective: Collective, size_bytes: int, nccl: Parameters) -> int:
-    """About how many messages ``program`` would have; 0 for collectives that ``whole`` does not know."""
+    """About how many messages ``program`` with credit would have, split over queue pairs; 0 for collectives that ``whole``
+    does not know.
+
+    Data goes over all queue pairs of a connection, the words of credit, one for each message beyond a full buffer, over one.
+    """
     if len(job.servers) == 1 or collective not in RINGS:
         return 0
     choice = choose(job, nccl, collective, size_bytes, channel_count(job, nccl))
     how = cut(nccl, choice.protocol, ring=choice.algorithm == "Ring")
     if choice.algorithm == "Ring":
-        return (
-            choice.channels
-            * len(job.servers)
-            * _loops(job, size_bytes, choice, how.chunk)
-            * (_steps(job, collective) * how.slices)
-        )
-    edges = 2 * (len(job.servers) - 1)
-    return choice.channels * edges * -(-size_bytes // (choice.channels * how.chunk))
+        connections = choice.channels * len(job.servers)
+        each = _loops(job, size_bytes, choice, how.chunk) * _steps(job, collective) * how.slices
+    else:
+        connections = choice.channels * 2 * (len(job.servers) - 1)
+        each = -(-size_bytes // (choice.channels * how.chunk))
+    over = nccl["NCCL_IB_QPS_PER_CONNECTION"] if nccl["NCCL_IB_SPLIT_DATA_ON_QPS"] else 1
+    return connections * (each * over + max(0, each - how.window))
 
 
 def whole(job: Job, collective: Collective, size_bytes: int, nccl: Parameters) -> Program:

@@ -147,8 +147,7 @@ def predict(
         words.append("NCCL_IB_SPLIT_DATA_ON_QPS=1")
     known = parameters(words, job.library)
     kind = cast("Collective", collective)
-    over = known["NCCL_IB_QPS_PER_CONNECTION"] if known["NCCL_IB_SPLIT_DATA_ON_QPS"] else 1
-    count = messages(job, kind, size_bytes, known) * over
+    count = messages(job, kind, size_bytes, known)
     large = engine != "packet" and count > MOST_FLOW_MESSAGES and conditions.background is None
     # What can be under way is what receivers' buffers hold: without credit all of an all-to-all would be at once.
     planned = whole(job, kind, size_bytes, known) if large else program(job, kind, size_bytes, known, credit=True)
@@ -179,7 +178,7 @@ def predict(
     time_ps = max(run.last_ps + planned.tail_ps, planned.floor_ps, proxies_ps, 1)
     slower = slowed(fabric.wiring, timeline.changes, time_ps)
     load = Load.of(fabric.wiring, run.sent_bytes * slower, own, post_cost_ps, planned.floor_ps)
-    if large:  # proxies prepare all messages, though flows are one a queue pair
+    if large:  # proxies post all messages, words of credit too, though flows are one a queue pair
         load = replace(load, proxy_ps=proxies_ps)
     notes = [*fabric.notes, *conditions.notes]
     notes += [] if conditions.background is None else [BACKGROUND_NOTE]

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from railweave.simulate.fabric import Arguments
     from railweave.simulate.traffic import Traffic
 
-FLOW_NOTE = "flow engine: max-min fair rates; no queues, ECN, DCQCN, PFC, loss or timeouts (docs/engine.md has how far it is off)"
+FLOW_NOTE = (
+    "flow engine: max-min fair rates; no queues, ECN, DCQCN, PFC, loss or timeouts, so that times are too short where "
+    "congestion control slows senders down (docs/engine.md has how far it is off)"
+)
 
 
 def run_flows(arguments: Arguments, traffic: Traffic, progress: Callable[[int, int], None] | None = None) -> Run:

@@ -96,20 +96,26 @@ def timeline(
             continue
         changes += places_down(wiring, one.name, one.from_ps)
         changes += [] if one.until_ps is None else places_up(wiring, one.name, one.until_ps)
-    moments = sorted({at for one in outages for at in (one.from_ps, one.until_ps) if at is not None})
+    moments = _moments(outages)
     down = {at: [one for one in outages if _is_down(one, at)] for at in moments}
     routes = {at + reroute_ps: _routes(wiring, plane, start, down[at]) for at in moments if plane is not None}
     dead = {
         at + repair_ps: frozenset(link for one in down[at] if one.of == "signal" for link in _links(wiring, one.name))
         for at in moments
     }
-    silent = {at: frozenset(one.name for one in down[at] if one.of == "forwarding") for at in moments}
+    blackholes = [one for one in outages if one.of == "forwarding"]
+    silent = {at: frozenset(one.name for one in blackholes if _is_down(one, at)) for at in _moments(blackholes)}
     tables: list[Tables] = []
     now = Tables(0, start, frozenset())
     for at in sorted(routes.keys() | dead.keys() | silent.keys()):
         now = Tables(at, routes.get(at, now.routes), dead.get(at, now.dead), silent.get(at, now.silent))
         tables.append(now)
     return Timeline(tuple(sorted(changes)), tuple(tables))
+
+
+def _moments(outages: Sequence[Outage]) -> list[int]:
+    """When any of them begins or ends."""
+    return sorted({at for one in outages for at in (one.from_ps, one.until_ps) if at is not None})
 
 
 def _check(outages: Sequence[Outage]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,16 +19,21 @@ MOST_ROUNDS = 16
 """Shorter rounds are taken together: what congestion control does in a few of them says little."""
 
 
+NO_WORDS: NDArray[np.int64] = np.zeros((0, 3), np.int64)
+
+
 @dataclass(frozen=True, eq=False)
 class Rhythm:
     """From the second round on, each round's messages are as large and wait for the same as those of the round before.
 
-    ``parts`` has the engine's messages by connection, by place in its order, and by queue pair; ``round`` is how many places a
-    round has. The last round may be cut short.
+    ``parts`` has the engine's messages of data by connection, by place in its order, and by queue pair; ``round`` is how many
+    places a round has. The last round may be cut short. ``words`` are the receivers' words of credit, which follow the data:
+    rows of engine's message, and connection and place of the message of data that it waits for.
     """
 
     parts: NDArray[np.int64]
     round: int
+    words: NDArray[np.int64] = field(default_factory=lambda: NO_WORDS)
 
     @property
     def length(self) -> int:
@@ -38,24 +43,59 @@ class Rhythm:
 
 def rhythm(program: Program, parts: Split) -> Rhythm | None:
     """The rounds of a program that was split over queue pairs; None where it has none, or less than four."""
-    counts = np.bincount(program.connection, minlength=1)
-    each = np.diff(parts.first.astype(np.int64))
+    is_word = program.credit[program.connection]
+    data = np.flatnonzero(~is_word)
+    counts = np.bincount(program.connection[data], minlength=1)
+    first = parts.first.astype(np.int64)
+    each = np.diff(first)[data]
     used = counts[counts > 0]
     if not len(used) or (used != used[0]).any() or (each != each[0]).any():
         return None
     length = int(used[0])
-    order = np.argsort(program.connection, kind="stable")
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order)) % length
-    looks = _looks(program, parts, place)[order].reshape(-1, length)
+    place = _place(program)
+    all_looks = _looks(program, parts, place)
+    order = data[np.argsort(program.connection[data], kind="stable")]
+    looks = all_looks[order].reshape(-1, length)
     columns = _mix(looks + _mix(np.arange(len(looks), dtype=np.uint64))[:, None]).sum(axis=0, dtype=np.uint64)
     found = period(columns.tolist())
-    if found is None:
+    words = None if found is None else _words(program, first, order, place, all_looks)
+    if found is None or words is None:
         return None
     together = max(1, length // (MOST_ROUNDS * found))
-    rows = parts.first.astype(np.int64)[order].reshape(-1, length)
+    rows = first[order].reshape(-1, length)
     split_over: NDArray[np.int64] = np.arange(int(each[0]))
-    return Rhythm(rows[:, :, None] + split_over, found * together)
+    return Rhythm(rows[:, :, None] + split_over, found * together, words)
+
+
+def _place(program: Program) -> NDArray[np.int64]:
+    """By message: how many of its connection are before it."""
+    order = np.argsort(program.connection, kind="stable")
+    counts = np.bincount(program.connection)
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return place
+
+
+def _words(
+    program: Program,
+    first: NDArray[np.int64],
+    order: NDArray[np.int64],
+    place: NDArray[np.int64],
+    looks: NDArray[np.uint64],
+) -> NDArray[np.int64] | None:
+    """``Rhythm.words``; None where those of a connection do not all follow its data in the same way."""
+    words = np.flatnonzero(program.credit[program.connection])
+    if not len(words):
+        return NO_WORDS
+    like = np.zeros(len(program.connections), np.uint64)
+    like[program.connection[words]] = looks[words]
+    start = program.after_start.astype(np.int64)
+    if (like[program.connection[words]] != looks[words]).any() or (start[words + 1] - start[words] != 1).any():
+        return None
+    awaited = program.after.astype(np.int64)[start[words]]
+    row = np.full(len(program.connections), -1)
+    row[program.connection[order]] = np.cumsum(place[order] == 0) - 1
+    return np.stack([first[words], row[program.connection[awaited]], place[awaited]], axis=1)
 
 
 def period(looks: list[int]) -> int | None:

@@ -62,7 +62,7 @@ class Watch:
 
     def due(self, arrived: int, now_ps: int) -> bool:
         """Whether arrivals are worth a look when so many messages have arrived."""
-        per_place = self._rhythm.parts.shape[0] * self._rhythm.parts.shape[2]
+        per_place = (self._rhythm.parts.size + len(self._rhythm.words)) / self._rhythm.length
         ahead = self._next < len(self._marks) - self._per_round  # less than a round is not worth it
         return ahead and now_ps > self._changed and arrived >= (int(self._marks[self._next]) + 1) * per_place
 
@@ -96,8 +96,8 @@ class Watch:
 
     def _extrapolated(
         self, arrivals: NDArray[np.uint64], known: NDArray[np.uint64], mark: int, apart: float, now_ps: int
-    ) -> Rest:
-        """Every connection goes on at its own pace."""
+    ) -> Rest | None:
+        """Every connection goes on at its own pace, and words of credit with their data; None: words are more than a round late."""
         length, whole = self._rhythm.length, known.max(axis=2)
         shift = whole[:, mark] - whole[:, mark - self._rhythm.round]
         ahead = np.arange(mark + 1, length)
@@ -108,6 +108,21 @@ class Watch:
         guessed = np.where(known[:, ahead] == NEVER, later, known[:, ahead])
         found = arrivals.copy()
         found[self._rhythm.parts[:, ahead]] = guessed
+        if not self._words(found, arrivals, mark, shift):
+            return None
         end = int(found.max())
         off = (apart + UNSEEN) * max(0.0, 1 - now_ps / end) + LAST_ROUND * float(shift.mean()) / end
         return Rest(found, Steady(now_ps, float((arrivals != NEVER).mean()), off))
+
+    def _words(
+        self, found: NDArray[np.uint64], arrivals: NDArray[np.uint64], mark: int, shift: NDArray[np.uint64]
+    ) -> bool:
+        """Fill in when words arrive: at the pace of their data, from those that a round ago was over. False: those never came."""
+        message, row, place = self._rhythm.words.T
+        number = np.full((len(shift), self._rhythm.length), -1)
+        number[row, place] = message
+        rounds = np.maximum(-(-(place - mark) // self._rhythm.round) + 1, 0)
+        before = arrivals[number[row, place - rounds * self._rhythm.round]]
+        missing = arrivals[message] == NEVER
+        found[message[missing]] = (before + rounds.astype(np.uint64) * shift[row])[missing]
+        return not bool((before[missing] == NEVER).any())
