@@ -237,7 +237,7 @@ impl Host {
             }
         }
         if sender.pace != 0 {
-            gap = gap.max((u64::from(bytes) + 20) * sender.pace >> 16);
+            gap = gap.max(((u64::from(bytes) + 20) * sender.pace) >> 16);
         }
         sender.allowed = start + gap;
         if sender.can_send(config.window) {
