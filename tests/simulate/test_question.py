@@ -37,7 +37,8 @@ def plain() -> JobPrediction:
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in EXAMPLES.glob("*.yaml")))
 def test_every_example_is_predicted(name: str) -> None:
-    found = railweave.simulate(example(name), "all-gather", 2 * MIB)
+    tenant = "tenant-1" if name.startswith("evpn-") else None
+    found = railweave.simulate(example(name), "all-gather", 2 * MIB, tenant=tenant)
     assert found.complete
     assert found.time_ps > 0
     assert len(found.links["utilisation"]) == len(found.links["link"])
