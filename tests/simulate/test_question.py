@@ -35,7 +35,11 @@ def plain() -> JobPrediction:
     return railweave.simulate(example("h100-rlb"), **SMALL)
 
 
-@pytest.mark.parametrize("name", sorted(path.stem for path in EXAMPLES.glob("*.yaml")))
+# Routes of 32,768 GPUs take minutes: those two are predicted by hand (docs/performance.md).
+NAMES = sorted(path.stem for path in EXAMPLES.glob("*.yaml") if not path.stem.startswith("scale-32k"))
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_every_example_is_predicted(name: str) -> None:
     tenant = "tenant-1" if name.startswith("evpn-") else None
     found = railweave.simulate(example(name), "all-gather", 2 * MIB, tenant=tenant)
