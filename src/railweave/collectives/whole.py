@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
 
 def messages(job: Job, collective: Collective, size_bytes: int, nccl: Parameters) -> int:
-    """About how many messages ``program`` with credit would have, split over queue pairs; 0 for collectives that ``whole``
-    does not know.
+    """About how many messages ``program`` with credit would have over queue pairs; 0 for what ``whole`` does not know.
 
     Data goes over all queue pairs of a connection, the words of credit, one for each message beyond a full buffer, over one.
     """
