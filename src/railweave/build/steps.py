@@ -9,7 +9,9 @@ import yaml
 
 from railweave.build.extra import check_extra
 from railweave.build.outputs import outputs
+from railweave.build.rendering import rendering
 from railweave.build.write import write_folder
+from railweave.counting import counted
 from railweave.design import design
 from railweave.errors import InputError, Problem
 from railweave.spec.document import read_document
@@ -56,13 +58,19 @@ def build(
     network, lock = design_file(fabric, compact=compact)
     hidden = _read_secrets(secrets)
     subject = Subject.of(network)
-    checked = run_checks(subject, slow=False, progress=progress)
-    files, findings = outputs(network, subject.configs, subject.routes, hidden, progress, checked)
-    progress(f"writing {len(files)} files to {out}")
+    progress(
+        f"rendering {counted(len(network.switches), 'switch', 'switches')} and {counted(len(network.servers), 'server')}"
+    )
+    with rendering(network, subject.configs, hidden, out) as rendered:
+        checked = run_checks(subject, slow=False, progress=progress)
+        files, made, findings = outputs(network, subject.configs, subject.routes, rendered, progress, checked)
     text = lock.to_text().encode()
     files[LOCK] = text
-    changed = write_folder(out, files, {companion(fabric, "lock"): text}, private=secrets is not None)
-    return Built(network, findings, changed, len(files))
+    count = len(files) + len(made.kept)
+    progress(f"writing {count} files to {out}")
+    also = {companion(fabric, "lock"): text}
+    changed = write_folder(out, files, also, kept=made.kept, keys=made.keys, private=secrets is not None)
+    return Built(network, findings, changed, count)
 
 
 def design_file(

@@ -95,7 +95,9 @@ def make_plan(network: Network, overlay: Overlay | None, configs: dict[str, Devi
     """
     shared = [fabric.name for fabric in network.fabrics if fabric.overlay is not None]
     if shared:
-        raise LabError(f"{shared[0]} has tenants, and the lab has no VRFs or tunnels yet: `railweave verify` proves those")
+        raise LabError(
+            f"{shared[0]} has tenants, and the lab has no VRFs or tunnels yet: `railweave verify` proves those"
+        )
     found = configs or {one.name: device_config(network, one.name, "frr") for one in network.switches}
     if overlay is not None:
         found = {name: overlay.applied(config) for name, config in found.items()}
