@@ -22,6 +22,15 @@ if TYPE_CHECKING:
     from railweave.routes.table import Routes
 
 
+TABLES: dict[str, Callable[[Network], bytes]] = {
+    "design.json": lambda network: network.to_json(),
+    "cabling.csv": lambda network: cabling_csv(network).encode(),
+    "addresses.csv": lambda network: addresses_csv(network).encode(),
+    "topology.svg": lambda network: topology_svg(network).encode(),
+}
+"""Files that follow from the network alone."""
+
+
 def outputs(
     network: Network,
     configs: Mapping[str, DeviceConfig],
@@ -34,18 +43,14 @@ def outputs(
 
     ``rendered`` is asked last: it is worked on meanwhile.
     """
-    progress("writing runbooks and tables")
-    files: dict[str, bytes] = {"design.json": network.to_json()}
-    files |= {name: text.encode() for name, text in runbooks(network, configs, routes).items()}
-    files["cabling.csv"] = cabling_csv(network).encode()
-    files["addresses.csv"] = addresses_csv(network).encode()
-    files["topology.svg"] = topology_svg(network).encode()
+    progress("writing runbooks")
+    files = {name: text.encode() for name, text in runbooks(network, configs, routes).items()}
     progress("finishing the files of switches and servers")
     made = rendered()
     found = summed([*network.findings, *checked, *made.gaps]) + _open_secrets(network, made.open_secrets)
     progress("drawing the report")
     ran = [name for name in CHECKS if name not in SLOW]
-    files["report.html"] = report_html(network, found, routes, digest(files["design.json"])[:12], ran).encode()
+    files["report.html"] = report_html(network, found, routes, digest(made.files["design.json"])[:12], ran).encode()
     files["findings.json"] = (json.dumps([one.to_json() for one in by_severity(found)], indent=1) + "\n").encode()
     return {**files, **made.files}, made, found
 

@@ -58,9 +58,16 @@ class _Folder(NamedTuple):
 
 @contextlib.contextmanager
 def rendering(
-    network: Network, own: Mapping[str, DeviceConfig], secrets: Mapping[str, str], out: Path
+    network: Network,
+    own: Mapping[str, DeviceConfig],
+    secrets: Mapping[str, str],
+    out: Path,
+    tables: Mapping[str, Callable[[Network], bytes]],
 ) -> Generator[Callable[[], Rendered]]:
-    """Start rendering for the output folder ``out``; what is given waits for the result."""
+    """Start rendering for the output folder ``out``; what is given waits for the result.
+
+    ``tables`` are files by path that follow from the network alone: they are worked out beside the others.
+    """
     manifest = read_manifest(out)
     before = by_folder(manifest.files)
     program = program_digest()
@@ -98,10 +105,14 @@ def rendering(
         return _Folder(key, files, [], member=_Member(config.library, config.gpu_vendor, config.gpus))
 
     def render(folder: str) -> _Folder:
+        if folder in tables:
+            return _Folder("", {folder: tables[folder](network)}, [])
         kind, _, name = folder.partition("/")
         return switch(name) if kind == "devices" else server(name)
 
-    folders = [f"devices/{one.name}" for one in network.switches] + [f"hosts/{one.name}" for one in network.servers]
+    folders = list(tables)
+    folders += [f"devices/{one.name}" for one in network.switches]
+    folders += [f"hosts/{one.name}" for one in network.servers]
     with spreading(render, folders) as results:
         yield lambda: _together(network, dict(zip(folders, results(), strict=True)), before)
 
@@ -118,7 +129,7 @@ def _together(network: Network, found: Mapping[str, _Folder], before: Mapping[st
     return Rendered(
         files,
         kept,
-        {folder: one.key for folder, one in found.items()},
+        {folder: one.key for folder, one in found.items() if one.key},
         [gap for one in found.values() for gap in one.gaps],
         sum(one.open_secrets for one in found.values()),
     )
