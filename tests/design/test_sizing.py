@@ -11,9 +11,10 @@ from typer.testing import CliRunner
 from railweave.catalog import catalog
 from railweave.cli.app import app
 from railweave.design.growth import growth_of
+from railweave.design.growth_cost import grow
 from railweave.design.network import Network
 from railweave.design.sized import fabric_text
-from railweave.design.sizing import Refused, Size, Wanted, choose, grow, size, sizes
+from railweave.design.sizing import Refused, Size, Wanted, choose, size, sizes
 from tests.conftest import designed
 
 SERVER, SWITCH = "h100-8gpu-cx7", "qfx5240-64od"

@@ -14,6 +14,7 @@ import os
 import shutil
 import signal
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, cast
 
@@ -32,17 +33,46 @@ def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def owned(folder: Path) -> dict[str, str]:
-    """The files an earlier build wrote, with their digests; none where there was no build."""
+@dataclass(frozen=True)
+class Manifest:
+    """What an earlier build wrote: the digest of every file, and of every folder that was rendered on its own its stamp."""
+
+    files: dict[str, str]
+    rendered: dict[str, str]
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of an earlier build; an empty one where there was none."""
     try:
         data: object = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return {}
+        return Manifest({}, {})
     manifest = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
-    files: object = manifest.get("files")
-    if manifest.get("railweave") != VERSION or not isinstance(files, dict):
-        return {}
-    return {str(name): str(value) for name, value in cast("dict[str, Any]", files).items() if _is_below(str(name))}
+    if manifest.get("railweave") != VERSION or not isinstance(manifest.get("files"), dict):
+        return Manifest({}, {})
+    return Manifest(*(_words(manifest.get(part)) for part in ("files", "rendered")))
+
+
+def _words(data: object) -> dict[str, str]:
+    named = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
+    return {str(name): str(value) for name, value in named.items() if _is_below(str(name))}
+
+
+def by_folder(files: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """Files with their digests by the device or server (``devices/NAME``, ``hosts/NAME``) whose folder they are in."""
+    found: dict[str, dict[str, str]] = {}
+    for name, value in files.items():
+        above, _, rest = name.partition("/")
+        device, _, below = rest.partition("/")
+        if below:
+            found.setdefault(f"{above}/{device}", {})[name] = value
+    return found
+
+
+def stamp(key: str, files: Mapping[str, str]) -> str:
+    """What binds a folder's files to the ``key`` of what they were rendered from, so that neither goes with another."""
+    lines = [key, *(f"{name} {value}" for name, value in sorted(files.items()))]
+    return hashlib.blake2b("\n".join(lines).encode(), digest_size=16).hexdigest()
 
 
 def _is_below(name: str) -> bool:
@@ -52,22 +82,32 @@ def _is_below(name: str) -> bool:
 
 
 def write_folder(
-    folder: Path, files: Mapping[str, bytes], also: Mapping[Path, bytes] | None = None, *, private: bool = False
+    folder: Path,
+    files: Mapping[str, bytes],
+    also: Mapping[Path, bytes] | None = None,
+    *,
+    kept: Mapping[str, str] | None = None,
+    keys: Mapping[str, str] | None = None,
+    private: bool = False,
 ) -> list[str]:
-    """Make ``folder`` hold exactly ``files`` (paths relative to it), and write ``also`` (the lock) last.
+    """Make ``folder`` hold exactly ``files`` (paths relative to it) and ``kept``, and write ``also`` (the lock) last.
 
+    ``kept`` are files that stand there as wanted, with their digests; ``keys`` tell what folders were rendered from.
     ``private`` files can be read by their owner alone. Returns the paths that changed. Raises ``InputError`` where the
     folder is not one of ours, ``OutputError`` where the disk is full or refuses; everything is then as it was.
     """
-    before = owned(folder)
+    before = read_manifest(folder).files
     if folder.exists() and (not folder.is_dir() or (not before and any(folder.iterdir()))):
         fix = "choose another folder, or empty it"
         raise InputError([Problem(str(folder), 0, "exists and was not written by railweave build", fix)])
-    manifest = {"railweave": VERSION, "files": {name: digest(content) for name, content in sorted(files.items())}}
+    digests = {**(kept or {}), **{name: digest(content) for name, content in files.items()}}
+    held = by_folder(digests) if keys else {}
+    rendered = {name: stamp(key, held.get(name, {})) for name, key in sorted((keys or {}).items())}
+    manifest = {"railweave": VERSION, "files": dict(sorted(digests.items())), "rendered": rendered}
     wanted = {**files, MANIFEST: (json.dumps(manifest, indent=1) + "\n").encode()}
     _check_targets(folder, wanted)
     changed = [name for name, content in wanted.items() if _differs(folder / name, content)]
-    stale = [name for name in before if name not in wanted]
+    stale = [name for name in before if name not in wanted and name not in digests]
     moves = {
         path: path.with_name(f".{path.name}.railweave")
         for path, content in (also or {}).items()

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from railweave.counting import counted
-from railweave.design.sizing import Refused, Size, grow, limits
+from railweave.design.growth_cost import grow, limits
+from railweave.design.sizing import Refused, Size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from railweave.catalog.models import Catalog
-    from railweave.design.sizing import Shape, Step
+    from railweave.design.growth_cost import Step
+    from railweave.design.sizing import Shape
 
 TITLES: dict[Shape, str] = {
     "one-leaf": "one leaf",

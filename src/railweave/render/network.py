@@ -11,11 +11,13 @@ from railweave.render.host.cluster import cluster_files
 from railweave.render.workers import spread
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from railweave.design.network import Network, Switch
+    from railweave.device.host_model import HostConfig
     from railweave.device.model import DeviceConfig
     from railweave.findings import Finding
+    from railweave.render.host.cluster import Member
 
 EMULATION = "frr"
 """Every switch also gets the configuration of its emulation, which the lab runs."""
@@ -26,35 +28,54 @@ def targets(switch: Switch) -> tuple[str, ...]:
     return tuple(dict.fromkeys((switch.nos, EMULATION)))
 
 
-def render_network(network: Network, own: Mapping[str, DeviceConfig]) -> tuple[dict[str, str], list[Finding]]:
-    """Text by path (``devices/<device>/<file>``), and what the targets cannot express.
+def switch_configs(network: Network, own: DeviceConfig) -> list[DeviceConfig]:
+    """The configurations that a switch is rendered from, one a target: ``own``, and the emulation's, worked out here."""
+    wanted = targets(network.switch(own.name))
+    return [own if target == own.nos else device_config(network, own.name, target) for target in wanted]
 
-    ``own`` holds the configuration of every switch for its own system; those of the emulation are worked out here.
-    Secrets stand as references, ``<secret:NAME>``.
+
+def switch_files(configs: Sequence[DeviceConfig]) -> dict[str, str]:
+    """Text by path (``devices/<device>/<file>``). Secrets stand as references, ``<secret:NAME>``."""
+    return {
+        f"devices/{config.name}/{file}": text
+        for config in configs
+        for file, text in renderer(config.nos).files(config).items()
+    }
+
+
+def switch_gaps(configs: Sequence[DeviceConfig]) -> list[Finding]:
+    """What the targets of a switch cannot express."""
+    return [gap for config in configs for gap in renderer(config.nos).gaps(config)]
+
+
+def server_files(config: HostConfig) -> dict[str, str]:
+    """Text by path: ``hosts/<server>/<file>``."""
+    return {f"hosts/{config.name}/{file}": text for file, text in host.files(config).items()}
+
+
+def shared_files(network: Network, members: Mapping[str, Member]) -> dict[str, str]:
+    """Text by path of what all servers share: ``hosts/<file>``."""
+    return {f"hosts/{name}": text for name, text in cluster_files(network, members).items()}
+
+
+def render_network(network: Network, own: Mapping[str, DeviceConfig]) -> tuple[dict[str, str], list[Finding]]:
+    """The files of every switch, and what the targets cannot express.
+
+    ``own`` holds the configuration of every switch for its own system.
     """
 
     def render(name: str) -> tuple[dict[str, str], list[Finding]]:
-        switch = network.switch(name)
-        files: dict[str, str] = {}
-        gaps: list[Finding] = []
-        for target in targets(switch):
-            config = own[name] if target == switch.nos else device_config(network, name, target)
-            gaps += renderer(target).gaps(config)
-            files |= {f"devices/{name}/{file}": text for file, text in renderer(target).files(config).items()}
-        return files, gaps
+        configs = switch_configs(network, own[name])
+        return switch_files(configs), switch_gaps(configs)
 
     rendered = spread(render, [switch.name for switch in network.switches])
     return {path: text for files, _ in rendered for path, text in files.items()}, [g for _, gs in rendered for g in gs]
 
 
 def render_hosts(network: Network) -> dict[str, str]:
-    """Text by path: ``hosts/<server>/<file>``, and ``hosts/<file>`` for what all servers share."""
+    """The files of every server, and what they share."""
     configs = host_configs(network)
-    files = {f"hosts/{name}": text for name, text in cluster_files(network, configs).items()}
-
-    def render(name: str) -> dict[str, str]:
-        return {f"hosts/{name}/{file}": text for file, text in host.files(configs[name]).items()}
-
-    for one in spread(render, list(configs)):
+    files = shared_files(network, configs)
+    for one in spread(lambda name: server_files(configs[name]), list(configs)):
         files |= one
     return files

@@ -5,13 +5,14 @@ Workers are forks, so they have the network without its being sent to them; only
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import sys
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
 Result = TypeVar("Result")
 
@@ -24,16 +25,27 @@ _function: Callable[[str], Any] | None = None
 
 def spread(function: Callable[[str], Result], names: Sequence[str]) -> list[Result]:
     """``function`` of every name, in order; on several cores where there are such and enough names."""
+    with spreading(function, names) as results:
+        return results()
+
+
+@contextlib.contextmanager
+def spreading(function: Callable[[str], Result], names: Sequence[str]) -> Generator[Callable[[], list[Result]]]:
+    """The same beside what the caller does meanwhile; what is given waits for the results.
+
+    Workers see everything as it is on entering. Where there are none, the work is done when the results are asked for.
+    """
     cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
     if cores < 2 or len(names) < LEAST or multiprocessing.current_process().daemon:
-        return [function(name) for name in names]
+        yield lambda: [function(name) for name in names]
+        return
     global _function  # noqa: PLW0603 - see above
-    _function = function
+    before, _function = _function, function
     try:
         with multiprocessing.get_context("fork").Pool(min(cores, 8)) as pool:
-            return pool.map(_call, names, chunksize=max(1, len(names) // (8 * cores)))
+            yield pool.map_async(_call, names, chunksize=max(1, len(names) // (8 * cores))).get
     finally:
-        _function = None
+        _function = before
 
 
 def _call(name: str) -> Any:  # noqa: ANN401 - what the function gives

@@ -9,37 +9,31 @@ one passed on; real routers go by router ids and addresses, which changes no pre
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from railweave.errors import RailweaveError
 from railweave.routes.attributes import NONE, Attributes, AttributeTable, as_sent
+from railweave.routes.colors import color_value, colored, foreign_color
 from railweave.routes.forwarding import Groups, forwarding, patched, without
-from railweave.routes.overlay import OverlayPlane, overlay_loopbacks, tenant_prefixes
+from railweave.routes.origins import Origins, originated
+from railweave.routes.overlay import OverlayPlane, tenant_prefixes
 from railweave.routes.policy import PolicyEngine
+from railweave.routes.sessions import is_down, pair_sessions
 from railweave.routes.state import State
 from railweave.routes.table import Heard, Routes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from railweave.device.model import BgpGroup, DeviceConfig, Session
+    from railweave.device.model import BgpGroup, DeviceConfig
     from railweave.routes.attributes import Ids, Mask, Places
+    from railweave.routes.sessions import Peer
     from railweave.routes.table import Fib
 
 MAXIMUM_ROUNDS = 64
-
-
-@dataclass(frozen=True, slots=True)
-class _Peer:
-    """One direction of a session: where a device hears from. ``row`` is the session's place in the device's tables."""
-
-    group: BgpGroup
-    session: Session
-    device: str
-    row: int
 
 
 class _Sent(NamedTuple):
@@ -60,7 +54,7 @@ class ControlPlane:
 
     def __init__(self, configs: Iterable[DeviceConfig]) -> None:
         self.configs = {config.name: config for config in configs}
-        self.prefixes = [prefix for config in self.configs.values() for prefix in _originated(config)]
+        self.prefixes = [prefix for config in self.configs.values() for prefix in originated(config)]
         self.prefixes += tenant_prefixes(self.configs.values())
         self.table = AttributeTable()
         self.policies = PolicyEngine(self.prefixes, self.table)
@@ -69,7 +63,7 @@ class ControlPlane:
         self._all = np.arange(len(self.prefixes), dtype=np.intp)
         self._none_direct = np.zeros(len(self.prefixes), dtype=np.bool_)
         self._direct_id = np.int32(self.table.id_of(Attributes("direct")))
-        self._peers = self._pair_sessions()
+        self._peers = pair_sessions(self.configs)
         self._far = {(name, peer.session.link): peer for name, peers in self._peers.items() for peer in peers}
         self._rows = {key: peer.row for key, peer in self._far.items()}
         self._listeners = self._find_listeners()
@@ -77,15 +71,7 @@ class ControlPlane:
         for name, peers in self._peers.items():
             for peer in peers:
                 self._on_link.setdefault(peer.session.link, []).append(name)
-        self._server_ports = {
-            name: {end for one in config.interfaces if one.kind == "server" for end in (one.link, one.peer)}
-            for name, config in self.configs.items()
-        }
-        self._lives: dict[str, Mask] = {}
-        self._in_vrfs = {
-            name: [self._place[prefix] for vrf in config.vrfs for prefix in vrf.prefixes]
-            for name, config in self.configs.items()
-        }
+        self._origins = Origins(self.configs, self._place, len(self.prefixes))
         self._overlay = OverlayPlane(self.configs, self.prefixes)
         self._start: tuple[State, dict[str, Fib]] | None = None
 
@@ -121,33 +107,14 @@ class ControlPlane:
             for name, peers in self._peers.items()
         }
 
-    def _find_listeners(self) -> dict[tuple[str, str], list[tuple[str, _Peer]]]:
+    def _find_listeners(self) -> dict[tuple[str, str], list[tuple[str, Peer]]]:
         """Who hears what each group of each device sends: (device, group) to the device and its end of the session."""
-        found: dict[tuple[str, str], list[tuple[str, _Peer]]] = {}
+        found: dict[tuple[str, str], list[tuple[str, Peer]]] = {}
         for name, peers in self._peers.items():
             for peer in peers:
                 far = self._far[peer.device, peer.session.link]
                 found.setdefault((peer.device, far.group.name), []).append((name, peer))
         return found
-
-    def _pair_sessions(self) -> dict[str, list[_Peer]]:
-        """Sessions that come up: both ends configured on one link, each accepting the other's AS number."""
-        ends: dict[str, list[tuple[DeviceConfig, BgpGroup, Session]]] = {}
-        for config in self.configs.values():
-            for group in config.bgp.groups if config.bgp else ():
-                for session in group.sessions:
-                    ends.setdefault(session.link, []).append((config, group, session))
-        peers: dict[str, list[_Peer]] = {name: [] for name in self.configs}
-        for config in self.configs.values():
-            for group in config.bgp.groups if config.bgp else ():
-                for session in group.sessions:
-                    others = [end for end in ends[session.link] if end[0] is not config]
-                    if len(others) != 1:
-                        continue
-                    other, far_group, far_session = others[0]
-                    if _accepts(config, group, session, far_group) and _accepts(other, far_group, far_session, group):
-                        peers[config.name].append(_Peer(group, session, other.name, len(peers[config.name])))
-        return peers
 
     def _forget(self, state: State, down: frozenset[str]) -> tuple[dict[str, list[int]], dict[str, Places]]:
         """Drop what failed sessions had said: the rows lost by device, and where each device notices a change."""
@@ -160,11 +127,13 @@ class ControlPlane:
                 continue
             changed = np.zeros(len(self.prefixes), dtype=np.bool_)
             if name in near:
-                rows = [peer.row for peer in self._peers[name] if _is_down(name, peer, down)]
+                rows = [peer.row for peer in self._peers[name] if is_down(name, peer, down)]
                 lost[name] = rows
                 changed |= state.forget(name, rows)
-            if not down.isdisjoint(self._server_ports[name]):
-                gone = self._local(self.configs[name], frozenset()) & ~self._local(self.configs[name], down)
+            if not down.isdisjoint(self._origins.server_ports[name]):
+                gone = self._origins.local(self.configs[name], frozenset()) & ~self._origins.local(
+                    self.configs[name], down
+                )
                 state.touch(name, np.flatnonzero(gone))
                 changed |= gone
             if changed.any():
@@ -181,7 +150,7 @@ class ControlPlane:
                 if name in dirty and name not in down:
                     for sent in self._advertise(state, name, down, dirty[name]):
                         for receiver, peer in self._listeners.get((name, sent.group), ()):
-                            if not _is_down(receiver, peer, down):
+                            if not is_down(receiver, peer, down):
                                 inbox.setdefault(receiver, {}).setdefault(peer.group.name, []).append((peer.row, sent))
             heard = {name: self._listen(state, name, inbox[name]) for name in self.configs if name in inbox}
             dirty = {name: places for name, places in heard.items() if len(places)}
@@ -190,46 +159,12 @@ class ControlPlane:
             f"routes do not settle after {MAXIMUM_ROUNDS} rounds: policies of {names} contradict each other"
         )
 
-    def _local(self, config: DeviceConfig, down: frozenset[str]) -> Mask:
-        """The prefixes that a device originates in the underlay: of gateways that have a port up, and its loopbacks."""
-        live, tenants = self._live(config, down), self._in_vrfs[config.name]
-        if not tenants:
-            return live
-        mask = live.copy()
-        mask[tenants] = False
-        return mask
-
-    def _live(self, config: DeviceConfig, down: frozenset[str]) -> Mask:
-        """The same with the prefixes of VRFs."""
-        if not down or down.isdisjoint(self._server_ports[config.name]):
-            known = self._lives.get(config.name)
-            if known is None:
-                known = self._lives[config.name] = self._find_live(config, frozenset())
-            return known
-        return self._find_live(config, down)
-
-    def _find_live(self, config: DeviceConfig, down: frozenset[str]) -> Mask:
-        mask = self._none_direct.copy()
-        if config.gateways:
-            servers = [one for one in config.interfaces if one.kind == "server"]
-            up = {one.vlan or one.name for one in servers if one.link not in down and one.peer not in down}
-            places = [
-                self._place[p]
-                for gateway in config.gateways
-                if (gateway.vlan_name or gateway.port) in up
-                for p in gateway.prefixes
-            ]
-            mask[places] = True
-        if config.overlay is not None:
-            mask[[self._place[prefix] for prefix in overlay_loopbacks(config)]] = True
-        return mask
-
     def _advertise(self, state: State, name: str, down: frozenset[str], places: Places) -> list[_Sent]:
         """What a device has to tell the neighbors of each of its groups about prefixes whose routes changed."""
         config = self.configs[name]
         if config.bgp is None:
             return []
-        local = self._local(config, down)
+        local = self._origins.local(config, down)
         best = self._best(state, config, local[places], places)
         moved = best != state.best[name][places]
         if not moved.any():
@@ -268,39 +203,9 @@ class ControlPlane:
         if (passed < 0).all():
             return passed
         if group.fabric_color is not None:
-            passed = self._colored(config, group, best, passed, places)
+            passed = colored(self.table, self._place, config, group, best, passed, places)
         asn, aigp = group.local_as, group.aigp
         return self.table.map(("send", asn, aigp), passed, lambda old: as_sent(old, asn, aigp=aigp))
-
-    def _colored(self, config: DeviceConfig, group: BgpGroup, best: Ids, passed: Ids, places: Places) -> Ids:
-        """Deterministic path forwarding on export: colored copies of own prefixes, only matching colors of others."""
-        bgp = config.bgp
-        assert bgp is not None  # noqa: S101 - only devices with BGP have groups
-        mine = _color_value(config, group)
-        result = np.where(self._foreign_color(passed, mine), np.int32(NONE), passed).astype(np.int32)
-        for entry in bgp.fabric_advertise:
-            found = self._place.get(entry.prefix)
-            at = int(np.searchsorted(places, found)) if found is not None else len(places)
-            if at == len(places) or places[at] != found:
-                continue
-            if best[at] < 0 or self.table.items[int(best[at])].protocol != "direct":
-                continue
-            primary = entry.color == group.fabric_color
-            if passed[at] < 0 or not (primary or group.fabric_color in entry.backup_colors):
-                result[at] = NONE
-                continue
-            copy = self.table.items[int(passed[at])]
-            aigp = 0 if primary and entry.backup_colors else None
-            result[at] = self.table.id_of(replace(copy, aigp=aigp, communities=copy.communities | {mine}))
-        return result
-
-    def _foreign_color(self, ids: Ids, mine: str) -> Mask:
-        """Which routes carry color communities, but not this one."""
-
-        def foreign(held: frozenset[str]) -> bool:
-            return mine not in held and any(value.startswith("color:") for value in held)
-
-        return self.table.having(ids, ("foreign color", mine), foreign)
 
     def _listen(self, state: State, name: str, inbox: dict[str, list[tuple[int, _Sent]]]) -> Places:
         """Take what neighbors sent; returns the prefixes whose accepted routes changed."""
@@ -334,7 +239,7 @@ class ControlPlane:
         assert bgp is not None  # noqa: S101 - only devices with BGP have groups
         refused = self.table.passed(group.local_as, heard)
         if group.fabric_color is not None:
-            refused |= self._foreign_color(heard, _color_value(config, group))
+            refused |= foreign_color(self.table, heard, color_value(config, group))
         kept = np.where(refused, np.int32(NONE), heard).astype(np.int32)
         accepted = self.policies.apply(bgp, group.import_policy, kept, self._none_direct[places], places)
         if bgp.compare_aigp:
@@ -347,7 +252,7 @@ class ControlPlane:
         links = [peer.session.link for peer in self._peers[name]]
         width = config.bgp.maximum_ecmp if config.bgp else 1
         keys = self.table.keys(state.accepted[name][:, places])
-        return forwarding(name, keys, self._local(config, down)[places], links, width, self.groups)
+        return forwarding(name, keys, self._origins.local(config, down)[places], links, width, self.groups)
 
     def _changed_fib(self, state: State, name: str, down: frozenset[str], before: Fib, lost: list[int]) -> Fib:
         """A forwarding table after changes: groups without the links lost, and anew where that does not tell all."""
@@ -362,32 +267,8 @@ class ControlPlane:
 
     def _collect(self, state: State, fibs: dict[str, Fib], down: frozenset[str]) -> Routes:
         def gone(key: tuple[str, str]) -> bool:
-            return _is_down(key[0], self._far[key], down)
+            return is_down(key[0], self._far[key], down)
 
         heard = Heard(state.heard, self._rows, gone)
-        composed, holds = self._overlay.compose(fibs, lambda name: self._live(self.configs[name], down))
+        composed, holds = self._overlay.compose(fibs, lambda name: self._origins.live(self.configs[name], down))
         return Routes(self.prefixes, self._place, composed, self.groups.members, down, heard, holds)
-
-
-def _originated(config: DeviceConfig) -> list[str]:
-    """The prefixes that a device may originate in the underlay."""
-    own = [prefix for gateway in config.gateways if not gateway.vrf for prefix in gateway.prefixes]
-    return own + overlay_loopbacks(config)
-
-
-def _accepts(config: DeviceConfig, group: BgpGroup, session: Session, other: BgpGroup) -> bool:
-    """Whether a device lets a neighbor's AS number in."""
-    if group.peer_as_list is None:
-        return session.peer_as == other.local_as
-    ranges = config.bgp.as_lists.get(group.peer_as_list, ()) if config.bgp else ()
-    return any(low <= other.local_as <= high for low, high in ranges)
-
-
-def _is_down(device: str, peer: _Peer, down: frozenset[str]) -> bool:
-    return device in down or peer.device in down or peer.session.link in down
-
-
-def _color_value(config: DeviceConfig, group: BgpGroup) -> str:
-    """The community value of a group's color; one that nothing carries where the color is not defined."""
-    communities = config.bgp.communities if config.bgp else ()
-    return next((one.value for one in communities if one.name == group.fabric_color), "color:undefined")

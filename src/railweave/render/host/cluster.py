@@ -7,7 +7,7 @@ Thor2 guide, section 8.7.2. Its hostfile lists a server twice. Its MCA options a
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from railweave.device.host_job import mpi_folder
 from railweave.render.host.shell import array, body, head
@@ -16,15 +16,33 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from railweave.design.network import Network
-    from railweave.device.host_model import HostConfig
 
 TRANSPORTS = {4: "^vader,tcp,openib,uct", 5: "^sm,tcp,uct"}
 """Byte transfer layers that Open MPI leaves out, so that UCX carries everything, by its major version."""
 
 
-def cluster_files(network: Network, configs: Mapping[str, HostConfig]) -> dict[str, str]:
+class Member(Protocol):
+    """What these files take from a server's configuration."""
+
+    @property
+    def library(self) -> str:
+        """NCCL or RCCL."""
+        ...
+
+    @property
+    def gpu_vendor(self) -> str:
+        """NVIDIA or AMD."""
+        ...
+
+    @property
+    def gpus(self) -> int:
+        """GPUs of the server."""
+        ...
+
+
+def cluster_files(network: Network, configs: Mapping[str, Member]) -> dict[str, str]:
     """Text by file name; nothing where there are no servers."""
-    by_library: dict[str, dict[str, HostConfig]] = {}
+    by_library: dict[str, dict[str, Member]] = {}
     for name, config in configs.items():
         by_library.setdefault(config.library, {})[name] = config
     found: dict[str, str] = {}
@@ -36,14 +54,14 @@ def cluster_files(network: Network, configs: Mapping[str, HostConfig]) -> dict[s
     return found
 
 
-def _hostfile(network: Network, library: str, configs: Mapping[str, HostConfig]) -> str:
+def _hostfile(network: Network, library: str, configs: Mapping[str, Member]) -> str:
     whose = f"Servers of {network.name}" + (f" whose library is {library}" if library else "")
     lines = [f"# {whose}, one process a GPU; written by railweave."]
     lines += [f"{name} slots={config.gpus}" for name, config in configs.items()]
     return "\n".join(lines) + "\n"
 
 
-def _mpirun(network: Network, hostfile: str, configs: Mapping[str, HostConfig]) -> str:
+def _mpirun(network: Network, hostfile: str, configs: Mapping[str, Member]) -> str:
     wanted = network.hosts.job
     vendors = {config.gpu_vendor for config in configs.values()}
     folder = mpi_folder(wanted, "AMD" if vendors == {"AMD"} else "NVIDIA")
