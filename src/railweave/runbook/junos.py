@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
-from railweave.render.junos.cos import class_name
 from railweave.runbook.check import Check
 from railweave.runbook.expected import example_routes, sessions
+from railweave.runbook.junos_qos import qos_checks
 
 if TYPE_CHECKING:
     from railweave.design.network import Network
-    from railweave.device.model import DeviceConfig, QosConfig
+    from railweave.device.model import DeviceConfig
     from railweave.routes.table import Routes
 
 CONFIGURATION = "junos.conf"
@@ -26,7 +26,7 @@ def load(config: DeviceConfig) -> list[tuple[str, tuple[str, ...]]]:
     user = next(iter(config.management.users), "USER")
     bgp = config.bgp
     untried = bgp is not None and (bgp.fabric_advertise or any(group.fabric_color for group in bgp.groups))
-    steps = [
+    steps: list[tuple[str, tuple[str, ...]]] = [
         (
             "Copy the file to the switch, at the address that it has now, or from a USB stick.",
             (f"scp devices/{config.name}/{CONFIGURATION} {user}@ADDRESS:/var/tmp/{config.name}.conf",),
@@ -74,7 +74,7 @@ def checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check
     if config.gateways:
         made.append(_gateways(config))
     if config.qos is not None:
-        made += _qos(config.qos)
+        made += qos_checks(config.qos)
     made.append(_balancing(config))
     if config.qos is not None:
         made.append(_counters(config))
@@ -223,67 +223,6 @@ def _gateways(config: DeviceConfig) -> Check:
     commands.append("show ipv6 neighbors")
     points.append("once servers are up: an address of each NIC in each prefix, reachable")
     return Check("Server prefixes", tuple(commands), tuple(points), ("Interface", "Gateway", "Prefix"), tuple(rows))
-
-
-def _qos(qos: QosConfig) -> list[Check]:
-    buffers = qos.buffers
-    rows = [
-        (
-            class_name(name),
-            one.queue,
-            ", ".join(map(str, one.dscp)) or "–",
-            f"no-loss, PFC priority {one.pfc_priority}" if one.lossless else "lossy",
-            f"{one.transmit_percent} %" if one.transmit_percent else "–",
-            f"{one.ecn.min_fill} % to {one.ecn.max_fill} % fill, up to {one.ecn.max_probability} %" if one.ecn else "–",
-        )
-        for name, one in qos.classes.items()
-    ]
-    made = [
-        Check(
-            "Classes, ECN, as configured",
-            ("show class-of-service forwarding-class", "show configuration class-of-service | display set"),
-            (f"bound to {counted(len(qos.ports), 'port')}, none by wildcard",),
-            ("Class", "Queue", "DSCP", "Loss", "Rate", "ECN marking"),
-            tuple(rows),
-        ),
-        Check(
-            "Buffer partitions, as configured",
-            ("show configuration class-of-service shared-buffer",),
-            (
-                (
-                    f"ingress: lossless {buffers.lossless} %, headroom {buffers.headroom} %, lossy {buffers.lossy} %, "
-                    f"dynamic threshold {buffers.ingress_dynamic_threshold}"
-                ),
-                (
-                    f"egress: lossless {buffers.egress_lossless} %, lossy {buffers.egress_lossy} %, "
-                    f"multicast {buffers.egress_multicast} %"
-                ),
-            ),
-        ),
-    ]
-    if qos.profiles:
-        dog = qos.watchdog
-        points = (
-            [f"watchdog: {dog.poll_interval} ms x {dog.detection}, recovery {dog.recovery} ms, {dog.action}"]
-            if dog
-            else []
-        )
-        made.append(
-            Check(
-                "PFC per port, as configured",
-                ("show configuration class-of-service congestion-notification-profile",),
-                (
-                    *points,
-                    "the cable length decides the headroom: correct it in the inventory where it was measured otherwise",
-                ),
-                ("Profile", "Cable length", "MRU", "Ports"),
-                tuple(
-                    (one.name, f"{one.cable_length_m} m", one.mru_bytes, counted(len(one.ports), "port"))
-                    for one in qos.profiles
-                ),
-            )
-        )
-    return made
 
 
 def _balancing(config: DeviceConfig) -> Check:
