@@ -83,11 +83,11 @@ def checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check
 
 def _ports(config: DeviceConfig) -> Check:
     splits = [f"{one.port}: {one.channels} x {one.speed_gbps}G" for one in config.splits]
+    others = ["irb"] if any(one.vlan for one in config.gateways) else []
+    others += ["the parents of split ports"] if splits else []
+    besides = f"; besides them {' and '.join(others)} are listed" if others else ""
     points = [
-        (
-            f"{counted(len(config.interfaces), 'port')} up, up, each described with its neighbor in the port table above; besides them irb "
-            "and the parents of split ports are listed"
-        )
+        f"{counted(len(config.interfaces), 'port')} up, up, each described with its neighbor in the port table{besides}"
     ]
     points += [f"ports split: {', '.join(splits)}"] if splits else []
     mtus = sorted({one.mtu for one in config.interfaces})
