@@ -108,3 +108,13 @@ def test_init_leaves_a_full_folder_alone(monkeypatch: pytest.MonkeyPatch, tmp_pa
     before = content(tmp_path)
     assert run(monkeypatch, "init", tmp_path, "--example", example_names()[0]) != 0
     assert content(tmp_path) == before
+
+
+def test_init_for_gpus_says_what_the_file_still_lacks(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "init", tmp_path / "mine", "--gpus", "64") == 0
+    said = capsys.readouterr().out
+    for lacking in ("root_password", "users", "MAC address", "cable lengths"):
+        assert lacking in said
+        assert lacking not in (tmp_path / "mine" / "rail-64.yaml").read_text()

@@ -24,6 +24,7 @@ fabrics:
     leaf: {{device: qfx5240-64od{release}}}
     {more}
 servers: [{{names: "gpu-[1-4]", model: h100-8gpu-cx7}}]
+management: {{root_password: secret:root, users: {{ops: {{password: secret:ops}}}}}}
 """
 PODS = "stripes: 4, servers_per_stripe: 1, stripes_per_pod: 2, spines: 2, super_spines: 2, links_per_super_spine: 8"
 PLANES = "stripes: 4, servers_per_stripe: 1, planes: rail, spines: 2"

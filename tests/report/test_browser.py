@@ -124,6 +124,26 @@ def test_search_finds_rows_and_more_can_be_had(page: Page, h100: Network) -> Non
     assert shown_rows(page, "addresses") == []
 
 
+def test_a_device_is_found_by_its_whole_name_and_parts_of_words_as_such(
+    chromium: Chromium, report: Report, tmp_path: Path
+) -> None:
+    network = read(tmp_path, ECMP.replace("spines: 2, links_per_spine: 4", "spines: 16"))
+    file = tmp_path / "report.html"
+    file.write_text(report(network, [Finding("x", "info", "spine1", "set `cabling:` here")]), encoding="utf-8")
+    page = chromium.open(file, width=1440, height=900)
+    search(page, "cables", "spine1")
+    mine = sum("spine1" in {one.a.device, one.b.device} for one in network.cables)
+    assert state(page, "cables") == f"{mine} of {len(network.cables)} rows match"
+    search(page, "cables", "spine1 stripe1-leaf2")
+    assert len(shown_rows(page, "cables")) == 1
+    search(page, "cables", "pine1")
+    assert len(shown_rows(page, "cables")) == mine * 8  # 1, 10 to 16
+    search(page, "addresses", "node1")
+    assert len(shown_rows(page, "addresses")) == len(network.servers[0].nics)
+    assert page.evaluate("document.querySelector('[data-table=findings] code').textContent") == "cabling:"
+    assert page.errors == []
+
+
 def test_a_device_lights_its_cables_until_escape(page: Page, h100: Network) -> None:
     wanted = {place for place, cable in enumerate(h100.cables) if "spine3" in {cable.a.device, cable.b.device}}
     page.click("#picture [data-device=spine3]")

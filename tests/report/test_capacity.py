@@ -1,12 +1,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 from railweave.design.network import Network
-from railweave.report.capacity import rail_capacities
+from railweave.report.capacity import capacity_grid, rail_capacities
 from railweave.report.failures import failures_decision
 from railweave.report.forwarding import forwarding
 from railweave.verify.registry import Subject
+from tests.report.conftest import read
+
+COLORED = """
+name: colored
+fabrics: {backend: {topology: {stripes: 1, spines: 64}, leaf: {device: qfx5240-64od}, paths_per_nic: 8}}
+servers: [{names: "gpu-[01-64]", model: h100-8gpu-cx7}]
+"""
 
 
 def test_a_rail_of_h100_rlb_by_hand(h100: Network) -> None:
@@ -17,6 +25,7 @@ def test_a_rail_of_h100_rlb_by_hand(h100: Network) -> None:
     assert (rail.leaves, rail.nics, rail.down_gbps, rail.up_gbps) == (2, 4, 2 * 2 * 400, 2 * 4 * 400)
     assert rail.oversubscription == 2 / 4
     assert rail.one_spine_down == 2 / 3
+    assert rail.color_one_spine_down is None  # a spine takes a whole color, whose traffic moves
     assert rail.ways == rail.spines == (4, 4)
     assert rail.width == (1, 1)
     assert rail.color_gbps == (400, 400)
@@ -61,6 +70,25 @@ def test_failures_of_h100_rlb(h100: Network) -> None:
     assert facts["An uplink"].startswith(f"its path color moves to its backup, {len(backup)} uplink")
     assert facts["A spine"].endswith("0.67:1 at most")
     assert facts["A leaf"].startswith("up to 2 servers lose the NICs of 1 rail")
+
+
+def test_a_color_that_loses_an_uplink_is_fuller_than_its_leaf(tmp_path: Path) -> None:
+    """64 uplinks to 64 spines in 8 colors, 64 servers: a color of 8 is left with 7 of them, the leaf with 63 of 64."""
+    network = read(tmp_path, COLORED)
+    routes = Subject.of(network).routes
+    found = rail_capacities(network, network.fabrics[0], routes)
+    assert {one.one_spine_down for one in found} == {64 / 63}
+    assert {one.color_one_spine_down for one in found} == {8 / 7}
+    failures = failures_decision(network, network.fabrics[0], routes, found)
+    assert failures is not None
+    words = "1.14:1 on the color that loses an uplink, 1.02:1 on the whole leaf"
+    assert f"oversubscription is then {words} at most" in dict(failures.facts)["A spine"]
+    # One stripe: ways lead to leaves of other rails, and an uplink's loss is told all the same.
+    assert {one.ways for one in found} == {(64, 64)}
+    assert dict(failures.facts)["An uplink"] == "its path color keeps the other 7 uplinks of its next-hop group"
+    _, grid = capacity_grid(network, network.fabrics[0], found)
+    assert "Ways to another leaf" in grid.header
+    assert {row[6] for row in grid.rows} == {words}
 
 
 def test_forwarding_is_the_tables(h100: Network) -> None:

@@ -15,6 +15,7 @@ from railweave.findings import Finding
 from railweave.report.bom import bill
 from railweave.report.decisions import decisions
 from railweave.report.headroom import headroom
+from railweave.report.lab_notes import lab_notes_joined
 from railweave.report.tables import table
 
 Report = Callable[[Network, Sequence[Finding]], str]
@@ -120,6 +121,27 @@ def test_nothing_from_outside_is_markup(h100: Network, report: Report) -> None:
     assert not [one for tag, one in page.tags if tag in {"img", "b"} and one]
     assert page.text.count(EVIL) >= 3
     assert rows(page.table("findings"))[0]["What"] == EVIL
+
+
+def test_notes_of_the_lab_file_are_one_row(h100: Network, report: Report) -> None:
+    notes = [
+        Finding("frr-no-qos", "info", "spine1 and 19 more", "frr.conf cannot express queues"),
+        Finding("frr-no-ports", "info", "spine1 and 19 more", "frr.conf cannot express breakout"),
+    ]
+    page = Page(report(h100, [Finding("b", "error", "w", "two"), *notes]))
+    error, note = rows(page.table("findings"))
+    assert (error["Id"], note["Id"], note["Where"]) == ("b", "frr-*", "spine1 and 19 more")
+    assert note["What"] == "lab file only: frr.conf cannot express queues; breakout"
+    assert "1 error, 1 note." in page.text
+    frr = replace(h100, switches=tuple(replace(one, nos="frr") for one in h100.switches))
+    assert lab_notes_joined(frr, notes) == notes
+
+
+def test_lengths_that_nobody_gave_are_said_to_be_defaults(h100: Network, report: Report) -> None:
+    assert "all are the defaults (10 m to servers, 50 m between switches)" in Page(report(h100, [])).text
+    first, *others = h100.cables
+    measured = replace(h100, cables=(replace(first, length_m=12.0, measured=True), *others))
+    assert f"1 of {len(h100.cables)} lengths are measured, the others as planned" in Page(report(measured, [])).text
 
 
 def test_findings_come_errors_first(h100: Network, report: Report) -> None:

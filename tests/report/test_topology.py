@@ -130,6 +130,9 @@ def test_a_large_fabric_is_blocks_of_bounded_size(large: Network) -> None:
     assert texts.count("64 servers, 512 GPUs") == 16
     assert "64 spines  ·  qfx5240-64od" in texts
     assert "stripe16-leaf1 … stripe16-leaf8" in texts
+    assert float(root.get("width", "0")) * 0.8 <= 1400 - 56  # shown whole by a page of 1,400 px
+    titles = {words(one[0]) for one in classed(root, "bundle")}
+    assert all(one.splitlines()[-1].startswith("50 m, ") for one in titles)
     assert "64 path colors, color1 (color:0:1) to color64 (color:0:64)" in texts
 
 

@@ -84,18 +84,18 @@ def test_ports_are_what_lldp_must_show(h100: Network, pages: dict[str, str]) -> 
 def test_a_path_color_leaves_by_its_own_port(pages: dict[str, str]) -> None:
     rows = cells(section(pages["runbook/stripe1-leaf1.md"], "Routes to another leaf"))
     assert rows == [
-        [f"fc00:2:1:{k}::/64", color, f"et-0/0/{k - 1}:0"]
+        [f"fc00:2:1:{k}::/64", color, f"et-0/0/{k - 1}:0.0"]
         for k, color in enumerate(("green", "blue", "red", "orange"), 1)
     ]
 
 
 def test_quality_of_service_is_the_device_s_own(pages: dict[str, str]) -> None:
     page = pages["runbook/stripe1-leaf1.md"]
-    assert ["no-loss", "4", "26", "no-loss, PFC priority 3", "85 %", "55 % to 90 % fill, up to 100 %"] in cells(
-        section(page, "Classes, ECN")
+    assert ["NO-LOSS", "4", "26", "no-loss, PFC priority 3", "85 %", "55 % to 90 % fill, up to 100 %"] in cells(
+        section(page, "Classes, ECN, as configured")
     )
     assert "ingress: lossless 80 %, headroom 10 %, lossy 10 %, dynamic threshold 7" in page
-    assert cells(section(page, "PFC per port")) == [
+    assert cells(section(page, "PFC per port, as configured")) == [
         ["pfc-10m", "10 m", "9216", "2 ports"],
         ["pfc-50m", "50 m", "9216", "4 ports"],
     ]
@@ -119,6 +119,53 @@ def test_order_is_spines_first(pages: dict[str, str]) -> None:
     assert "2. 4 spines, spine1 first" in order
     assert "3. 16 leaves, stripe1-leaf1 first" in order
     assert "**This switch is number 9 of them.**" in order
+
+
+def test_what_waits_for_servers_is_said(pages: dict[str, str]) -> None:
+    leaf = section(pages["runbook/stripe2-leaf1.md"], "Order")
+    assert "Junos keeps an IRB down until one port of its VLAN is up" in leaf
+    assert "expect server ports down and 0 in place of the prefix counts" in leaf
+    assert "server ports down" not in section(pages["runbook/spine1.md"], "Order")
+
+
+def blocks(text: str) -> list[list[str]]:
+    """The commands of each block of a text."""
+    return [found.split("\n") for found in re.findall(r"```\n(.*?)\n```", text, re.DOTALL)]
+
+
+def test_each_commit_waits_for_what_was_seen_before_it(h100: Network, pages: dict[str, str]) -> None:
+    load = section(pages["runbook/spine3.md"], "Load")
+    copied, checked, trial, login, commit = blocks(load)
+    assert copied == ["scp devices/spine3/junos.conf netops@ADDRESS:/var/tmp/spine3.conf"]
+    assert checked[-1] == "commit check"
+    assert trial == ["commit confirmed 10"]
+    assert login == [f"ssh netops@{h100.switch('spine3').management_address.partition('/')[0]}"]
+    assert commit == ["commit"]
+    assert "from the console" in load
+
+
+def test_statements_never_tried_are_said_before_the_commit(h100: Network, pages: dict[str, str]) -> None:
+    colored = Subject.of(h100).configs["spine1"].bgp
+    assert colored is not None
+    assert any(group.fabric_color for group in colored.groups)
+    load = section(pages["runbook/spine1.md"], "Load")
+    assert load.index("never tried on a device") < load.index("commit confirmed")
+
+
+ONE_STRIPE = """
+name: one
+fabrics: {backend: {topology: {stripes: 1, spines: 2, links_per_spine: 4}, leaf: {device: qfx5240-64od}, paths_per_nic: 2}}
+servers: [{names: "gpu-[1-2]", model: h100-8gpu-cx7}]
+"""
+
+
+def test_in_one_stripe_routes_lead_to_a_leaf_of_another_rail(tmp_path: Path) -> None:
+    file = tmp_path / "one.yaml"
+    file.write_text(ONE_STRIPE, encoding="utf-8")
+    network = design(read_source(file))[0]
+    found = section(written(network)["runbook/stripe1-leaf1.md"], "Routes to another leaf")
+    assert "prefixes of stripe1-leaf2" in found
+    assert [len(row[2].split(", ")) for row in cells(found)] == [4, 4]
 
 
 def test_frr_has_its_own_commands(tmp_path: Path) -> None:

@@ -9,6 +9,13 @@ import typer
 
 from railweave.cli.output import print_json
 
+LACKING = (
+    "management: root_password (Junos refuses a commit without) and users (else nobody can log in over SSH)",
+    "inventory: the MAC address of every NIC (until then SLAAC addresses are placeholders)",
+    "cabling: the cable lengths (until then 10 m to servers and 50 m between switches; PFC headroom follows from them)",
+)
+"""What a sized file leaves to the operator, because nobody else knows it."""
+
 
 def init(
     folder: Path = typer.Argument(..., help="Folder to make, or an empty one."),
@@ -100,4 +107,7 @@ def _sized(
     for line in words(known, found, best):
         typer.echo(line)
     typer.echo(f"wrote {path}")
+    typer.echo("the file still lacks, for switches that take it and servers that answer:")
+    for line in LACKING:
+        typer.echo(f"  {line}")
     typer.echo(f"next: railweave build {path} -o {folder / 'out'}")

@@ -28,7 +28,9 @@ class RailCapacity:
     ``down_gbps`` and ``up_gbps`` are over all of them; ``oversubscription`` and ``one_spine_down`` are of the worst
     leaf (None without uplinks, or where no spine is left). ``ways`` are the fewest and most uplinks that a leaf uses
     towards one leaf of the same rails; ``spines`` the same in spines; ``width`` in uplinks per path color; all None
-    where there is no other leaf. ``color_gbps`` is the least and most bandwidth of a path color on a leaf.
+    where there is no other leaf; a rail that has one leaf is counted towards leaves of the other rails.
+    ``color_one_spine_down`` is the most of a path color that loses some of its uplinks with a spine, where servers use
+    colors alike (None where a spine's uplinks are all of a color, whose traffic then moves). ``color_gbps`` is the least and most bandwidth of a path color on a leaf.
     """
 
     rails: tuple[int, ...]
@@ -38,6 +40,7 @@ class RailCapacity:
     up_gbps: int
     oversubscription: float | None
     one_spine_down: float | None
+    color_one_spine_down: float | None
     ways: tuple[int, int] | None
     spines: tuple[int, int] | None
     width: tuple[int, int] | None
@@ -62,7 +65,11 @@ def _capacity(
     uplinks = [cable for cable in cables if cable.kind == "fabric"]
     reduced = [one for one in (_without_a_spine(found) for found in per_leaf) if one is not None]
     colors = [gbps for found in per_leaf for gbps in _color_bandwidth(fabric, found)]
-    ways, spines, width = _ways(network, routes, leaves)
+    on_a_color = [one for one in (_color_without_a_spine(fabric, found) for found in per_leaf) if one is not None]
+    others = leaves
+    if len(leaves) == 1:
+        others = [one for one in network.switches if one.fabric == fabric.name and one.role == "leaf"]
+    ways, spines, width = _ways(network, routes, leaves, others)
     return RailCapacity(
         rails=rails,
         leaves=len(leaves),
@@ -71,6 +78,7 @@ def _capacity(
         up_gbps=sum(cable.speed_gbps for cable in uplinks),
         oversubscription=oversubscription(cables),
         one_spine_down=max(reduced, default=None),
+        color_one_spine_down=max(on_a_color, default=None),
         ways=_range(ways),
         spines=_range(spines),
         width=_range(width),
@@ -93,6 +101,19 @@ def _without_a_spine(cables: list[Cable]) -> float | None:
     return down / left if left else None
 
 
+def _color_without_a_spine(fabric: Fabric, cables: list[Cable]) -> float | None:
+    """The oversubscription of the path color that suffers most from a spine that takes only a part of it."""
+    down = sum(cable.speed_gbps for cable in cables if cable.kind == "server")
+    color: Counter[int] = Counter()
+    part: Counter[tuple[int, str]] = Counter()
+    for cable in cables:
+        if cable.kind == "fabric" and cable.color is not None:
+            color[cable.color] += cable.speed_gbps
+            part[cable.color, cable.b.device] += cable.speed_gbps
+    left = [color[index] - gbps for (index, _), gbps in part.items() if color[index] > gbps]
+    return down / len(fabric.colors) / min(left) if left else None
+
+
 def _color_bandwidth(fabric: Fabric, cables: list[Cable]) -> list[int]:
     """Bandwidth of each path color on a leaf that has uplinks."""
     found = dict.fromkeys((color.index for color in fabric.colors), 0)
@@ -102,12 +123,17 @@ def _color_bandwidth(fabric: Fabric, cables: list[Cable]) -> list[int]:
     return list(found.values()) if any(found.values()) else []
 
 
-def _ways(network: Network, routes: Routes, leaves: list[Switch]) -> tuple[list[int], list[int], list[int]]:
-    """From each leaf to each other leaf of the list: uplinks used, spines used; and the width of every group."""
+def _ways(
+    network: Network, routes: Routes, leaves: list[Switch], others: list[Switch]
+) -> tuple[list[int], list[int], list[int]]:
+    """From each leaf to each of the others: uplinks used, spines used; and the width of every group.
+
+    Other rails (``others`` is not ``leaves``) count only where there is a way to them: rail planes have none.
+    """
     used: set[int] = set()
     spines: set[int] = set()
     widths: set[int] = set()
-    targets = [(leaf.name, _places(routes, network.segments_of(leaf.name))) for leaf in leaves]
+    targets = [(leaf.name, _places(routes, network.segments_of(leaf.name))) for leaf in others]
     for leaf in leaves:
         table = routes.fibs[leaf.name].group
         seen: set[bytes] = set()
@@ -118,6 +144,8 @@ def _ways(network: Network, routes: Routes, leaves: list[Switch]) -> tuple[list[
             seen.add(chosen.tobytes())
             groups = [routes.groups[one] if one >= 0 else () for one in cast("list[int]", chosen.tolist())]
             links = {link for group in groups for link in group}
+            if not links and others is not leaves:
+                continue
             used.add(len(links))
             spines.add(len({network.cable(link).b.device for link in links}))
             widths |= {len(group) for group in groups}
@@ -133,10 +161,12 @@ def capacity_grid(network: Network, fabric: Fabric, capacities: list[RailCapacit
     rows = [_row(one) for one in capacities]
     uplinks = sum(one.up_gbps for one in capacities)
     upper = sum(c.speed_gbps for c in network.cables if c.fabric == fabric.name and c.kind == "fabric") - uplinks
+    several = len({one.stripe for one in network.switches if one.fabric == fabric.name and one.role == "leaf"}) > 1
+    there = "of the same rail in another stripe" if several else "of another rail"
     about = (
         "Oversubscription is server bandwidth over uplink bandwidth of the fullest leaf: 1:1 carries every NIC at full "
-        "rate, below it uplinks are to spare. Ways are the uplinks that a leaf uses towards one leaf of the same rail "
-        "in another stripe; a path color is even where every color has the same bandwidth on every leaf."
+        "rate, below it uplinks are to spare. With one spine down, a path color that loses some of its uplinks is "
+        f"shown too. Ways are the uplinks that a leaf uses towards one leaf {there}; a path color is even where every color has the same bandwidth on every leaf."
     )
     if uplinks:
         about += f" All uplinks of leaves together carry {uplinks / 1000:,.1f} Tb/s each way."
@@ -144,7 +174,7 @@ def capacity_grid(network: Network, fabric: Fabric, capacities: list[RailCapacit
         about += f" Those of spines to super-spines carry {upper / 1000:,.1f} Tb/s, {uplinks / upper:.2f}:1 to these."
     header = (
         "Rail", "Leaves", "NICs", "To servers", "To spines", "Oversubscription", "With one spine down",
-        "Ways to another stripe", "Uplinks per path color", "Bandwidth of a path color on a leaf",
+        "Ways to another stripe" if several else "Ways to another leaf", "Uplinks per path color", "Bandwidth of a path color on a leaf",
     )  # fmt: skip
     return about, Grid(header, tuple(rows))
 
@@ -164,11 +194,18 @@ def _row(one: RailCapacity) -> tuple[str, ...]:
         f"{one.down_gbps / 1000:,.1f} Tb/s",
         f"{one.up_gbps / 1000:,.1f} Tb/s",
         _ratio(one.oversubscription),
-        _ratio(one.one_spine_down) if one.oversubscription is not None else "–",
+        spine_down_words(one.one_spine_down, one.color_one_spine_down) if one.oversubscription is not None else "–",
         ways,
         _span(one.width) if one.width else "–",
         color,
     )
+
+
+def spine_down_words(total: float | None, color: float | None) -> str:
+    """Oversubscription with a spine down: on the color that loses an uplink, where that is more, and on the leaf."""
+    if total is None or color is None or color <= total:
+        return _ratio(total)
+    return f"{_ratio(color)} on the color that loses an uplink, {_ratio(total)} on the whole leaf"
 
 
 def _ratio(value: float | None) -> str:

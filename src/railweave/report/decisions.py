@@ -43,6 +43,14 @@ MODES: dict[Mode, tuple[str, str]] = {
 }
 """Each load-balancing mode: what it does, and what speaks for and against it."""
 
+INSIDE = {
+    "ecmp": "inside it ({uplinks}) flows are spread by a static hash and can collide.",
+    "dlb-flowlet": "inside it ({uplinks}) flows are spread by {mode} and can collide.",
+    "dlb-per-packet": "inside it ({uplinks}) packets are spread by {mode}, and NICs must accept them out of order.",
+    "spray": "inside it ({uplinks}) packets are sprayed, and NICs must accept them out of order.",
+}
+"""What happens inside a path color that has several uplinks, by the mode of next-hop groups."""
+
 PATH_COLOR = {
     "auto": "by BGP deterministic path forwarding where the release has it, else by large communities and local preference",
     "dpf": "by BGP deterministic path forwarding",
@@ -163,7 +171,9 @@ def _bgp(network: Network, fabric: Fabric) -> Decision:
         + (
             "addresses on links can be monitored one by one."
             if numbered
-            else "links need no addresses, so a cable moved is a neighbor moved."
+            else "links need no addresses. A cable in the wrong port comes up all the same"
+            + (", with the wrong path color" if fabric.colors else "")
+            + ": LLDP, and the AS numbers in the runbook's table of sessions, show it."
         ),
         tuple(facts),
     )
@@ -183,11 +193,7 @@ def _colors(network: Network, fabric: Fabric) -> Decision:
             "none",
             f"Load balancing is {fabric.load_balancing.mode}; traffic is spread over all uplinks alike.",
         )
-    uplinks: dict[int, list[Cable]] = {}
-    leaf = next(iter(switches_of(network, fabric, "leaf")), None)
-    for cable in network.cables_of(leaf.name) if leaf else ():
-        if cable.kind == "fabric" and cable.color is not None:
-            uplinks.setdefault(cable.color, []).append(cable)
+    uplinks = _uplinks_by_color(network, fabric)
     rows = tuple(
         (
             color.name,
@@ -207,9 +213,25 @@ def _colors(network: Network, fabric: Fabric) -> Decision:
     )
 
 
-def _balancing(_: Network, fabric: Fabric) -> Decision:
+def _uplinks_by_color(network: Network, fabric: Fabric) -> dict[int, list[Cable]]:
+    """The uplinks of the first leaf by path color."""
+    uplinks: dict[int, list[Cable]] = {}
+    leaf = next(iter(switches_of(network, fabric, "leaf")), None)
+    for cable in network.cables_of(leaf.name) if leaf else ():
+        if cable.kind == "fabric" and cable.color is not None:
+            uplinks.setdefault(cable.color, []).append(cable)
+    return uplinks
+
+
+def _balancing(network: Network, fabric: Fabric) -> Decision:
     balancing = fabric.load_balancing
     chosen, why = MODES[balancing.mode]
+    wide = max((len(one) for one in _uplinks_by_color(network, fabric).values()), default=0)
+    if balancing.mode == "rlb" and wide > 1:
+        within = balancing.group_mode()
+        chosen = "RDMA-aware (RLB): every queue pair of a connection has a path color"
+        why = f"RDMA flows are few, large and known before they start, so each is placed on a color; {INSIDE[within]}"
+        why = why.format(uplinks=f"{wide} uplinks", mode=within)
     facts: list[tuple[str, str]] = []
     group = balancing.group_mode()
     if balancing.mode == "rlb":

@@ -45,6 +45,10 @@ const nicNamed = new Map(nics.map((one) => [`${one.server}:${one.name}`, one]));
 const serverNics = new Map(); // server to the name of its first NIC
 for (const one of nics) if (!serverNics.has(one.server)) serverNics.set(one.server, one.name);
 
+let lowered = null;
+// The names of all switches and servers as a search compares them.
+const deviceNames = () => (lowered ??= new Set([...isSwitch, ...serverNics.keys()].map((name) => name.toLowerCase())));
+
 // The addresses of a NIC: [color cell, address without length].
 const addressesOf = (nic) => {
   const table = raw.get("addresses");

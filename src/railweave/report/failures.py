@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
+from railweave.report.capacity import spine_down_words
 from railweave.report.statement import Decision
 
 if TYPE_CHECKING:
@@ -65,15 +66,9 @@ def _uplink(network: Network, fabric: Fabric, routes: Routes, leaves: list[Switc
 
 
 def _elsewhere(network: Network, leaf: Switch) -> Segment | None:
-    """A segment of another leaf of the same rails."""
-    return next(
-        (
-            one
-            for one in network.segments
-            if one.fabric == leaf.fabric and one.leaf != leaf.name and one.rail in leaf.rails
-        ),
-        None,
-    )
+    """A segment of another leaf: of the same rails, or where there is none of others."""
+    away = [one for one in network.segments if one.fabric == leaf.fabric and one.leaf != leaf.name]
+    return min(away, key=lambda one: one.rail not in leaf.rails, default=None)
 
 
 def _spine(capacities: list[RailCapacity]) -> list[tuple[str, str]]:
@@ -83,4 +78,6 @@ def _spine(capacities: list[RailCapacity]) -> list[tuple[str, str]]:
     left = [one.one_spine_down for one in with_uplinks if one.one_spine_down is not None]
     if len(left) < len(with_uplinks):
         return [("A spine", "some leaves lose every uplink: their stripes are cut off from the others")]
-    return [("A spine", f"every leaf loses its uplinks to it; oversubscription is then {max(left):.2f}:1 at most")]
+    on_a_color = (one.color_one_spine_down for one in with_uplinks if one.color_one_spine_down is not None)
+    words = spine_down_words(max(left), max(on_a_color, default=None))
+    return [("A spine", f"every leaf loses its uplinks to it; oversubscription is then {words} at most")]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
@@ -12,6 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from railweave.design.network import Cable, Fabric, Network, RoleName, Server, Switch
+
+
+LISTED = 4
+"""Most names that are listed one by one where they do not follow each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +133,35 @@ def stripes(network: Network, fabric: Fabric) -> list[Stripe]:
 
 
 def span(names: Sequence[str]) -> str:
-    """First and last of an ordered list of names."""
+    """First and last of an ordered list of names that are numbered one after the other; else the beginning, too."""
     if not names:
         return "none"
-    return names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
+    if len(names) == 1:
+        return names[0]
+    if _consecutive(names):
+        return f"{names[0]} … {names[-1]}"
+    if len(names) <= LISTED:
+        return ", ".join(names)
+    return f"{names[0]}, {names[1]}, … {names[-1]} ({len(names):,} in all)"
+
+
+def _consecutive(names: Sequence[str]) -> bool:
+    """Whether names differ in their numbers only, and count like a meter: the last number fastest, without gaps."""
+    if len({re.sub(r"\d+", "0", name) for name in names}) > 1:
+        return False
+    numbers = [[int(one) for one in re.findall(r"\d+", name)] for name in names]
+    lowest, highest = [list(map(edge, zip(*numbers, strict=True))) for edge in (min, max)]
+    for before, after in pairwise(numbers):
+        expected, place = list(before), len(before) - 1
+        while place >= 0 and expected[place] == highest[place]:
+            expected[place] = lowest[place]
+            place -= 1
+        if place < 0:
+            return False
+        expected[place] += 1
+        if after != expected:
+            return False
+    return True
 
 
 def rail_label(rails: Sequence[int]) -> str:

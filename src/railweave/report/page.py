@@ -16,6 +16,7 @@ from railweave.report.decisions import decisions
 from railweave.report.failures import failures_decision
 from railweave.report.figures import figures
 from railweave.report.forwarding import forwarding
+from railweave.report.lab_notes import lab_notes_joined
 from railweave.report.markup import asset, element, json_for_script, text
 from railweave.report.palette import network_strokes, stroke_rules
 from railweave.report.tables import (
@@ -27,6 +28,7 @@ from railweave.report.tables import (
     switches_table,
 )
 from railweave.report.topology import topology_svg
+from railweave.spec.topology import Cabling
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,6 +85,7 @@ def report_html(
     tells this design from another (the digest of ``design.json``); ``checks`` are the ids of those that were run.
     """
     strokes = network_strokes(network)
+    findings = lab_notes_joined(network, findings)
     tables = [
         findings_table(findings),
         buffers_table(network),
@@ -232,6 +235,13 @@ def _lengths(network: Network, name: str) -> str:
     if name != "cables" or not network.cables:
         return ""
     measured = sum(cable.measured for cable in network.cables)
+    defaults = Cabling()
+    planned = {"server": defaults.server.length, "fabric": defaults.fabric.length}
+    if not measured and all(cable.length_m == planned[cable.kind] for cable in network.cables):
+        return (
+            f" No length is measured, and all are the defaults ({planned['server']:g} m to servers, "
+            f"{planned['fabric']:g} m between switches): set cabling in the fabric file, or measure."
+        )
     return f" {measured:,} of {len(network.cables):,} lengths are measured, the others as planned."
 
 

@@ -201,7 +201,7 @@ const summary = (source, target, pairs) => {
   const pinned = reached.filter(({ hops }) => hops.every((hop) => hop.length === 1)).length;
   if (!reached.length) return source === target ? "A NIC needs no path to itself: choose another." : "There is no path: see the findings.";
   if (source.leaf === target.leaf) return `Both NICs are on ${source.leaf}: no uplink is crossed.`;
-  const fixed = pinned === pairs.length ? "each on a path of its own choosing no switch can change while its links are up" : `${pinned} of them pinned, the others spread by hash or load`;
+  const fixed = pinned === pairs.length ? "each on a path of its own, which no switch changes while its links are up" : `${pinned} of them pinned, the others spread by hash or load`;
   return `${pairs.length} queue pairs over ${middle.size} switch-to-switch links, ${fixed}.`;
 };
 

@@ -18,6 +18,13 @@ const searchable = (value, kind) => {
   return (kind === "color" ? shown.slice(shown.indexOf(" ") + 1) : shown).toLowerCase();
 };
 
+// Whether a text holds a word: the name of a device as a whole (spine1 is not spine10), anything else as a part.
+const wanted = (word) => {
+  if (!deviceNames().has(word)) return (text) => text.includes(word);
+  const whole = new RegExp(`(?<![\\w.-])${word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}(?![\\w.-])`);
+  return (text) => text.includes(word) && whole.test(text);
+};
+
 const plainTable = (table) => {
   const read = table.data.map(reader);
   const row = (k) => read.map((get) => get(k));
@@ -31,7 +38,7 @@ const plainTable = (table) => {
       const found = [];
       for (let k = 0; k < table.rows; k++) {
         const line = text(k);
-        if (words.every((word) => line.includes(word))) found.push(k);
+        if (words.every((has) => has(line))) found.push(k);
       }
       return found;
     },
@@ -85,10 +92,10 @@ const addressTable = (table) => {
       const found = [];
       for (let n = 0; n < nics.rows; n++) {
         const line = nics.text(n);
-        const rest = words.filter((word) => !line.includes(word));
+        const rest = words.filter((has) => !has(line));
         own(n).forEach(([color, address, origin], place) => {
           const text = rest.length ? `${searchable(color, "color")} ${address} ${origin}` : "";
-          if (rest.every((word) => text.includes(word))) found.push(offsets[n] + place);
+          if (rest.every((has) => has(text))) found.push(offsets[n] + place);
         });
       }
       return found;
@@ -104,6 +111,8 @@ const cell = (value, kind) => {
   } else if (kind === "color" && shown) {
     const cut = shown.indexOf(" ");
     node.append(make("span", `swatch ${shown.slice(0, cut)}`), shown.slice(cut + 1));
+  } else if (kind === "text" && shown.split("`").length % 2 && shown.includes("`")) {
+    node.append(...shown.split("`").map((part, place) => (place % 2 ? make("code", "", part) : part)));
   } else {
     node.textContent = shown;
   }
@@ -165,7 +174,7 @@ const mount = (host, table) => {
   const search = () => {
     const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
     found = null;
-    if (words.length) found = table.find(words);
+    if (words.length) found = table.find(words.map(wanted));
     body.replaceChildren();
     shown = 0;
     scroll.scrollTop = 0;

@@ -186,7 +186,7 @@ def bill_table(network: Network) -> dict[str, Any]:
     return table(
         "bill",
         columns,
-        [(one.kind, one.name, one.count, one.description, one.used_at) for one in bill(network)],
+        [(one.kind, one.name, f"{one.count:,}", one.description, one.used_at) for one in bill(network)],
     )
 
 

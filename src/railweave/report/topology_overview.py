@@ -20,6 +20,11 @@ MAXIMUM_BLOCKS = 30
 """Most stripes with a block of their own; what is beyond shares the last block."""
 
 COLUMNS = 6
+"""Most blocks in a row."""
+
+MAXIMUM_WIDTH = 1600.0
+"""Widest drawing, where fewer columns make it narrower: a page of 1,400 px shows it whole at four fifths of its size."""
+
 BUNDLE_STRANDS = 8
 """Most path colors that a bundle shows as strands; more would blur, and it is drawn as one."""
 
@@ -41,14 +46,11 @@ def overview(
     """Markup, width and height of a fabric in blocks, with counts in place of single devices."""
     spines = [switch for switch in network.switches if switch.fabric == fabric.name and switch.role == "spine"]
     blocks = _blocks(stripes)
-    rows = -(-len(blocks) // COLUMNS)
-    columns = -(-len(blocks) // rows)
     strands = _strands(fabric, strokes)
     band = len(strands) * STRAND
-    gutter = 22 + (rows - 1) * (band + 7)
     names = [line for block in blocks for line in (block.name, *_ranges(block))]
     block_width = max(156.0, *(width(name, 10.5) + 24 for name in names))
-    total = columns * (block_width + gutter) - (gutter if rows == 1 else 0)
+    rows, columns, gutter, total = _grid(len(blocks), block_width, band)
     upper = [switch for switch in network.switches if switch.fabric == fabric.name and switch.role not in LOWER]
     first = (SPINE_HEIGHT + FIRST_GAP) if spines else 0.0
     parts: list[str] = []
@@ -74,6 +76,22 @@ def overview(
     top = SPINE_HEIGHT + ROW_GAP
     above = _upper_bundle(network, fabric, spines, total) + _tier(fabric, upper, total)
     return above + element("g", drawing, transform=f"translate(0,{top:g})"), total, height + top
+
+
+def _grid(blocks: int, block_width: float, band: float) -> tuple[int, int, float, float]:
+    """Rows, columns, gutter and total width of the blocks: as many columns as fit, but the narrowest where none does.
+
+    Bundles of every row but the first run down the gutters, so more rows make wider gutters.
+    """
+    found: list[tuple[int, int, float, float]] = []
+    for most in range(min(COLUMNS, blocks), 0, -1):
+        rows = -(-blocks // most)
+        columns = -(-blocks // rows)
+        gutter = 22 + (rows - 1) * (band + 7)
+        found.append((rows, columns, gutter, columns * (block_width + gutter) - (gutter if rows == 1 else 0)))
+        if found[-1][-1] <= MAXIMUM_WIDTH:
+            return found[-1]
+    return min(found, key=lambda one: one[-1])
 
 
 def _blocks(stripes: list[Stripe]) -> list[Stripe]:
@@ -152,7 +170,9 @@ def _about_links(fabric: Fabric, block: Stripe) -> str:
             f"{counted(len(fabric.colors), 'path color')}, {len(block.uplinks) // len(fabric.colors):,} links each"
         )
     if lengths:
-        lines.append(f"{min(lengths):g} to {max(lengths):g} m, {', '.join(optics)}")
+        least, most = min(lengths), max(lengths)
+        lines.append(f"{least:g} m" if least == most else f"{least:g} to {most:g} m")
+        lines[-1] += f", {', '.join(optics)}"
     return "\n".join(lines)
 
 

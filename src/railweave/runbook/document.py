@@ -19,8 +19,8 @@ class System(Protocol):
 
     CONFIGURATION: str
 
-    def load(self, config: DeviceConfig) -> list[str]:
-        """Commands that put the configuration on the switch."""
+    def load(self, config: DeviceConfig) -> list[tuple[str, tuple[str, ...]]]:
+        """What to do to put the configuration on the switch, step by step: words, and the commands to type."""
         ...
 
     def identity(self, config: DeviceConfig, serial: str) -> Check:
@@ -38,7 +38,13 @@ def document(network: Network, config: DeviceConfig, routes: Routes, system: Sys
     fabric = network.fabric(switch.fabric)
     lines = [f"# {config.name}", "", _about(network, switch, fabric), ""]
     lines += table(("", ""), _identity(switch, config, system))
-    lines += ["", "Every value below follows from the design and holds once all neighbors are up.", "", "## Order", ""]
+    lines += [
+        "",
+        "Every value below follows from the design and holds once the whole fabric is up, with a server on every leaf.",
+        "",
+        "## Order",
+        "",
+    ]
     lines += _order(network, switch, fabric)
     lines += ["", "## Ports", "", *table(PORTS, _ports(network, config, fabric))]
     lines += ["", "## Before loading", "", *_check(1, system.identity(config, switch.serial))]
@@ -83,10 +89,29 @@ def _order(network: Network, switch: Switch, fabric: Fabric) -> list[str]:
         )
     lines.append(f"{len(lines) + 1}. The GPU servers, one stripe at a time: `hosts/`.")
     if switch.role == "leaf" and len(roles) > 1:
-        lines += ["", "Leaves come after the switches above them: then every check below can be done at once."]
+        now = (
+            "Leaves come after the switches above them: sessions, BFD and LLDP towards switches can be checked at once."
+        )
     elif len(roles) > 1:
-        lines += ["", "Its neighbors come up later: repeat the checks from LLDP on when the last one is there."]
-    return lines
+        now = "Its neighbors come up later: repeat the checks from LLDP on when the last one is there."
+    else:
+        now = "It has no switch for a neighbor: what is checked at once is the switch itself."
+    return [*lines, "", f"{now} {_until_servers(switch, fabric)}"]
+
+
+def _until_servers(switch: Switch, fabric: Fabric) -> str:
+    """What is not there before the servers are: a gateway is down while all ports behind it are."""
+    reason = "a gateway is down until a server port behind it is up"
+    if switch.nos == "junos" and fabric.server_link != "routed":
+        reason = "Junos keeps an IRB down until one port of its VLAN is up"
+    ports = "server ports down and " if switch.role == "leaf" else ""
+    absent = (
+        "no server prefix in any table" if fabric.overlay else "0 in place of the prefix counts, no server prefixes"
+    )
+    return (
+        f"Servers come last, and {reason}, so a leaf without a server advertises no server prefix. Until every leaf has a "
+        f"server, expect {ports}{absent}; repeat the checks of prefixes, routes and servers after the servers' step."
+    )
 
 
 PORTS = ("Port", "To", "Its port", "Speed", "Optic here", "Lanes", "Length", "Path color")
@@ -119,11 +144,13 @@ def _ports(network: Network, config: DeviceConfig, fabric: Fabric) -> list[tuple
 
 
 def _load(config: DeviceConfig, system: System) -> list[str]:
-    text = (
-        f"Copy `devices/{config.name}/{system.CONFIGURATION}` to the switch as `{config.name}.conf`. Where it holds "
-        "`<secret:NAME>`, build with `--secrets FILE` first."
-    )
-    return [text, "", *block(system.load(config)), ""]
+    lines = [
+        f"Where `devices/{config.name}/{system.CONFIGURATION}` holds `<secret:NAME>`, build with `--secrets FILE` first.",
+        "",
+    ]
+    for words, commands in system.load(config):
+        lines += [words, "", *(block(commands) if commands else ()), *([""] if commands else ())]
+    return lines
 
 
 def _check(number: int, check: Check) -> list[str]:

@@ -53,14 +53,16 @@ def _count(routes: Routes, device: str, link: str) -> int:
 
 
 def example_routes(network: Network, config: DeviceConfig, routes: Routes) -> list[ExampleRoute]:
-    """The prefixes of the first leaf that is reached over another switch: one per path color."""
+    """The prefixes of the first leaf that is reached over another switch: one per path color.
+
+    A leaf of the same rails comes first; where there is none, as in a fabric of one stripe, another leaf of the stripe.
+    """
     switch = network.switch(config.name)
     fabric = network.fabric(switch.fabric)
     ports = {one.link: one.name for one in config.interfaces}
-    for segment in network.segments:
-        away = segment.fabric == fabric.name and segment.leaf != config.name
-        if not away or (switch.rails and segment.rail not in switch.rails):
-            continue
+    away = [one for one in network.segments if one.fabric == fabric.name and one.leaf != config.name]
+    # Sorting is stable: leaves of the same rails come first, each kind in its order.
+    for segment in sorted(away, key=lambda one: bool(switch.rails) and one.rail not in switch.rails):
         found = [
             ExampleRoute(
                 subnet.prefix,

@@ -16,13 +16,15 @@ if TYPE_CHECKING:
 CONFIGURATION = "frr.conf"
 
 
-def load(config: DeviceConfig) -> list[str]:
-    """Commands that put the configuration on the switch."""
-    return [
+def load(config: DeviceConfig) -> list[tuple[str, tuple[str, ...]]]:
+    """Words and commands that put the configuration on the switch."""
+    words = f"Copy `devices/{config.name}/{CONFIGURATION}` to the switch as `{config.name}.conf`, then in its shell:"
+    commands = (
         f"install -o frr -g frr -m 640 {config.name}.conf /etc/frr/frr.conf",
         "vtysh -C -f /etc/frr/frr.conf",
         "systemctl restart frr",
-    ]
+    )
+    return [(words, commands)]
 
 
 def identity(config: DeviceConfig, serial: str) -> Check:

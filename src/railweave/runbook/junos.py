@@ -11,24 +11,50 @@ from typing import TYPE_CHECKING
 from railweave.counting import counted
 from railweave.runbook.check import Check
 from railweave.runbook.expected import example_routes, sessions
+from railweave.runbook.junos_qos import qos_checks
 
 if TYPE_CHECKING:
     from railweave.design.network import Network
-    from railweave.device.model import DeviceConfig, QosConfig
+    from railweave.device.model import DeviceConfig
     from railweave.routes.table import Routes
 
 CONFIGURATION = "junos.conf"
 
 
-def load(config: DeviceConfig) -> list[str]:
-    """Commands that put the configuration on the switch."""
+def load(config: DeviceConfig) -> list[tuple[str, tuple[str, ...]]]:
+    """Words and commands that put the configuration on the switch, each ``commit`` only after what was seen before it."""
+    user = next(iter(config.management.users), "USER")
+    bgp = config.bgp
+    untried = bgp is not None and (bgp.fabric_advertise or any(group.fabric_color for group in bgp.groups))
+    steps: list[tuple[str, tuple[str, ...]]] = [
+        (
+            "Copy the file to the switch, at the address that it has now, or from a USB stick.",
+            (f"scp devices/{config.name}/{CONFIGURATION} {user}@ADDRESS:/var/tmp/{config.name}.conf",),
+        ),
+        (
+            (
+                "Do the rest from the console: management moves into the routing instance mgmt_junos, which may end a session "
+                "over the management port. Read what changes, and stop where the check refuses."
+            ),
+            ("configure exclusive", f"load override /var/tmp/{config.name}.conf", "show | compare", "commit check"),
+        ),
+    ]
+    if untried:
+        steps.append(
+            (
+                (
+                    "**`fabric-advertise` and `fabric-color` were never tried on a device and are in no published model.** Run "
+                    "`commit check` on one spine and on one leaf before any switch is committed; stop if either refuses."
+                ),
+                (),
+            )
+        )
+    address = config.management_address.partition("/")[0]
     return [
-        "configure exclusive",
-        f"load override /var/tmp/{config.name}.conf",
-        "show | compare",
-        "commit check",
-        "commit confirmed 10",
-        "commit",
+        *steps,
+        ("Commit for 10 minutes: without a second commit the switch goes back by itself.", ("commit confirmed 10",)),
+        ("From another terminal:", (f"ssh {user}@{address}",)),
+        ("Only if that works, within the 10 minutes, on the console:", ("commit",)),
     ]
 
 
@@ -48,7 +74,7 @@ def checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check
     if config.gateways:
         made.append(_gateways(config))
     if config.qos is not None:
-        made += _qos(config.qos)
+        made += qos_checks(config.qos)
     made.append(_balancing(config))
     if config.qos is not None:
         made.append(_counters(config))
@@ -57,7 +83,12 @@ def checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check
 
 def _ports(config: DeviceConfig) -> Check:
     splits = [f"{one.port}: {one.channels} x {one.speed_gbps}G" for one in config.splits]
-    points = [f"{counted(len(config.interfaces), 'port')} up, up, each with the description of the port table above"]
+    others = ["irb"] if any(one.vlan for one in config.gateways) else []
+    others += ["the parents of split ports"] if splits else []
+    besides = f"; besides them {' and '.join(others)} are listed" if others else ""
+    points = [
+        f"{counted(len(config.interfaces), 'port')} up, up, each described with its neighbor in the port table{besides}"
+    ]
     points += [f"ports split: {', '.join(splits)}"] if splits else []
     mtus = sorted({one.mtu for one in config.interfaces})
     points.append(f"MTU {', '.join(map(str, mtus))} on every port")
@@ -68,7 +99,9 @@ def _ports(config: DeviceConfig) -> Check:
 def _lldp(config: DeviceConfig) -> Check:
     switches = len(config.fabric_interfaces())
     servers = len(config.interfaces) - switches
-    points = [f"{counted(switches, 'switch', 'switches')} seen, each on the port of the port table above"]
+    points = [
+        f"{counted(switches, 'switch', 'switches')} seen besides what the management port shows, each on the port of the port table above"
+    ]
     points += [f"{counted(servers, 'server port')} more where the servers run LLDP"] if servers else []
     points.append("a neighbor on another port is a cable in the wrong port: move it before going on")
     return Check("Cabling, by LLDP", ("show lldp neighbors",), tuple(points))
@@ -79,6 +112,7 @@ def _discovery(config: DeviceConfig) -> Check:
     points = (
         f"{counted(len(ports), 'port')} towards switches send and receive router advertisements",
         "a link-local neighbor on each of them, state reachable; ping it where BGP does not come up",
+        "BGP comes up with any AS of the list: another AS on a port than in the table of sessions is a swapped cable",
     )
     first = ports[0] if ports else config.fabric_interfaces()[0].name
     commands = (
@@ -152,13 +186,18 @@ def _routes(network: Network, config: DeviceConfig, routes: Routes) -> list[Chec
         )
     examples = example_routes(network, config, routes)
     if examples:
+        points = [f"prefixes of {examples[0].leaf}, with exactly these ports as next hops"]
+        if not config.gateways and len(examples) > 1:
+            points.append("prefixes of path colors that the links to that leaf do not have are there as backup")
         made.append(
             Check(
                 "Routes to another leaf",
                 tuple(f"show route {one.prefix} detail" for one in examples[:1]),
-                (f"prefixes of {examples[0].leaf}, with exactly these ports as next hops",),
+                tuple(points),
                 ("Prefix", "Path color", "Next hops"),
-                tuple((one.prefix, one.color, ", ".join(one.ports) or "none") for one in examples),
+                tuple(
+                    (one.prefix, one.color, ", ".join(f"{port}.0" for port in one.ports) or "none") for one in examples
+                ),
             )
         )
     return made
@@ -186,67 +225,6 @@ def _gateways(config: DeviceConfig) -> Check:
     return Check("Server prefixes", tuple(commands), tuple(points), ("Interface", "Gateway", "Prefix"), tuple(rows))
 
 
-def _qos(qos: QosConfig) -> list[Check]:
-    buffers = qos.buffers
-    rows = [
-        (
-            name,
-            one.queue,
-            ", ".join(map(str, one.dscp)) or "–",
-            f"no-loss, PFC priority {one.pfc_priority}" if one.lossless else "lossy",
-            f"{one.transmit_percent} %" if one.transmit_percent else "–",
-            f"{one.ecn.min_fill} % to {one.ecn.max_fill} % fill, up to {one.ecn.max_probability} %" if one.ecn else "–",
-        )
-        for name, one in qos.classes.items()
-    ]
-    made = [
-        Check(
-            "Classes, ECN",
-            ("show class-of-service forwarding-class", "show configuration class-of-service | display set"),
-            (f"bound to {counted(len(qos.ports), 'port')}, none by wildcard",),
-            ("Class", "Queue", "DSCP", "Loss", "Rate", "ECN marking"),
-            tuple(rows),
-        ),
-        Check(
-            "Buffer partitions",
-            ("show configuration class-of-service shared-buffer",),
-            (
-                (
-                    f"ingress: lossless {buffers.lossless} %, headroom {buffers.headroom} %, lossy {buffers.lossy} %, "
-                    f"dynamic threshold {buffers.ingress_dynamic_threshold}"
-                ),
-                (
-                    f"egress: lossless {buffers.egress_lossless} %, lossy {buffers.egress_lossy} %, "
-                    f"multicast {buffers.egress_multicast} %"
-                ),
-            ),
-        ),
-    ]
-    if qos.profiles:
-        dog = qos.watchdog
-        points = (
-            [f"watchdog: {dog.poll_interval} ms x {dog.detection}, recovery {dog.recovery} ms, {dog.action}"]
-            if dog
-            else []
-        )
-        made.append(
-            Check(
-                "PFC per port",
-                ("show configuration class-of-service congestion-notification-profile",),
-                (
-                    *points,
-                    "the cable length decides the headroom: correct it in the inventory where it was measured otherwise",
-                ),
-                ("Profile", "Cable length", "MRU", "Ports"),
-                tuple(
-                    (one.name, f"{one.cable_length_m} m", one.mru_bytes, counted(len(one.ports), "port"))
-                    for one in qos.profiles
-                ),
-            )
-        )
-    return made
-
-
 def _balancing(config: DeviceConfig) -> Check:
     intent, mode = config.balancing.intent, config.balancing.group_mode
     points = [f"next-hop groups are shared by {mode}"]
@@ -261,9 +239,8 @@ def _balancing(config: DeviceConfig) -> Check:
             f"quality bands {bands.min} to {bands.max} %, rate weight {bands.rate_weightage} %",
         ]
     points += [f"next-hop groups of up to {config.bgp.maximum_ecmp} members"] if config.bgp else []
-    return Check(
-        "Load balancing", ("show configuration forwarding-options", "show configuration chassis"), tuple(points)
-    )
+    commands = ("show configuration forwarding-options", "show configuration chassis")
+    return Check("Load balancing, as configured", commands, tuple(points))
 
 
 def _counters(config: DeviceConfig) -> Check:

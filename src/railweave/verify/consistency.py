@@ -107,6 +107,33 @@ def session_down(subject: Subject) -> Iterator[Finding]:
                     )
 
 
+@check("no-login")
+def no_login(subject: Subject) -> Iterator[Finding]:
+    """A Junos configuration has a root password, which commit asks for, and a user, for root may not log in over SSH."""
+    if all(config.nos != "junos" for config in subject.configs.values()):
+        return
+    management = subject.network.management
+    fix = "set `management: {root_password: secret:root-hash, users: …}`"
+    if not management.root_password:
+        yield Finding(
+            "no-login",
+            "warning",
+            subject.network.name,
+            "the switches have no root password",
+            "Junos refuses a commit without root-authentication",
+            fix,
+        )
+    if not management.users:
+        yield Finding(
+            "no-login",
+            "warning",
+            subject.network.name,
+            "the switches have no user",
+            "nobody can log in over SSH: root-login is deny",
+            fix,
+        )
+
+
 @check("junos-lint", slow=True)
 def junos_lint(subject: Subject) -> Iterator[Finding]:
     """Mistakes that published models let through."""

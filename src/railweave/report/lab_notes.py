@@ -1,0 +1,31 @@
+"""Notes about the lab's ``frr.conf``: of no concern to switches that run another system, so one row says them all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.findings import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from railweave.design.network import Network
+
+CANNOT = "frr.conf cannot express "
+
+
+def lab_notes_joined(network: Network, findings: Sequence[Finding]) -> list[Finding]:
+    """The findings, with the notes about ``frr.conf`` as one where no switch runs FRR."""
+    notes = [one for one in findings if one.severity == "info" and one.id.startswith("frr-")]
+    if len(notes) < 2 or any(switch.nos == "frr" for switch in network.switches):
+        return list(findings)
+    what = "; ".join(dict.fromkeys(one.what.removeprefix(CANNOT) for one in notes))
+    joined = Finding(
+        "frr-*",
+        "info",
+        ", ".join(dict.fromkeys(one.where for one in notes)),
+        f"lab file only: {CANNOT}{what}",
+        "the switches of this design do not load frr.conf; findings.json has each note",
+    )
+    rest = [one for one in findings if one not in notes]
+    return [*rest, joined]

@@ -1,0 +1,47 @@
+"""What the decisions say about path colors, and how lists of names are shortened."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from railweave.design.network import Network
+from railweave.report.decisions import decisions
+from railweave.report.figures import span
+from tests.report.conftest import read
+from tests.report.test_capacity import COLORED
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        ([], "none"),
+        (["spine1"], "spine1"),
+        ([f"gpu-{k:04d}" for k in range(1, 65)], "gpu-0001 … gpu-0064"),
+        ([f"et-0/0/{k}:{c}" for k in (3, 4, 5) for c in (0, 1)], "et-0/0/3:0 … et-0/0/5:1"),
+        (
+            ["et-0/0/3:0", "et-0/0/3:1", "et-0/0/5:0", "et-0/0/5:1", "et-0/0/6:0"],
+            "et-0/0/3:0, et-0/0/3:1, … et-0/0/6:0 (5 in all)",
+        ),
+        ([f"spine{k}" for k in range(1, 58, 8)], "spine1, spine9, … spine57 (8 in all)"),
+        (["spine1", "spine3"], "spine1, spine3"),
+        (["a", "b", "c", "d", "e"], "a, b, … e (5 in all)"),
+    ],
+)
+def test_only_names_that_follow_each_other_are_left_out(names: list[str], said: str) -> None:
+    assert span(names) == said
+
+
+def test_several_uplinks_of_a_color_can_collide(tmp_path: Path, h100: Network) -> None:
+    network = read(tmp_path, COLORED.replace("paths_per_nic: 8", "load_balancing: {mode: rlb}, paths_per_nic: 8"))
+    wide = {one.title: one for one in decisions(network, network.fabrics[0])}
+    assert "inside it (8 uplinks) flows are spread by dlb-flowlet and can collide" in wide["Load balancing"].why
+    assert "uplink" not in wide["Load balancing"].chosen
+    assert "no collisions" in {one.title: one for one in decisions(h100, h100.fabrics[0])}["Load balancing"].why
+
+
+def test_a_cable_in_the_wrong_port_is_not_called_harmless(h100: Network, large: Network) -> None:
+    for network in (h100, large):
+        routing = next(one for one in decisions(network, network.fabrics[0]) if one.title == "Routing")
+        assert "comes up all the same, with the wrong path color" in routing.why
