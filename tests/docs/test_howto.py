@@ -26,7 +26,16 @@ from tests.docs.installed_server import MANAGEMENT, Installed, advertising, inst
 from tests.host.plans import dump
 from tests.netns import Server, needs_root, server, until, usable
 from tests.render.host.networkd import needs_networkd
-from tests.render.host.servers import check_as_planned, check_way_out, config, macs, routes, rules
+from tests.render.host.servers import (
+    addresses,
+    check_as_planned,
+    check_way_out,
+    config,
+    macs,
+    planned_addresses,
+    routes,
+    rules,
+)
 
 PAGE = ROOT / "docs" / "howto" / "bring-up-a-gpu-server.md"
 HOST = "H100-01"
@@ -161,8 +170,15 @@ def check(reader: Reader, one: HostConfig, host: Server) -> None:
     assert "1 received" in said
     plan = json.loads(reader.machine.bash("railweave-host plan --json"))
     assert plan["commands"] == []
+    # an address is there, and planned, some time before duplicate address detection lets go of it
+    until(lambda: past_detection(host, one), "addresses are past duplicate address detection", timeout_s=15)
     check_as_planned(host, one)
     check_way_out(host, one, "fc00:9:9:9::1")
+
+
+def past_detection(host: Server, one: HostConfig) -> bool:
+    shown = addresses(host)
+    return {nic.netdev: shown[nic.netdev] for nic in one.nics} == planned_addresses(one)
 
 
 def networkd_has_configured(reader: Reader, one: HostConfig) -> None:
