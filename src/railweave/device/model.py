@@ -212,6 +212,11 @@ class OverlayConfig:
     from_spine: str
     bfd: Bfd | None
 
+    def prefixes(self) -> tuple[str, ...]:
+        """The addresses that the overlay stands on as prefixes: of its sessions, and of its tunnels."""
+        own = (self.loopback, *(one.address for one in self.endpoints))
+        return tuple(dict.fromkeys(map(as_host_prefix, own)))
+
 
 @dataclass(frozen=True, slots=True)
 class PfcProfile:
@@ -270,8 +275,7 @@ class DeviceConfig:
 
     def loopbacks(self) -> tuple[str, ...]:
         """Addresses of the loopback as prefixes, that of the router id first."""
-        own = [] if self.overlay is None else [self.overlay.loopback, *(one.address for one in self.overlay.endpoints)]
-        return tuple(dict.fromkeys((self.loopback, *(as_host_prefix(address) for address in own))))
+        return tuple(dict.fromkeys((self.loopback, *(self.overlay.prefixes() if self.overlay else ()))))
 
     def fabric_interfaces(self) -> list[Interface]:
         """Ports towards other switches."""

@@ -76,7 +76,7 @@ class OverlayPlane:
         if not self._origins:
             return dict(fibs), {}
         live = {name: local(name) for name in self._configs if name in fibs}
-        adjacent = {name: self._neighbors(name, fibs) for name in live}
+        spines = {name: {one for one in self._neighbors(name, fibs) if self._reflects(one)} for name in live}
         holds: Holds = {}
         result: dict[str, Fib] = {}
         for name, fib in fibs.items():
@@ -87,8 +87,9 @@ class OverlayPlane:
             known = np.ones(self._size, dtype=np.bool_)
             if config.overlay.endpoints:
                 known[self._tenant] = False
+                heard = {leaf for leaf in live if leaf != name and not spines[leaf].isdisjoint(spines[name])}
                 for vrf in config.vrfs:
-                    held = self._held(name, vrf, live, adjacent)
+                    held = self._held(name, vrf, live, heard)
                     holds[name, vrf.name] = held
                     known |= held
             result[name] = self._with_tenants(fib, known, live[name])
@@ -113,17 +114,13 @@ class OverlayPlane:
                 found.add(session.peer)
         return found
 
-    def _held(self, name: str, vrf: Vrf, live: Mapping[str, Mask], adjacent: Mapping[str, set[str]]) -> Mask:
-        """What a VRF holds: its own live prefixes, and those that come by a spine with a target it imports."""
+    def _held(self, name: str, vrf: Vrf, live: Mapping[str, Mask], heard: set[str]) -> Mask:
+        """What a VRF holds: its own live prefixes, and those of leaves ``heard`` by a spine, with a target it imports."""
         held = np.zeros(self._size, dtype=np.bool_)
         for origin in self._origins:
-            if origin.leaf not in live:
-                continue
             mine = origin.leaf == name and origin.vrf.name == vrf.name
-            heard = origin.leaf != name and any(
-                spine in adjacent[origin.leaf] for spine in adjacent[name] if self._reflects(spine)
-            )
-            if mine or (heard and not set(origin.vrf.export_targets).isdisjoint(vrf.import_targets)):
+            taken = origin.leaf in heard and not set(origin.vrf.export_targets).isdisjoint(vrf.import_targets)
+            if mine or taken:
                 held[origin.places] |= live[origin.leaf][origin.places]
         return held
 
@@ -147,8 +144,7 @@ def overlay_loopbacks(config: DeviceConfig) -> list[str]:
     """The prefixes of the addresses that a device's overlay stands on: of its sessions, and of its tunnels."""
     if config.overlay is None:
         return []
-    own = (config.overlay.loopback, *(one.address for one in config.overlay.endpoints))
-    return list(dict.fromkeys(map(as_host_prefix, own)))
+    return list(config.overlay.prefixes())
 
 
 def tenant_prefixes(configs: Iterable[DeviceConfig]) -> list[str]:

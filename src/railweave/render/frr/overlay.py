@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.render.frr.sessions import neighbor, profile
 from railweave.render.frr.tree import Section, line, section
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.device.model import DeviceConfig, OverlayConfig, Session, Vrf
+    from railweave.device.model import DeviceConfig, OverlayConfig, Vrf
 
 GROUP = "overlay"
 BFD_PROFILE = "overlay"
@@ -36,15 +37,7 @@ def overlay_sections(config: DeviceConfig) -> Iterator[Section]:
 
 def overlay_profile(config: DeviceConfig) -> Section | None:
     """The BFD profile of the overlay's sessions."""
-    bfd = config.overlay.bfd if config.overlay else None
-    if bfd is None:
-        return None
-    return section(
-        f"profile {BFD_PROFILE}",
-        f"detect-multiplier {bfd.multiplier}",
-        f"receive-interval {bfd.minimum_interval}",
-        f"transmit-interval {bfd.minimum_interval}",
-    )
+    return profile(BFD_PROFILE, config.overlay.bfd if config.overlay else None)
 
 
 def overlay_neighbors(config: DeviceConfig) -> list[str]:
@@ -61,16 +54,8 @@ def overlay_neighbors(config: DeviceConfig) -> list[str]:
     ]
     lines += [f"neighbor {GROUP} bfd profile {BFD_PROFILE}"] if found.bfd else []
     for one in found.neighbors:
-        lines += _neighbor(one)
+        lines += neighbor(one, GROUP)
     return lines
-
-
-def _neighbor(session: Session) -> list[str]:
-    return [
-        f"neighbor {session.peer_address} remote-as {session.peer_as}",
-        f"neighbor {session.peer_address} peer-group {GROUP}",
-        f"neighbor {session.peer_address} description {session.peer}",
-    ]
 
 
 def overlay_family(config: DeviceConfig) -> Section | None:

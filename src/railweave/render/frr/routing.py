@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.render.frr.overlay import overlay_family, overlay_neighbors, overlay_profile
+from railweave.render.frr.sessions import neighbor, profile
 from railweave.render.frr.tree import Section, line, section
 
 if TYPE_CHECKING:
@@ -78,19 +79,8 @@ def _sets(term: Term, values: dict[str, str]) -> list[str]:
 
 def bfd(config: DeviceConfig, bgp: Bgp) -> Section | None:
     """The BFD profiles of the fabric's sessions, and of the overlay's."""
-    overlay = overlay_profile(config)
-    if bgp.bfd is None:
-        return section("bfd", overlay) if overlay else None
-    return section(
-        "bfd",
-        overlay,
-        section(
-            f"profile {BFD_PROFILE}",
-            f"detect-multiplier {bgp.bfd.multiplier}",
-            f"receive-interval {bgp.bfd.minimum_interval}",
-            f"transmit-interval {bgp.bfd.minimum_interval}",
-        ),
-    )
+    profiles = [one for one in (overlay_profile(config), profile(BFD_PROFILE, bgp.bfd)) if one is not None]
+    return section("bfd", *profiles) if profiles else None
 
 
 def router_bgp(config: DeviceConfig, bgp: Bgp) -> Section:
@@ -129,11 +119,7 @@ def _group(bgp: Bgp, group: BgpGroup) -> list[str]:
 def _session(group: BgpGroup, session: Session) -> list[str]:
     """The AS number stands at the neighbor: a peer with another one stays down, as ``peer-as-list`` would have it."""
     if session.peer_address:
-        return [
-            f"neighbor {session.peer_address} remote-as {session.peer_as}",
-            f"neighbor {session.peer_address} peer-group {group.name}",
-            f"neighbor {session.peer_address} description {session.peer}",
-        ]
+        return neighbor(session, group.name)
     return [
         f"neighbor {session.interface} interface remote-as {session.peer_as}",
         f"neighbor {session.interface} peer-group {group.name}",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.render.junos.sessions import liveness, neighbor
 from railweave.render.junos.tree import block, choices, entry, leaf
 
 if TYPE_CHECKING:
-    from railweave.device.model import DeviceConfig, OverlayConfig, Session, Vrf
+    from railweave.device.model import DeviceConfig, OverlayConfig, Vrf
     from railweave.render.junos.tree import Statement
 
 GROUP = "overlay"
@@ -32,24 +33,9 @@ def overlay_group(config: DeviceConfig) -> Statement | None:
         block("family evpn", leaf("signaling")),
         leaf("export", TO_NEIGHBORS),
         block("multipath", leaf("multiple-as")),
-        block(
-            "bfd-liveness-detection",
-            leaf("minimum-interval", found.bfd.minimum_interval),
-            leaf("multiplier", found.bfd.multiplier),
-        )
-        if found.bfd
-        else None,
-        [_neighbor(one) for one in found.neighbors],
+        liveness(found.bfd),
+        [neighbor(one) for one in found.neighbors],
         leaf("vpn-apply-export"),
-    )
-
-
-def _neighbor(session: Session) -> Statement | None:
-    return block(
-        ("neighbor", session.peer_address),
-        leaf("description", session.peer),
-        leaf("local-address", session.local_address),
-        leaf("peer-as", session.peer_as),
     )
 
 

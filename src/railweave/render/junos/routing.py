@@ -10,6 +10,7 @@ from railweave.render.junos.overlay import (
     overlay_group,
     overlay_policies,
 )
+from railweave.render.junos.sessions import liveness, neighbor
 from railweave.render.junos.tree import block, choices, entry, leaf
 
 if TYPE_CHECKING:
@@ -67,16 +68,10 @@ def _group(found: Bgp, group: BgpGroup) -> Statement | None:
         leaf("local-as", group.local_as),
         leaf("fabric-color", group.fabric_color) if group.fabric_color else None,
         block("multipath", leaf("multiple-as")),
-        block(
-            "bfd-liveness-detection",
-            leaf("minimum-interval", found.bfd.minimum_interval),
-            leaf("multiplier", found.bfd.multiplier),
-        )
-        if found.bfd
-        else None,
+        liveness(found.bfd),
         _discovery(group, discovered),
         leaf("peer-as-list", group.peer_as_list) if group.peer_as_list else None,
-        [_neighbor(session) for session in numbered],
+        [neighbor(session) for session in numbered],
     )
 
 
@@ -90,15 +85,6 @@ def _discovery(group: BgpGroup, sessions: list[Session]) -> Statement | None:
             block("family inet6", leaf("ipv6-nd")),
             [entry("interface", f"{session.interface}.0") for session in sessions],
         ),
-    )
-
-
-def _neighbor(session: Session) -> Statement | None:
-    return block(
-        ("neighbor", session.peer_address),
-        leaf("description", session.peer),
-        leaf("local-address", session.local_address),
-        leaf("peer-as", session.peer_as),
     )
 
 
