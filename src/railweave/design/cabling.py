@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from railweave.design.interconnect import peers
 from railweave.design.network import Cable, End
 from railweave.design.optics import choose
 from railweave.design.panels import Owner, Panel, port_named
@@ -30,6 +31,7 @@ class _Tier(NamedTuple):
     up: Range
     down: Range
     links: int
+    kind: Literal["fabric", "interconnect"] = "fabric"
 
 
 class _Place(NamedTuple):
@@ -76,6 +78,9 @@ class _Cabler:
         topology = layout.spec.topology
         spines = self._tier("leaf", "spine", topology.links_per_spine) if layout.spines else None
         supers = self._tier("spine", "super-spine", topology.links_per_super_spine) if layout.super_spines else None
+        across = topology.interconnect
+        dci = self._tier("spine", "dci", across.links_per_router) if across and layout.dci else None
+        between = self._between(across.links) if across else None
         self.context.check()
         assert servers is not None  # noqa: S101 - check() has raised otherwise
         made: list[Cable | None] = []
@@ -95,7 +100,13 @@ class _Cabler:
                 planes.setdefault(one.plane, []).append(_Place(one.name, one.position))
             for spine in layout.spines:
                 made += self._up(supers, _Place(spine.name, pod_number(spine.pod)), planes[spine.plane])
-        self._check_overlaps(servers, spines.up if spines else None)
+        if dci:
+            for spine in layout.spines:
+                here = [_Place(one.name, one.position) for one in layout.dci if one.site == spine.pod]
+                made += self._up(dci, _Place(spine.name, spine.position), here)
+        if between:
+            made += self._across(between)
+        self._check_overlaps(servers, (spines or between).up if spines or between else None)
         self._check_silicon()
         self.context.check()
         return self._one_optic_a_port([cable for cable in made if cable])
@@ -104,6 +115,23 @@ class _Cabler:
         up = port_range(self.context, self.layout, lower, "uplink_ports")
         down = port_range(self.context, self.layout, upper, "leaf_ports")
         return _Tier(lower, upper, up, down, links) if up and down else None
+
+    def _between(self, links: int) -> _Tier | None:
+        """How the routers of two sites are joined: each from its ports up to the other's."""
+        role = self.layout.border_role
+        up = port_range(self.context, self.layout, role, "uplink_ports")
+        return _Tier(role, role, up, up, links, "interconnect") if up else None
+
+    def _across(self, tier: _Tier) -> list[Cable | None]:
+        """The cables between sites, each pair of routers once."""
+        made: list[Cable | None] = []
+        places = {one.name: dict((far.name, n) for far, n in peers(self.layout.borders, one)) for one in self.layout.borders}
+        for one in self.layout.borders:
+            for far in self.layout.borders:
+                if far.site_slot > one.site_slot:
+                    lower, upper = _Place(one.name, places[far.name][one.name]), _Place(far.name, places[one.name][far.name])
+                    made += self._up(tier, lower, [upper])
+        return made
 
     def _up(self, tier: _Tier, lower: _Place, uppers: list[_Place]) -> list[Cable | None]:
         """The cables of a switch to every switch of the tier above that it has links to."""
@@ -181,7 +209,8 @@ class _Cabler:
         fixed = self.overrides.take(lower.name, upper.name, link)
         up = tier.up.port(upper.place, link - 1, tier.links)
         down = tier.down.port(lower.place, link - 1, tier.links)
-        speed = self.layout.spec.topology.link_speed
+        across = self.layout.spec.topology.interconnect if tier.kind == "interconnect" else None
+        speed = across.link_speed if across else self.layout.spec.topology.link_speed
         a = self._end(lower.name, tier.lower, up, f"{upper.name} link {link}", fixed, speed)
         b = self._end(upper.name, tier.upper, down, f"{lower.name} link {link}", fixed, speed)
         if a is None or b is None:
@@ -193,10 +222,10 @@ class _Cabler:
                 wanted = f"{tier.lower} links"
                 self._too_few(upper.name, tier.upper, "leaf_ports", tier.down, wanted, most, tier.links)
             return None
-        intent = self.layout.spec.cabling.fabric
+        intent: CableIntent = getattr(self.layout.spec.cabling, tier.kind)
         length = self._length(intent, fixed, (lower.name, a[0]), (upper.name, b[0]))
         optics = [
-            self._optic("fabric", fixed, length, port.group.cage, port.channels, speed, far=far)
+            self._optic(tier.kind, fixed, length, port.group.cage, port.channels, speed, far=far)
             for far, (_, port) in ((False, a), (True, b))
         ]
         return Cable(
@@ -208,18 +237,23 @@ class _Cabler:
             length_m=length.metres,
             measured=length.line > 0,
             color=self.colors.get((upper.name, link)) if tier.upper == "spine" else None,
+            delay_us=across.delay if across else None,
         )
 
     def _most_above(self, role: RoleName) -> int:
         """The highest place of a spine among those a leaf sees, or of a super-spine in its plane."""
         if role == "spine":
             return max(one.position for one in self.layout.spines)
+        if role != "super-spine":
+            return max(one.position for one in self.layout.borders)
         return max(one.position for one in self.layout.super_spines)
 
     def _most_below(self, role: RoleName) -> int:
         """The highest place of a leaf on its spines, or of a pod on the super-spines."""
         if role == "leaf":
             return max(one.place for one in self.layout.leaves)
+        if self.layout.borders:
+            return max(one.position for one in self.layout.spines)
         return max(pod_number(one.pod) for one in self.layout.spines)
 
     def _planned(self, intent: CableIntent, fixed: Fixed | None) -> float:

@@ -55,7 +55,8 @@ def role_ports(layout: Layout, cables: Sequence[Cable]) -> dict[RoleName, list[t
     role_of: dict[str, RoleName] = {one.name: "leaf" for one in layout.leaves}
     role_of |= {one.name: "spine" for one in layout.spines}
     role_of |= {one.name: "super-spine" for one in layout.super_spines}
-    found: dict[RoleName, list[tuple[str, Cable]]] = {name: [] for name in ("leaf", "spine", "super-spine")}
+    role_of |= {one.name: "dci" for one in layout.dci}
+    found: dict[RoleName, list[tuple[str, Cable]]] = {name: [] for name in ("leaf", "spine", "super-spine", "dci")}
     for cable in cables:
         for device in (cable.a.device, cable.b.device):
             role = role_of.get(device)
@@ -67,11 +68,15 @@ def role_ports(layout: Layout, cables: Sequence[Cable]) -> dict[RoleName, list[t
 def _check_ecmp(context: Context, layout: Layout) -> None:
     at = ("fabrics", layout.name, "topology")
     topology = layout.spec.topology
+    across = topology.interconnect
     widths = {
         "leaf": ecmp_width(layout),
         "spine": max(topology.links_per_spine, layout.spine_uplinks),
         "super-spine": topology.links_per_super_spine,
+        "dci": across.links if across else 0,
     }
+    if across and not layout.dci:
+        widths["leaf"] = across.links
     for name in layout.tiers:
         role, model = layout.role(name)
         limit, width = model.limits.ecmp_members, widths[name]
@@ -169,7 +174,11 @@ def _check_headroom(
     if not priorities:
         return
     need: dict[str, int] = {}
+    across = layout.spec.topology.interconnect
+    borders = {one.name for one in layout.borders}
     for device, cable in ports:
+        if across and not across.pfc and {cable.a.device, cable.b.device} <= borders:
+            continue  # no pause frames between sites
         mtu = layout.spec.mtu.fabric if cable.kind == "fabric" else layout.spec.mtu.server_port
         each = headroom_bytes(context.catalog, cable.length_m, cable.speed_gbps, mtu)
         need[device] = need.get(device, 0) + priorities * each
@@ -253,7 +262,7 @@ def _check_hosts(context: Context, layout: Layout, colors: int) -> None:
 
 
 def _check_routes(context: Context, layout: Layout, colors: int) -> None:
-    holders = layout.servers if layout.spec.addressing.server_link == "routed" else layout.spec.topology.stripe_names()
+    holders = layout.servers if layout.spec.addressing.own_links else layout.spec.topology.stripe_names()
     rails = 1 if layout.spec.topology.planes and len(layout.leaves[0].rails) == 1 else layout.rails
     routes = len(holders) * rails * colors
     for name in layout.tiers:

@@ -26,15 +26,19 @@ def port_range(context: Context, layout: Layout, role_name: RoleName, kind: Kind
     at = location(layout, role_name, kind)
     if not _exist(context, at, role.device, model, ports):
         return None
+    between = kind == "uplink_ports" and role_name == layout.border_role and layout.borders
+    across = layout.spec.topology.interconnect if between else None
     speed = layout.nic_speed_gbps if kind == "server_ports" else layout.spec.topology.link_speed
+    speed = speed if across is None else across.link_speed
     breakout = breakout_of(model, ports, speed)
     if breakout is None:
         asked = at if kind == "server_ports" else ("fabrics", layout.name, "topology", "link_speed")
+        asked = asked if across is None else ("fabrics", layout.name, "topology", "interconnect", "link_speed")
         _cannot_split(context, (*at, "breakout") if ports.breakout else asked, role.device, model, ports, speed)
         return None
     if kind == "server_ports":
         return resolve(model, ports, breakout, default_server_first(model, layout.spec.topology))
-    if role_name == "spine" and layout.super_spines:
+    if role_name == "dci" or (role_name == "spine" and (layout.super_spines or layout.dci)):
         return _halves(model, role, kind, breakout)
     last = _before_servers(layout) if kind == "uplink_ports" else None
     return resolve(model, ports, breakout, model.ports[0].first, last)

@@ -7,16 +7,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from railweave.design.interconnect import borders_of, check_sites
 from railweave.design.ports import breakout_of, capacity
 from railweave.design.tiers import Leaf, block_of, place_of, spines_of, super_spines_of
 
 if TYPE_CHECKING:
     from railweave.catalog.models import NicGroup, SwitchModel
     from railweave.design.context import Context
+    from railweave.design.interconnect import Border
     from railweave.design.network import RoleName
     from railweave.design.tiers import Spine, SuperSpine
     from railweave.spec.fabric import Fabric, ServerGroup
-    from railweave.spec.topology import Role
+    from railweave.spec.topology import Role, Topology
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,8 @@ class Layout:
     servers: tuple[PlacedServer, ...]
     rails: int
     nic_speed_gbps: int
+    dci_model: SwitchModel
+    borders: tuple[Border, ...] = ()
 
     @cached_property
     def _roles(self) -> dict[str, tuple[Role, SwitchModel]]:
@@ -52,6 +56,7 @@ class Layout:
             "leaf": (self.spec.leaf, self.leaf_model),
             "spine": (self.spec.spine_role(), self.spine_model),
             "super-spine": (self.spec.super_spine_role(), self.super_spine_model),
+            "dci": (self.spec.dci_role(), self.dci_model),
         }
 
     @cached_property
@@ -60,6 +65,7 @@ class Layout:
         above: tuple[tuple[RoleName, bool], ...] = (
             ("spine", bool(self.spines)),
             ("super-spine", bool(self.super_spines)),
+            ("dci", bool(self.dci)),
         )
         return ("leaf", *(role for role, there in above if there))
 
@@ -68,14 +74,27 @@ class Layout:
         return self._roles[name]
 
     @property
+    def dci(self) -> tuple[Border, ...]:
+        """The routers of the interconnect, where those are not the leaves."""
+        return self.borders if self.spines else ()
+
+    @property
+    def border_role(self) -> RoleName:
+        """The role of what joins sites."""
+        return "dci" if self.dci else "leaf"
+
+    @property
     def uplinks(self) -> int:
         """Uplinks of each leaf."""
         return len(self.spec.topology.spine_names()) * self.spec.topology.links_per_spine
 
     @property
     def spine_uplinks(self) -> int:
-        """Links of each spine to super-spines."""
-        return self.spec.topology.super_spines * self.spec.topology.links_per_super_spine
+        """Links of each spine to super-spines, or to the routers of its site's interconnect."""
+        topology = self.spec.topology
+        if topology.interconnect is not None:
+            return topology.interconnect.routers * topology.interconnect.links_per_router
+        return topology.super_spines * topology.links_per_super_spine
 
 
 def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
@@ -85,12 +104,15 @@ def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
     super_model = (
         _switch_model(context, (*_at(name), "super_spine"), fabric.super_spine) if fabric.super_spine else spine_model
     )
+    dci_model = _switch_model(context, (*_at(name), "dci"), fabric.dci) if fabric.dci else spine_model
+    check_sites(context, name, fabric)
     groups = _served_groups(context, fabric)
     rails, speed = _rails(context, name, groups)
     context.check()
     assert leaf_model is not None  # noqa: S101 - check() has raised otherwise
     assert spine_model is not None  # noqa: S101
     assert super_model is not None  # noqa: S101
+    assert dci_model is not None  # noqa: S101
 
     topology = fabric.topology
     per_stripe = topology.leaves_per_stripe or rails
@@ -103,13 +125,14 @@ def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
         )
         context.check()
     stripes = context.lock.allot(f"{name}/stripes", topology.stripe_names())
-    if len(stripes) > 1 and not topology.spine_names():
+    if len(stripes) > 1 and not topology.spine_names() and topology.interconnect is None:
         context.problem(
             (*_at(name), "topology"),
             f"{len(stripes)} stripes and no spines: stripes could not reach each other",
             "add `spines:`",
         )
     each = rails // per_stripe
+    places = _places(context, name, topology, stripes)
     leaves = tuple(
         Leaf(
             name=fabric.naming.leaf.format(fabric=name, stripe=stripe, leaf=position),
@@ -120,11 +143,11 @@ def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
             rails=tuple(range((position - 1) * each + 1, position * each + 1)),
             pod=pod,
             plane=plane,
-            place=place_of(topology, slot, position, per_stripe),
+            place=place_of(topology, places[stripe], position, per_stripe),
         )
         for stripe, slot in sorted(stripes.items(), key=lambda item: item[1])
         for position in range(1, per_stripe + 1)
-        for pod, plane in [block_of(topology, slot, position, each)]
+        for pod, plane in [block_of(topology, stripe, slot, position, each)]
     )
     spines = spines_of(context, name, fabric, leaves)
     layout = Layout(
@@ -139,11 +162,23 @@ def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
         servers=tuple(_place(context, name, fabric, groups, stripes, leaf_model, each, speed)),
         rails=rails,
         nic_speed_gbps=speed,
+        dci_model=dci_model,
+        borders=borders_of(context, name, fabric, leaves),
     )
     context.check()
     _check_oversubscription(context, layout)
     context.check()
     return layout
+
+
+def _places(context: Context, name: str, topology: Topology, stripes: dict[str, int]) -> dict[str, int]:
+    """The places of stripes on the ports of their spines: their slots, or where each site has spines, those there."""
+    if topology.interconnect is None or not topology.spine_names():
+        return stripes
+    found: dict[str, int] = {}
+    for site, here in topology.interconnect.sites.items():
+        found |= context.lock.allot(f"{name}/stripes of {site}", here)
+    return found
 
 
 def _at(name: str) -> tuple[str, str]:

@@ -102,7 +102,7 @@ def _ends(cable: Cable, device: str) -> tuple[End, End, Cable]:
 
 def _interface(network: Network, fabric: Fabric, name: str, end: End, far: End, cable: Cable) -> Interface:
     segment = None
-    if cable.kind == "server" and fabric.server_link != "routed":
+    if cable.kind == "server" and not fabric.own_links:
         nic = network.server(far.device).nic(far.port)
         segment = network.segment_of(far.device, nic) if nic else None
     return Interface(

@@ -68,7 +68,7 @@ def decisions(network: Network, fabric: Fabric) -> list[Decision]:
 def _addressing(network: Network, fabric: Fabric) -> Decision:
     segments = [segment for segment in network.segments if segment.fabric == fabric.name]
     prefixes = sum(len(segment.subnets) for segment in segments)
-    each = "NIC" if fabric.server_link == "routed" else "rail, stripe"
+    each = "NIC" if fabric.own_links else "rail, stripe"
     facts = [
         (
             "Server prefixes",

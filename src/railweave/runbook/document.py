@@ -102,7 +102,7 @@ def _order(network: Network, switch: Switch, fabric: Fabric) -> list[str]:
 def _until_servers(switch: Switch, fabric: Fabric) -> str:
     """What is not there before the servers are: a gateway is down while all ports behind it are."""
     reason = "a gateway is down until a server port behind it is up"
-    if switch.nos == "junos" and fabric.server_link != "routed":
+    if switch.nos == "junos" and not fabric.own_links:
         reason = "Junos keeps an IRB down until one port of its VLAN is up"
     ports = "server ports down and " if switch.role == "leaf" else ""
     absent = (
