@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from railweave.design.interconnect import borders_of, check_sites
 from railweave.design.ports import breakout_of, capacity
 from railweave.design.tiers import Leaf, block_of, place_of, spines_of, super_spines_of
+from railweave.design.underlay import check_underlay
 
 if TYPE_CHECKING:
     from railweave.catalog.models import NicGroup, SwitchModel
@@ -105,6 +106,7 @@ def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
         _switch_model(context, (*_at(name), "super_spine"), fabric.super_spine) if fabric.super_spine else spine_model
     )
     dci_model = _switch_model(context, (*_at(name), "dci"), fabric.dci) if fabric.dci else spine_model
+    check_underlay(context, name, fabric)
     check_sites(context, name, fabric)
     groups = _served_groups(context, fabric)
     rails, speed = _rails(context, name, groups)

@@ -6,6 +6,8 @@ import math
 from typing import TYPE_CHECKING, Literal
 
 from railweave.catalog import catalog
+from railweave.catalog.models import Platform
+from railweave.device.isis import isis_config
 from railweave.device.model import (
     BalancingConfig,
     Bgp,
@@ -20,7 +22,15 @@ from railweave.device.model import (
 )
 from railweave.device.overlay import overlay_config, underlay_prefixes, vrfs
 from railweave.device.platform import lowered_balancing, lowered_qos
-from railweave.device.policy import leaf_policy, spine_policy, super_spine_policy, with_super_spines
+from railweave.device.policy import (
+    dci_policy,
+    leaf_policy,
+    spine_policy,
+    super_spine_policy,
+    with_dci,
+    with_sites,
+    with_super_spines,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,8 +43,8 @@ FRR_RELEASE = "10.3"
 """The FRR release that the emulation form of a network is written for."""
 
 
-TIERS: tuple[RoleName, ...] = ("leaf", "spine", "super-spine")
-_PLURAL = {"leaf": "leaves", "spine": "spines", "super-spine": "super-spines"}
+TIERS: tuple[RoleName, ...] = ("leaf", "spine", "super-spine", "dci")
+_PLURAL = {"leaf": "leaves", "spine": "spines", "super-spine": "super-spines", "dci": "routers of the interconnect"}
 
 
 def device_config(network: Network, name: str, nos: str | None = None) -> DeviceConfig:
@@ -47,7 +57,7 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
     target = nos or switch.nos
     release = switch.release if target == switch.nos else FRR_RELEASE
     system = catalog().systems[target]
-    lacks = catalog().switches[switch.model].platform.lacks if target == switch.nos else ()
+    platform = catalog().switches[switch.model].platform if target == switch.nos else Platform()
     role = fabric.role(switch.role)
     ends = [_ends(cable, name) for cable in network.cables_of(name)]
     cards = catalog().switches[switch.model].cards
@@ -59,8 +69,11 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
     qos, balancing = _qos(fabric, switch, interfaces, system, release), _balancing(network, fabric, switch)
     without: list[str] = []
     if qos is not None:
-        qos, without = lowered_qos(qos, lacks)
-    balancing, more = lowered_balancing(balancing, lacks)
+        qos, without = lowered_qos(qos, platform.lacks)
+    entering = [one.name for one in interfaces if one.kind == "server"]
+    if switch.role == "dci":
+        entering = [one.name for one in interfaces if not one.between_sites]
+    balancing, more = lowered_balancing(balancing, platform, entering)
     return DeviceConfig(
         name=name,
         role=switch.role,
@@ -74,13 +87,21 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
         splits=_splits(system, switch, [(end, cable) for end, _, cable in ends]),
         interfaces=interfaces,
         gateways=gateways,
-        bgp=_bgp(network, fabric, switch, target, form, names),
+        bgp=_bgp(network, fabric, switch, target, form, names) if fabric.underlay.protocol == "bgp" else None,
         qos=qos,
         balancing=balancing,
         extra=extra,
         overlay=overlay_config(network, fabric, switch),
         vrfs=vrfs(fabric, switch, gateways),
         left_out=(*without, *more),
+        isis=isis_config(
+            fabric,
+            switch,
+            interfaces,
+            gateways,
+            _families(network, switch),
+            _maximum_ecmp(fabric, target, sum(one.kind == "fabric" for one in interfaces)),
+        ),
     )
 
 
@@ -105,6 +126,7 @@ def _interface(network: Network, fabric: Fabric, name: str, end: End, far: End, 
     if cable.kind == "server" and not fabric.own_links:
         nic = network.server(far.device).nic(far.port)
         segment = network.segment_of(far.device, nic) if nic else None
+    across = fabric.interconnect if network.between_sites(cable) else None
     return Interface(
         name=name,
         link=cable.name,
@@ -118,6 +140,9 @@ def _interface(network: Network, fabric: Fabric, name: str, end: End, far: End, 
         vlan=(segment.vlan_name or None) if segment else None,
         native_vlan=segment.vlan if segment and fabric.server_link == "trunk" else None,
         addresses=(f"{end.address}/{cable.prefix_length}",) if end.address else (),
+        between_sites=across is not None,
+        macsec=across.macsec if across else None,
+        pauses=across is None or across.pfc,
     )
 
 
@@ -133,6 +158,7 @@ def _gateway(fabric: Fabric, segment: Segment, interfaces: Sequence[Interface]) 
         advertisements=fabric.router_advertisements if fabric.server_mode == "slaac" else None,
         port=port,
         vrf=segment.tenant,
+        proxy_arp=fabric.server_link == "proxy-arp",
     )
 
 
@@ -159,11 +185,12 @@ def _bgp(network: Network, fabric: Fabric, switch: Switch, nos: str, form: Form,
     by_peer: dict[tuple[RoleName, int | None], list[Session]] = {}
     parallel: dict[str, int] = {}
     pools = {"leaf": fabric.leaf_asns, "spine": fabric.spine_asns, "super-spine": fabric.super_spine_asns or (0, 0)}
+    pools["dci"] = fabric.dci_asns or (0, 0)
     outside: dict[RoleName, set[int]] = {}
     for end, far, cable in links:
         peer = network.switch(far.device)
         session = Session(names[end.port], cable.name, peer.name, peer.asn, end.address, far.address)
-        colored = form != "none" and "super-spine" not in {switch.role, peer.role}
+        colored = form != "none" and {"super-spine", "dci"}.isdisjoint({switch.role, peer.role})
         by_peer.setdefault((peer.role, cable.color if colored else None), []).append(session)
         parallel[peer.name] = parallel.get(peer.name, 0) + 1
         first, last = pools[peer.role]
@@ -201,11 +228,14 @@ def _bgp(network: Network, fabric: Fabric, switch: Switch, nos: str, form: Form,
 def _policy(network: Network, fabric: Fabric, switch: Switch, form: Form, *, redistribute: bool) -> RoutingPolicy:
     """What a switch advertises and accepts."""
     if switch.role == "leaf":
-        return leaf_policy(fabric, form, _own_prefixes(network, fabric, switch), redistribute=redistribute)
+        own = leaf_policy(fabric, form, _own_prefixes(network, fabric, switch), redistribute=redistribute)
+        return with_sites(own) if fabric.interconnect and not fabric.dci else own
     if switch.role == "super-spine":
         return super_spine_policy(fabric, form)
+    if switch.role == "dci":
+        return dci_policy(fabric, form)
     own = spine_policy(fabric, form, redistribute=redistribute and fabric.overlay is not None)
-    return with_super_spines(own) if fabric.super_spine else own
+    return with_super_spines(own) if fabric.super_spine else with_dci(own) if fabric.dci else own
 
 
 def _group(
@@ -218,19 +248,30 @@ def _group(
     peer_role: RoleName,
     as_list: str | None,
 ) -> BgpGroup:
-    over = peer_role == "super-spine"
+    imported, exported = _policies_towards(switch.role, peer_role, policy, color)
     label = fabric.color_name(color) if color is not None else "underlay"
     return BgpGroup(
         name=fabric.naming.bgp_group.format(role=peer_role, color=label),
         description=f"{_PLURAL[peer_role]}, path color {label}" if color is not None else _PLURAL[peer_role],
         local_as=switch.asn,
         sessions=tuple(sessions),
-        import_policy="from-super-spines" if over else policy.imports[color],
-        export_policy="to-super-spines" if over else policy.exports[color],
+        import_policy=imported,
+        export_policy=exported,
         peer_as_list=as_list,
         fabric_color=label if form == "dpf" and color is not None else None,
         aigp=form == "dpf",
     )
+
+
+def _policies_towards(role: RoleName, peer: RoleName, policy: RoutingPolicy, color: int | None) -> tuple[str, str]:
+    """The import and export policy of a group, by who is at its other end."""
+    if role == peer:
+        return "from-sites", "to-sites"
+    if peer == "super-spine":
+        return "from-super-spines", "to-super-spines"
+    if peer == "dci":
+        return "from-dci", "to-dci"
+    return policy.imports[color], policy.exports[color]
 
 
 def _maximum_ecmp(fabric: Fabric, nos: str, width: int) -> int:
@@ -249,7 +290,7 @@ def _qos(
         return None
     qos = fabric.role(switch.role).qos
     by_need: dict[tuple[int, int], list[str]] = {}
-    for one in interfaces:
+    for one in (port for port in interfaces if port.pauses):
         by_need.setdefault((math.ceil(one.length_m), qos.pfc.mru or one.mtu), []).append(one.name)
     cell = catalog().switches[switch.model].buffer.cell_bytes
     return QosConfig(

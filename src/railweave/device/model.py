@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from railweave.spec.balancing import LoadBalancing
+    from railweave.spec.interconnect import Macsec
     from railweave.spec.management import Management
     from railweave.spec.qos import Buffers, TrafficClass, Watchdog
     from railweave.spec.underlay import Bfd, RouterAdvertisements
@@ -35,6 +36,8 @@ class Split:
 class Interface:
     """A cabled port. ``link`` is its cable's name in the ``Network``, whatever the port is called on this system.
 
+    ``between_sites`` marks a long link of the interconnect, ``macsec`` how it is encrypted, ``pauses`` whether PFC is on it.
+
     ``mtu`` counts the Ethernet frame; ``vlan`` is set on ports of a server VLAN (``native_vlan`` too where the port is a
     trunk), ``addresses`` on numbered links.
     """
@@ -51,13 +54,17 @@ class Interface:
     vlan: str | None = None
     native_vlan: int | None = None
     addresses: tuple[str, ...] = ()
+    between_sites: bool = False
+    macsec: Macsec | None = None
+    pauses: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Gateway:
     """A server-facing routed interface and its router advertisements.
 
-    It is that of a VLAN (IRB; unit = VLAN id), or a port of its own: then ``vlan`` is None and ``port`` its name.
+    It is that of a VLAN (IRB; unit = VLAN id), or a port of its own: then ``vlan`` is None and ``port`` its name. With
+    ``proxy_arp`` it answers for every address that the switch has a route to.
     """
 
     vlan: int | None
@@ -69,6 +76,7 @@ class Gateway:
     advertisements: RouterAdvertisements | None
     port: str = ""
     vrf: str = ""
+    proxy_arp: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +186,33 @@ class Bgp:
 
 
 @dataclass(frozen=True, slots=True)
+class IsisPort:
+    """A link that IS-IS runs on, point to point."""
+
+    interface: str
+    link: str
+    peer: str
+    metric: int
+
+
+@dataclass(frozen=True, slots=True)
+class Isis:
+    """The IS-IS configuration of a device: level 2, wide metrics. ``passive`` are interfaces whose prefixes are told.
+
+    ``key`` refers to the secret that authenticates (``secret:NAME``).
+    """
+
+    net: str
+    router_id: str
+    ports: tuple[IsisPort, ...]
+    passive: tuple[str, ...]
+    families: tuple[Literal["ipv4", "ipv6"], ...]
+    maximum_ecmp: int
+    key: str | None
+    bfd: Bfd | None
+
+
+@dataclass(frozen=True, slots=True)
 class Vrf:
     """An IP-VRF of a tenant on a leaf; ``prefixes`` are those of its gateways (``Gateway.vrf`` is its name)."""
 
@@ -247,11 +282,18 @@ class QosConfig:
 
 @dataclass(frozen=True, slots=True)
 class BalancingConfig:
-    """Load balancing of a device; ``ether_types`` are the address families in use, which DLB acts on."""
+    """Load balancing of a device; ``ether_types`` are the address families in use, which DLB acts on.
+
+    ``random``: the platform sprays packets at random; of ``opcodes`` alone, where there are any, which it looks for in
+    packets that come in by ``filtered_ports``.
+    """
 
     intent: LoadBalancing
     group_mode: Literal["ecmp", "dlb-flowlet", "dlb-per-packet", "spray"]
     ether_types: tuple[Literal["ipv4", "ipv6"], ...]
+    random: bool = False
+    opcodes: tuple[int, ...] = ()
+    filtered_ports: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +301,7 @@ class DeviceConfig:
     """Everything one switch is told. ``left_out`` is what is wanted of it and its platform lacks."""
 
     name: str
-    role: Literal["leaf", "spine", "super-spine"]
+    role: Literal["leaf", "spine", "super-spine", "dci"]
     model: str
     nos: str
     release: str
@@ -277,10 +319,16 @@ class DeviceConfig:
     overlay: OverlayConfig | None = None
     vrfs: tuple[Vrf, ...] = ()
     left_out: tuple[str, ...] = ()
+    isis: Isis | None = None
 
     def loopbacks(self) -> tuple[str, ...]:
         """Addresses of the loopback as prefixes, that of the router id first."""
         return tuple(dict.fromkeys((self.loopback, *(self.overlay.prefixes() if self.overlay else ()))))
+
+    def maximum_ecmp(self) -> int | None:
+        """The widest next-hop group; None without a routing protocol."""
+        running = self.bgp or self.isis
+        return running.maximum_ecmp if running else None
 
     def fabric_interfaces(self) -> list[Interface]:
         """Ports towards other switches."""

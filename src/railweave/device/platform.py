@@ -10,8 +10,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
+    from railweave.catalog.models import Platform
     from railweave.device.model import BalancingConfig, QosConfig
 
 
@@ -34,8 +35,19 @@ def lowered_qos(qos: QosConfig, lacks: Collection[str]) -> tuple[QosConfig, list
     return qos, out
 
 
-def lowered_balancing(balancing: BalancingConfig, lacks: Collection[str]) -> tuple[BalancingConfig, list[str]]:
-    """Load balancing without DLB where the platform lacks it, and what was left out."""
+def lowered_balancing(
+    balancing: BalancingConfig, platform: Platform, entering: Sequence[str]
+) -> tuple[BalancingConfig, list[str]]:
+    """Load balancing as the platform can do it, and what was left out. ``entering``: ports by which traffic comes in.
+
+    A platform that sprays but cannot look into packets sprays none where only some opcodes are to be.
+    """
+    lacks = platform.lacks
+    if balancing.group_mode == "spray" and "random-spray" in platform.has:
+        opcodes = balancing.intent.spray_opcodes
+        if opcodes and "payload-filter" not in platform.has:
+            return replace(balancing, group_mode="ecmp"), ["match on RDMA opcodes (nothing is sprayed)"]
+        return replace(balancing, random=True, opcodes=opcodes, filtered_ports=tuple(entering) if opcodes else ()), []
     if "dlb" not in lacks or not balancing.group_mode.startswith("dlb"):
         return balancing, []
     return replace(balancing, group_mode="ecmp"), [f"{balancing.group_mode} (next-hop groups share by static hash)"]

@@ -1,4 +1,4 @@
-"""What BGP settles on, computed from the configurations of the devices.
+"""What the control plane settles on, computed from the configurations of the devices: BGP here, IS-IS in ``isis``.
 
 A synchronous path-vector computation: devices exchange whole tables until nothing changes. It follows the decision
 process of RFC 4271 section 9.1 with AIGP (RFC 7311) after local preference, multipath over different AS paths of equal
@@ -18,6 +18,7 @@ from railweave.errors import RailweaveError
 from railweave.routes.attributes import NONE, Attributes, AttributeTable, as_sent
 from railweave.routes.colors import color_value, colored, foreign_color
 from railweave.routes.forwarding import Groups, forwarding, patched, without
+from railweave.routes.isis import isis_fibs
 from railweave.routes.origins import Origins, originated
 from railweave.routes.overlay import OverlayPlane, tenant_prefixes
 from railweave.routes.policy import PolicyEngine
@@ -269,6 +270,7 @@ class ControlPlane:
         def gone(key: tuple[str, str]) -> bool:
             return is_down(key[0], self._far[key], down)
 
+        fibs = fibs | isis_fibs(self.configs, len(self.prefixes), down, self._origins.local, self.groups)
         heard = Heard(state.heard, self._rows, gone)
         composed, holds = self._overlay.compose(fibs, lambda name: self._origins.live(self.configs[name], down))
         return Routes(self.prefixes, self._place, composed, self.groups.members, down, heard, holds)

@@ -95,7 +95,9 @@ class LoadBalancing(Model):
     def _opcodes(self) -> LoadBalancing:
         for opcode in self.spray_opcodes:
             if not 0 <= opcode <= 255:
-                raise PartError(f"{opcode} is no RDMA opcode -- it is one byte: 10 for RDMA write only", ["spray_opcodes"])
+                raise PartError(
+                    f"{opcode} is no RDMA opcode -- it is one byte: 10 for RDMA write only", ["spray_opcodes"]
+                )
         if self.spray_opcodes and self.mode != "spray":
             raise PartError(f"spray_opcodes with mode {self.mode} -- set `mode: spray`", ["spray_opcodes"])
         return self

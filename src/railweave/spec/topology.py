@@ -58,11 +58,13 @@ class Role(Model):
     nos: str = Field(default="junos", description="network operating system to render for")
     release: Release = Field(default="25.4R1", description="release of that system; decides which features can be used")
     uplink_ports: PortRange = Field(
-        default=PortRange(), description="leaf: ports towards the spines; spine: towards super-spines or routers of the interconnect; what is joined between sites: towards other sites"
+        default=PortRange(),
+        description="leaf: ports towards the spines; spine: towards super-spines or routers of the interconnect; what is joined between sites: towards other sites",
     )
     server_ports: PortRange = Field(default=PortRange(), description="leaf only: ports towards servers")
     leaf_ports: PortRange = Field(
-        default=PortRange(), description="spine: ports towards the leaves; super-spine and dci: ports towards the spines"
+        default=PortRange(),
+        description="spine: ports towards the leaves; super-spine and dci: ports towards the spines",
     )
     qos: Qos | None = Field(default=None, description="QoS of this role; empty: the fabric's")
     extra: Extra = Field(default=Extra(), description="the operator's own statements")

@@ -28,7 +28,9 @@ class Isis(Model):
 
     area: str = Field(default="49.0001", pattern=r"^[0-9]{2}(\.[0-9]{4}){0,6}$", description="area address")
     metric: int = Field(default=10, ge=1, le=16_777_214, description="metric of every link, wide")
-    key: str | None = Field(default=None, description="secret:NAME of the key that authenticates hellos and the database")
+    key: str | None = Field(
+        default=None, description="secret:NAME of the key that authenticates hellos and the database"
+    )
 
     _key = field_validator("key")(secret_reference)
 

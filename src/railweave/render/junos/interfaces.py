@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.render.junos.spraying import input_filter
 from railweave.render.junos.tree import block, entry, leaf
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def interfaces(config: DeviceConfig) -> Statement | None:
                 )
             )
         if name in ports:
-            found.append(_port(ports[name], routed.get(name), split))
+            found.append(_port(config, ports[name], routed.get(name), split))
     return block(
         "interfaces",
         found,
@@ -73,6 +74,7 @@ def _loopback(config: DeviceConfig) -> Statement | None:
                 block(("family", family), [_loopback_address(address, first) for address in addresses])
                 for family, addresses in families.items()
             ],
+            block("family iso", entry("address", config.isis.net)) if config.isis else None,
         ),
     )
 
@@ -89,9 +91,12 @@ def port_order(name: str) -> tuple[int, ...]:
     return tuple(int(number) for number in numbers if number.isdigit())
 
 
-def _port(port: Interface, gateway: Gateway | None, split: Split | None) -> Statement | None:
+def _port(config: DeviceConfig, port: Interface, gateway: Gateway | None, split: Split | None) -> Statement | None:
+    more: list[Statement | None] = []
+    looked_at = input_filter(config, port.name)
     if gateway is not None:
-        family = _addressed(gateway)
+        family = _addressed(gateway, looked_at)
+        more = [leaf("proxy-arp", "unrestricted")] if gateway.proxy_arp else []
     elif port.kind == "server":
         family = block(
             "family ethernet-switching",
@@ -99,13 +104,13 @@ def _port(port: Interface, gateway: Gateway | None, split: Split | None) -> Stat
             block("vlan", leaf("members", port.vlan)),
         )
     elif port.addresses:
-        family = block(
-            ("family", _family(port.addresses[0])), [entry("address", address) for address in port.addresses]
-        )
+        addresses = [entry("address", address) for address in port.addresses]
+        family = block(("family", _family(port.addresses[0])), looked_at, addresses)
     else:
         family = block("family inet6", keep=True)
     if port.kind == "server" and gateway is None and port.vlan is None:  # it waits for a tenant
         return block((port.name,), leaf("description", port.description), leaf("disable"), leaf("mtu", port.mtu))
+    runs_isis = config.isis is not None and port.kind == "fabric"
     # A whole port that runs slower than it could; channels have their speed on the port they are of.
     speed = leaf("speed", f"{split.speed_gbps}g") if split is not None else None
     native = [] if port.native_vlan is None else [leaf("native-vlan-id", port.native_vlan)]
@@ -115,13 +120,13 @@ def _port(port: Interface, gateway: Gateway | None, split: Split | None) -> Stat
         speed,
         native,
         leaf("mtu", port.mtu),
-        block("unit 0", family),
+        block("unit 0", more, family, block("family iso", keep=True) if runs_isis else None),
     )
 
 
-def _addressed(gateway: Gateway) -> Statement | None:
+def _addressed(gateway: Gateway, looked_at: Statement | None = None) -> Statement | None:
     addresses = [entry("address", address) for address in gateway.addresses]
-    return block(("family", _family(gateway.addresses[0])), leaf("mtu", gateway.mtu), addresses)
+    return block(("family", _family(gateway.addresses[0])), leaf("mtu", gateway.mtu), looked_at, addresses)
 
 
 def _gateway(gateway: Gateway) -> Statement | None:
