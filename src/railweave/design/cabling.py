@@ -125,9 +125,7 @@ class _Cabler:
     def _across(self, tier: _Tier) -> list[Cable | None]:
         """The cables between sites, each pair of routers once."""
         made: list[Cable | None] = []
-        places = {
-            one.name: {far.name: n for far, n in peers(self.layout.borders, one)} for one in self.layout.borders
-        }
+        places = {one.name: {far.name: n for far, n in peers(self.layout.borders, one)} for one in self.layout.borders}
         for one in self.layout.borders:
             for far in self.layout.borders:
                 if far.site_slot > one.site_slot:

@@ -22,15 +22,15 @@ def lowered_qos(qos: QosConfig, lacks: Collection[str]) -> tuple[QosConfig, list
     if "shared-buffer" in lacks:
         out.append("shared-buffer partitions and dedicated buffers")
         out += ["thresholds of queues"] if any(c.dynamic_threshold is not None for c in qos.classes.values()) else []
-        out += ["peak buffer occupancy"] if qos.buffer_monitor else []
+        out += ["record of peak buffer occupancy"] if qos.buffer_monitor else []
         plain = {name: one.model_copy(update={"dynamic_threshold": None}) for name, one in qos.classes.items()}
         qos = replace(qos, classes=plain, shared_buffer=False, buffer_monitor=False)
     if "pfc-watchdog" in lacks and qos.watchdog is not None and qos.profiles:
-        out.append("the PFC watchdog")
+        out.append("PFC watchdog")
     if "pfc-watchdog" in lacks:
         qos = replace(qos, watchdog=None)
     if "pfc-xon" in lacks and qos.xon_offset_cells is not None:
-        out.append("the XON offset")
+        out.append("XON offset")
         qos = replace(qos, xon_offset_cells=None)
     return qos, out
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from railweave.findings import Finding
 from railweave.render.extra import extra_findings
+from railweave.render.frr.isis import on_port, router_isis
 from railweave.render.frr.overlay import overlay_sections, vrf_routers
 from railweave.render.frr.routing import bfd, lists, route_maps, router_bgp
 from railweave.render.frr.tree import flat, line, merge, parse, section, to_text
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 VERSIONS = {"local-preference": "8.4", "aigp": "10.3"}
 
 
-ROUTING = ("router bgp", "route-map", "ip prefix-list", "ipv6 prefix-list", "bgp ")
+ROUTING = ("router bgp", "router isis", "route-map", "ip prefix-list", "ipv6 prefix-list", "bgp ")
 """Lines that decide what ``routes`` computes."""
 
 
@@ -40,26 +41,33 @@ def tree(config: DeviceConfig) -> list[Section]:
         # With shared next-hop objects the kernel keeps no route where uplinks go down together (FRR issue 14481).
         line("no zebra nexthop kernel enable"),
         *([line("ip forwarding")] if "ipv4" in config.balancing.ether_types else []),
-        section("interface lo", [f"{'ipv6' if ':' in one else 'ip'} address {one}" for one in config.loopbacks()]),
-        *(_fabric_port(one) for one in config.fabric_interfaces()),
-        *(_gateway(one) for one in config.gateways),
+        section(
+            "interface lo",
+            [f"{'ipv6' if ':' in one else 'ip'} address {one}" for one in config.loopbacks()],
+            on_port(config, "lo"),
+        ),
+        *(_fabric_port(config, one) for one in config.fabric_interfaces()),
+        *(_gateway(config, one) for one in config.gateways),
     ]
     if bgp is not None:
         found = bfd(config, bgp)
         sections += [*([found] if found else []), *lists(bgp), *route_maps(bgp), *overlay_sections(config)]
         sections += [router_bgp(config, bgp), *vrf_routers(config, bgp.asn)]
+    sections += router_isis(config)
     if config.extra.strip():
         merge(sections, parse(config.extra))
     return sections
 
 
-def _fabric_port(port: Interface) -> Section:
+def _fabric_port(config: DeviceConfig, port: Interface) -> Section:
     family = [f"{'ipv6' if ':' in address else 'ip'} address {address}" for address in port.addresses]
     discovery = [] if port.addresses else ["no ipv6 nd suppress-ra", "ipv6 nd ra-interval 10"]
-    return section(f"interface {port.name}", f"description {port.description}", family, discovery)
+    return section(
+        f"interface {port.name}", f"description {port.description}", family, discovery, on_port(config, port.name)
+    )
 
 
-def _gateway(gateway: Gateway) -> Section:
+def _gateway(config: DeviceConfig, gateway: Gateway) -> Section:
     body = [f"description {gateway.description}"]
     body += [f"{'ipv6' if ':' in address else 'ip'} address {address}" for address in gateway.addresses]
     timers = gateway.advertisements
@@ -79,6 +87,7 @@ def _gateway(gateway: Gateway) -> Section:
         lifetimes = f"{timers.prefix_valid_lifetime} {timers.prefix_preferred_lifetime}"
         body += [f"ipv6 nd prefix {prefix} {lifetimes}{flags}" for prefix in gateway.prefixes]
     name = f"irb.{gateway.vlan}" if gateway.vlan else gateway.port
+    body += on_port(config, name)
     return section(f"interface {name}" + (f" vrf {gateway.vrf}" if gateway.vrf else ""), body)
 
 
@@ -96,13 +105,19 @@ def gaps(config: DeviceConfig) -> list[Finding]:
         ("management", "logins, NTP, SNMP, LLDP and telemetry", host),
     ]
     if config.balancing.group_mode != "ecmp":
+        opcodes = config.balancing.intent.spray_opcodes
+        only = f" of RDMA opcodes {', '.join(map(str, opcodes))}" if opcodes else ""
         missing.append(
             (
                 "load-balancing",
-                f"{config.balancing.group_mode} inside a next-hop group",
+                f"{config.balancing.group_mode}{only} inside a next-hop group",
                 "FRR hands groups to the kernel, which hashes",
             )
         )
+    if any(gateway.proxy_arp for gateway in config.gateways):
+        missing.append(("proxy-arp", "proxy ARP", host))
+    if any(port.macsec for port in config.interfaces):
+        missing.append(("macsec", "MACsec", f"{host}: wpa_supplicant, or `ip macsec`"))
     if config.vrfs:
         missing.append(("tunnels", "VRF devices and VXLAN tunnels", host))
     if config.overlay and len(config.overlay.endpoints) > 1:
