@@ -33,6 +33,12 @@ def check_underlay(context: Context, name: str, fabric: Fabric) -> None:
             "there are no spines that path colors could lead to",
             "use spray, dlb-flowlet or ecmp",
         )
+    if across is not None and colored and fabric.underlay.path_color == "dpf":
+        context.problem(
+            (*at, "underlay", "path_color"),
+            "dpf does not reach over an interconnect: its routers pass on one copy of a prefix, with one color",
+            "use `path_color: local-preference`, or leave it empty",
+        )
     if across is not None and fabric.evpn() is not None:
         context.problem(
             (*at, "topology", "interconnect"),

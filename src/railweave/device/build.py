@@ -109,6 +109,8 @@ def path_color_form(fabric: Fabric, nos: str, release: str) -> Form:
     """How path colors are carried on an operating system: see ``railweave.device.policy``."""
     if not fabric.colors:
         return "none"
+    if fabric.interconnect:  # its routers pass on one copy of a prefix: the color must be the prefix's, not the copy's
+        return "local-preference"
     system = catalog().systems[nos]
     if nos == "frr":
         return fabric.emulation
