@@ -18,6 +18,7 @@ from railweave.design.host_tables import FIRST_TABLE, TABLES_PER_FABRIC, check_h
 from railweave.design.identity import check_distinct, number_links, switches
 from railweave.design.inventory import check_inventory
 from railweave.design.limits import check_limits
+from railweave.design.long_links import note_long_links
 from railweave.design.names import check_names
 from railweave.design.network import Fabric, Network, Overlay, RoleIntent, Server
 from railweave.design.platform import with_platform_defaults
@@ -69,6 +70,7 @@ def design(source: Source) -> tuple[Network, Lock]:
         for server, made in nics(context, layout, cables, found, colors, owners).items():
             found_nics.setdefault(server, []).extend(made)
         check_limits(context, layout, cables, colors)
+        note_long_links(context, layout, cables)
         between = [one for one in cables if one.kind == "fabric"]
         note_growth(context, growth(layout.name, made_switches, between, colors), layout.spine_uplinks)
         fabrics.append(_fabric(source, layout, colors, known))

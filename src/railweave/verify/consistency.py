@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_interface
 from typing import TYPE_CHECKING
 
 from railweave.findings import Finding
 from railweave.render import junos
+from railweave.routes.isis import adjacencies
 from railweave.verify.junos_lint import lint
 from railweave.verify.registry import check
 
@@ -105,6 +107,33 @@ def session_down(subject: Subject) -> Iterator[Finding]:
                         "one end does not expect the other's AS number, or has no session there",
                         "compare AS numbers and AS lists of both ends",
                     )
+
+
+@check("adjacency-down")
+def adjacency_down(subject: Subject) -> Iterator[Finding]:
+    """Every link that one end runs IS-IS on comes up at both, in one subnet."""
+    up = adjacencies(subject.configs, frozenset())
+    for config in subject.configs.values():
+        there = {adjacency.link for adjacency in up.get(config.name, ())}
+        ports = {port.link: port for port in config.interfaces}
+        for port in config.isis.ports if config.isis else ():
+            here = [ip_interface(address).network for address in ports[port.link].addresses]
+            far = subject.configs[port.peer]
+            others = [
+                ip_interface(address).network
+                for other in far.interfaces
+                if other.link == port.link
+                for address in other.addresses
+            ]
+            if port.link not in there or here != others:
+                yield Finding(
+                    "adjacency-down",
+                    "error",
+                    config.name,
+                    f"IS-IS on {port.interface} towards {port.peer} cannot come up",
+                    "the other end does not run it there, or has an address of another subnet",
+                    "compare both ends",
+                )
 
 
 @check("no-login")
