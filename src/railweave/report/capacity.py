@@ -160,7 +160,10 @@ def capacity_grid(network: Network, fabric: Fabric, capacities: list[RailCapacit
     """The rails of a fabric as a table, and what its columns mean."""
     rows = [_row(one) for one in capacities]
     uplinks = sum(one.up_gbps for one in capacities)
-    upper = sum(c.speed_gbps for c in network.cables if c.fabric == fabric.name and c.kind == "fabric") - uplinks
+    between = [c for c in network.cables if c.fabric == fabric.name and c.kind == "fabric"]
+    leaves = {one.name for one in network.switches if one.role == "leaf"}
+    upper = sum(c.speed_gbps for c in between if not {c.a.device, c.b.device} & leaves and not network.between_sites(c))
+    long = sum(c.speed_gbps for c in between if network.between_sites(c))
     several = len({one.stripe for one in network.switches if one.fabric == fabric.name and one.role == "leaf"}) > 1
     there = "of the same rail in another stripe" if several else "of another rail"
     about = (
@@ -171,9 +174,14 @@ def capacity_grid(network: Network, fabric: Fabric, capacities: list[RailCapacit
     if uplinks:
         about += f" All uplinks of leaves together carry {uplinks / 1000:,.1f} Tb/s each way."
     if upper:
-        about += f" Those of spines to super-spines carry {upper / 1000:,.1f} Tb/s, {uplinks / upper:.2f}:1 to these."
+        up = "super-spines" if fabric.super_spine else "routers between sites"
+        about += f" Those of spines to {up} carry {upper / 1000:,.1f} Tb/s, {uplinks / upper:.2f}:1 to these."
+    if long:
+        about += f" Links between sites carry {long / 1000:,.1f} Tb/s each way."
+    sites = fabric.interconnect is not None and not fabric.dci
+    above, gone = ("other sites", "one site") if sites else ("spines", "one spine")
     header = (
-        "Rail", "Leaves", "NICs", "To servers", "To spines", "Oversubscription", "With one spine down",
+        "Rail", "Leaves", "NICs", "To servers", f"To {above}", "Oversubscription", f"With {gone} down",
         "Ways to another stripe" if several else "Ways to another leaf", "Uplinks per path color", "Bandwidth of a path color on a leaf",
     )  # fmt: skip
     return about, Grid(header, tuple(rows))

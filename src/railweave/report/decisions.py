@@ -8,6 +8,7 @@ from railweave.catalog import catalog
 from railweave.counting import counted
 from railweave.device.host import host_config
 from railweave.report.figures import roles, span, switches_of
+from railweave.report.long_links import long_links_decisions
 from railweave.report.qos_decisions import qos_decisions
 from railweave.report.statement import Decision, Grid
 from railweave.report.topology_decisions import ports_decision, topology_decision
@@ -61,8 +62,10 @@ PATH_COLOR = {
 
 def decisions(network: Network, fabric: Fabric) -> list[Decision]:
     """Every decision about a fabric."""
-    made = [topology_decision, ports_decision, _addressing, _bgp, _colors, _balancing]
-    return [*(decide(network, fabric) for decide in made), *qos_decisions(network, fabric)]
+    routing = _isis if fabric.underlay.protocol == "isis" else _bgp
+    made = [topology_decision, ports_decision, _addressing, routing, _colors, _balancing]
+    shared = [decide(network, fabric) for decide in made]
+    return [*shared, *long_links_decisions(network, fabric), *qos_decisions(network, fabric)]
 
 
 def _addressing(network: Network, fabric: Fabric) -> Decision:
@@ -113,6 +116,9 @@ def _addressing(network: Network, fabric: Fabric) -> Decision:
     else:
         chosen = "static: NIC addresses are numbered by server"
         why = "Addresses follow from the server's slot and do not change with the NIC's MAC."
+        if fabric.server_link == "proxy-arp":
+            subnet = f"every NIC has {fabric.server_pool} as its subnet; leaves answer for what is not on the link (proxy ARP)"
+            facts.append(("One subnet", subnet))
     server = next((one for one in network.servers if any(nic.fabric == fabric.name for nic in one.nics)), None)
     tables = host_config(network, server.name).nics_of(fabric.name) if server else []
     if tables:
@@ -179,6 +185,29 @@ def _bgp(network: Network, fabric: Fabric) -> Decision:
     )
 
 
+def _isis(network: Network, fabric: Fabric) -> Decision:
+    underlay, bfd = fabric.underlay, fabric.underlay.bfd
+    between = sum(cable.fabric == fabric.name and cable.kind == "fabric" for cable in network.cables)
+    facts = [
+        (
+            "Area",
+            f"{underlay.isis.area}, level 2 only, wide metrics; {underlay.isis.metric} on each of {counted(between, 'link')}",
+        ),
+        ("Prefixes", "server ports and loopbacks are passive: told, without neighbors"),
+        ("Authentication", "of hellos and the database, by a key" if underlay.isis.key else "none"),
+    ]
+    if bfd.enabled:
+        silent = f"a silent neighbor is down after {bfd.detection_ms():,} ms"
+        facts.append(("BFD", f"{bfd.minimum_interval} ms x {bfd.multiplier}: {silent}"))
+    return Decision(
+        "Routing",
+        "IS-IS, an address pair per link",
+        "Every switch knows every link and takes all shortest paths; there are no policies to get wrong, and none that keep a "
+        "switch from carrying others' traffic when links fail.",
+        tuple(facts),
+    )
+
+
 def _limits(fabric: Fabric) -> str:
     """What the catalog knows of the tables that hold them."""
     models = {model: catalog().switches.get(model) for model in (fabric.leaf.model, fabric.spine.model)}
@@ -233,6 +262,9 @@ def _balancing(network: Network, fabric: Fabric) -> Decision:
         why = f"RDMA flows are few, large and known before they start, so each is placed on a color; {INSIDE[within]}"
         why = why.format(uplinks=f"{wide} uplinks", mode=within)
     facts: list[tuple[str, str]] = []
+    if balancing.spray_opcodes:
+        chosen = f"random spraying of packets with RDMA opcode {', '.join(map(str, balancing.spray_opcodes))}; others by flow"
+        why = "Only writes that carry their own address may arrive in any order; acknowledgements and the rest keep theirs."
     group = balancing.group_mode()
     if balancing.mode == "rlb":
         facts.append(("Within a color", f"{group}: {MODES[group][0].partition(': ')[2]}"))
