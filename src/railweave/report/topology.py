@@ -73,7 +73,11 @@ def _panel(network: Network, fabric: Fabric, strokes: dict[int, Stroke]) -> tupl
     """Markup, width and height of one fabric."""
     sums = figures(network, fabric)
     uplinks = max(
-        (cable.speed_gbps for cable in network.cables if cable.fabric == fabric.name and cable.kind == "fabric"),
+        (
+            cable.speed_gbps
+            for cable in network.cables
+            if cable.fabric == fabric.name and cable.kind == "fabric" and not network.between_sites(cable)
+        ),
         default=0,
     )
     small = max(sums.leaves, sums.servers) <= DETAIL_DEVICES and sums.fabric_links <= DETAIL_LINKS
@@ -94,10 +98,9 @@ def _panel(network: Network, fabric: Fabric, strokes: dict[int, Stroke]) -> tupl
         ]
     if sums.super_spines:
         line += [counted(sums.super_spines, "super-spine"), counted(sums.upper_links, "spine-super-spine link")]
-    if sums.dci:
-        line.append(counted(sums.dci, "router between sites", "routers between sites"))
     if sums.long_links:
-        line.append(counted(sums.long_links, "link between sites", "links between sites"))
+        routers = f"{counted(sums.dci, 'router')} and " if sums.dci else ""
+        line.append(f"{routers}{counted(sums.long_links, 'link')} between sites")
     legend, legend_height = _legend(network, fabric, strokes, max(wide, MINIMUM_WIDTH))
     top = 48.0 + legend_height
     shift = max(0.0, (MINIMUM_WIDTH - wide) / 2)

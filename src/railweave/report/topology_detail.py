@@ -208,7 +208,7 @@ def _between_sites(
         first = alike[0]
         middle = sum(places[end.device][0] + places[end.device][1] / 2 for end in (first.a, first.b)) / 2
         words = f"{len(alike)} × {first.speed_gbps}G, {first.length_m / 1000:g} km"
-        drawn.append(element("text", text(words), x=middle, y=leaf_top - 8, class_="small muted middle"))
+        drawn.append(element("text", text(words), x=middle, y=leaf_top - 34, class_="small muted middle"))
     return drawn
 
 
