@@ -72,8 +72,11 @@ def growth(fabric: str, switches: Sequence[Switch], cables: Sequence[Cable], col
             taken[cable.b.device] += 1
         if cable.a.device in leaves:
             uplinks[cable.a.device, cable.color] = uplinks.get((cable.a.device, cable.color), 0) + 1
-    fullest = max(taken, key=lambda name: taken[name])
-    ports = _ports(members[fullest].model, cables[0].speed_gbps) if cables else 0
+    below = [cable.speed_gbps for cable in cables if cable.b.device in members]  # not those between sites
+    speed = max(below, default=0)
+    room = {model: _ports(model, speed) for model in {switch.model for switch in members.values()}}
+    fullest = min(taken, key=lambda name: room[members[name].model] - taken[name])
+    ports = room[members[fullest].model] if cables else 0
     ports -= sum(cable.a.device == fullest for cable in cables)  # where what is on top of stripes has links onwards
     used = taken[fullest]
     blocks, stripes = _below(switches, shape, members[fullest])

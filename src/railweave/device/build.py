@@ -290,7 +290,7 @@ def _qos(
 ) -> QosConfig | None:
     if not system.has("qos", release) or not interfaces:
         return None
-    qos = fabric.role(switch.role).qos
+    qos = fabric.intent(switch).qos
     by_need: dict[tuple[int, int], list[str]] = {}
     for one in (port for port in interfaces if port.pauses):
         by_need.setdefault((math.ceil(one.length_m), qos.pfc.mru or one.mtu), []).append(one.name)

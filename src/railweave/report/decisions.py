@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from railweave.catalog import catalog
 from railweave.counting import counted
 from railweave.device.host import host_config
-from railweave.report.figures import roles, span, switches_of
+from railweave.report.figures import models_of, roles, span, switches_of
+from railweave.report.isis_decision import isis_decision
 from railweave.report.long_links import long_links_decisions
 from railweave.report.qos_decisions import qos_decisions
 from railweave.report.statement import Decision, Grid
@@ -62,7 +63,7 @@ PATH_COLOR = {
 
 def decisions(network: Network, fabric: Fabric) -> list[Decision]:
     """Every decision about a fabric."""
-    routing = _isis if fabric.underlay.protocol == "isis" else _bgp
+    routing = isis_decision if fabric.underlay.protocol == "isis" else _bgp
     made = [topology_decision, ports_decision, _addressing, routing, _colors, _balancing]
     shared = [decide(network, fabric) for decide in made]
     return [*shared, *long_links_decisions(network, fabric), *qos_decisions(network, fabric)]
@@ -166,7 +167,10 @@ def _bgp(network: Network, fabric: Fabric) -> Decision:
     )
     prefixes = sum(len(one.subnets) for one in network.segments if one.fabric == fabric.name)
     facts.append(
-        ("Routes", f"every switch holds up to {counted(prefixes, 'server prefix', 'server prefixes')}{_limits(fabric)}")
+        (
+            "Routes",
+            f"every switch holds up to {counted(prefixes, 'server prefix', 'server prefixes')}{_limits(network, fabric)}",
+        )
     )
     numbered = underlay.peering == "numbered"
     return Decision(
@@ -185,32 +189,10 @@ def _bgp(network: Network, fabric: Fabric) -> Decision:
     )
 
 
-def _isis(network: Network, fabric: Fabric) -> Decision:
-    underlay, bfd = fabric.underlay, fabric.underlay.bfd
-    between = sum(cable.fabric == fabric.name and cable.kind == "fabric" for cable in network.cables)
-    facts = [
-        (
-            "Area",
-            f"{underlay.isis.area}, level 2 only, wide metrics; {underlay.isis.metric} on each of {counted(between, 'link')}",
-        ),
-        ("Prefixes", "server ports and loopbacks are passive: told, without neighbors"),
-        ("Authentication", "of hellos and the database, by a key" if underlay.isis.key else "none"),
-    ]
-    if bfd.enabled:
-        silent = f"a silent neighbor is down after {bfd.detection_ms():,} ms"
-        facts.append(("BFD", f"{bfd.minimum_interval} ms x {bfd.multiplier}: {silent}"))
-    return Decision(
-        "Routing",
-        "IS-IS, an address pair per link",
-        "Every switch knows every link and takes all shortest paths; there are no policies to get wrong, and none that keep a "
-        "switch from carrying others' traffic when links fail.",
-        tuple(facts),
-    )
-
-
-def _limits(fabric: Fabric) -> str:
+def _limits(network: Network, fabric: Fabric) -> str:
     """What the catalog knows of the tables that hold them."""
-    models = {model: catalog().switches.get(model) for model in (fabric.leaf.model, fabric.spine.model)}
+    there = dict.fromkeys(model for role in roles(network, fabric) for model in models_of(network, fabric, role))
+    models = {model: catalog().switches.get(model) for model in there}
     known = [f"{name} {one.limits.ipv6_routes:,}" for name, one in models.items() if one and one.limits.ipv6_routes]
     return f"; room for {', '.join(known)}" if known else "; how many fit the hardware is not in the catalog"
 

@@ -74,9 +74,8 @@ def overview(
     if not upper:
         return drawing, total, height
     top = SPINE_HEIGHT + ROW_GAP
-    above = _upper_bundle(network, fabric, spines, total, upper[0].role) + _tier(
-        fabric, upper, total, _between(network, fabric)
-    )
+    above = _upper_bundle(network, fabric, spines, total, upper[0].role)
+    above += _tier(fabric, upper, total, _between(network, fabric))
     return above + element("g", drawing, transform=f"translate(0,{top:g})"), total, height + top
 
 
@@ -247,7 +246,7 @@ def _between(network: Network, fabric: Fabric) -> str:
 def _tier(fabric: Fabric, spines: list[Switch], total: float, more: str = "") -> str:
     """Spines, super-spines, or routers between sites, as one block."""
     role = spines[0].role
-    title = f"{counted(len(spines), role.replace('dci', 'router'), '')}  ·  {fabric.role(role).model}{more}"
+    title = f"{counted(len(spines), 'router' if role == 'dci' else role)}  ·  {', '.join(dict.fromkeys(spine.model for spine in spines))}{more}"
     names = span([spine.name for spine in spines])
     return element(
         "g",
