@@ -91,26 +91,7 @@ def qos_mismatch(subject: Subject) -> Iterator[Finding]:
             )
 
 
-@check("session-down")
-def session_down(subject: Subject) -> Iterator[Finding]:
-    """Every leaf-spine link has a BGP session that both ends accept."""
-    routes = subject.routes
-    for config in subject.configs.values():
-        for group in config.bgp.groups if config.bgp else ():
-            for session in group.sessions:
-                if (config.name, session.link) not in routes.heard:
-                    yield Finding(
-                        "session-down",
-                        "error",
-                        config.name,
-                        f"the session to {session.peer} on {session.interface} cannot come up",
-                        "one end does not expect the other's AS number, or has no session there",
-                        "compare AS numbers and AS lists of both ends",
-                    )
-
-
-@check("adjacency-down")
-def adjacency_down(subject: Subject) -> Iterator[Finding]:
+def _adjacency_down(subject: Subject) -> Iterator[Finding]:
     """Every link that one end runs IS-IS on comes up at both, in one subnet."""
     up = adjacencies(subject.configs, frozenset())
     for config in subject.configs.values():
@@ -134,6 +115,25 @@ def adjacency_down(subject: Subject) -> Iterator[Finding]:
                     "the other end does not run it there, or has an address of another subnet",
                     "compare both ends",
                 )
+
+
+@check("session-down")
+def session_down(subject: Subject) -> Iterator[Finding]:
+    """Every leaf-spine link has a BGP session that both ends accept, or an adjacency of IS-IS."""
+    yield from _adjacency_down(subject)
+    routes = subject.routes
+    for config in subject.configs.values():
+        for group in config.bgp.groups if config.bgp else ():
+            for session in group.sessions:
+                if (config.name, session.link) not in routes.heard:
+                    yield Finding(
+                        "session-down",
+                        "error",
+                        config.name,
+                        f"the session to {session.peer} on {session.interface} cannot come up",
+                        "one end does not expect the other's AS number, or has no session there",
+                        "compare AS numbers and AS lists of both ends",
+                    )
 
 
 @check("no-login")
