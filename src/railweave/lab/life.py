@@ -78,7 +78,7 @@ def up(
         _fits(plan)
         probe.probe(lab)
         aigp = any(config.bgp is not None and config.bgp.compare_aigp for config in plan.configs.values())
-        frr = rootfs.find(frr_root, aigp=aigp, progress=progress)
+        frr = replace(rootfs.find(frr_root, aigp=aigp, progress=progress), protocols=plan.protocols())
         record = Record(
             lab,
             str(fabric.resolve()),
@@ -186,4 +186,5 @@ def attach(fabric: Path, configs: dict[str, DeviceConfig] | None = None) -> tupl
         raise LabError(f"there is no lab of {fabric}{half}: run `sudo railweave lab up {fabric}`")
     network = state.read_network(place)
     frr = rootfs.find(Path(record.frr_root), aigp=False, progress=lambda _: None)
-    return record, Running(place, make_plan(network, record.timers(), configs), frr)
+    plan = make_plan(network, record.timers(), configs)
+    return record, Running(place, plan, replace(frr, protocols=plan.protocols()))

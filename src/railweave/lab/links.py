@@ -46,6 +46,9 @@ def make(lab: str, plan: Plan) -> None:
     ip_batch(f"link add {_end(lab, wire.a)} type veth peer {_end(lab, wire.b)}" for wire in plan.wires)
     for device, config in plan.configs.items():
         ip_batch(router_lines(config), inside=namespace(lab, device))
+        answering = [gateway.port for gateway in config.gateways if gateway.proxy_arp]
+        with entered(namespace(lab, device)):
+            set_parameters({f"net/ipv4/conf/{port}/proxy_arp": 1 for port in answering})
 
 
 def _end(lab: str, plug: Plug) -> str:

@@ -52,7 +52,11 @@ class Overlay:
         if bgp is not None and bgp.bfd is not None:
             timers = {"minimum_interval": self.bfd_interval_ms, "multiplier": self.bfd_multiplier}
             bgp = replace(bgp, bfd=bgp.bfd.model_copy(update=timers))
-        return replace(config, bgp=bgp, gateways=tuple(self._gateway(one) for one in config.gateways))
+        isis = config.isis
+        if isis is not None and isis.bfd is not None:
+            timers = {"minimum_interval": self.bfd_interval_ms, "multiplier": self.bfd_multiplier}
+            isis = replace(isis, bfd=isis.bfd.model_copy(update=timers))
+        return replace(config, bgp=bgp, isis=isis, gateways=tuple(self._gateway(one) for one in config.gateways))
 
     def _gateway(self, gateway: Gateway) -> Gateway:
         if gateway.advertisements is None:
