@@ -19,7 +19,7 @@ class Macsec(Model):
         description="cipher; xpn counts packets in 64 bits, without which a link of 800G has to be keyed anew every minute",
     )
     key_name: str = Field(
-        pattern=r"^[0-9a-fA-F]{2,64}$", description="name of the connectivity association key (CKN), hexadecimal"
+        pattern=r"^([0-9a-fA-F]{2}){1,32}$", description="name of the connectivity association key (CKN), hexadecimal"
     )
     key: str = Field(description="secret:NAME of the connectivity association key (CAK), hexadecimal")
 
