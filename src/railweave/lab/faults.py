@@ -159,7 +159,7 @@ def _daemon_killed(lab: Running, target: FaultTarget, device: str, daemon: str) 
 
     def end() -> None:
         if routers.daemon_pid(lab.place, device, daemon) is None:
-            routers.restart(lab.place, lab.frr, device, daemon)
+            routers.restart(lab.place, lab.frr, lab.plan.configs[device], daemon)
 
     down = (device,) if daemon == "bgpd" else None
     return Effect(target, tuple(links_of(lab, device)), down, begin, end)
