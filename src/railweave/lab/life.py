@@ -125,7 +125,7 @@ def _make(lab: Running, record: Record, progress: Callable[[str], None]) -> Up:
         done("links")
         routers.write_files(place, lab.frr, list(plan.configs.values()))
         routers.start(place, lab.frr, list(plan.configs.values()), progress)
-        tunnels.make(place.lab, plan)
+        tunnels.make(lab)
         routers.solicit(place, plan.configs.values())
         done("daemons")
         progress("servers' addresses")

@@ -115,6 +115,11 @@ def make_plan(network: Network, overlay: Overlay | None, configs: dict[str, Devi
 
     Raises ``LabError`` for names that Linux cannot have.
     """
+    colored = [one.name for one in network.switches if len(one.endpoints) > 1]
+    if colored:
+        raise LabError(
+            f"{colored[0]} has a tunnel endpoint per path color, and FRR one per VNI: `railweave verify` proves such tenants"
+        )
     found = configs or {one.name: device_config(network, one.name, "frr") for one in network.switches}
     if overlay is not None:
         found = {name: overlay.applied(config) for name, config in found.items()}
