@@ -42,6 +42,8 @@ def test_h100_rlb_behaves_as_designed_and_goes_without_a_trace(tmp_path: Path) -
             "fib-equals-routes": 20 * 64,
             "path-colors": 16 * 60 + 4 * 16,
             "no-leaf-transit": 64,
+            "tenants-connected": 0,
+            "tenants-isolated": 0,
             "reachability": 32 * 24 * 4,
             "queue-pair-links": 32 * 24 * 4,
             "mtu": 32 * 24 * 4,
@@ -60,7 +62,7 @@ def test_every_single_fault_of_a_slice_goes_as_designed(tmp_path: Path) -> None:
     with lab(tmp_path / "slice.yaml", example("h100-rlb"), "rails=1,spines=2") as (made, running):
         assert (made.routers, made.servers, made.links) == (4, 4, 8)
         every = matrix.every_single(running)
-        assert len(every) == 4 + 4 + 4 + 2 * 5 + 4 + 1
+        assert len(every) == 4 + 4 + 4 + 2 * 7 + 4 + 1
         # One takes a minute, the other breaks nothing.
         faults = [one for one in every if one["kind"] != "ra-stopped" and one.get("daemon") != "mgmtd"]
         measured = play(running, matrix.targets(running, faults), lambda _: None)

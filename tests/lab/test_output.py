@@ -17,7 +17,7 @@ from railweave.lab.junit import junit
 from railweave.lab.matrix import written
 from railweave.lab.measure import Measured
 from railweave.lab.page import faults_html, rows
-from railweave.lab.rootfs import find
+from railweave.lab.rootfs import AIGP, PLAIN, find
 from railweave.lab.state import Record
 
 GOOD = Outcome("bgp-sessions", "every BGP session is established", True, 8, "8 ends", seconds=0.5)
@@ -76,13 +76,13 @@ def test_without_root_the_command_to_run_is_said(words: list[str], monkeypatch: 
 
 def test_without_frr_the_command_to_run_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with pytest.raises(life.LabError, match="run `sudo make judges`"):
-        find(tmp_path, aigp=False, progress=lambda _: None)
+        find(tmp_path, PLAIN, lambda _: None)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("railweave.lab.rootfs.CACHE", tmp_path / "cache")
     monkeypatch.setattr("railweave.lab.rootfs._DAEMONS", Path("nowhere"))
     monkeypatch.setattr("shutil.which", lambda _: None)
     with pytest.raises(life.LabError, match="run `sudo apt-get install -y mmdebstrap`"):
-        find(None, aigp=False, progress=lambda _: None)
+        find(None, PLAIN, lambda _: None)
 
 
 def test_a_root_folder_of_another_release_is_refused(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_a_root_folder_of_another_release_is_refused(tmp_path: Path) -> None:
     status = tmp_path / "var/lib/dpkg/status"
     status.write_text("Package: frr\nStatus: install ok installed\nVersion: 9.1-1\n\n")
     with pytest.raises(life.LabError, match=r"holds FRR 9\.1-1, and the lab is made for 10\.3"):
-        find(tmp_path, aigp=False, progress=lambda _: None)
+        find(tmp_path, PLAIN, lambda _: None)
     status.write_text("Package: frr\nStatus: install ok installed\nVersion: 10.3-3\n\n")
-    found = find(tmp_path, aigp=True, progress=lambda _: None)
+    found = find(tmp_path, AIGP, lambda _: None)
     assert (found.version, found.user, found.group) == ("10.3-3", 997, 996)

@@ -15,8 +15,9 @@ from railweave.device.build import device_config
 from railweave.device.model import DeviceConfig, Vrf
 from railweave.errors import LabError
 from railweave.lab import assertions, life, matrix, rootfs
-from railweave.lab.assertions import Outcome
+from railweave.lab.assertions.tenants import isolated
 from railweave.lab.links import router_lines
+from railweave.lab.overlay import Overlay
 from railweave.lab.plan import make_plan
 from railweave.lab.running import Running
 from railweave.lab.scenario import play
@@ -24,10 +25,10 @@ from railweave.lab.spaces import vrf_by_interface
 from railweave.lab.sweep import sweep
 from railweave.lab.traffic import forbidden_pairs
 from tests.conftest import ROOT, example
-from tests.lab.machine import lab, needs_lab
+from tests.lab.machine import lab, needs_lab, part_of
 
-TYPED, LEAKING = "stripe1-leaf1", "stripe2-leaf1"
-PART = "stripes=2,spines=2,servers=8"
+TYPED, LEAKING, MIXING = "stripe1-leaf1", "stripe2-leaf1", "stripe2-leaf2"
+PART = "spines=2"
 
 
 def _new_enough() -> bool:
@@ -72,7 +73,7 @@ def test_gpus_of_one_server_are_in_tenants_that_are_kept_apart(tmp_path: Path) -
         nics = [(server.name, nic.tenant) for server in network.servers for nic in server.nics]
         forbidden = sum(a[0] != b[0] and a[1] != b[1] for a in nics for b in nics)
         assert len(forbidden_pairs(running)) == forbidden == 480
-        assert outcomes["tenants-isolated"].evidence.startswith("480 of 480 forbidden pairs")
+        assert outcomes["tenants-isolated"].evidence.startswith("480 of 480 forbidden pairs silent")
         assert outcomes["tenants-connected"].evidence.startswith("16 type-5 routes in 6 VRFs, 192 queue pairs")
         assert outcomes["slaac-addresses"].checked == 32
         faults = [
@@ -89,7 +90,7 @@ def test_gpus_of_one_server_are_in_tenants_that_are_kept_apart(tmp_path: Path) -
 @contextmanager
 def _of_its_own_frr(fabric: Path, network: Network) -> Iterator[Running]:
     try:
-        life.up(fabric, network, overlay=life.Overlay())
+        life.up(fabric, network, overlay=Overlay())
         _, running = life.attach(fabric)
         with running:
             yield running
@@ -97,31 +98,49 @@ def _of_its_own_frr(fabric: Path, network: Network) -> Iterator[Running]:
         life.down(fabric)
 
 
-def _with_targets(config: DeviceConfig, tenant: str, **targets: tuple[str, ...]) -> DeviceConfig:
-    def changed(vrf: Vrf) -> Vrf:
-        return replace(vrf, **targets) if vrf.name == tenant else vrf
+def _with_wrong_target(config: DeviceConfig) -> DeviceConfig:
+    """A leaf that exports tenant-1 with a target that nobody imports."""
+    wrong = {"tenant-1": ("target:64512:29999",)}
+    vrfs = tuple(replace(vrf, export_targets=wrong.get(vrf.name, vrf.export_targets)) for vrf in config.vrfs)
+    return replace(config, vrfs=vrfs)
 
-    return replace(config, vrfs=tuple(map(changed, config.vrfs)))
+
+def _with_a_port_in_another_vrf(config: DeviceConfig) -> tuple[DeviceConfig, str]:
+    """A leaf whose first port of tenant-1 is in the VRF of its other tenant; and the prefix of that port."""
+    moved = next(gateway for gateway in config.gateways if gateway.vrf == "tenant-1")
+    other = next(vrf.name for vrf in config.vrfs if vrf.name != "tenant-1")
+
+    def owned(vrf: Vrf) -> tuple[str, ...]:
+        kept = tuple(prefix for prefix in vrf.prefixes if prefix not in moved.prefixes)
+        return (*kept, *moved.prefixes) if vrf.name == other else kept
+
+    gateways = tuple(replace(one, vrf=other) if one is moved else one for one in config.gateways)
+    vrfs = tuple(replace(vrf, prefixes=owned(vrf)) for vrf in config.vrfs)
+    return replace(config, gateways=gateways, vrfs=vrfs), moved.prefixes[0]
 
 
 @needs_lab
-def test_whole_servers_are_tenants_and_wrong_route_targets_are_named(tmp_path: Path) -> None:
-    network = example("evpn-server-isolation")
+def test_whole_servers_are_tenants_and_what_mixes_them_is_named(tmp_path: Path) -> None:
+    network = part_of(example("evpn-server-isolation"), PART)
     configs = {one.name: device_config(network, one.name, "frr") for one in network.switches}
-    configs[TYPED] = _with_targets(configs[TYPED], "tenant-1", export_targets=("target:64512:29999",))
-    leaked = ("target:64512:20001", "target:64512:20003")
-    configs[LEAKING] = _with_targets(configs[LEAKING], "tenant-3", import_targets=leaked)
-    with lab(tmp_path / "server.yaml", network, PART, configs) as (made, running):
+    configs[TYPED] = _with_wrong_target(configs[TYPED])
+    configs[MIXING], prefix = _with_a_port_in_another_vrf(configs[MIXING])
+    with lab(tmp_path / "server.yaml", example("evpn-server-isolation"), PART, configs) as (made, running):
         assert made.unsettled == ()  # FRR does what these configurations say, and `routes` knew it
-        found: dict[str, Outcome] = {one.id: one for one in assertions.run(running, patience_s=0)}
-        wrong = {name for name, one in found.items() if not one.passed}
-        assert wrong == {"tenants-connected", "tenants-isolated", "reachability", "mtu", "queue-pair-links"}
+        with running.vty(LEAKING, "bgpd") as vty:
+            router = f"router bgp {network.switch(LEAKING).asn} vrf tenant-3"
+            vty.configure([router, "address-family l2vpn evpn", "route-target import 64512:20001"])
+        good = ["bgp-sessions", "bfd-sessions", "slaac-addresses", "host-tables", "no-leaf-transit"]
+        assert [(one.id, one.failures) for one in assertions.run(running, only=good) if not one.passed] == []
+        wrong = ["tenants-connected", "tenants-isolated"]
+        found = {one.id: one for one in assertions.run(running, only=wrong, patience_s=0)}
+        assert not any(one.passed for one in found.values())
 
         connected = found["tenants-connected"].failures
         target = "with route target 64512:29999, not 64512:20001"
         assert any(line.startswith(f"{TYPED} sends ") and line.endswith(target) for line in connected)
-        [missing] = {line.split(" lacks ")[0] for line in connected if " lacks " in line} & {"stripe2-leaf1: tenant-1"}
-        assert missing
 
-        isolated = found["tenants-isolated"].failures
-        assert any(line.startswith(f"{LEAKING}: tenant-3 has a route to ") for line in isolated)
+        mixed = list(isolated(running, running.control_plane.routes()).failures)
+        assert f"{MIXING}: tenant-3 has {prefix}, which is tenant-1's on {MIXING}" in mixed
+        assert any(line.startswith(f"{LEAKING}: tenant-3 has ") for line in mixed)
+        assert any(line.startswith("a packet of tenant-3 arrives in tenant-1: ") for line in mixed)

@@ -59,7 +59,7 @@ def make(lab: Running) -> None:
             ip_batch([f"link set {bridge(vrf)} mtu {mtu} up"], inside=space)
             _add(lab, config, vrf)
     for config in routers:
-        _wait(lab, config)
+        wait(lab, config)
 
 
 def _add(lab: Running, config: DeviceConfig, vrf: Vrf) -> None:
@@ -81,7 +81,7 @@ def _mtu(config: DeviceConfig, vrf: Vrf) -> int:
     return max(gateway.mtu for gateway in config.gateways if gateway.vrf == vrf.name)
 
 
-def _wait(lab: Running, config: DeviceConfig) -> None:
+def wait(lab: Running, config: DeviceConfig) -> None:
     """Wait until zebra has every VRF of a router with its tunnel; a device that it missed is made again."""
     until = time.monotonic() + LIMIT_S
     again = time.monotonic() + PATIENCE_S
