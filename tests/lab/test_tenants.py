@@ -64,7 +64,9 @@ def test_an_endpoint_per_color_is_refused() -> None:
 
 
 @needs_lab
-@pytest.mark.skipif(not _new_enough(), reason="no FRR with IPv6 tunnel endpoints: neither a folder of it nor mmdebstrap")
+@pytest.mark.skipif(
+    not _new_enough(), reason="no FRR with IPv6 tunnel endpoints: neither a folder of it nor mmdebstrap"
+)
 def test_gpus_of_one_server_are_in_tenants_that_are_kept_apart(tmp_path: Path) -> None:
     network = example("evpn-gpu-isolation")
     with _of_its_own_frr(tmp_path / "gpu.yaml", network) as running:

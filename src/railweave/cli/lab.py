@@ -216,7 +216,16 @@ def fault(
     record, lab = life.attach(fabric)
     with lab, locked(record.lab, "fault"):
         if scenario is not None:
-            targets = fault_targets(lab.plan.network, read_scenario(scenario, "lab"))
+            file = read_scenario(scenario, "lab")
+            if not file.scenario.faults:
+                raise InputError(
+                    [Problem(str(scenario), 0, "it has no faults", "the lab takes a scenario's faults, and no traffic")]
+                )
+            targets = fault_targets(lab.plan.network, file)
+            if file.scenario.traffic and not as_json:
+                typer.echo(
+                    "the lab takes the scenario's faults; its traffic and its times to reroute are for `railweave sim`"
+                )
         else:
             targets = matrix.targets(lab, matrix.every_single(lab) if all_single else map(matrix.written, one))
         try:

@@ -71,7 +71,9 @@ KINDS: dict[FaultKind, Kind] = {
     ),
     "blackhole": Kind("the switch forwards nothing, and says nothing: its links and sessions stay up", ("device",)),
     "bgp-session-down": Kind("the BGP sessions between two switches end; links stay up", ("device", "neighbor")),
-    "bgp-down": Kind("all BGP sessions of a switch end, as where BGP is deactivated on it; its links stay up", ("device",)),
+    "bgp-down": Kind(
+        "all BGP sessions of a switch end, as where BGP is deactivated on it; its links stay up", ("device",)
+    ),
     "daemon-kill": Kind("the daemon is killed; it is started again at the end", ("device", "daemon"), sim=NO_DAEMONS),
     "ra-stopped": Kind(
         "the leaf's router advertisements on this port stop",

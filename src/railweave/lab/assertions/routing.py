@@ -43,11 +43,13 @@ def bgp_sessions(lab: Running, routes: Routes) -> Seen:  # noqa: ARG001 - as eve
     for config, bgp, sessions in _sessions(lab):
         by_address = config.overlay.neighbors if config.overlay else ()
         with lab.vty(config.name, "bgpd") as vty:
-            peers = vty.json(f"show bgp {bgp.families[0]} unicast summary").get("peers", {})
-            evpn = vty.json("show bgp l2vpn evpn summary").get("peers", {}) if by_address else {}
-        for session, known in [*((one, peers) for one in sessions), *((one, evpn) for one in by_address)]:
+            listed = vty.json(f"show bgp {bgp.families[0]} unicast summary").get("peers", {})
+            states = {one: listed.get(_neighbor(one), {}).get("state", "absent") for one in sessions}
+            if by_address:
+                listed = vty.json("show bgp l2vpn evpn summary").get("peers", {})
+                states |= {one: listed.get(_neighbor(one), {}).get("state", "absent") for one in by_address}
+        for session, state in states.items():
             checked += 1
-            state = known.get(_neighbor(session), {}).get("state", "absent")
             if state != "Established":
                 failures.append(f"{_where(config, session)}: {state}")
         overlay += len(by_address)
@@ -170,7 +172,10 @@ def path_colors(lab: Running, routes: Routes) -> Seen:
 
 def leaf_transit(lab: Running, routes: Routes) -> Seen:
     """What each leaf sends on each session is what it has itself."""
-    own = {name: set(config.overlay.prefixes()) if config.overlay else set[str]() for name, config in lab.plan.configs.items()}
+    own = {
+        name: set(config.overlay.prefixes()) if config.overlay else set[str]()
+        for name, config in lab.plan.configs.items()
+    }
     for segment in lab.plan.network.segments:
         if not segment.tenant:
             own[segment.leaf].update(subnet.prefix for subnet in segment.subnets)

@@ -79,7 +79,9 @@ def isolated(lab: Running, routes: Routes) -> Seen:  # noqa: ARG001 - as every a
     with Traffic(lab) as traffic:
         silent = set(reached(traffic, pairs, tries=2))
     failures += [
-        f"a packet of {tenants[pair.src]} arrives in {tenants[pair.dst]}: {pair}" for pair in pairs if pair not in silent
+        f"a packet of {tenants[pair.src]} arrives in {tenants[pair.dst]}: {pair}"
+        for pair in pairs
+        if pair not in silent
     ]
     words = f"{len(silent):,} of {len(pairs):,} forbidden pairs silent, {counted(checked, 'route')} in VRFs"
     return Seen(checked + len(pairs), words, failures)
@@ -132,18 +134,24 @@ def _wrong_targets(lab: Running, owners: dict[str, _Owner]) -> list[str]:
 
 def _own_targets(listed: dict[str, Any]) -> Iterator[tuple[str, set[str]]]:
     """The type-5 routes that a leaf originates (without an AS path), and their route targets."""
-    for routes in listed.values():
-        for route in cast("dict[str, Any]", routes).values() if isinstance(routes, dict) else ():
-            for path in (one for group in route["paths"] for one in group) if isinstance(route, dict) else ():
-                if not path.get("path"):
-                    words = path.get("extendedCommunity", {}).get("string", "").split()
-                    yield f"{path['ip']}/{path['ipLen']}", {word[3:] for word in words if word.startswith("RT:")}
+    by_router = [cast("dict[str, Any]", one) for one in listed.values() if isinstance(one, dict)]
+    routes = [cast("dict[str, Any]", one) for each in by_router for one in each.values() if isinstance(one, dict)]
+    for path in (path for route in routes for group in _lists(route["paths"]) for path in group):
+        if not path.get("path"):
+            words: list[str] = path.get("extendedCommunity", {}).get("string", "").split()
+            yield f"{path['ip']}/{path['ipLen']}", {word[3:] for word in words if word.startswith("RT:")}
+
+
+def _lists(value: object) -> list[list[dict[str, Any]]]:
+    return cast("list[list[dict[str, Any]]]", value)
 
 
 def _through_tunnels(lab: Running, pairs: Sequence[QueuePair]) -> list[str]:
     """Send a packet of each queue pair, and compare what the VXLAN devices of VRFs sent with how many there were."""
     where = {
-        f"{server.name}:{nic.name}": (nic.leaf, nic.tenant) for server in lab.plan.network.servers for nic in server.nics
+        f"{server.name}:{nic.name}": (nic.leaf, nic.tenant)
+        for server in lab.plan.network.servers
+        for nic in server.nics
     }
     expected: dict[tuple[str, str], int] = {}
     for pair in pairs:
