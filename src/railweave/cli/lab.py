@@ -187,7 +187,9 @@ def _parts(text: str) -> str:
 def fault(
     fabric: Path = FABRIC,
     scenario: Path | None = typer.Option(None, help="Scenario file, whose faults happen at their times."),
-    one: list[str] = typer.Option([], "--fault", help='A fault: "link-down link=A--B for=2s"; may be repeated.'),
+    one: list[str] = typer.Option(
+        [], "--fault", help='A fault: "link-down link=A--B for=2s"; several come one after another.'
+    ),
     all_single: bool = typer.Option(
         False, "--all-single", help="Each link, NIC and switch down, and every other kind at a leaf and a spine."
     ),
@@ -229,7 +231,10 @@ def fault(
         else:
             targets = matrix.targets(lab, matrix.every_single(lab) if all_single else map(matrix.written, one))
         try:
-            measured = play(lab, targets, progress(quiet=quiet or as_json))
+            # Those of a scenario have their times; others come one after another.
+            turns = [targets] if scenario is not None else [[target] for target in targets]
+            say = progress(quiet=quiet or as_json)
+            measured = [found for turn in turns for found in play(lab, turn, say)]
         finally:
             done(quiet=quiet or as_json)
     if page is not None:

@@ -32,6 +32,9 @@ MOST_QUEUE_PAIRS = 8192
 CHECKING = 4792
 """The port of packets that ask whether queue pairs have a path, while others measure for how long they had none."""
 
+DSCP = 26
+"""What packets are marked with: the usual class of RoCEv2 data; tunnels copy it to the outer header."""
+
 _NO_WAY = {
     errno.EADDRNOTAVAIL,
     errno.EAGAIN,
@@ -53,6 +56,10 @@ _SO_RCVBUFFORCE = 33  # asm-generic/socket.h
 _FREEBIND = {  # also for an address that is not there, or not yet (linux/in.h, linux/in6.h)
     socket.AF_INET: (socket.IPPROTO_IP, 15, 1),
     socket.AF_INET6: (socket.IPPROTO_IPV6, 78, 1),
+}
+_DATA_CLASS = {
+    socket.AF_INET: (socket.IPPROTO_IP, socket.IP_TOS, DSCP << 2),
+    socket.AF_INET6: (socket.IPPROTO_IPV6, socket.IPV6_TCLASS, DSCP << 2),
 }
 _DO_NOT_FRAGMENT = {
     socket.AF_INET: (socket.IPPROTO_IP, 10, 3),  # IP_MTU_DISCOVER, IP_PMTUDISC_PROBE
@@ -159,6 +166,7 @@ class Traffic:
             made.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _RECEIVE_BUFFER)
             made.setsockopt(*_DO_NOT_FRAGMENT[family])
             made.setsockopt(*_FREEBIND[family])
+            made.setsockopt(*_DATA_CLASS[family])
             made.bind((address, self._port))
         except OSError as error:
             made.close()

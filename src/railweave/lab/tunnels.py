@@ -65,7 +65,8 @@ def make(lab: Running) -> None:
 def _add(lab: Running, config: DeviceConfig, vrf: Vrf) -> None:
     own = namespace(lab.place.lab, config.name)
     space = namespace(lab.place.lab, vrf_space(config.name, vrf.name))
-    words = f"type vxlan id {vrf.vni} local {endpoint(config)} dstport {PORT} nolearning"
+    # With a traffic class the kernel looks up each packet's way; without, all that go to one leaf take that of the first.
+    words = f"type vxlan id {vrf.vni} local {endpoint(config)} dstport {PORT} nolearning tos inherit"
     ip_batch(
         [
             f"link add link-netns {own} name {device(vrf)} mtu {_mtu(config, vrf)} {words}",
