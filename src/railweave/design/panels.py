@@ -12,14 +12,16 @@ if TYPE_CHECKING:
 
     from railweave.catalog.models import SwitchModel, System
     from railweave.design.context import Context
+    from railweave.design.ports import PortKind
     from railweave.spec.document import Location
 
 
 class Owner(NamedTuple):
-    """Who has a port; ``fixed_at`` is where in the file an override says so, None where it follows from the ranges."""
+    """Who has a port, of which range. ``fixed_at`` is where in the file an override says so, None where it follows from the range."""
 
     text: str
     fixed_at: Location | None
+    kind: PortKind
 
 
 class Conflict(NamedTuple):
@@ -80,5 +82,5 @@ def _ports(model: SwitchModel, system: System) -> Iterator[tuple[str, Port, int]
         for physical in range(group.first, group.last + 1):
             for way in group.ways():
                 for channel in range(way.channels) if way.channels > 1 else (None,):
-                    name = system.name_of(physical, channel)
+                    name = system.name_of(physical, channel, model.cards)
                     yield name, Port(physical, channel, way.channels, group), way.speed_gbps
