@@ -16,7 +16,7 @@ from railweave.lab.assertions import Outcome
 from railweave.lab.junit import junit
 from railweave.lab.matrix import written
 from railweave.lab.measure import Measured
-from railweave.lab.page import faults_html, rows
+from railweave.lab.page import faults_html, rows, summary
 from railweave.lab.rootfs import AIGP, PLAIN, find
 from railweave.lab.state import Record
 
@@ -47,6 +47,15 @@ def test_the_page_puts_first_what_is_not_as_designed() -> None:
     page = faults_html(RECORD, [MEASURED, wrong])
     assert page.index("&lt;spine1&gt;") < page.index("a--b")
     assert "2 faults, of which 1 went as designed" in page
+    assert summary([MEASURED, wrong, replace(MEASURED, switch_s=0.4)]) == [
+        (
+            "link-down",
+            "2 of 2",
+            f"{(MEASURED.switch_s or 0) / 2 + 0.2:.2f} s, 0.40 s at most",
+            "2.10 s, 2.10 s at most",
+        ),
+        ("device-down", "0 of 1", "-", "2.10 s, 2.10 s at most"),
+    ]
     assert rows([wrong])[0][3:6] == ("-", "2.10 s", "60 of 64 (64 should)")
     assert rows([MEASURED])[0][2] == "12 of 8,000, then 3"
     assert not wrong.passed

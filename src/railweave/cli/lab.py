@@ -169,10 +169,9 @@ def prove(
         print_outcomes(outcomes)
         if swept:
             print_sweep(swept)
-        passed = sum(one.passed for one in outcomes)
-        typer.echo(
-            f"{passed} of {counted(len(outcomes), 'assertion')} passed on {record.network}{_parts(record.slice)}"
-        )
+        about = [one for one in outcomes if one.applies or not one.passed]
+        passed = sum(one.passed for one in about)
+        typer.echo(f"{passed} of {counted(len(about), 'assertion')} passed on {record.network}{_parts(record.slice)}")
         if overlay := record.timers():
             typer.echo(f"with the lab's own timers: {overlay.sentence()}")
     if not good:

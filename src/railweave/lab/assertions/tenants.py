@@ -33,6 +33,8 @@ class _Owner(NamedTuple):
 def connected(lab: Running, routes: Routes) -> Seen:
     """Each leaf has its tenants' prefixes of all other leaves by their tunnels, and packets go through these."""
     owners = _owners(lab)
+    if not owners:
+        return Seen(0, "no tenants")
     checked, failures = 0, _wrong_targets(lab, owners)
     for config, vrf in _vrfs(lab):
         have = {route.prefix: route for route in vrf_routes(lab, config.name, vrf) if route.protocol == BGP}
@@ -64,6 +66,8 @@ def isolated(lab: Running, routes: Routes) -> Seen:  # noqa: ARG001 - as every a
     BGP is asked too: FRR takes routes with another VNI into a VRF and then keeps them from the kernel, as "inactive".
     """
     owners = _owners(lab)
+    if not owners:
+        return Seen(0, "no tenants")
     checked, failures = 0, list[str]()
     for config, vrf in _vrfs(lab):
         have = {route.prefix for route in vrf_routes(lab, config.name, vrf)} | _in_bgp(lab, config, vrf)
@@ -73,8 +77,6 @@ def isolated(lab: Running, routes: Routes) -> Seen:  # noqa: ARG001 - as every a
             if owner.tenant != vrf.name:
                 failures.append(f"{config.name}: {vrf.name} has {prefix}, which is {owner.tenant}'s on {owner.leaf}")
     pairs = forbidden_pairs(lab)
-    if not pairs:
-        return Seen(0, "no two tenants", failures)
     tenants = {f"{one.name}:{nic.name}": nic.tenant for one in lab.plan.network.servers for nic in one.nics}
     with Traffic(lab) as traffic:
         silent = set(reached(traffic, pairs, tries=2))
