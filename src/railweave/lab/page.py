@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from railweave.lab.measure import Measured
     from railweave.lab.state import Record
 
-SUMMARY = ("kind", "as designed", "time to switch", "time to return")
+SUMMARY = ("kind", "as designed", "time to switch, median", "time to return, median")
 _WHOLE = "\n.scroll{max-height:none}\n.scroll td.text{min-width:90px}\n"
 """The tables are what the page is about: they are shown whole."""
 
