@@ -75,7 +75,7 @@ def read(lab: Running, expected: Routes) -> KernelTables:
                     if len(ids) > len(groups):
                         groups.append(members)
         fibs[device] = replace(fib, group=table)
-    nothing = Heard({}, {}, lambda _: True)
+    nothing = Heard({}, (), lambda _: None)
     return KernelTables(Routes(expected.prefixes, expected.index, fibs, groups, expected.down, nothing), tuple(strange))
 
 

@@ -12,33 +12,30 @@ from railweave.routes.attributes import NONE
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from railweave.device.model import BgpGroup, DeviceConfig
-    from railweave.routes.attributes import AttributeTable, Ids, Mask, Places
+    from railweave.device.model import BgpGroup, DeviceConfig, FabricAdvertise
+    from railweave.routes.attributes import AttributeTable, Ids, Mask
 
 
 def colored(
     table: AttributeTable,
     place: Mapping[str, int],
-    config: DeviceConfig,
-    group: BgpGroup,
-    best: Ids,
+    advertise: tuple[FabricAdvertise, ...],
+    color: tuple[str, str],
+    own: Mask,
     passed: Ids,
-    places: Places,
 ) -> Ids:
-    """Deterministic path forwarding on export: colored copies of own prefixes, only matching colors of others."""
-    bgp = config.bgp
-    assert bgp is not None  # noqa: S101 - only devices with BGP have groups
-    mine = color_value(config, group)
+    """Deterministic path forwarding on export: colored copies of own prefixes, only matching colors of others.
+
+    ``color`` are the name and the value of the group's color; ``own`` are the prefixes that the device originates.
+    """
+    name, mine = color
     result = np.where(foreign_color(table, passed, mine), np.int32(NONE), passed).astype(np.int32)
-    for entry in bgp.fabric_advertise:
-        found = place.get(entry.prefix)
-        at = int(np.searchsorted(places, found)) if found is not None else len(places)
-        if at == len(places) or places[at] != found:
+    for entry in advertise:
+        at = place.get(entry.prefix)
+        if at is None or not own[at]:
             continue
-        if best[at] < 0 or table.items[int(best[at])].protocol != "direct":
-            continue
-        primary = entry.color == group.fabric_color
-        if passed[at] < 0 or not (primary or group.fabric_color in entry.backup_colors):
+        primary = entry.color == name
+        if passed[at] < 0 or not (primary or name in entry.backup_colors):
             result[at] = NONE
             continue
         copy = table.items[int(passed[at])]
