@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 
     Ids = NDArray[np.int32]
     Mask = NDArray[np.bool_]
+    Places = NDArray[np.intp] | slice
+    """Some of the prefixes, by their places in the list of all, ascending; or all."""
+
+ALL = slice(None)
+"""The places of all prefixes."""
 
 NONE = -1
 """The id that stands for "no route"."""

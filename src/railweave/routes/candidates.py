@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     Told = Mapping[tuple[str, int], Advertised]
     """What each group tells its neighbors, by device and the group's place in its configuration."""
 
-_NOWHERE = b""
+NOWHERE = b""
+"""No places, as the bytes of an array."""
 
 
 class Candidate(NamedTuple):
@@ -70,7 +71,7 @@ def candidates(hearing: Hearing, told: Told, down: Collection[int], once: Once) 
     said = tuple(map(told.__getitem__, hearing.senders))
     lost = tuple(sorted(down))
     bundles = once(("bundles", id(hearing.ends), said, lost), lambda: _bundles(hearing.ends, said, lost))
-    refused = tuple(one.said.paths.loops.get(hearing.own[one.via.place], _NOWHERE) for one in bundles)
+    refused = tuple(one.said.paths.loops.get(hearing.own[one.via.place], NOWHERE) for one in bundles)
     return once(("candidates", id(bundles), refused), lambda: _together(bundles, refused))
 
 

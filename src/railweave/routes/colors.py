@@ -12,27 +12,33 @@ from railweave.routes.attributes import NONE
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from numpy.typing import NDArray
+
     from railweave.device.model import BgpGroup, DeviceConfig, FabricAdvertise
     from railweave.routes.attributes import AttributeTable, Ids, Mask
 
 
-def colored(
+def advertised(
     table: AttributeTable,
     place: Mapping[str, int],
     advertise: tuple[FabricAdvertise, ...],
     color: tuple[str, str],
     own: Mask,
+    kept: Ids,
     passed: Ids,
+    places: NDArray[np.intp],
 ) -> Ids:
-    """Deterministic path forwarding on export: colored copies of own prefixes, only matching colors of others.
+    """Deterministic path forwarding on export: colored copies of a device's ``own`` prefixes, of those at ``places``.
 
-    ``color`` are the name and the value of the group's color; ``own`` are the prefixes that the device originates.
+    ``color`` are the name and the value of the group's color; ``passed`` is what the export policy let pass, and ``kept``
+    what is left of it without other colors.
     """
     name, mine = color
-    result = np.where(foreign_color(table, passed, mine), np.int32(NONE), passed).astype(np.int32)
+    result = kept.copy()
     for entry in advertise:
-        at = place.get(entry.prefix)
-        if at is None or not own[at]:
+        found = place.get(entry.prefix)
+        at = int(np.searchsorted(places, found)) if found is not None else len(places)
+        if at == len(places) or places[at] != found or not own[at]:
             continue
         primary = entry.color == name
         if passed[at] < 0 or not (primary or name in entry.backup_colors):

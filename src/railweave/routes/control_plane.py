@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig
     from railweave.routes.advertised import Advertised
     from railweave.routes.candidates import Candidates
-    from railweave.routes.decisions import Rules
     from railweave.routes.forwarding import Pattern
     from railweave.routes.table import Fib
 
@@ -69,14 +68,12 @@ class ControlPlane:
                 self._listeners.setdefault(peer.sender, {})[name] = None
                 self._on_link.setdefault(peer.session.link, []).append(name)
         policies = PolicyEngine(self.prefixes, self.table)
-        alike: dict[Rules, Rules] = {}
-        rules = {name: rules_of(config, policies) for name, config in self.configs.items()}
-        self._rules = {name: alike.setdefault(one, one) for name, one in rules.items()}
+        once = Once()
+        self._rules = {name: rules_of(config, policies, once) for name, config in self.configs.items()}
+        self._hearing = {name: Hearing(peers, once) for name, peers in self._peers.items()}
         self._origins = Origins(self.configs, self._place, len(self.prefixes))
         self._overlay = OverlayPlane(self.configs, self.prefixes)
-        once = Once()
         self._decisions = Decisions(self.table, policies, AsPaths(), self._place, once)
-        self._hearing = {name: Hearing(peers, once) for name, peers in self._peers.items()}
         self._start: _State | None = None
 
     def routes(self, down: Iterable[str] = ()) -> Routes:
@@ -135,9 +132,9 @@ class ControlPlane:
                     continue
                 choice = candidates(self._hearing[name], state.told, lost.get(name, ()), decisions.once)
                 local = self._origins.local(self.configs[name], down)
-                decision = decisions.decide(self._rules[name], local, choice)
-                chosen[name] = decision.pattern, choice
-                for place, one in enumerate(decisions.told(decision, choice)):
+                outcome = decisions.decide(self._rules[name], local, choice)
+                chosen[name] = outcome.pattern, choice
+                for place, one in enumerate(decisions.told(outcome, choice)):
                     if one is not state.told[name, place]:
                         changed[name, place] = one
             if not changed:

@@ -72,6 +72,15 @@ class Pattern(NamedTuple):
     second: NDArray[np.int32]
     reason: NDArray[np.uint8]
 
+    def patched(self, places: NDArray[np.intp], part: Pattern) -> Pattern:
+        """The same with a part of it anew."""
+        best, second, reason = self.best.copy(), self.second.copy(), self.reason.copy()
+        more = len(self.sets)
+        best[places] = np.where(part.best < 0, part.best, part.best + more)
+        second[places] = np.where(part.second < 0, part.second, part.second + more)
+        reason[places] = part.reason
+        return Pattern(self.sets + part.sets, best, second, reason)
+
 
 def pattern(keys: NDArray[np.int64], local: Mask, weights: tuple[int, ...]) -> Pattern:
     """From the decision key of each candidate's route: ``keys`` has a row a candidate of ``weights`` sessions.

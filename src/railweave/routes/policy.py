@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from railweave.routes.attributes import NONE
+from railweave.routes.attributes import ALL, NONE
 
 if TYPE_CHECKING:
     from railweave.device.model import Bgp, Term
-    from railweave.routes.attributes import Attributes, AttributeTable, Ids, Mask
+    from railweave.routes.attributes import Attributes, AttributeTable, Ids, Mask, Places
 
 _UNDEFINED = ""
 """A community that no route carries."""
@@ -80,12 +80,15 @@ class PolicyEngine:
         terms = tuple(_resolved(bgp, values, term) for term in (policy.terms if policy else ()))
         return self._resolved.setdefault((terms, bgp.default_accept), Resolved(terms, bgp.default_accept))
 
-    def apply(self, policy: Resolved, ids: Ids, direct: Mask) -> Ids:
-        """Routes after a policy; those it rejects become "no route". ``direct`` marks connected ones."""
+    def apply(self, policy: Resolved, ids: Ids, direct: Mask, places: Places = ALL) -> Ids:
+        """Routes after a policy; those it rejects become "no route". ``direct`` marks connected ones.
+
+        Both are of the prefixes at ``places``.
+        """
         result = np.full(ids.shape, NONE, dtype=np.int32)
         left = ids >= 0
         for term in policy.terms:
-            hit = left & self._hits(term, ids, direct)
+            hit = left & self._hits(term, ids, direct, places)
             if not hit.any():
                 continue
             left &= ~hit
@@ -96,10 +99,10 @@ class PolicyEngine:
             result[rest] = ids[rest]
         return result
 
-    def _hits(self, term: ResolvedTerm, ids: Ids, direct: Mask) -> Mask:
+    def _hits(self, term: ResolvedTerm, ids: Ids, direct: Mask, places: Places) -> Mask:
         hit = np.ones(len(ids), dtype=np.bool_)
         if term.prefixes is not None:
-            hit &= self.listed(term.prefixes, orlonger=term.orlonger)
+            hit &= self.listed(term.prefixes, orlonger=term.orlonger)[places]
         if term.protocol is not None:
             hit &= direct if term.protocol == "direct" else ~direct
         wanted = term.community
