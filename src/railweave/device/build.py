@@ -135,7 +135,7 @@ def _splits(system: System, switch: Switch, ends: Sequence[tuple[End, Cable]]) -
     model = catalog().switches[switch.model]
     found: dict[int, Split] = {}
     for end, cable in ends:
-        if end.channel is None or end.physical is None:
+        if end.channel is None or end.physical is None or end.physical in found:
             continue
         group = model.group_of(end.physical)
         way = next((w for w in group.breakouts if w.speed_gbps == cable.speed_gbps), None) if group else None
