@@ -168,28 +168,32 @@ class Decisions:
             if rules.redistribute is not None:
                 own = self._policies.apply(rules.redistribute, own, local, places)
             best = np.where(local, own, best).astype(np.int32)
-        groups = common.groups
-        after = {
-            one: self._policies.apply(one, best, local, places) for one in dict.fromkeys(g.exports for g in groups)
-        }
-        passed = tuple(
-            self._colored(rules, group, local & (best >= 0), after[group.exports], places) for group in groups
-        )
+        own = () if isinstance(places, slice) else (id(rules), places.tobytes(), local.tobytes())
+        key = ("passed", id(common), own, best.tobytes())
+        passed = self.once(key, lambda: self._passed(common, rules, local, best, places))
         return Decision(passed, winner, pattern(keys, local, weights))
 
-    def _colored(self, rules: Rules | None, group: GroupRules, own: Mask, passed: Ids, places: Places) -> Ids:
-        """What a group's policy let pass, by the rules of its color if it has one."""
-        name = group.fabric_color
-        if name is None or (passed == NONE).all():
-            return passed
-        kept = np.where(foreign_color(self._table, passed, group.color), np.int32(NONE), passed).astype(np.int32)
-        if rules is None or isinstance(places, slice):
-            return kept
-        key = ("colored", id(rules), places.tobytes(), own.tobytes(), name, group.color, kept.tobytes())
-        color = (name, group.color)
-        return self.once(
-            key, lambda: advertised(self._table, self._place, rules.advertise, color, own, kept, passed, places)
-        )
+    def _passed(
+        self, common: CommonRules, rules: Rules | None, local: Mask, best: Ids, places: Places
+    ) -> tuple[Ids, ...]:
+        """What each group's policy lets pass, by the rules of its color if it has one."""
+        after = {
+            one: self._policies.apply(one, best, local, places) for one in {group.exports for group in common.groups}
+        }
+        own = local & (best >= 0)
+        found: list[Ids] = []
+        for group in common.groups:
+            passed = after[group.exports]
+            name, value = group.fabric_color, group.color
+            if name is not None and (passed != NONE).any():
+                kept = np.where(foreign_color(self._table, passed, value), np.int32(NONE), passed).astype(np.int32)
+                if rules is not None and not isinstance(places, slice):
+                    kept = advertised(
+                        self._table, self._place, rules.advertise, (name, value), own, kept, passed, places
+                    )
+                passed = kept
+            found.append(passed)
+        return tuple(found)
 
     def _extended(self, outcome: Outcome, senders: tuple[tuple[int, PathColumn], ...]) -> PathColumn:
         """The AS paths of what is passed on: those that the winners sent, with their own numbers in front."""

@@ -87,6 +87,9 @@ def pattern(keys: NDArray[np.int64], local: Mask, weights: tuple[int, ...]) -> P
 
     A prefix goes to every candidate with the best key, its backup is every candidate with the next best.
     """
+    if local.all():
+        there, nowhere = np.full(len(local), LOCAL, np.int32), np.full(len(local), UNREACHABLE, np.int32)
+        return Pattern((), there, nowhere, np.full(len(local), REASONS.index("local"), np.uint8))
     if not len(keys):
         keys, weights = np.full((1, len(local)), NO_ROUTE, dtype=np.int64), (1,)
     best = keys.min(axis=0)
