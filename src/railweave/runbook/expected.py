@@ -38,17 +38,16 @@ class ExampleRoute:
 
 def sessions(config: DeviceConfig, routes: Routes) -> list[ExpectedSession]:
     """Every session of a switch, group by group."""
-    foreign = routes.fibs[config.name].group != LOCAL
-    counts: dict[int, int] = {}
-    """Of masks by their identity: many sessions carry the same."""
+    counts: dict[tuple[str, int], int] = {}
 
     def count(device: str, link: str) -> int:
         heard = routes.heard.get((device, link))
         if heard is None:
             return 0
-        if id(heard) not in counts:
-            counts[id(heard)] = int((heard & foreign).sum())
-        return counts[id(heard)]
+        key = device, id(heard)  # many sessions carry the same, as one mask
+        if key not in counts:
+            counts[key] = int((heard & (routes.fibs[device].group != LOCAL)).sum())
+        return counts[key]
 
     return [
         ExpectedSession(group, session, count(config.name, session.link), count(session.peer, session.link))
