@@ -6,6 +6,7 @@
 use crate::config::{Config, HostConfig, Lanes};
 use crate::fault::{Broken, Cause, Change, Timeline};
 use crate::host::{Host, HostContext};
+use crate::known::Known;
 use crate::packet::Ps;
 use crate::report::Counters;
 use crate::routing::{Fib, entropy};
@@ -33,6 +34,7 @@ pub struct Engine {
     profiles: Vec<Config>,
     lanes: Lanes,
     fib: Fib,
+    known: Known,
     nodes: Vec<Node>,
     hosts: Vec<Host>,
     switches: Vec<Switch>,
@@ -131,8 +133,8 @@ impl Engine {
                     let period = profiles[usize::from(of[node])].dlb.period;
                     let capacity = |port: usize| (period << 16) / topology.wires[port].ps_per_byte;
                     let capacity = if sampled { ports.clone().map(capacity).collect() } else { Vec::new() };
-                    let table = fib.place(node, 0);
-                    switches.push(Switch::new(topology, node, table, &profiles, of[node], capacity));
+                    let row = fib.rows[node] as usize;
+                    switches.push(Switch::new(topology, node, row, &profiles, of[node], capacity));
                     Node::Switch(switches.len() as u32 - 1)
                 }
             });
@@ -141,6 +143,7 @@ impl Engine {
             host: config.host,
             profiles,
             lanes,
+            known: Known::new(&fib, traffic.pairs.len()),
             fib,
             nodes,
             hosts: all_hosts,
@@ -227,6 +230,7 @@ impl Engine {
             Change::Route { node, address, group } => {
                 let place = self.fib.place(node as usize, address);
                 self.fib.group[place] = group;
+                self.known.forget(self.fib.rows[node as usize] as usize);
             }
         }
     }
@@ -312,6 +316,7 @@ impl Engine {
             config: &profile.switch,
             dlb: &profile.dlb,
             fib: &self.fib,
+            known: &mut self.known,
             wires: &mut self.wires,
             counters: &mut self.counters,
         };
