@@ -49,6 +49,11 @@ impl Windows {
         *shortest = time.min(*shortest);
     }
 
+    /// The shortest time in which any node reaches another.
+    pub fn shortest(&self) -> Ps {
+        self.across.min(self.within[0]).min(self.within[1]).min(self.longest)
+    }
+
     /// Any node can reach its neighbors in so short a time.
     pub fn shorten(&mut self, time: Ps) {
         self.across = self.across.min(time);

@@ -42,7 +42,7 @@ impl Switch {
             return self.receive_many(context, batch, begin, end);
         }
         loop {
-            let least = heads.iter().take(count).fold(Ps::MAX, |least, &head| least.min(head));
+            let least = heads.iter().fold(Ps::MAX, |least, &head| least.min(head));
             if least == Ps::MAX {
                 break;
             }
@@ -79,7 +79,8 @@ impl Switch {
             }
             batch.push(packet, port);
         });
-        if calm && batch.packets.len() >= MANY * ports && self.is_calm(context, batch) {
+        let bytes = if at_once { batch.bytes_at_most() } else { batch.bytes() };
+        if calm && batch.packets.len() >= MANY * ports && self.is_calm(context, batch, &bytes) {
             if !at_once {
                 self.assign_all(context, batch, begin);
             }

@@ -100,6 +100,18 @@ impl Batch {
         bytes
     }
 
+    /// The same of what is in buckets, or more.
+    #[inline]
+    pub fn bytes_at_most(&self) -> [u64; LANES] {
+        let mut bytes = [0; LANES];
+        for bucket in &self.buckets {
+            for (lane, bytes) in bytes.iter_mut().enumerate() {
+                *bytes += u64::from(bucket.bytes) * u64::from(bucket.kinds >> lane & 1);
+            }
+        }
+        bytes
+    }
+
     /// Empty the buckets again.
     pub fn forget(&mut self) {
         for bucket in &mut self.buckets {

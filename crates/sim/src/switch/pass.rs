@@ -24,10 +24,10 @@ impl Switch {
 
     /// Whether ports have nothing to do with each other, where that is possible.
     #[inline]
-    pub(super) fn is_calm(&self, context: &SwitchContext<'_>, batch: &Batch) -> bool {
+    pub(super) fn is_calm(&self, context: &SwitchContext<'_>, batch: &Batch, bytes: &[u64; LANES]) -> bool {
         let more = context.config.vxlan.map_or(0, |vxlan| u64::from(vxlan.overhead) * batch.packets.len() as u64);
         (context.config.watchdog.is_none() || batch.packets.iter().all(|packet| packet.kind != Kind::Pfc))
-            && self.buffer.has_room(context.config, &batch.bytes(), more)
+            && self.buffer.has_room(context.config, bytes, more)
     }
 
     /// Put all packets of a window into buckets, in order of time and port.
