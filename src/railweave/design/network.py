@@ -18,7 +18,7 @@ from railweave.spec.hosts import HostRouting, Hosts
 from railweave.spec.interconnect import Interconnect
 from railweave.spec.management import Management
 from railweave.spec.qos import Buffers, Qos
-from railweave.spec.topology import Extra, Mtu, Naming
+from railweave.spec.topology import Mtu, Naming
 from railweave.spec.underlay import Bfd, RouterAdvertisements, Underlay
 
 SCHEMA = 2
@@ -46,7 +46,7 @@ class RoleIntent:
     model: str
     nos: str
     qos: Qos
-    extra: Extra
+    extra: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,6 +314,14 @@ class Network:
         }
 
     @cached_property
+    def _systems(self) -> dict[str, frozenset[tuple[str, str]]]:
+        found: dict[str, set[tuple[str, str]]] = {}
+        for one in self.switches:
+            if one.role != "super-spine":
+                found.setdefault(one.fabric, set()).add((one.nos, one.release))
+        return {fabric: frozenset(systems) for fabric, systems in found.items()}
+
+    @cached_property
     def _cables_of(self) -> dict[str, list[Cable]]:
         result: dict[str, list[Cable]] = {}
         for cable in self.cables:
@@ -376,6 +384,10 @@ class Network:
         switches = self._by_name["switch"]
         a, b = switches.get(cable.a.device), switches.get(cable.b.device)
         return a is not None and b is not None and a.site != b.site
+
+    def systems_of(self, fabric: str) -> frozenset[tuple[str, str]]:
+        """The operating systems, with their releases, of the switches of a fabric that look at path colors."""
+        return self._systems.get(fabric, frozenset())
 
     def cables_of(self, device: str) -> list[Cable]:
         """Every cable of a device, server cables first."""

@@ -38,7 +38,7 @@ class Interface:
 
     ``between_sites`` marks a long link of the interconnect, ``macsec`` how it is encrypted, ``pauses`` whether PFC is on it.
 
-    ``mtu`` counts the Ethernet frame; ``vlan`` is set on ports of a server VLAN (``native_vlan`` too where the port is a
+    ``lanes`` is how many electrical lanes it has; ``mtu`` counts the Ethernet frame; ``vlan`` is set on ports of a server VLAN (``native_vlan`` too where the port is a
     trunk), ``addresses`` on numbered links.
     """
 
@@ -49,6 +49,7 @@ class Interface:
     peer: str
     peer_port: str
     speed_gbps: int
+    lanes: int
     mtu: int
     length_m: float
     vlan: str | None = None
