@@ -64,7 +64,7 @@ class Limits(Model):
 
 
 class SwitchModel(Model):
-    """A switch model."""
+    """A switch model. ``features`` are those that not every model has, each with its source."""
 
     vendor: str
     asic: str
@@ -74,6 +74,7 @@ class SwitchModel(Model):
     buffer: Buffer
     limits: Limits
     rack_units: int | None = None
+    features: dict[str, str] = Field(default_factory=dict[str, str])
 
     def group_of(self, port: int) -> PortGroup | None:
         """The port group a physical port belongs to."""

@@ -253,6 +253,13 @@ def _balancing(network: Network, fabric: Fabric) -> Decision:
             ),
             ("Reactive rebalancing", "on" if dlb.reassignment else "off"),
         ]
+    if balancing.profile:
+        facts.append(("Values", f"profile {balancing.profile} (docs/profiles.md)"))
+    if balancing.selective:
+        opcodes = ", ".join(map(str, balancing.selective.opcodes))
+        facts.append(("Selective", f"RDMA packets of opcodes {opcodes}; all others keep the static hash"))
+    if balancing.global_balancing:
+        facts.append(("Global", "leaves count in how loaded the spines' links are; spines tell them"))
     seed = "per switch" if balancing.hash.seed is None else balancing.hash.seed
     layers = [
         name for name, used in (("addresses", balancing.hash.layer3), ("UDP ports", balancing.hash.layer4)) if used

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
+from railweave.render.junos.selective import FILTER
 from railweave.runbook.check import Check
 from railweave.runbook.expected import example_routes, sessions
 from railweave.runbook.junos_qos import qos_checks
@@ -239,8 +240,15 @@ def _balancing(config: DeviceConfig) -> Check:
             f"quality bands {bands.min} to {bands.max} %, rate weight {bands.rate_weightage} %",
         ]
     points += [f"next-hop groups of up to {config.bgp.maximum_ecmp} members"] if config.bgp else []
-    commands = ("show configuration forwarding-options", "show configuration chassis")
-    return Check("Load balancing, as configured", commands, tuple(points))
+    commands = ["show configuration forwarding-options", "show configuration chassis"]
+    if config.balancing.selective:
+        opcodes = ", ".join(map(str, config.balancing.selective))
+        points.append(f"dynamically for RDMA opcodes {opcodes} alone: the counter rdma grows under load")
+        commands.append(f"show firewall filter {FILTER}")
+    if config.balancing.global_role:
+        points.append(f"global load balancing, {config.balancing.global_role}")
+        commands.append("show configuration protocols bgp global-load-balancing")
+    return Check("Load balancing, as configured", tuple(commands), tuple(points))
 
 
 def _counters(config: DeviceConfig) -> Check:
