@@ -10,6 +10,7 @@ from railweave.device.host import host_config
 from railweave.report.figures import models_of, roles, span, switches_of
 from railweave.report.qos_decisions import qos_decisions
 from railweave.report.statement import Decision, Grid
+from railweave.report.tenant_decisions import tenant_decisions
 from railweave.report.topology_decisions import ports_decision, topology_decision
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ PATH_COLOR = {
 def decisions(network: Network, fabric: Fabric) -> list[Decision]:
     """Every decision about a fabric."""
     made = [topology_decision, ports_decision, _addressing, _bgp, _colors, _balancing]
-    return [*(decide(network, fabric) for decide in made), *qos_decisions(network, fabric)]
+    found = [decide(network, fabric) for decide in made]
+    return [*found, *tenant_decisions(network, fabric), *qos_decisions(network, fabric)]
 
 
 def _addressing(network: Network, fabric: Fabric) -> Decision:

@@ -13,6 +13,7 @@ from railweave.render.junos.selective import FILTER
 from railweave.runbook.check import Check
 from railweave.runbook.expected import example_routes, sessions
 from railweave.runbook.junos_qos import qos_checks
+from railweave.runbook.tenants import junos_tenants
 
 if TYPE_CHECKING:
     from railweave.design.network import Network
@@ -72,6 +73,7 @@ def checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check
     if config.bgp is not None:
         made += [_discovery(config), *_bgp(config, routes)]
         made += _routes(network, config, routes)
+    made += junos_tenants(config, routes)
     if config.gateways:
         made.append(_gateways(config))
     if config.qos is not None:
@@ -145,8 +147,9 @@ def _bgp(config: DeviceConfig, routes: Routes) -> list[Check]:
     ]
     discovered = any(not one.session.peer_address for one in found)
     commands = ("show bgp summary", *(("show bgp summary autodiscovered",) if discovered else ()))
+    over = len(config.overlay.neighbors) if config.overlay else 0
     points = [
-        f"Groups: {len(bgp.groups)}  Peers: {len(found)}  Down peers: 0",
+        f"Groups: {len(bgp.groups) + bool(over)}  Peers: {len(found) + over}  Down peers: 0",
         f"local AS {bgp.asn}, router id {bgp.router_id}",
     ]
     if discovered:
@@ -158,13 +161,15 @@ def _bgp(config: DeviceConfig, routes: Routes) -> list[Check]:
         ("Group", "Neighbor", "Switch", "AS", "Prefixes received", "Prefixes sent"),
         tuple(rows),
     )
-    return [sums, *([_bfd(config, len(found))] if bgp.bfd else [])]
+    alive = len(found) + (over if config.overlay and config.overlay.bfd else 0)
+    return [sums, *([_bfd(config, alive)] if bgp.bfd else [])]
 
 
 def _bfd(config: DeviceConfig, count: int) -> Check:
     bfd = config.bgp.bfd if config.bgp else None
     timers = f"{bfd.minimum_interval} ms x {bfd.multiplier}, down after {bfd.detection_ms():,} ms" if bfd else ""
-    return Check("BFD", ("show bfd session",), (f"{counted(count, 'session')} up", timers))
+    others = "; those of the overlay have timers of their own" if config.overlay and config.overlay.bfd else ""
+    return Check("BFD", ("show bfd session",), (f"{counted(count, 'session')} up", f"{timers}{others}"))
 
 
 def _routes(network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
