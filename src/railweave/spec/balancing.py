@@ -101,13 +101,14 @@ class Selective(Model):
 
     opcodes: tuple[Opcode, ...] = Field(
         default=(6, 7, 8, 9, 10, 11),
-        min_length=1,
         description="opcodes that are balanced dynamically, 0 to 255 or by name; empty: RDMA writes",
     )
 
     @field_validator("opcodes")
     @classmethod
     def _once(cls, value: tuple[int, ...]) -> tuple[int, ...]:
+        if not value:
+            raise ValueError("no opcode is given -- leave `opcodes` away for RDMA writes")
         twice = next((one for one in value if value.count(one) > 1), None)
         if twice is not None:
             raise ValueError(f"opcode {twice} is listed twice -- name each once")
