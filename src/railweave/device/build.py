@@ -19,6 +19,7 @@ from railweave.device.model import (
     Split,
 )
 from railweave.device.overlay import overlay_config, underlay_prefixes, vrfs
+from railweave.device.platform import lowered_balancing, lowered_qos
 from railweave.device.policy import leaf_policy, spine_policy, super_spine_policy, with_super_spines
 
 if TYPE_CHECKING:
@@ -46,13 +47,21 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
     target = nos or switch.nos
     release = switch.release if target == switch.nos else FRR_RELEASE
     system = catalog().systems[target]
+    lacks = catalog().switches[switch.model].platform.lacks if target == switch.nos else ()
     role = fabric.role(switch.role)
     ends = [_ends(cable, name) for cable in network.cables_of(name)]
-    names = {end.port: _port_name(system, end) for end, _, _ in ends}
+    cards = catalog().switches[switch.model].cards
+    names = {end.port: system.name_of(end.physical or 0, end.channel, cards) for end, _, _ in ends}
     interfaces = tuple(_interface(network, fabric, names[end.port], end, far, cable) for end, far, cable in ends)
     gateways = tuple(_gateway(fabric, one, interfaces) for one in network.segments_of(name) if one.subnets)
     form = path_color_form(fabric, target, release)
     extra = {"junos": role.extra.junos, "frr": role.extra.frr}.get(target, "")
+    qos = _qos(fabric, switch, interfaces, system, release)
+    balancing = _balancing(network, fabric, switch, system, release)
+    without: list[str] = []
+    if qos is not None:
+        qos, without = lowered_qos(qos, lacks)
+    balancing, more = lowered_balancing(balancing, lacks)
     return DeviceConfig(
         name=name,
         role=switch.role,
@@ -67,11 +76,12 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
         interfaces=interfaces,
         gateways=gateways,
         bgp=_bgp(network, fabric, switch, target, form, names),
-        qos=_qos(fabric, switch, interfaces, system, release),
-        balancing=_balancing(network, fabric, switch, system, release),
+        qos=qos,
+        balancing=balancing,
         extra=extra,
         overlay=overlay_config(network, fabric, switch),
         vrfs=vrfs(fabric, switch, gateways),
+        left_out=(*without, *more),
     )
 
 
@@ -89,10 +99,6 @@ def path_color_form(fabric: Fabric, nos: str, release: str) -> Form:
 
 def _ends(cable: Cable, device: str) -> tuple[End, End, Cable]:
     return (cable.a, cable.b, cable) if cable.a.device == device else (cable.b, cable.a, cable)
-
-
-def _port_name(system: System, end: End) -> str:
-    return system.name_of(end.physical or 0, end.channel)
 
 
 def _interface(network: Network, fabric: Fabric, name: str, end: End, far: End, cable: Cable) -> Interface:
@@ -135,12 +141,14 @@ def _splits(system: System, switch: Switch, ends: Sequence[tuple[End, Cable]]) -
     model = catalog().switches[switch.model]
     found: dict[int, Split] = {}
     for end, cable in ends:
-        if end.channel is None or end.physical is None:
+        group = None if end.physical is None else model.group_of(end.physical)
+        if end.physical is None or group is None or (end.channel is None and group.speed_gbps == cable.speed_gbps):
             continue
-        group = model.group_of(end.physical)
-        way = next((w for w in group.breakouts if w.speed_gbps == cable.speed_gbps), None) if group else None
+        split = [w for w in group.breakouts if (w.channels > 1) == (end.channel is not None)]
+        way = next((w for w in split if w.speed_gbps == cable.speed_gbps), None)
         if way:
-            found[end.physical] = Split(system.name_of(end.physical, None), end.physical, way.channels, way.speed_gbps)
+            name = system.name_of(end.physical, None, model.cards)
+            found[end.physical] = Split(name, end.physical, way.channels, way.speed_gbps)
     return tuple(found[port] for port in sorted(found))
 
 
