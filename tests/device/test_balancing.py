@@ -77,7 +77,8 @@ def test_a_filter_on_routed_server_ports_picks_the_opcodes(tmp_path: Path) -> No
 def test_bridged_ports_have_it_in_their_own_family(tmp_path: Path) -> None:
     own = statements(network(tmp_path, SELECTIVE), "stripe1-leaf1")
     head = "set firewall family ethernet-switching filter dlb-by-opcode term rdma-ipv6 from ip-version ipv6 rdma-opcode"
-    assert own >= {f"{head} 10", f"{head} 7"}
+    profile = "set system packet-forwarding-options firewall profiles ethernet-switching udf-profile1"
+    assert own >= {f"{head} 10", f"{head} 7", profile}
     assert any(line.endswith("family ethernet-switching filter input dlb-by-opcode") for line in own)
 
 

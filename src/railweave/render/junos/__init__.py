@@ -99,10 +99,10 @@ def gaps(config: DeviceConfig) -> list[Finding]:
                 "junos-selective-dlb",
                 "info",
                 config.name,
-                "rdma-opcode, dynamic-load-balance and the field profile of filters are in no published model",
+                "rdma-opcode and dynamic-load-balance are in no published model, and the field profile restarts the forwarding engine",
                 "documented for routed IPv4 ports; filters of bridged and IPv6 ports follow the documented hierarchy, and have "
                 "not been tried on a device",
-                "check one leaf with `commit check`, and that `show firewall` counts under load",
+                "commit it while no job runs; check one leaf first, and that `show firewall` counts under load",
             )
         )
     found += _overlay_gaps(config)

@@ -37,23 +37,26 @@ def firewall(config: DeviceConfig) -> Statement | None:
     """``firewall``: the filter, in every family that a port binds it in."""
     if not config.balancing.selective:
         return None
-    routed = {gateway.port: gateway for gateway in config.gateways if gateway.port}
-    bound = [
-        _family(port, routed.get(port.name))
-        for port in config.interfaces
-        if input_filter(config, port, routed.get(port.name))
-    ]
-    return block("firewall", [_filter(config, family) for family in dict.fromkeys(bound)])
+    return block("firewall", [_filter(config, family) for family in _bound(config)])
 
 
 def field_profile(config: DeviceConfig) -> Statement | None:
-    """``system packet-forwarding-options``: room for user-defined fields in the filters' table."""
+    """``system packet-forwarding-options``: room for user-defined fields in filters, bridged and routed.
+
+    A change of it restarts the forwarding engine (description in the published 23.4R2 models).
+    """
     if not config.balancing.selective:
         return None
-    return block(
-        "packet-forwarding-options",
-        block("firewall", block("profiles", block("inet", leaf("udf-profile1")))),
-    )
+    kinds = dict.fromkeys("inet" if family.startswith("inet") else family for family in _bound(config))
+    profiles = [block(kind, leaf("udf-profile1")) for kind in kinds]
+    return block("packet-forwarding-options", block("firewall", block("profiles", profiles)))
+
+
+def _bound(config: DeviceConfig) -> list[str]:
+    """The families that the filter is bound in."""
+    routed = {gateway.port: gateway for gateway in config.gateways if gateway.port}
+    ports = [(port, routed.get(port.name)) for port in config.interfaces]
+    return list(dict.fromkeys(_family(port, own) for port, own in ports if input_filter(config, port, own)))
 
 
 def _family(port: Interface, gateway: Gateway | None) -> str:

@@ -42,7 +42,6 @@ UNPUBLISHED = (
     ("firewall", "family", "*", "filter", "*", "term", "*", "from", "rdma-opcode"),
     ("firewall", "family", "*", "filter", "*", "term", "*", "from", "ip-version", "*", "rdma-opcode"),
     ("firewall", "family", "*", "filter", "*", "term", "*", "then", "dynamic-load-balance"),
-    ("system", "packet-forwarding-options", "firewall", "profiles", "inet", "udf-profile1"),
 )
 """Statements that no model up to 24.4 has: of deterministic path forwarding (25.4R1), and of selective DLB (Evolved, 23.4R2)."""
 
