@@ -83,7 +83,10 @@ class Platform(Model):
 
 
 class SwitchModel(Model):
-    """A switch model. ``cards`` is how many ports a line card has, in a chassis; empty: it has no cards."""
+    """A switch model. ``features`` are those that not every model has, each with its source.
+
+    ``cards`` is how many ports a line card has, in a chassis; empty: it has no cards.
+    """
 
     vendor: str
     asic: str
@@ -93,6 +96,7 @@ class SwitchModel(Model):
     buffer: Buffer
     limits: Limits
     rack_units: int | None = None
+    features: dict[str, str] = Field(default_factory=dict[str, str])
     cards: int | None = None
     platform: Platform = Platform()
 

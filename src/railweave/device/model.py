@@ -286,7 +286,8 @@ class BalancingConfig:
     """Load balancing of a device; ``ether_types`` are the address families in use, which DLB acts on.
 
     ``random``: the platform sprays packets at random; of ``opcodes`` alone, where there are any, which it looks for in
-    packets that come in by ``filtered_ports``.
+    packets that come in by ``filtered_ports``. ``selective`` are the RDMA opcodes that DLB is for; empty: every packet.
+    ``global_role`` is its part in global load balancing; empty: none.
     """
 
     intent: LoadBalancing
@@ -295,6 +296,8 @@ class BalancingConfig:
     random: bool = False
     opcodes: tuple[int, ...] = ()
     filtered_ports: tuple[str, ...] = ()
+    selective: tuple[int, ...] = ()
+    global_role: Literal["", "helper-only", "load-balancer-only"] = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,4 +50,6 @@ def lowered_balancing(
         return replace(balancing, random=True, opcodes=opcodes, filtered_ports=tuple(entering) if opcodes else ()), []
     if "dlb" not in lacks or not balancing.group_mode.startswith("dlb"):
         return balancing, []
-    return replace(balancing, group_mode="ecmp"), [f"{balancing.group_mode} (next-hop groups share by static hash)"]
+    return replace(balancing, group_mode="ecmp", selective=(), global_role=""), [
+        f"{balancing.group_mode} (next-hop groups share by static hash)"
+    ]

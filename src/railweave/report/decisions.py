@@ -12,6 +12,7 @@ from railweave.report.isis_decision import isis_decision
 from railweave.report.long_links import long_links_decisions
 from railweave.report.qos_decisions import qos_decisions
 from railweave.report.statement import Decision, Grid
+from railweave.report.tenant_decisions import tenant_decisions
 from railweave.report.topology_decisions import ports_decision, topology_decision
 
 if TYPE_CHECKING:
@@ -65,8 +66,9 @@ def decisions(network: Network, fabric: Fabric) -> list[Decision]:
     """Every decision about a fabric."""
     routing = isis_decision if fabric.underlay.protocol == "isis" else _bgp
     made = [topology_decision, ports_decision, _addressing, routing, _colors, _balancing]
-    shared = [decide(network, fabric) for decide in made]
-    return [*shared, *long_links_decisions(network, fabric), *qos_decisions(network, fabric)]
+    found = [decide(network, fabric) for decide in made]
+    found += [*tenant_decisions(network, fabric), *long_links_decisions(network, fabric)]
+    return [*found, *qos_decisions(network, fabric)]
 
 
 def _addressing(network: Network, fabric: Fabric) -> Decision:
@@ -263,6 +265,13 @@ def _balancing(network: Network, fabric: Fabric) -> Decision:
             ),
             ("Reactive rebalancing", "on" if dlb.reassignment else "off"),
         ]
+    if balancing.profile:
+        facts.append(("Values", f"profile {balancing.profile} (docs/profiles.md)"))
+    if balancing.selective:
+        opcodes = ", ".join(map(str, balancing.selective.opcodes))
+        facts.append(("Selective", f"RDMA packets of opcodes {opcodes}; all others keep the static hash"))
+    if balancing.global_balancing:
+        facts.append(("Global", "leaves count in how loaded the spines' links are; spines tell them"))
     seed = "per switch" if balancing.hash.seed is None else balancing.hash.seed
     layers = [
         name for name, used in (("addresses", balancing.hash.layer3), ("UDP ports", balancing.hash.layer4)) if used

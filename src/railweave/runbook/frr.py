@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from railweave.counting import counted
 from railweave.runbook.check import Check
 from railweave.runbook.expected import example_routes, sessions
+from railweave.runbook.tenants import frr_tenants
 
 if TYPE_CHECKING:
     from railweave.design.network import Network
@@ -73,6 +74,7 @@ def checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check
     if config.isis is not None:
         count = counted(len(config.isis.ports), "neighbor")
         made.append(Check("IS-IS", ("show isis neighbor", "show isis route"), (f"{count}, level 2, state Up",)))
+    made += frr_tenants(config, routes)
     if config.gateways:
         made.append(_gateways(config))
     return made

@@ -9,10 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
+from railweave.render.junos.selective import FILTER
 from railweave.runbook.check import Check
 from railweave.runbook.expected import example_routes, sessions
 from railweave.runbook.junos_interconnect import isis_checks, macsec_checks, spraying_checks
 from railweave.runbook.junos_qos import qos_checks
+from railweave.runbook.tenants import junos_tenants
 
 if TYPE_CHECKING:
     from railweave.design.network import Network
@@ -74,6 +76,7 @@ def checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check
         made += _routes(network, config, routes)
     if config.isis is not None:
         made += [*isis_checks(config), *_routes(network, config, routes)]
+    made += junos_tenants(config, routes)
     if config.gateways:
         made.append(_gateways(config))
     if config.qos is not None:
@@ -149,8 +152,9 @@ def _bgp(config: DeviceConfig, routes: Routes) -> list[Check]:
     ]
     discovered = any(not one.session.peer_address for one in found)
     commands = ("show bgp summary", *(("show bgp summary autodiscovered",) if discovered else ()))
+    over = len(config.overlay.neighbors) if config.overlay else 0
     points = [
-        f"Groups: {len(bgp.groups)}  Peers: {len(found)}  Down peers: 0",
+        f"Groups: {len(bgp.groups) + bool(over)}  Peers: {len(found) + over}  Down peers: 0",
         f"local AS {bgp.asn}, router id {bgp.router_id}",
     ]
     if discovered:
@@ -162,13 +166,15 @@ def _bgp(config: DeviceConfig, routes: Routes) -> list[Check]:
         ("Group", "Neighbor", "Switch", "AS", "Prefixes received", "Prefixes sent"),
         tuple(rows),
     )
-    return [sums, *([_bfd(config, len(found))] if bgp.bfd else [])]
+    alive = len(found) + (over if config.overlay and config.overlay.bfd else 0)
+    return [sums, *([_bfd(config, alive)] if bgp.bfd else [])]
 
 
 def _bfd(config: DeviceConfig, count: int) -> Check:
     bfd = config.bgp.bfd if config.bgp else None
     timers = f"{bfd.minimum_interval} ms x {bfd.multiplier}, down after {bfd.detection_ms():,} ms" if bfd else ""
-    return Check("BFD", ("show bfd session",), (f"{counted(count, 'session')} up", timers))
+    others = "; those of the overlay have timers of their own" if config.overlay and config.overlay.bfd else ""
+    return Check("BFD", ("show bfd session",), (f"{counted(count, 'session')} up", f"{timers}{others}"))
 
 
 def _routes(network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
@@ -248,8 +254,15 @@ def _balancing(config: DeviceConfig) -> Check:
         ]
     width = config.maximum_ecmp()
     points += [f"next-hop groups of up to {width} members"] if width else []
-    commands = ("show configuration forwarding-options", "show configuration chassis")
-    return Check("Load balancing, as configured", commands, tuple(points))
+    commands = ["show configuration forwarding-options", "show configuration chassis"]
+    if config.balancing.selective:
+        opcodes = ", ".join(map(str, config.balancing.selective))
+        points.append(f"dynamically for RDMA opcodes {opcodes} alone: the counter rdma grows under load")
+        commands.append(f"show firewall filter {FILTER}")
+    if config.balancing.global_role:
+        points.append(f"global load balancing, {config.balancing.global_role}")
+        commands.append("show configuration protocols bgp global-load-balancing")
+    return Check("Load balancing, as configured", tuple(commands), tuple(points))
 
 
 def _counters(config: DeviceConfig) -> Check:

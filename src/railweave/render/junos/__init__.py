@@ -12,7 +12,8 @@ from railweave.render.junos.isis import isis
 from railweave.render.junos.overlay import routing_instances, tunnel_source
 from railweave.render.junos.parse import merge, parse
 from railweave.render.junos.routing import bgp, forwarding_options, policy_options, routing_options
-from railweave.render.junos.spraying import firewall, instance
+from railweave.render.junos.selective import firewall
+from railweave.render.junos.spraying import instance, spraying_firewall
 from railweave.render.junos.system import chassis, lldp, management_instance, security, snmp, system
 from railweave.render.junos.tree import block, leaf, set_paths, to_curly, to_set
 
@@ -37,8 +38,8 @@ def tree(config: DeviceConfig) -> list[Statement]:
         security(config),
         interfaces(config),
         forwarding_options(config),
+        spraying_firewall(config) or firewall(config),
         class_of_service(config),
-        firewall(config),
         policy_options(config),
         block("routing-instances", management_instance(config), instance(config), routing_instances(config)),
         routing_options(config),
@@ -109,6 +110,18 @@ def gaps(config: DeviceConfig) -> list[Finding]:
                 "fabric-color and fabric-advertise are in no published model",
                 "no judge can check them; that backup-color takes a list is read from the source, not tried on a device",
                 "check one leaf and one spine with `commit check` before the rest",
+            )
+        )
+    if config.balancing.selective:
+        found.append(
+            Finding(
+                "junos-selective-dlb",
+                "info",
+                config.name,
+                "rdma-opcode and dynamic-load-balance are in no published model, and the field profile restarts the forwarding engine",
+                "documented for routed IPv4 ports; filters of bridged and IPv6 ports follow the documented hierarchy, and have "
+                "not been tried on a device",
+                "commit it while no job runs; check one leaf first, and that `show firewall` counts under load",
             )
         )
     found += _overlay_gaps(config)

@@ -27,7 +27,7 @@ def by_opcode(balancing: BalancingConfig) -> bool:
     return balancing.random and bool(balancing.opcodes)
 
 
-def firewall(config: DeviceConfig) -> Statement | None:
+def spraying_firewall(config: DeviceConfig) -> Statement | None:
     """``firewall``: the filter that finds the packets to spray."""
     balancing = config.balancing
     if not by_opcode(balancing):
@@ -57,7 +57,7 @@ def firewall(config: DeviceConfig) -> Statement | None:
     )
 
 
-def input_filter(config: DeviceConfig, port: str) -> Statement | None:
+def spraying_filter(config: DeviceConfig, port: str) -> Statement | None:
     """``filter input`` of a port whose packets are looked at."""
     if not by_opcode(config.balancing) or port not in config.balancing.filtered_ports:
         return None
