@@ -114,7 +114,7 @@ def test_a_fault_gives_the_same_whether_it_was_there_from_the_start(
     down = frozenset(data.draw(st.lists(st.sampled_from(_faults(network)), max_size=4)))
     plane = ControlPlane(configurations(network, nos))
     fresh = ControlPlane(configurations(network, nos))
-    assert plane.routes(down).equal(fresh._collect(*fresh._from_nothing(down), down))
+    assert plane.routes(down).equal(fresh._collect(fresh._from_nothing(down), down))
 
 
 @FEW
