@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from railweave.render.host.schema import HOST_SCHEMA, host_reference
+from railweave.spec.profiles import profile_tables
 from railweave.spec.reference import fabric_reference, fabric_schema, scenario_reference, scenario_schema
 from railweave.verify.junos_lint import RULES
 
@@ -23,13 +24,14 @@ def generated() -> dict[Path, str]:
     """Every generated text by its file."""
     findings = DOCS / "findings.md"
     head, _, _ = findings.read_text().partition(MARK)
-    host = DOCS / "host-json.md"
+    host, profiles = DOCS / "host-json.md", DOCS / "profiles.md"
     return {
         DOCS / "fabric-file.md": fabric_reference(),
         DOCS / "fabric.schema.json": json.dumps(fabric_schema(), indent=1) + "\n",
         DOCS / "scenario-file.md": scenario_reference(),
         DOCS / "scenario.schema.json": json.dumps(scenario_schema(), indent=1) + "\n",
         findings: head + MARK + lint_table(),
+        profiles: profiles.read_text().partition(MARK)[0] + MARK + profile_tables(),
         DOCS / "host.schema.json": json.dumps(HOST_SCHEMA, indent=1) + "\n",
         host: host.read_text().partition(MARK)[0] + MARK + host_reference(),
     }

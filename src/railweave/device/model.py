@@ -35,7 +35,7 @@ class Split:
 class Interface:
     """A cabled port. ``link`` is its cable's name in the ``Network``, whatever the port is called on this system.
 
-    ``mtu`` counts the Ethernet frame; ``vlan`` is set on ports of a server VLAN (``native_vlan`` too where the port is a
+    ``lanes`` is how many electrical lanes it has; ``mtu`` counts the Ethernet frame; ``vlan`` is set on ports of a server VLAN (``native_vlan`` too where the port is a
     trunk), ``addresses`` on numbered links.
     """
 
@@ -46,6 +46,7 @@ class Interface:
     peer: str
     peer_port: str
     speed_gbps: int
+    lanes: int
     mtu: int
     length_m: float
     vlan: str | None = None
@@ -230,7 +231,10 @@ class PfcProfile:
 
 @dataclass(frozen=True, slots=True)
 class QosConfig:
-    """QoS of a device. ``ports`` are the ports it is bound to: no wildcard, so no headroom goes to unused ports."""
+    """QoS of a device. ``ports`` are the ports it is bound to: no wildcard, so no headroom goes to unused ports.
+
+    Without ``shared_buffer`` the platform has no partitions to set; ``buffers`` is then what the fabric file wants of others.
+    """
 
     classes: dict[str, TrafficClass]
     buffers: Buffers
@@ -239,20 +243,27 @@ class QosConfig:
     watchdog: Watchdog | None
     buffer_monitor: bool
     ports: tuple[str, ...]
+    shared_buffer: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class BalancingConfig:
-    """Load balancing of a device; ``ether_types`` are the address families in use, which DLB acts on."""
+    """Load balancing of a device; ``ether_types`` are the address families in use, which DLB acts on.
+
+    ``selective`` are the RDMA opcodes that DLB is for; empty: every packet. ``global_role`` is its part in global load
+    balancing; empty: none.
+    """
 
     intent: LoadBalancing
     group_mode: Literal["ecmp", "dlb-flowlet", "dlb-per-packet", "spray"]
     ether_types: tuple[Literal["ipv4", "ipv6"], ...]
+    selective: tuple[int, ...] = ()
+    global_role: Literal["", "helper-only", "load-balancer-only"] = ""
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceConfig:
-    """Everything one switch is told."""
+    """Everything one switch is told. ``left_out`` is what is wanted of it and its platform lacks."""
 
     name: str
     role: Literal["leaf", "spine", "super-spine"]
@@ -272,6 +283,7 @@ class DeviceConfig:
     extra: str
     overlay: OverlayConfig | None = None
     vrfs: tuple[Vrf, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     def loopbacks(self) -> tuple[str, ...]:
         """Addresses of the loopback as prefixes, that of the router id first."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.render.junos.selective import input_filter
 from railweave.render.junos.tree import block, entry, leaf
 
 if TYPE_CHECKING:
-    from railweave.device.model import DeviceConfig, Gateway, Interface
+    from railweave.device.model import DeviceConfig, Gateway, Interface, Split
     from railweave.render.junos.tree import Statement
 
 MANAGEMENT_PORT = "re0:mgmt-0"
@@ -27,7 +28,7 @@ def interfaces(config: DeviceConfig) -> Statement | None:
     found: list[Statement | None] = []
     for name in sorted({*order, *splits}, key=port_order):
         split = splits.get(name)
-        if split is not None:
+        if split is not None and split.channels > 1:
             found.append(
                 block(
                     (name,),
@@ -37,7 +38,8 @@ def interfaces(config: DeviceConfig) -> Statement | None:
                 )
             )
         if name in ports:
-            found.append(_port(ports[name], routed.get(name)))
+            gateway = routed.get(name)
+            found.append(_port(ports[name], gateway, split, input_filter(config, ports[name], gateway)))
     return block(
         "interfaces",
         found,
@@ -89,32 +91,40 @@ def port_order(name: str) -> tuple[int, ...]:
     return tuple(int(number) for number in numbers if number.isdigit())
 
 
-def _port(port: Interface, gateway: Gateway | None) -> Statement | None:
+def _port(port: Interface, gateway: Gateway | None, split: Split | None, chosen: Statement | None) -> Statement | None:
     if gateway is not None:
-        family = _addressed(gateway)
+        family = _addressed(gateway, chosen)
     elif port.kind == "server":
         family = block(
             "family ethernet-switching",
             leaf("interface-mode", "access" if port.native_vlan is None else "trunk"),
             block("vlan", leaf("members", port.vlan)),
+            chosen,
         )
     elif port.addresses:
         family = block(
-            ("family", _family(port.addresses[0])), [entry("address", address) for address in port.addresses]
+            ("family", _family(port.addresses[0])), chosen, [entry("address", address) for address in port.addresses]
         )
     else:
-        family = block("family inet6", keep=True)
+        family = block("family inet6", chosen, keep=True)
     if port.kind == "server" and gateway is None and port.vlan is None:  # it waits for a tenant
         return block((port.name,), leaf("description", port.description), leaf("disable"), leaf("mtu", port.mtu))
+    # A whole port that runs slower than it could; channels have their speed on the port they are of.
+    speed = leaf("speed", f"{split.speed_gbps}g") if split is not None else None
     native = [] if port.native_vlan is None else [leaf("native-vlan-id", port.native_vlan)]
     return block(
-        (port.name,), leaf("description", port.description), native, leaf("mtu", port.mtu), block("unit 0", family)
+        (port.name,),
+        leaf("description", port.description),
+        speed,
+        native,
+        leaf("mtu", port.mtu),
+        block("unit 0", family),
     )
 
 
-def _addressed(gateway: Gateway) -> Statement | None:
+def _addressed(gateway: Gateway, chosen: Statement | None = None) -> Statement | None:
     addresses = [entry("address", address) for address in gateway.addresses]
-    return block(("family", _family(gateway.addresses[0])), leaf("mtu", gateway.mtu), addresses)
+    return block(("family", _family(gateway.addresses[0])), leaf("mtu", gateway.mtu), chosen, addresses)
 
 
 def _gateway(gateway: Gateway) -> Statement | None:
