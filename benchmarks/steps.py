@@ -95,7 +95,7 @@ class Clock:
         self.steps[step] = {"processor_s": seconds, "ratio": ratio, "wall_s": min(row[2] for row in rows)}
 
 
-def measure(name: str, most: int) -> dict[str, dict[str, float]]:
+def measure(name: str, most: int, *, built: bool) -> dict[str, dict[str, float]]:
     """Every step of one case, at ``most`` so often."""
     clock = Clock()
     with TemporaryDirectory() as place:
@@ -114,7 +114,7 @@ def measure(name: str, most: int) -> dict[str, dict[str, float]]:
         leaf, spine = (next(s.name for s in network.switches if s.role == role) for role in ("leaf", "spine"))
         for kind, fault in (("link", link), ("spine", spine), ("leaf", leaf)):
             clock.time(f"{kind} fault", lambda fault=fault: plane.routes([fault]), max(most, 3))
-        if name in BUILT:
+        if name in BUILT and built:
             out = folder / "out"
             clock.time("build", lambda: build(path, out), 1)
             clock.time("the same again", lambda: build(path, out), min(runs, 3))
@@ -143,9 +143,10 @@ def main() -> None:
     parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(CASES))
     parser.add_argument("--one", choices=CASES, help="measure a case here and print it as JSON")
     parser.add_argument("--runs", type=int, default=RUNS, help="how often each step is timed (once at 32,768 GPUs)")
+    parser.add_argument("--no-build", action="store_true", help="leave out what writes thousands of files")
     given = parser.parse_args()
     if given.one:
-        print(json.dumps(measure(given.one, given.runs)))
+        print(json.dumps(measure(given.one, given.runs, built=not given.no_build)))
         return
     where = machine()
     print(f"{where['cpu']}, {where['cores']} cores, load {where['load']}, Python {sys.version.split()[0]}", flush=True)
@@ -154,6 +155,7 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name in given.cases or CASES:
         words = [sys.executable, "-m", "benchmarks.steps", "--one", name, "--runs", str(given.runs)]
+        words += ["--no-build"] if given.no_build else []
         rows = json.loads(subprocess.run(words, stdout=subprocess.PIPE, check=True, cwd=ROOT).stdout)
         result[name] = rows
         print(name)
