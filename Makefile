@@ -118,6 +118,7 @@ judge-all: $(STAMP)
 
 judges: $(STAMP)
 	src/railweave/lab/frr-root.sh .judges/frr
+	src/railweave/lab/frr-root.sh .judges/frr-forky forky
 	tools/libyang.sh $(BIN)/python
 	tools/netplan.sh .judges/netplan
 
