@@ -258,6 +258,9 @@ class Optic(Model):
     reach_m: float
     media: str
     kind: str
+    part: str = Field(default="", description="one that can be ordered")
+    connector: str = Field(default="", description="of one link")
+    fibres: int | None = Field(default=None, description="that one link uses")
     source: str
 
 

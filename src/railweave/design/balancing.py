@@ -47,7 +47,7 @@ def _without(context: Context, layout: Layout, feature: str) -> list[str]:
     systems = context.catalog.systems
     return list(
         dict.fromkeys(
-            f"{kind.role.device} on {kind.role.nos} {kind.role.release}"
+            f"{kind.role.device} on {kind.role.nos} {kind.role.release or systems[kind.role.nos].release}"
             for kind in layout.kinds()
             if feature not in kind.model.features or not systems[kind.role.nos].has(feature, kind.role.release)
         )

@@ -132,8 +132,10 @@ def _splits(system: System, switch: Switch, ends: Sequence[tuple[End, Cable]]) -
     model = catalog().switches[switch.model]
     found: dict[int, Split] = {}
     for end, cable in ends:
-        group = None if end.physical is None else model.group_of(end.physical)
-        if end.physical is None or group is None or (end.channel is None and group.speed_gbps == cable.speed_gbps):
+        if end.physical is None or end.physical in found:
+            continue
+        group = model.group_of(end.physical)
+        if group is None or (end.channel is None and group.speed_gbps == cable.speed_gbps):
             continue
         split = [w for w in group.breakouts if (w.channels > 1) == (end.channel is not None)]
         way = next((w for w in split if w.speed_gbps == cable.speed_gbps), None)

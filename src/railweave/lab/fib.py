@@ -77,7 +77,7 @@ def read(lab: Running, expected: Routes) -> KernelTables:
                     if len(ids) > len(groups):
                         groups.append(members)
         fibs[device] = replace(fib, group=table)
-    nothing = Heard({}, {}, lambda _: True)
+    nothing = Heard({}, (), lambda _: None)
     routes = Routes(expected.prefixes, expected.index, fibs, groups, expected.down, nothing)
     if lab.plan.tenant_prefixes:
         strange += overlay_fib.add_tenants(lab, routes)
