@@ -12,11 +12,12 @@ from railweave.findings import Finding
 from railweave.render.extra import extra_findings
 from railweave.render.frr.overlay import overlay_sections, vrf_routers
 from railweave.render.frr.routing import bfd, lists, route_maps, router_bgp
-from railweave.render.frr.tree import flat, line, merge, parse, section, to_text
+from railweave.render.frr.tree import to_text
+from railweave.render.sections import flat, line, merge, parse, section
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig, Gateway, Interface
-    from railweave.render.frr.tree import Section
+    from railweave.render.sections import Section
 
 VERSIONS = {"local-preference": "8.4", "aigp": "10.3"}
 
