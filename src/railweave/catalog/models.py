@@ -131,9 +131,6 @@ class System(Model):
     queues: int
     lossless_classes: int
     capabilities: dict[str, Capability]
-    lacks: dict[str, str] = Field(
-        default_factory=dict[str, str], description="features that it cannot express, and why"
-    )
     source: str
 
     def has(self, capability: str, release: str | None = None) -> bool:

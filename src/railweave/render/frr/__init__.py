@@ -114,6 +114,8 @@ def gaps(config: DeviceConfig) -> list[Finding]:
                 "FRR hands groups to the kernel, which hashes",
             )
         )
+    if config.balancing.intent.hash.seed is not None:
+        missing.append(("hash", "the seed of the ECMP hash", "the kernel's own: net.ipv6.fib_multipath_hash_policy"))
     if config.vrfs:
         missing.append(("tunnels", "VRF devices and VXLAN tunnels", host))
     if config.overlay and len(config.overlay.endpoints) > 1:

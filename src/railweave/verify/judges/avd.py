@@ -64,7 +64,6 @@ def _judge_one(avd: Any, device: str, text: str, data: object) -> Iterator[Findi
         yield _finding("eos-avd-differs", device, "eos.conf", f"eos.conf cannot be read: {error}")
         return
     theirs = Counter(flat(parse(avd.get_device_config(result.validated_data))))
-    ours.subtract({"end": ours["end"]})
     for found, whose in ((ours - theirs, "only in eos.conf"), (theirs - ours, "missing in eos.conf")):
         for line in list(found)[:MOST_SHOWN]:
             yield _finding("eos-avd-differs", device, "eos.conf", f"{whose}: {line}")
