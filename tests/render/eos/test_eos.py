@@ -8,14 +8,17 @@ from dataclasses import replace
 import pytest
 
 from railweave.catalog import catalog
+from railweave.device.build import device_config
 from railweave.device.model import DeviceConfig
 from railweave.device.qos import on_queues
 from railweave.errors import RenderError
 from railweave.render import eos
 from railweave.render.sections import flat, parse
+from railweave.routes.control_plane import ControlPlane
+from railweave.runbook.network import runbooks
 from railweave.spec.qos import Qos, TrafficClass
 from tests.conftest import SMALL
-from tests.render.eos.networks import config, one_of_each_role
+from tests.render.eos.networks import config, network, one_of_each_role
 
 LEAF: tuple[str, str] = ("h100-rlb", "stripe1-leaf1")
 
@@ -114,3 +117,14 @@ def test_own_statements_are_merged() -> None:
     assert json.loads(eos.files(own)["avd.json"])["eos_cli"].endswith("timers bgp 1 3")
     with pytest.raises(RenderError, match="indent with spaces"):
         eos.check_extra("router bgp 1\n\tx\n")
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_there_is_a_runbook_of_every_switch(name: str) -> None:
+    own = {one.name: device_config(network(name), one.name) for one in network(name).switches}
+    pages = runbooks(network(name), own, ControlPlane(own.values()).routes())
+    assert len(pages) == len(own)
+    page = pages[f"runbook/{network(name).switches[0].name}.md"]
+    assert "show bgp" in page or name.startswith("mi300x")
+    assert "1000 to 3000 kB, up to 20 %" in page
+    assert "junos" not in page.lower()
