@@ -17,6 +17,7 @@ from railweave.device.model import (
     Split,
 )
 from railweave.device.overlay import overlay_config, underlay_prefixes, vrfs
+from railweave.device.platform import lowered_balancing, lowered_qos
 from railweave.device.policy import leaf_policy, spine_policy, super_spine_policy, with_super_spines
 from railweave.device.qos import qos_config
 
@@ -41,12 +42,21 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
     target = nos or switch.nos
     system = catalog().systems[target]
     release = switch.release if target == switch.nos else system.release
+    model = catalog().switches[switch.model]
+    lacks = model.platform.lacks if target == switch.nos else ()
     role = fabric.role(switch.role)
     ends = [_ends(cable, name) for cable in network.cables_of(name)]
-    names = {end.port: system.name_of(end.physical or 0, end.channel, _lanes(end)[0]) for end, _, _ in ends}
+    names = {
+        end.port: system.name_of(end.physical or 0, end.channel, _lanes(end)[0], model.cards) for end, _, _ in ends
+    }
     interfaces = tuple(_interface(network, fabric, names[end.port], end, far, cable) for end, far, cable in ends)
     gateways = tuple(_gateway(fabric, one, interfaces) for one in network.segments_of(name) if one.subnets)
     form = path_color_form(fabric, network.systems_of(fabric.name) if nos is None else [(target, release)])
+    qos, balancing = qos_config(fabric, switch, interfaces, system, release), _balancing(network, fabric, switch)
+    without: list[str] = []
+    if qos is not None:
+        qos, without = lowered_qos(qos, lacks)
+    balancing, more = lowered_balancing(balancing, lacks)
     return DeviceConfig(
         name=name,
         role=switch.role,
@@ -61,11 +71,12 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
         interfaces=interfaces,
         gateways=gateways,
         bgp=_bgp(network, fabric, switch, system, form, names),
-        qos=qos_config(fabric, switch, interfaces, system, release),
-        balancing=_balancing(network, fabric, switch),
+        qos=qos,
+        balancing=balancing,
         extra=role.extra.get(target, ""),
         overlay=overlay_config(network, fabric, switch),
         vrfs=vrfs(fabric, switch, gateways),
+        left_out=(*without, *more),
     )
 
 
@@ -120,12 +131,14 @@ def _splits(system: System, switch: Switch, ends: Sequence[tuple[End, Cable]]) -
     model = catalog().switches[switch.model]
     found: dict[int, Split] = {}
     for end, cable in ends:
-        if end.channel is None or end.physical is None:
+        group = None if end.physical is None else model.group_of(end.physical)
+        if end.physical is None or group is None or (end.channel is None and group.speed_gbps == cable.speed_gbps):
             continue
-        group = model.group_of(end.physical)
-        way = next((w for w in group.breakouts if w.speed_gbps == cable.speed_gbps), None) if group else None
+        split = [w for w in group.breakouts if (w.channels > 1) == (end.channel is not None)]
+        way = next((w for w in split if w.speed_gbps == cable.speed_gbps), None)
         if way:
-            found[end.physical] = Split(system.name_of(end.physical, None), end.physical, way.channels, way.speed_gbps)
+            name = system.name_of(end.physical, None, cards=model.cards)
+            found[end.physical] = Split(name, end.physical, way.channels, way.speed_gbps)
     return tuple(found[port] for port in sorted(found))
 
 
