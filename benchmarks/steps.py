@@ -98,6 +98,7 @@ def measure(name: str, runs: int) -> dict[str, float]:
             "spine fault": timed(lambda: plane.routes([spine]), runs),
             "leaf fault": timed(lambda: plane.routes([leaf]), runs),
             "build": timed(lambda: build(copy, folder / f"out{next(count)}"), runs),
+            "build for EOS": timed(lambda: build(copy, folder / f"out{next(count)}", device=[":eos"]), runs),
         }
 
 
