@@ -83,7 +83,10 @@ class Platform(Model):
 
 
 class SwitchModel(Model):
-    """A switch model. ``cards`` is how many ports a line card has, in a chassis; empty: it has no cards."""
+    """A switch model. ``features`` are those that not every model has, each with its source.
+
+    ``cards`` is how many ports a line card has, in a chassis; empty: it has no cards.
+    """
 
     vendor: str
     asic: str
@@ -93,6 +96,7 @@ class SwitchModel(Model):
     buffer: Buffer
     limits: Limits
     rack_units: int | None = None
+    features: dict[str, str] = Field(default_factory=dict[str, str])
     cards: int | None = None
     platform: Platform = Platform()
 
@@ -127,9 +131,8 @@ class System(Model):
     description: str
     release: str = Field(description="the release that is meant where a fabric file names none")
     port_name: str = Field(
-        description="pattern for a channel of a split port: {port}, {channel} (from 0), {lane} (its first in the port, "
-        "from 1), {line} (its first of all ports, from 0, eight a port), "
-        "{card} (a line card's slot)"
+        description="pattern for a channel of a split port: {card} (slot of a line card), {port}, {channel} (from 0), {lane} (its first in the port, "
+        "from 1), {line} (its first of all ports, from 0, eight a port)"
     )
     whole_port_name: str = Field(description="the same for a port that is not split")
     policies: Literal["policy-statements", "route-maps"] = Field(
@@ -165,7 +168,8 @@ class System(Model):
     def name_of(self, port: int, channel: int | None, lane: int = 1, cards: int | None = None) -> str:
         """A port's name: ``name_of(16, 1, 5)`` is ``et-0/0/16:1`` on Junos, ``Ethernet16/5`` on EOS.
 
-        ``lane`` is the first electrical lane of the channel in the port, 1-based; ``cards`` is how many ports a line card has.
+        ``lane`` is the first electrical lane of the channel in the port, 1-based; ``cards`` is how many ports a line
+        card has.
         """
         card, place = divmod(port, cards) if cards and "{card}" in self.whole_port_name else (0, port)
         pattern = self.whole_port_name if channel is None else self.port_name
@@ -270,6 +274,9 @@ class Optic(Model):
     reach_m: float
     media: str
     kind: str
+    part: str = Field(default="", description="one that can be ordered")
+    connector: str = Field(default="", description="of one link")
+    fibres: int | None = Field(default=None, description="that one link uses")
     source: str
 
 
