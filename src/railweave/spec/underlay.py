@@ -53,7 +53,7 @@ class Underlay(Model):
     path_color: Literal["auto", "dpf", "local-preference"] = Field(
         default="auto",
         description="how switches carry path colors: dpf (fabric-color, AIGP), local-preference (large communities), "
-        "or auto: dpf where the switch's release has it",
+        "or auto: dpf where every leaf and spine of the fabric has it",
     )
     maximum_ecmp: int | None = Field(
         default=None,

@@ -6,8 +6,9 @@ from ipaddress import ip_interface
 from typing import TYPE_CHECKING
 
 from railweave.findings import Finding
-from railweave.render import junos
+from railweave.render import eos, junos
 from railweave.routes.isis import adjacencies
+from railweave.verify.eos_lint import lint as lint_eos
 from railweave.verify.junos_lint import lint
 from railweave.verify.registry import check
 
@@ -169,3 +170,11 @@ def junos_lint(subject: Subject) -> Iterator[Finding]:
     for config in subject.configs.values():
         if config.nos == "junos":
             yield from lint(config.name, junos.tree(config))
+
+
+@check("eos-lint", slow=True)
+def eos_lint(subject: Subject) -> Iterator[Finding]:
+    """Mistakes that AVD's schema lets through."""
+    for config in subject.configs.values():
+        if config.nos == "eos":
+            yield from lint_eos(config.name, eos.lines(config))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.render.frr.sessions import profile
-from railweave.render.frr.tree import Section, section
+from railweave.render.sections import Section, section
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.verify.judges import junos_yang, netplan, vtysh
+from railweave.verify.judges import avd, junos_yang, netplan, vtysh
 from railweave.verify.judges.report import JudgeReport
 
 if TYPE_CHECKING:
@@ -25,4 +25,9 @@ def judge_all(
 
     ``yang`` is a folder of published Junos models; ``frr_root`` and ``netplan_root`` are root folders with FRR and netplan.
     """
-    return [vtysh.judge(files, frr_root), junos_yang.judge(files, yang), netplan.judge(files, netplan_root)]
+    return [
+        vtysh.judge(files, frr_root),
+        junos_yang.judge(files, yang),
+        *([avd.judge(files)] if any("eos.conf" in own for own in files.values()) else []),
+        netplan.judge(files, netplan_root),
+    ]
