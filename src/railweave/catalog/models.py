@@ -63,6 +63,21 @@ class Limits(Model):
     source: str
 
 
+class SonicPlatform(Model):
+    """A switch model as SONiC knows it: the folder of its platform, and what configurations must state themselves.
+
+    ``first_lanes`` holds the first serdes lane of every port, in order; the other lanes of a port follow it.
+    ``pause_reserve_frames`` and ``xon_offset_bytes`` are what the platform's own lossless profiles have.
+    """
+
+    platform: str
+    hwsku: str
+    first_lanes: tuple[int, ...]
+    pause_reserve_frames: int = 2
+    xon_offset_bytes: int
+    source: str
+
+
 class SwitchModel(Model):
     """A switch model."""
 
@@ -74,6 +89,7 @@ class SwitchModel(Model):
     buffer: Buffer
     limits: Limits
     rack_units: int | None = None
+    sonic: SonicPlatform | None = None
 
     def group_of(self, port: int) -> PortGroup | None:
         """The port group a physical port belongs to."""
