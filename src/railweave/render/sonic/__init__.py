@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.render.frr.tree import to_text as to_frr
+from railweave.render.frr.tree import flat, to_text as to_frr
 from railweave.render.sonic import frr, system
 from railweave.render.sonic.buffers import buffers
 from railweave.render.sonic.extra import parts
@@ -16,12 +16,12 @@ from railweave.render.sonic.gaps import gaps
 from railweave.render.sonic.overlay import overlay
 from railweave.render.sonic.ports import interfaces, loopback, ports, vlans
 from railweave.render.sonic.qos import maps, port_maps, queues, watchdog
-from railweave.render.sonic.tables import Tables, merge, to_text
+from railweave.render.sonic.tables import Tables, lines as flat_tables, merge, to_text
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig
 
-__all__ = ["check_extra", "files", "gaps", "tables"]
+__all__ = ["check_extra", "files", "gaps", "lines", "tables"]
 
 
 def tables(config: DeviceConfig) -> Tables:
@@ -59,3 +59,8 @@ def files(config: DeviceConfig) -> dict[str, str]:
 def check_extra(text: str) -> None:
     """Raises ``RenderError`` with the line where the operator's own statements cannot be read."""
     parts(text)
+
+
+def lines(config: DeviceConfig) -> list[str]:
+    """Every field with its table and key, then every line of routing with the headers above it."""
+    return [*flat_tables(tables(config)), *flat(frr.tree(config))]

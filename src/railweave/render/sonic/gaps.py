@@ -59,7 +59,9 @@ def _balancing(config: DeviceConfig) -> Iterator[Finding]:
             "use load_balancing mode ecmp (rlb: within_color ecmp), or a distribution that has it (dell_sonic)",
         )
     if intent.hash.seed is not None:
-        yield _gap(config, "hash-seed", "the hash seed is not configured", "config_db.json has none: SONiC sets its own")
+        yield _gap(
+            config, "hash-seed", "the hash seed is not configured", "config_db.json has none: SONiC sets its own"
+        )
     if intent.fast_reroute and config.bgp:
         what = "there is no switch for fast reroute"
         yield _gap(config, "fast-reroute", what, "SONiC takes a dead port's members out of next-hop groups by itself")

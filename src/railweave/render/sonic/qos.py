@@ -37,7 +37,9 @@ def maps(qos: QosConfig) -> Tables:
     by_queue = {one.queue: one for one in qos.classes.values()}
     classes = {dscp: one.queue for one in qos.classes.values() for dscp in one.dscp}
     rest = classes.get(0, 0)
-    groups = {queue: one.pfc_priority if one.pfc_priority is not None else LOSSY_GROUP for queue, one in by_queue.items()}
+    groups = {
+        queue: one.pfc_priority if one.pfc_priority is not None else LOSSY_GROUP for queue, one in by_queue.items()
+    }
     queues = {priority: one.queue for priority, one in lossless(qos).items()}
     return {
         "DSCP_TO_TC_MAP": {MAP: {str(dscp): str(classes.get(dscp, rest)) for dscp in DSCPS}},
