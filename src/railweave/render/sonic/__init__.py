@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.render.frr.tree import flat, to_text as to_frr
+from railweave.render.frr.tree import flat
+from railweave.render.frr.tree import to_text as to_frr
 from railweave.render.sonic import frr, system
 from railweave.render.sonic.buffers import buffers
 from railweave.render.sonic.extra import parts
@@ -16,7 +17,8 @@ from railweave.render.sonic.gaps import gaps
 from railweave.render.sonic.overlay import overlay
 from railweave.render.sonic.ports import interfaces, loopback, ports, vlans
 from railweave.render.sonic.qos import maps, port_maps, queues, watchdog
-from railweave.render.sonic.tables import Tables, lines as flat_tables, merge, to_text
+from railweave.render.sonic.tables import Tables, merge, to_text
+from railweave.render.sonic.tables import lines as flat_tables
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 
 from railweave.errors import RenderError
-from railweave.render.frr.tree import Section, parse as parse_frr
-from railweave.render.sonic.tables import Tables, parse as parse_tables
+from railweave.render.frr.tree import Section
+from railweave.render.frr.tree import parse as parse_frr
+from railweave.render.sonic.tables import Tables
+from railweave.render.sonic.tables import parse as parse_tables
 
 
 def parts(text: str) -> tuple[Tables, list[Section]]:
