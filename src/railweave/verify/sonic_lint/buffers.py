@@ -45,12 +45,7 @@ def thresholds(files: Files) -> Iterator[str]:
 )
 def twice(files: Files) -> Iterator[str]:
     """Headroom comes from one place (buffermgr of sonic-swss: no cable length, no profile of its own)."""
-    lengths = {
-        port
-        for _, row in files.rows("CABLE_LENGTH")
-        for port in row
-        if text(row, port) not in {"", "0m"}
-    }
+    lengths = {port for _, row in files.rows("CABLE_LENGTH") for port in row if text(row, port) not in {"", "0m"}}
     for parts, row in files.rows("BUFFER_PG"):
         if parts[0] in lengths and "lossless" in text(row, "profile"):
             yield f"BUFFER_PG|{'|'.join(parts)}: {parts[0]} has a cable length too"
