@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from railweave.spec.base import Model
 
@@ -107,8 +107,23 @@ class System(Model):
     """A network operating system: naming, limits and features."""
 
     description: str
-    port_name: str = Field(description="pattern with {port} and {channel} for a channel of a split port")
-    whole_port_name: str = Field(description="pattern with {port} for a port that is not split")
+    release: str = Field(description="the release that is meant where a fabric file names none")
+    port_name: str = Field(
+        description="pattern for a channel of a split port: {port}, {channel} (from 0), {lane} (its first in the port, "
+        "from 1), {line} (its first of all ports, from 0), {number} and {part} (port and channel, one more)"
+    )
+    whole_port_name: str = Field(description="the same for a port that is not split")
+    policies: Literal["policy-statements", "route-maps"] = Field(
+        description="route-maps: connected routes are redistributed into BGP, and a route that no term takes is denied; "
+        "policy-statements: export policies originate, and a route that no term takes is treated as without a policy"
+    )
+    pfc_by_queue: bool = Field(
+        default=False, description="a lossless class's queue has the number of its PFC priority: no table is between"
+    )
+    cnp_queue: int | None = Field(
+        default=None, description="queue of congestion notification packets, where the one asked for is taken"
+    )
+    runs_on: tuple[str, ...] = Field(default=(), description="switch models it runs on, beside those that name it")
     maximum_ecmp: tuple[int, ...] = Field(
         default=(), description="values the system accepts, ascending; empty: any up to 1024"
     )
@@ -118,16 +133,22 @@ class System(Model):
     capabilities: dict[str, Capability]
     source: str
 
-    def has(self, capability: str, release: str) -> bool:
-        """Whether a release has a feature."""
+    def has(self, capability: str, release: str | None = None) -> bool:
+        """Whether a release (None: the one that is meant by default) has a feature."""
         entry = self.capabilities.get(capability)
-        return entry is not None and (entry.since is None or release_key(release) >= release_key(entry.since))
+        if entry is None:
+            return False
+        return entry.since is None or release_key(release or self.release) >= release_key(entry.since)
 
-    def name_of(self, port: int, channel: int | None) -> str:
-        """A port's name: ``name_of(16, 1)`` is ``et-0/0/16:1`` on Junos."""
-        if channel is None:
-            return self.whole_port_name.format(port=port, lane=port * 8)
-        return self.port_name.format(port=port, channel=channel, lane=port * 8 + channel)
+    def name_of(self, port: int, channel: int | None, lane: int = 1, lanes: int = 8) -> str:
+        """A port's name: ``name_of(16, 1, 5)`` is ``et-0/0/16:1`` on Junos, ``Ethernet16/5`` on EOS.
+
+        ``lane`` is the first electrical lane of the channel in the port, 1-based; ``lanes`` is how many a port has.
+        """
+        pattern = self.whole_port_name if channel is None else self.port_name
+        part = None if channel is None else channel + 1
+        line = port * lanes + lane - 1
+        return pattern.format(port=port, number=port + 1, channel=channel, part=part, lane=lane, line=line)
 
 
 def release_key(release: str) -> tuple[int, ...]:
@@ -268,3 +289,12 @@ class Catalog(Model):
     optics: dict[str, Optic]
     kernel: Kernel
     physics: Physics
+
+    @model_validator(mode="after")
+    def _runs_on(self) -> Catalog:
+        """A model runs what it names, and what names it."""
+        for name, model in self.switches.items():
+            more = [nos for nos, system in self.systems.items() if name in system.runs_on and nos not in model.systems]
+            if more:
+                self.switches[name] = model.model_copy(update={"systems": (*model.systems, *more)})
+        return self

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import typer
 
+from railweave.cli.options import DEVICE
 from railweave.cli.output import done, print_json, progress
 from railweave.counting import counted
 
@@ -24,6 +25,7 @@ def up(
     design_timers: bool = typer.Option(
         False, "--design-timers", help="BFD and router advertisements as designed, not the lab's of seconds."
     ),
+    device: list[str] = DEVICE,
     frr_root: Path | None = typer.Option(
         None, envvar="RAILWEAVE_FRR_ROOT", help="Root folder with FRR in it (`make judges`)."
     ),
@@ -42,7 +44,7 @@ def up(
     try:
         made = life.up(
             fabric,
-            load(fabric),
+            load(fabric, device=device),
             part=part,
             overlay=overlay,
             frr_root=frr_root,
@@ -286,6 +288,7 @@ def export(
     fabric: Path = FABRIC,
     out: Path = typer.Option(..., "--out", "-o", help="Folder to write into."),
     part: str = typer.Option("", "--slice", help="A part, as for `lab up`."),
+    device: list[str] = DEVICE,
     image: list[str] = typer.Option([], help="KIND=IMAGE instead of the one meant; KIND `server` for servers."),
 ) -> None:
     """Write the network as a topology for vendor images; needs neither root nor a lab."""
@@ -293,7 +296,7 @@ def export(
     from railweave.lab import slicing
     from railweave.lab.containerlab import images_of, topology
 
-    network = load(fabric)
+    network = load(fabric, device=device)
     network = slicing.sliced(network, slicing.parse(part)) if part else network
     files = {Form.containerlab: topology}[form](network, images_of(image))
     for path, text in files.items():

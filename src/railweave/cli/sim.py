@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from railweave.cli.options import DEVICE
 from railweave.cli.output import done, print_json, progress
 from railweave.errors import OutputError
 
@@ -58,6 +59,7 @@ def collective(
     scenario: Path | None = typer.Option(None, help="A scenario file: traffic, background, overrides, faults."),
     tenant: str | None = typer.Option(None, help="Whose job it is, where the network has several tenants."),
     fib: Path | None = typer.Option(None, help="Forwarding tables as exported, instead of those that are computed."),
+    device: list[str] = DEVICE,
     compare: str | None = typer.Option(
         None, help="NAME=a,b,c: run all of these side by side (lb, qps, size, NCCL_…, host.…); say which wins, and why."
     ),
@@ -74,7 +76,7 @@ def collective(
     from railweave.simulate.compare import comparison, variants
     from railweave.simulate.question import answer, questions
 
-    network = load(fabric)
+    network = load(fabric, device=device)
     given: dict[str, Any] = {
         "collective": collective,
         "size": size,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 
+from railweave.cli.options import DEVICE
 from railweave.cli.output import done, print_findings, print_json, progress, tally
 
 
@@ -24,6 +25,7 @@ def verify(
         envvar="RAILWEAVE_NETPLAN_ROOT",
         help="Root folder with netplan in it (`make judges`), where it is not installed.",
     ),
+    device: list[str] = DEVICE,
     all_: bool = typer.Option(False, "--all", help="Print notes too."),
     as_json: bool = typer.Option(False, "--json", help="Print findings and judges as JSON."),
     quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress."),
@@ -33,7 +35,12 @@ def verify(
 
     try:
         result = run(
-            fabric, yang=yang, frr_root=frr_root, netplan_root=netplan_root, progress=progress(quiet=quiet or as_json)
+            fabric,
+            device=device,
+            yang=yang,
+            frr_root=frr_root,
+            netplan_root=netplan_root,
+            progress=progress(quiet=quiet or as_json),
         )
     finally:
         done(quiet=quiet or as_json)

@@ -21,6 +21,7 @@ from railweave.design.limits import check_limits
 from railweave.design.names import check_names
 from railweave.design.network import Fabric, Network, Overlay, RoleIntent, Server
 from railweave.design.references import check_references
+from railweave.design.retarget import rename_ports
 from railweave.design.segments import segments
 from railweave.design.tenants import tenants
 from railweave.design.topology import lay_out
@@ -46,6 +47,7 @@ def design(source: Source) -> tuple[Network, Lock]:
     check_references(context)
     layouts = [lay_out(context, name, spec) for name, spec in source.spec.fabrics.items()]
     check_names(context, layouts)
+    rename_ports(context, layouts)
     overrides = CableOverrides(context)
     fabrics: list[Fabric] = []
     all_switches: list[Switch] = []

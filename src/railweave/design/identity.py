@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from railweave.design.context import Context
     from railweave.design.network import RoleName
     from railweave.design.topology import Layout
+    from railweave.spec.overrides import DeviceOverride
+    from railweave.spec.topology import Role
 
 FIRST_MANAGEMENT_HOST = 10
 """Hosts below this in the management pool are left to the gateway and to servers such as NTP and DNS."""
@@ -79,7 +81,7 @@ def switches(context: Context, layout: Layout) -> list[Switch]:
                 rails=rails,
                 model=intent.device,
                 nos=intent.nos,
-                release=override.release if override and override.release else intent.release,
+                release=_release(context, intent, override),
                 asn=asn,
                 router_id=override.router_id if override and override.router_id else router_id,
                 management_address=f"{override.management_address if override and override.management_address else address}/{pool.prefixlen}",
@@ -91,6 +93,12 @@ def switches(context: Context, layout: Layout) -> list[Switch]:
         )
     context.check()
     return result
+
+
+def _release(context: Context, intent: Role, override: DeviceOverride | None) -> str:
+    """As fixed for the switch, else as its role has it, else the one the catalog means."""
+    own = override.release if override else None
+    return own or intent.release or context.catalog.systems[intent.nos].release
 
 
 def _check_management(context: Context, pool: ipaddress.IPv4Network | ipaddress.IPv6Network) -> None:

@@ -17,7 +17,7 @@ from railweave.spec.balancing import LoadBalancing
 from railweave.spec.hosts import HostRouting, Hosts
 from railweave.spec.management import Management
 from railweave.spec.qos import Qos
-from railweave.spec.topology import Extra, Mtu, Naming
+from railweave.spec.topology import Mtu, Naming
 from railweave.spec.underlay import Bfd, RouterAdvertisements, Underlay
 
 SCHEMA = 2
@@ -45,7 +45,7 @@ class RoleIntent:
     model: str
     nos: str
     qos: Qos
-    extra: Extra
+    extra: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,6 +291,14 @@ class Network:
         }
 
     @cached_property
+    def _systems(self) -> dict[str, frozenset[tuple[str, str]]]:
+        found: dict[str, set[tuple[str, str]]] = {}
+        for one in self.switches:
+            if one.role != "super-spine":
+                found.setdefault(one.fabric, set()).add((one.nos, one.release))
+        return {fabric: frozenset(systems) for fabric, systems in found.items()}
+
+    @cached_property
     def _cables_of(self) -> dict[str, list[Cable]]:
         result: dict[str, list[Cable]] = {}
         for cable in self.cables:
@@ -347,6 +355,10 @@ class Network:
     def cable(self, name: str) -> Cable:
         """A cable by name; ``KeyError`` where there is none."""
         return self._by_name["cable"][name]
+
+    def systems_of(self, fabric: str) -> frozenset[tuple[str, str]]:
+        """The operating systems, with their releases, of the switches of a fabric that look at path colors."""
+        return self._systems.get(fabric, frozenset())
 
     def cables_of(self, device: str) -> list[Cable]:
         """Every cable of a device, server cables first."""

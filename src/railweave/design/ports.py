@@ -24,11 +24,15 @@ class Port:
     group: PortGroup
 
     @property
+    def lane(self) -> int:
+        """The first electrical lane, 1-based."""
+        return (self.channel or 0) * (self.group.lanes // self.channels) + 1
+
+    @property
     def lanes(self) -> str:
         """The electrical lanes, 1-based: ``1-4`` is the first half of an eight-lane port."""
         width = self.group.lanes // self.channels
-        first = (self.channel or 0) * width + 1
-        return f"{first}-{first + width - 1}" if width > 1 else str(first)
+        return f"{self.lane}-{self.lane + width - 1}" if width > 1 else str(self.lane)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Literal
 
 from railweave.catalog import catalog
+from railweave.device.color_form import path_color_form
 from railweave.device.model import (
     BalancingConfig,
     Bgp,
@@ -13,13 +13,12 @@ from railweave.device.model import (
     DeviceConfig,
     Gateway,
     Interface,
-    PfcProfile,
-    QosConfig,
     Session,
     Split,
 )
 from railweave.device.overlay import overlay_config, underlay_prefixes, vrfs
 from railweave.device.policy import leaf_policy, spine_policy, super_spine_policy, with_super_spines
+from railweave.device.qos import qos_config
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,31 +27,26 @@ if TYPE_CHECKING:
     from railweave.design.network import Cable, End, Fabric, Network, RoleName, Segment, Switch
     from railweave.device.policy import Form, RoutingPolicy
 
-FRR_RELEASE = "10.3"
-"""The FRR release that the emulation form of a network is written for."""
-
-
 TIERS: tuple[RoleName, ...] = ("leaf", "spine", "super-spine")
 _PLURAL = {"leaf": "leaves", "spine": "spines", "super-spine": "super-spines"}
 
 
 def device_config(network: Network, name: str, nos: str | None = None) -> DeviceConfig:
-    """The configuration of one switch, for its own operating system or for ``nos``.
+    """The configuration of one switch, for its own operating system, or for ``nos`` as if every switch had that.
 
     Raises ``KeyError`` where there is no such switch.
     """
     switch = network.switch(name)
     fabric = network.fabric(switch.fabric)
     target = nos or switch.nos
-    release = switch.release if target == switch.nos else FRR_RELEASE
     system = catalog().systems[target]
+    release = switch.release if target == switch.nos else system.release
     role = fabric.role(switch.role)
     ends = [_ends(cable, name) for cable in network.cables_of(name)]
-    names = {end.port: _port_name(system, end) for end, _, _ in ends}
+    names = {end.port: _port_name(system, switch.model, end) for end, _, _ in ends}
     interfaces = tuple(_interface(network, fabric, names[end.port], end, far, cable) for end, far, cable in ends)
     gateways = tuple(_gateway(fabric, one, interfaces) for one in network.segments_of(name) if one.subnets)
-    form = path_color_form(fabric, target, release)
-    extra = {"junos": role.extra.junos, "frr": role.extra.frr}.get(target, "")
+    form = path_color_form(fabric, network.systems_of(fabric.name) if nos is None else [(target, release)])
     return DeviceConfig(
         name=name,
         role=switch.role,
@@ -66,33 +60,28 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
         splits=_splits(system, switch, [(end, cable) for end, _, cable in ends]),
         interfaces=interfaces,
         gateways=gateways,
-        bgp=_bgp(network, fabric, switch, target, form, names),
-        qos=_qos(fabric, switch, interfaces, system, release),
+        bgp=_bgp(network, fabric, switch, system, form, names),
+        qos=qos_config(fabric, switch, interfaces, system, release),
         balancing=_balancing(network, fabric, switch),
-        extra=extra,
+        extra=role.extra.get(target, ""),
         overlay=overlay_config(network, fabric, switch),
         vrfs=vrfs(fabric, switch, gateways),
     )
-
-
-def path_color_form(fabric: Fabric, nos: str, release: str) -> Form:
-    """How path colors are carried on an operating system: see ``railweave.device.policy``."""
-    if not fabric.colors:
-        return "none"
-    system = catalog().systems[nos]
-    if nos == "frr":
-        return fabric.emulation
-    if fabric.underlay.path_color != "local-preference" and system.has("path-color-dpf", release):
-        return "dpf"
-    return "local-preference"
 
 
 def _ends(cable: Cable, device: str) -> tuple[End, End, Cable]:
     return (cable.a, cable.b, cable) if cable.a.device == device else (cable.b, cable.a, cable)
 
 
-def _port_name(system: System, end: End) -> str:
-    return system.name_of(end.physical or 0, end.channel)
+def _port_name(system: System, model: str, end: End) -> str:
+    group = catalog().switches[model].group_of(end.physical or 0)
+    return system.name_of(end.physical or 0, end.channel, _lanes(end)[0], group.lanes if group else 8)
+
+
+def _lanes(end: End) -> tuple[int, int]:
+    """The first and the last electrical lane of a port."""
+    first, _, last = end.lanes.partition("-")
+    return int(first), int(last or first)
 
 
 def _interface(network: Network, fabric: Fabric, name: str, end: End, far: End, cable: Cable) -> Interface:
@@ -108,6 +97,7 @@ def _interface(network: Network, fabric: Fabric, name: str, end: End, far: End, 
         peer=far.device,
         peer_port=far.port,
         speed_gbps=cable.speed_gbps,
+        lanes=_lanes(end)[1] - _lanes(end)[0] + 1,
         mtu=fabric.mtu.fabric if cable.kind == "fabric" else fabric.mtu.server_port,
         length_m=cable.length_m,
         vlan=(segment.vlan_name or None) if segment else None,
@@ -140,15 +130,18 @@ def _splits(system: System, switch: Switch, ends: Sequence[tuple[End, Cable]]) -
         group = model.group_of(end.physical)
         way = next((w for w in group.breakouts if w.speed_gbps == cable.speed_gbps), None) if group else None
         if way:
-            found[end.physical] = Split(system.name_of(end.physical, None), end.physical, way.channels, way.speed_gbps)
+            name = system.name_of(end.physical, None, lanes=group.lanes if group else 8)
+            found[end.physical] = Split(name, end.physical, way.channels, way.speed_gbps)
     return tuple(found[port] for port in sorted(found))
 
 
-def _bgp(network: Network, fabric: Fabric, switch: Switch, nos: str, form: Form, names: dict[str, str]) -> Bgp | None:
+def _bgp(
+    network: Network, fabric: Fabric, switch: Switch, system: System, form: Form, names: dict[str, str]
+) -> Bgp | None:
     links = [_ends(cable, switch.name) for cable in network.cables_of(switch.name) if cable.kind == "fabric"]
     if not links:
         return None
-    policy = _policy(network, fabric, switch, form, redistribute=nos == "frr")
+    policy = _policy(network, fabric, switch, form, redistribute=system.policies == "route-maps")
     by_peer: dict[tuple[RoleName, int | None], list[Session]] = {}
     parallel: dict[str, int] = {}
     pools = {"leaf": fabric.leaf_asns, "spine": fabric.spine_asns, "super-spine": fabric.super_spine_asns or (0, 0)}
@@ -183,10 +176,10 @@ def _bgp(network: Network, fabric: Fabric, switch: Switch, nos: str, form: Form,
         as_lists={} if numbered else as_lists,
         fabric_advertise=policy.fabric_advertise,
         redistribute_connected=policy.redistribute,
-        default_accept=nos != "frr",
+        default_accept=system.policies == "policy-statements",
         families=_families(network, switch),
         compare_aigp=form in {"dpf", "aigp"},
-        maximum_ecmp=_maximum_ecmp(fabric, nos, max(up, *parallel.values())),
+        maximum_ecmp=_maximum_ecmp(fabric, system, max(up, *parallel.values())),
         bfd=fabric.underlay.bfd if fabric.underlay.bfd.enabled else None,
     )
 
@@ -226,44 +219,13 @@ def _group(
     )
 
 
-def _maximum_ecmp(fabric: Fabric, nos: str, width: int) -> int:
+def _maximum_ecmp(fabric: Fabric, system: System, width: int) -> int:
     """The asked-for width, else the smallest value the system accepts that holds every uplink."""
     asked = fabric.underlay.maximum_ecmp
     if asked is not None:
         return asked
-    allowed = catalog().systems[nos].maximum_ecmp
+    allowed = system.maximum_ecmp
     return next((value for value in allowed if value >= width), allowed[-1] if allowed else width)
-
-
-def _qos(
-    fabric: Fabric, switch: Switch, interfaces: Sequence[Interface], system: System, release: str
-) -> QosConfig | None:
-    if not system.has("qos", release) or not interfaces:
-        return None
-    qos = fabric.role(switch.role).qos
-    by_need: dict[tuple[int, int], list[str]] = {}
-    for one in interfaces:
-        by_need.setdefault((math.ceil(one.length_m), qos.pfc.mru or one.mtu), []).append(one.name)
-    cell = catalog().switches[switch.model].buffer.cell_bytes
-    return QosConfig(
-        classes=dict(qos.classes),
-        buffers=qos.buffers,
-        profiles=tuple(
-            PfcProfile(
-                f"pfc-{length}m" if len({m for _, m in by_need}) == 1 else f"pfc-{length}m-{mru}",
-                length,
-                mru,
-                tuple(ports),
-            )
-            for (length, mru), ports in sorted(by_need.items())
-        )
-        if qos.lossless_class()
-        else (),
-        xon_offset_cells=None if qos.pfc.xon_offset is None else qos.pfc.xon_offset // cell,
-        watchdog=qos.pfc.watchdog,
-        buffer_monitor=qos.buffer_monitor,
-        ports=tuple(one.name for one in interfaces),
-    )
 
 
 def _own_prefixes(network: Network, fabric: Fabric, switch: Switch) -> dict[int | None, tuple[str, ...]]:

@@ -35,7 +35,7 @@ class Split:
 class Interface:
     """A cabled port. ``link`` is its cable's name in the ``Network``, whatever the port is called on this system.
 
-    ``mtu`` counts the Ethernet frame; ``vlan`` is set on ports of a server VLAN (``native_vlan`` too where the port is a
+    ``lanes`` is how many electrical lanes it has; ``mtu`` counts the Ethernet frame; ``vlan`` is set on ports of a server VLAN (``native_vlan`` too where the port is a
     trunk), ``addresses`` on numbered links.
     """
 
@@ -46,6 +46,7 @@ class Interface:
     peer: str
     peer_port: str
     speed_gbps: int
+    lanes: int
     mtu: int
     length_m: float
     vlan: str | None = None

@@ -43,19 +43,14 @@ Release = Annotated[str, AfterValidator(_release)]
 """A release of a network operating system; its first numbers give its order."""
 
 
-class Extra(Model):
-    """Statements of the operator's own, per network operating system, merged into the rendered tree."""
-
-    junos: str = Field(default="", description="Junos statements, curly or set form; parsed, judged and listed")
-    frr: str = Field(default="", description="FRR statements, merged into the sections they name")
-
-
 class Role(Model):
     """Every device of one role (leaf, spine or super-spine) of a fabric."""
 
     device: str = Field(description="switch model, as the catalog names it, for example qfx5240-64od")
     nos: str = Field(default="junos", description="network operating system to render for")
-    release: Release = Field(default="25.4R1", description="release of that system; decides which features can be used")
+    release: Release | None = Field(
+        default=None, description="release of that system; decides which features can be used; empty: the catalog's"
+    )
     uplink_ports: PortRange = Field(
         default=PortRange(), description="leaf: ports towards the spines; spine: ports towards super-spines"
     )
@@ -64,7 +59,11 @@ class Role(Model):
         default=PortRange(), description="spine: ports towards the leaves; super-spine: ports towards the spines"
     )
     qos: Qos | None = Field(default=None, description="QoS of this role; empty: the fabric's")
-    extra: Extra = Field(default=Extra(), description="the operator's own statements")
+    extra: dict[str, str] = Field(
+        default_factory=dict[str, str],
+        description="the operator's own statements by network operating system, as that would print them "
+        "(junos: curly or set form); merged into the rendered tree, judged and listed",
+    )
 
 
 def _count_or_names(value: object) -> object:

@@ -116,6 +116,16 @@ def files(config: DeviceConfig) -> dict[str, str]:
     return {"frr.conf": to_text(tree(config))}
 
 
+def lines(config: DeviceConfig) -> list[str]:
+    """Every line with the headers above it."""
+    return flat(tree(config))
+
+
+def check_extra(text: str) -> None:
+    """Raise ``RenderError`` where the operator's lines cannot be read."""
+    parse(text)
+
+
 def gaps(config: DeviceConfig) -> list[Finding]:
     """What has no place in ``frr.conf``, and the operator's own lines."""
     host = "belongs to the Linux host under FRR"

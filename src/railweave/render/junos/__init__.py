@@ -55,6 +55,16 @@ def files(config: DeviceConfig) -> dict[str, str]:
     return {"junos.conf": to_curly(statements), "junos.set": to_set(statements)}
 
 
+def lines(config: DeviceConfig) -> list[str]:
+    """What follows ``set`` on each line."""
+    return [" ".join(path) for statement in tree(config) for path in set_paths(statement)]
+
+
+def check_extra(text: str) -> None:
+    """Raise ``RenderError`` where the operator's statements cannot be read."""
+    parse(text)
+
+
 def gaps(config: DeviceConfig) -> list[Finding]:
     """What Junos cannot express, what could not be verified, and the operator's own statements."""
     found: list[Finding] = []
