@@ -117,6 +117,11 @@ class System(Model):
         description="route-maps: connected routes are redistributed into BGP, and a route that no term takes is denied; "
         "policy-statements: export policies originate, and a route that no term takes is treated as without a policy"
     )
+    vlan_interface: str = Field(default="irb.{vlan}", description="pattern for the routed interface of a VLAN")
+    large_communities: bool = Field(
+        default=True, description="BGP has large communities (RFC 8092); else policies use communities of 32 bits"
+    )
+    frr_conf: bool = Field(default=False, description="its routing is FRR, by a frr.conf of its own: the lab runs that")
     pfc_by_queue: bool = Field(
         default=False, description="a lossless class's queue has the number of its PFC priority: no table is between"
     )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from railweave.catalog import catalog
 from railweave.device.color_form import path_color_form
+from railweave.device.communities import all_large, in_form
 from railweave.device.model import (
     BalancingConfig,
     Bgp,
@@ -34,6 +35,8 @@ _PLURAL = {"leaf": "leaves", "spine": "spines", "super-spine": "super-spines"}
 def device_config(network: Network, name: str, nos: str | None = None) -> DeviceConfig:
     """The configuration of one switch, for its own operating system, or for ``nos`` as if every switch had that.
 
+    Beside switches whose own routing is FRR, and which the lab runs as they are, policies stay as all of them read them.
+
     Raises ``KeyError`` where there is no such switch.
     """
     switch = network.switch(name)
@@ -45,8 +48,11 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
     ends = [_ends(cable, name) for cable in network.cables_of(name)]
     names = {end.port: _port_name(system, switch.model, end) for end, _, _ in ends}
     interfaces = tuple(_interface(network, fabric, names[end.port], end, far, cable) for end, far, cable in ends)
-    gateways = tuple(_gateway(fabric, one, interfaces) for one in network.segments_of(name) if one.subnets)
-    form = path_color_form(fabric, network.systems_of(fabric.name) if nos is None else [(target, release)])
+    gateways = tuple(_gateway(system, fabric, one, interfaces) for one in network.segments_of(name) if one.subnets)
+    own = network.systems_of(fabric.name)
+    as_built = nos is None or any(catalog().systems[one].frr_conf for one, _ in own)
+    form = path_color_form(fabric, own if as_built else [(target, release)])
+    large = all_large(fabric) if as_built else system.large_communities
     return DeviceConfig(
         name=name,
         role=switch.role,
@@ -60,11 +66,11 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
         splits=_splits(system, switch, [(end, cable) for end, _, cable in ends]),
         interfaces=interfaces,
         gateways=gateways,
-        bgp=_bgp(network, fabric, switch, system, form, names),
+        bgp=_bgp(network, fabric, switch, system, form, names, large=large),
         qos=qos_config(fabric, switch, interfaces, system, release),
         balancing=_balancing(network, fabric, switch),
         extra=role.extra.get(target, ""),
-        overlay=overlay_config(network, fabric, switch),
+        overlay=overlay_config(network, fabric, switch, large=large),
         vrfs=vrfs(fabric, switch, gateways),
     )
 
@@ -106,9 +112,10 @@ def _interface(network: Network, fabric: Fabric, name: str, end: End, far: End, 
     )
 
 
-def _gateway(fabric: Fabric, segment: Segment, interfaces: Sequence[Interface]) -> Gateway:
+def _gateway(system: System, fabric: Fabric, segment: Segment, interfaces: Sequence[Interface]) -> Gateway:
     port = next((one.name for one in interfaces if segment.nic == f"{one.peer}:{one.peer_port}"), "")
     return Gateway(
+        name=system.vlan_interface.format(vlan=segment.vlan) if segment.vlan else port,
         vlan=segment.vlan,
         vlan_name=segment.vlan_name,
         description=f"{segment.stripe} rail {segment.rail}" if segment.vlan else segment.nic.replace(":", " "),
@@ -136,7 +143,7 @@ def _splits(system: System, switch: Switch, ends: Sequence[tuple[End, Cable]]) -
 
 
 def _bgp(
-    network: Network, fabric: Fabric, switch: Switch, system: System, form: Form, names: dict[str, str]
+    network: Network, fabric: Fabric, switch: Switch, system: System, form: Form, names: dict[str, str], *, large: bool
 ) -> Bgp | None:
     links = [_ends(cable, switch.name) for cable in network.cables_of(switch.name) if cable.kind == "fabric"]
     if not links:
@@ -172,7 +179,7 @@ def _bgp(
         groups=groups,
         policies=tuple(one for one in policy.policies if one.name in used),
         prefix_lists=policy.prefix_lists,
-        communities=policy.communities,
+        communities=in_form(policy.communities, large=large),
         as_lists={} if numbered else as_lists,
         fabric_advertise=policy.fabric_advertise,
         redistribute_connected=policy.redistribute,

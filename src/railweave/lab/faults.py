@@ -109,7 +109,7 @@ def _blackhole(lab: Running, target: FaultTarget, device: str) -> Effect:
     """Forwarded packets meet a rule that drops them; bridged ones an isolated port. Its own packets meet neither."""
     config = lab.plan.configs[device]
     entries = [port.name for port in config.interfaces if port.kind == "fabric"]
-    entries += [f"irb.{gateway.vlan}" if gateway.vlan else gateway.port for gateway in config.gateways]
+    entries += [gateway.name for gateway in config.gateways]
     bridged = [port.name for port in config.interfaces if port.vlan is not None]
     inside = namespace(lab.place.lab, device)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from railweave.device.build import device_config
 from railweave.device.host import host_config
 from railweave.errors import LabError
+from railweave.render.network import emulation
 from railweave.routes.control_plane import ControlPlane
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class Wire:
 
 @dataclass(frozen=True)
 class Plan:
-    """The lab of a network: every switch as FRR, every server as a host."""
+    """The lab of a network: every switch as FRR, by its own ``frr.conf`` where it has one; every server as a host."""
 
     network: Network
     overlay: Overlay | None
@@ -98,7 +99,7 @@ def make_plan(network: Network, overlay: Overlay | None, configs: dict[str, Devi
         raise LabError(
             f"{shared[0]} has tenants, and the lab has no VRFs or tunnels yet: `railweave verify` proves those"
         )
-    found = configs or {one.name: device_config(network, one.name, "frr") for one in network.switches}
+    found = configs or {one.name: device_config(network, one.name, emulation(one)) for one in network.switches}
     if overlay is not None:
         found = {name: overlay.applied(config) for name, config in found.items()}
     # The kernel takes router advertisements itself here, whoever does so on the real servers; MAC addresses are those

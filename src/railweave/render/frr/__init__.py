@@ -81,9 +81,8 @@ def _fabric_port(port: Interface) -> Section:
 
 
 def _gateway(gateway: Gateway) -> Section:
-    name = f"irb.{gateway.vlan}" if gateway.vlan else gateway.port
     return section(
-        f"interface {name}" + (f" vrf {gateway.vrf}" if gateway.vrf else ""),
+        f"interface {gateway.name}" + (f" vrf {gateway.vrf}" if gateway.vrf else ""),
         f"description {gateway.description}",
         [f"{_family(address)} address {address}" for address in gateway.addresses],
         advertisements(gateway),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from railweave.render.frr import advertisements, discovery, general, routing
 from railweave.render.frr.tree import merge, section
 from railweave.render.sonic.extra import parts
-from railweave.render.sonic.names import gateway_name, vrf_names
+from railweave.render.sonic.names import vrf_names
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig
@@ -28,7 +28,7 @@ def tree(config: DeviceConfig) -> list[Section]:
     for gateway in config.gateways:
         vrf = f" vrf {names[gateway.vrf]}" if gateway.vrf else ""
         body = [f"description {gateway.description}", *advertisements(gateway)]
-        sections.append(section(f"interface {gateway_name(gateway)}{vrf}", body))
+        sections.append(section(f"interface {gateway.name}{vrf}", body))
     sections += routing(renamed)
     merge(sections, parts(config.extra)[1])
     return sections

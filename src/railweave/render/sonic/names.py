@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from railweave.device.model import DeviceConfig, Gateway
+    from railweave.device.model import DeviceConfig
 
 LOOPBACK = "Loopback0"
 MANAGEMENT_PORT = "eth0"
@@ -15,11 +15,6 @@ ETHERNET_HEADER = 14
 
 _MOST_CHARACTERS = 15
 """The longest name of an interface, which a VRF is to Linux (IFNAMSIZ of linux/if.h, less the final zero)."""
-
-
-def gateway_name(gateway: Gateway) -> str:
-    """The routed interface of a gateway: that of its VLAN, or its port."""
-    return f"Vlan{gateway.vlan}" if gateway.vlan else gateway.port
 
 
 def vrf_names(config: DeviceConfig) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
-from railweave.render.sonic.names import ETHERNET_HEADER, LOOPBACK, gateway_name, vrf_names
+from railweave.render.sonic.names import ETHERNET_HEADER, LOOPBACK, vrf_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,11 +86,10 @@ def vlans(config: DeviceConfig) -> Tables:
     by_name = {one.vlan_name: one for one in bridged}
     return {
         "VLAN": {
-            gateway_name(one): {"vlanid": str(one.vlan), "description": one.description, "mtu": str(one.mtu)}
-            for one in bridged
+            one.name: {"vlanid": str(one.vlan), "description": one.description, "mtu": str(one.mtu)} for one in bridged
         },
         "VLAN_MEMBER": {
-            f"{gateway_name(by_name[port.vlan])}|{port.name}": {"tagging_mode": "untagged"}
+            f"{by_name[port.vlan].name}|{port.name}": {"tagging_mode": "untagged"}
             for port in sorted(config.interfaces, key=lambda one: port_order(one.name))
             if port.vlan is not None
         },
@@ -99,7 +98,7 @@ def vlans(config: DeviceConfig) -> Tables:
 
 
 def _addressed(gateway: Gateway, names: dict[str, str]) -> dict[str, Row]:
-    name = gateway_name(gateway)
+    name = gateway.name
     row: Row = {"vrf_name": names[gateway.vrf]} if gateway.vrf else {}
     return {name: row, **{f"{name}|{address}": {} for address in gateway.addresses}}
 

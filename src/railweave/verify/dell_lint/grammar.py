@@ -36,6 +36,7 @@ _WORDS = {
     "port": r"Eth\d+/\d+(?:/\d+)?",
     "list": r"\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*",
     "community": r"\d+:\d+",
+    "communities": r"\d+:\d+(?: \d+:\d+)*",
     "target": r"\d+:\d+",
     "rd": r"[\d.]+:\d+",
     "number": r"-?\d+",
@@ -195,7 +196,7 @@ GRAMMAR: dict[str, list[Command]] = {
         Command("match <ip|ipv6> address prefix-list <name>", "ansible sonic_route_maps"),
         Command("match community <name>", "ansible sonic_route_maps"),
         Command("set local-preference <number>", "ansible sonic_route_maps"),
-        Command("set community <community>(?: <community>)* additive", "ansible sonic_route_maps"),
+        Command("set community <communities> additive", "ansible sonic_route_maps"),
         Command("set ars-object <name>", "assumed: ansible sonic_route_maps has the option ars_object, no example"),
     ],
     "bgp": [
