@@ -25,7 +25,7 @@ DEFINED = (
     r"ip (vrf) (\S+)",
     r"interface (Vlan) (\d+)",
     r"(?:bfd / )(profile) (\S+)",
-    r"(?:router bgp .* / )(peer-group) (\S+)",
+    r"(?:router bgp [^/]+ / )(peer-group) (\S+)",
 )
 """What defines a name: its kind and itself."""
 

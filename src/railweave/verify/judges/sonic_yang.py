@@ -76,10 +76,13 @@ def _judge_one(models: SonicModels, device: str, text: str) -> list[Finding]:
 
 
 def _line(text: str, *words: str) -> int:
-    """The first line, 1-based, that has the last word after lines that have those before it; 0 where there is none."""
-    wanted = [json.dumps(word, ensure_ascii=False) for word in words]
+    """The first line, 1-based, that has the last word after lines that have those before it; 0 where there is none.
+
+    A word is a value, or a key or a part of one.
+    """
+    wanted = [re.compile(rf'["|]{re.escape(word)}["|]') for word in words]
     for number, line in enumerate(text.splitlines(), 1):
-        if wanted[0] in line:
+        if wanted[0].search(line):
             del wanted[0]
         if not wanted:
             return number

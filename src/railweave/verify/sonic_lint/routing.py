@@ -52,10 +52,15 @@ def interfaces(files: Files) -> Iterator[str]:
     fix="add it to VRF, with the same VNI",
 )
 def vrfs(files: Files) -> Iterator[str]:
-    """VRFs of frr.conf are those of config_db.json, with their VNIs."""
+    """VRFs of frr.conf are those of config_db.json, with their VNIs, and interfaces are in the same one."""
+    rows = {**files.tables.get("INTERFACE", {}), **files.tables.get("VLAN_INTERFACE", {})}
     known = {parts[0]: text(row, "vni") for parts, row in files.rows("VRF")}
     for one in files.routing:
         words = one.line.split()
+        if words[0] == "interface":
+            there, here = words[3] if len(words) > 3 else "", text(rows.get(words[1], {}), "vrf_name")
+            if there != here:
+                yield f"interface {words[1]}: VRF {there or 'default'} in frr.conf, {here or 'default'} in config_db.json"
         if words[0] == "vrf" and words[1] not in known:
             yield f"vrf {words[1]} of frr.conf is not in VRF"
         elif words[0] == "vrf":
