@@ -15,9 +15,9 @@ from railweave.device.build import device_config
 from railweave.device.model import DeviceConfig
 from railweave.errors import RenderError
 from railweave.render import sonic
-from railweave.render.frr.tree import flat
-from railweave.render.frr.tree import parse as parse_frr
 from railweave.render.frr.tree import to_text as to_frr
+from railweave.render.sections import flat
+from railweave.render.sections import parse as parse_frr
 from railweave.render.sonic.names import vrf_names
 from railweave.render.sonic.tables import Tables, parse, to_text
 from tests.conftest import SMALL, designed
@@ -73,7 +73,11 @@ def test_ports_have_the_lanes_of_the_published_platform() -> None:
     assert ports["Ethernet256"]["lanes"] == "25,26,27,28,29,30,31,32"
     assert ports["Ethernet504"]["lanes"] == "481,482,483,484,485,486,487,488"
     assert (ports["Ethernet8"]["lanes"], ports["Ethernet12"]["lanes"]) == ("17,18,19,20", "21,22,23,24")
-    assert (ports["Ethernet12"]["speed"], ports["Ethernet12"]["index"], ports["Ethernet12"]["subport"]) == ("400000", "2", "2")
+    assert (ports["Ethernet12"]["speed"], ports["Ethernet12"]["index"], ports["Ethernet12"]["subport"]) == (
+        "400000",
+        "2",
+        "2",
+    )
     assert LEAF["BREAKOUT_CFG"]["Ethernet8"] == {"brkout_mode": "2x400G"}
     assert LEAF["BREAKOUT_CFG"]["Ethernet256"] == {"brkout_mode": "1x800G"}
     lanes = [lane for row in ports.values() for lane in str(row["lanes"]).split(",")]
@@ -152,7 +156,9 @@ def test_links_without_addresses_use_link_local_ones_and_frr_advertises() -> Non
     assert "interface Vlan2 / ipv6 nd prefix fc00:1:1:1::/64 2592000 604800" in lines
     assert "interface Vlan2 / ipv6 nd ra-lifetime 1800" in lines
     assert "interface Ethernet0 / no ipv6 nd suppress-ra" in lines
-    assert not any(" address " in line and "interface" in line for line in lines), "SONiC gives interfaces their addresses"
+    assert not any(" address " in line and "interface" in line for line in lines), (
+        "SONiC gives interfaces their addresses"
+    )
 
 
 def test_vlan_2_has_the_four_gateways_of_the_source() -> None:
@@ -214,11 +220,13 @@ def test_own_statements_are_merged_listed_and_refused_where_they_cannot_be_read(
 
 def test_what_has_no_place_is_said() -> None:
     ids = {finding.id for finding in sonic.gaps(config("stripe1-leaf1"))}
-    assert ids >= {"not-expressible", "sonic-no-users", "sonic-certificate", "sonic-ra-interval", "sonic-strict-cap"}
+    assert ids >= {
+        "sonic-no-load-balancing", "sonic-no-logins", "sonic-no-ra-interval", "sonic-certificate", "sonic-strict-cap",
+    }  # fmt: skip
     spine = {finding.id for finding in sonic.gaps(config("spine1", "evpn-gpu-isolation"))}
     assert "sonic-ipv6-tunnel" not in spine
     leaf = {finding.id for finding in sonic.gaps(config("stripe1-leaf1", "evpn-gpu-isolation"))}
-    assert {"sonic-ipv6-tunnel", "sonic-ra-routes"} <= leaf
+    assert {"sonic-ipv6-tunnel", "sonic-no-ra-routes"} <= leaf
 
 
 def test_a_secret_is_put_in_as_json_has_it(tmp_path: Path) -> None:

@@ -6,14 +6,14 @@ import re
 from functools import cache
 
 import pytest
+from tests.conftest import SMALL
+from tests.retarget import retargeted
 
 from railweave.device.build import device_config
 from railweave.render import dell_sonic
 from railweave.render.dell_sonic.tree import parse
 from railweave.verify.dell_lint import lint, match
 from railweave.verify.dell_lint.grammar import GRAMMAR, TOP, in_range
-from tests.conftest import SMALL
-from tests.retarget import retargeted
 
 
 @cache

@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from tests.conftest import SMALL, frr_root
+from tests.retarget import retargeted
 
 from railweave.device.build import device_config
 from railweave.render import dell_sonic, sonic
@@ -15,8 +17,6 @@ from railweave.verify.dell_lint import lint as lint_dell
 from railweave.verify.judges import judge_all, sonic_yang, vtysh
 from railweave.verify.judges.sonic_models import sources
 from railweave.verify.sonic_lint import lint as lint_sonic
-from tests.conftest import SMALL, frr_root
-from tests.retarget import retargeted
 
 needs_libyang = pytest.mark.skipif(not importlib.util.find_spec("libyang"), reason="libyang is not installed")
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
+from tests.conftest import SMALL
+from tests.retarget import retargeted
 
 from railweave.device.build import device_config
 from railweave.render import sonic
-from railweave.render.frr.tree import parse as parse_frr
+from railweave.render.sections import parse as parse_frr
 from railweave.render.sonic.tables import parse
 from railweave.verify.sonic_lint import RULES, lint
-from tests.conftest import SMALL
-from tests.retarget import retargeted
 
 
 @cache

@@ -156,8 +156,13 @@ def program_digest() -> str:
 
 
 def _with_secrets(path: str, text: str, secrets: Mapping[str, str]) -> str:
-    """The text with secrets in it, each as the file's syntax has a word; in JSON it stands in quotes already."""
+    """References in a file replaced by what they stand for, quoted as files of its kind are."""
     for name, value in secrets.items():
-        written = json.dumps(value, ensure_ascii=False)[1:-1] if path.endswith(".json") else quoted(value)
-        text = text.replace(f"<secret:{name}>", written)
+        if path.endswith(".json"):
+            shown = json.dumps(value)[1:-1]
+        elif path.endswith(("junos.conf", "junos.set")):
+            shown = quoted(value)
+        else:
+            shown = value
+        text = text.replace(f"<secret:{name}>", shown)
     return text

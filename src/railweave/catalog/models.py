@@ -97,9 +97,22 @@ class SwitchModel(Model):
 
 
 class Capability(Model):
-    """A feature of an operating system, from a release on (empty: every release)."""
+    """A feature of an operating system, from a release on (empty: every release).
+
+    ``mapped`` says how the system comes to what is asked for by other means; empty: it has the feature itself.
+    """
 
     since: str | None = None
+    mapped: str = ""
+    source: str
+
+
+class Marking(Model):
+    """ECN marking by queue length, as a system does it where a fabric file gives no lengths of its own."""
+
+    min_bytes: int
+    max_bytes: int
+    max_probability: int
     source: str
 
 
@@ -127,6 +140,9 @@ class System(Model):
     )
     cnp_queue: int | None = Field(
         default=None, description="queue of congestion notification packets, where the one asked for is taken"
+    )
+    marking: Marking | None = Field(
+        default=None, description="set on systems whose ECN thresholds are bytes, not shares of the buffer"
     )
     runs_on: tuple[str, ...] = Field(default=(), description="switch models it runs on, beside those that name it")
     maximum_ecmp: tuple[int, ...] = Field(

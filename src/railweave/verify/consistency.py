@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.findings import Finding
-from railweave.render import dell_sonic, junos, sonic
+from railweave.render import dell_sonic, eos, junos, sonic
 from railweave.render.sonic import frr as sonic_frr
 from railweave.verify.dell_lint import lint as lint_dell
+from railweave.verify.eos_lint import lint as lint_eos
 from railweave.verify.junos_lint import lint
 from railweave.verify.registry import check
 from railweave.verify.sonic_lint import lint as lint_sonic
@@ -159,3 +160,11 @@ def junos_lint(subject: Subject) -> Iterator[Finding]:
     for config in subject.configs.values():
         if config.nos == "junos":
             yield from lint(config.name, junos.tree(config))
+
+
+@check("eos-lint", slow=True)
+def eos_lint(subject: Subject) -> Iterator[Finding]:
+    """Mistakes that AVD's schema lets through."""
+    for config in subject.configs.values():
+        if config.nos == "eos":
+            yield from lint_eos(config.name, eos.lines(config))

@@ -13,12 +13,12 @@ from railweave.render.dell_sonic.qos import balancing, qos
 from railweave.render.dell_sonic.routing import routing
 from railweave.render.dell_sonic.system import identity, services, tunnel
 from railweave.render.dell_sonic.tree import parse, to_text
-from railweave.render.frr.tree import flat, line, merge
+from railweave.render.sections import flat, line, merge
 from railweave.render.sonic.qos import lossless
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig
-    from railweave.render.frr.tree import Section
+    from railweave.render.sections import Section
 
 __all__ = ["check_extra", "files", "gaps", "lines", "tree"]
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from railweave.render.dell_sonic.qos import bound
 from railweave.render.dell_sonic.tree import quoted
 from railweave.render.frr import advertisements, discovery
-from railweave.render.frr.tree import line, section
+from railweave.render.sections import line, section
 from railweave.render.sonic.names import ETHERNET_HEADER, transit_vlan, vrf_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from railweave.device.model import DeviceConfig, Gateway, Interface
-    from railweave.render.frr.tree import Section
+    from railweave.render.sections import Section
 
 
 def port_order(name: str) -> tuple[int, ...]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
-from railweave.render.frr.tree import line, section
+from railweave.render.sections import line, section
 from railweave.render.sonic.buffers import lossless_profile, profile_name
-from railweave.render.sonic.qos import DSCPS, PRIORITIES, lossless, thresholds, weight
+from railweave.render.sonic.qos import DSCPS, PRIORITIES, lossless, weight
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from railweave.device.model import DeviceConfig, Interface, QosConfig
-    from railweave.render.frr.tree import Section
+    from railweave.render.sections import Section
 
 NAME = "ROCE"
 LOSSY_GROUP = 7
@@ -39,12 +39,11 @@ def qos(config: DeviceConfig) -> Iterator[Section]:
     if found is None:
         return
     ordered = sorted(found.classes.items(), key=lambda item: item[1].queue)
-    for name, one in ordered:
-        if one.ecn:
-            low, high = (round(value / 1000) for value in thresholds(config, found, one))
-            marking = (
-                f"green minimum-threshold {low} maximum-threshold {high} drop-probability {one.ecn.max_probability}"
-            )
+    for name, _ in ordered:
+        if name in found.marking:
+            one = found.marking[name]
+            low, high = one.first // 1000, one.last // 1000
+            marking = f"green minimum-threshold {low} maximum-threshold {high} drop-probability {one.probability}"
             yield section(f"qos wred-policy {marking_name(found, name)}", marking, "ecn green")
     yield section(f"qos scheduler-policy {NAME}", [_served(found, name) for name, _ in ordered])
     yield from _maps(found)
@@ -55,7 +54,7 @@ def qos(config: DeviceConfig) -> Iterator[Section]:
 
 def marking_name(found: QosConfig, name: str) -> str:
     """The WRED policy of a class: ROCE where there is one."""
-    return NAME if sum(1 for one in found.classes.values() if one.ecn) == 1 else f"{NAME}-{name}"
+    return NAME if len(found.marking) == 1 else f"{NAME}-{name}"
 
 
 def _served(found: QosConfig, name: str) -> Section:
@@ -67,7 +66,7 @@ def _served(found: QosConfig, name: str) -> Section:
 
 def _maps(found: QosConfig) -> Iterator[Section]:
     classes = {dscp: one.queue for one in found.classes.values() for dscp in one.dscp}
-    rest = classes.get(0, 0)
+    rest = found.classes[found.default_class].queue if found.default_class else 0
     by_class: dict[int, list[int]] = {}
     for dscp in DSCPS:
         by_class.setdefault(classes.get(dscp, rest), []).append(dscp)
@@ -105,7 +104,7 @@ def _buffers(config: DeviceConfig, found: QosConfig) -> Iterator[Section]:
             continue
         name = profile_name(port, profile)
         made.add(name)
-        row = lossless_profile(port, profile, found, model)
+        row = lossless_profile(profile, found, model)
         size, alpha, xoff = row["size"], row["dynamic_th"], row["xoff"]
         words = f"dynamic-threshold {alpha} pause pause-threshold {xoff}"
         yield line(f"buffer profile {name} ingress_lossless_pool {size} {words}")
@@ -118,7 +117,9 @@ def bound(config: DeviceConfig, port: Interface) -> list[str]:
         return []
     held = lossless(found)
     body = [
-        f"queue {one.queue} wred-policy {marking_name(found, name)}" for name, one in found.classes.items() if one.ecn
+        f"queue {one.queue} wred-policy {marking_name(found, name)}"
+        for name, one in found.classes.items()
+        if name in found.marking
     ]
     body.append(f"scheduler-policy {NAME}")
     body += [f"qos-map {kind} {NAME}" for kind in MAPS]

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from railweave.render.dell_sonic.qos import NAME, adaptive
 from railweave.render.dell_sonic.tree import quoted
 from railweave.render.frr.routing import bfd
-from railweave.render.frr.tree import line, section
+from railweave.render.sections import line, section
 from railweave.render.sonic.names import vrf_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from railweave.device.model import Bgp, BgpGroup, DeviceConfig, OverlayConfig, Session, Term, Vrf
-    from railweave.render.frr.tree import Section
+    from railweave.render.sections import Section
 
 OVERLAY, FROM_SPINE, TO_NEIGHBORS = "overlay", "from-spine-evpn", "evpn-to-neighbors"
 _FAMILIES = {"ipv4": "ip", "ipv6": "ipv6"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.render.dell_sonic.tree import quoted
-from railweave.render.frr.tree import line, section
+from railweave.render.sections import line, section
 from railweave.render.sonic.names import transit_vlan, vrf_names
 from railweave.render.sonic.system import secret
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from railweave.device.model import DeviceConfig
-    from railweave.render.frr.tree import Section
+    from railweave.render.sections import Section
 
 ROLES = {"super-user": "admin", "operator": "operator", "read-only": "operator"}
 SECURITY_PROFILE = "railweave"

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.render.frr.tree import parse as parse_sections
+from railweave.render.sections import parse as parse_sections
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from railweave.render.frr.tree import Section
+    from railweave.render.sections import Section
 
 BEGIN, END = "configure terminal", ("end", "write memory")
 

@@ -12,11 +12,12 @@ from railweave.findings import Finding
 from railweave.render.extra import extra_findings
 from railweave.render.frr.overlay import overlay_sections, vrf_routers
 from railweave.render.frr.routing import bfd, lists, route_maps, router_bgp
-from railweave.render.frr.tree import flat, line, merge, parse, section, to_text
+from railweave.render.frr.tree import to_text
+from railweave.render.sections import flat, line, merge, parse, section
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig, Gateway, Interface
-    from railweave.render.frr.tree import Section
+    from railweave.render.sections import Section
 
 VERSIONS = {"local-preference": "8.4", "aigp": "10.3"}
 
@@ -141,6 +142,8 @@ def gaps(config: DeviceConfig) -> list[Finding]:
                 "FRR hands groups to the kernel, which hashes",
             )
         )
+    if config.balancing.intent.hash.seed is not None:
+        missing.append(("hash", "the seed of the ECMP hash", "the kernel's own: net.ipv6.fib_multipath_hash_policy"))
     if config.vrfs:
         missing.append(("tunnels", "VRF devices and VXLAN tunnels", host))
     if config.overlay and len(config.overlay.endpoints) > 1:

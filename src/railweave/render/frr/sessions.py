@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.render.frr.tree import Section, section
+from railweave.render.sections import Section, section
 
 if TYPE_CHECKING:
     from railweave.device.model import Session

@@ -71,7 +71,7 @@ def gaps(config: DeviceConfig) -> list[Finding]:
     if config.balancing.group_mode == "spray":
         found.append(
             Finding(
-                "not-expressible",
+                "junos-no-spray",
                 "warning",
                 config.name,
                 "random packet spraying has no statement on QFX Junos",

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.render.frr.tree import flat
 from railweave.render.frr.tree import to_text as to_frr
+from railweave.render.sections import flat
 from railweave.render.sonic import frr, system
 from railweave.render.sonic.buffers import buffers
 from railweave.render.sonic.extra import parts

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
-from railweave.design.limits import headroom_bytes
-from railweave.device.thresholds import in_cells
 from railweave.render.sonic.ports import used
 from railweave.render.sonic.qos import LOSSY_GROUP, lossless
 
@@ -27,6 +25,12 @@ EGRESS_LOSSLESS, EGRESS_LOSSY = "egress_lossless_pool", "egress_lossy_pool"
 def threshold(index: int | None) -> str:
     """A dynamic threshold as SONiC counts it: the power of two of alpha."""
     return str((NO_OFFSET if index is None else index) - NO_OFFSET)
+
+
+def in_cells(size: float, model: SwitchModel) -> int:
+    """Bytes rounded up to whole cells, the unit in which the buffer is given out."""
+    cell = model.buffer.cell_bytes
+    return -(-int(size) // cell) * cell
 
 
 def pools(qos: QosConfig, model: SwitchModel) -> Tables:
@@ -55,20 +59,19 @@ def profile_name(port: Interface, profile: PfcProfile) -> str:
     return f"pg_lossless_{port.speed_gbps * 1000}_{profile.cable_length_m}m{mru}_profile"
 
 
-def lossless_profile(port: Interface, profile: PfcProfile, qos: QosConfig, model: SwitchModel) -> Row:
+def lossless_profile(profile: PfcProfile, qos: QosConfig, model: SwitchModel) -> Row:
     """Room that is the group's own, room for what arrives after XOFF, and when the pause ends."""
     cell, platform = model.buffer.cell_bytes, model.sonic
     frames = platform.pause_reserve_frames if platform else 2
     offset = platform.xon_offset_bytes if platform else 0
     if qos.xon_offset_cells is not None:
         offset = qos.xon_offset_cells * cell
-    need = headroom_bytes(catalog(), profile.cable_length_m, port.speed_gbps, profile.mru_bytes)
     return {
         "pool": LOSSLESS,
         "size": str(frames * in_cells(profile.mru_bytes, model)),
         "dynamic_th": threshold(qos.buffers.ingress_dynamic_threshold),
         "xon": "0",
-        "xoff": str(in_cells(need, model)),
+        "xoff": str(in_cells(profile.headroom_bytes, model)),
         "xon_offset": str(offset),
     }
 
@@ -90,7 +93,7 @@ def buffers(config: DeviceConfig, qos: QosConfig) -> Tables:
         for priority in lossless(qos) if profile else ():
             name = profile_name(port, profile)
             if name not in profiles:
-                profiles[name] = lossless_profile(port, profile, qos, model)
+                profiles[name] = lossless_profile(profile, qos, model)
             groups[f"{port.name}|{priority}"] = {"profile": name}
         out |= {f"{port.name}|{queue}": {"profile": name} for queue, name in egress.items()}
     return {**pools(qos, model), "BUFFER_PROFILE": profiles, "BUFFER_PG": groups, "BUFFER_QUEUE": out}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from railweave.errors import RenderError
-from railweave.render.frr.tree import Section
-from railweave.render.frr.tree import parse as parse_frr
+from railweave.render.sections import Section
+from railweave.render.sections import parse as parse_frr
 from railweave.render.sonic.tables import Tables
 from railweave.render.sonic.tables import parse as parse_tables
 

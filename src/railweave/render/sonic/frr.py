@@ -9,13 +9,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railweave.render.frr import advertisements, discovery, general, routing
-from railweave.render.frr.tree import merge, section
+from railweave.render.sections import merge, section
 from railweave.render.sonic.extra import parts
 from railweave.render.sonic.names import vrf_names
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig
-    from railweave.render.frr.tree import Section
+    from railweave.render.sections import Section
 
 
 def tree(config: DeviceConfig) -> list[Section]:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.catalog import catalog
-from railweave.device.thresholds import queue_bytes
 from railweave.render.sonic.ports import used
 
 if TYPE_CHECKING:
-    from railweave.device.model import DeviceConfig, QosConfig
+    from railweave.device.model import DeviceConfig, Marking, QosConfig
     from railweave.render.sonic.tables import Row, Tables
     from railweave.spec.qos import TrafficClass
 
@@ -32,11 +30,11 @@ def lossless(qos: QosConfig) -> dict[int, TrafficClass]:
 def maps(qos: QosConfig) -> Tables:
     """The maps. A traffic class has the number of its queue; a lossless one's priority group is its PFC priority.
 
-    A DSCP that no class names is best effort: the class of DSCP 0.
+    A DSCP that no class names is in the default class.
     """
     by_queue = {one.queue: one for one in qos.classes.values()}
     classes = {dscp: one.queue for one in qos.classes.values() for dscp in one.dscp}
-    rest = classes.get(0, 0)
+    rest = qos.classes[qos.default_class].queue if qos.default_class else 0
     groups = {
         queue: one.pfc_priority if one.pfc_priority is not None else LOSSY_GROUP for queue, one in by_queue.items()
     }
@@ -69,11 +67,12 @@ def queues(config: DeviceConfig, qos: QosConfig) -> Tables:
     """``SCHEDULER``, ``WRED_PROFILE`` and ``QUEUE``: how each class is served, and from which fill on it is marked."""
     ordered = sorted(qos.classes.items(), key=lambda item: item[1].queue)
     rows: dict[int, Row] = {
-        one.queue: {"scheduler": name, **({"wred_profile": f"ecn-{name}"} if one.ecn else {})} for name, one in ordered
+        one.queue: {"scheduler": name, **({"wred_profile": f"ecn-{name}"} if name in qos.marking else {})}
+        for name, one in ordered
     }
     return {
         "SCHEDULER": {name: _scheduler(qos, one) for name, one in ordered},
-        "WRED_PROFILE": {f"ecn-{name}": _marking(config, qos, one) for name, one in ordered if one.ecn},
+        "WRED_PROFILE": {f"ecn-{name}": _marking(qos.marking[name]) for name, _ in ordered if name in qos.marking},
         "QUEUE": {f"{port.name}|{queue}": row for port in used(config) for queue, row in rows.items()},
     }
 
@@ -91,23 +90,14 @@ def weight(qos: QosConfig, one: TrafficClass) -> int:
     return max(1, one.transmit_percent or rest)
 
 
-def thresholds(config: DeviceConfig, qos: QosConfig, one: TrafficClass) -> tuple[int, int]:
-    """The two fill levels of a class between which marking rises, in bytes."""
-    model = catalog().switches[config.model]
-    whole = queue_bytes(qos.buffers, model, (port.speed_gbps for port in config.interfaces))
-    levels = (one.ecn.min_fill, one.ecn.max_fill) if one.ecn else (100, 100)
-    return round(whole * levels[0] / 100), round(whole * levels[1] / 100)
-
-
-def _marking(config: DeviceConfig, qos: QosConfig, one: TrafficClass) -> Row:
-    low, high = thresholds(config, qos, one)
+def _marking(marking: Marking) -> Row:
     row: Row = {"ecn": "ecn_all"}
     for color in ("green", "yellow", "red"):
         row |= {
             f"wred_{color}_enable": "true",
-            f"{color}_min_threshold": str(low),
-            f"{color}_max_threshold": str(high),
-            f"{color}_drop_probability": str(one.ecn.max_probability if one.ecn else 100),
+            f"{color}_min_threshold": str(marking.first),
+            f"{color}_max_threshold": str(marking.last),
+            f"{color}_drop_probability": str(marking.probability),
         }
     return row
 

@@ -16,7 +16,7 @@ from railweave.verify.dell_lint.references import BOOK
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.render.frr.tree import Section
+    from railweave.render.sections import Section
     from railweave.verify.dell_lint.grammar import Command
 
 __all__ = ["lint"]

@@ -10,7 +10,7 @@ from railweave.verify.rulebook import Rulebook
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.render.frr.tree import Section
+    from railweave.render.sections import Section
 
 BOOK: Rulebook[list[Section]] = Rulebook()
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.verify.judges import junos_yang, netplan, sonic_yang, vtysh
+from railweave.verify.judges import avd, junos_yang, netplan, sonic_yang, vtysh
 from railweave.verify.judges.report import JudgeReport
 
 if TYPE_CHECKING:
@@ -30,7 +30,11 @@ def judge_all(
     ``yang`` is a folder of published Junos models, ``sonic_yang_models`` one of SONiC's; ``frr_root`` and ``netplan_root``
     are root folders with FRR and netplan. SONiC's judge is left out where nothing is for it.
     """
-    found = [vtysh.judge(files, frr_root), junos_yang.judge(files, yang), netplan.judge(files, netplan_root)]
-    if any(sonic_yang.FILE in named for named in files.values()):
-        found.append(sonic_yang.judge(files, sonic_yang_models))
-    return found
+    sonic = any(sonic_yang.FILE in own for own in files.values())
+    return [
+        vtysh.judge(files, frr_root),
+        junos_yang.judge(files, yang),
+        *([avd.judge(files)] if any("eos.conf" in own for own in files.values()) else []),
+        *([sonic_yang.judge(files, sonic_yang_models)] if sonic else []),
+        netplan.judge(files, netplan_root),
+    ]

@@ -12,7 +12,7 @@ from railweave.verify.sonic_lint.files import BOOK, Files
 
 if TYPE_CHECKING:
     from railweave.findings import Finding
-    from railweave.render.frr.tree import Section
+    from railweave.render.sections import Section
     from railweave.render.sonic.tables import Tables
 
 __all__ = ["RULES", "lint"]
