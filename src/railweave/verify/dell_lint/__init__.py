@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from railweave.render.sections import Section
     from railweave.verify.dell_lint.grammar import Command
 
-__all__ = ["lint"]
+__all__ = ["RULES", "lint"]
+RULES = BOOK.rules
 FILE = "sonic.cli"
 
 
