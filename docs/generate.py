@@ -12,8 +12,8 @@ from railweave.render import systems
 from railweave.render.host.schema import HOST_SCHEMA, host_reference
 from railweave.render.support import FEATURES, matrix
 from railweave.spec.reference import fabric_reference, fabric_schema, scenario_reference, scenario_schema
-from railweave.verify.eos_lint import RULES as EOS_RULES
 from railweave.verify.dell_lint import RULES as DELL_RULES
+from railweave.verify.eos_lint import RULES as EOS_RULES
 from railweave.verify.junos_lint import RULES
 from railweave.verify.sonic_lint import RULES as SONIC_RULES
 

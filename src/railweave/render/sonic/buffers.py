@@ -90,7 +90,9 @@ def buffers(config: DeviceConfig, qos: QosConfig) -> Tables:
     for port in used(config):
         groups[f"{port.name}|{LOSSY_GROUP}"] = {"profile": "ingress_lossy_profile"}
         profile = of_port.get(port.name)
-        for priority in lossless(qos) if profile else ():
+        for priority in lossless(qos):
+            if profile is None:
+                continue
             name = profile_name(port, profile)
             if name not in profiles:
                 profiles[name] = lossless_profile(profile, qos, model)

@@ -74,7 +74,7 @@ def _overlay(config: DeviceConfig) -> Iterator[Finding]:
     if len(overlay.endpoints) > 1:
         what = "a tunnel endpoint per path color is not configured: the first one serves all"
         yield _gap(config, "color-endpoints", what, "SONiC has one source address for its tunnels", warning=True)
-    if ":" in overlay.endpoints[0].address:
+    if any(":" in one.address for one in overlay.endpoints[:1]):
         what = "the tunnel's source is an IPv6 address"
         why = "the published model takes it; whether the chip's SAI does has not been tried"
         yield _note(config, "ipv6-tunnel", what, why, "try one pair of leaves before the rest", warning=True)

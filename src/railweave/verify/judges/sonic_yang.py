@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from railweave.errors import RenderError
 from railweave.findings import Finding
@@ -162,7 +162,7 @@ def _value(leaf: Any, text: str) -> object:  # noqa: ANN401 - libyang has no typ
     """A value as the JSON of models has it: numbers and truth values where the type has such, else text."""
     kind = leaf.type()
     union = kind.basename() == "union"
-    kinds = {str(one.basename()) for one in (cast("Any", kind).union_types() if union else [kind])}
+    kinds = {str(one.basename()) for one in (kind.union_types() if union else [kind])}
     if kinds & INTEGERS and re.fullmatch(r"-?\d+", text):
         return int(text)
     if "boolean" in kinds and text in {"true", "false"}:
