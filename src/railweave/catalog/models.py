@@ -78,8 +78,27 @@ class SonicPlatform(Model):
     source: str
 
 
+Lack = Literal["shared-buffer", "pfc-watchdog", "pfc-xon", "dlb"]
+"""What the sources know switches by, and a platform may not have: statements that its configuration leaves out."""
+
+Ability = Literal["random-spray", "payload-filter", "macsec"]
+"""What few platforms do: spray packets at random, match the first byte of a UDP payload, encrypt links."""
+
+
+class Platform(Model):
+    """How a model differs from the QFX switches that the rest of the catalog is of.
+
+    ``ecn_min_fill`` is the fill level, percent, at which it marks where a fabric file does not say.
+    """
+
+    lacks: tuple[Lack, ...] = ()
+    has: tuple[Ability, ...] = ()
+    ecn_min_fill: int | None = None
+    source: str = ""
+
+
 class SwitchModel(Model):
-    """A switch model."""
+    """A switch model. ``cards`` is how many ports a line card has, in a chassis; empty: it has no cards."""
 
     vendor: str
     asic: str
@@ -90,6 +109,8 @@ class SwitchModel(Model):
     limits: Limits
     rack_units: int | None = None
     sonic: SonicPlatform | None = None
+    cards: int | None = None
+    platform: Platform = Platform()
 
     def group_of(self, port: int) -> PortGroup | None:
         """The port group a physical port belongs to."""
@@ -123,7 +144,8 @@ class System(Model):
     release: str = Field(description="the release that is meant where a fabric file names none")
     port_name: str = Field(
         description="pattern for a channel of a split port: {port}, {channel} (from 0), {lane} (its first in the port, "
-        "from 1), {line} (its first of all ports, from 0), {number} and {part} (port and channel, one more)"
+        "from 1), {line} (its first of all ports, from 0), {number} and {part} (port and channel, one more), "
+        "{card} (a line card's slot)"
     )
     whole_port_name: str = Field(description="the same for a port that is not split")
     policies: Literal["policy-statements", "route-maps"] = Field(
@@ -161,15 +183,18 @@ class System(Model):
             return False
         return entry.since is None or release_key(release or self.release) >= release_key(entry.since)
 
-    def name_of(self, port: int, channel: int | None, lane: int = 1, lanes: int = 8) -> str:
+    def name_of(self, port: int, channel: int | None, lane: int = 1, lanes: int = 8, cards: int | None = None) -> str:
         """A port's name: ``name_of(16, 1, 5)`` is ``et-0/0/16:1`` on Junos, ``Ethernet16/5`` on EOS.
 
-        ``lane`` is the first electrical lane of the channel in the port, 1-based; ``lanes`` is how many a port has.
+        ``lane`` is the first electrical lane of the channel in the port, 1-based; ``lanes`` is how many a port has, ``cards``
+        how many ports a line card has.
         """
+        card, place = divmod(port, cards) if cards and "{card}" in self.whole_port_name else (0, port)
         pattern = self.whole_port_name if channel is None else self.port_name
         part = None if channel is None else channel + 1
         line = port * lanes + lane - 1
-        return pattern.format(port=port, number=port + 1, channel=channel, part=part, lane=lane, line=line)
+        words = {"card": card, "port": place, "number": place + 1, "lane": lane, "line": line}
+        return pattern.format(**words, channel=channel, part=part)
 
 
 def release_key(release: str) -> tuple[int, ...]:

@@ -12,14 +12,16 @@ if TYPE_CHECKING:
 
     from railweave.catalog.models import SwitchModel, System
     from railweave.design.context import Context
+    from railweave.design.ports import PortKind
     from railweave.spec.document import Location
 
 
 class Owner(NamedTuple):
-    """Who has a port; ``fixed_at`` is where in the file an override says so, None where it follows from the ranges."""
+    """Who has a port, of which range. ``fixed_at`` is where in the file an override says so, None where it follows from the range."""
 
     text: str
     fixed_at: Location | None
+    kind: PortKind
 
 
 class Conflict(NamedTuple):
@@ -81,4 +83,5 @@ def ports_of(model: SwitchModel, system: System) -> Iterator[tuple[str, Port, in
             for way in group.ways():
                 for channel in range(way.channels) if way.channels > 1 else (None,):
                     port = Port(physical, channel, way.channels, group)
-                    yield system.name_of(physical, channel, port.lane, group.lanes), port, way.speed_gbps
+                    name = system.name_of(physical, channel, port.lane, group.lanes, model.cards)
+                    yield name, port, way.speed_gbps

@@ -18,13 +18,14 @@ from railweave.device.model import (
     Split,
 )
 from railweave.device.overlay import overlay_config, underlay_prefixes, vrfs
+from railweave.device.platform import lowered_balancing, lowered_qos
 from railweave.device.policy import leaf_policy, spine_policy, super_spine_policy, with_super_spines
 from railweave.device.qos import qos_config
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.catalog.models import System
+    from railweave.catalog.models import SwitchModel, System
     from railweave.design.network import Cable, End, Fabric, Network, RoleName, Segment, Switch
     from railweave.device.policy import Form, RoutingPolicy
 
@@ -44,15 +45,22 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
     target = nos or switch.nos
     system = catalog().systems[target]
     release = switch.release if target == switch.nos else system.release
+    model = catalog().switches[switch.model]
+    lacks = model.platform.lacks if target == switch.nos else ()
     role = fabric.role(switch.role)
     ends = [_ends(cable, name) for cable in network.cables_of(name)]
-    names = {end.port: _port_name(system, switch.model, end) for end, _, _ in ends}
+    names = {end.port: _port_name(system, model, end) for end, _, _ in ends}
     interfaces = tuple(_interface(network, fabric, names[end.port], end, far, cable) for end, far, cable in ends)
     gateways = tuple(_gateway(system, fabric, one, interfaces) for one in network.segments_of(name) if one.subnets)
     own = network.systems_of(fabric.name)
     as_built = nos is None or any(catalog().systems[one].frr_conf for one, _ in own)
     form = path_color_form(fabric, own if as_built else [(target, release)])
     large = all_large(fabric) if as_built else system.large_communities
+    qos, balancing = qos_config(fabric, switch, interfaces, system, release), _balancing(network, fabric, switch)
+    without: list[str] = []
+    if qos is not None:
+        qos, without = lowered_qos(qos, lacks)
+    balancing, more = lowered_balancing(balancing, lacks)
     return DeviceConfig(
         name=name,
         role=switch.role,
@@ -67,11 +75,12 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
         interfaces=interfaces,
         gateways=gateways,
         bgp=_bgp(network, fabric, switch, system, form, names, large=large),
-        qos=qos_config(fabric, switch, interfaces, system, release),
-        balancing=_balancing(network, fabric, switch),
+        qos=qos,
+        balancing=balancing,
         extra=role.extra.get(target, ""),
         overlay=overlay_config(network, fabric, switch, large=large),
         vrfs=vrfs(fabric, switch, gateways),
+        left_out=(*without, *more),
     )
 
 
@@ -79,9 +88,10 @@ def _ends(cable: Cable, device: str) -> tuple[End, End, Cable]:
     return (cable.a, cable.b, cable) if cable.a.device == device else (cable.b, cable.a, cable)
 
 
-def _port_name(system: System, model: str, end: End) -> str:
-    group = catalog().switches[model].group_of(end.physical or 0)
-    return system.name_of(end.physical or 0, end.channel, _lanes(end)[0], group.lanes if group else 8)
+def _port_name(system: System, model: SwitchModel, end: End) -> str:
+    group = model.group_of(end.physical or 0)
+    lanes = group.lanes if group else 8
+    return system.name_of(end.physical or 0, end.channel, _lanes(end)[0], lanes, model.cards)
 
 
 def _lanes(end: End) -> tuple[int, int]:
@@ -132,12 +142,13 @@ def _splits(system: System, switch: Switch, ends: Sequence[tuple[End, Cable]]) -
     model = catalog().switches[switch.model]
     found: dict[int, Split] = {}
     for end, cable in ends:
-        if end.channel is None or end.physical is None:
+        group = None if end.physical is None else model.group_of(end.physical)
+        if end.physical is None or group is None or (end.channel is None and group.speed_gbps == cable.speed_gbps):
             continue
-        group = model.group_of(end.physical)
-        way = next((w for w in group.breakouts if w.speed_gbps == cable.speed_gbps), None) if group else None
+        split = [w for w in group.breakouts if (w.channels > 1) == (end.channel is not None)]
+        way = next((w for w in split if w.speed_gbps == cable.speed_gbps), None)
         if way:
-            name = system.name_of(end.physical, None, lanes=group.lanes if group else 8)
+            name = system.name_of(end.physical, None, lanes=group.lanes, cards=model.cards)
             found[end.physical] = Split(name, end.physical, way.channels, way.speed_gbps)
     return tuple(found[port] for port in sorted(found))
 

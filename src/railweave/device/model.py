@@ -247,6 +247,7 @@ class QosConfig:
 
     ``default_class`` takes every DSCP that no class names. ``marking`` is by class, on systems whose thresholds are
     bytes; on others a class's own fill levels count.
+    Without ``shared_buffer`` the platform has no partitions to set; ``buffers`` is then what the fabric file wants of others.
     """
 
     classes: dict[str, TrafficClass]
@@ -258,6 +259,7 @@ class QosConfig:
     watchdog: Watchdog | None
     buffer_monitor: bool
     ports: tuple[str, ...]
+    shared_buffer: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +273,7 @@ class BalancingConfig:
 
 @dataclass(frozen=True, slots=True)
 class DeviceConfig:
-    """Everything one switch is told."""
+    """Everything one switch is told. ``left_out`` is what is wanted of it and its platform lacks."""
 
     name: str
     role: Literal["leaf", "spine", "super-spine"]
@@ -291,6 +293,7 @@ class DeviceConfig:
     extra: str
     overlay: OverlayConfig | None = None
     vrfs: tuple[Vrf, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     def loopbacks(self) -> tuple[str, ...]:
         """Addresses of the loopback as prefixes, that of the router id first."""

@@ -25,7 +25,7 @@ def qos_config(
     """The QoS of a switch; None where its system has none, or nothing is cabled."""
     if not system.has("qos", release) or not interfaces:
         return None
-    qos = fabric.role(switch.role).qos
+    qos = fabric.intent(switch).qos
     by_need: dict[tuple[int, int], list[Interface]] = {}
     for one in interfaces:
         by_need.setdefault((math.ceil(one.length_m), qos.pfc.mru or one.mtu), []).append(one)

@@ -35,8 +35,10 @@ def load(config: DeviceConfig) -> list[tuple[str, tuple[str, ...]]]:
         )
     steps.append(
         (
-            "Do the rest from the console. The session holds what changes until it is committed: read it, and stop where a "
-            "line was refused.",
+            (
+                "Do the rest from the console. The session holds what changes until it is committed: read it, and stop where a "
+                "line was refused."
+            ),
             (
                 "configure session railweave",
                 "rollback clean-config",

@@ -23,8 +23,10 @@ def port_order(name: str) -> tuple[int, ...]:
 
 
 def breakouts(config: DeviceConfig) -> Iterator[Section]:
-    """How ports are split, before their channels are configured."""
+    """How ports are split, before their channels are configured. One that only runs slower is told so by ``speed``."""
     for split in config.splits:
+        if split.channels == 1:
+            continue
         port = split.port.removeprefix("Eth")
         yield line(f"interface breakout port {port} mode {split.channels}x{split.speed_gbps}G")
 
