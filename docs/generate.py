@@ -11,6 +11,7 @@ from railweave.device.build import device_config
 from railweave.render import systems
 from railweave.render.host.schema import HOST_SCHEMA, host_reference
 from railweave.render.support import FEATURES, matrix
+from railweave.spec.profiles import profile_tables
 from railweave.spec.reference import fabric_reference, fabric_schema, scenario_reference, scenario_schema
 from railweave.verify.dell_lint import RULES as DELL_RULES
 from railweave.verify.eos_lint import RULES as EOS_RULES
@@ -51,7 +52,7 @@ def generated() -> dict[Path, str]:
     """Every generated text by its file."""
     findings = DOCS / "findings.md"
     head, _, _ = findings.read_text().partition(MARK)
-    host = DOCS / "host-json.md"
+    host, profiles = DOCS / "host-json.md", DOCS / "profiles.md"
     support = DOCS / "support-matrix.md"
     return {
         DOCS / "fabric-file.md": fabric_reference(),
@@ -60,6 +61,7 @@ def generated() -> dict[Path, str]:
         DOCS / "scenario.schema.json": json.dumps(scenario_schema(), indent=1) + "\n",
         findings: head + MARK + lint_table(),
         support: support.read_text().partition(MARK)[0] + MARK + support_matrix(),
+        profiles: profiles.read_text().partition(MARK)[0] + MARK + profile_tables(),
         DOCS / "host.schema.json": json.dumps(HOST_SCHEMA, indent=1) + "\n",
         host: host.read_text().partition(MARK)[0] + MARK + host_reference(),
     }

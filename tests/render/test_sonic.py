@@ -11,6 +11,7 @@ import pytest
 
 from railweave.catalog import catalog
 from railweave.design.limits import headroom_bytes
+from railweave.design.network import Network
 from railweave.device.build import device_config
 from railweave.device.model import DeviceConfig
 from railweave.errors import RenderError
@@ -97,7 +98,7 @@ def test_a_400g_port_of_four_lanes_is_called_after_them() -> None:
 
 
 @cache
-def designed_on(model: str) -> object:
+def designed_on(model: str) -> Network:
     from railweave.build.steps import design_file
     from tests.conftest import EXAMPLES
 

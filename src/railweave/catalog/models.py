@@ -98,7 +98,10 @@ class Platform(Model):
 
 
 class SwitchModel(Model):
-    """A switch model. ``cards`` is how many ports a line card has, in a chassis; empty: it has no cards."""
+    """A switch model. ``features`` are those that not every model has, each with its source.
+
+    ``cards`` is how many ports a line card has, in a chassis; empty: it has no cards.
+    """
 
     vendor: str
     asic: str
@@ -109,6 +112,7 @@ class SwitchModel(Model):
     limits: Limits
     rack_units: int | None = None
     sonic: SonicPlatform | None = None
+    features: dict[str, str] = Field(default_factory=dict[str, str])
     cards: int | None = None
     platform: Platform = Platform()
 
@@ -295,6 +299,9 @@ class Optic(Model):
     reach_m: float
     media: str
     kind: str
+    part: str = Field(default="", description="one that can be ordered")
+    connector: str = Field(default="", description="of one link")
+    fibres: int | None = Field(default=None, description="that one link uses")
     source: str
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.design.addressing import check_addresses, nics
+from railweave.design.balancing import check_balancing
 from railweave.design.cable_overrides import CableOverrides
 from railweave.design.cabling import cable
 from railweave.design.colors import color
@@ -67,6 +68,7 @@ def design(source: Source) -> tuple[Network, Lock]:
         all_switches += made_switches
         for server, made in nics(context, layout, cables, found, colors, owners).items():
             found_nics.setdefault(server, []).extend(made)
+        check_balancing(context, layout)
         check_limits(context, layout, cables, colors)
         between = [one for one in cables if one.kind == "fabric"]
         note_growth(context, growth(layout.name, made_switches, between, colors), layout.spine_uplinks)

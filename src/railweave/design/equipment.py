@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from railweave.design.ports import link_way
-from railweave.design.retarget import elsewhere
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -72,18 +71,26 @@ def role_equipment(context: Context, name: str, fabric: Fabric) -> dict[RoleName
 
 
 def equipment_of(
-    context: Context, fabric: Fabric, roles: dict[RoleName, Equipment], switches: Iterable[tuple[RoleName, str]]
+    context: Context,
+    name: str,
+    fabric: Fabric,
+    roles: dict[RoleName, Equipment],
+    switches: Iterable[tuple[RoleName, str]],
 ) -> dict[str, Equipment]:
-    """What each switch is, by name, with its overrides. Notes problems."""
+    """What each switch is, by name, with its overrides. Notes problems.
+
+    A role that is given other switches than the file's (``--device``) is given them whole: of its overrides only a
+    release stays, where the system does.
+    """
     overrides = context.source.spec.overrides
+    written = context.source.as_written
     changed: dict[tuple[RoleName, str], Equipment] = {}
     result: dict[str, Equipment] = {}
     for role_name, switch in switches:
         result[switch] = usual = roles[role_name]
         key, override = overrides.of_device(switch)
-        before = context.source.as_written.get((str(usual.role_at[1]), role_name))
-        if override is not None and before is not None:
-            override = elsewhere(override, before, usual.role)
+        if override and (before := written.get((name, role_name))):
+            override = override.only_release() if before.nos == usual.role.nos else None
         own = override.own_equipment() if override else frozenset[str]()
         if override is None or not own:
             continue

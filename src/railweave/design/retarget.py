@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from railweave.catalog import catalog
 from railweave.design.panels import ports_of
@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from railweave.design.network import RoleName
     from railweave.design.topology import Layout
     from railweave.spec.fabric import Fabric, FabricFile
-    from railweave.spec.overrides import DeviceOverride
     from railweave.spec.source import Source
-    from railweave.spec.topology import PortRange, Role
+    from railweave.spec.topology import Role
 
 ROLES: dict[str, RoleName] = {"leaf": "leaf", "spine": "spine", "super-spine": "super-spine"}
 _FORM = re.compile(
@@ -121,32 +120,15 @@ def _other(role: Role, target: Target) -> Role:
     systems = known.switches[model].systems
     nos = target.nos or (role.nos if role.nos in systems else systems[0])
     release = target.release or (role.release if nos == role.nos else None)
-    moved = {key: _moved(getattr(role, key), role.device, model) for key in _RANGES}
-    return role.model_copy(update={"device": model, "nos": nos, "release": release, **moved})
-
-
-_RANGES = ("uplink_ports", "server_ports", "leaf_ports")
-
-
-def _moved(ports: PortRange, old: str, new: str) -> PortRange:
-    """A port range of one model at the same places of another."""
-    known = catalog().switches
-    offset = known[new].ports[0].first - known[old].ports[0].first
-    return ports.model_copy(
-        update={end: value + offset for end in ("first", "last") if (value := getattr(ports, end)) is not None}
-    )
-
-
-def elsewhere(override: DeviceOverride, before: Role, now: Role) -> DeviceOverride:
-    """What is fixed about a switch whose role is to be another: not its model and system, its ports at the same places."""
-    change: dict[str, object] = {"device": None, "nos": None}
-    if override.device is not None or (override.nos or before.nos) != now.nos:
-        change["release"] = None
-    for key in _RANGES:
-        ports: PortRange | None = getattr(override, key)
-        if ports is not None:
-            change[key] = None if override.device is not None else _moved(ports, before.device, now.device)
-    return override.model_copy(update=change)
+    offset = known.switches[model].ports[0].first - old.ports[0].first
+    ranges = {
+        key: ports.model_copy(
+            update={end: value + offset for end in ("first", "last") if (value := getattr(ports, end)) is not None}
+        )
+        for key in ("uplink_ports", "server_ports", "leaf_ports")
+        for ports in [getattr(role, key)]
+    }
+    return role.model_copy(update={"device": model, "nos": nos, "release": release, **ranges})
 
 
 def _like(name: str, old: SwitchModel, target: Target) -> str:
@@ -167,31 +149,28 @@ def _shape(model: SwitchModel) -> list[tuple[int, int]]:
 
 
 def rename_ports(context: Context, layouts: Sequence[Layout]) -> None:
-    """Read the overrides of cables and the inventory for the switches that are to be others: ports by their new names."""
+    """Read the file's overrides and the inventory for the switches that are to be others: ports by their new names."""
     source = context.source
     overrides = source.spec.overrides
-    tables: dict[tuple[str, str, str, str], dict[str, str]] = {}
     names: dict[str, dict[str, str]] = {}
     for layout in layouts:
-        for device, equipment in layout.equipment.items():
-            before = source.as_written.get((layout.name, equipment.role_name))
-            if before is None:
-                continue
-            _, override = overrides.of_device(device)
-            if override is not None:
-                before = override.applied(before, layout.spec.qos)
-            key = (before.device, before.nos, equipment.role.device, equipment.role.nos)
-            if key not in tables:
-                tables[key] = _names(*key)
-            names[device] = tables[key]
+        of_role = {"leaf": layout.leaves, "spine": layout.spines, "super-spine": layout.super_spines}
+        for key, devices in of_role.items():
+            before = source.as_written.get((layout.name, key))
+            if before is not None:
+                now = layout.roles[cast("RoleName", key)].role
+                usual = _names(before, now)
+                for one in devices:
+                    _, own = overrides.of_device(one.name)
+                    names[one.name] = _names(own.applied(before, layout.spec.qos), now) if own else usual
     if not names:
         return
     cables = tuple(
         one.model_copy(update={"ports": {d: names.get(d, {}).get(port, port) for d, port in one.ports.items()}})
         for one in overrides.cables
     )
-    items = {(d, names.get(d, {}).get(port, port)): item for (d, port), item in source.inventory.items.items()}
     changed = overrides.model_copy(update={"cables": cables})
+    items = {(d, names.get(d, {}).get(port, port)): item for (d, port), item in source.inventory.items.items()}
     context.source = replace(
         source,
         spec=source.spec.model_copy(update={"overrides": changed}),
@@ -199,16 +178,14 @@ def rename_ports(context: Context, layouts: Sequence[Layout]) -> None:
     )
 
 
-def _names(device: str, nos: str, new_device: str, new_nos: str) -> dict[str, str]:
-    """The new name of every port of a model, by its own name, whatever its split."""
+def _names(before: Role, now: Role) -> dict[str, str]:
+    """The new name of every port, by the name that it has as the file has it, whatever its split."""
     known = catalog()
-    old, new = known.switches.get(device), known.switches[new_device]
-    if old is None or nos not in known.systems:  # nothing in the file can then name a port of it
-        return {}
+    old, new = known.switches[before.device], known.switches[now.device]
     offset = new.ports[0].first - old.ports[0].first
-    there = {(port.physical, port.channel, speed): name for name, port, speed in ports_of(new, known.systems[new_nos])}
+    there = {(port.physical, port.channel, speed): name for name, port, speed in ports_of(new, known.systems[now.nos])}
     return {
         name: there[key]
-        for name, port, speed in ports_of(old, known.systems[nos])
+        for name, port, speed in ports_of(old, known.systems[before.nos])
         if (key := (port.physical + offset, port.channel, speed)) in there
     }

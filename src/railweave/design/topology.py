@@ -133,7 +133,7 @@ def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
         ("spine", spines),
         ("super-spine", supers),
     )
-    equipment = equipment_of(context, fabric, roles, [(role, one.name) for role, tier in tiers for one in tier])
+    equipment = equipment_of(context, name, fabric, roles, [(role, one.name) for role, tier in tiers for one in tier])
     context.check()
     room = _room(fabric, leaves, equipment, speed)
     layout = Layout(

@@ -56,7 +56,8 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
     as_built = nos is None or any(catalog().systems[one].frr_conf for one, _ in own)
     form = path_color_form(fabric, own if as_built else [(target, release)])
     large = all_large(fabric) if as_built else system.large_communities
-    qos, balancing = qos_config(fabric, switch, interfaces, system, release), _balancing(network, fabric, switch)
+    qos = qos_config(fabric, switch, interfaces, system, release)
+    balancing = _balancing(network, fabric, switch, system, release)
     without: list[str] = []
     if qos is not None:
         qos, without = lowered_qos(qos, lacks)
@@ -142,8 +143,10 @@ def _splits(system: System, switch: Switch, ends: Sequence[tuple[End, Cable]]) -
     model = catalog().switches[switch.model]
     found: dict[int, Split] = {}
     for end, cable in ends:
-        group = None if end.physical is None else model.group_of(end.physical)
-        if end.physical is None or group is None or (end.channel is None and group.speed_gbps == cable.speed_gbps):
+        if end.physical is None or end.physical in found:
+            continue
+        group = model.group_of(end.physical)
+        if group is None or (end.channel is None and group.speed_gbps == cable.speed_gbps):
             continue
         split = [w for w in group.breakouts if (w.channels > 1) == (end.channel is not None)]
         way = next((w for w in split if w.speed_gbps == cable.speed_gbps), None)
@@ -271,9 +274,14 @@ def _server_families(network: Network, switch: Switch) -> tuple[Literal["ipv4", 
     return ("ipv6",) if ":" in first else ("ipv4",)
 
 
-def _balancing(network: Network, fabric: Fabric, switch: Switch) -> BalancingConfig:
+def _balancing(network: Network, fabric: Fabric, switch: Switch, system: System, release: str) -> BalancingConfig:
     """Ether types follow the address families in use: DLB that knows only IPv4 never acts on IPv6 RDMA."""
+    wanted = fabric.load_balancing
+    features = {name for name in catalog().switches[switch.model].features if system.has(name, release)}
+    part = "load-balancer-only" if switch.role == "leaf" else "helper-only"
     return BalancingConfig(
+        selective=wanted.selective.opcodes if wanted.selective and "selective-dlb" in features else (),
+        global_role=part if wanted.global_balancing and "global-load-balancing" in features else "",
         intent=fabric.load_balancing,
         group_mode=fabric.load_balancing.group_mode(),
         ether_types=tuple(sorted({*_families(network, switch), *_server_families(network, switch)})),

@@ -264,11 +264,17 @@ class QosConfig:
 
 @dataclass(frozen=True, slots=True)
 class BalancingConfig:
-    """Load balancing of a device; ``ether_types`` are the address families in use, which DLB acts on."""
+    """Load balancing of a device; ``ether_types`` are the address families in use, which DLB acts on.
+
+    ``selective`` are the RDMA opcodes that DLB is for; empty: every packet. ``global_role`` is its part in global load
+    balancing; empty: none.
+    """
 
     intent: LoadBalancing
     group_mode: Literal["ecmp", "dlb-flowlet", "dlb-per-packet", "spray"]
     ether_types: tuple[Literal["ipv4", "ipv6"], ...]
+    selective: tuple[int, ...] = ()
+    global_role: Literal["", "helper-only", "load-balancer-only"] = ""
 
 
 @dataclass(frozen=True, slots=True)

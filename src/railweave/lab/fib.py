@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from railweave.lab import overlay_fib
 from railweave.lab.netlink import BGP, KERNEL
 from railweave.routes.table import LOCAL, UNREACHABLE, Fib, Heard, Routes
 
@@ -59,6 +60,7 @@ def read(lab: Running, expected: Routes) -> KernelTables:
     for device, fib in expected.fibs.items():
         table = np.full(len(expected.prefixes), UNREACHABLE, np.int32)
         order = {name: place for place, name in enumerate(_fabric_links(lab, device))}
+        table[[expected.index[one] for one in _loopbacks(lab, device) if one in expected.index]] = LOCAL
         for route in _routes(lab, device):
             place = expected.index.get(route.prefix)
             if place is None:
@@ -75,14 +77,25 @@ def read(lab: Running, expected: Routes) -> KernelTables:
                     if len(ids) > len(groups):
                         groups.append(members)
         fibs[device] = replace(fib, group=table)
-    nothing = Heard({}, {}, lambda _: True)
-    return KernelTables(Routes(expected.prefixes, expected.index, fibs, groups, expected.down, nothing), tuple(strange))
+    nothing = Heard({}, (), lambda _: None)
+    routes = Routes(expected.prefixes, expected.index, fibs, groups, expected.down, nothing)
+    if lab.plan.tenant_prefixes:
+        strange += overlay_fib.add_tenants(lab, routes)
+    return KernelTables(routes, tuple(strange))
 
 
 def _routes(lab: Running, device: str) -> list[KernelRoute]:
     families = lab.plan.configs[device].balancing.ether_types
     numbers = {"ipv4": socket.AF_INET, "ipv6": socket.AF_INET6}
     return [route for family in families for route in lab.kernel(device).routes(numbers[family])]
+
+
+def _loopbacks(lab: Running, device: str) -> list[str]:
+    """The addresses of a router's loopback as prefixes: those of IPv4 are in no table but the kernel's own."""
+    names = lab.interfaces(device)
+    return [
+        f"{one.address}/{one.prefix_length}" for one in lab.kernel(device).addresses() if names[one.interface] == "lo"
+    ]
 
 
 def _fabric_links(lab: Running, device: str) -> list[str]:
@@ -99,6 +112,12 @@ def _on(lab: Running, device: str, interfaces: tuple[int, ...]) -> list[str]:
 def differences(expected: Routes, found: KernelTables) -> list[Difference]:
     """Every prefix of every router that its kernel forwards otherwise than expected."""
     result = [Difference(device, prefix, ("nothing",), ("a route of BGP",)) for device, prefix in found.strange]
+    for (device, vrf), mask in expected.holds.items():
+        have = found.routes.holds[device, vrf]
+        for prefix, one, other in zip(expected.prefixes, mask.tolist(), have.tolist(), strict=True):
+            if one != other:
+                words = (("a route",), ("nothing",)) if one else (("nothing",), ("a route",))
+                result.append(Difference(f"{device} in {vrf}", prefix, *words))
     for device, fib in expected.fibs.items():
         want, have = _named(expected, fib.group), _named(found.routes, found.routes.fibs[device].group)
         result += [

@@ -114,11 +114,10 @@ def _is_assembly(name: str) -> bool:
 
 def _describe(name: str) -> str:
     optic = catalog().optics.get(name)
-    return (
-        f"{optic.description}; {optic.media}, {optic.reach_m:g} m"
-        if optic
-        else "not in the catalog: name one with `optic:`"
-    )
+    if optic is None:
+        return "not in the catalog: name one with `optic:`"
+    part = f"; such as {optic.part}" if optic.part else ""
+    return f"{optic.description}; {optic.media}, {optic.reach_m:g} m{part}"
 
 
 def _places(found: set[str]) -> str:
@@ -127,12 +126,21 @@ def _places(found: set[str]) -> str:
 
 
 def _fibre(network: Network) -> list[Item]:
-    found: Counter[tuple[str, float]] = Counter()
+    found: Counter[tuple[str, float, str]] = Counter()
     for cable in network.cables:
         optic = catalog().optics.get(cable.a.optic)
         if not _is_assembly(cable.a.optic):
-            found[optic.media if optic else "medium not known", cable.length_m] += 1
+            found[optic.media if optic else "medium not known", cable.length_m, _connectors(cable)] += 1
     return [
-        Item("fibre cable", f"{media}, {length:g} m", count, "one per link", "between two pluggables")
-        for (media, length), count in sorted(found.items())
+        Item("fibre cable", f"{media}, {length:g} m", count, f"one per link{ends}", "between two pluggables")
+        for (media, length, ends), count in sorted(found.items())
     ]
+
+
+def _connectors(cable: Cable) -> str:
+    """What a fibre cable ends in, and how many of its fibres are used, where the catalog knows both ends."""
+    near, far = (catalog().optics.get(end.optic) for end in (cable.a, cable.b))
+    if near is None or far is None or not near.connector or not far.connector:
+        return ""
+    ends = near.connector if near.connector == far.connector else f"{near.connector} to {far.connector}"
+    return f", {ends}" + (f", {near.fibres} fibres used" if near.fibres == far.fibres else "")

@@ -10,6 +10,7 @@ from railweave.device.host import host_config
 from railweave.report.figures import models_of, roles, span, switches_of
 from railweave.report.qos_decisions import qos_decisions
 from railweave.report.statement import Decision, Grid
+from railweave.report.tenant_decisions import tenant_decisions
 from railweave.report.topology_decisions import ports_decision, topology_decision
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ PATH_COLOR = {
 def decisions(network: Network, fabric: Fabric) -> list[Decision]:
     """Every decision about a fabric."""
     made = [topology_decision, ports_decision, _addressing, _bgp, _colors, _balancing]
-    return [*(decide(network, fabric) for decide in made), *qos_decisions(network, fabric)]
+    found = [decide(network, fabric) for decide in made]
+    return [*found, *tenant_decisions(network, fabric), *qos_decisions(network, fabric)]
 
 
 def _addressing(network: Network, fabric: Fabric) -> Decision:
@@ -253,6 +255,13 @@ def _balancing(network: Network, fabric: Fabric) -> Decision:
             ),
             ("Reactive rebalancing", "on" if dlb.reassignment else "off"),
         ]
+    if balancing.profile:
+        facts.append(("Values", f"profile {balancing.profile} (docs/profiles.md)"))
+    if balancing.selective:
+        opcodes = ", ".join(map(str, balancing.selective.opcodes))
+        facts.append(("Selective", f"RDMA packets of opcodes {opcodes}; all others keep the static hash"))
+    if balancing.global_balancing:
+        facts.append(("Global", "leaves count in how loaded the spines' links are; spines tell them"))
     seed = "per switch" if balancing.hash.seed is None else balancing.hash.seed
     layers = [
         name for name, used in (("addresses", balancing.hash.layer3), ("UDP ports", balancing.hash.layer4)) if used

@@ -57,8 +57,9 @@ TABLES = (
         "switches",
         "Switches",
         (
-            "Every switch with its numbers. Its configuration is in devices/NAME/, what to do and what to expect on it "
-            "in runbook/NAME.md."
+            "Every switch with its numbers. Its configuration is in devices/NAME/; its runbook says what to do and what to "
+            "expect on it. Links to runbooks work where this page stands in the folder of the build. Switches are brought "
+            "up from the top: those with 1 first, in any order among each other; servers last."
         ),
     ),
     (

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from railweave.counting import counted
 from railweave.runbook.check import Check
 from railweave.runbook.expected import example_routes, sessions
+from railweave.runbook.tenants import frr_tenants
 
 if TYPE_CHECKING:
     from railweave.design.network import Network
@@ -70,6 +71,7 @@ def checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check
             timers = f"{bgp.bfd.minimum_interval} ms x {bgp.bfd.multiplier}, down after {bgp.bfd.detection_ms():,} ms"
             made.append(Check("BFD", ("show bfd peers brief",), (f"{counted(len(found), 'session')} up", timers)))
         made += _routes(network, config, routes, family)
+    made += frr_tenants(config, routes)
     if config.gateways:
         made.append(_gateways(config))
     return made

@@ -9,9 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
+from railweave.render.junos.selective import FILTER
 from railweave.runbook.check import Check
 from railweave.runbook.expected import example_routes, sessions
 from railweave.runbook.junos_qos import qos_checks
+from railweave.runbook.tenants import junos_tenants
 
 if TYPE_CHECKING:
     from railweave.design.network import Network
@@ -71,6 +73,7 @@ def checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check
     if config.bgp is not None:
         made += [_discovery(config), *_bgp(config, routes)]
         made += _routes(network, config, routes)
+    made += junos_tenants(config, routes)
     if config.gateways:
         made.append(_gateways(config))
     if config.qos is not None:
@@ -144,8 +147,9 @@ def _bgp(config: DeviceConfig, routes: Routes) -> list[Check]:
     ]
     discovered = any(not one.session.peer_address for one in found)
     commands = ("show bgp summary", *(("show bgp summary autodiscovered",) if discovered else ()))
+    over = len(config.overlay.neighbors) if config.overlay else 0
     points = [
-        f"Groups: {len(bgp.groups)}  Peers: {len(found)}  Down peers: 0",
+        f"Groups: {len(bgp.groups) + bool(over)}  Peers: {len(found) + over}  Down peers: 0",
         f"local AS {bgp.asn}, router id {bgp.router_id}",
     ]
     if discovered:
@@ -157,13 +161,15 @@ def _bgp(config: DeviceConfig, routes: Routes) -> list[Check]:
         ("Group", "Neighbor", "Switch", "AS", "Prefixes received", "Prefixes sent"),
         tuple(rows),
     )
-    return [sums, *([_bfd(config, len(found))] if bgp.bfd else [])]
+    alive = len(found) + (over if config.overlay and config.overlay.bfd else 0)
+    return [sums, *([_bfd(config, alive)] if bgp.bfd else [])]
 
 
 def _bfd(config: DeviceConfig, count: int) -> Check:
     bfd = config.bgp.bfd if config.bgp else None
     timers = f"{bfd.minimum_interval} ms x {bfd.multiplier}, down after {bfd.detection_ms():,} ms" if bfd else ""
-    return Check("BFD", ("show bfd session",), (f"{counted(count, 'session')} up", timers))
+    others = "; those of the overlay have timers of their own" if config.overlay and config.overlay.bfd else ""
+    return Check("BFD", ("show bfd session",), (f"{counted(count, 'session')} up", f"{timers}{others}"))
 
 
 def _routes(network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
@@ -239,8 +245,15 @@ def _balancing(config: DeviceConfig) -> Check:
             f"quality bands {bands.min} to {bands.max} %, rate weight {bands.rate_weightage} %",
         ]
     points += [f"next-hop groups of up to {config.bgp.maximum_ecmp} members"] if config.bgp else []
-    commands = ("show configuration forwarding-options", "show configuration chassis")
-    return Check("Load balancing, as configured", commands, tuple(points))
+    commands = ["show configuration forwarding-options", "show configuration chassis"]
+    if config.balancing.selective:
+        opcodes = ", ".join(map(str, config.balancing.selective))
+        points.append(f"dynamically for RDMA opcodes {opcodes} alone: the counter rdma grows under load")
+        commands.append(f"show firewall filter {FILTER}")
+    if config.balancing.global_role:
+        points.append(f"global load balancing, {config.balancing.global_role}")
+        commands.append("show configuration protocols bgp global-load-balancing")
+    return Check("Load balancing, as configured", tuple(commands), tuple(points))
 
 
 def _counters(config: DeviceConfig) -> Check:

@@ -98,13 +98,14 @@ def _headroom(qos: QosConfig, model: SwitchModel, cables: list[Cable], notes: li
     if not lossless or not cables:
         return 0
     mru = max((profile.mru_bytes for profile in qos.profiles), default=9216)
-    needs = [
-        max(
+    by_kind = {
+        (cable.kind, cable.length_m, cable.speed_gbps): max(
             headroom_bytes(catalog(), cable.length_m, cable.speed_gbps, mru),
             2 * delay_ps(cable) * cable.speed_gbps // 8000 + 2 * mru,
         )
-        for cable in cables
-    ]
+        for cable in {(one.kind, one.length_m, one.speed_gbps): one for one in cables}.values()
+    }
+    needs = [by_kind[cable.kind, cable.length_m, cable.speed_gbps] for cable in cables]
     partition = round(model.buffer.shared_mb * 1e6 * qos.buffers.headroom / 100) // lossless
     if sum(needs) <= partition:
         return max(needs)

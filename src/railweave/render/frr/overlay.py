@@ -49,7 +49,8 @@ def overlay_neighbors(config: DeviceConfig) -> list[str]:
     lines = [
         f"neighbor {GROUP} peer-group",
         f"neighbor {GROUP} description EVPN, loopback to loopback",
-        f"neighbor {GROUP} disable-connected-check",
+        # Not disable-connected-check: BFD would be of one hop then, on the loopback, and never come up (seen on 10.3, 10.7).
+        f"neighbor {GROUP} ebgp-multihop 2",
         f"neighbor {GROUP} timers connect 5",
         f"neighbor {GROUP} update-source {found.loopback}",
     ]

@@ -11,6 +11,7 @@ from railweave.render.junos.interfaces import interfaces, router_advertisement, 
 from railweave.render.junos.overlay import routing_instances, tunnel_source
 from railweave.render.junos.parse import merge, parse
 from railweave.render.junos.routing import bgp, forwarding_options, policy_options, routing_options
+from railweave.render.junos.selective import firewall
 from railweave.render.junos.system import chassis, lldp, management_instance, security, snmp, system
 from railweave.render.junos.tree import block, leaf, set_paths, to_curly, to_set
 
@@ -35,6 +36,7 @@ def tree(config: DeviceConfig) -> list[Statement]:
         security(config),
         interfaces(config),
         forwarding_options(config),
+        firewall(config),
         class_of_service(config),
         policy_options(config),
         block("routing-instances", management_instance(config), routing_instances(config)),
@@ -99,6 +101,18 @@ def gaps(config: DeviceConfig) -> list[Finding]:
                 "fabric-color and fabric-advertise are in no published model",
                 "no judge can check them; that backup-color takes a list is read from the source, not tried on a device",
                 "check one leaf and one spine with `commit check` before the rest",
+            )
+        )
+    if config.balancing.selective:
+        found.append(
+            Finding(
+                "junos-selective-dlb",
+                "info",
+                config.name,
+                "rdma-opcode and dynamic-load-balance are in no published model, and the field profile restarts the forwarding engine",
+                "documented for routed IPv4 ports; filters of bridged and IPv6 ports follow the documented hierarchy, and have "
+                "not been tried on a device",
+                "commit it while no job runs; check one leaf first, and that `show firewall` counts under load",
             )
         )
     found += _overlay_gaps(config)

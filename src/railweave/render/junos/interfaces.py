@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.render.junos.selective import input_filter
 from railweave.render.junos.tree import block, entry, leaf
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ def interfaces(config: DeviceConfig) -> Statement | None:
                 )
             )
         if name in ports:
-            found.append(_port(ports[name], routed.get(name), split))
+            gateway = routed.get(name)
+            found.append(_port(ports[name], gateway, split, input_filter(config, ports[name], gateway)))
     return block(
         "interfaces",
         found,
@@ -89,21 +91,22 @@ def port_order(name: str) -> tuple[int, ...]:
     return tuple(int(number) for number in numbers if number.isdigit())
 
 
-def _port(port: Interface, gateway: Gateway | None, split: Split | None) -> Statement | None:
+def _port(port: Interface, gateway: Gateway | None, split: Split | None, chosen: Statement | None) -> Statement | None:
     if gateway is not None:
-        family = _addressed(gateway)
+        family = _addressed(gateway, chosen)
     elif port.kind == "server":
         family = block(
             "family ethernet-switching",
             leaf("interface-mode", "access" if port.native_vlan is None else "trunk"),
             block("vlan", leaf("members", port.vlan)),
+            chosen,
         )
     elif port.addresses:
         family = block(
-            ("family", _family(port.addresses[0])), [entry("address", address) for address in port.addresses]
+            ("family", _family(port.addresses[0])), chosen, [entry("address", address) for address in port.addresses]
         )
     else:
-        family = block("family inet6", keep=True)
+        family = block("family inet6", chosen, keep=True)
     if port.kind == "server" and gateway is None and port.vlan is None:  # it waits for a tenant
         return block((port.name,), leaf("description", port.description), leaf("disable"), leaf("mtu", port.mtu))
     # A whole port that runs slower than it could; channels have their speed on the port they are of.
@@ -119,9 +122,9 @@ def _port(port: Interface, gateway: Gateway | None, split: Split | None) -> Stat
     )
 
 
-def _addressed(gateway: Gateway) -> Statement | None:
+def _addressed(gateway: Gateway, chosen: Statement | None = None) -> Statement | None:
     addresses = [entry("address", address) for address in gateway.addresses]
-    return block(("family", _family(gateway.addresses[0])), leaf("mtu", gateway.mtu), addresses)
+    return block(("family", _family(gateway.addresses[0])), leaf("mtu", gateway.mtu), chosen, addresses)
 
 
 def _gateway(gateway: Gateway) -> Statement | None:

@@ -30,6 +30,7 @@ def bgp(config: DeviceConfig) -> Statement | None:
         "bgp",
         [_group(found, group) for group in found.groups],
         overlay_group(config),
+        block("global-load-balancing", leaf(config.balancing.global_role)) if config.balancing.global_role else None,
         block("fabric-advertise", [_fabric_advertise(one) for one in found.fabric_advertise]),
         leaf("log-updown"),
     )
@@ -177,6 +178,7 @@ def _ecmp_dlb(config: DeviceConfig) -> Statement | None:
     mode, knobs = config.balancing.group_mode, config.balancing.intent.dlb
     if mode not in {"dlb-flowlet", "dlb-per-packet"}:
         return None
+    ether_types = [leaf(family) for family in config.balancing.ether_types]
     flowlet = block(
         "flowlet",
         leaf("inactivity-interval", knobs.inactivity_interval),
@@ -192,7 +194,7 @@ def _ecmp_dlb(config: DeviceConfig) -> Statement | None:
     return block(
         "ecmp-dlb",
         flowlet if mode == "dlb-flowlet" else leaf("per-packet"),
-        block("ether-type", [leaf(family) for family in config.balancing.ether_types]),
+        block("ether-type", [leaf("none")] if config.balancing.selective else ether_types),
         leaf("sampling-rate", knobs.sampling_rate),
         block(
             "egress-quantization",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.render.junos.selective import field_profile
 from railweave.render.junos.tree import block, entry, leaf
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ def system(config: DeviceConfig) -> Statement | None:
             block("file messages", entry("any", "notice", key=1), entry("authorization", "info", key=1)),
         ),
         block("ntp", [entry("server", server, *in_instance, key=2) for server in wanted.ntp]),
+        field_profile(config),
     )
 
 
