@@ -74,6 +74,10 @@ class SwitchModel(Model):
     buffer: Buffer
     limits: Limits
     rack_units: int | None = None
+    tunnels: dict[Literal["type-2", "type-5"], str] = Field(
+        default_factory=dict[Literal["type-2", "type-5"], str],
+        description="EVPN routes by which a published configuration has it as a tunnel endpoint, and which that is",
+    )
 
     def group_of(self, port: int) -> PortGroup | None:
         """The port group a physical port belongs to."""

@@ -12,21 +12,24 @@ from railweave.design.cable_overrides import CableOverrides
 from railweave.design.cabling import cable
 from railweave.design.colors import color
 from railweave.design.context import Context
-from railweave.design.endpoints import with_endpoints
+from railweave.design.endpoints import with_endpoints, with_tunnels
+from railweave.design.external import with_external
 from railweave.design.growth import growth, note_growth
 from railweave.design.host_tables import FIRST_TABLE, TABLES_PER_FABRIC, check_host_tables
 from railweave.design.identity import check_distinct, number_links, switches
 from railweave.design.inventory import check_inventory
 from railweave.design.limits import check_limits
 from railweave.design.names import check_names
-from railweave.design.network import Fabric, Network, Overlay, RoleIntent, Server
+from railweave.design.network import Fabric, Network, RoleIntent, Server
+from railweave.design.overlay_model import Overlay
 from railweave.design.references import check_references
 from railweave.design.segments import segments
 from railweave.design.tenants import tenants
 from railweave.design.topology import lay_out
 
 if TYPE_CHECKING:
-    from railweave.design.network import Cable, Color, Nic, Segment, Switch, Tenant
+    from railweave.design.network import Cable, Color, Nic, Segment, Switch
+    from railweave.design.overlay_model import Tenant
     from railweave.design.topology import Layout
     from railweave.spec.fabric import Fabric as FabricSpec
     from railweave.spec.lock import Lock
@@ -60,6 +63,8 @@ def design(source: Source) -> tuple[Network, Lock]:
         known, owners = tenants(context, layout)
         found = segments(context, layout, colors, owners)
         made_switches = with_endpoints(context, layout, switches(context, layout), colors)
+        found = with_tunnels(found, made_switches)
+        known = with_external(context, layout, known, found, cables)
         all_switches += made_switches
         for server, made in nics(context, layout, cables, found, colors, owners).items():
             found_nics.setdefault(server, []).extend(made)
@@ -136,9 +141,14 @@ def _fabric(source: Source, layout: Layout, colors: tuple[Color, ...], tenants: 
         super_spine_asns=spec.pools.super_spine_asn if layout.super_spines else None,
         first_table=spec.host_routing.first_table
         or FIRST_TABLE + TABLES_PER_FABRIC * list(source.spec.fabrics).index(layout.name),
-        overlay=Overlay(overlay.vtep, overlay.bfd) if overlay else None,
+        overlay=_overlay(overlay, tenants) if overlay else None,
         tenants=tenants,
     )
+
+
+def _overlay(intent: OverlayIntent, tenants: tuple[Tenant, ...]) -> Overlay:
+    anycast = any(tenant.networks for tenant in tenants)
+    return Overlay(intent.vtep, intent.bfd, intent.gateway_mac if anycast else "")
 
 
 def _overlay_prefixes(overlay: OverlayIntent, router_ids: str, *, colored: bool) -> tuple[str, ...]:

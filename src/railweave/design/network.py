@@ -10,23 +10,21 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, TypeAdapter
+from pydantic import TypeAdapter
 
+from railweave.design.overlay_model import Endpoint, Overlay, Rare, Tenant
 from railweave.findings import Finding
 from railweave.spec.balancing import LoadBalancing
 from railweave.spec.hosts import HostRouting, Hosts
 from railweave.spec.management import Management
 from railweave.spec.qos import Qos
 from railweave.spec.topology import Extra, Mtu, Naming
-from railweave.spec.underlay import Bfd, RouterAdvertisements, Underlay
+from railweave.spec.underlay import RouterAdvertisements, Underlay
 
 SCHEMA = 2
 """Version of ``design.json``; raised when its meaning changes."""
 
 RoleName = Literal["leaf", "spine", "super-spine"]
-
-Rare = Field(exclude_if=lambda value: value in ("", None, ()))
-"""A part that most networks lack; it is left out of the file form then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,25 +44,6 @@ class RoleIntent:
     nos: str
     qos: Qos
     extra: Extra
-
-
-@dataclass(frozen=True, slots=True)
-class Tenant:
-    """A tenant of a fabric. ``slot`` (1-based) is its place in prefixes and VLANs; ``route_target`` is ``target:A:B``."""
-
-    name: str
-    fabric: str
-    slot: int
-    vni: int
-    route_target: str
-
-
-@dataclass(frozen=True, slots=True)
-class Overlay:
-    """EVPN-VXLAN over a fabric: the address family of loopbacks and tunnels, and BFD of its sessions."""
-
-    vtep: Literal["ipv4", "ipv6"]
-    bfd: Bfd
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +87,6 @@ class Fabric:
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
-    """A tunnel endpoint of a leaf (VTEP). ``color`` is a ``Color.index``, or None where paths are not colored."""
-
-    address: str
-    color: int | None
-
-
-@dataclass(frozen=True, slots=True)
 class Switch:
     """A switch: identity and numbers. ``rails`` are the rails a leaf serves (empty on a spine).
 
@@ -147,19 +118,30 @@ class Switch:
 
 @dataclass(frozen=True, slots=True)
 class Subnet:
-    """A server prefix and the leaf's address in it; ``color`` is a ``Color.index`` or None where paths are not colored."""
+    """A server prefix and the leaf's address in it; ``color`` is a ``Color.index`` or None where paths are not colored.
+
+    ``tunnel`` is the address of the leaf that packets to its servers are sent to, where the prefix does not tell the leaf:
+    on a layer-2 network that several leaves share.
+    """
 
     prefix: str
     gateway: str
     color: int | None
+    tunnel: Annotated[str, Rare] = ""
+
+    @property
+    def routed_by(self) -> str:
+        """The prefix whose routes lead to the servers of this leaf."""
+        return f"{self.tunnel}/{128 if ':' in self.tunnel else 32}" if self.tunnel else self.prefix
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
     """The server-facing subnets of a leaf, one prefix per path color.
 
-    Either the VLAN of one rail of one stripe (and one tenant, where there are), or the routed link of one NIC: then
-    ``vlan`` is None, ``vlan_name`` empty and ``nic`` is ``server:nic``. A NIC that waits for a tenant has no subnets.
+    Either the VLAN of one rail of one stripe (and one tenant, where there are), or a leaf's part of a tenant's layer-2
+    ``network``, or the routed link of one NIC: then ``vlan`` is None, ``vlan_name`` empty and ``nic`` is ``server:nic``.
+    A NIC that waits for a tenant has no subnets.
     """
 
     fabric: str
@@ -171,10 +153,13 @@ class Segment:
     subnets: tuple[Subnet, ...]
     nic: str = ""
     tenant: Annotated[str, Rare] = ""
+    network: Annotated[str, Rare] = ""
 
     @property
     def key(self) -> tuple[str, str, int, str, str]:
         """What tells it from every other segment."""
+        if self.network:
+            return (self.fabric, self.leaf, 0, self.tenant, self.network)
         return (self.fabric, self.stripe, self.rail, self.tenant, self.nic)
 
 
@@ -206,6 +191,7 @@ class Nic:
     speed_gbps: int
     addresses: tuple[NicAddress, ...]
     tenant: Annotated[str, Rare] = ""
+    network: Annotated[str, Rare] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,6 +302,8 @@ class Network:
 
     def segment_of(self, server: str, nic: Nic) -> Segment:
         """The segment a NIC is on; ``KeyError`` where there is none."""
+        if nic.network:
+            return self._segment_by[nic.fabric, nic.leaf, 0, nic.tenant, nic.network]
         link = "" if nic.vlan else f"{server}:{nic.name}"
         return self._segment_by[nic.fabric, nic.stripe, nic.rail, nic.tenant, link]
 

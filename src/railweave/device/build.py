@@ -18,7 +18,7 @@ from railweave.device.model import (
     Session,
     Split,
 )
-from railweave.device.overlay import overlay_config, underlay_prefixes, vrfs
+from railweave.device.overlay import external_ports, mac_vrf, overlay_config, underlay_prefixes, vrfs
 from railweave.device.policy import leaf_policy, spine_policy, super_spine_policy, with_super_spines
 
 if TYPE_CHECKING:
@@ -49,7 +49,8 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
     role = fabric.role(switch.role)
     ends = [_ends(cable, name) for cable in network.cables_of(name)]
     names = {end.port: _port_name(system, end) for end, _, _ in ends}
-    interfaces = tuple(_interface(network, fabric, names[end.port], end, far, cable) for end, far, cable in ends)
+    cabled = tuple(_interface(network, fabric, names[end.port], end, far, cable) for end, far, cable in ends)
+    interfaces = (*cabled, *external_ports(fabric, switch, system))
     gateways = tuple(_gateway(fabric, one, interfaces) for one in network.segments_of(name) if one.subnets)
     form = path_color_form(fabric, target, release)
     extra = {"junos": role.extra.junos, "frr": role.extra.frr}.get(target, "")
@@ -63,7 +64,7 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
         management_address=switch.management_address,
         management_gateway=switch.management_gateway,
         loopback=f"{switch.router_id}/32",
-        splits=_splits(system, switch, [(end, cable) for end, _, cable in ends]),
+        splits=_splits(system, switch, _channels(fabric, switch, ends)),
         interfaces=interfaces,
         gateways=gateways,
         bgp=_bgp(network, fabric, switch, target, form, names),
@@ -71,7 +72,8 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
         balancing=_balancing(network, fabric, switch),
         extra=extra,
         overlay=overlay_config(network, fabric, switch),
-        vrfs=vrfs(fabric, switch, gateways),
+        vrfs=vrfs(fabric, switch, gateways, interfaces),
+        mac_vrf=mac_vrf(fabric, switch, interfaces),
     )
 
 
@@ -97,7 +99,7 @@ def _port_name(system: System, end: End) -> str:
 
 def _interface(network: Network, fabric: Fabric, name: str, end: End, far: End, cable: Cable) -> Interface:
     segment = None
-    if cable.kind == "server" and fabric.server_link != "routed":
+    if cable.kind == "server" and (fabric.server_link != "routed" or fabric.tenants):
         nic = network.server(far.device).nic(far.port)
         segment = network.segment_of(far.device, nic) if nic else None
     return Interface(
@@ -121,26 +123,39 @@ def _gateway(fabric: Fabric, segment: Segment, interfaces: Sequence[Interface]) 
     return Gateway(
         vlan=segment.vlan,
         vlan_name=segment.vlan_name,
-        description=f"{segment.stripe} rail {segment.rail}" if segment.vlan else segment.nic.replace(":", " "),
+        description=_purpose(segment),
         mtu=fabric.mtu.irb,
         addresses=tuple(f"{s.gateway}/{s.prefix.partition('/')[2]}" for s in segment.subnets),
         prefixes=tuple(s.prefix for s in segment.subnets),
-        advertisements=fabric.router_advertisements if fabric.server_mode == "slaac" else None,
+        advertisements=fabric.router_advertisements if fabric.server_mode == "slaac" and not segment.network else None,
         port=port,
         vrf=segment.tenant,
+        mac=fabric.overlay.gateway_mac if fabric.overlay and segment.network else "",
     )
 
 
-def _splits(system: System, switch: Switch, ends: Sequence[tuple[End, Cable]]) -> tuple[Split, ...]:
+def _purpose(segment: Segment) -> str:
+    if segment.network:
+        return f"network {segment.network}"
+    return f"{segment.stripe} rail {segment.rail}" if segment.vlan else segment.nic.replace(":", " ")
+
+
+def _channels(fabric: Fabric, switch: Switch, ends: Sequence[tuple[End, End, Cable]]) -> list[tuple[int, int]]:
+    """The ports of which a channel is used, and its speed: of cables, and of links to external routers."""
+    links = [one for tenant in fabric.tenants for router in tenant.external for one in router.links]
+    found = [(end.physical, cable.speed_gbps) for end, _, cable in ends if end.channel is not None]
+    found += [(one.physical, one.speed_gbps) for one in links if one.leaf == switch.name and one.channel is not None]
+    return [(physical, speed) for physical, speed in found if physical is not None]
+
+
+def _splits(system: System, switch: Switch, channels: Sequence[tuple[int, int]]) -> tuple[Split, ...]:
     model = catalog().switches[switch.model]
     found: dict[int, Split] = {}
-    for end, cable in ends:
-        if end.channel is None or end.physical is None:
-            continue
-        group = model.group_of(end.physical)
-        way = next((w for w in group.breakouts if w.speed_gbps == cable.speed_gbps), None) if group else None
+    for physical, speed in channels:
+        group = model.group_of(physical)
+        way = next((w for w in group.breakouts if w.speed_gbps == speed), None) if group else None
         if way:
-            found[end.physical] = Split(system.name_of(end.physical, None), end.physical, way.channels, way.speed_gbps)
+            found[physical] = Split(system.name_of(physical, None), physical, way.channels, way.speed_gbps)
     return tuple(found[port] for port in sorted(found))
 
 
@@ -243,6 +258,8 @@ def _qos(
     qos = fabric.role(switch.role).qos
     by_need: dict[tuple[int, int], list[str]] = {}
     for one in interfaces:
+        if one.kind == "external":  # nobody beyond the fabric pauses, so no headroom is spent on it
+            continue
         by_need.setdefault((math.ceil(one.length_m), qos.pfc.mru or one.mtu), []).append(one.name)
     cell = catalog().switches[switch.model].buffer.cell_bytes
     return QosConfig(
@@ -286,9 +303,14 @@ def _families(network: Network, switch: Switch) -> tuple[Literal["ipv4", "ipv6"]
 
 
 def _server_families(network: Network, switch: Switch) -> tuple[Literal["ipv4", "ipv6"], ...]:
-    of_fabric = (segment for segment in network.segments if segment.fabric == switch.fabric)
-    first = next((subnet.prefix for segment in of_fabric for subnet in segment.subnets), "::/0")
-    return ("ipv6",) if ":" in first else ("ipv4",)
+    fabric = network.fabric(switch.fabric)
+    networks = [one.prefix for tenant in fabric.tenants for one in tenant.networks]
+    of_fabric = (segment for segment in network.segments if segment.fabric == switch.fabric and not segment.network)
+    first = next((subnet.prefix for segment in of_fabric for subnet in segment.subnets), None)
+    six = {":" in prefix for prefix in ([first] if first else []) + networks} or {True}
+    if len(six) == 2:
+        return ("ipv4", "ipv6")
+    return ("ipv6",) if six == {True} else ("ipv4",)
 
 
 def _balancing(network: Network, fabric: Fabric, switch: Switch) -> BalancingConfig:

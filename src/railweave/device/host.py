@@ -105,7 +105,7 @@ def _nics(network: Network, server: Server, fabric: Fabric, qos: HostQos) -> lis
                 leaf_port=nic.leaf_port,
                 speed_gbps=nic.speed_gbps,
                 mtu=fabric.mtu.server,
-                slaac=fabric.server_mode == "slaac",
+                slaac=fabric.server_mode == "slaac" and not nic.network,
                 addresses=addresses,
                 firmware=options,
                 tenant=nic.tenant,

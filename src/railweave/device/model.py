@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from railweave.spec.underlay import Bfd, RouterAdvertisements
 
 
+_BY_COLON: tuple[tuple[bool, Literal["ipv4", "ipv6"]], ...] = ((False, "ipv4"), (True, "ipv6"))
+
+
 def as_host_prefix(address: str) -> str:
     """An address as the prefix that holds it alone."""
     return f"{address}/{128 if ':' in address else 32}"
@@ -36,12 +39,12 @@ class Interface:
     """A cabled port. ``link`` is its cable's name in the ``Network``, whatever the port is called on this system.
 
     ``mtu`` counts the Ethernet frame; ``vlan`` is set on ports of a server VLAN (``native_vlan`` too where the port is a
-    trunk), ``addresses`` on numbered links.
+    trunk), ``addresses`` on numbered links. A port to an external router is in ``vrf``, by the tag ``unit_vlan``.
     """
 
     name: str
     link: str
-    kind: Literal["server", "fabric"]
+    kind: Literal["server", "fabric", "external"]
     description: str
     peer: str
     peer_port: str
@@ -51,13 +54,16 @@ class Interface:
     vlan: str | None = None
     native_vlan: int | None = None
     addresses: tuple[str, ...] = ()
+    vrf: str = ""
+    unit_vlan: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Gateway:
     """A server-facing routed interface and its router advertisements.
 
-    It is that of a VLAN (IRB; unit = VLAN id), or a port of its own: then ``vlan`` is None and ``port`` its name.
+    It is that of a VLAN (IRB; unit = VLAN id), or a port of its own: then ``vlan`` is None and ``port`` its name. The
+    gateway of a layer-2 network has the same address and ``mac`` on every leaf (anycast).
     """
 
     vlan: int | None
@@ -69,6 +75,7 @@ class Gateway:
     advertisements: RouterAdvertisements | None
     port: str = ""
     vrf: str = ""
+    mac: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +185,21 @@ class Bgp:
 
 
 @dataclass(frozen=True, slots=True)
+class ExternalPeer:
+    """A BGP session of a VRF with a router outside: ``accept`` is taken exactly, ``advertise`` sent with what is inside."""
+
+    router: str
+    session: Session
+    accept: tuple[str, ...]
+    advertise: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Vrf:
-    """An IP-VRF of a tenant on a leaf; ``prefixes`` are those of its gateways (``Gateway.vrf`` is its name)."""
+    """An IP-VRF of a tenant on a leaf; ``prefixes`` are those of its gateways (``Gateway.vrf`` is its name).
+
+    ``external`` are its sessions with routers outside the fabric.
+    """
 
     name: str
     vni: int
@@ -187,6 +207,34 @@ class Vrf:
     import_targets: tuple[str, ...]
     export_targets: tuple[str, ...]
     prefixes: tuple[str, ...]
+    external: tuple[ExternalPeer, ...] = ()
+
+    def families(self) -> tuple[Literal["ipv4", "ipv6"], ...]:
+        """The address families it routes."""
+        known = (*self.prefixes, *(one.session.local_address for one in self.external))
+        found = {":" in one for one in known}
+        return tuple(name for six, name in _BY_COLON if six in found)
+
+
+@dataclass(frozen=True, slots=True)
+class BridgedVlan:
+    """A VLAN that EVPN joins with the same on other leaves: MAC and IP routes with its VNI and route target (type 2)."""
+
+    vlan: int
+    name: str
+    vni: int
+    route_target: str
+
+
+@dataclass(frozen=True, slots=True)
+class MacVrf:
+    """The bridging instance of a leaf (RFC 7432, section 6.3: VLAN-aware bundle); ``ports`` are those on its VLANs."""
+
+    name: str
+    route_distinguisher: str
+    route_target: str
+    vlans: tuple[BridgedVlan, ...]
+    ports: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +320,7 @@ class DeviceConfig:
     extra: str
     overlay: OverlayConfig | None = None
     vrfs: tuple[Vrf, ...] = ()
+    mac_vrf: MacVrf | None = None
 
     def loopbacks(self) -> tuple[str, ...]:
         """Addresses of the loopback as prefixes, that of the router id first."""

@@ -4,13 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.device.model import OverlayConfig, Session, TunnelEndpoint, Vrf, as_host_prefix
+from railweave.device.model import (
+    BridgedVlan,
+    ExternalPeer,
+    Interface,
+    MacVrf,
+    OverlayConfig,
+    Session,
+    TunnelEndpoint,
+    Vrf,
+    as_host_prefix,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from railweave.catalog.models import System
     from railweave.design.network import Fabric, Network, Switch
+    from railweave.design.overlay_model import ExternalLink, ExternalRouter, Tenant
     from railweave.device.model import Gateway
+
+MAC_VRF = "evpn-1"
+MAC_VRF_NUMBER = 65534
+"""Name and number (in the route distinguisher) of the bridging instance, as Juniper's validated configurations have them."""
 
 
 def overlay_config(network: Network, fabric: Fabric, switch: Switch) -> OverlayConfig | None:
@@ -46,12 +62,15 @@ def overlay_config(network: Network, fabric: Fabric, switch: Switch) -> OverlayC
     )
 
 
-def vrfs(fabric: Fabric, switch: Switch, gateways: Sequence[Gateway]) -> tuple[Vrf, ...]:
-    """A VRF for every tenant that has a gateway on the switch."""
+def vrfs(
+    fabric: Fabric, switch: Switch, gateways: Sequence[Gateway], interfaces: Sequence[Interface]
+) -> tuple[Vrf, ...]:
+    """A VRF for every tenant that has a gateway, or an external router, on the switch."""
     found: list[Vrf] = []
     for tenant in fabric.tenants:
         own = [gateway for gateway in gateways if gateway.vrf == tenant.name]
-        if own:
+        external = _peers(tenant, switch, interfaces)
+        if own or external:
             found.append(
                 Vrf(
                     name=tenant.name,
@@ -60,9 +79,69 @@ def vrfs(fabric: Fabric, switch: Switch, gateways: Sequence[Gateway]) -> tuple[V
                     import_targets=(tenant.route_target,),
                     export_targets=(tenant.route_target,),
                     prefixes=tuple(prefix for gateway in own for prefix in gateway.prefixes),
+                    external=external,
                 )
             )
     return tuple(found)
+
+
+def _peers(tenant: Tenant, switch: Switch, interfaces: Sequence[Interface]) -> tuple[ExternalPeer, ...]:
+    found: list[ExternalPeer] = []
+    for router in tenant.external:
+        for link in router.links:
+            if link.leaf == switch.name:
+                port = next(one for one in interfaces if one.link == _link_name(switch, router, link))
+                unit = f"{port.name}.{link.vlan or 0}"
+                session = Session(unit, port.link, router.name, router.asn, link.address, link.peer_address)
+                found.append(ExternalPeer(router.name, session, router.accept, router.advertise))
+    return tuple(found)
+
+
+def _link_name(switch: Switch, router: ExternalRouter, link: ExternalLink) -> str:
+    return f"{switch.name}:{link.port}--{router.name}"
+
+
+def external_ports(fabric: Fabric, switch: Switch, system: System) -> tuple[Interface, ...]:
+    """The ports of a leaf to external routers."""
+    return tuple(
+        Interface(
+            name=system.name_of(link.physical, link.channel),
+            link=_link_name(switch, router, link),
+            kind="external",
+            description=f"{router.name}, tenant {tenant.name}",
+            peer=router.name,
+            peer_port="",
+            speed_gbps=link.speed_gbps,
+            mtu=fabric.mtu.fabric,
+            length_m=0,
+            addresses=(f"{link.address}/{link.prefix_length}",),
+            vrf=tenant.name,
+            unit_vlan=link.vlan,
+        )
+        for tenant in fabric.tenants
+        for router in tenant.external
+        for link in router.links
+        if link.leaf == switch.name
+    )
+
+
+def mac_vrf(fabric: Fabric, switch: Switch, interfaces: Sequence[Interface]) -> MacVrf | None:
+    """The bridging instance of a leaf that has members of layer-2 networks: all of them, whatever the tenant.
+
+    One instance for all, told apart by VNI and route target, as Juniper's validated configurations have it.
+    """
+    here = {one.vlan for one in interfaces if one.kind == "server"}
+    own = [one for tenant in fabric.tenants for one in tenant.networks if one.vlan_name in here]
+    if not own:
+        return None
+    names = {one.vlan_name for one in own}
+    return MacVrf(
+        name=MAC_VRF,
+        route_distinguisher=f"{switch.router_id}:{MAC_VRF_NUMBER}",
+        route_target="target:100:100",
+        vlans=tuple(BridgedVlan(one.vlan, one.vlan_name, one.vni, one.route_target) for one in own),
+        ports=tuple(one.name for one in interfaces if one.vlan in names),
+    )
 
 
 def underlay_prefixes(fabric: Fabric, switch: Switch) -> dict[int | None, tuple[str, ...]]:

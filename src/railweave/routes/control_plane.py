@@ -270,5 +270,9 @@ class ControlPlane:
             return is_down(key[0], self._far[key], down)
 
         heard = Heard(state.heard, self._rows, gone)
-        composed, holds = self._overlay.compose(fibs, lambda name: self._origins.live(self.configs[name], down))
-        return Routes(self.prefixes, self._place, composed, self.groups.members, down, heard, holds)
+
+        def live(name: str) -> Mask:
+            return self._origins.live(self.configs[name], down)
+
+        composed, holds, shared = self._overlay.compose(fibs, live, down)
+        return Routes(self.prefixes, self._place, composed, self.groups.members, down, heard, holds, shared)

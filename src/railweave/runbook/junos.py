@@ -98,7 +98,7 @@ def _ports(config: DeviceConfig) -> Check:
 
 def _lldp(config: DeviceConfig) -> Check:
     switches = len(config.fabric_interfaces())
-    servers = len(config.interfaces) - switches
+    servers = sum(1 for one in config.interfaces if one.kind == "server")
     points = [
         f"{counted(switches, 'switch', 'switches')} seen besides what the management port shows, each on the port of the port table above"
     ]

@@ -42,6 +42,7 @@ def tree(config: DeviceConfig) -> list[Section]:
         *([line("ip forwarding")] if "ipv4" in config.balancing.ether_types else []),
         section("interface lo", [f"{'ipv6' if ':' in one else 'ip'} address {one}" for one in config.loopbacks()]),
         *(_fabric_port(one) for one in config.fabric_interfaces()),
+        *(_external_port(one) for one in config.interfaces if one.kind == "external"),
         *(_gateway(one) for one in config.gateways),
     ]
     if bgp is not None:
@@ -57,6 +58,12 @@ def _fabric_port(port: Interface) -> Section:
     family = [f"{'ipv6' if ':' in address else 'ip'} address {address}" for address in port.addresses]
     discovery = [] if port.addresses else ["no ipv6 nd suppress-ra", "ipv6 nd ra-interval 10"]
     return section(f"interface {port.name}", f"description {port.description}", family, discovery)
+
+
+def _external_port(port: Interface) -> Section:
+    name = port.name if port.unit_vlan is None else f"{port.name}.{port.unit_vlan}"
+    family = [f"{'ipv6' if ':' in address else 'ip'} address {address}" for address in port.addresses]
+    return section(f"interface {name} vrf {port.vrf}", f"description {port.description}", family)
 
 
 def _gateway(gateway: Gateway) -> Section:
@@ -105,6 +112,8 @@ def gaps(config: DeviceConfig) -> list[Finding]:
         )
     if config.vrfs:
         missing.append(("tunnels", "VRF devices and VXLAN tunnels", host))
+    if config.mac_vrf:
+        missing.append(("anycast", "the MAC address that gateways of layer-2 networks share", host))
     if config.overlay and len(config.overlay.endpoints) > 1:
         missing.append(("color-endpoints", "a tunnel endpoint per path color", "FRR has one VTEP address per VNI"))
     if config.gateways and config.gateways[0].advertisements:

@@ -10,7 +10,7 @@ from railweave.errors import RenderError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_CLOSERS = {"address-family": "exit-address-family"}
+_CLOSERS = {"address-family": "exit-address-family", "vni": "exit-vni"}
 
 
 @dataclass
@@ -61,7 +61,7 @@ def parse(text: str) -> list[Section]:
     stack: list[tuple[int, Section]] = [(-1, top)]
     for number, raw in enumerate(text.splitlines(), 1):
         words = raw.strip()
-        if not words or words.startswith("!") or words in {"exit", "exit-address-family", "end"}:
+        if not words or words.startswith("!") or words in {"exit", "end", *_CLOSERS.values()}:
             continue
         depth = len(raw) - len(raw.lstrip(" "))
         if "\t" in raw[: depth + 1]:
