@@ -63,8 +63,27 @@ class Limits(Model):
     source: str
 
 
+Lack = Literal["shared-buffer", "pfc-watchdog", "pfc-xon", "dlb"]
+"""What the sources know switches by, and a platform may not have: statements that its configuration leaves out."""
+
+Ability = Literal["random-spray", "payload-filter", "macsec"]
+"""What few platforms do: spray packets at random, match the first byte of a UDP payload, encrypt links."""
+
+
+class Platform(Model):
+    """How a model differs from the QFX switches that the rest of the catalog is of.
+
+    ``ecn_min_fill`` is the fill level, percent, at which it marks where a fabric file does not say.
+    """
+
+    lacks: tuple[Lack, ...] = ()
+    has: tuple[Ability, ...] = ()
+    ecn_min_fill: int | None = None
+    source: str = ""
+
+
 class SwitchModel(Model):
-    """A switch model."""
+    """A switch model. ``cards`` is how many ports a line card has, in a chassis; empty: it has no cards."""
 
     vendor: str
     asic: str
@@ -78,6 +97,8 @@ class SwitchModel(Model):
         default_factory=dict[Literal["type-2", "type-5"], str],
         description="EVPN routes by which a published configuration has it as a tunnel endpoint, and which that is",
     )
+    cards: int | None = None
+    platform: Platform = Platform()
 
     def group_of(self, port: int) -> PortGroup | None:
         """The port group a physical port belongs to."""
@@ -95,7 +116,9 @@ class System(Model):
     """A network operating system: naming, limits and features."""
 
     description: str
-    port_name: str = Field(description="pattern with {port} and {channel} for a channel of a split port")
+    port_name: str = Field(
+        description="pattern with {port} and {channel} for a channel of a split port, {card} for a line card's slot"
+    )
     whole_port_name: str = Field(description="pattern with {port} for a port that is not split")
     maximum_ecmp: tuple[int, ...] = Field(
         default=(), description="values the system accepts, ascending; empty: any up to 1024"
@@ -111,11 +134,12 @@ class System(Model):
         entry = self.capabilities.get(capability)
         return entry is not None and (entry.since is None or release_key(release) >= release_key(entry.since))
 
-    def name_of(self, port: int, channel: int | None) -> str:
-        """A port's name: ``name_of(16, 1)`` is ``et-0/0/16:1`` on Junos."""
+    def name_of(self, port: int, channel: int | None, cards: int | None = None) -> str:
+        """A port's name: ``name_of(16, 1)`` is ``et-0/0/16:1`` on Junos; ``cards`` is how many ports a line card has."""
+        card, place = divmod(port, cards) if cards and "{card}" in self.whole_port_name else (0, port)
         if channel is None:
-            return self.whole_port_name.format(port=port, lane=port * 8)
-        return self.port_name.format(port=port, channel=channel, lane=port * 8 + channel)
+            return self.whole_port_name.format(card=card, port=place, lane=port * 8)
+        return self.port_name.format(card=card, port=place, channel=channel, lane=port * 8 + channel)
 
 
 def release_key(release: str) -> tuple[int, ...]:

@@ -22,6 +22,7 @@ from railweave.design.limits import check_limits
 from railweave.design.names import check_names
 from railweave.design.network import Fabric, Network, RoleIntent, Server
 from railweave.design.overlay_model import Overlay
+from railweave.design.platform import with_platform_defaults
 from railweave.design.references import check_references
 from railweave.design.segments import segments
 from railweave.design.tenants import tenants
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from railweave.spec.lock import Lock
     from railweave.spec.source import Source
     from railweave.spec.tenants import Overlay as OverlayIntent
+    from railweave.spec.topology import Role
 
 __all__ = ["Network", "design"]
 
@@ -120,8 +122,8 @@ def _fabric(source: Source, layout: Layout, colors: tuple[Color, ...], tenants: 
         site=spec.site or next(iter(source.spec.sites)),
         nics=spec.nics,
         colors=colors,
-        leaf=RoleIntent(spec.leaf.device, spec.leaf.nos, spec.leaf.qos or spec.qos, spec.leaf.extra),
-        spine=RoleIntent(spine.device, spine.nos, spine.qos or spec.qos, spine.extra),
+        leaf=_intent(spec, spec.leaf),
+        spine=_intent(spec, spine),
         underlay=spec.underlay,
         router_advertisements=spec.router_advertisements,
         load_balancing=spec.load_balancing,
@@ -158,8 +160,12 @@ def _overlay_prefixes(overlay: OverlayIntent, router_ids: str, *, colored: bool)
 
 
 def _super_spine(spec: FabricSpec) -> RoleIntent:
-    role = spec.super_spine_role()
-    return RoleIntent(role.device, role.nos, role.qos or spec.qos, role.extra)
+    return _intent(spec, spec.super_spine_role())
+
+
+def _intent(spec: FabricSpec, role: Role) -> RoleIntent:
+    qos = with_platform_defaults(role.qos or spec.qos, role.device)
+    return RoleIntent(role.device, role.nos, qos, role.extra)
 
 
 def _servers(context: Context, nics_of: dict[str, list[Nic]]) -> tuple[Server, ...]:

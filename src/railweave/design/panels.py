@@ -80,5 +80,5 @@ def _ports(model: SwitchModel, system: System) -> Iterator[tuple[str, Port, int]
         for physical in range(group.first, group.last + 1):
             for way in group.ways():
                 for channel in range(way.channels) if way.channels > 1 else (None,):
-                    name = system.name_of(physical, channel)
+                    name = system.name_of(physical, channel, model.cards)
                     yield name, Port(physical, channel, way.channels, group), way.speed_gbps

@@ -19,6 +19,7 @@ from railweave.device.model import (
     Split,
 )
 from railweave.device.overlay import external_ports, mac_vrf, overlay_config, underlay_prefixes, vrfs
+from railweave.device.platform import lowered_balancing, lowered_qos
 from railweave.device.policy import leaf_policy, spine_policy, super_spine_policy, with_super_spines
 
 if TYPE_CHECKING:
@@ -46,14 +47,21 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
     target = nos or switch.nos
     release = switch.release if target == switch.nos else FRR_RELEASE
     system = catalog().systems[target]
+    lacks = catalog().switches[switch.model].platform.lacks if target == switch.nos else ()
     role = fabric.role(switch.role)
     ends = [_ends(cable, name) for cable in network.cables_of(name)]
-    names = {end.port: _port_name(system, end) for end, _, _ in ends}
+    cards = catalog().switches[switch.model].cards
+    names = {end.port: system.name_of(end.physical or 0, end.channel, cards) for end, _, _ in ends}
     cabled = tuple(_interface(network, fabric, names[end.port], end, far, cable) for end, far, cable in ends)
-    interfaces = (*cabled, *external_ports(fabric, switch, system))
+    interfaces = (*cabled, *external_ports(fabric, switch, system, cards))
     gateways = tuple(_gateway(fabric, one, interfaces) for one in network.segments_of(name) if one.subnets)
     form = path_color_form(fabric, target, release)
     extra = {"junos": role.extra.junos, "frr": role.extra.frr}.get(target, "")
+    qos, balancing = _qos(fabric, switch, interfaces, system, release), _balancing(network, fabric, switch)
+    without: list[str] = []
+    if qos is not None:
+        qos, without = lowered_qos(qos, lacks)
+    balancing, more = lowered_balancing(balancing, lacks)
     return DeviceConfig(
         name=name,
         role=switch.role,
@@ -64,16 +72,17 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
         management_address=switch.management_address,
         management_gateway=switch.management_gateway,
         loopback=f"{switch.router_id}/32",
-        splits=_splits(system, switch, _channels(fabric, switch, ends)),
+        splits=_splits(system, switch, _used_ports(fabric, switch, ends)),
         interfaces=interfaces,
         gateways=gateways,
         bgp=_bgp(network, fabric, switch, target, form, names),
-        qos=_qos(fabric, switch, interfaces, system, release),
-        balancing=_balancing(network, fabric, switch),
+        qos=qos,
+        balancing=balancing,
         extra=extra,
         overlay=overlay_config(network, fabric, switch),
         vrfs=vrfs(fabric, switch, gateways, interfaces),
         mac_vrf=mac_vrf(fabric, switch, interfaces),
+        left_out=(*without, *more),
     )
 
 
@@ -91,10 +100,6 @@ def path_color_form(fabric: Fabric, nos: str, release: str) -> Form:
 
 def _ends(cable: Cable, device: str) -> tuple[End, End, Cable]:
     return (cable.a, cable.b, cable) if cable.a.device == device else (cable.b, cable.a, cable)
-
-
-def _port_name(system: System, end: End) -> str:
-    return system.name_of(end.physical or 0, end.channel)
 
 
 def _interface(network: Network, fabric: Fabric, name: str, end: End, far: End, cable: Cable) -> Interface:
@@ -140,22 +145,27 @@ def _purpose(segment: Segment) -> str:
     return f"{segment.stripe} rail {segment.rail}" if segment.vlan else segment.nic.replace(":", " ")
 
 
-def _channels(fabric: Fabric, switch: Switch, ends: Sequence[tuple[End, End, Cable]]) -> list[tuple[int, int]]:
-    """The ports of which a channel is used, and its speed: of cables, and of links to external routers."""
+def _used_ports(
+    fabric: Fabric, switch: Switch, ends: Sequence[tuple[End, End, Cable]]
+) -> list[tuple[int, int | None, int]]:
+    """The ports in use, by cables and links to external routers: physical port, channel, speed."""
     links = [one for tenant in fabric.tenants for router in tenant.external for one in router.links]
-    found = [(end.physical, cable.speed_gbps) for end, _, cable in ends if end.channel is not None]
-    found += [(one.physical, one.speed_gbps) for one in links if one.leaf == switch.name and one.channel is not None]
-    return [(physical, speed) for physical, speed in found if physical is not None]
+    found = [(end.physical, end.channel, cable.speed_gbps) for end, _, cable in ends if end.physical is not None]
+    return found + [(one.physical, one.channel, one.speed_gbps) for one in links if one.leaf == switch.name]
 
 
-def _splits(system: System, switch: Switch, channels: Sequence[tuple[int, int]]) -> tuple[Split, ...]:
+def _splits(system: System, switch: Switch, used: Sequence[tuple[int, int | None, int]]) -> tuple[Split, ...]:
     model = catalog().switches[switch.model]
     found: dict[int, Split] = {}
-    for physical, speed in channels:
+    for physical, channel, speed in used:
         group = model.group_of(physical)
-        way = next((w for w in group.breakouts if w.speed_gbps == speed), None) if group else None
+        if group is None or (channel is None and group.speed_gbps == speed):
+            continue
+        split = [w for w in group.breakouts if (w.channels > 1) == (channel is not None)]
+        way = next((w for w in split if w.speed_gbps == speed), None)
         if way:
-            found[physical] = Split(system.name_of(physical, None), physical, way.channels, way.speed_gbps)
+            name = system.name_of(physical, None, model.cards)
+            found[physical] = Split(name, physical, way.channels, way.speed_gbps)
     return tuple(found[port] for port in sorted(found))
 
 

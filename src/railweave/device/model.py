@@ -278,7 +278,10 @@ class PfcProfile:
 
 @dataclass(frozen=True, slots=True)
 class QosConfig:
-    """QoS of a device. ``ports`` are the ports it is bound to: no wildcard, so no headroom goes to unused ports."""
+    """QoS of a device. ``ports`` are the ports it is bound to: no wildcard, so no headroom goes to unused ports.
+
+    Without ``shared_buffer`` the platform has no partitions to set; ``buffers`` is then what the fabric file wants of others.
+    """
 
     classes: dict[str, TrafficClass]
     buffers: Buffers
@@ -287,6 +290,7 @@ class QosConfig:
     watchdog: Watchdog | None
     buffer_monitor: bool
     ports: tuple[str, ...]
+    shared_buffer: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,7 +304,7 @@ class BalancingConfig:
 
 @dataclass(frozen=True, slots=True)
 class DeviceConfig:
-    """Everything one switch is told."""
+    """Everything one switch is told. ``left_out`` is what is wanted of it and its platform lacks."""
 
     name: str
     role: Literal["leaf", "spine", "super-spine"]
@@ -321,6 +325,7 @@ class DeviceConfig:
     overlay: OverlayConfig | None = None
     vrfs: tuple[Vrf, ...] = ()
     mac_vrf: MacVrf | None = None
+    left_out: tuple[str, ...] = ()
 
     def loopbacks(self) -> tuple[str, ...]:
         """Addresses of the loopback as prefixes, that of the router id first."""

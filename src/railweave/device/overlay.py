@@ -101,11 +101,11 @@ def _link_name(switch: Switch, router: ExternalRouter, link: ExternalLink) -> st
     return f"{switch.name}:{link.port}--{router.name}"
 
 
-def external_ports(fabric: Fabric, switch: Switch, system: System) -> tuple[Interface, ...]:
+def external_ports(fabric: Fabric, switch: Switch, system: System, cards: int | None) -> tuple[Interface, ...]:
     """The ports of a leaf to external routers."""
     return tuple(
         Interface(
-            name=system.name_of(link.physical, link.channel),
+            name=system.name_of(link.physical, link.channel, cards),
             link=_link_name(switch, router, link),
             kind="external",
             description=f"{router.name}, tenant {tenant.name}",

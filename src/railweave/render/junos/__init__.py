@@ -58,6 +58,17 @@ def files(config: DeviceConfig) -> dict[str, str]:
 def gaps(config: DeviceConfig) -> list[Finding]:
     """What Junos cannot express, what could not be verified, and the operator's own statements."""
     found: list[Finding] = []
+    if config.left_out:
+        found.append(
+            Finding(
+                "platform-lacks",
+                "info",
+                config.name,
+                f"{config.model} has no {', no '.join(config.left_out)}",
+                "what the fabric file wants of them is left out of its configuration",
+                "",
+            )
+        )
     if config.balancing.group_mode == "spray":
         found.append(
             Finding(

@@ -44,7 +44,9 @@ def class_of_service(config: DeviceConfig) -> Statement | None:
             "dedicated-buffer",
             block("ingress", _percent(qos.buffers.dedicated_ingress)),
             block("egress", _percent(qos.buffers.dedicated_egress)),
-        ),
+        )
+        if qos.shared_buffer
+        else None,
         block("forwarding-classes", [_forwarding_class(name, one) for name, one in qos.classes.items()]),
         block("congestion-notification-profile", [_pfc_profile(qos, profile) for profile in qos.profiles]),
         block(
@@ -95,6 +97,8 @@ def _drop_profile(name: str, one: TrafficClass) -> Statement | None:
 
 def _shared_buffer(qos: QosConfig) -> Statement | None:
     buffers = qos.buffers
+    if not qos.shared_buffer:
+        return None
     return block(
         "shared-buffer",
         block(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from railweave.render.junos.tree import block, entry, leaf
 
 if TYPE_CHECKING:
-    from railweave.device.model import DeviceConfig, Gateway, Interface
+    from railweave.device.model import DeviceConfig, Gateway, Interface, Split
     from railweave.render.junos.tree import Statement
 
 MANAGEMENT_PORT = "re0:mgmt-0"
@@ -27,7 +27,7 @@ def interfaces(config: DeviceConfig) -> Statement | None:
     found: list[Statement | None] = []
     for name in sorted({*order, *splits}, key=port_order):
         split = splits.get(name)
-        if split is not None:
+        if split is not None and split.channels > 1:
             found.append(
                 block(
                     (name,),
@@ -37,7 +37,7 @@ def interfaces(config: DeviceConfig) -> Statement | None:
                 )
             )
         if name in ports:
-            found.append(_port(ports[name], routed.get(name)))
+            found.append(_port(ports[name], routed.get(name), split))
     return block(
         "interfaces",
         found,
@@ -89,9 +89,9 @@ def port_order(name: str) -> tuple[int, ...]:
     return tuple(int(number) for number in numbers if number.isdigit())
 
 
-def _port(port: Interface, gateway: Gateway | None) -> Statement | None:
+def _port(port: Interface, gateway: Gateway | None, split: Split | None) -> Statement | None:
     if port.kind == "external":
-        return _external(port)
+        return _external(port, split)
     if gateway is not None:
         family = _addressed(gateway)
     elif port.kind == "server":
@@ -108,13 +108,20 @@ def _port(port: Interface, gateway: Gateway | None) -> Statement | None:
         family = block("family inet6", keep=True)
     if port.kind == "server" and gateway is None and port.vlan is None:  # it waits for a tenant
         return block((port.name,), leaf("description", port.description), leaf("disable"), leaf("mtu", port.mtu))
+    # A whole port that runs slower than it could; channels have their speed on the port they are of.
+    speed = leaf("speed", f"{split.speed_gbps}g") if split is not None else None
     native = [] if port.native_vlan is None else [leaf("native-vlan-id", port.native_vlan)]
     return block(
-        (port.name,), leaf("description", port.description), native, leaf("mtu", port.mtu), block("unit 0", family)
+        (port.name,),
+        leaf("description", port.description),
+        speed,
+        native,
+        leaf("mtu", port.mtu),
+        block("unit 0", family),
     )
 
 
-def _external(port: Interface) -> Statement | None:
+def _external(port: Interface, split: Split | None) -> Statement | None:
     """A port to an external router: tagged units need no native VLAN of their own."""
     family = block(("family", _family(port.addresses[0])), [entry("address", address) for address in port.addresses])
     tag = [] if port.unit_vlan is None else [leaf("vlan-id", port.unit_vlan)]
@@ -122,6 +129,7 @@ def _external(port: Interface) -> Statement | None:
         (port.name,),
         leaf("description", port.description),
         leaf("flexible-vlan-tagging") if port.unit_vlan is not None else None,
+        leaf("speed", f"{split.speed_gbps}g") if split is not None else None,
         leaf("mtu", port.mtu),
         block(("unit", port.unit_vlan or 0), tag, family),
     )

@@ -1,0 +1,41 @@
+"""What a switch's platform lacks, taken out of what is wanted of it, and said.
+
+The QoS and load balancing of a fabric file are those of QFX switches. Routers with virtual output queues (PTX) have no
+shared-buffer partitions, no thresholds of queues, no dynamic load balancing; the catalog says which (``Platform.lacks``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from railweave.device.model import BalancingConfig, QosConfig
+
+
+def lowered_qos(qos: QosConfig, lacks: Collection[str]) -> tuple[QosConfig, list[str]]:
+    """QoS without what the platform lacks, and what was left out."""
+    out: list[str] = []
+    if "shared-buffer" in lacks:
+        out.append("shared-buffer partitions and dedicated buffers")
+        out += ["thresholds of queues"] if any(c.dynamic_threshold is not None for c in qos.classes.values()) else []
+        out += ["peak buffer occupancy"] if qos.buffer_monitor else []
+        plain = {name: one.model_copy(update={"dynamic_threshold": None}) for name, one in qos.classes.items()}
+        qos = replace(qos, classes=plain, shared_buffer=False, buffer_monitor=False)
+    if "pfc-watchdog" in lacks and qos.watchdog is not None and qos.profiles:
+        out.append("the PFC watchdog")
+    if "pfc-watchdog" in lacks:
+        qos = replace(qos, watchdog=None)
+    if "pfc-xon" in lacks and qos.xon_offset_cells is not None:
+        out.append("the XON offset")
+        qos = replace(qos, xon_offset_cells=None)
+    return qos, out
+
+
+def lowered_balancing(balancing: BalancingConfig, lacks: Collection[str]) -> tuple[BalancingConfig, list[str]]:
+    """Load balancing without DLB where the platform lacks it, and what was left out."""
+    if "dlb" not in lacks or not balancing.group_mode.startswith("dlb"):
+        return balancing, []
+    return replace(balancing, group_mode="ecmp"), [f"{balancing.group_mode} (next-hop groups share by static hash)"]
