@@ -8,28 +8,30 @@ from typing import TYPE_CHECKING, NamedTuple
 from railweave.design.network import Cable, End
 from railweave.design.optics import choose
 from railweave.design.panels import Owner, Panel, port_named
-from railweave.design.ranges import location, port_range
+from railweave.design.ports import slowed
+from railweave.design.ranges import port_ranges
 from railweave.design.tiers import pod_number
 
 if TYPE_CHECKING:
     from railweave.design.cable_overrides import CableOverrides, Fixed
     from railweave.design.context import Context
+    from railweave.design.equipment import Equipment
     from railweave.design.network import RoleName
-    from railweave.design.ports import Port, Range
-    from railweave.design.ranges import Kind
+    from railweave.design.ports import Port, PortKind
     from railweave.design.tiers import Leaf
     from railweave.design.topology import Layout, PlacedServer
     from railweave.spec.topology import CableIntent
 
 
 class _Tier(NamedTuple):
-    """How one tier of switches joins the one above: roles, ports of either side, parallel links of a pair."""
+    """How one tier of switches joins the one above: roles, and parallel links of a pair."""
 
     lower: RoleName
     upper: RoleName
-    up: Range
-    down: Range
     links: int
+
+
+_KINDS: tuple[PortKind, ...] = ("server_ports", "leaf_ports", "uplink_ports")
 
 
 class _Place(NamedTuple):
@@ -67,57 +69,51 @@ class _Cabler:
         self.layout = layout
         self.overrides = overrides
         self.panels: dict[str, Panel] = {}
-        self.short: set[tuple[RoleName, Kind]] = set()
-        self.overlaps: list[str] = []
+        self.short: set[tuple[Equipment, PortKind]] = set()
+        self.overlaps: dict[Equipment, list[str]] = {}
+        self.ranges = port_ranges(context, layout)
 
     def run(self) -> list[Cable]:
         layout = self.layout
-        servers = port_range(self.context, layout, "leaf", "server_ports")
         topology = layout.spec.topology
-        spines = self._tier("leaf", "spine", topology.links_per_spine) if layout.spines else None
-        supers = self._tier("spine", "super-spine", topology.links_per_super_spine) if layout.super_spines else None
-        self.context.check()
-        assert servers is not None  # noqa: S101 - check() has raised otherwise
         made: list[Cable | None] = []
         by_rail = {(leaf.stripe, rail): leaf for leaf in layout.leaves for rail in leaf.rails}
         for server in layout.servers:
             for rail, nic in enumerate(server.nics.names, 1):
-                made.append(self._server_cable(server, nic, rail, by_rail[server.stripe, rail], servers))
-        if spines:
+                made.append(self._server_cable(server, nic, rail, by_rail[server.stripe, rail]))
+        if layout.spines:
+            spines = _Tier("leaf", "spine", topology.links_per_spine)
             blocks: dict[str, list[_Place]] = {}
             for spine in layout.spines:
                 blocks.setdefault(spine.block, []).append(_Place(spine.name, spine.position))
             for leaf in layout.leaves:
                 made += self._up(spines, _Place(leaf.name, leaf.place), blocks[leaf.block])
-        if supers:
+        if layout.super_spines:
+            supers = _Tier("spine", "super-spine", topology.links_per_super_spine)
             planes: dict[str, list[_Place]] = {}
             for one in layout.super_spines:
                 planes.setdefault(one.plane, []).append(_Place(one.name, one.position))
             for spine in layout.spines:
                 made += self._up(supers, _Place(spine.name, pod_number(spine.pod)), planes[spine.plane])
-        self._check_overlaps(servers, spines.up if spines else None)
+        self._check_overlaps()
         self._check_silicon()
         self.context.check()
         return self._one_optic_a_port([cable for cable in made if cable])
-
-    def _tier(self, lower: RoleName, upper: RoleName, links: int) -> _Tier | None:
-        up = port_range(self.context, self.layout, lower, "uplink_ports")
-        down = port_range(self.context, self.layout, upper, "leaf_ports")
-        return _Tier(lower, upper, up, down, links) if up and down else None
 
     def _up(self, tier: _Tier, lower: _Place, uppers: list[_Place]) -> list[Cable | None]:
         """The cables of a switch to every switch of the tier above that it has links to."""
         links = range(1, tier.links + 1)
         return [self._fabric_cable(tier, lower, upper, link) for upper in uppers for link in links]
 
-    def _check_overlaps(self, servers: Range, uplinks: Range | None) -> None:
-        """Ports that both ranges of the leaves gave out are one mistake, however many."""
-        if self.overlaps and uplinks:
-            more = f", and {len(self.overlaps) - 1} more" if len(self.overlaps) > 1 else ""
+    def _check_overlaps(self) -> None:
+        """Ports that two ranges of a switch gave out are one mistake, however many."""
+        for equipment, overlaps in self.overlaps.items():
+            ranges = [(kind, self.ranges[equipment, kind]) for kind in _KINDS if (equipment, kind) in self.ranges]
+            named = [f"{kind} {own.first} to {own.last}" for kind, own in ranges]
+            more = f", and {len(overlaps) - 1} more" if len(overlaps) > 1 else ""
             self.context.problem(
-                location(self.layout, "leaf", "server_ports"),
-                f"server_ports {servers.first} to {servers.last} and uplink_ports {uplinks.first} to {uplinks.last} "
-                f"overlap: {self.overlaps[0]}{more}",
+                equipment.place(ranges[0][0]),
+                f"{' and '.join(named)} overlap: {overlaps[0]}{more}",
                 "move the ranges apart",
             )
 
@@ -148,16 +144,17 @@ class _Cabler:
 
         return [replace(cable, a=settled(cable.a), b=settled(cable.b)) for cable in cables]
 
-    def _server_cable(self, server: PlacedServer, nic: str, rail: int, leaf: Leaf, ports: Range) -> Cable | None:
+    def _server_cable(self, server: PlacedServer, nic: str, rail: int, leaf: Leaf) -> Cable | None:
         fixed = self.overrides.take(f"{server.name}:{nic}", leaf.name)
+        ports = self.ranges[self.layout.equipment[leaf.name], "server_ports"]
         here, each = leaf.rails.index(rail), len(leaf.rails)
         default = ports.port(server.slot, here, each)
         speed = self.layout.nic_speed_gbps
-        end = self._end(leaf.name, "leaf", default, f"{server.name}:{nic}", fixed, speed)
+        end = self._end(leaf.name, "server_ports", default, f"{server.name}:{nic}", fixed, speed)
         if end is None:
             if default is None:
                 most = max(s.slot for s in self.layout.servers if s.stripe == leaf.stripe)
-                self._too_few(leaf.name, "leaf", "server_ports", ports, f"servers of {leaf.stripe}", most, each)
+                self._too_few(leaf.name, "server_ports", f"servers of {leaf.stripe}", most, each)
             return None
         intent = self.layout.spec.cabling.server
         length = self._length(intent, fixed, (server.name, nic), (leaf.name, end[0]))
@@ -179,19 +176,18 @@ class _Cabler:
 
     def _fabric_cable(self, tier: _Tier, lower: _Place, upper: _Place, link: int) -> Cable | None:
         fixed = self.overrides.take(lower.name, upper.name, link)
-        up = tier.up.port(upper.place, link - 1, tier.links)
-        down = tier.down.port(lower.place, link - 1, tier.links)
-        speed = self.layout.spec.topology.link_speed
-        a = self._end(lower.name, tier.lower, up, f"{upper.name} link {link}", fixed, speed)
-        b = self._end(upper.name, tier.upper, down, f"{lower.name} link {link}", fixed, speed)
+        speed = self.layout.link_speed(lower.name, upper.name)
+        up = self._port(lower.name, "uplink_ports", upper.place, link - 1, tier.links, speed)
+        down = self._port(upper.name, "leaf_ports", lower.place, link - 1, tier.links, speed)
+        a = self._end(lower.name, "uplink_ports", up, f"{upper.name} link {link}", fixed, speed)
+        b = self._end(upper.name, "leaf_ports", down, f"{lower.name} link {link}", fixed, speed)
         if a is None or b is None:
             if up is None:
                 most = self._most_above(tier.upper)
-                self._too_few(lower.name, tier.lower, "uplink_ports", tier.up, "uplinks", most, tier.links)
+                self._too_few(lower.name, "uplink_ports", "uplinks", most, tier.links)
             if down is None:
                 most = self._most_below(tier.lower)
-                wanted = f"{tier.lower} links"
-                self._too_few(upper.name, tier.upper, "leaf_ports", tier.down, wanted, most, tier.links)
+                self._too_few(upper.name, "leaf_ports", f"{tier.lower} links", most, tier.links)
             return None
         intent = self.layout.spec.cabling.fabric
         length = self._length(intent, fixed, (lower.name, a[0]), (upper.name, b[0]))
@@ -209,6 +205,12 @@ class _Cabler:
             measured=length.line > 0,
             color=self.colors.get((upper.name, link)) if tier.upper == "spine" else None,
         )
+
+    def _port(self, device: str, kind: PortKind, slot: int, link: int, links: int, speed: int) -> Port | None:
+        """The port of a range for a link between switches; a link slower than the range's takes a place all the same."""
+        ports = self.ranges[self.layout.equipment[device], kind]
+        port = ports.port(slot, link, links)
+        return port if port is None or speed == ports.speed_gbps else slowed(port, speed)
 
     def _most_above(self, role: RoleName) -> int:
         """The highest place of a spine among those a leaf sees, or of a super-spine in its plane."""
@@ -263,10 +265,11 @@ class _Cabler:
         )
 
     def _end(
-        self, device: str, role: RoleName, port: Port | None, owner: str, fixed: Fixed | None, speed: int
+        self, device: str, kind: PortKind, port: Port | None, owner: str, fixed: Fixed | None, speed: int
     ) -> tuple[str, Port] | None:
         """The port of a cable at a switch, taken for it; None, and a problem noted, where there is none for it."""
-        intent, model = self.layout.role(role)
+        equipment = self.layout.equipment[device]
+        intent, model = equipment.role, equipment.model
         system = self.context.catalog.systems[intent.nos]
         fixed_at = None
         if fixed and device in fixed.override.ports:
@@ -279,29 +282,32 @@ class _Cabler:
         panel = self.panels.get(device)
         if panel is None:
             panel = self.panels[device] = Panel(device, model)
-        conflict = panel.take(port, Owner(owner, fixed_at))
+        conflict = panel.take(port, Owner(owner, fixed_at, kind))
         if conflict is None:
             return name, port
         text, where = f"{device} {name} for {owner} {conflict.text}", fixed_at or conflict.other.fixed_at
-        if where is None:
-            self.overlaps.append(text)
+        if where is None and conflict.other.kind == kind:
+            fix = "use `fill: spread`, so that links of unlike speed share no port"
+            self.context.problem(equipment.place(kind), text, fix)
+        elif where is None:
+            self.overlaps.setdefault(equipment, []).append(text)
         else:
             self.context.problem(where, text, "choose another port, or move the ranges apart")
         return None
 
-    def _too_few(
-        self, device: str, role: RoleName, kind: Kind, ports: Range, wanted: str, neighbors: int, links: int
-    ) -> None:
-        if (role, kind) in self.short:
+    def _too_few(self, device: str, kind: PortKind, wanted: str, neighbors: int, links: int) -> None:
+        equipment = self.layout.equipment[device]
+        if (equipment, kind) in self.short:
             return
-        self.short.add((role, kind))
+        self.short.add((equipment, kind))
+        ports = self.ranges[equipment, kind]
         need, have, spread = neighbors * links, ports.size, ""
         fix = "widen the range, use a finer breakout, fill: pack, or fewer neighbors"
         if ports.spread:
             need, have = neighbors * -(-links // ports.channels), ports.last - ports.first + 1
             spread, fix = ", one neighbor a port,", "widen the range, use fill: pack, or fewer neighbors"
         self.context.problem(
-            location(self.layout, role, kind),
+            equipment.place(kind),
             f"too few ports: {wanted}{spread} need {need} of {device}'s ports {ports.first} to {ports.last}, which "
             + (f"are {have}" if ports.spread else f"give {have}"),
             fix,

@@ -70,8 +70,10 @@ def growth(fabric: str, switches: Sequence[Switch], cables: Sequence[Cable], col
             taken[cable.b.device] += 1
         if cable.a.device in leaves:
             uplinks[cable.a.device, cable.color] = uplinks.get((cable.a.device, cable.color), 0) + 1
-    fullest = max(taken, key=lambda name: taken[name])
-    ports = _ports(members[fullest].model, cables[0].speed_gbps) if cables else 0
+    speed = max((cable.speed_gbps for cable in cables), default=0)
+    room = {model: _ports(model, speed) for model in {switch.model for switch in members.values()}}
+    fullest = min(taken, key=lambda name: room[members[name].model] - taken[name])
+    ports = room[members[fullest].model] if cables else 0
     used = taken[fullest]
     blocks, stripes = _below(switches, shape, members[fullest])
     # a stripe takes as many ports of the fullest switch as those that are there; a pod brings as many stripes as others

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.design.network import Cable, Switch
+from railweave.spec.names import expand
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,8 +49,8 @@ def switches(context: Context, layout: Layout) -> list[Switch]:
     result: list[Switch] = []
     pools = {"leaf": spec.pools.leaf_asn, "spine": spec.pools.spine_asn, "super-spine": spec.pools.super_spine_asn}
     for role, device, number, pod, plane, stripe, rails in entries:
-        override = context.source.spec.overrides.devices.get(device)
-        intent, _ = layout.role(role)
+        _, override = context.source.spec.overrides.of_device(device)
+        intent = layout.equipment[device].role
         first, last = pools[role]
         asn = override.asn if override and override.asn else first + number - 1
         if asn > last and not (override and override.asn):
@@ -79,7 +80,7 @@ def switches(context: Context, layout: Layout) -> list[Switch]:
                 rails=rails,
                 model=intent.device,
                 nos=intent.nos,
-                release=override.release if override and override.release else intent.release,
+                release=intent.release,
                 asn=asn,
                 router_id=override.router_id if override and override.router_id else router_id,
                 management_address=f"{override.management_address if override and override.management_address else address}/{pool.prefixlen}",
@@ -87,6 +88,7 @@ def switches(context: Context, layout: Layout) -> list[Switch]:
                 serial=context.source.inventory.get(device).serial,
                 pod=pod,
                 plane=plane,
+                buffers=override.buffers if override else None,
             )
         )
     context.check()
@@ -132,22 +134,22 @@ def check_distinct(context: Context, found: Sequence[Switch]) -> None:
             value = getattr(switch, attribute)
             other = owners.setdefault((switch.fabric, value) if attribute == "asn" else value, switch.name)
             if other != switch.name:
-                place = next(
-                    (n for n in (switch.name, other) if n in context.source.spec.overrides.devices), switch.name
-                )
+                overrides = context.source.spec.overrides.devices
+                place = next((n for n in (switch.name, other) if n in overrides), switch.name)
                 context.problem(
                     ("overrides", "devices", place, attribute),
                     f"duplicate {label} {value}: {other} and {switch.name}",
                     "give each its own",
                 )
     names = {switch.name for switch in found}
-    for device in context.source.spec.overrides.devices:
-        if device not in names:
-            context.problem(
-                ("overrides", "devices", device),
-                f"there is no switch {device!r}",
-                "overrides.devices names leaves and spines",
-            )
+    for key in context.source.spec.overrides.devices:
+        for device in expand(key):
+            if device not in names:
+                context.problem(
+                    ("overrides", "devices", key),
+                    f"there is no switch {device!r}",
+                    "overrides.devices names leaves and spines",
+                )
     context.check()
 
 
@@ -162,9 +164,12 @@ def number_links(context: Context, layout: Layout, cables: Sequence[Cable]) -> l
     numbers = {leaf.name: (0, leaf.number) for leaf in layout.leaves}
     numbers |= {spine.name: (half, spine.number) for spine in layout.spines}
     end = half if layout.super_spines else pool.num_addresses
-    group = layout.leaf_model.ports[0]
-    widest = max(way.channels for way in group.ways())
-    stride = 1 << (group.count * widest - 1).bit_length()
+    lower = [
+        one for one in layout.kinds() if one.role_name == "leaf" or (one.role_name == "spine" and layout.super_spines)
+    ]
+    groups = [layout.roles["leaf"].model.ports[0], *(one.model.ports[0] for one in lower)]
+    widest = max(way.channels for group in groups for way in group.ways())
+    stride = 1 << (max(group.count for group in groups) * widest - 1).bit_length()
     result: list[Cable] = []
     for cable in cables:
         if cable.kind != "fabric":

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.catalog.models import Catalog, SwitchModel
+    from railweave.catalog.models import Catalog
     from railweave.design.context import Context
-    from railweave.design.network import Cable, Color, RoleName
+    from railweave.design.equipment import Equipment
+    from railweave.design.network import Cable, Color
     from railweave.design.topology import Layout
+    from railweave.spec.document import Location
     from railweave.spec.qos import Qos
-    from railweave.spec.topology import Role
 
 
 def headroom_bytes(catalog: Catalog, length_m: float, speed_gbps: int, mtu_bytes: int) -> int:
@@ -39,29 +40,33 @@ def ecmp_width(layout: Layout) -> int:
 def check_limits(context: Context, layout: Layout, cables: Sequence[Cable], colors: Sequence[Color]) -> None:
     """Note problems where a limit of the catalog is exceeded, and findings where one is near or a default is in the way."""
     _check_ecmp(context, layout)
-    roles = role_ports(layout, cables)
-    for role_name in layout.tiers:
-        role, model = layout.role(role_name)
-        _check_qos(context, layout, role_name, role)
-        _check_headroom(context, layout, role_name, role, model, roles[role_name])
-        _check_mtu(context, layout, role)
+    ports = _ports(layout, cables)
+    roles: set[str] = set()
+    for kind in layout.kinds():
+        _check_qos(context, layout, kind, again=kind.role_name in roles)
+        _check_headroom(context, layout, kind, ports.get(kind, []))
+        _check_mtu(context, layout, kind)
+        roles.add(kind.role_name)
     _check_hosts(context, layout, len(colors))
     _check_routes(context, layout, len(colors) or 1)
     context.check()
 
 
-def role_ports(layout: Layout, cables: Sequence[Cable]) -> dict[RoleName, list[tuple[str, Cable]]]:
-    """Every cabled port of the switches by role: the switch's name, and the cable."""
-    role_of: dict[str, RoleName] = {one.name: "leaf" for one in layout.leaves}
-    role_of |= {one.name: "spine" for one in layout.spines}
-    role_of |= {one.name: "super-spine" for one in layout.super_spines}
-    found: dict[RoleName, list[tuple[str, Cable]]] = {name: [] for name in ("leaf", "spine", "super-spine")}
+def _ports(layout: Layout, cables: Sequence[Cable]) -> dict[Equipment, list[tuple[str, Cable]]]:
+    """Every cabled port of the switches by what they are: the switch's name, and the cable."""
+    found: dict[Equipment, list[tuple[str, Cable]]] = {}
     for cable in cables:
         for device in (cable.a.device, cable.b.device):
-            role = role_of.get(device)
-            if role is not None:
-                found[role].append((device, cable))
+            kind = layout.equipment.get(device)
+            if kind is not None:
+                found.setdefault(kind, []).append((device, cable))
     return found
+
+
+def _qos_at(layout: Layout, kind: Equipment) -> Location:
+    """Where the QoS of switches is given: for their role, else for the fabric."""
+    base = ("fabrics", layout.name)
+    return (*base, kind.role_name.replace("-", "_"), "qos") if layout.roles[kind.role_name].role.qos else (*base, "qos")
 
 
 def _check_ecmp(context: Context, layout: Layout) -> None:
@@ -72,25 +77,23 @@ def _check_ecmp(context: Context, layout: Layout) -> None:
         "spine": max(topology.links_per_spine, layout.spine_uplinks),
         "super-spine": topology.links_per_super_spine,
     }
-    for name in layout.tiers:
-        role, model = layout.role(name)
-        limit, width = model.limits.ecmp_members, widths[name]
+    for kind in layout.kinds():
+        limit, width = kind.model.limits.ecmp_members, widths[kind.role_name]
         if limit is not None and width > limit:
             context.problem(
                 at,
-                f"{width} uplinks exceed the {limit} members of a next-hop group on {role.device}",
+                f"{width} uplinks exceed the {limit} members of a next-hop group on {kind.role.device}",
                 "use fewer uplinks",
             )
     width = max(widths[name] for name in layout.tiers)
     asked = layout.spec.underlay.maximum_ecmp
-    allowed = context.catalog.systems[layout.spec.leaf.nos].maximum_ecmp
     place = ("fabrics", layout.name, "underlay", "maximum_ecmp")
-    if asked is not None and allowed and asked not in allowed:
-        near = next((value for value in allowed if value >= asked), allowed[-1])
-        context.problem(
-            place, f"maximum_ecmp {asked} is not a value {layout.spec.leaf.nos} accepts", f"the next one is {near}"
-        )
-    elif asked is not None and asked < width and layout.spines:
+    for nos in dict.fromkeys(kind.role.nos for kind in layout.kinds()):
+        allowed = context.catalog.systems[nos].maximum_ecmp
+        if asked is not None and allowed and asked not in allowed:
+            near = next((value for value in allowed if value >= asked), allowed[-1])
+            context.problem(place, f"maximum_ecmp {asked} is not a value {nos} accepts", f"the next one is {near}")
+    if asked is not None and asked < width and layout.spines:
         context.finding(
             "ecmp-narrow",
             "warning",
@@ -102,10 +105,12 @@ def _check_ecmp(context: Context, layout: Layout) -> None:
         )
 
 
-def _check_qos(context: Context, layout: Layout, role_name: str, role: Role) -> None:
+def _check_qos(context: Context, layout: Layout, kind: Equipment, *, again: bool) -> None:
+    """``again``: others of the role were checked, and what concerns their classes alone was said."""
+    role, role_name = kind.role, kind.role_name
     qos = role.qos or layout.spec.qos
     system = context.catalog.systems[role.nos]
-    base = ("fabrics", layout.name, role_name.replace("-", "_"), "qos") if role.qos else ("fabrics", layout.name, "qos")
+    base = _qos_at(layout, kind)
     if not system.queues:
         return
     for name, one in qos.classes.items():
@@ -116,7 +121,7 @@ def _check_qos(context: Context, layout: Layout, role_name: str, role: Role) -> 
                 f"use 0 to {system.queues - 1}",
             )
     lossless = [name for name, one in qos.classes.items() if one.lossless]
-    if role_name == "leaf":
+    if role_name == "leaf" and not again:
         _check_host_qos(context, layout, base, qos)
     if len(lossless) > system.lossless_classes:
         context.problem(
@@ -124,7 +129,7 @@ def _check_qos(context: Context, layout: Layout, role_name: str, role: Role) -> 
             f"{len(lossless)} lossless classes exceed the {system.lossless_classes} of {system.description}",
             "make some lossy",
         )
-    if system.has("qos", role.release) and not lossless:
+    if system.has("qos", role.release) and not lossless and not again:
         context.finding(
             "no-lossless-class",
             "warning",
@@ -136,7 +141,7 @@ def _check_qos(context: Context, layout: Layout, role_name: str, role: Role) -> 
         )
 
 
-def _check_host_qos(context: Context, layout: Layout, base: tuple[str, ...], qos: Qos) -> None:
+def _check_host_qos(context: Context, layout: Layout, base: Location, qos: Qos) -> None:
     """What the servers' NICs cannot follow."""
     data, cnp = qos.rdma_class(), qos.cnp_class()
     lossless = [name for name, one in qos.classes.items() if one.lossless]
@@ -156,15 +161,8 @@ def _check_host_qos(context: Context, layout: Layout, base: tuple[str, ...], qos
         context.finding(id_, "warning", layout.name, (*base, "classes"), what, why, fix)
 
 
-def _check_headroom(
-    context: Context,
-    layout: Layout,
-    role_name: str,
-    role: Role,
-    model: SwitchModel,
-    ports: Sequence[tuple[str, Cable]],
-) -> None:
-    qos = role.qos or layout.spec.qos
+def _check_headroom(context: Context, layout: Layout, kind: Equipment, ports: Sequence[tuple[str, Cable]]) -> None:
+    model, qos = kind.model, kind.role.qos or layout.spec.qos
     priorities = sum(1 for one in qos.classes.values() if one.lossless)
     if not priorities:
         return
@@ -177,8 +175,9 @@ def _check_headroom(
         return
     device, most = max(need.items(), key=lambda item: item[1])
     have = model.buffer.shared_mb * 1e6 * qos.buffers.headroom / 100
-    base = ("fabrics", layout.name, role_name.replace("-", "_"), "qos") if role.qos else ("fabrics", layout.name, "qos")
-    where = (*base, "buffers", "headroom")
+    own = "buffers" in kind.own
+    where = (*(kind.place("buffers") if own else (*_qos_at(layout, kind), "buffers")), "headroom")
+    key = "buffers.headroom of this switch" if own or kind.own else "qos.buffers.headroom"
     if most > have:
         context.finding(
             "headroom-short",
@@ -188,13 +187,13 @@ def _check_headroom(
             f"PFC headroom of {device}'s ports is {most / 1e6:.1f} MB, its headroom partition is {have / 1e6:.1f} MB "
             f"({qos.buffers.headroom} % of {model.buffer.shared_mb:g} MB)",
             "ports left without headroom drop packets of the lossless class when paused",
-            f"raise qos.buffers.headroom to {-(-most * 100 // int(model.buffer.shared_mb * 1e6))} % and lower lossless, or shorten cables",
+            f"raise {key} to {-(-most * 100 // int(model.buffer.shared_mb * 1e6))} % and lower lossless, or shorten cables",
         )
 
 
-def _check_mtu(context: Context, layout: Layout, role: Role) -> None:
+def _check_mtu(context: Context, layout: Layout, kind: Equipment) -> None:
     mtu = layout.spec.mtu
-    system = context.catalog.systems[role.nos]
+    system = context.catalog.systems[kind.role.nos]
     at = ("fabrics", layout.name, "mtu")
     for key in ("fabric", "server_port"):
         if getattr(mtu, key) > system.maximum_mtu:
@@ -256,12 +255,11 @@ def _check_routes(context: Context, layout: Layout, colors: int) -> None:
     holders = layout.servers if layout.spec.addressing.server_link == "routed" else layout.spec.topology.stripe_names()
     rails = 1 if layout.spec.topology.planes and len(layout.leaves[0].rails) == 1 else layout.rails
     routes = len(holders) * rails * colors
-    for name in layout.tiers:
-        role, model = layout.role(name)
-        limit = model.limits.ipv6_routes
+    for kind in layout.kinds():
+        limit = kind.model.limits.ipv6_routes
         if limit is not None and routes > limit:
             context.problem(
                 ("fabrics", layout.name, "topology"),
-                f"{routes} prefixes exceed the {limit} IPv6 routes of {role.device}",
+                f"{routes} prefixes exceed the {limit} IPv6 routes of {kind.role.device}",
                 "use fewer path colors",
             )

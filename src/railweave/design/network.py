@@ -6,7 +6,7 @@ Its file form is ``design.json``; ``Network.from_json(network.to_json())`` gives
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Annotated, Any, Literal
 
@@ -17,7 +17,7 @@ from railweave.findings import Finding
 from railweave.spec.balancing import LoadBalancing
 from railweave.spec.hosts import HostRouting, Hosts
 from railweave.spec.management import Management
-from railweave.spec.qos import Qos
+from railweave.spec.qos import Buffers, Qos
 from railweave.spec.topology import Extra, Mtu, Naming
 from railweave.spec.underlay import RouterAdvertisements, Underlay
 
@@ -81,6 +81,12 @@ class Fabric:
             return self.super_spine or self.spine
         return self.leaf if name == "leaf" else self.spine
 
+    def intent(self, switch: Switch) -> RoleIntent:
+        """The intent of one switch: its role's, with what is its own."""
+        role = self.role(switch.role)
+        qos = role.qos if switch.buffers is None else role.qos.model_copy(update={"buffers": switch.buffers})
+        return replace(role, model=switch.model, nos=switch.nos, qos=qos)
+
     def color_name(self, index: int | None) -> str:
         """The name of a path color by its index; ``default`` for the only path of an uncolored fabric."""
         return "default" if index is None else next(c.name for c in self.colors if c.index == index)
@@ -93,6 +99,7 @@ class Switch:
     ``pod`` is that of leaves and spines under super-spines. ``plane`` is the rail plane of leaves and spines that serve
     one rail, or that of a super-spine and the spines it joins.
     With an overlay, ``loopback`` is the address its sessions run between, and a leaf has ``endpoints``.
+    ``buffers`` is the partition of its packet buffer where that is its own.
     """
 
     name: str
@@ -114,6 +121,7 @@ class Switch:
     endpoints: Annotated[tuple[Endpoint, ...], Rare] = ()
     pod: Annotated[str, Rare] = ""
     plane: Annotated[str, Rare] = ""
+    buffers: Annotated[Buffers | None, Rare] = None
 
 
 @dataclass(frozen=True, slots=True)

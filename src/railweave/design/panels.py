@@ -12,14 +12,16 @@ if TYPE_CHECKING:
 
     from railweave.catalog.models import SwitchModel, System
     from railweave.design.context import Context
+    from railweave.design.ports import PortKind
     from railweave.spec.document import Location
 
 
 class Owner(NamedTuple):
-    """Who has a port; ``fixed_at`` is where in the file an override says so, None where it follows from the ranges."""
+    """Who has a port, of which range. ``fixed_at`` is where in the file an override says so, None where it follows from the range."""
 
     text: str
     fixed_at: Location | None
+    kind: PortKind
 
 
 class Conflict(NamedTuple):

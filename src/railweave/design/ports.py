@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from railweave.catalog.models import Breakout, PortGroup, SwitchModel
     from railweave.spec.topology import PortRange, Topology
+
+
+PortKind = Literal["server_ports", "uplink_ports", "leaf_ports"]
+"""Keys of a role: a leaf's ports to servers, a leaf's or spine's ports up, a spine's or super-spine's ports down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +37,14 @@ class Port:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """A resolved port range: physical ports ``first`` to ``last``, each split in ``channels``."""
+    """A resolved port range: physical ports ``first`` to ``last``, each split in ``channels`` of ``speed_gbps``."""
 
     group: PortGroup
     first: int
     last: int
     channels: int
     spread: bool
+    speed_gbps: int
 
     @property
     def size(self) -> int:
@@ -76,6 +81,28 @@ def breakout_of(model: SwitchModel, ports: PortRange, speed_gbps: int) -> Breako
     return next((way for way in ways if way.speed_gbps == speed_gbps), None)
 
 
+def link_way(model: SwitchModel, ports: PortRange, speed_gbps: int) -> Breakout | None:
+    """How the range's ports are split for links of a speed, or of the next lower one that they can do; None: of none.
+
+    A breakout that is asked for is not lowered: it gives the speed or is a mistake.
+    """
+    way = breakout_of(model, ports, speed_gbps)
+    if way is not None or ports.breakout is not None:
+        return way
+    group = model.group_of(ports.first or model.ports[0].first)
+    slower = [way.speed_gbps for way in group.ways() if way.speed_gbps < speed_gbps] if group else []
+    return breakout_of(model, ports, max(slower)) if slower else None
+
+
+def slowed(port: Port, speed_gbps: int) -> Port | None:
+    """The port for a link slower than its range's: the first channel of its place, split as the speed needs; None: it cannot."""
+    way = next((way for way in port.group.ways() if way.speed_gbps == speed_gbps), None)
+    if way is None:
+        return None
+    channel = (port.channel or 0) * way.channels // port.channels
+    return Port(port.physical, channel if way.channels > 1 else None, way.channels, port.group)
+
+
 def default_server_first(model: SwitchModel, topology: Topology) -> int:
     """Where server ports begin by default: uplinks take the first ports, in the proportion asked for."""
     group = model.ports[0]
@@ -94,7 +121,12 @@ def resolve(
         return None
     end = ports.last if ports.last is not None else last
     return Range(
-        group, start, min(group.last, group.last if end is None else end), breakout.channels, ports.fill == "spread"
+        group,
+        start,
+        min(group.last, group.last if end is None else end),
+        breakout.channels,
+        ports.fill == "spread",
+        breakout.speed_gbps,
     )
 
 

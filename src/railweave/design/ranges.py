@@ -2,50 +2,107 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from railweave.design.ports import breakout_of, default_server_first, parse_breakout, resolve
+from railweave.design.ports import breakout_of, default_server_first, link_way, parse_breakout, resolve
 
 if TYPE_CHECKING:
     from railweave.catalog.models import Breakout, SwitchModel
     from railweave.design.context import Context
-    from railweave.design.network import RoleName
-    from railweave.design.ports import Range
+    from railweave.design.equipment import Equipment
+    from railweave.design.ports import PortKind, Range
     from railweave.design.topology import Layout
     from railweave.spec.document import Location
     from railweave.spec.topology import PortRange, Role
 
-Kind = Literal["server_ports", "uplink_ports", "leaf_ports"]
-"""Keys of a role: a leaf's ports to servers, a leaf's or spine's ports up, a spine's or super-spine's ports down."""
+
+def port_ranges(context: Context, layout: Layout) -> dict[tuple[Equipment, PortKind], Range]:
+    """The ports of everything a fabric's switches are, for each kind of cable. Raises where a device has no such ports."""
+    found: dict[tuple[Equipment, PortKind], Range] = {}
+    for equipment in layout.kinds():
+        for kind in _kinds(layout, equipment):
+            ports = _port_range(context, layout, equipment, kind)
+            if ports is not None:
+                found[equipment, kind] = ports
+    context.check()
+    _check_common_speed(context, layout)
+    _note_slower(context, layout, found)
+    return found
 
 
-def port_range(context: Context, layout: Layout, role_name: RoleName, kind: Kind) -> Range | None:
-    """The ports for one kind of cable. Notes a problem where the device has no such ports or cannot split them so."""
-    role, model = layout.role(role_name)
+def _kinds(layout: Layout, equipment: Equipment) -> tuple[PortKind, ...]:
+    if equipment.role_name == "leaf":
+        return ("server_ports", "uplink_ports") if layout.spines else ("server_ports",)
+    return ("leaf_ports", "uplink_ports") if equipment.role_name == "spine" and layout.super_spines else ("leaf_ports",)
+
+
+def _check_common_speed(context: Context, layout: Layout) -> None:
+    """Every kind of switch has a speed in common with every kind of the tier above."""
+    wanted, tiers = layout.spec.topology.link_speed, layout.tiers
+    for lower in layout.kinds():
+        for upper in layout.kinds():
+            if tiers.index(upper.role_name) != tiers.index(lower.role_name) + 1:
+                continue
+            up, down = lower.link_speeds("uplink_ports", wanted), upper.link_speeds("leaf_ports", wanted)
+            if not up & down:
+                ours, theirs = (" or ".join(f"{speed}G" for speed in sorted(speeds)) for speeds in (up, down))
+                context.problem(
+                    lower.place("uplink_ports"),
+                    f"{lower.role.device} as {lower.role_name} and {upper.role.device} as {upper.role_name} have no speed in "
+                    f"common: {ours} and {theirs}",
+                    "leave `breakout:` empty, or choose other models",
+                )
+    context.check()
+
+
+def _note_slower(context: Context, layout: Layout, ranges: dict[tuple[Equipment, PortKind], Range]) -> None:
+    """Switches whose ports do less than the speed that was asked for of links between switches."""
+    wanted = layout.spec.topology.link_speed
+    slow = {
+        (one.role.device, ports.speed_gbps): None
+        for (one, kind), ports in ranges.items()
+        if kind != "server_ports" and ports.speed_gbps < wanted
+    }
+    for device, speed in slow:
+        context.finding(
+            "link-slower",
+            "info",
+            f"{layout.name} {device}",
+            ("fabrics", layout.name, "topology", "link_speed"),
+            f"links of {device} run at {speed}G, not at the {wanted}G of the others: its ports do no more",
+            "at the far end such a link takes the place of a faster one, and paths over it are narrower",
+            f"accept it, or set link_speed: {speed}G to have all links alike",
+        )
+
+
+def _port_range(context: Context, layout: Layout, equipment: Equipment, kind: PortKind) -> Range | None:
+    """The ports for one kind of cable. Notes a problem where the device has no such ports or cannot split them so.
+
+    Ports between switches that cannot do the speed asked for give the next lower one, where other switches can do it.
+    """
+    role, model = equipment.role, equipment.model
     ports: PortRange = getattr(role, kind)
-    at = location(layout, role_name, kind)
+    at = equipment.place(kind)
     if not _exist(context, at, role.device, model, ports):
         return None
     speed = layout.nic_speed_gbps if kind == "server_ports" else layout.spec.topology.link_speed
-    breakout = breakout_of(model, ports, speed)
+    mixed = kind != "server_ports" and any(
+        one.role_name == equipment.role_name and speed in one.link_speeds(kind, speed) for one in layout.kinds()
+    )
+    breakout = (link_way if mixed else breakout_of)(model, ports, speed)
     if breakout is None:
         asked = at if kind == "server_ports" else ("fabrics", layout.name, "topology", "link_speed")
         _cannot_split(context, (*at, "breakout") if ports.breakout else asked, role.device, model, ports, speed)
         return None
     if kind == "server_ports":
         return resolve(model, ports, breakout, default_server_first(model, layout.spec.topology))
-    if role_name == "spine" and layout.super_spines:
+    if equipment.role_name == "spine" and layout.super_spines:
         return _halves(model, role, kind, breakout)
-    last = _before_servers(layout) if kind == "uplink_ports" else None
+    last = _before_servers(layout, role, model) if kind == "uplink_ports" else None
     return resolve(model, ports, breakout, model.ports[0].first, last)
 
 
-def location(layout: Layout, role: RoleName, kind: Kind) -> tuple[str, ...]:
-    """Where a port range stands in the fabric file."""
-    return ("fabrics", layout.name, role.replace("-", "_"), kind)
-
-
-def _halves(model: SwitchModel, role: Role, kind: Kind, breakout: Breakout) -> Range | None:
+def _halves(model: SwitchModel, role: Role, kind: PortKind, breakout: Breakout) -> Range | None:
     """Under super-spines leaves take the first half of a spine's ports and super-spines the second, by default."""
     group = model.ports[0]
     middle = group.first + group.count // 2
@@ -84,9 +141,8 @@ def _cannot_split(
     context.problem(at, what, fix)
 
 
-def _before_servers(layout: Layout) -> int | None:
+def _before_servers(layout: Layout, leaf: Role, model: SwitchModel) -> int | None:
     """Uplinks end before server ports begin, where those come after them."""
-    leaf, model = layout.role("leaf")
     servers = leaf.server_ports.first
     if servers is None:
         servers = default_server_first(model, layout.spec.topology)

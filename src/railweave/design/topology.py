@@ -7,16 +7,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from railweave.design.equipment import equipment_of, role_equipment
 from railweave.design.ports import breakout_of, capacity
 from railweave.design.tiers import Leaf, block_of, place_of, spines_of, super_spines_of
 
 if TYPE_CHECKING:
-    from railweave.catalog.models import NicGroup, SwitchModel
+    from collections.abc import Mapping, Sequence
+
+    from railweave.catalog.models import NicGroup
     from railweave.design.context import Context
+    from railweave.design.equipment import Equipment
     from railweave.design.network import RoleName
     from railweave.design.tiers import Spine, SuperSpine
     from railweave.spec.fabric import Fabric, ServerGroup
-    from railweave.spec.topology import Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,27 +35,18 @@ class PlacedServer:
 
 @dataclass(frozen=True)
 class Layout:
-    """The skeleton of one fabric."""
+    """The skeleton of one fabric. ``roles`` is what switches without overrides are, ``equipment`` what each switch is."""
 
     name: str
     spec: Fabric
-    leaf_model: SwitchModel
-    spine_model: SwitchModel
-    super_spine_model: SwitchModel
+    roles: Mapping[RoleName, Equipment]
+    equipment: Mapping[str, Equipment]
     leaves: tuple[Leaf, ...]
     spines: tuple[Spine, ...]
     super_spines: tuple[SuperSpine, ...]
     servers: tuple[PlacedServer, ...]
     rails: int
     nic_speed_gbps: int
-
-    @cached_property
-    def _roles(self) -> dict[str, tuple[Role, SwitchModel]]:
-        return {
-            "leaf": (self.spec.leaf, self.leaf_model),
-            "spine": (self.spec.spine_role(), self.spine_model),
-            "super-spine": (self.spec.super_spine_role(), self.super_spine_model),
-        }
 
     @cached_property
     def tiers(self) -> tuple[RoleName, ...]:
@@ -63,9 +57,24 @@ class Layout:
         )
         return ("leaf", *(role for role, there in above if there))
 
-    def role(self, name: RoleName) -> tuple[Role, SwitchModel]:
-        """What every device of a role is to be, and its switch model."""
-        return self._roles[name]
+    def kinds(self) -> list[Equipment]:
+        """What there is of each tier, lowest first: a tier without overrides is all alike."""
+        there = dict.fromkeys(self.equipment.values())
+        found = [one for role in self.tiers for one in there if one.role_name == role]
+        return found if self.leaves else [self.roles["leaf"], *found]
+
+    def link_speed(self, lower: str, upper: str) -> int:
+        """The speed of links between two switches: the one asked for, or the highest below it that both can do; 0: none."""
+        below, above = self.equipment[lower], self.equipment[upper]
+        if (below, above) not in self._speeds:
+            wanted = self.spec.topology.link_speed
+            both = below.link_speeds("uplink_ports", wanted) & above.link_speeds("leaf_ports", wanted)
+            self._speeds[below, above] = max(both, default=0)
+        return self._speeds[below, above]
+
+    @cached_property
+    def _speeds(self) -> dict[tuple[Equipment, Equipment], int]:
+        return {}
 
     @property
     def uplinks(self) -> int:
@@ -80,18 +89,9 @@ class Layout:
 
 def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
     """Place stripes, leaves, spines and servers of one fabric. Notes problems in the context."""
-    leaf_model = _switch_model(context, (*_at(name), "leaf"), fabric.leaf)
-    spine_model = _switch_model(context, (*_at(name), "spine"), fabric.spine) if fabric.spine else leaf_model
-    super_model = (
-        _switch_model(context, (*_at(name), "super_spine"), fabric.super_spine) if fabric.super_spine else spine_model
-    )
     groups = _served_groups(context, fabric)
     rails, speed = _rails(context, name, groups)
-    context.check()
-    assert leaf_model is not None  # noqa: S101 - check() has raised otherwise
-    assert spine_model is not None  # noqa: S101
-    assert super_model is not None  # noqa: S101
-
+    roles = role_equipment(context, name, fabric)
     topology = fabric.topology
     per_stripe = topology.leaves_per_stripe or rails
     if rails % per_stripe:
@@ -127,16 +127,24 @@ def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
         for pod, plane in [block_of(topology, slot, position, each)]
     )
     spines = spines_of(context, name, fabric, leaves)
+    supers = super_spines_of(context, name, fabric, spines)
+    tiers: tuple[tuple[RoleName, Sequence[Leaf | Spine | SuperSpine]], ...] = (
+        ("leaf", leaves),
+        ("spine", spines),
+        ("super-spine", supers),
+    )
+    equipment = equipment_of(context, fabric, roles, [(role, one.name) for role, tier in tiers for one in tier])
+    context.check()
+    room = _room(fabric, leaves, equipment, speed)
     layout = Layout(
         name=name,
         spec=fabric,
-        leaf_model=leaf_model,
-        spine_model=spine_model,
-        super_spine_model=super_model,
+        roles=roles,
+        equipment=equipment,
         leaves=leaves,
         spines=spines,
-        super_spines=super_spines_of(context, name, fabric, spines),
-        servers=tuple(_place(context, name, fabric, groups, stripes, leaf_model, each, speed)),
+        super_spines=supers,
+        servers=tuple(_place(context, name, groups, stripes, room)),
         rails=rails,
         nic_speed_gbps=speed,
     )
@@ -148,21 +156,6 @@ def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
 
 def _at(name: str) -> tuple[str, str]:
     return ("fabrics", name)
-
-
-def _switch_model(context: Context, location: tuple[str, ...], role: Role) -> SwitchModel | None:
-    model = context.catalog.switches.get(role.device)
-    if model is None:
-        context.problem(
-            (*location, "device"),
-            f"switch model {role.device!r} is not in the catalog",
-            f"known models: {', '.join(sorted(context.catalog.switches))}",
-        )
-    elif role.nos not in context.catalog.systems or role.nos not in model.systems:
-        context.problem(
-            (*location, "nos"), f"{role.device} does not run {role.nos!r}", f"it runs {', '.join(model.systems)}"
-        )
-    return model
 
 
 def _served_groups(context: Context, fabric: Fabric) -> list[tuple[int, ServerGroup, NicGroup]]:
@@ -204,22 +197,35 @@ def _rails(context: Context, name: str, groups: list[tuple[int, ServerGroup, Nic
     return len(nics.names), context.catalog.nics[nics.nic].speed_gbps
 
 
+def _room(fabric: Fabric, leaves: Sequence[Leaf], equipment: Mapping[str, Equipment], speed: int) -> dict[str, int]:
+    """How many servers each stripe takes: as asked for, else what the least of its leaves has ports for."""
+    asked = fabric.topology.servers_per_stripe
+    found: dict[str, int] = {}
+    for leaf in leaves:
+        own = equipment[leaf.name]
+        breakout = breakout_of(own.model, own.role.server_ports, speed)
+        ports = capacity(own.model, own.role.server_ports, breakout, fabric.topology) if breakout else 0
+        servers = asked or max(1, ports // len(leaf.rails))
+        found[leaf.stripe] = min(servers, found.get(leaf.stripe, servers))
+    return found
+
+
+def _stripes_of(room: dict[str, int]) -> str:
+    """The stripes by the servers they take: ``2 stripes of 16 and 1 stripes of 8``."""
+    return " and ".join(f"{count} stripes of {servers}" for servers, count in Counter(room.values()).items())
+
+
 def _place(
     context: Context,
     name: str,
-    fabric: Fabric,
     groups: list[tuple[int, ServerGroup, NicGroup]],
     stripes: dict[str, int],
-    leaf_model: SwitchModel,
-    rails_per_leaf: int,
-    speed: int,
+    room: dict[str, int],
 ) -> list[PlacedServer]:
-    """Give every server a stripe and a slot in it; servers without a stripe fill the stripes in order."""
-    limit = fabric.topology.servers_per_stripe
-    if limit is None:
-        breakout = breakout_of(leaf_model, fabric.leaf.server_ports, speed)
-        ports = capacity(leaf_model, fabric.leaf.server_ports, breakout, fabric.topology) if breakout else 0
-        limit = max(1, ports // rails_per_leaf)
+    """Give every server a stripe and a slot in it; servers without a stripe fill the stripes in order.
+
+    ``room`` is how many servers each stripe takes.
+    """
     members: dict[str, list[tuple[str, ServerGroup, NicGroup]]] = {stripe: [] for stripe in stripes}
     floating: list[tuple[int, str, ServerGroup, NicGroup]] = []
     for index, group, nics in groups:
@@ -243,11 +249,11 @@ def _place(
     for index, server, group, nics in floating:
         if homes.get(server) in members:
             continue
-        home = next((stripe for stripe in members if len(members[stripe]) < limit), None)
+        home = next((stripe for stripe in members if len(members[stripe]) < room[stripe]), None)
         if home is None:
             context.problem(
                 ("servers", index, "names"),
-                f"no room for server {server!r}: {len(stripes)} stripes of {limit} servers are full",
+                f"no room for server {server!r}: {_stripes_of(room)} servers are full",
                 "add a stripe, or raise servers_per_stripe if the leaves have the ports",
             )
             return []
@@ -265,10 +271,14 @@ def _place(
 def _check_oversubscription(context: Context, layout: Layout) -> None:
     if not layout.spines:
         return
-    up = layout.uplinks * layout.spec.topology.link_speed
-    fullest = max(Counter(server.stripe for server in layout.servers).values(), default=0)
-    down = fullest * len(layout.leaves[0].rails) * layout.nic_speed_gbps
-    asked = layout.spec.topology.oversubscription
+    topology = layout.spec.topology
+    servers = Counter(server.stripe for server in layout.servers)
+    loads = [
+        (servers[leaf.stripe] * len(leaf.rails) * layout.nic_speed_gbps, _bandwidth_up(layout, leaf))
+        for leaf in layout.leaves
+    ]
+    down, up = max(loads, key=lambda one: one[0] / (one[1] or 1))
+    asked = topology.oversubscription
     if up and down / up > asked + 1e-9:
         context.problem(
             (*_at(layout.name), "topology", "oversubscription"),
@@ -277,13 +287,30 @@ def _check_oversubscription(context: Context, layout: Layout) -> None:
             "add spines or links_per_spine, put fewer servers in a stripe, or accept it with `oversubscription:`",
         )
     if layout.super_spines:
-        speed, links = layout.spec.topology.link_speed, layout.spec.topology.links_per_spine
-        below = max(leaf.place for leaf in layout.leaves) * links * speed
-        above = layout.spine_uplinks * speed
-        if below / above > asked + 1e-9:
+        below, above = max(
+            (_bandwidth_of(layout, spine) for spine in layout.spines), key=lambda one: one[0] / (one[1] or 1)
+        )
+        if above and below / above > asked + 1e-9:
             context.problem(
                 (*_at(layout.name), "topology", "oversubscription"),
                 f"oversubscription is {below / above:.2f}:1 ({below} Gb/s of leaves over {above} Gb/s of super-spines on a "
                 f"spine), more than the {asked:g}:1 asked for",
                 "add super_spines or links_per_super_spine, put fewer stripes in a pod, or accept it with `oversubscription:`",
             )
+
+
+def _bandwidth_up(layout: Layout, leaf: Leaf) -> int:
+    """What a leaf's uplinks carry together, Gb/s."""
+    spines = (spine for spine in layout.spines if spine.block == leaf.block)
+    return layout.spec.topology.links_per_spine * sum(layout.link_speed(leaf.name, one.name) for one in spines)
+
+
+def _bandwidth_of(layout: Layout, spine: Spine) -> tuple[int, int]:
+    """What a spine's links to the leaves that there may be below it carry, and those to super-spines, Gb/s."""
+    topology = layout.spec.topology
+    leaves = [leaf for leaf in layout.leaves if leaf.block == spine.block]
+    most = max(layout.link_speed(leaf.name, spine.name) for leaf in leaves)
+    places = max(leaf.place for leaf in layout.leaves) - len(leaves)
+    below = sum(layout.link_speed(leaf.name, spine.name) for leaf in leaves) + places * most
+    above = sum(layout.link_speed(spine.name, one.name) for one in layout.super_spines if one.plane == spine.plane)
+    return below * topology.links_per_spine, above * topology.links_per_super_spine

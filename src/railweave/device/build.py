@@ -265,7 +265,7 @@ def _qos(
 ) -> QosConfig | None:
     if not system.has("qos", release) or not interfaces:
         return None
-    qos = fabric.role(switch.role).qos
+    qos = fabric.intent(switch).qos
     by_need: dict[tuple[int, int], list[str]] = {}
     for one in interfaces:
         if one.kind == "external":  # nobody beyond the fabric pauses, so no headroom is spent on it

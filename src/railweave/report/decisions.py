@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from railweave.catalog import catalog
 from railweave.counting import counted
 from railweave.device.host import host_config
-from railweave.report.figures import roles, span, switches_of
+from railweave.report.figures import models_of, roles, span, switches_of
 from railweave.report.qos_decisions import qos_decisions
 from railweave.report.statement import Decision, Grid
 from railweave.report.topology_decisions import ports_decision, topology_decision
@@ -160,7 +160,10 @@ def _bgp(network: Network, fabric: Fabric) -> Decision:
     )
     prefixes = sum(len(one.subnets) for one in network.segments if one.fabric == fabric.name)
     facts.append(
-        ("Routes", f"every switch holds up to {counted(prefixes, 'server prefix', 'server prefixes')}{_limits(fabric)}")
+        (
+            "Routes",
+            f"every switch holds up to {counted(prefixes, 'server prefix', 'server prefixes')}{_limits(network, fabric)}",
+        )
     )
     numbered = underlay.peering == "numbered"
     return Decision(
@@ -179,9 +182,10 @@ def _bgp(network: Network, fabric: Fabric) -> Decision:
     )
 
 
-def _limits(fabric: Fabric) -> str:
+def _limits(network: Network, fabric: Fabric) -> str:
     """What the catalog knows of the tables that hold them."""
-    models = {model: catalog().switches.get(model) for model in (fabric.leaf.model, fabric.spine.model)}
+    there = dict.fromkeys(model for role in roles(network, fabric) for model in models_of(network, fabric, role))
+    models = {model: catalog().switches.get(model) for model in there}
     known = [f"{name} {one.limits.ipv6_routes:,}" for name, one in models.items() if one and one.limits.ipv6_routes]
     return f"; room for {', '.join(known)}" if known else "; how many fit the hardware is not in the catalog"
 

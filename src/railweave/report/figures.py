@@ -87,6 +87,11 @@ def switches_of(network: Network, fabric: Fabric, role: RoleName) -> list[Switch
     return [switch for switch in network.switches if switch.fabric == fabric.name and switch.role == role]
 
 
+def models_of(network: Network, fabric: Fabric, role: RoleName) -> list[str]:
+    """The switch models of a role of a fabric, in the order of the switches."""
+    return list(dict.fromkeys(switch.model for switch in switches_of(network, fabric, role)))
+
+
 def plural(role: str) -> str:
     """Switches of a role: ``leaves``, ``spines``, ``super-spines``."""
     return "leaves" if role == "leaf" else f"{role}s"

@@ -14,6 +14,7 @@ from railweave.design.limits import headroom_bytes
 
 if TYPE_CHECKING:
     from railweave.design.network import Fabric, Network, RoleName
+    from railweave.spec.qos import Buffers
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Headroom:
-    """What one switch needs of headroom. ``partition_bytes`` is what its buffer sets aside for it."""
+    """What one switch needs of headroom. ``partition_bytes`` is what its buffer, split as ``buffers`` says, sets aside."""
 
     role: RoleName
     device: str
@@ -39,6 +40,7 @@ class Headroom:
     partition_bytes: int
     partition_percent: int
     shared_mb: float
+    buffers: Buffers
 
     @property
     def need_bytes(self) -> int:
@@ -53,30 +55,33 @@ class Headroom:
 
 def headrooms(network: Network, fabric: Fabric, role: RoleName) -> list[Headroom]:
     """The headroom of every switch of a role; none without a lossless class or where the model is not known."""
-    intent = fabric.role(role)
-    model = catalog().switches.get(intent.model)
-    priorities = sum(one.lossless for one in intent.qos.classes.values())
-    if model is None or not priorities:
-        return []
-    percent = intent.qos.buffers.headroom
-    return [
-        Headroom(
-            role=role,
-            device=switch.name,
-            priorities=priorities,
-            terms=_terms(network, fabric, switch.name),
-            partition_bytes=round(model.buffer.shared_mb * 1e6 * percent / 100),
-            partition_percent=percent,
-            shared_mb=model.buffer.shared_mb,
-        )
-        for switch in network.switches
-        if switch.fabric == fabric.name and switch.role == role
-    ]
+    found: list[Headroom] = []
+    for switch in network.switches:
+        if switch.fabric != fabric.name or switch.role != role:
+            continue
+        qos = fabric.intent(switch).qos
+        model = catalog().switches.get(switch.model)
+        priorities = sum(one.lossless for one in qos.classes.values())
+        if model is not None and priorities:
+            found.append(
+                Headroom(
+                    role=role,
+                    device=switch.name,
+                    priorities=priorities,
+                    terms=_terms(network, fabric, switch.name),
+                    partition_bytes=round(model.buffer.shared_mb * 1e6 * qos.buffers.headroom / 100),
+                    partition_percent=qos.buffers.headroom,
+                    shared_mb=model.buffer.shared_mb,
+                    buffers=qos.buffers,
+                )
+            )
+    return found
 
 
 def headroom(network: Network, fabric: Fabric, role: RoleName) -> Headroom | None:
-    """The headroom of the switch of a role that needs most; None where there is none to speak of."""
-    return max(headrooms(network, fabric, role), key=lambda one: one.need_bytes, default=None)
+    """The headroom of the switch of a role that needs most of what it has; None where there is none to speak of."""
+    found = headrooms(network, fabric, role)
+    return max(found, key=lambda one: one.need_bytes / max(1, one.partition_bytes), default=None)
 
 
 def _terms(network: Network, fabric: Fabric, device: str) -> tuple[Term, ...]:

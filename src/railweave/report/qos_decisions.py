@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from railweave.catalog import catalog
 from railweave.catalog.rdma import rdma_mtu
 from railweave.counting import counted
-from railweave.report.figures import roles
+from railweave.report.figures import models_of, roles, switches_of
 from railweave.report.headroom import headroom
 from railweave.report.statement import Decision, Grid
 
@@ -72,19 +72,7 @@ def _class_row(name: str, one: TrafficClass) -> tuple[str, ...]:
 
 def _buffers(network: Network, fabric: Fabric, present: list[RoleName]) -> Decision:
     found = [one for one in (headroom(network, fabric, role) for role in present) if one is not None]
-    partitions = tuple(
-        (
-            role,
-            f"{model.buffer.shared_mb:g} MB"
-            if (model := catalog().switches.get(fabric.role(role).model))
-            else "not known",
-            f"{buffers.lossless} / {buffers.headroom} / {buffers.lossy} %",
-            f"{buffers.egress_lossless} / {buffers.egress_lossy} / {buffers.egress_multicast} %",
-            f"{buffers.ingress_dynamic_threshold} (alpha {2.0 ** (buffers.ingress_dynamic_threshold - 7):g})",
-        )
-        for role in present
-        for buffers in (fabric.role(role).qos.buffers,)
-    )
+    partitions = tuple(row for role in present for row in _partitions(network, fabric, role))
     grids = [
         Grid(
             (
@@ -127,6 +115,23 @@ def _buffers(network: Network, fabric: Fabric, present: list[RoleName]) -> Decis
         tuple(facts) if found else (),
         tuple(grids),
     )
+
+
+def _partitions(network: Network, fabric: Fabric, role: RoleName) -> list[tuple[str, ...]]:
+    """The buffer of each kind of switch of a role, and how it is split."""
+    models = models_of(network, fabric, role)
+    found: dict[tuple[str, ...], None] = {}
+    for switch in switches_of(network, fabric, role):
+        buffers, model = fabric.intent(switch).qos.buffers, catalog().switches.get(switch.model)
+        row = (
+            role if len(models) == 1 else f"{role} {switch.model}",
+            f"{model.buffer.shared_mb:g} MB" if model else "not known",
+            f"{buffers.lossless} / {buffers.headroom} / {buffers.lossy} %",
+            f"{buffers.egress_lossless} / {buffers.egress_lossy} / {buffers.egress_multicast} %",
+            f"{buffers.ingress_dynamic_threshold} (alpha {2.0 ** (buffers.ingress_dynamic_threshold - 7):g})",
+        )
+        found[row] = None
+    return list(found)
 
 
 def _headroom_grid(one: Headroom) -> Grid:

@@ -149,14 +149,13 @@ def buffers_table(network: Network) -> dict[str, Any]:
     rows: list[tuple[object, ...]] = []
     for fabric in network.fabrics:
         for role in roles(network, fabric):
-            buffers = fabric.role(role).qos.buffers
             for one in headrooms(network, fabric, role):
                 terms = ", ".join(
                     f"{term.ports} {term.kind} {term.speed_gbps}G {term.length_m:g} m: {term.each_bytes:,} B"
                     for term in one.terms
                 )
                 used = f"{100 * one.need_bytes / one.partition_bytes:.1f} %" if one.partition_bytes else "–"
-                pools = [f"{one.shared_mb * share / 100:.1f} MB" for share in (buffers.lossless, buffers.lossy)]
+                pools = [f"{one.shared_mb * share / 100:.1f} MB" for share in (one.buffers.lossless, one.buffers.lossy)]
                 rows.append(
                     (
                         one.device,

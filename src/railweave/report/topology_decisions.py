@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
 from railweave.counting import counted
-from railweave.report.figures import figures, plural, rail_label, roles, span, stripes, switches_of
+from railweave.report.figures import figures, models_of, plural, rail_label, roles, span, stripes, switches_of
 from railweave.report.statement import Decision, Grid
 
 if TYPE_CHECKING:
-    from railweave.design.network import Fabric, Network, Switch
+    from railweave.design.network import Fabric, Network, RoleName, Switch
     from railweave.report.figures import Figures
 
 
@@ -86,12 +86,12 @@ def ports_decision(network: Network, fabric: Fabric) -> Decision:
     """The ports that each tier uses towards the next."""
     rows: list[tuple[str, ...]] = []
     present = roles(network, fabric)
-    for place, role in enumerate(present):
-        devices = switches_of(network, fabric, role)
-        model = catalog().switches.get(fabric.role(role).model)
-        if not devices:
-            continue
-        # Devices of a role are cabled alike; the one with most cables shows every port that is in use.
+    kinds: list[tuple[RoleName, str]] = [(role, name) for role in present for name in models_of(network, fabric, role)]
+    for role, name in kinds:
+        place = present.index(role)
+        devices = [one for one in switches_of(network, fabric, role) if one.model == name]
+        model = catalog().switches.get(name)
+        # Devices of a role and model are cabled alike; the one with most cables shows every port that is in use.
         device = max(devices, key=lambda one: len(network.cables_of(one.name)))
         cables = network.cables_of(device.name)
         total = sum(group.count for group in model.ports) if model else 0
@@ -115,11 +115,13 @@ def ports_decision(network: Network, fabric: Fabric) -> Decision:
                         f"{len(used)} of {total}",
                     )
                 )
-    spine = f", {fabric.spine.model} as spine" if fabric.spine.model != fabric.leaf.model else " and spine"
+    leaves, spines = (models_of(network, fabric, role) for role in ("leaf", "spine"))
+    spine = f", {' and '.join(spines)} as spine" if spines != leaves else " and spine"
+    alike = "Each leaf" if len(leaves) == 1 else "Each leaf of a model"
     return Decision(
         "Ports",
-        f"{fabric.leaf.model} as leaf" + (spine if switches_of(network, fabric, "spine") else ""),
-        "Each leaf uses the same ports for the same neighbors, so one cabling plan fits every rack; slots of servers "
+        f"{' and '.join(leaves or [fabric.leaf.model])} as leaf" + (spine if spines else ""),
+        f"{alike} uses the same ports for the same neighbors, so one cabling plan fits every rack; slots of servers "
         "and spines decide the port, and adding one moves no other.",
         grids=(Grid(("Fullest device", "Towards", "Links", "Ports", "Cages used"), tuple(rows)),),
     )

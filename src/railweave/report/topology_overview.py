@@ -236,7 +236,7 @@ def _upper_bundle(network: Network, fabric: Fabric, spines: list[Switch], total:
 def _tier(fabric: Fabric, spines: list[Switch], total: float) -> str:
     """Spines, or super-spines, as one block."""
     role = spines[0].role
-    title = f"{counted(len(spines), role)}  ·  {fabric.role(role).model}"
+    title = f"{counted(len(spines), role)}  ·  {', '.join(dict.fromkeys(spine.model for spine in spines))}"
     names = span([spine.name for spine in spines])
     return element(
         "g",
