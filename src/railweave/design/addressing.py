@@ -79,7 +79,7 @@ def nics(
                     leaf=end.device,
                     leaf_port=end.port,
                     vlan=segment.vlan,
-                    speed_gbps=layout.nic_speed_gbps,
+                    speed_gbps=layout.nic_speeds[server.stripe],
                     addresses=_addresses(context, layout, own, number, mac, segment, colors),
                     tenant=tenant,
                     network=network.name if network else "",

@@ -27,6 +27,8 @@ def with_external(
     context: Context, layout: Layout, tenants: Sequence[Tenant], segments: Sequence[Segment], cables: Sequence[Cable]
 ) -> tuple[Tenant, ...]:
     """The tenants with their external routers. Notes problems where a link's port is taken or not there."""
+    if not any(layout.spec.tenants[tenant.name].external for tenant in tenants):
+        return tuple(tenants)
     panels = _panels(layout, cables)
     result: list[Tenant] = []
     for tenant in tenants:
@@ -63,7 +65,7 @@ def _summary(layout: Layout, prefixes: Sequence[str], version: int) -> tuple[str
 
 def _panels(layout: Layout, cables: Sequence[Cable]) -> dict[str, Panel]:
     """The leaves' ports that cables take."""
-    panels = {leaf.name: Panel(leaf.name, layout.role("leaf")[1]) for leaf in layout.leaves}
+    panels = {leaf.name: Panel(leaf.name, layout.equipment[leaf.name].model) for leaf in layout.leaves}
     for cable in cables:
         for end, far in ((cable.a, cable.b), (cable.b, cable.a)):
             panel = panels.get(end.device)
@@ -72,7 +74,7 @@ def _panels(layout: Layout, cables: Sequence[Cable]) -> dict[str, Panel]:
                 continue
             way = next((one for one in group.ways() if one.speed_gbps == cable.speed_gbps), None)
             port = Port(end.physical, end.channel, way.channels if way and end.channel is not None else 1, group)
-            panel.take(port, Owner(f"{far.device} {far.port}", None))
+            panel.take(port, Owner(f"{far.device} {far.port}", None, "server_ports"))
     return panels
 
 
@@ -84,13 +86,14 @@ def _link(
         known = ", ".join(list(panels)[:8]) + (", …" if len(panels) > 8 else "")
         context.problem((*at, "leaf"), f"fabric {layout.name!r} has no leaf {link.leaf!r}", f"its leaves are {known}")
         return None
-    role, model = layout.role("leaf")
+    own = layout.equipment[link.leaf]
+    role, model = own.role, own.model
     system = context.catalog.systems[role.nos]
     speed = link.speed or model.ports[0].speed_gbps
     port = port_named(context, (*at, "port"), role.device, model, system, link.port, speed)
     if port is None:
         return None
-    conflict = panel.take(port, Owner(f"external router {router}", at))
+    conflict = panel.take(port, Owner(f"external router {router}", at, "server_ports"))
     if conflict is not None:
         what = f"{link.leaf} {link.port} for external router {router} {conflict.text}"
         context.problem((*at, "port"), what, "choose another port, or end the server or uplink ports before it")

@@ -85,6 +85,15 @@ class Fabric:
         """The intent of one switch: its role's, with what is its own."""
         role = self.role(switch.role)
         qos = role.qos if switch.buffers is None else role.qos.model_copy(update={"buffers": switch.buffers})
+        if switch.marking:
+            fill = dict(switch.marking)
+            classes = {
+                name: one.model_copy(update={"ecn": one.ecn.model_copy(update={"min_fill": fill[name]})})
+                if one.ecn is not None and name in fill
+                else one
+                for name, one in qos.classes.items()
+            }
+            qos = qos.model_copy(update={"classes": classes})
         return replace(role, model=switch.model, nos=switch.nos, qos=qos)
 
     def color_name(self, index: int | None) -> str:
@@ -99,7 +108,8 @@ class Switch:
     ``pod`` is that of leaves and spines under super-spines. ``plane`` is the rail plane of leaves and spines that serve
     one rail, or that of a super-spine and the spines it joins.
     With an overlay, ``loopback`` is the address its sessions run between, and a leaf has ``endpoints``.
-    ``buffers`` is the partition of its packet buffer where that is its own.
+    ``buffers`` is the partition of its packet buffer where that is its own, ``marking`` the fill level at which it begins
+    to mark each class where its platform has another default than its role's.
     """
 
     name: str
@@ -122,6 +132,7 @@ class Switch:
     pod: Annotated[str, Rare] = ""
     plane: Annotated[str, Rare] = ""
     buffers: Annotated[Buffers | None, Rare] = None
+    marking: Annotated[tuple[tuple[str, int], ...], Rare] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,7 @@ def _port_range(context: Context, layout: Layout, equipment: Equipment, kind: Po
     at = equipment.place(kind)
     if not _exist(context, at, role.device, model, ports):
         return None
-    speed = layout.nic_speed_gbps if kind == "server_ports" else layout.spec.topology.link_speed
+    speed = layout.server_speed(equipment) if kind == "server_ports" else layout.spec.topology.link_speed
     mixed = kind != "server_ports" and any(
         one.role_name == equipment.role_name and speed in one.link_speeds(kind, speed) for one in layout.kinds()
     )
