@@ -213,13 +213,16 @@ class GpuLinks(Model):
 
 
 class ServerModel(Model):
-    """A server model. ``kernel_command_line`` and ``bios`` are what its documents recommend for GPU-to-NIC transfers."""
+    """A server model. ``kernel_command_line`` and ``bios`` are what its documents recommend for GPU-to-NIC transfers.
+
+    Storage and headend servers have no GPUs: ``gpus`` is 0, ``gpu`` and ``gpu_vendor`` are empty.
+    """
 
     description: str
     gpus: int
-    gpu: str
-    gpu_vendor: Literal["NVIDIA", "AMD"]
-    gpu_link: GpuLinks
+    gpu: str = ""
+    gpu_vendor: Literal["NVIDIA", "AMD", ""] = ""
+    gpu_link: GpuLinks | None = None
     cpu_vendor: Literal["Intel", "AMD"]
     kernel_command_line: tuple[str, ...] = ()
     kernel_command_line_source: str = ""

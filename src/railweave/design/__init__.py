@@ -25,6 +25,7 @@ from railweave.design.overlay_model import Overlay
 from railweave.design.platform import with_platform_defaults
 from railweave.design.references import check_references
 from railweave.design.segments import segments
+from railweave.design.shared_pools import check_apart, with_own_pools
 from railweave.design.tenants import tenants
 from railweave.design.topology import lay_out
 
@@ -49,7 +50,7 @@ def design(source: Source) -> tuple[Network, Lock]:
     """
     context = Context(source, source.lock.copy())
     check_references(context)
-    layouts = [lay_out(context, name, spec) for name, spec in source.spec.fabrics.items()]
+    layouts = [lay_out(context, name, spec) for name, spec in with_own_pools(context).items()]
     check_names(context, layouts)
     overrides = CableOverrides(context)
     fabrics: list[Fabric] = []
@@ -78,7 +79,7 @@ def design(source: Source) -> tuple[Network, Lock]:
         all_cables += cables
     overrides.check_all_taken(context)
     check_distinct(context, all_switches)
-    _check_prefixes(context, all_segments)
+    check_apart(context, fabrics, all_switches, all_segments, all_cables)
     servers = _servers(context, found_nics)
     check_addresses(context, servers)
     check_host_tables(context, fabrics, servers)
@@ -96,21 +97,6 @@ def design(source: Source) -> tuple[Network, Lock]:
         findings=tuple(context.findings),
     )
     return network, context.lock.finished()
-
-
-def _check_prefixes(context: Context, segments: list[Segment]) -> None:
-    """Fabrics of one file share no server prefix."""
-    owners: dict[str, str] = {}
-    for segment in segments:
-        for subnet in segment.subnets:
-            other = owners.setdefault(subnet.prefix, segment.fabric)
-            if other != segment.fabric:
-                context.problem(
-                    ("fabrics", segment.fabric, "addressing", "server_pool"),
-                    f"duplicate prefix: fabrics {other!r} and {segment.fabric!r} both use {subnet.prefix}",
-                    "give each a server_pool of its own",
-                )
-                context.check()
 
 
 def _fabric(source: Source, layout: Layout, colors: tuple[Color, ...], tenants: tuple[Tenant, ...]) -> Fabric:

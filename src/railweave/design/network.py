@@ -319,6 +319,11 @@ class Network:
         """How many NICs there are, by fabric, stripe and rail."""
         return Counter((nic.fabric, nic.stripe, nic.rail) for server in self.servers for nic in server.nics)
 
+    @cached_property
+    def network_sizes(self) -> Counter[tuple[str, str]]:
+        """How many NICs each layer-2 network has, by fabric and name."""
+        return Counter((nic.fabric, nic.network) for server in self.servers for nic in server.nics if nic.network)
+
     def segment_of(self, server: str, nic: Nic) -> Segment:
         """The segment a NIC is on; ``KeyError`` where there is none."""
         if nic.network:

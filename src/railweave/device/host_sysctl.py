@@ -81,6 +81,8 @@ def _neighbor_count(network: Network, nics: Sequence[HostNic], family: int) -> i
         paths = sum((":" in one.address) == (family == 6) for one in nic.addresses)
         routed = network.fabric(nic.fabric).server_link == "routed"
         others = 1 if routed else network.rail_sizes[nic.fabric, nic.stripe, nic.rail]
+        if nic.network:
+            others = network.network_sizes[nic.fabric, nic.network]
         total += others * (paths + (family == 6)) if paths else 0
     return total
 

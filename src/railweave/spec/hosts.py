@@ -44,6 +44,10 @@ class HostRouting(Model):
         default=None,
         description="a route to the server prefix itself in every table; empty: where the NIC's prefix is shared by servers and SLAAC",
     )
+    default_route: bool = Field(
+        default=False,
+        description="the servers' own default route goes by their first NIC of this fabric, as to an external router",
+    )
     rule_priority: int | None = Field(
         default=10000, ge=0, le=32765, description="priority of the rules; null: the kernel's choice"
     )

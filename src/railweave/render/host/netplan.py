@@ -89,8 +89,9 @@ def _ethernet(nic: HostNic, routes: Sequence[HostRoute], rules: Sequence[HostRul
         }
     if static:
         found["addresses"] = static
-    if routes:
-        found["routes"] = [_route(nic, route) for route in routes]
+    if routes or nic.default_via:
+        default: list[Value] = [{"to": "default", "via": nic.default_via}] if nic.default_via else []
+        found["routes"] = default + [_route(nic, route) for route in routes]
     if rules:
         found["routing-policy"] = [_rule(rule) for rule in rules]
     return found
