@@ -65,7 +65,13 @@ def _check_nic_groups(context: Context) -> None:
     for (one, first), (other, second) in combinations(spec.fabrics.items(), 2):
         if first.nics != second.nics or first.site != second.site:
             continue
-        both = [group for group in spec.servers if group.fabrics is None or {one, other} <= set(group.fabrics)]
+        models = context.catalog.servers
+        both = [
+            group
+            for group in spec.servers
+            if (group.fabrics is None or {one, other} <= set(group.fabrics))
+            and (group.model not in models or first.nics in models[group.model].nics)
+        ]
         if both or not spec.servers:
             context.problem(
                 ("fabrics", other, "nics"),

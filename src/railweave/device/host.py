@@ -111,9 +111,7 @@ def _nics(network: Network, server: Server, fabric: Fabric, qos: HostQos) -> lis
                 firmware=options,
                 tenant=nic.tenant,
                 network=nic.network,
-                default_via=addresses[0].gateway
-                if fabric.host_routing.default_route and addresses and nic is first
-                else "",
+                main_routes=fabric.host_routing.main_routes if nic is first else (),
             )
         )
     return found

@@ -58,8 +58,8 @@ class BiosOption:
 class HostNic:
     """A NIC on a fabric. ``gpu`` is the GPU beside it, counted from 0; None where it serves no GPU of its own.
 
-    ``network`` is the layer-2 network it is on; ``default_via`` the gateway of the server's own default route, where that
-    goes by this NIC.
+    ``network`` is the layer-2 network it is on; ``main_routes`` are destinations that the main table sends by the gateway
+    of its first address.
     """
 
     name: str
@@ -84,7 +84,7 @@ class HostNic:
     firmware: tuple[FirmwareOption, ...]
     tenant: str = ""
     network: str = ""
-    default_via: str = ""
+    main_routes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

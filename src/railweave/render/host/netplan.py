@@ -89,9 +89,9 @@ def _ethernet(nic: HostNic, routes: Sequence[HostRoute], rules: Sequence[HostRul
         }
     if static:
         found["addresses"] = static
-    if routes or nic.default_via:
-        default: list[Value] = [{"to": "default", "via": nic.default_via}] if nic.default_via else []
-        found["routes"] = default + [_route(nic, route) for route in routes]
+    if routes:
+        main: list[Value] = [{"to": to, "via": nic.addresses[0].gateway} for to in nic.main_routes]
+        found["routes"] = main + [_route(nic, route) for route in routes]
     if rules:
         found["routing-policy"] = [_rule(rule) for rule in rules]
     return found
