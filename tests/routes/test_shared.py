@@ -164,7 +164,9 @@ def test_a_nic_reaches_exactly_its_tenants_nics(places: list[str], link: str, pe
     tenants: list[str] = []
     for tenant, networks in (("red", "ab"), ("blue", "c")):
         routed = [nic for nic, place in zip(NICS, places, strict=True) if place == tenant]
-        shared = {n: [nic for nic, place in zip(NICS, places, strict=True) if place == f"{tenant}/{n}"] for n in networks}
+        shared = {
+            n: [nic for nic, place in zip(NICS, places, strict=True) if place == f"{tenant}/{n}"] for n in networks
+        }
         lines = [f"          {n}: {{members: {own}, prefix: 10.10.{ord(n)}.0/24}}" for n, own in shared.items() if own]
         if routed or lines:
             tenants.append(f"      {tenant}:")
