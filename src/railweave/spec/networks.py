@@ -71,7 +71,7 @@ class ExternalRouter(Model):
     """A router outside the fabric: BGP from a tenant's VRF, a default route in, the tenant's prefixes out."""
 
     asn: int = Field(ge=1, le=4_294_967_294, description="its AS number")
-    links: tuple[ExternalLink, ...] = Field(min_length=1, description="links to leaves, a session on each")
+    links: tuple[ExternalLink, ...] = Field(description="links to leaves, a session on each")
     accept: tuple[Prefix, ...] = Field(
         default=(),
         description="prefixes taken from it, exactly; empty: the default route of the tenant's address family",
@@ -79,3 +79,12 @@ class ExternalRouter(Model):
     advertise: tuple[Prefix, ...] = Field(
         default=(), description="prefixes it is sent, and those inside them; empty: all of the tenant's"
     )
+
+    @field_validator("links")
+    @classmethod
+    def _some(cls, value: tuple[ExternalLink, ...]) -> tuple[ExternalLink, ...]:
+        if not value:
+            raise ValueError("an external router without links -- give at least one")
+        if len({":" in one.prefix for one in value}) > 1:
+            raise ValueError("links of IPv4 and of IPv6 to one router -- describe it as two")
+        return value
