@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import TypeAdapter
 
-from railweave.design.overlay_model import Endpoint, Overlay, Rare, Tenant
+from railweave.design.overlay_model import Endpoint, ExternalLink, ExternalRouter, Overlay, Rare, Tenant
 from railweave.findings import Finding
 from railweave.spec.balancing import LoadBalancing
 from railweave.spec.hosts import HostRouting, Hosts
@@ -20,6 +20,9 @@ from railweave.spec.management import Management
 from railweave.spec.qos import Buffers, Qos
 from railweave.spec.topology import Extra, Mtu, Naming
 from railweave.spec.underlay import RouterAdvertisements, Underlay
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SCHEMA = 2
 """Version of ``design.json``; raised when its meaning changes."""
@@ -330,6 +333,14 @@ class Network:
             return self._segment_by[nic.fabric, nic.leaf, 0, nic.tenant, nic.network]
         link = "" if nic.vlan else f"{server}:{nic.name}"
         return self._segment_by[nic.fabric, nic.stripe, nic.rail, nic.tenant, link]
+
+    def external_links(self) -> Iterator[tuple[Fabric, Tenant, ExternalRouter, ExternalLink]]:
+        """Every link to a router outside, with its fabric, tenant and router."""
+        for fabric in self.fabrics:
+            for tenant in fabric.tenants:
+                for router in tenant.external:
+                    for link in router.links:
+                        yield fabric, tenant, router, link
 
     def dangling(self) -> str:
         """The first name that refers to nothing, as a phrase; empty where the network is whole."""

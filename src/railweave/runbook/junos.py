@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from railweave.counting import counted
 from railweave.runbook.check import Check
 from railweave.runbook.expected import example_routes, sessions
+from railweave.runbook.junos_overlay import overlay_checks
 from railweave.runbook.junos_qos import qos_checks
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ def checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check
         made += _routes(network, config, routes)
     if config.gateways:
         made.append(_gateways(config))
+    made += overlay_checks(config, routes)
     if config.qos is not None:
         made += qos_checks(config.qos)
     made.append(_balancing(config))
@@ -82,7 +84,8 @@ def checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check
 
 
 def _ports(config: DeviceConfig) -> Check:
-    splits = [f"{one.port}: {one.channels} x {one.speed_gbps}G" for one in config.splits]
+    splits = [f"{one.port}: {one.channels} x {one.speed_gbps}G" for one in config.splits if one.channels > 1]
+    slower = [f"{one.port}: {one.speed_gbps}G" for one in config.splits if one.channels == 1]
     others = ["irb"] if any(one.vlan for one in config.gateways) else []
     others += ["the parents of split ports"] if splits else []
     besides = f"; besides them {' and '.join(others)} are listed" if others else ""
@@ -90,6 +93,7 @@ def _ports(config: DeviceConfig) -> Check:
         f"{counted(len(config.interfaces), 'port')} up, up, each described with its neighbor in the port table{besides}"
     ]
     points += [f"ports split: {', '.join(splits)}"] if splits else []
+    points += [f"whole ports that run slower than they could: {', '.join(slower)}"] if slower else []
     mtus = sorted({one.mtu for one in config.interfaces})
     points.append(f"MTU {', '.join(map(str, mtus))} on every port")
     first = config.interfaces[0].name if config.interfaces else "et-*"
@@ -144,10 +148,15 @@ def _bgp(config: DeviceConfig, routes: Routes) -> list[Check]:
     ]
     discovered = any(not one.session.peer_address for one in found)
     commands = ("show bgp summary", *(("show bgp summary autodiscovered",) if discovered else ()))
+    outside = [one for vrf in config.vrfs for one in vrf.external]
+    evpn = len(config.overlay.neighbors) if config.overlay else 0
+    groups = len(bgp.groups) + bool(evpn) + len({one.router for one in outside})
     points = [
-        f"Groups: {len(bgp.groups)}  Peers: {len(found)}  Down peers: 0",
+        f"Groups: {groups}  Peers: {len(found) + evpn + len(outside)}  Down peers: 0",
         f"local AS {bgp.asn}, router id {bgp.router_id}",
     ]
+    points += [f"{counted(evpn, 'peer')} of them in group overlay, loopback to loopback"] if evpn else []
+    points += [f"{counted(len(outside), 'peer')} of them external, in VRFs"] if outside else []
     if discovered:
         points.append("a discovered neighbor is shown as its link-local address, % and the port")
     sums = Check(
