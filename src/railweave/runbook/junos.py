@@ -172,7 +172,12 @@ def _bgp(config: DeviceConfig, routes: Routes) -> list[Check]:
 def _bfd(config: DeviceConfig, count: int) -> Check:
     bfd = config.bgp.bfd if config.bgp else None
     timers = f"{bfd.minimum_interval} ms x {bfd.multiplier}, down after {bfd.detection_ms():,} ms" if bfd else ""
-    return Check("BFD", ("show bfd session",), (f"{counted(count, 'session')} up", timers))
+    points = [f"{counted(count, 'session')} up", timers]
+    slow = config.overlay.bfd if config.overlay else None
+    if config.overlay and slow:
+        peers = counted(len(config.overlay.neighbors), "session")
+        points.append(f"{peers} more, of the overlay, {slow.minimum_interval} ms x {slow.multiplier}")
+    return Check("BFD", ("show bfd session",), tuple(points))
 
 
 def _routes(network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
