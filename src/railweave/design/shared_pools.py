@@ -118,10 +118,10 @@ def check_apart(
         if (
             widest is None
             or widest[0].version != one[0].version
-            or widest[0].broadcast_address < one[0].broadcast_address
+            or int(widest[0].broadcast_address) < int(one[0].broadcast_address)
         ):
             widest = one
-        if widest[0].version == other[0].version and widest[0].broadcast_address >= other[0].network_address:
+        if widest[0].version == other[0].version and int(widest[0].broadcast_address) >= int(other[0].network_address):
             what = f"overlapping prefixes: {widest[0]} of {widest[1]} and {other[0]} of {other[1]}"
             context.problem(other[2], what, "move the pools apart")
             break

@@ -25,7 +25,7 @@ def job_network(network: Network, fabric: str | None = None) -> Network:
     if fabric is None and len(beside_gpus) > 1:
         what = f"{len(beside_gpus)} fabrics connect GPUs, which do not reach each other"
         raise InputError([Problem("--fabric", 0, what, f"say which the job runs on: {', '.join(beside_gpus)}")])
-    taken = fabric or beside_gpus[0]
+    taken = fabric or next(iter(beside_gpus), known[0])
     if known == [taken]:
         return network
     own = [replace(one, nics=tuple(nic for nic in one.nics if nic.fabric == taken)) for one in network.servers]

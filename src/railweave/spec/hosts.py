@@ -60,6 +60,7 @@ class HostRouting(Model):
     )
     main_routes: tuple[MainRoute, ...] = Field(
         default=(),
+        exclude_if=lambda value: value == (),
         description="what the servers reach by their first NIC of this fabric whatever address a socket is bound to: routes "
         "of the main table, prefixes or `default`",
     )
