@@ -14,7 +14,7 @@ help:
 	@echo "make test    run every test"
 	@echo "make lint    ruff and pyright; rustfmt and clippy"
 	@echo "make engine  build the packet engine's own program, target/release/railweave-sim"
-	@echo "make bench   measure build, design and routes; writes docs/performance figures to out/bench"
+	@echo "make bench   measure design, routes, build and prediction at 1,024 to 32,768 GPUs (half an hour); writes out/bench/steps.json"
 	@echo "make fuzz    fuzz the packet engine and its input for FUZZ_SECONDS each (600); needs nightly Rust and cargo-fuzz"
 	@echo "make validation  run the packet engine against models and tables; draws docs/images/validation"
 	@echo "make golden  refresh tests/golden after an intended change (read the diff)"
@@ -101,7 +101,7 @@ fuzz:
 	cd crates/sim && cargo +nightly fuzz run input -- -max_total_time=$(FUZZ_SECONDS) -max_len=512 -timeout=20
 
 bench: $(STAMP)
-	$(BIN)/python benchmarks/steps.py
+	$(BIN)/python -m benchmarks.steps
 
 validation: $(STAMP) engine
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,plots]'
@@ -118,6 +118,7 @@ judge-all: $(STAMP)
 
 judges: $(STAMP)
 	src/railweave/lab/frr-root.sh .judges/frr
+	src/railweave/lab/frr-root.sh .judges/frr-forky forky
 	tools/libyang.sh $(BIN)/python
 	tools/netplan.sh .judges/netplan
 

@@ -15,7 +15,7 @@ from railweave.routes.paths import queue_pair_paths
 from railweave.spec.lock import read_lock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from railweave.routes.paths import QueuePairPath
     from railweave.routes.table import Routes
@@ -26,29 +26,39 @@ if TYPE_CHECKING:
 Input = Network | Path | str
 
 
-def load(fabric: Path | str, lock: Lock | None = None) -> Network:
+def load(fabric: Path | str, lock: Lock | None = None, *, device: Sequence[str] = ()) -> Network:
     """The network of a fabric file, or of a ``build`` output folder (its design.json).
 
-    ``lock`` replaces the one beside the fabric file. Raises ``InputError`` with file and line of everything wrong.
+    ``lock`` replaces the one beside the fabric file. ``device`` gives roles other switches than the file does:
+    ``leaf=MODEL:NOS``, as ``--device`` takes it. Raises ``InputError`` with file and line of everything wrong.
     """
     path = Path(fabric)
     if path.is_dir():
+        _as_built(path, device)
         return _from_folder(path)
-    network, _ = design_file(path, lock)
+    network, _ = design_file(path, lock, device=device)
     return network
 
 
-def load_pair(old: Path | str, new: Path | str) -> tuple[Network, Network]:
+def load_pair(old: Path | str, new: Path | str, *, device: Sequence[str] = ()) -> tuple[Network, Network]:
     """Two networks to compare; a new fabric file is designed with the allocations of an old one.
 
-    Where it has no inventory of its own, as a copy made to try something has not, the old one's is used.
+    Where it has no inventory of its own, as a copy made to try something has not, the old one's is used. ``device`` is
+    that of ``load``, for the new one: so a file compared with itself shows what other switches would change.
     """
     if Path(old).is_dir():
-        return load(old), load(new, read_lock(Path(old) / LOCK))
+        return load(old), load(new, read_lock(Path(old) / LOCK), device=device)
     network, lock = design_file(Path(old))
     if Path(new).is_dir():
-        return network, load(new)
-    return network, design_file(Path(new), lock, inventory_of=Path(old))[0]
+        return network, load(new, device=device)
+    return network, design_file(Path(new), lock, inventory_of=Path(old), device=device)[0]
+
+
+def _as_built(folder: Path, device: Sequence[str]) -> None:
+    """Raise ``InputError`` where a build is to be one of other switches."""
+    if device:
+        fix = "give the fabric file, or build it again with --device"
+        raise InputError([Problem(f"--device {device[0]}", 0, f"{folder} is built for the switches it has", fix)])
 
 
 def _from_folder(folder: Path) -> Network:
@@ -77,8 +87,8 @@ def _from_folder(folder: Path) -> Network:
     return network
 
 
-def _network(source: Input) -> Network:
-    return source if isinstance(source, Network) else load(source)
+def _network(source: Input, device: Sequence[str] = ()) -> Network:
+    return source if isinstance(source, Network) else load(source, device=device)
 
 
 def build(fabric: Path | str, out: Path | str, **options: Any) -> Built:  # noqa: ANN401 - options of railweave.build.steps.build
@@ -86,12 +96,15 @@ def build(fabric: Path | str, out: Path | str, **options: Any) -> Built:  # noqa
     return _build(Path(fabric), Path(out), **options)
 
 
-def verify(source: Input, **options: Any) -> Verified:  # noqa: ANN401 - options of railweave.verify.run.verify
-    """Every check and every outside judge that is there: see ``railweave.verify.run.verify`` for the options."""
+def verify(source: Input, *, device: Sequence[str] = (), **options: Any) -> Verified:  # noqa: ANN401 - options of railweave.verify.run.verify
+    """Every check and every outside judge that is there: see ``railweave.verify.run.verify`` for the options.
+
+    ``device`` is that of ``load``.
+    """
     from railweave.verify.run import verify as run  # brings every check and renderer with it
 
     folder = Path(source) if not isinstance(source, Network) and Path(source).is_dir() else None
-    return run(_network(source), folder=folder, **options)
+    return run(_network(source, device), folder=folder, **options)
 
 
 def routes(source: Input, down: Iterable[str] = ()) -> Routes:

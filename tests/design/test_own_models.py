@@ -186,12 +186,14 @@ def test_room_to_grow_is_that_of_the_spine_with_least_left(tmp_path: Path) -> No
     assert (grown.ports, grown.used) == (64, 8)  # spine2 has 64 ports of 400G, the others 128
 
 
-def test_a_release_of_its_own_decides_what_a_switch_can_do(tmp_path: Path) -> None:
+def test_a_release_of_its_own_decides_what_the_fabric_can_do(tmp_path: Path) -> None:
     text = FABRIC.format(speed="400G", mode="rlb", leaf="", more="").replace("release: 23.4R2", "release: 25.4R1")
-    found = designed(tmp_path, text)[0]
-    groups = {name: device_config(found, name).bgp.groups[0] for name in ("spine1", "spine2")}  # type: ignore[union-attr]
-    assert groups["spine1"].fabric_color is not None
-    assert groups["spine2"].fabric_color is None
+    for number, (release, dpf) in enumerate((("24.4R1", False), ("25.4R1", True))):  # colors have one form in a fabric
+        (tmp_path / str(number)).mkdir()
+        found = designed(tmp_path / str(number), text.replace("release: 24.4R1", f"release: {release}"))[0]
+        for name in ("spine1", "spine2"):
+            (group, *_) = device_config(found, name).bgp.groups  # type: ignore[union-attr]
+            assert (group.fabric_color is not None) == dpf, (release, name)
 
 
 def test_taking_an_override_away_moves_only_its_own_ports(tmp_path: Path) -> None:

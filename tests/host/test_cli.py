@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.host.plans import SOURCE
+from tests.host.plans import SOURCE, designed
 
 ROOM = SOURCE / "railweave" / "host"
 
@@ -36,3 +37,31 @@ def test_the_room_stands_alone(file: Path) -> None:
             assert {name.name.split(".")[0] for name in node.names} <= sys.stdlib_module_names
         if isinstance(node, ast.ImportFrom):
             assert node.level == 1 or (node.module or "").split(".")[0] in sys.stdlib_module_names
+
+
+def env(folder: Path, host: str, *words: str) -> subprocess.CompletedProcess[str]:
+    file = folder / "host.json"
+    file.write_text(json.dumps(designed("evpn-gpu-isolation", host)))
+    return run("env", "--host-file", str(file), "--sysfs", str(folder), *words)
+
+
+def test_each_tenant_has_its_own_environment(tmp_path: Path) -> None:
+    """EVPN test report, "GPU Isolation": GPUs of one server in several tenants; a job gets those of its own alone."""
+    found = env(tmp_path, "H100-01", "--tenant", "tenant-2", "--json")
+    variables = json.loads(found.stdout)
+    assert found.returncode == 0
+    assert variables["CUDA_VISIBLE_DEVICES"] == "2,3"
+    assert variables["NCCL_IB_HCA"] == "=mlx5_4:1,mlx5_5:1"
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ((), "give --tenant tenant-1 or tenant-2 or tenant-3"),
+        (("--tenant", "tenant-9"), "its NICs are of tenant-1, tenant-2, tenant-3"),
+    ],
+)
+def test_a_tenant_that_is_not_there_is_refused(words: tuple[str, ...], why: str, tmp_path: Path) -> None:
+    done = env(tmp_path, "H100-01", *words)
+    assert done.returncode == 2
+    assert why in done.stderr

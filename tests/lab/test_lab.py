@@ -7,7 +7,9 @@ import time
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from railweave.cli.app import app
 from railweave.errors import LabError
 from railweave.lab import assertions, fib, matrix, names, processes, status
 from railweave.lab.namespace import existing
@@ -36,12 +38,15 @@ def test_h100_rlb_behaves_as_designed_and_goes_without_a_trace(tmp_path: Path) -
         checked = {one.id: one.checked for one in outcomes}
         assert checked == {
             "bgp-sessions": 128,
+            "isis-adjacencies": 0,
             "bfd-sessions": 128,
             "slaac-addresses": 128,
             "host-tables": 384,
             "fib-equals-routes": 20 * 64,
             "path-colors": 16 * 60 + 4 * 16,
             "no-leaf-transit": 64,
+            "tenants-connected": 0,
+            "tenants-isolated": 0,
             "reachability": 32 * 24 * 4,
             "queue-pair-links": 32 * 24 * 4,
             "mtu": 32 * 24 * 4,
@@ -60,7 +65,7 @@ def test_every_single_fault_of_a_slice_goes_as_designed(tmp_path: Path) -> None:
     with lab(tmp_path / "slice.yaml", example("h100-rlb"), "rails=1,spines=2") as (made, running):
         assert (made.routers, made.servers, made.links) == (4, 4, 8)
         every = matrix.every_single(running)
-        assert len(every) == 4 + 4 + 4 + 2 * 5 + 4 + 1
+        assert len(every) == 4 + 4 + 4 + 2 * 7 + 4 + 1
         # One takes a minute, the other breaks nothing.
         faults = [one for one in every if one["kind"] != "ra-stopped" and one.get("daemon") != "mgmtd"]
         measured = play(running, matrix.targets(running, faults), lambda _: None)
@@ -72,9 +77,32 @@ def test_every_single_fault_of_a_slice_goes_as_designed(tmp_path: Path) -> None:
         lost = {(one.kind, one.target): one.lost for one in measured}
         assert lost["device-down", "spine1"] > 0
         assert lost["link-slow", f"{measured[0].target} at 100M"] == 0
+        _a_scenario_happens_at_its_times(tmp_path)
         swept = sweep(running, links=[running.plan.wires[place].link for place in (0, -1)])
         assert [one.failures for one in swept if not one.passed] == []
         assert [one.id for one in assertions.run(running) if not one.passed] == []
+
+
+SCENARIO = """
+traffic:
+- {collective: all-reduce, size: 8M, qps: 4}
+faults:
+- {at: 500ms, for: 3s, kind: link-down, link: stripe1-leaf1--spine1}
+- {at: 1s, for: 1s, kind: bgp-down, device: stripe2-leaf1}
+- {at: 15s, for: 100ms, kind: nic-down, nic: "H100-01:gpu0_eth"}
+"""
+
+
+def _a_scenario_happens_at_its_times(folder: Path) -> None:
+    """As a user has it: the lab of this path is up; faults that overlap are one."""
+    file = folder / "scenario.yaml"
+    file.write_text(SCENARIO)
+    done = CliRunner().invoke(app, ["lab", "fault", str(folder / "slice.yaml"), "--scenario", str(file), "--json"])
+    assert done.exit_code == 0, done.output
+    several, nic = json.loads(done.stdout)["faults"]
+    assert several["kind"] == "link-down + bgp-down"
+    assert several["kept"] < several["asked"]  # a leaf without sessions is cut off
+    assert (nic["kind"], nic["passed"]) == ("nic-down", True)
 
 
 def test_routed_links_with_static_addresses_behave_as_designed(tmp_path: Path) -> None:
@@ -110,3 +138,21 @@ def _tables_are_what_the_simulator_takes(running: Running, file: Path) -> None:
         for prefix in expected.prefixes:
             assert again.next_hops(device, prefix) == expected.next_hops(device, prefix)
             assert again.is_local(device, prefix) == expected.is_local(device, prefix)
+
+
+def test_two_sites_by_is_is_forward_as_computed_and_servers_meet_by_proxy_arp(tmp_path: Path) -> None:
+    with lab(tmp_path / "dci-50km.yaml", example("dci-50km")) as (made, running):
+        assert (made.routers, made.servers, made.links) == (2, 2, 8)
+        assert made.unsettled == ()
+        outcomes = {one.id: one for one in assertions.run(running)}
+        assert [one.id for one in outcomes.values() if not one.passed] == [], [o.failures for o in outcomes.values()]
+        checked = {name: one.checked for name, one in outcomes.items() if one.applies}
+        assert checked == {
+            "isis-adjacencies": 8,
+            "slaac-addresses": 4,
+            "host-tables": 12,
+            "fib-equals-routes": 8,
+            "reachability": 8,
+            "queue-pair-links": 8,
+            "mtu": 8,
+        }

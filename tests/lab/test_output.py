@@ -16,8 +16,8 @@ from railweave.lab.assertions import Outcome
 from railweave.lab.junit import junit
 from railweave.lab.matrix import written
 from railweave.lab.measure import Measured
-from railweave.lab.page import faults_html, rows
-from railweave.lab.rootfs import find
+from railweave.lab.page import faults_html, rows, summary
+from railweave.lab.rootfs import AIGP, PLAIN, find
 from railweave.lab.state import Record
 
 GOOD = Outcome("bgp-sessions", "every BGP session is established", True, 8, "8 ends", seconds=0.5)
@@ -47,6 +47,15 @@ def test_the_page_puts_first_what_is_not_as_designed() -> None:
     page = faults_html(RECORD, [MEASURED, wrong])
     assert page.index("&lt;spine1&gt;") < page.index("a--b")
     assert "2 faults, of which 1 went as designed" in page
+    assert summary([MEASURED, wrong, replace(MEASURED, switch_s=0.4)]) == [
+        (
+            "link-down",
+            "2 of 2",
+            f"{(MEASURED.switch_s or 0) / 2 + 0.2:.2f} s, 0.40 s at most",
+            "2.10 s, 2.10 s at most",
+        ),
+        ("device-down", "0 of 1", "-", "2.10 s, 2.10 s at most"),
+    ]
     assert rows([wrong])[0][3:6] == ("-", "2.10 s", "60 of 64 (64 should)")
     assert rows([MEASURED])[0][2] == "12 of 8,000, then 3"
     assert not wrong.passed
@@ -76,13 +85,13 @@ def test_without_root_the_command_to_run_is_said(words: list[str], monkeypatch: 
 
 def test_without_frr_the_command_to_run_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with pytest.raises(life.LabError, match="run `sudo make judges`"):
-        find(tmp_path, aigp=False, progress=lambda _: None)
+        find(tmp_path, PLAIN, lambda _: None)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("railweave.lab.rootfs.CACHE", tmp_path / "cache")
     monkeypatch.setattr("railweave.lab.rootfs._DAEMONS", Path("nowhere"))
     monkeypatch.setattr("shutil.which", lambda _: None)
     with pytest.raises(life.LabError, match="run `sudo apt-get install -y mmdebstrap`"):
-        find(None, aigp=False, progress=lambda _: None)
+        find(None, PLAIN, lambda _: None)
 
 
 def test_a_root_folder_of_another_release_is_refused(tmp_path: Path) -> None:
@@ -93,7 +102,7 @@ def test_a_root_folder_of_another_release_is_refused(tmp_path: Path) -> None:
     status = tmp_path / "var/lib/dpkg/status"
     status.write_text("Package: frr\nStatus: install ok installed\nVersion: 9.1-1\n\n")
     with pytest.raises(life.LabError, match=r"holds FRR 9\.1-1, and the lab is made for 10\.3"):
-        find(tmp_path, aigp=False, progress=lambda _: None)
+        find(tmp_path, PLAIN, lambda _: None)
     status.write_text("Package: frr\nStatus: install ok installed\nVersion: 10.3-3\n\n")
-    found = find(tmp_path, aigp=True, progress=lambda _: None)
+    found = find(tmp_path, AIGP, lambda _: None)
     assert (found.version, found.user, found.group) == ("10.3-3", 997, 996)

@@ -9,6 +9,7 @@ import pytest
 from railweave.design.network import Network
 from railweave.report.decisions import decisions
 from railweave.report.figures import span
+from tests.conftest import example
 from tests.report.conftest import read
 from tests.report.test_capacity import COLORED
 
@@ -45,3 +46,31 @@ def test_a_cable_in_the_wrong_port_is_not_called_harmless(h100: Network, large: 
     for network in (h100, large):
         routing = next(one for one in decisions(network, network.fabrics[0]) if one.title == "Routing")
         assert "comes up all the same, with the wrong path color" in routing.why
+
+
+def test_tenants_are_decided_with_their_numbers_and_leaves() -> None:
+    network = example("evpn-functional")
+    found = next(one for one in decisions(network, network.fabrics[0]) if one.title == "Tenants")
+    assert found.chosen.startswith("3 tenants")
+    [grid] = found.grids
+    assert [row[:4] for row in grid.rows] == [
+        ("tenant-1", "20001", "target:64512:20001", "32"),
+        ("tenant-2", "20002", "target:64512:20002", "16"),
+        ("tenant-3", "20003", "target:64512:20003", "16"),
+    ]
+    assert [row[5] for row in grid.rows] == ["leaf1 … leaf2", "leaf3 … leaf5", "leaf3 … leaf5"]
+
+
+def test_ports_and_buffers_are_told_for_each_model() -> None:
+    network = example("evpn-functional")
+    found = {one.title: one for one in decisions(network, network.fabrics[0])}
+    chosen = "qfx5240-64od and qfx5230-64cd and qfx5130-32cd as leaf, qfx5240-64qd and qfx5230-64cd as spine"
+    assert found["Ports"].chosen == chosen
+    buffers = {row[0]: row[1] for row in found["Buffers and headroom"].grids[0].rows}
+    assert buffers == {
+        "leaf qfx5240-64od": "165 MB",
+        "leaf qfx5230-64cd": "112 MB",
+        "leaf qfx5130-32cd": "132 MB",
+        "spine qfx5240-64qd": "165 MB",
+        "spine qfx5230-64cd": "112 MB",
+    }

@@ -17,9 +17,8 @@ def _heard(spine: str) -> tuple[set[str], int | None]:
     plane = ControlPlane(configurations(network))
     plane.routes()
     assert plane._start is not None
-    state, _ = plane._start
-    [peer] = [peer for peer in plane._peers[spine] if peer.device == "stripe1-leaf1"]
-    attributes = plane.table.items[int(state.heard[spine][peer.row][plane._place[PREFIX]])]
+    [sender] = [peer.sender for peer in plane._peers[spine] if peer.device == "stripe1-leaf1"]
+    attributes = plane.table.items[int(plane._start.told[sender].routes.ids[plane._place[PREFIX]])]
     return {value for value in attributes.communities if value.startswith("color:")}, attributes.aigp
 
 

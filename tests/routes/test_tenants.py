@@ -17,7 +17,7 @@ from railweave.routes.paths import queue_pair_paths
 from railweave.routes.table import UNREACHABLE, Routes
 from railweave.verify.checks import run_checks
 from railweave.verify.registry import Subject
-from tests.conftest import designed, example
+from tests.conftest import EXAMPLES, designed, example
 from tests.routes.fabrics import configurations
 
 TENANTS = ("red", "blue", "green")
@@ -134,3 +134,29 @@ def test_a_leaf_without_the_tenant_has_no_route_to_it() -> None:
     reached = {name for name, fib in routes.fibs.items() if int(fib.group[routes.index[prefix]]) != UNREACHABLE}
     # The leaves of rail 1, and the spines, which send the tunnel on.
     assert reached == {"stripe1-leaf1", "stripe2-leaf1", "spine1", "spine2"}
+
+
+MIXED = {server: [f"{server}:gpu{n}_eth" for n in range(0, 8, 3)] for server in ("H100-01", "H100-02", "H100-03")}
+MIXED |= {server: [f"{server}:eth{n}" for n in range(1, 9, 3)] for server in ("MI300-01", "MI300-03", "MI300-04")}
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.data())
+def test_a_nic_reaches_exactly_its_tenants_nics_between_unlike_switches(data: st.DataObject) -> None:
+    """The mixed bed of the EVPN test report with any NICs in any tenants: QFX5130, 5230 and 5240 in one fabric."""
+    nics = [nic for names in MIXED.values() for nic in names]
+    owners = data.draw(st.lists(st.sampled_from(["", *TENANTS]), min_size=len(nics), max_size=len(nics)))
+    members = {tenant: [nic for nic, owner in zip(nics, owners, strict=True) if owner == tenant] for tenant in TENANTS}
+    wanted = "\n".join(f"      {name}: {{members: {list(nics)}}}" for name, nics in members.items() if nics)
+    text = (EXAMPLES / "evpn-functional.yaml").read_text()
+    head, _, rest = text.partition("    tenants:\n")
+    given_tenants = f"    tenants:\n{wanted}\n" if wanted else ""
+    with TemporaryDirectory() as folder:
+        network = designed(Path(folder), head + given_tenants + rest[rest.index("    load_balancing:") :])[0]
+    routes = routes_of(network)
+    for source, mine in zip(nics, owners, strict=True):
+        for target, theirs in zip(nics, owners, strict=True):
+            if source != target and mine and theirs:
+                paths = queue_pair_paths(network, routes, source, target, 1)
+                assert all(bool(path.hops) == (mine == theirs) for path in paths), (source, target)
+    assert [one for one in run_checks(Subject.of(network), slow=False) if one.severity == "error"] == []

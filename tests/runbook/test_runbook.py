@@ -9,10 +9,12 @@ import pytest
 
 from railweave.design import design
 from railweave.design.network import Network
+from railweave.device.build import device_config
 from railweave.runbook.network import runbooks
+from railweave.runbook.tenants import frr_tenants
 from railweave.spec.source import read_source
 from railweave.verify.registry import Subject
-from tests.conftest import EXAMPLES
+from tests.conftest import EXAMPLES, example
 
 
 def written(network: Network) -> dict[str, str]:
@@ -182,3 +184,31 @@ def test_frr_has_its_own_commands(tmp_path: Path) -> None:
     assert "junos" not in page.lower()
     rows = cells(section(page, "BGP sessions"))
     assert [row[1:4] for row in rows] == [[f"et-{k}-0", f"spine{k + 1}", str(4200000001 + k)] for k in range(4)]
+
+
+def test_tenants_of_a_leaf_and_what_their_tables_must_hold() -> None:
+    """Two rails of each tenant on this leaf in two stripes: 2 prefixes of its own and 2 of the other stripe's leaf."""
+    pages = written(example("evpn-gpu-isolation"))
+    leaf = pages["runbook/stripe1-leaf1.md"]
+    assert cells(section(leaf, "Tenants")) == [
+        ["tenant-1", "20001", "10.255.0.1:1", "target:64512:20001", "2", "2"],
+        ["tenant-2", "20002", "10.255.0.1:2", "target:64512:20002", "2", "2"],
+    ]
+    assert "show evpn ip-prefix-database l3-context tenant-1" in section(leaf, "Tenants")
+    # 2 links to each of 4 spines below, and a session to each of them above.
+    assert "Groups: 2  Peers: 12  Down peers: 0" in section(leaf, "BGP sessions")
+    assert "12 sessions up" in section(leaf, "BFD")
+    over = cells(section(leaf, "Overlay sessions"))
+    assert [row[1] for row in over] == ["spine1", "spine2", "spine3", "spine4"]
+    spine = pages["runbook/spine1.md"]
+    assert "4 sessions of the group overlay" in section(spine, "Overlay sessions")
+    assert "Tenants" not in re.findall(r"(?m)^#+ (?:\d+\. )?(.*)$", spine)
+
+
+def test_tenants_in_frr_have_their_own_commands() -> None:
+    network = example("evpn-gpu-isolation")
+    config = device_config(network, "stripe1-leaf1", "frr")
+    sessions, tenants = frr_tenants(config, Subject.of(network).routes)
+    assert sessions.commands == ("show bgp l2vpn evpn summary",)
+    assert "show bgp vrf tenant-1 ipv6 unicast" in tenants.commands
+    assert [row[:2] for row in tenants.rows] == [("tenant-1", 20001), ("tenant-2", 20002)]

@@ -82,6 +82,7 @@ def test_a_spine_that_dies_under_a_collective_costs_a_timeout(tmp_path: Path, pl
         ("{at: 0us, kind: link-lossy, link: stripe1-leaf1--spine1, loss: 20%}", "dropped_lost_on_wire"),
         ("{at: 30us, for: 3ms, kind: blackhole, device: spine1}", "dropped_no_route"),
         ("{at: 30us, for: 300us, kind: nic-down, nic: 'H100-01:gpu0_eth'}", "dropped_link_down"),
+        ("{at: 30us, for: 300us, kind: device-reboot, device: spine1}", "dropped_link_down"),
         ("{at: 0us, kind: link-slow, link: stripe1-leaf1--spine1, rate: 1G}", None),
         ("{at: 0us, for: 1ms, kind: pfc-storm, nic: 'H100-01:gpu0_eth'}", None),
         ("{at: 0us, for: 1ms, kind: slow-receiver, nic: 'H100-01:gpu0_eth', rate: 1G}", None),
@@ -96,9 +97,11 @@ def test_every_fault_shows(fault: str, sign: str | None, tmp_path: Path, plain: 
     assert sign is None or (counters is not None and counters[sign] > 0)
 
 
-def test_a_session_that_ends_moves_traffic_and_drops_nothing(tmp_path: Path, plain: JobPrediction) -> None:
-    text = "reroute: 0us\nfaults: [{at: 0us, kind: bgp-session-down, device: spine1, neighbor: stripe1-leaf1}]\n"
-    found = run(tmp_path, text)
+@pytest.mark.parametrize(
+    "fault", ["kind: bgp-session-down, device: spine1, neighbor: stripe1-leaf1", "kind: bgp-down, device: spine1"]
+)
+def test_a_session_that_ends_moves_traffic_and_drops_nothing(fault: str, tmp_path: Path, plain: JobPrediction) -> None:
+    found = run(tmp_path, f"reroute: 0us\nfaults: [{{at: 0us, {fault}}}]\n")
 
     def sent(job: JobPrediction, spine: str) -> float:
         links = job.links

@@ -173,7 +173,6 @@ servers:
     [
         ("    lod_balancing: {}", "fabrics.backend.lod_balancing", "did you mean 'load_balancing'?"),
         ("      relese: 25.4R1", "fabrics.backend.leaf.relese", "did you mean 'release'?"),
-        ("      extra: {junios: ''}", "fabrics.backend.leaf.extra.junios", "did you mean 'junos'?"),
         ("    colors: [{nmae: green}]", "fabrics.backend.colors.0.nmae", "did you mean 'name'?"),
         (
             "    qos: {classes: {x: {queue: 5, losless: true}}}",

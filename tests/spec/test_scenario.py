@@ -113,6 +113,7 @@ TARGET_MISTAKES = [
     ("{at: 1ms, kind: link-down, link: stripe1-leaf1--stripe1-leaf2}", "there is no link"),
     ("{at: 1ms, kind: nic-down, nic: 'H100-01:gpu9_eth'}", "there is no NIC 'H100-01:gpu9_eth'"),
     ("{at: 1ms, kind: bgp-session-down, device: spine1, neighbor: spine2}", "spine1 has no link to a switch 'spine2'"),
+    ("{at: 1ms, kind: device-reboot, device: H100-01}", "there is no switch 'H100-01'"),
     ("{at: 1ms, kind: ra-stopped, device: spine1, port: et-9}", "no cable is on port 'et-9'"),
 ]
 
@@ -137,6 +138,7 @@ def test_links_of_targets_by_either_end_first(tmp_path: Path) -> None:
         f"{{at: 0us, kind: bgp-session-down, device: {cable.b.device}, neighbor: {cable.a.device}}}",
         "{at: 0us, kind: nic-down, nic: 'H100-01:gpu0_eth'}",
         "{at: 0us, kind: blackhole, device: spine1}",
+        "{at: 0us, kind: bgp-down, device: stripe1-leaf1}",
     ]
     path = written(tmp_path, "faults:\n" + "".join(f"- {one}\n" for one in kinds))
     found = fault_targets(network, read_scenario(path, "sim"))
@@ -144,3 +146,5 @@ def test_links_of_targets_by_either_end_first(tmp_path: Path) -> None:
     assert [one.links for one in found[:3]] == [(cable.name,), both, both]
     assert found[3].links == ("H100-01:gpu0_eth--stripe1-leaf1:et-0/0/16:0",)
     assert found[4].links == ()
+    uplinks = [one.name for one in network.cables if one.kind == "fabric" and one.a.device == "stripe1-leaf1"]
+    assert list(found[5].links) == uplinks

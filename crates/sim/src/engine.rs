@@ -4,8 +4,9 @@
 //! node can be run on its own (conservative time windows, Chandy and Misra 1979, Lubachevsky 1989).
 
 use crate::config::{Config, HostConfig, Lanes};
-use crate::fault::{Broken, Cause, Change, Timeline};
+use crate::fault::{Broken, Timeline};
 use crate::host::{Host, HostContext};
+use crate::known::Known;
 use crate::packet::Ps;
 use crate::report::Counters;
 use crate::routing::{Fib, entropy};
@@ -15,7 +16,11 @@ use crate::traffic::{Schedule, Traffic, Wait};
 use crate::transport::{Receiver, Sender};
 use crate::wires::Wires;
 
+mod changes;
 mod view;
+mod windows;
+
+use windows::Windows;
 
 /// Where a node is kept.
 #[derive(Clone, Copy)]
@@ -30,6 +35,7 @@ pub struct Engine {
     profiles: Vec<Config>,
     lanes: Lanes,
     fib: Fib,
+    known: Known,
     nodes: Vec<Node>,
     hosts: Vec<Host>,
     switches: Vec<Switch>,
@@ -45,7 +51,7 @@ pub struct Engine {
     first: Vec<u32>,
     timeline: Timeline,
     broken: Broken,
-    window: Ps,
+    windows: Windows,
     batch: Batch,
     /// What was counted so far.
     pub counters: Counters,
@@ -80,6 +86,7 @@ impl Engine {
         let schedule = Schedule::new(traffic, &config.host);
         let mut starts: Vec<Vec<(Ps, u32)>> = vec![Vec::new(); topology.kinds.len()];
         let mut wires = Wires::new(topology);
+        let mut windows = Windows::new(topology, LONGEST);
         let (mut senders, mut receivers) = (Vec::new(), Vec::new());
         for (qp, pair) in traffic.pairs.iter().enumerate() {
             let node = hosts[pair.src as usize] as usize;
@@ -94,10 +101,14 @@ impl Engine {
             let pair = &traffic.pairs[message.qp as usize];
             for &Wait { message: before, delay } in &message.after {
                 let arrives = traffic.pairs[traffic.messages[before as usize].qp as usize].dst;
-                assert!(
-                    arrives == pair.src || delay + message.start >= topology.lookahead(),
-                    "message {number} waits for message {before}, which arrives at another host, for less than a window"
-                );
+                if arrives != pair.src {
+                    assert!(
+                        delay + message.start >= topology.lookahead(),
+                        "message {number} waits for message {before}, which arrives at another host, for less than a window"
+                    );
+                    let [from, to] = [arrives, pair.src].map(|host| hosts[host as usize] as usize);
+                    windows.reach(from, to, delay + message.start);
+                }
             }
             if message.after.is_empty() {
                 let node = hosts[pair.src as usize] as usize;
@@ -123,8 +134,8 @@ impl Engine {
                     let period = profiles[usize::from(of[node])].dlb.period;
                     let capacity = |port: usize| (period << 16) / topology.wires[port].ps_per_byte;
                     let capacity = if sampled { ports.clone().map(capacity).collect() } else { Vec::new() };
-                    let table = fib.place(node, 0);
-                    switches.push(Switch::new(topology, node, table, &profiles, of[node], capacity));
+                    let row = fib.rows[node] as usize;
+                    switches.push(Switch::new(topology, node, row, &profiles, of[node], capacity));
                     Node::Switch(switches.len() as u32 - 1)
                 }
             });
@@ -133,6 +144,7 @@ impl Engine {
             host: config.host,
             profiles,
             lanes,
+            known: Known::new(&fib, traffic.pairs.len()),
             fib,
             nodes,
             hosts: all_hosts,
@@ -148,7 +160,7 @@ impl Engine {
             first: topology.first.clone(),
             timeline: Timeline::default(),
             broken: Broken::new(topology.wires.len()),
-            window: topology.lookahead().min(LONGEST),
+            windows,
             batch: Batch::default(),
             counters: Counters::default(),
         }
@@ -157,7 +169,7 @@ impl Engine {
     /// Have these changes happen.
     pub fn with_changes(mut self, timeline: Timeline) -> Self {
         // A wire that becomes faster brings nodes nearer to each other.
-        self.window = self.window.min(timeline.lookahead(&self.wires));
+        self.windows.shorten(timeline.lookahead(&self.wires));
         self.timeline = timeline;
         self
     }
@@ -176,10 +188,11 @@ impl Engine {
                 self.apply(change, now);
                 continue;
             }
-            let end = begin.saturating_add(self.window).min(limit).min(change);
-            for node in 0..self.nodes.len() {
+            let (side, from, end) = self.windows.next(begin, limit.min(change));
+            for place in 0..self.windows.nodes[side].len() {
+                let node = self.windows.nodes[side][place] as usize;
                 if *self.wires.wake(node) < end {
-                    *self.wires.wake(node) = self.run_node(node, begin, end);
+                    *self.wires.wake(node) = self.run_node(node, from, end);
                 }
             }
             while let Some((host, at, message)) = self.told.pop() {
@@ -188,84 +201,6 @@ impl Engine {
                 *wake = (*wake).min(at);
             }
         }
-    }
-
-    fn apply(&mut self, change: Change, now: Ps) {
-        match change {
-            Change::LinkDown(port) => self.break_cable(port as usize, Cause::Cable, true, now),
-            Change::LinkUp(port) => self.break_cable(port as usize, Cause::Cable, false, now),
-            Change::NodeDown(node) => self.break_node(node as usize, true, now),
-            Change::NodeUp(node) => self.break_node(node as usize, false, now),
-            Change::Rate(port, ps_per_byte) => {
-                for end in [port as usize, self.wires.other(port as usize)] {
-                    self.wires.set_rate(end, ps_per_byte);
-                }
-            }
-            Change::Loss(port, loss) => self.wires.set_loss(port as usize, loss),
-            Change::Storm(port, class, stop) => {
-                let data_class = self.host.data_class;
-                if let Some(lane) = self.lanes.of(class)
-                    && let Some(host) = self.host_behind(port, now)
-                {
-                    host.storm(lane, stop, data_class, now);
-                }
-            }
-            Change::Receive(port, ps_per_byte) => {
-                if let Some(host) = self.host_behind(port, now) {
-                    host.take_at(ps_per_byte);
-                }
-            }
-            Change::Route { node, address, group } => {
-                let place = self.fib.place(node as usize, address);
-                self.fib.group[place] = group;
-            }
-        }
-    }
-
-    /// The host that has a port, about to do something at `now`.
-    fn host_behind(&mut self, port: u32, now: Ps) -> Option<&mut Host> {
-        let node = self.owner[port as usize] as usize;
-        *self.wires.wake(node) = now;
-        match self.nodes[node] {
-            Node::Host(host) => Some(&mut self.hosts[host as usize]),
-            Node::Switch(_) => None,
-        }
-    }
-
-    fn break_node(&mut self, node: usize, broken: bool, now: Ps) {
-        for port in self.first[node] as usize..self.first[node + 1] as usize {
-            self.break_cable(port, Cause::Node, broken, now);
-        }
-    }
-
-    fn break_cable(&mut self, port: usize, cause: Cause, broken: bool, now: Ps) {
-        let other = self.wires.other(port);
-        if !self.broken.set(port, other, cause, broken) {
-            return;
-        }
-        for end in [port, other] {
-            if broken {
-                self.wires.cut(end);
-            }
-            self.switch_cable(end, !broken, now);
-        }
-    }
-
-    fn switch_cable(&mut self, port: usize, works: bool, now: Ps) {
-        let node = self.owner[port] as usize;
-        match self.nodes[node] {
-            Node::Host(host) if works => self.hosts[host as usize].mend(now),
-            Node::Host(host) => self.hosts[host as usize].cut(&mut self.counters, now),
-            Node::Switch(switch) => {
-                let number = port - self.first[node] as usize;
-                if works {
-                    self.switches[switch as usize].mend(number);
-                } else {
-                    self.with_switch(switch, |switch, context, _| switch.cut(context, number, now));
-                }
-            }
-        }
-        *self.wires.wake(node) = now;
     }
 
     #[inline]
@@ -303,6 +238,7 @@ impl Engine {
             config: &profile.switch,
             dlb: &profile.dlb,
             fib: &self.fib,
+            known: &mut self.known,
             wires: &mut self.wires,
             counters: &mut self.counters,
         };

@@ -1,6 +1,7 @@
 //! A host: one NIC port, its queue pairs as sender and receiver.
 
 use std::cmp::Reverse;
+use std::collections::binary_heap::PeekMut;
 use std::collections::{BinaryHeap, VecDeque};
 
 use crate::config::HostConfig;
@@ -101,7 +102,7 @@ impl Host {
     /// Do everything before `end`. Returns when there is something to do next.
     pub fn run(&mut self, context: &mut HostContext<'_>, end: Ps) -> Ps {
         loop {
-            let arrival = context.wires.inbox(self.port).front().map_or(Ps::MAX, |packet| packet.at);
+            let arrival = context.wires.inbox(self.port).next();
             let (timer, start) = (first(&self.timers), first(&self.starts));
             let now = arrival.min(timer).min(start).min(self.taken);
             self.send_until(context, now.min(end - 1));
@@ -207,11 +208,13 @@ impl Host {
             }
         }
         let config = context.config;
-        let Reverse((_, qp)) = self.ready.pop().expect("something can start");
+        let mut turn = self.ready.peek_mut().expect("something can start");
+        let Reverse((_, qp)) = *turn;
         let sender = &mut context.senders[qp as usize];
-        sender.queued = false;
         if !sender.can_send(config.window) {
-            return; // acknowledged meanwhile
+            sender.queued = false; // acknowledged meanwhile
+            PeekMut::pop(turn);
+            return;
         }
         let (psn, bytes, flags) = sender.take(config, &context.schedule.segments);
         context.counters.sent += 1;
@@ -240,9 +243,11 @@ impl Host {
             gap = gap.max(((u64::from(bytes) + 20) * sender.pace) >> 16);
         }
         sender.allowed = start + gap;
-        if sender.can_send(config.window) {
-            sender.queued = true;
-            self.ready.push(Reverse((sender.allowed, qp)));
+        sender.queued = sender.can_send(config.window);
+        if sender.queued {
+            *turn = Reverse((sender.allowed, qp));
+        } else {
+            PeekMut::pop(turn);
         }
         if !sender.armed {
             sender.armed = true;

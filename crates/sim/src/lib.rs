@@ -10,6 +10,7 @@ pub mod fault;
 pub mod flow;
 pub mod host;
 pub mod input;
+pub mod known;
 pub mod packet;
 pub mod port;
 pub mod report;

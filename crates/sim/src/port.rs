@@ -64,7 +64,8 @@ impl Port {
     /// When the next transmission can start; `Ps::MAX`: nothing waits that may be sent.
     #[inline]
     pub fn next_start(&self) -> Ps {
-        if self.idle() { Ps::MAX } else { self.free.max(self.ready) }
+        // without a branch on what is hard to foresee
+        self.free.max(self.ready) | u64::from(self.idle()).wrapping_neg()
     }
 
     /// Whether nothing waits that may be sent.

@@ -83,9 +83,15 @@ impl Counters {
     /// A packet arrived at a port (counted over all nodes).
     #[inline]
     pub fn arrived(&mut self, packet: &Packet, port: usize) {
-        let what = u64::from(packet.kind as u8) | u64::from(packet.flags) << 8;
-        let x = (packet.at ^ (port as u64) << 44 ^ what << 32).wrapping_mul(0x9E37_79B9_7F4A_7C15)
-            ^ (u64::from(packet.qp) | u64::from(packet.psn) << 32);
-        self.trace = self.trace.wrapping_add((x ^ x >> 32).wrapping_mul(0xD6E8_FEB8_6659_FD93));
+        self.trace = self.trace.wrapping_add(trace(packet, port));
     }
+}
+
+/// What the arrival of a packet at a port (counted over all nodes) adds to the trace.
+#[inline]
+pub fn trace(packet: &Packet, port: usize) -> u64 {
+    let what = u64::from(packet.kind as u8) | u64::from(packet.flags) << 8;
+    let x = (packet.at ^ (port as u64) << 44 ^ what << 32).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+        ^ (u64::from(packet.qp) | u64::from(packet.psn) << 32);
+    (x ^ x >> 32).wrapping_mul(0xD6E8_FEB8_6659_FD93)
 }

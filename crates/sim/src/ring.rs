@@ -29,7 +29,9 @@ impl Ring {
     /// When the oldest packet arrives; `Ps::MAX`: there is none.
     #[inline]
     pub fn next(&self) -> Ps {
-        if self.len == 0 { Ps::MAX } else { self.slots[self.head as usize].at }
+        // without a branch on what is hard to foresee
+        let none = u64::from(self.len == 0).wrapping_neg();
+        self.slots.get(self.head as usize).map_or(Ps::MAX, |packet| packet.at | none)
     }
 
     /// The oldest packet.

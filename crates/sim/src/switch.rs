@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use crate::balance::{BEST, Dlb, Flowset};
 use crate::buffer::{Admission, Buffer};
 use crate::config::{Config, Ecn, LANES, SwitchConfig};
+use crate::known::Known;
 use crate::packet::{ECT, Kind, Packet, Ps};
 use crate::port::{Port, Rest, pfc_frame};
 use crate::report::{Counters, PortCounters};
@@ -32,8 +33,8 @@ pub use batch::{Batch, LONGEST};
 #[derive(Debug)]
 pub struct Switch {
     node: usize,
-    /// Where its row of the forwarding tables begins.
-    table: usize,
+    /// Its row of the forwarding tables.
+    row: usize,
     first: usize,
     /// Which ports have a host behind them.
     edge: Vec<bool>,
@@ -69,6 +70,8 @@ pub struct SwitchContext<'a> {
     pub dlb: &'a Dlb,
     /// Forwarding tables.
     pub fib: &'a Fib,
+    /// What was found in them.
+    pub known: &'a mut Known,
     /// Packets under way.
     pub wires: &'a mut Wires,
     /// Counters of the run.
@@ -81,7 +84,7 @@ impl Switch {
     pub fn new(
         topology: &Topology,
         node: usize,
-        table: usize,
+        row: usize,
         profiles: &[Config],
         profile: u16,
         capacity: Vec<u64>,
@@ -92,7 +95,7 @@ impl Switch {
         let behind = |port: usize| topology.kinds[topology.wires[port].peer_node as usize];
         Switch {
             node,
-            table,
+            row,
             first,
             edge: own.map(|port| behind(port) == NodeKind::Host).collect(),
             ports: (0..ports).map(|_| Port::default()).collect(),
@@ -185,7 +188,7 @@ impl Switch {
         }
         context.counters.hops += 1;
         context.counters.data_hops += u64::from(packet.kind == Kind::Data);
-        let Some(to) = self.choose_port(context, packet) else {
+        let Some(to) = self.port_of(context.fib, context.known, context.dlb, packet) else {
             context.counters.unroutable += 1;
             return;
         };

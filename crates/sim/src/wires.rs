@@ -207,6 +207,39 @@ impl Wires {
         &mut self.links[self.other[port] as usize].under_way
     }
 
+    /// Take what arrives before `end` at any of a node's ports, of which the first is given, port by port and in order of time:
+    /// `each` gets the packet and its port. Returns when the next one after that does, and of how many ports something was taken.
+    #[inline(always)]
+    pub fn take_before(
+        &mut self,
+        node: usize,
+        first: usize,
+        ports: usize,
+        end: Ps,
+        mut each: impl FnMut(&Packet, usize),
+    ) -> (Ps, usize) {
+        let (mut next, mut count) = (Ps::MAX, 0);
+        for word in 0..ports.div_ceil(64) {
+            let mut bits = *self.filled(node, word);
+            while bits != 0 {
+                let bit = bits.trailing_zeros();
+                bits &= bits - 1;
+                let port = word * 64 + bit as usize;
+                let inbox = self.inbox(first + port);
+                let mut at = inbox.next();
+                if at < end {
+                    at = inbox.take_before(end, |packet| each(packet, port));
+                    count += 1;
+                }
+                next = next.min(at);
+                if at == Ps::MAX {
+                    *self.filled(node, word) &= !(1 << bit);
+                }
+            }
+        }
+        (next, count)
+    }
+
     /// By which of a node's ports packets are under way; 64 ports a word.
     #[inline]
     pub fn filled(&mut self, node: usize, word: usize) -> &mut u64 {

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from typing import TYPE_CHECKING
 
 from railweave.errors import Problem, RenderError, SpecError
-from railweave.render.frr.tree import parse as parse_frr
-from railweave.render.junos.parse import parse as parse_junos
+from railweave.render import renderer, systems
 
 if TYPE_CHECKING:
     from railweave.spec.source import Source
 
-_PARSERS = {"junos": parse_junos, "frr": parse_frr}
 _LINE = re.compile(r"line (\d+): (.*)")
 
 
@@ -20,23 +19,21 @@ def check_extra(source: Source) -> None:
     """Raise ``SpecError`` with file and line of every ``extra:`` that cannot be read."""
     problems: list[Problem] = []
     for name, fabric in source.spec.fabrics.items():
-        for role_name, role in (("leaf", fabric.leaf), ("spine", fabric.spine)):
-            for nos, parse in _PARSERS.items():
-                text: str = getattr(role.extra, nos) if role else ""
+        for key, role in (("leaf", fabric.leaf), ("spine", fabric.spine), ("super_spine", fabric.super_spine)):
+            for nos, text in (role.extra if role else {}).items():
+                at = source.document.line(("fabrics", name, key, "extra", nos))
+                if nos not in systems():
+                    near = difflib.get_close_matches(nos, systems(), 1)
+                    fix = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(systems())}"
+                    problems.append(Problem(str(source.path), at, f"extra: there is no operating system {nos!r}", fix))
+                    continue
                 try:
-                    parse(text)
+                    renderer(nos).check_extra(text)
                 except RenderError as error:
                     match = _LINE.match(str(error))
-                    at = source.document.line(("fabrics", name, role_name, "extra", nos))
                     line = at + (int(match[1]) if match and "\n" in text else 0)
                     what = match[2] if match else str(error)
-                    problems.append(
-                        Problem(
-                            str(source.path),
-                            line,
-                            f"extra {nos} statement: {what}",
-                            f"write it as {nos} itself would print it",
-                        )
-                    )
+                    fix = f"write it as {nos} itself would print it"
+                    problems.append(Problem(str(source.path), line, f"extra {nos} statement: {what}", fix))
     if problems:
         raise SpecError(problems)

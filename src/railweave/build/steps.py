@@ -15,6 +15,7 @@ from railweave.build.rendering import rendering
 from railweave.build.write import write_folder
 from railweave.counting import counted
 from railweave.design import design
+from railweave.design.retarget import retargeted
 from railweave.errors import InputError, Problem
 from railweave.spec.document import read_document
 from railweave.spec.source import companion, read_source
@@ -25,7 +26,7 @@ LOCK = "fabric.lock"
 """The lock's name in an output folder: a copy, so that `diff` can design a changed file with its allocations."""
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Sequence
     from pathlib import Path
 
     from railweave.design.network import Network
@@ -49,15 +50,18 @@ def build(
     *,
     secrets: Path | None = None,
     compact: bool = False,
+    device: Sequence[str] = (),
     progress: Callable[[str], None] = lambda _: None,
 ) -> Built:
     """Build ``fabric`` into ``out``. ``compact`` frees slots of names that are gone before designing.
+
+    ``device`` gives roles other switches than the file does: ``leaf=MODEL:NOS`` (``railweave.design.retarget``).
 
     Raises ``InputError`` for bad input and ``OutputError`` where the output cannot be written; the old output and the
     lock are then as they were.
     """
     with _uncollected():
-        return _build(fabric, out, secrets, progress, compact=compact)
+        return _build(fabric, out, secrets, progress, compact=compact, device=device)
 
 
 @contextlib.contextmanager
@@ -72,9 +76,17 @@ def _uncollected() -> Generator[None]:
             gc.enable()
 
 
-def _build(fabric: Path, out: Path, secrets: Path | None, progress: Callable[[str], None], *, compact: bool) -> Built:
+def _build(
+    fabric: Path,
+    out: Path,
+    secrets: Path | None,
+    progress: Callable[[str], None],
+    *,
+    compact: bool,
+    device: Sequence[str],
+) -> Built:
     progress(f"reading and designing {fabric}")
-    network, lock = design_file(fabric, compact=compact)
+    network, lock = design_file(fabric, compact=compact, device=device)
     hidden = _read_secrets(secrets)
     subject = Subject.of(network)
     progress(
@@ -93,13 +105,18 @@ def _build(fabric: Path, out: Path, secrets: Path | None, progress: Callable[[st
 
 
 def design_file(
-    fabric: Path, lock: Lock | None = None, *, compact: bool = False, inventory_of: Path | None = None
+    fabric: Path,
+    lock: Lock | None = None,
+    *,
+    compact: bool = False,
+    inventory_of: Path | None = None,
+    device: Sequence[str] = (),
 ) -> tuple[Network, Lock]:
     """Read a fabric file with its inventory (or that of ``inventory_of``) and lock (or the one given) and design it.
 
     ``compact`` frees the slots of names that the file no longer has, for new names to use. Raises ``InputError`` with file and line of everything that is wrong.
     """
-    source = read_source(fabric, lock, inventory_of=inventory_of)
+    source = retargeted(read_source(fabric, lock, inventory_of=inventory_of), device)
     check_extra(source)
     source.lock.compacting |= compact
     return design(source)

@@ -15,7 +15,7 @@ import shutil
 import signal
 import tempfile
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from railweave.errors import InputError, OutputError, Problem
@@ -77,8 +77,8 @@ def stamp(key: str, files: Mapping[str, str]) -> str:
 
 def _is_below(name: str) -> bool:
     """Whether a path stays inside the folder it is taken to be in."""
-    path = PurePosixPath(name)
-    return bool(path.parts) and not path.is_absolute() and ".." not in path.parts
+    parts = name.split("/")  # pathlib takes a second more for 18,000
+    return not name.startswith("/") and ".." not in parts and any(part not in {"", "."} for part in parts)
 
 
 def write_folder(
@@ -106,7 +106,7 @@ def write_folder(
     manifest = {"railweave": VERSION, "files": dict(sorted(digests.items())), "rendered": rendered}
     wanted = {**files, MANIFEST: (json.dumps(manifest, indent=1) + "\n").encode()}
     _check_targets(folder, wanted)
-    changed = [name for name, content in wanted.items() if _differs(folder / name, content)]
+    changed = [name for name, content in wanted.items() if _differs(f"{folder}/{name}", content)]
     stale = [name for name in before if name not in wanted and name not in digests]
     moves = {
         path: path.with_name(f".{path.name}.railweave")
@@ -156,9 +156,10 @@ def _check_targets(folder: Path, wanted: Mapping[str, bytes]) -> None:
         raise OutputError(f"{blocked} is a file, and a folder is to be made there; nothing was changed")
 
 
-def _differs(path: Path, content: bytes) -> bool:
+def _differs(path: Path | str, content: bytes) -> bool:
     try:
-        return path.read_bytes() != content
+        with open(path, "rb") as stream:  # noqa: PTH123 - pathlib takes a second more for 18,000
+            return stream.read() != content
     except OSError:
         return True
 

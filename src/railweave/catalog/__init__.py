@@ -1,15 +1,20 @@
-"""Hardware facts and limits, as YAML files beside this one, each value with its source."""
+"""Hardware facts and limits, each value with its source.
+
+YAML files beside this one; and ``system.yaml`` of every package under ``railweave.render``: what an operating system
+calls things, holds and can do lies beside its renderer.
+"""
 
 from __future__ import annotations
 
 from functools import lru_cache
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from railweave.catalog.models import Catalog
 
-PARTS = ("switches", "systems", "nics", "servers", "optics", "kernel", "physics")
+PARTS = ("switches", "nics", "servers", "optics", "kernel", "physics")
 
 
 @lru_cache(maxsize=1)
@@ -17,6 +22,7 @@ def catalog() -> Catalog:
     """The catalog, read once."""
     import yaml
 
+    from railweave import render
     from railweave.catalog.models import Catalog
 
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -26,4 +32,9 @@ def catalog() -> Catalog:
         for part in PARTS
     }
     data["switches"] = {name: value for name, value in data["switches"].items() if not name.startswith(".")}
+    data["systems"] = {
+        path.parent.name: yaml.load(path.read_text(encoding="utf-8"), Loader=loader)  # noqa: S506 - safe loader
+        for folder in render.__path__
+        for path in sorted(Path(folder).glob("*/system.yaml"))
+    }
     return Catalog.model_validate(data)

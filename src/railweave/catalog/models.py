@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from railweave.spec.base import Model
 
@@ -63,6 +63,21 @@ class Limits(Model):
     source: str
 
 
+class SonicPlatform(Model):
+    """A switch model as SONiC knows it: the folder of its platform, and what configurations must state themselves.
+
+    ``first_lanes`` holds the first serdes lane of every port, in order; the other lanes of a port follow it.
+    ``pause_reserve_frames`` and ``xon_offset_bytes`` are what the platform's own lossless profiles have.
+    """
+
+    platform: str
+    hwsku: str
+    first_lanes: tuple[int, ...]
+    pause_reserve_frames: int = 2
+    xon_offset_bytes: int
+    source: str
+
+
 Lack = Literal["shared-buffer", "pfc-watchdog", "pfc-xon", "dlb"]
 """What the sources know switches by, and a platform may not have: statements that its configuration leaves out."""
 
@@ -83,7 +98,10 @@ class Platform(Model):
 
 
 class SwitchModel(Model):
-    """A switch model. ``cards`` is how many ports a line card has, in a chassis; empty: it has no cards."""
+    """A switch model. ``features`` are those that not every model has, each with its source.
+
+    ``cards`` is how many ports a line card has, in a chassis; empty: it has no cards.
+    """
 
     vendor: str
     asic: str
@@ -97,6 +115,8 @@ class SwitchModel(Model):
         default_factory=dict[Literal["type-2", "type-5"], str],
         description="EVPN routes by which a published configuration has it as a tunnel endpoint, and which that is",
     )
+    sonic: SonicPlatform | None = None
+    features: dict[str, str] = Field(default_factory=dict[str, str])
     cards: int | None = None
     platform: Platform = Platform()
 
@@ -106,9 +126,22 @@ class SwitchModel(Model):
 
 
 class Capability(Model):
-    """A feature of an operating system, from a release on (empty: every release)."""
+    """A feature of an operating system, from a release on (empty: every release).
+
+    ``mapped`` says how the system comes to what is asked for by other means; empty: it has the feature itself.
+    """
 
     since: str | None = None
+    mapped: str = ""
+    source: str
+
+
+class Marking(Model):
+    """ECN marking by queue length, as a system does it where a fabric file gives no lengths of its own."""
+
+    min_bytes: int
+    max_bytes: int
+    max_probability: int
     source: str
 
 
@@ -116,10 +149,32 @@ class System(Model):
     """A network operating system: naming, limits and features."""
 
     description: str
+    release: str = Field(description="the release that is meant where a fabric file names none")
     port_name: str = Field(
-        description="pattern with {port} and {channel} for a channel of a split port, {card} for a line card's slot"
+        description="pattern for a channel of a split port: {port}, {channel} (from 0), {lane} (its first in the port, "
+        "from 1), {line} (its first of all ports, from 0), {number} and {part} (port and channel, one more), "
+        "{card} (a line card's slot)"
     )
-    whole_port_name: str = Field(description="pattern with {port} for a port that is not split")
+    whole_port_name: str = Field(description="the same for a port that is not split")
+    policies: Literal["policy-statements", "route-maps"] = Field(
+        description="route-maps: connected routes are redistributed into BGP, and a route that no term takes is denied; "
+        "policy-statements: export policies originate, and a route that no term takes is treated as without a policy"
+    )
+    vlan_interface: str = Field(default="irb.{vlan}", description="pattern for the routed interface of a VLAN")
+    large_communities: bool = Field(
+        default=True, description="BGP has large communities (RFC 8092); else policies use communities of 32 bits"
+    )
+    frr_conf: bool = Field(default=False, description="its routing is FRR, by a frr.conf of its own: the lab runs that")
+    pfc_by_queue: bool = Field(
+        default=False, description="a lossless class's queue has the number of its PFC priority: no table is between"
+    )
+    cnp_queue: int | None = Field(
+        default=None, description="queue of congestion notification packets, where the one asked for is taken"
+    )
+    marking: Marking | None = Field(
+        default=None, description="set on systems whose ECN thresholds are bytes, not shares of the buffer"
+    )
+    runs_on: tuple[str, ...] = Field(default=(), description="switch models it runs on, beside those that name it")
     maximum_ecmp: tuple[int, ...] = Field(
         default=(), description="values the system accepts, ascending; empty: any up to 1024"
     )
@@ -129,17 +184,25 @@ class System(Model):
     capabilities: dict[str, Capability]
     source: str
 
-    def has(self, capability: str, release: str) -> bool:
-        """Whether a release has a feature."""
+    def has(self, capability: str, release: str | None = None) -> bool:
+        """Whether a release (None: the one that is meant by default) has a feature."""
         entry = self.capabilities.get(capability)
-        return entry is not None and (entry.since is None or release_key(release) >= release_key(entry.since))
+        if entry is None:
+            return False
+        return entry.since is None or release_key(release or self.release) >= release_key(entry.since)
 
-    def name_of(self, port: int, channel: int | None, cards: int | None = None) -> str:
-        """A port's name: ``name_of(16, 1)`` is ``et-0/0/16:1`` on Junos; ``cards`` is how many ports a line card has."""
+    def name_of(self, port: int, channel: int | None, lane: int = 1, lanes: int = 8, cards: int | None = None) -> str:
+        """A port's name: ``name_of(16, 1, 5)`` is ``et-0/0/16:1`` on Junos, ``Ethernet16/5`` on EOS.
+
+        ``lane`` is the first electrical lane of the channel in the port, 1-based; ``lanes`` is how many a port has, ``cards``
+        how many ports a line card has.
+        """
         card, place = divmod(port, cards) if cards and "{card}" in self.whole_port_name else (0, port)
-        if channel is None:
-            return self.whole_port_name.format(card=card, port=place, lane=port * 8)
-        return self.port_name.format(card=card, port=place, channel=channel, lane=port * 8 + channel)
+        pattern = self.whole_port_name if channel is None else self.port_name
+        part = None if channel is None else channel + 1
+        line = port * lanes + lane - 1
+        words = {"card": card, "port": place, "number": place + 1, "lane": lane, "line": line}
+        return pattern.format(**words, channel=channel, part=part)
 
 
 def release_key(release: str) -> tuple[int, ...]:
@@ -243,6 +306,9 @@ class Optic(Model):
     reach_m: float
     media: str
     kind: str
+    part: str = Field(default="", description="one that can be ordered")
+    connector: str = Field(default="", description="of one link")
+    fibres: int | None = Field(default=None, description="that one link uses")
     source: str
 
 
@@ -283,3 +349,12 @@ class Catalog(Model):
     optics: dict[str, Optic]
     kernel: Kernel
     physics: Physics
+
+    @model_validator(mode="after")
+    def _runs_on(self) -> Catalog:
+        """A model runs what it names, and what names it."""
+        for name, model in self.switches.items():
+            more = [nos for nos, system in self.systems.items() if name in system.runs_on and nos not in model.systems]
+            if more:
+                self.switches[name] = model.model_copy(update={"systems": (*model.systems, *more)})
+        return self

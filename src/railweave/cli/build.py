@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 
+from railweave.cli.options import DEVICE
 from railweave.cli.output import done, print_findings, print_json, progress, tally
 
 
@@ -20,6 +21,7 @@ def build(
     compact: bool = typer.Option(
         False, "--compact", help="Free the slots of names that are gone, for new names to use."
     ),
+    device: list[str] = DEVICE,
     as_json: bool = typer.Option(False, "--json", help="Print the result as JSON."),
     quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress."),
 ) -> None:
@@ -32,7 +34,9 @@ def build(
     from railweave.findings import by_severity
 
     try:
-        built = run(fabric, out, secrets=secrets, compact=compact, progress=progress(quiet=quiet or as_json))
+        built = run(
+            fabric, out, secrets=secrets, compact=compact, device=device, progress=progress(quiet=quiet or as_json)
+        )
     finally:
         done(quiet=quiet or as_json)
     findings = by_severity(built.findings)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import typer
 
+from railweave.cli.options import DEVICE
 from railweave.cli.output import print_json
 
 
@@ -24,13 +25,14 @@ def diff(
         help="Fabric file or build folder; a file is designed with OLD's lock, and its inventory where it has none.",
     ),
     form: Form = typer.Option(Form.text, "--as", help="text, or junos-set: delete and set lines per device."),
+    device: list[str] = DEVICE,
     as_json: bool = typer.Option(False, "--json", help="Print the difference as JSON."),
 ) -> None:
     """Show what changes, per device, between two fabric files or builds. Exits 0 where nothing does, 1 where something does."""
     from railweave.api import load_pair
     from railweave.diff.compare import diff as compare
 
-    found = compare(*load_pair(old, new))
+    found = compare(*load_pair(old, new, device=device))
     if as_json:
         print_json(found.to_json())
     else:

@@ -23,7 +23,7 @@ def print_outcomes(outcomes: Sequence[Outcome]) -> None:
     for one in outcomes:
         word = "failed" if not one.passed else "passed" if one.applies else "none"
         color = {"failed": "red", "passed": "green", "none": "blue"}[word]
-        typer.echo(f"{typer.style(word, fg=color)} {one.id:{width}}  {one.evidence}  ({one.seconds:.1f} s)")
+        typer.echo(f"{typer.style(f'{word:6}', fg=color)} {one.id:{width}}  {one.evidence}  ({one.seconds:.1f} s)")
         for line in one.failures:
             typer.echo(f"       {line}")
         if one.failed > len(one.failures):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from railweave.cli.options import DEVICE
 from railweave.cli.output import done, print_json, progress
 from railweave.errors import OutputError
 
@@ -61,6 +62,7 @@ def collective(
     ),
     tenant: str | None = typer.Option(None, help="Whose job it is, where the network has several tenants."),
     fib: Path | None = typer.Option(None, help="Forwarding tables as exported, instead of those that are computed."),
+    device: list[str] = DEVICE,
     compare: str | None = typer.Option(
         None, help="NAME=a,b,c: run all of these side by side (lb, qps, size, NCCL_…, host.…); say which wins, and why."
     ),
@@ -78,7 +80,7 @@ def collective(
     from railweave.simulate.job_fabric import job_network
     from railweave.simulate.question import answer, questions
 
-    network = job_network(load(fabric), on)
+    network = job_network(load(fabric, device=device), on)
     given: dict[str, Any] = {
         "collective": collective,
         "size": size,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 
+from railweave.cli.options import DEVICE
 from railweave.cli.output import done, print_findings, print_json, progress, tally
 
 
@@ -24,6 +25,12 @@ def verify(
         envvar="RAILWEAVE_NETPLAN_ROOT",
         help="Root folder with netplan in it (`make judges`), where it is not installed.",
     ),
+    sonic_yang: Path | None = typer.Option(
+        None,
+        envvar="RAILWEAVE_SONIC_YANG",
+        help="Folder of published SONiC YANG models (src/sonic-yang-models of sonic-buildimage).",
+    ),
+    device: list[str] = DEVICE,
     all_: bool = typer.Option(False, "--all", help="Print notes too."),
     as_json: bool = typer.Option(False, "--json", help="Print findings and judges as JSON."),
     quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress."),
@@ -33,7 +40,13 @@ def verify(
 
     try:
         result = run(
-            fabric, yang=yang, frr_root=frr_root, netplan_root=netplan_root, progress=progress(quiet=quiet or as_json)
+            fabric,
+            device=device,
+            yang=yang,
+            frr_root=frr_root,
+            netplan_root=netplan_root,
+            sonic_yang=sonic_yang,
+            progress=progress(quiet=quiet or as_json),
         )
     finally:
         done(quiet=quiet or as_json)

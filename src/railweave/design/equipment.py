@@ -56,12 +56,16 @@ def role_equipment(context: Context, name: str, fabric: Fabric) -> dict[RoleName
         ("leaf", "leaf", fabric.leaf),
         ("spine", "spine", fabric.spine),
         ("super-spine", "super_spine", fabric.super_spine),
+        ("dci", "dci", fabric.dci),
     )
     derived = {"leaf": fabric.leaf, "spine": fabric.spine_role(), "super-spine": fabric.super_spine_role()}
+    derived["dci"] = fabric.dci_role()
     found: dict[RoleName, Equipment] = {}
     below: SwitchModel | None = None
     for role_name, key, written in given:
         at = ("fabrics", name, key)
+        if role_name == "dci":  # like the spines, not like super-spines
+            below = found["spine"].model if "spine" in found else None
         model = _switch_model(context, derived[role_name], (*at, "device"), (*at, "nos")) if written else below
         if model is not None:
             found[role_name] = Equipment(role_name, derived[role_name], model, at)
@@ -71,15 +75,26 @@ def role_equipment(context: Context, name: str, fabric: Fabric) -> dict[RoleName
 
 
 def equipment_of(
-    context: Context, fabric: Fabric, roles: dict[RoleName, Equipment], switches: Iterable[tuple[RoleName, str]]
+    context: Context,
+    name: str,
+    fabric: Fabric,
+    roles: dict[RoleName, Equipment],
+    switches: Iterable[tuple[RoleName, str]],
 ) -> dict[str, Equipment]:
-    """What each switch is, by name, with its overrides. Notes problems."""
+    """What each switch is, by name, with its overrides. Notes problems.
+
+    A role that is given other switches than the file's (``--device``) is given them whole: of its overrides only a
+    release stays, where the system does.
+    """
     overrides = context.source.spec.overrides
+    written = context.source.as_written
     changed: dict[tuple[RoleName, str], Equipment] = {}
     result: dict[str, Equipment] = {}
     for role_name, switch in switches:
         result[switch] = usual = roles[role_name]
         key, override = overrides.of_device(switch)
+        if override and (before := written.get((name, role_name))):
+            override = override.only_release() if before.nos == usual.role.nos else None
         own = override.own_equipment() if override else frozenset[str]()
         if override is None or not own:
             continue

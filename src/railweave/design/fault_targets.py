@@ -61,6 +61,8 @@ def _target(network: Network, fault: Fault) -> FaultTarget:
     servers = [server.name for server in network.servers] if fault.kind == "device-down" else []
     if device not in switches and device not in servers:
         raise _UnknownError("device", f"there is no switch {device!r}", _near(device, switches + servers))
+    if fault.kind == "bgp-down":
+        return FaultTarget(fault, tuple(one.name for one in network.cables_of(device) if one.kind == "fabric"))
     if fault.neighbor is not None:
         links = _between(network, device, fault.neighbor)
         if fault.neighbor not in switches or not links:

@@ -16,9 +16,10 @@ from railweave.design.overlay_model import Endpoint, ExternalLink, ExternalRoute
 from railweave.findings import Finding
 from railweave.spec.balancing import LoadBalancing
 from railweave.spec.hosts import HostRouting, Hosts
+from railweave.spec.interconnect import Interconnect
 from railweave.spec.management import Management
 from railweave.spec.qos import Buffers, Qos
-from railweave.spec.topology import Extra, Mtu, Naming
+from railweave.spec.topology import Mtu, Naming
 from railweave.spec.underlay import RouterAdvertisements, Underlay
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 SCHEMA = 2
 """Version of ``design.json``; raised when its meaning changes."""
 
-RoleName = Literal["leaf", "spine", "super-spine"]
+RoleName = Literal["leaf", "spine", "super-spine", "dci"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class RoleIntent:
     model: str
     nos: str
     qos: Qos
-    extra: Extra
+    extra: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,18 +71,28 @@ class Fabric:
     leaf_asns: tuple[int, int]
     spine_asns: tuple[int, int]
     emulation: Literal["local-preference", "aigp"]
-    server_link: Literal["access", "trunk", "routed"]
+    server_link: Literal["access", "trunk", "routed", "proxy-arp"]
     host_routing: HostRouting
     first_table: int
     overlay: Annotated[Overlay | None, Rare] = None
     tenants: Annotated[tuple[Tenant, ...], Rare] = ()
     super_spine: Annotated[RoleIntent | None, Rare] = None
     super_spine_asns: Annotated[tuple[int, int] | None, Rare] = None
+    dci: Annotated[RoleIntent | None, Rare] = None
+    dci_asns: Annotated[tuple[int, int] | None, Rare] = None
+    interconnect: Annotated[Interconnect | None, Rare] = None
+
+    @property
+    def own_links(self) -> bool:
+        """Whether every NIC has a routed port and prefixes of its own."""
+        return self.server_link in {"routed", "proxy-arp"}
 
     def role(self, name: RoleName) -> RoleIntent:
         """The intent of one role."""
         if name == "super-spine":
             return self.super_spine or self.spine
+        if name == "dci":
+            return self.dci or self.spine
         return self.leaf if name == "leaf" else self.spine
 
     def intent(self, switch: Switch) -> RoleIntent:
@@ -246,7 +257,10 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Cable:
-    """A cable: server to leaf (``a`` is the server), or between switches (``a`` is the lower: leaf, or spine)."""
+    """A cable: server to leaf (``a`` is the server), or between switches (``a`` is the lower: leaf, or spine).
+
+    ``delay_us`` is its measured delay, one way, where that is given.
+    """
 
     kind: Literal["server", "fabric"]
     fabric: str
@@ -257,6 +271,7 @@ class Cable:
     measured: bool
     color: int | None
     prefix_length: int | None = None
+    delay_us: Annotated[int | None, Rare] = None
 
     @property
     def name(self) -> str:
@@ -297,6 +312,14 @@ class Network:
             "server": {server.name: server for server in self.servers},
             "cable": {cable.name: cable for cable in self.cables},
         }
+
+    @cached_property
+    def _systems(self) -> dict[str, frozenset[tuple[str, str]]]:
+        found: dict[str, set[tuple[str, str]]] = {}
+        for one in self.switches:
+            if one.role != "super-spine":
+                found.setdefault(one.fabric, set()).add((one.nos, one.release))
+        return {fabric: frozenset(systems) for fabric, systems in found.items()}
 
     @cached_property
     def _cables_of(self) -> dict[str, list[Cable]]:
@@ -370,6 +393,16 @@ class Network:
     def cable(self, name: str) -> Cable:
         """A cable by name; ``KeyError`` where there is none."""
         return self._by_name["cable"][name]
+
+    def between_sites(self, cable: Cable) -> bool:
+        """Whether a cable joins switches of two sites."""
+        switches = self._by_name["switch"]
+        a, b = switches.get(cable.a.device), switches.get(cable.b.device)
+        return a is not None and b is not None and a.site != b.site
+
+    def systems_of(self, fabric: str) -> frozenset[tuple[str, str]]:
+        """The operating systems, with their releases, of the switches of a fabric that look at path colors."""
+        return self._systems.get(fabric, frozenset())
 
     def cables_of(self, device: str) -> list[Cable]:
         """Every cable of a device, server cables first."""

@@ -57,7 +57,7 @@ def port_named(
     context: Context, at: Location, device: str, model: SwitchModel, system: System, name: str, speed_gbps: int
 ) -> Port | None:
     """The port that ``name`` means on a device model, for a link of a speed. Notes a problem where it means none."""
-    ports = list(_ports(model, system))
+    ports = list(ports_of(model, system))
     fitting = {found: port for found, port, speed in ports if speed == speed_gbps}
     if name in fitting:
         return fitting[name]
@@ -76,11 +76,12 @@ def port_named(
     return None
 
 
-def _ports(model: SwitchModel, system: System) -> Iterator[tuple[str, Port, int]]:
+def ports_of(model: SwitchModel, system: System) -> Iterator[tuple[str, Port, int]]:
     """Every way to use every port: its name, the port, its speed."""
     for group in model.ports:
         for physical in range(group.first, group.last + 1):
             for way in group.ways():
                 for channel in range(way.channels) if way.channels > 1 else (None,):
-                    name = system.name_of(physical, channel, model.cards)
-                    yield name, Port(physical, channel, way.channels, group), way.speed_gbps
+                    port = Port(physical, channel, way.channels, group)
+                    name = system.name_of(physical, channel, port.lane, group.lanes, model.cards)
+                    yield name, port, way.speed_gbps

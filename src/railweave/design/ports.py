@@ -28,11 +28,15 @@ class Port:
     group: PortGroup
 
     @property
+    def lane(self) -> int:
+        """The first electrical lane, 1-based."""
+        return (self.channel or 0) * (self.group.lanes // self.channels) + 1
+
+    @property
     def lanes(self) -> str:
         """The electrical lanes, 1-based: ``1-4`` is the first half of an eight-lane port."""
         width = self.group.lanes // self.channels
-        first = (self.channel or 0) * width + 1
-        return f"{first}-{first + width - 1}" if width > 1 else str(first)
+        return f"{self.lane}-{self.lane + width - 1}" if width > 1 else str(self.lane)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +111,8 @@ def default_server_first(model: SwitchModel, topology: Topology) -> int:
     """Where server ports begin by default: uplinks take the first ports, in the proportion asked for."""
     group = model.ports[0]
     if topology.spine_names() == []:
-        return group.first
+        across = topology.interconnect  # the first ports lead to other sites
+        return group.first + ((len(across.sites) - 1) * across.links if across else 0)
     return group.first + round(group.count / (1 + topology.oversubscription))
 
 

@@ -8,8 +8,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from railweave.design.equipment import equipment_of, role_equipment
+from railweave.design.interconnect import borders_of, check_sites
 from railweave.design.ports import breakout_of, capacity
 from railweave.design.tiers import Leaf, block_of, place_of, spines_of, super_spines_of
+from railweave.design.underlay import check_underlay
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,9 +19,11 @@ if TYPE_CHECKING:
     from railweave.catalog.models import NicGroup
     from railweave.design.context import Context
     from railweave.design.equipment import Equipment
+    from railweave.design.interconnect import Border
     from railweave.design.network import RoleName
     from railweave.design.tiers import Spine, SuperSpine
     from railweave.spec.fabric import Fabric, ServerGroup
+    from railweave.spec.topology import Topology
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,7 @@ class Layout:
     rails: int
     nic_speeds: Mapping[str, int]
     """What the NICs of each stripe's servers do, Gb/s."""
+    borders: tuple[Border, ...] = ()
 
     @cached_property
     def tiers(self) -> tuple[RoleName, ...]:
@@ -55,6 +60,7 @@ class Layout:
         above: tuple[tuple[RoleName, bool], ...] = (
             ("spine", bool(self.spines)),
             ("super-spine", bool(self.super_spines)),
+            ("dci", bool(self.dci)),
         )
         return ("leaf", *(role for role, there in above if there))
 
@@ -83,18 +89,33 @@ class Layout:
         return self.nic_speeds[next(stripes, next(iter(self.nic_speeds)))]
 
     @property
+    def dci(self) -> tuple[Border, ...]:
+        """The routers of the interconnect, where those are not the leaves."""
+        return self.borders if self.spines else ()
+
+    @property
+    def border_role(self) -> RoleName | None:
+        """The role of what joins sites; None where nothing does."""
+        return None if not self.borders else "dci" if self.dci else "leaf"
+
+    @property
     def uplinks(self) -> int:
         """Uplinks of each leaf."""
         return len(self.spec.topology.spine_names()) * self.spec.topology.links_per_spine
 
     @property
     def spine_uplinks(self) -> int:
-        """Links of each spine to super-spines."""
-        return self.spec.topology.super_spines * self.spec.topology.links_per_super_spine
+        """Links of each spine to super-spines, or to the routers of its site's interconnect."""
+        topology = self.spec.topology
+        if topology.interconnect is not None:
+            return topology.interconnect.routers * topology.interconnect.links_per_router
+        return topology.super_spines * topology.links_per_super_spine
 
 
 def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
     """Place stripes, leaves, spines and servers of one fabric. Notes problems in the context."""
+    check_underlay(context, name, fabric)
+    check_sites(context, name, fabric)
     groups = _served_groups(context, name, fabric)
     rails, speed = _rails(context, name, groups)
     roles = role_equipment(context, name, fabric)
@@ -109,13 +130,14 @@ def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
         )
         context.check()
     stripes = context.lock.allot(f"{name}/stripes", topology.stripe_names())
-    if len(stripes) > 1 and not topology.spine_names():
+    if len(stripes) > 1 and not topology.spine_names() and topology.interconnect is None:
         context.problem(
             (*_at(name), "topology"),
             f"{len(stripes)} stripes and no spines: stripes could not reach each other",
             "add `spines:`",
         )
     each = rails // per_stripe
+    places = _places(context, name, topology, stripes)
     leaves = tuple(
         Leaf(
             name=fabric.naming.leaf.format(fabric=name, stripe=stripe, leaf=position),
@@ -126,20 +148,22 @@ def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
             rails=tuple(range((position - 1) * each + 1, position * each + 1)),
             pod=pod,
             plane=plane,
-            place=place_of(topology, slot, position, per_stripe),
+            place=place_of(topology, places[stripe], position, per_stripe),
         )
         for stripe, slot in sorted(stripes.items(), key=lambda item: item[1])
         for position in range(1, per_stripe + 1)
-        for pod, plane in [block_of(topology, slot, position, each)]
+        for pod, plane in [block_of(topology, stripe, slot, position, each)]
     )
     spines = spines_of(context, name, fabric, leaves)
     supers = super_spines_of(context, name, fabric, spines)
-    tiers: tuple[tuple[RoleName, Sequence[Leaf | Spine | SuperSpine]], ...] = (
+    borders = borders_of(context, name, fabric, leaves)
+    tiers: tuple[tuple[RoleName, Sequence[Leaf | Spine | SuperSpine | Border]], ...] = (
         ("leaf", leaves),
         ("spine", spines),
         ("super-spine", supers),
+        ("dci", borders if spines else ()),
     )
-    equipment = equipment_of(context, fabric, roles, [(role, one.name) for role, tier in tiers for one in tier])
+    equipment = equipment_of(context, name, fabric, roles, [(role, one.name) for role, tier in tiers for one in tier])
     speeds = dict.fromkeys(stripes, speed) | _stripe_speeds(context, name, groups)
     equipment = _by_speed(leaves, equipment, speeds)
     context.check()
@@ -155,12 +179,23 @@ def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
         servers=tuple(_place(context, name, groups, stripes, room)),
         rails=rails,
         nic_speeds=speeds,
+        borders=borders,
     )
     context.check()
     _check_speeds(context, layout)
     _check_oversubscription(context, layout)
     context.check()
     return layout
+
+
+def _places(context: Context, name: str, topology: Topology, stripes: dict[str, int]) -> dict[str, int]:
+    """The places of stripes on the ports of their spines: their slots, or where each site has spines, those there."""
+    if topology.interconnect is None or not topology.spine_names():
+        return stripes
+    found: dict[str, int] = {}
+    for site, here in topology.interconnect.sites.items():
+        found |= context.lock.allot(f"{name}/stripes of {site}", here)
+    return found
 
 
 def _at(name: str) -> tuple[str, str]:

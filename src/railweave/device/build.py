@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Literal
 
 from railweave.catalog import catalog
+from railweave.catalog.models import Platform
+from railweave.device.color_form import path_color_form
+from railweave.device.communities import all_large, in_form
+from railweave.device.isis import isis_config
 from railweave.device.model import (
     BalancingConfig,
     Bgp,
@@ -13,55 +16,66 @@ from railweave.device.model import (
     DeviceConfig,
     Gateway,
     Interface,
-    PfcProfile,
-    QosConfig,
     Session,
     Split,
 )
 from railweave.device.overlay import external_ports, mac_vrf, overlay_config, underlay_prefixes, vrfs
 from railweave.device.platform import lowered_balancing, lowered_qos
-from railweave.device.policy import leaf_policy, spine_policy, super_spine_policy, with_super_spines
+from railweave.device.policy import (
+    dci_policy,
+    leaf_policy,
+    spine_policy,
+    super_spine_policy,
+    with_dci,
+    with_sites,
+    with_super_spines,
+)
+from railweave.device.qos import qos_config
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.catalog.models import System
+    from railweave.catalog.models import SwitchModel, System
     from railweave.design.network import Cable, End, Fabric, Network, RoleName, Segment, Switch
     from railweave.device.policy import Form, RoutingPolicy
 
-FRR_RELEASE = "10.3"
-"""The FRR release that the emulation form of a network is written for."""
-
-
-TIERS: tuple[RoleName, ...] = ("leaf", "spine", "super-spine")
-_PLURAL = {"leaf": "leaves", "spine": "spines", "super-spine": "super-spines"}
+TIERS: tuple[RoleName, ...] = ("leaf", "spine", "super-spine", "dci")
+_PLURAL = {"leaf": "leaves", "spine": "spines", "super-spine": "super-spines", "dci": "routers of the interconnect"}
 
 
 def device_config(network: Network, name: str, nos: str | None = None) -> DeviceConfig:
-    """The configuration of one switch, for its own operating system or for ``nos``.
+    """The configuration of one switch, for its own operating system, or for ``nos`` as if every switch had that.
+
+    Beside switches whose own routing is FRR, and which the lab runs as they are, policies stay as all of them read them.
 
     Raises ``KeyError`` where there is no such switch.
     """
     switch = network.switch(name)
     fabric = network.fabric(switch.fabric)
     target = nos or switch.nos
-    release = switch.release if target == switch.nos else FRR_RELEASE
     system = catalog().systems[target]
-    lacks = catalog().switches[switch.model].platform.lacks if target == switch.nos else ()
+    release = switch.release if target == switch.nos else system.release
+    model = catalog().switches[switch.model]
+    platform = model.platform if target == switch.nos else Platform()
     role = fabric.role(switch.role)
     ends = [_ends(cable, name) for cable in network.cables_of(name)]
-    cards = catalog().switches[switch.model].cards
-    names = {end.port: system.name_of(end.physical or 0, end.channel, cards) for end, _, _ in ends}
+    names = {end.port: _port_name(system, model, end) for end, _, _ in ends}
     cabled = tuple(_interface(network, fabric, names[end.port], end, far, cable) for end, far, cable in ends)
-    interfaces = (*cabled, *external_ports(fabric, switch, system, cards))
-    gateways = tuple(_gateway(fabric, one, interfaces) for one in network.segments_of(name) if one.subnets)
-    form = path_color_form(fabric, target, release)
-    extra = {"junos": role.extra.junos, "frr": role.extra.frr}.get(target, "")
-    qos, balancing = _qos(fabric, switch, interfaces, system, release), _balancing(network, fabric, switch)
+    interfaces = (*cabled, *external_ports(fabric, switch, system, model))
+    gateways = tuple(_gateway(system, fabric, one, interfaces) for one in network.segments_of(name) if one.subnets)
+    own = network.systems_of(fabric.name)
+    as_built = nos is None or any(catalog().systems[one].frr_conf for one, _ in own)
+    form = path_color_form(fabric, own if as_built else [(target, release)])
+    large = all_large(fabric) if as_built else system.large_communities
+    qos = qos_config(fabric, switch, interfaces, system, release)
+    balancing = _balancing(network, fabric, switch, system, release)
     without: list[str] = []
     if qos is not None:
-        qos, without = lowered_qos(qos, lacks)
-    balancing, more = lowered_balancing(balancing, lacks)
+        qos, without = lowered_qos(qos, platform.lacks)
+    entering = [one.name for one in interfaces if one.kind == "server"]
+    if switch.role == "dci":
+        entering = [one.name for one in interfaces if not one.between_sites]
+    balancing, more = lowered_balancing(balancing, platform, entering)
     return DeviceConfig(
         name=name,
         role=switch.role,
@@ -75,38 +89,49 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
         splits=_splits(system, switch, _used_ports(fabric, switch, ends)),
         interfaces=interfaces,
         gateways=gateways,
-        bgp=_bgp(network, fabric, switch, target, form, names),
+        bgp=_bgp(network, fabric, switch, system, form, names, large=large)
+        if fabric.underlay.protocol == "bgp"
+        else None,
         qos=qos,
         balancing=balancing,
-        extra=extra,
-        overlay=overlay_config(network, fabric, switch),
+        extra=role.extra.get(target, ""),
+        overlay=overlay_config(network, fabric, switch, large=large),
         vrfs=vrfs(fabric, switch, gateways, interfaces),
         mac_vrf=mac_vrf(fabric, switch, interfaces),
         left_out=(*without, *more),
+        isis=isis_config(
+            fabric,
+            switch,
+            interfaces,
+            gateways,
+            _families(network, switch),
+            _maximum_ecmp(fabric, system, sum(one.kind == "fabric" for one in interfaces)),
+        ),
     )
-
-
-def path_color_form(fabric: Fabric, nos: str, release: str) -> Form:
-    """How path colors are carried on an operating system: see ``railweave.device.policy``."""
-    if not fabric.colors:
-        return "none"
-    system = catalog().systems[nos]
-    if nos == "frr":
-        return fabric.emulation
-    if fabric.underlay.path_color != "local-preference" and system.has("path-color-dpf", release):
-        return "dpf"
-    return "local-preference"
 
 
 def _ends(cable: Cable, device: str) -> tuple[End, End, Cable]:
     return (cable.a, cable.b, cable) if cable.a.device == device else (cable.b, cable.a, cable)
 
 
+def _port_name(system: System, model: SwitchModel, end: End) -> str:
+    group = model.group_of(end.physical or 0)
+    lanes = group.lanes if group else 8
+    return system.name_of(end.physical or 0, end.channel, _lanes(end)[0], lanes, model.cards)
+
+
+def _lanes(end: End) -> tuple[int, int]:
+    """The first and the last electrical lane of a port."""
+    first, _, last = end.lanes.partition("-")
+    return int(first), int(last or first)
+
+
 def _interface(network: Network, fabric: Fabric, name: str, end: End, far: End, cable: Cable) -> Interface:
     segment = None
-    if cable.kind == "server" and (fabric.server_link != "routed" or fabric.tenants):
+    if cable.kind == "server" and (not fabric.own_links or fabric.tenants):
         nic = network.server(far.device).nic(far.port)
         segment = network.segment_of(far.device, nic) if nic else None
+    across = fabric.interconnect if network.between_sites(cable) else None
     return Interface(
         name=name,
         link=cable.name,
@@ -115,17 +140,22 @@ def _interface(network: Network, fabric: Fabric, name: str, end: End, far: End, 
         peer=far.device,
         peer_port=far.port,
         speed_gbps=cable.speed_gbps,
+        lanes=_lanes(end)[1] - _lanes(end)[0] + 1,
         mtu=fabric.mtu.fabric if cable.kind == "fabric" else fabric.mtu.server_port,
         length_m=cable.length_m,
         vlan=(segment.vlan_name or None) if segment else None,
         native_vlan=segment.vlan if segment and fabric.server_link == "trunk" else None,
         addresses=(f"{end.address}/{cable.prefix_length}",) if end.address else (),
+        between_sites=across is not None,
+        macsec=across.macsec if across else None,
+        pauses=across is None or across.pfc,
     )
 
 
-def _gateway(fabric: Fabric, segment: Segment, interfaces: Sequence[Interface]) -> Gateway:
+def _gateway(system: System, fabric: Fabric, segment: Segment, interfaces: Sequence[Interface]) -> Gateway:
     port = next((one.name for one in interfaces if segment.nic == f"{one.peer}:{one.peer_port}"), "")
     return Gateway(
+        name=system.vlan_interface.format(vlan=segment.vlan) if segment.vlan else port,
         vlan=segment.vlan,
         vlan_name=segment.vlan_name,
         description=_purpose(segment),
@@ -136,6 +166,7 @@ def _gateway(fabric: Fabric, segment: Segment, interfaces: Sequence[Interface]) 
         port=port,
         vrf=segment.tenant,
         mac=fabric.overlay.gateway_mac if fabric.overlay and segment.network else "",
+        proxy_arp=fabric.server_link == "proxy-arp",
     )
 
 
@@ -158,30 +189,35 @@ def _splits(system: System, switch: Switch, used: Sequence[tuple[int, int | None
     model = catalog().switches[switch.model]
     found: dict[int, Split] = {}
     for physical, channel, speed in used:
+        if physical in found:
+            continue
         group = model.group_of(physical)
         if group is None or (channel is None and group.speed_gbps == speed):
             continue
         split = [w for w in group.breakouts if (w.channels > 1) == (channel is not None)]
         way = next((w for w in split if w.speed_gbps == speed), None)
         if way:
-            name = system.name_of(physical, None, model.cards)
+            name = system.name_of(physical, None, lanes=group.lanes, cards=model.cards)
             found[physical] = Split(name, physical, way.channels, way.speed_gbps)
     return tuple(found[port] for port in sorted(found))
 
 
-def _bgp(network: Network, fabric: Fabric, switch: Switch, nos: str, form: Form, names: dict[str, str]) -> Bgp | None:
+def _bgp(
+    network: Network, fabric: Fabric, switch: Switch, system: System, form: Form, names: dict[str, str], *, large: bool
+) -> Bgp | None:
     links = [_ends(cable, switch.name) for cable in network.cables_of(switch.name) if cable.kind == "fabric"]
     if not links:
         return None
-    policy = _policy(network, fabric, switch, form, redistribute=nos == "frr")
+    policy = _policy(network, fabric, switch, form, redistribute=system.policies == "route-maps")
     by_peer: dict[tuple[RoleName, int | None], list[Session]] = {}
     parallel: dict[str, int] = {}
     pools = {"leaf": fabric.leaf_asns, "spine": fabric.spine_asns, "super-spine": fabric.super_spine_asns or (0, 0)}
+    pools["dci"] = fabric.dci_asns or (0, 0)
     outside: dict[RoleName, set[int]] = {}
     for end, far, cable in links:
         peer = network.switch(far.device)
         session = Session(names[end.port], cable.name, peer.name, peer.asn, end.address, far.address)
-        colored = form != "none" and "super-spine" not in {switch.role, peer.role}
+        colored = form != "none" and {"super-spine", "dci"}.isdisjoint({switch.role, peer.role})
         by_peer.setdefault((peer.role, cable.color if colored else None), []).append(session)
         parallel[peer.name] = parallel.get(peer.name, 0) + 1
         first, last = pools[peer.role]
@@ -204,14 +240,14 @@ def _bgp(network: Network, fabric: Fabric, switch: Switch, nos: str, form: Form,
         groups=groups,
         policies=tuple(one for one in policy.policies if one.name in used),
         prefix_lists=policy.prefix_lists,
-        communities=policy.communities,
+        communities=in_form(policy.communities, large=large),
         as_lists={} if numbered else as_lists,
         fabric_advertise=policy.fabric_advertise,
         redistribute_connected=policy.redistribute,
-        default_accept=nos != "frr",
+        default_accept=system.policies == "policy-statements",
         families=_families(network, switch),
         compare_aigp=form in {"dpf", "aigp"},
-        maximum_ecmp=_maximum_ecmp(fabric, nos, max(up, *parallel.values())),
+        maximum_ecmp=_maximum_ecmp(fabric, system, max(up, *parallel.values())),
         bfd=fabric.underlay.bfd if fabric.underlay.bfd.enabled else None,
     )
 
@@ -219,11 +255,14 @@ def _bgp(network: Network, fabric: Fabric, switch: Switch, nos: str, form: Form,
 def _policy(network: Network, fabric: Fabric, switch: Switch, form: Form, *, redistribute: bool) -> RoutingPolicy:
     """What a switch advertises and accepts."""
     if switch.role == "leaf":
-        return leaf_policy(fabric, form, _own_prefixes(network, fabric, switch), redistribute=redistribute)
+        own = leaf_policy(fabric, form, _own_prefixes(network, fabric, switch), redistribute=redistribute)
+        return with_sites(own) if fabric.interconnect and not fabric.dci else own
     if switch.role == "super-spine":
         return super_spine_policy(fabric, form)
+    if switch.role == "dci":
+        return dci_policy(fabric, form)
     own = spine_policy(fabric, form, redistribute=redistribute and fabric.overlay is not None)
-    return with_super_spines(own) if fabric.super_spine else own
+    return with_super_spines(own) if fabric.super_spine else with_dci(own) if fabric.dci else own
 
 
 def _group(
@@ -236,61 +275,39 @@ def _group(
     peer_role: RoleName,
     as_list: str | None,
 ) -> BgpGroup:
-    over = peer_role == "super-spine"
+    imported, exported = _policies_towards(switch.role, peer_role, policy, color)
     label = fabric.color_name(color) if color is not None else "underlay"
     return BgpGroup(
         name=fabric.naming.bgp_group.format(role=peer_role, color=label),
         description=f"{_PLURAL[peer_role]}, path color {label}" if color is not None else _PLURAL[peer_role],
         local_as=switch.asn,
         sessions=tuple(sessions),
-        import_policy="from-super-spines" if over else policy.imports[color],
-        export_policy="to-super-spines" if over else policy.exports[color],
+        import_policy=imported,
+        export_policy=exported,
         peer_as_list=as_list,
         fabric_color=label if form == "dpf" and color is not None else None,
         aigp=form == "dpf",
     )
 
 
-def _maximum_ecmp(fabric: Fabric, nos: str, width: int) -> int:
+def _policies_towards(role: RoleName, peer: RoleName, policy: RoutingPolicy, color: int | None) -> tuple[str, str]:
+    """The import and export policy of a group, by who is at its other end."""
+    if role == peer:
+        return "from-sites", "to-sites"
+    if peer == "super-spine":
+        return "from-super-spines", "to-super-spines"
+    if peer == "dci":
+        return "from-dci", "to-dci"
+    return policy.imports[color], policy.exports[color]
+
+
+def _maximum_ecmp(fabric: Fabric, system: System, width: int) -> int:
     """The asked-for width, else the smallest value the system accepts that holds every uplink."""
     asked = fabric.underlay.maximum_ecmp
     if asked is not None:
         return asked
-    allowed = catalog().systems[nos].maximum_ecmp
+    allowed = system.maximum_ecmp
     return next((value for value in allowed if value >= width), allowed[-1] if allowed else width)
-
-
-def _qos(
-    fabric: Fabric, switch: Switch, interfaces: Sequence[Interface], system: System, release: str
-) -> QosConfig | None:
-    if not system.has("qos", release) or not interfaces:
-        return None
-    qos = fabric.intent(switch).qos
-    by_need: dict[tuple[int, int], list[str]] = {}
-    for one in interfaces:
-        if one.kind == "external":  # nobody beyond the fabric pauses, so no headroom is spent on it
-            continue
-        by_need.setdefault((math.ceil(one.length_m), qos.pfc.mru or one.mtu), []).append(one.name)
-    cell = catalog().switches[switch.model].buffer.cell_bytes
-    return QosConfig(
-        classes=dict(qos.classes),
-        buffers=qos.buffers,
-        profiles=tuple(
-            PfcProfile(
-                f"pfc-{length}m" if len({m for _, m in by_need}) == 1 else f"pfc-{length}m-{mru}",
-                length,
-                mru,
-                tuple(ports),
-            )
-            for (length, mru), ports in sorted(by_need.items())
-        )
-        if qos.lossless_class()
-        else (),
-        xon_offset_cells=None if qos.pfc.xon_offset is None else qos.pfc.xon_offset // cell,
-        watchdog=qos.pfc.watchdog,
-        buffer_monitor=qos.buffer_monitor,
-        ports=tuple(one.name for one in interfaces),
-    )
 
 
 def _own_prefixes(network: Network, fabric: Fabric, switch: Switch) -> dict[int | None, tuple[str, ...]]:
@@ -323,9 +340,14 @@ def _server_families(network: Network, switch: Switch) -> tuple[Literal["ipv4", 
     return ("ipv6",) if six == {True} else ("ipv4",)
 
 
-def _balancing(network: Network, fabric: Fabric, switch: Switch) -> BalancingConfig:
+def _balancing(network: Network, fabric: Fabric, switch: Switch, system: System, release: str) -> BalancingConfig:
     """Ether types follow the address families in use: DLB that knows only IPv4 never acts on IPv6 RDMA."""
+    wanted = fabric.load_balancing
+    features = {name for name in catalog().switches[switch.model].features if system.has(name, release)}
+    part = "load-balancer-only" if switch.role == "leaf" else "helper-only"
     return BalancingConfig(
+        selective=wanted.selective.opcodes if wanted.selective and "selective-dlb" in features else (),
+        global_role=part if wanted.global_balancing and "global-load-balancing" in features else "",
         intent=fabric.load_balancing,
         group_mode=fabric.load_balancing.group_mode(),
         ether_types=tuple(sorted({*_families(network, switch), *_server_families(network, switch)})),

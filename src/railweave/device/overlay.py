@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.device.communities import standard
 from railweave.device.model import (
     BridgedVlan,
     ExternalPeer,
@@ -19,7 +20,7 @@ from railweave.device.model import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.catalog.models import System
+    from railweave.catalog.models import SwitchModel, System
     from railweave.design.network import Fabric, Network, Switch
     from railweave.design.overlay_model import ExternalLink, ExternalRouter, Tenant
     from railweave.device.model import Gateway
@@ -29,8 +30,11 @@ MAC_VRF_NUMBER = 65534
 """Name and number (in the route distinguisher) of the bridging instance, as Juniper's validated configurations have them."""
 
 
-def overlay_config(network: Network, fabric: Fabric, switch: Switch) -> OverlayConfig | None:
-    """Sessions to every switch of the neighboring tier, loopback to loopback; None where the fabric has no overlay."""
+def overlay_config(network: Network, fabric: Fabric, switch: Switch, *, large: bool = True) -> OverlayConfig | None:
+    """Sessions to every switch of the neighboring tier, loopback to loopback; None where the fabric has no overlay.
+
+    ``large``: every switch has large communities.
+    """
     if fabric.overlay is None:
         return None
     near: dict[str, str] = {}
@@ -39,6 +43,7 @@ def overlay_config(network: Network, fabric: Fabric, switch: Switch) -> OverlayC
             far = cable.b.device if cable.a.device == switch.name else cable.a.device
             near.setdefault(far, cable.name)
     bfd = fabric.overlay.bfd
+    from_spine = f"{fabric.spine_asns[0]}:0:2"
     return OverlayConfig(
         loopback=switch.loopback,
         neighbors=tuple(
@@ -57,7 +62,7 @@ def overlay_config(network: Network, fabric: Fabric, switch: Switch) -> OverlayC
             for one in switch.endpoints
         ),
         reflects=switch.role == "spine",
-        from_spine=f"{fabric.spine_asns[0]}:0:2",
+        from_spine=from_spine if large else standard(from_spine),
         bfd=bfd if bfd.enabled else None,
     )
 
@@ -101,19 +106,35 @@ def _link_name(switch: Switch, router: ExternalRouter, link: ExternalLink) -> st
     return f"{switch.name}:{link.port}--{router.name}"
 
 
-def external_ports(fabric: Fabric, switch: Switch, system: System, cards: int | None) -> tuple[Interface, ...]:
+def _width(model: SwitchModel, link: ExternalLink) -> int:
+    """The electrical lanes of a link's port, or of its channel."""
+    group = model.group_of(link.physical)
+    ways = [way for way in group.ways() if way.speed_gbps == link.speed_gbps and way.channels > 1] if group else []
+    lanes = group.lanes if group else 8
+    return lanes // ways[0].channels if ways and link.channel is not None else lanes
+
+
+def _external_name(system: System, model: SwitchModel, link: ExternalLink) -> str:
+    group = model.group_of(link.physical)
+    lane = (link.channel or 0) * _width(model, link) + 1
+    return system.name_of(link.physical, link.channel, lane, group.lanes if group else 8, model.cards)
+
+
+def external_ports(fabric: Fabric, switch: Switch, system: System, model: SwitchModel) -> tuple[Interface, ...]:
     """The ports of a leaf to external routers."""
     return tuple(
         Interface(
-            name=system.name_of(link.physical, link.channel, cards),
+            name=_external_name(system, model, link),
             link=_link_name(switch, router, link),
             kind="external",
             description=f"{router.name}, tenant {tenant.name}",
             peer=router.name,
             peer_port="",
             speed_gbps=link.speed_gbps,
+            lanes=_width(model, link),
             mtu=fabric.mtu.fabric,
             length_m=0,
+            pauses=False,  # nobody beyond the fabric pauses, so no headroom is spent on it
             addresses=(f"{link.address}/{link.prefix_length}",),
             vrf=tenant.name,
             unit_vlan=link.vlan,

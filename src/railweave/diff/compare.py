@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from railweave.counting import counted
 from railweave.device.build import device_config
 from railweave.device.host import host_configs
-from railweave.render import frr, host, junos
-from railweave.render.frr.tree import flat
+from railweave.render import host, junos, renderer
 from railweave.render.host.cluster import cluster_files
 from railweave.render.junos.tree import Change, compare
 from railweave.render.network import targets
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DeviceDiff:
-    """What changes on one switch: commands per target (Junos) or added and removed lines (FRR)."""
+    """What changes on one switch: commands (Junos), or added and removed lines by operating system."""
 
     device: str
     change: str
@@ -122,7 +121,7 @@ def _device(old: Network | None, new: Network | None, name: str) -> DeviceDiff |
         if target == "junos":
             commands = tuple(_junos(before, after).lines())
             continue
-        lines = [flat(frr.tree(config)) if config else [] for config in (before, after)]
+        lines = [renderer(target).lines(config) if config else [] for config in (before, after)]
         gone, come = _minus(lines[0], lines[1]), _minus(lines[1], lines[0])
         removed |= {target: gone} if gone else {}
         added |= {target: come} if come else {}

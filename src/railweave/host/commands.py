@@ -155,6 +155,12 @@ def _gid(one: gids.Gid) -> dict[str, object]:
 
 def _env(asked: Namespace) -> int:
     plan = host_file.load(asked.host_file)
+    if asked.tenant is not None:
+        plan = plan.of_tenant(asked.tenant)
+    elif plan.tenants:
+        raise HostInputError(
+            f"GPUs of {plan.host} belong to several tenants: give --tenant {' or '.join(plan.tenants)}"
+        )
     resolved, warnings = environment.resolve(plan, gids.read(asked.sysfs, plan) if plan.resolve else [])
     for line in warnings:
         print(f"warning: {line}", file=sys.stderr)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Callable, TypeVar, cast
 
 from . import values
@@ -34,7 +34,7 @@ class PathAddress:
 
 @dataclass(frozen=True)
 class Nic:
-    """A NIC. ``gpu`` is the GPU beside it, None where it serves none of its own."""
+    """A NIC. ``gpu`` is the GPU beside it, None where it serves none of its own; ``tenant`` is empty where it has none."""
 
     netdev: str
     rdma: str
@@ -44,11 +44,23 @@ class Nic:
     fabric: str
     mtu: int
     paths: tuple[PathAddress, ...]
+    tenant: str = ""
+
+
+@dataclass(frozen=True)
+class Job:
+    """The environment of jobs: values, and the variables whose value is found at launch."""
+
+    environment: dict[str, str]
+    resolve: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class HostFile:
-    """What this server is told. ``entries``: the routes, then the rules, with the network device that each is for."""
+    """What this server is told. ``entries``: the routes, then the rules, with the network device that each is for.
+
+    ``tenants`` has a job for each tenant, where the GPUs belong to several; there is no other then.
+    """
 
     file: Path
     host: str
@@ -57,6 +69,17 @@ class HostFile:
     entries: tuple[tuple[str, Entry], ...]
     environment: dict[str, str]
     resolve: tuple[str, ...]
+    tenants: dict[str, Job]
+
+    def of_tenant(self, name: str) -> HostFile:
+        """The plan as one tenant's jobs see it: its NICs and its environment. Raises HostInputError where it has none here."""
+        here = tuple(nic for nic in self.nics if nic.tenant == name)
+        if not here:
+            known = dict.fromkeys(nic.tenant for nic in self.nics if nic.tenant)
+            there = f"its NICs are of {', '.join(known)}" if known else "its NICs are of no tenant"
+            raise HostInputError(f"--tenant {name}: has no NIC of {self.host}; {there}")
+        job = self.tenants.get(name, Job(self.environment, self.resolve))
+        return replace(self, nics=here, environment=job.environment, resolve=job.resolve, tenants={})
 
     @property
     def tables(self) -> dict[int, str]:
@@ -136,15 +159,25 @@ def _host(file: Path, top: _Item) -> HostFile:
         if any(one.place == other.place for other in routes[:i]):
             raise _WrongError(f"routes[{i}]: a second route to {one.destination} in table {one.table}")
     job = _Item("job", top.value.get("job", {"environment": {}, "resolve": []}))
-    variables = _Item("job.environment", job.get("environment", values.an_object))
+    given = _Item("job.tenants", job.value.get("tenants", {}))
+    own = _job(job)
     return HostFile(
         file,
         top.get("host", values.a_line),
         top.get("network", values.a_line),
         nics,
         (*((one.dev, one) for one in routes), *(_rule(one, netdevs) for one in top.items("rules"))),
+        own.environment,
+        own.resolve,
+        {name: _job(_Item(given.at(name), given.value[name])) for name in given.value},
+    )
+
+
+def _job(job: _Item) -> Job:
+    variables = _Item(job.at("environment"), job.get("environment", values.an_object))
+    return Job(
         {_variable(variables.at(name), name): variables.get(name, values.a_variable_value) for name in variables.value},
-        tuple(_variable(f"job.resolve[{i}]", one) for i, one in enumerate(job.get("resolve", values.a_list))),
+        tuple(_variable(f"{job.at('resolve')}[{i}]", one) for i, one in enumerate(job.get("resolve", values.a_list))),
     )
 
 
@@ -158,6 +191,7 @@ def _nic(item: _Item) -> Nic:
         item.get("fabric", values.a_line),
         item.get("mtu", values.a_number),
         tuple(_path(one) for one in item.items("addresses")),
+        item.maybe("tenant", values.a_line) or "",
     )
 
 

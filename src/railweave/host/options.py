@@ -112,8 +112,10 @@ def _parser() -> ArgumentParser:
         "env > job.env     then: . ./job.env",
         "env -- ./all_reduce_perf -b 8 -e 8G -f 2 -g 1",
         "env --json",
+        "env --tenant blue -- ./all_reduce_perf -b 8 -e 8G -f 2 -g 1     where GPUs belong to several tenants",
     )
     _host_file(env)
+    env.add_argument("--tenant", metavar="NAME", help="the environment of this tenant's jobs: its NICs and GPUs alone")
     _sysfs(env)
     form = env.add_mutually_exclusive_group()
     form.add_argument("--shell", action="store_true", help="export lines (the default)")

@@ -26,8 +26,9 @@ class Snapshot:
 def snapshot(lab: Running) -> Snapshot:
     """The counters of all links now."""
     received: dict[Direction, int] = {}
-    for device in lab.plan.devices():
-        for name, counters in lab.kernel(device).interfaces().values():
+    for space in lab.plan.spaces():
+        device = space.partition("@")[0]
+        for name, counters in lab.kernel(space).interfaces().values():
             link = lab.plan.link(device, name)
             if link is not None:
                 received[link, device] = counters.rx_bytes

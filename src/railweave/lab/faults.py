@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from railweave.errors import LabError
-from railweave.lab import processes, routers, shaping
+from railweave.lab import processes, routers, shaping, tunnels
 from railweave.lab.names import namespace
 from railweave.lab.namespace import ip, ip_batch
 from railweave.lab.outages import links_of, set_links
+from railweave.lab.spaces import spaces_of, vrf_space
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,7 +73,9 @@ def effect(lab: Running, target: FaultTarget) -> Effect:
         return _shaped(lab, target, lambda: shaping.lossy(lab, target.links, chance), down)
     if fault.kind == "blackhole":
         return _blackhole(lab, target, device)
-    if fault.kind == "bgp-session-down":
+    if fault.kind == "device-reboot":
+        return _reboot(lab, target, device)
+    if fault.kind in {"bgp-session-down", "bgp-down"}:
         return _sessions_down(lab, target, device)
     if fault.kind == "daemon-kill":
         return _daemon_killed(lab, target, device, fault.daemon or "")
@@ -109,18 +112,24 @@ def _blackhole(lab: Running, target: FaultTarget, device: str) -> Effect:
     """Forwarded packets meet a rule that drops them; bridged ones an isolated port. Its own packets meet neither."""
     config = lab.plan.configs[device]
     entries = [port.name for port in config.interfaces if port.kind == "fabric"]
-    entries += [f"irb.{gateway.vlan}" if gateway.vlan else gateway.port for gateway in config.gateways]
+    entries += [gateway.name for gateway in config.gateways]
+    by_space: dict[str, list[str]] = {}
+    for name in entries:
+        by_space.setdefault(lab.plan.space(device, name), []).append(name)
+    for vrf in config.vrfs:
+        by_space[vrf_space(device, vrf.name)].append(tunnels.bridge(vrf))
     bridged = [port.name for port in config.interfaces if port.vlan is not None]
-    inside = namespace(lab.place.lab, device)
 
     def change(verb: str, isolated: str) -> None:
-        for family in ("-4", "-6"):
-            for name in entries:
-                ip(
-                    [family, "rule", verb, "preference", str(BLACKHOLE_PREFERENCE), "iif", name, "blackhole"],
-                    inside=inside,
-                )
-        ip_batch((f"link set {name} type bridge_slave isolated {isolated}" for name in bridged), inside=inside)
+        for space, names in by_space.items():
+            inside = namespace(lab.place.lab, space)
+            for family in ("-4", "-6"):
+                for name in names:
+                    words = ["preference", str(BLACKHOLE_PREFERENCE), "iif", name, "blackhole"]
+                    ip([family, "rule", verb, *words], inside=inside)
+        for name in bridged:
+            inside = namespace(lab.place.lab, lab.plan.space(device, name))
+            ip_batch([f"link set {name} type bridge_slave isolated {isolated}"], inside=inside)
 
     def end() -> None:
         with contextlib.suppress(LabError):  # it was interrupted before all were there
@@ -139,6 +148,9 @@ def _sessions_down(lab: Running, target: FaultTarget, device: str) -> Effect:
         for session in group.sessions
         if session.link in target.links
     ]
+    overlay = lab.plan.configs[device].overlay
+    if overlay is not None and target.fault.kind == "bgp-down":
+        names += [session.peer_address for session in overlay.neighbors]
     asn = bgp.asn if bgp else 0
 
     def change(word: str) -> None:
@@ -159,10 +171,40 @@ def _daemon_killed(lab: Running, target: FaultTarget, device: str, daemon: str) 
 
     def end() -> None:
         if routers.daemon_pid(lab.place, device, daemon) is None:
-            routers.restart(lab.place, lab.frr, device, daemon)
+            routers.restart(lab.place, lab.frr, lab.plan.configs[device], daemon)
+            tunnels.wait(lab, lab.plan.configs[device])
 
     down = (device,) if daemon == "bgpd" else None
     return Effect(target, tuple(links_of(lab, device)), down, begin, end)
+
+
+def _reboot(lab: Running, target: FaultTarget, device: str) -> Effect:
+    config = lab.plan.configs[device]
+    links = tuple(links_of(lab, device))
+
+    def begin() -> None:
+        _set_ports(lab, device, "down")
+        pids = [routers.daemon_pid(lab.place, device, daemon) for daemon in lab.frr.daemons]
+        processes.end([pid for pid in pids if pid is not None])
+        for space in spaces_of(config):
+            for family in ("-4", "-6"):  # a kernel that boots knows no routes; this one would keep BGP's
+                ip([family, "route", "flush", "proto", "bgp"], inside=namespace(lab.place.lab, space))
+
+    def end() -> None:
+        if routers.daemon_pid(lab.place, device, lab.frr.daemons[0]) is None:
+            routers.start(lab.place, lab.frr, [config], lambda _: None)
+        _set_ports(lab, device, "up")
+        tunnels.wait(lab, config)
+        routers.solicit(lab.place, [config])
+
+    return Effect(target, links, (device,), begin, end)
+
+
+def _set_ports(lab: Running, device: str, state: str) -> None:
+    """Set the ports of a switch up or down, at its own end."""
+    for space in spaces_of(lab.plan.configs[device]):
+        names = [name for name in lab.interfaces(space).values() if lab.plan.link(device, name)]
+        ip_batch((f"link set {name} {state}" for name in names), inside=namespace(lab.place.lab, space))
 
 
 def _advertisements_stopped(lab: Running, target: FaultTarget, device: str, port: str) -> Effect:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from railweave.lab.netlink import BGP, KERNEL
+from railweave.lab import overlay_fib
+from railweave.lab.netlink import BGP, ISIS, KERNEL
 from railweave.routes.table import LOCAL, UNREACHABLE, Fib, Heard, Routes
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ def read(lab: Running, expected: Routes) -> KernelTables:
     for device, fib in expected.fibs.items():
         table = np.full(len(expected.prefixes), UNREACHABLE, np.int32)
         order = {name: place for place, name in enumerate(_fabric_links(lab, device))}
+        table[[expected.index[one] for one in _loopbacks(lab, device) if one in expected.index]] = LOCAL
         for route in _routes(lab, device):
             place = expected.index.get(route.prefix)
             if place is None:
@@ -67,7 +69,7 @@ def read(lab: Running, expected: Routes) -> KernelTables:
                 continue
             if route.protocol == KERNEL and route.interfaces:
                 table[place] = LOCAL
-            elif route.protocol == BGP and table[place] != LOCAL:
+            elif route.protocol in {BGP, ISIS} and table[place] != LOCAL:
                 links = _on(lab, device, route.interfaces)
                 members = tuple(sorted(links, key=lambda link: order.get(link, len(order))))
                 if members:
@@ -75,8 +77,11 @@ def read(lab: Running, expected: Routes) -> KernelTables:
                     if len(ids) > len(groups):
                         groups.append(members)
         fibs[device] = replace(fib, group=table)
-    nothing = Heard({}, {}, lambda _: True)
-    return KernelTables(Routes(expected.prefixes, expected.index, fibs, groups, expected.down, nothing), tuple(strange))
+    nothing = Heard({}, (), lambda _: None)
+    routes = Routes(expected.prefixes, expected.index, fibs, groups, expected.down, nothing)
+    if lab.plan.tenant_prefixes:
+        strange += overlay_fib.add_tenants(lab, routes)
+    return KernelTables(routes, tuple(strange))
 
 
 def _routes(lab: Running, device: str) -> list[KernelRoute]:
@@ -85,9 +90,20 @@ def _routes(lab: Running, device: str) -> list[KernelRoute]:
     return [route for family in families for route in lab.kernel(device).routes(numbers[family])]
 
 
+def _loopbacks(lab: Running, device: str) -> list[str]:
+    """The addresses of a router's loopback as prefixes: those of IPv4 are in no table but the kernel's own."""
+    names = lab.interfaces(device)
+    return [
+        f"{one.address}/{one.prefix_length}" for one in lab.kernel(device).addresses() if names[one.interface] == "lo"
+    ]
+
+
 def _fabric_links(lab: Running, device: str) -> list[str]:
     """A device's links in the order of its sessions, which is that of next-hop groups in ``routes``."""
-    bgp = lab.plan.configs[device].bgp
+    config = lab.plan.configs[device]
+    if config.isis is not None:
+        return [port.link for port in config.isis.ports]
+    bgp = config.bgp
     return [session.link for group in bgp.groups for session in group.sessions] if bgp else []
 
 
@@ -99,6 +115,12 @@ def _on(lab: Running, device: str, interfaces: tuple[int, ...]) -> list[str]:
 def differences(expected: Routes, found: KernelTables) -> list[Difference]:
     """Every prefix of every router that its kernel forwards otherwise than expected."""
     result = [Difference(device, prefix, ("nothing",), ("a route of BGP",)) for device, prefix in found.strange]
+    for (device, vrf), mask in expected.holds.items():
+        have = found.routes.holds[device, vrf]
+        for prefix, one, other in zip(expected.prefixes, mask.tolist(), have.tolist(), strict=True):
+            if one != other:
+                words = (("a route",), ("nothing",)) if one else (("nothing",), ("a route",))
+                result.append(Difference(f"{device} in {vrf}", prefix, *words))
     for device, fib in expected.fibs.items():
         want, have = _named(expected, fib.group), _named(found.routes, found.routes.fibs[device].group)
         result += [

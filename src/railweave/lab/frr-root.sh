@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Make a root folder with FRR 10 in it, for the lab and the vtysh judge: frr-root.sh DIR
+# Make a root folder with FRR 10 in it, for the lab and the vtysh judge: frr-root.sh DIR [SUITE]
 #
-# Debian trixie's FRR, from the package mirror that this machine already uses. Needs root and a Debian-like system;
+# The FRR of a Debian suite (trixie, whose 10.3 everything was measured with), from the package mirror that this machine already uses. Needs root and a Debian-like system;
 # says why where it cannot. Nothing in it is started.
 set -euo pipefail
 
-target=${1:?usage: tools/frr-root.sh DIR}
-suite=trixie
+target=${1:?usage: frr-root.sh DIR [SUITE]}
+suite=${2:-trixie}
 skip() { echo "frr-root: skipped: $1" >&2; exit 0; }
 
 [ -x "$target/usr/bin/vtysh" ] && { echo "frr-root: $target is there already"; exit 0; }

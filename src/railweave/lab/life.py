@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from railweave.counting import counted
 from railweave.errors import LabError
-from railweave.lab import hosts, links, names, probe, processes, rootfs, routers, slicing, state, stuck
+from railweave.lab import hosts, links, names, probe, processes, rootfs, routers, slicing, state, stuck, tunnels
 from railweave.lab.plan import make_plan
 from railweave.lab.running import Running
 from railweave.lab.state import Place, Record
@@ -77,8 +77,8 @@ def up(
             raise LabError(f"the lab of {fabric} is there already: run `railweave lab down {fabric}` first")
         _fits(plan)
         probe.probe(lab)
-        aigp = any(config.bgp is not None and config.bgp.compare_aigp for config in plan.configs.values())
-        frr = rootfs.find(frr_root, aigp=aigp, progress=progress)
+        frr = rootfs.find(frr_root, rootfs.need(plan.configs.values()), progress)
+        frr = replace(frr, protocols=plan.protocols())
         record = Record(
             lab,
             str(fabric.resolve()),
@@ -88,7 +88,7 @@ def up(
             str(frr.root),
             frr.version,
             "begun",
-            tuple(plan.devices()),
+            tuple(plan.spaces()),
         )
         state.write(place, record, network)
         try:
@@ -120,12 +120,13 @@ def _make(lab: Running, record: Record, progress: Callable[[str], None]) -> Up:
 
     with lab:
         plan, place = lab.plan, lab.place
-        progress(f"{len(plan.devices())} namespaces, {len(plan.wires)} links")
+        progress(f"{len(plan.spaces())} namespaces, {len(plan.wires)} links")
         links.make(place.lab, plan)
         hosts.prepare(lab)
         done("links")
         routers.write_files(place, lab.frr, list(plan.configs.values()))
-        routers.start(place, lab.frr, list(plan.configs), progress)
+        routers.start(place, lab.frr, list(plan.configs.values()), progress)
+        tunnels.make(lab)
         routers.solicit(place, plan.configs.values())
         done("daemons")
         progress("servers' addresses")
@@ -185,5 +186,6 @@ def attach(fabric: Path, configs: dict[str, DeviceConfig] | None = None) -> tupl
         half = " (a former `lab up` did not end; `railweave lab down` cleans up)" if record else ""
         raise LabError(f"there is no lab of {fabric}{half}: run `sudo railweave lab up {fabric}`")
     network = state.read_network(place)
-    frr = rootfs.find(Path(record.frr_root), aigp=False, progress=lambda _: None)
-    return record, Running(place, make_plan(network, record.timers(), configs), frr)
+    plan = make_plan(network, record.timers(), configs)
+    frr = replace(rootfs.known(Path(record.frr_root), record.frr_version), protocols=plan.protocols())
+    return record, Running(place, plan, frr)

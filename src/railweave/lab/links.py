@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from railweave.lab.names import namespace
 from railweave.lab.namespace import entered, existing, ip_batch, set_parameters
+from railweave.lab.spaces import vrf_by_interface, vrf_space
+from railweave.render.network import EMULATION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,38 +41,54 @@ def make(lab: str, plan: Plan) -> None:
 
     Raises ``LabError``.
     """
-    ip_batch(f"netns add {namespace(lab, device)}" for device in plan.devices())
-    for device in plan.devices():
-        with entered(namespace(lab, device)):
-            set_parameters(ROUTER if device in plan.configs else SERVER)
-    ip_batch(f"link add {_end(lab, wire.a)} type veth peer {_end(lab, wire.b)}" for wire in plan.wires)
-    for device, config in plan.configs.items():
-        ip_batch(router_lines(config), inside=namespace(lab, device))
+    ip_batch(f"netns add {namespace(lab, space)}" for space in plan.spaces())
+    for space in plan.spaces():
+        with entered(namespace(lab, space)):
+            set_parameters(SERVER if space in plan.hosts else ROUTER)
+    ip_batch(f"link add {_end(lab, plan, wire.a)} type veth peer {_end(lab, plan, wire.b)}" for wire in plan.wires)
+    for config in plan.configs.values():
+        for vrf in ("", *(one.name for one in config.vrfs)):
+            ip_batch(router_lines(config, vrf), inside=namespace(lab, vrf_space(config.name, vrf)))
+        answering = [gateway.port for gateway in config.gateways if gateway.proxy_arp and not gateway.vrf]
+        with entered(namespace(lab, config.name)):
+            set_parameters({f"net/ipv4/conf/{port}/proxy_arp": 1 for port in answering})
 
 
-def _end(lab: str, plug: Plug) -> str:
+def _end(lab: str, plan: Plan, plug: Plug) -> str:
     mac = f" address {plug.mac}" if plug.mac else ""
-    return f"name {plug.interface} netns {namespace(lab, plug.device)} mtu {plug.mtu}{mac}"
+    space = plan.space(plug.device, plug.interface)
+    return f"name {plug.interface} netns {namespace(lab, space)} mtu {plug.mtu}{mac}"
 
 
-def router_lines(config: DeviceConfig) -> Iterator[str]:
-    """What ``ip`` is told on a router: the bridge of each server VLAN with its ports, MTUs, and everything up."""
+def router_lines(config: DeviceConfig, vrf: str = "") -> Iterator[str]:
+    """What ``ip`` is told in a VRF of a router: the bridge of each server VLAN with its ports, MTUs, and everything up."""
+    of_vrf = vrf_by_interface(config)
+    gateways = [gateway for gateway in config.gateways if gateway.vrf == vrf]
+    ports = [port for port in config.interfaces if of_vrf.get(port.name, "") == vrf]
     yield "link set lo up"
-    for gateway in config.gateways:
+    for gateway in gateways:
         if gateway.vlan is not None:
             # Snooping would drop neighbor discovery that no querier asked for; nothing loops here.
-            yield f"link add name irb.{gateway.vlan} mtu {gateway.mtu} type bridge mcast_snooping 0 stp_state 0"
-    vlans = {gateway.vlan_name: gateway.vlan for gateway in config.gateways}
-    for port in config.interfaces:
+            yield f"link add name {gateway.name} mtu {gateway.mtu} type bridge mcast_snooping 0 stp_state 0"
+    vlans = {gateway.vlan_name: gateway.name for gateway in gateways}
+    for port in ports:
         if port.vlan is not None:
-            yield f"link set {port.name} master irb.{vlans[port.vlan]}"
-    for gateway in config.gateways:
-        if gateway.vlan is not None:
-            yield f"link set irb.{gateway.vlan} mtu {gateway.mtu} up"
-        else:
-            yield f"link set {gateway.port} mtu {gateway.mtu}"
-    for port in config.interfaces:
+            yield f"link set {port.name} master {vlans[port.vlan]}"
+    for gateway in gateways:
+        yield f"link set {gateway.name} mtu {gateway.mtu}{' up' if gateway.vlan is not None else ''}"
+    for port in ports:
         yield f"link set {port.name} up"
+    if config.nos != EMULATION and not vrf:
+        yield from _addresses(config)
+
+
+def _addresses(config: DeviceConfig) -> Iterator[str]:
+    """Addresses that the system gives its interfaces itself, so that they are not in its ``frr.conf``."""
+    for address in config.loopbacks():
+        yield f"address add {address} dev lo"
+    for one in (*config.fabric_interfaces(), *config.gateways):
+        for address in one.addresses:
+            yield f"address add {address} dev {one.name}"
 
 
 def remove(lab: str) -> list[str]:

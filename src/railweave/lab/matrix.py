@@ -56,7 +56,8 @@ def _all(lab: Running) -> Iterator[Words]:
         yield {"kind": "device-down", "device": name}
     one_each = [next((name for name, one in configs.items() if one.role == role), "") for role in ("leaf", "spine")]
     for name in filter(None, one_each):
-        yield {"kind": "blackhole", "device": name}
+        for kind in ("blackhole", "device-reboot", "bgp-down"):
+            yield {"kind": kind, "device": name}
         for daemon in lab.frr.daemons:
             yield {"kind": "daemon-kill", "device": name, "daemon": daemon}
     if fabric_links:

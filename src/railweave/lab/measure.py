@@ -11,7 +11,7 @@ import numpy as np
 from railweave.counting import counted
 from railweave.lab import fib, hosts, stuck
 from railweave.lab.prober import Prober
-from railweave.lab.traffic import CHECKING, Traffic, named, queue_pairs, reached
+from railweave.lab.traffic import CHECKING, Traffic, named, queue_pairs, reached, spread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -127,13 +127,7 @@ def _watched(lab: Running, whole: Routes, effect: Effect) -> tuple[list[QueuePai
     touched = set(effect.links)
     crossing = [pair for pair in pairs if pair.links() & touched]
     others = [pair for pair in pairs if not pair.links() & touched]
-    return [*_spread(crossing, len(crossing)), *others], [*_spread(crossing, TOUCHED), *_spread(others, OTHERS)]
-
-
-def _spread(pairs: Sequence[QueuePair], most: int) -> list[QueuePair]:
-    """At most so many, from all over."""
-    step = max(len(pairs) / most, 1.0) if most else 1.0
-    return [pairs[int(place * step)] for place in range(min(most, len(pairs)))]
+    return [*spread(crossing, len(crossing)), *others], [*spread(crossing, TOUCHED), *spread(others, OTHERS)]
 
 
 def _should_keep(lab: Running, effect: Effect, pairs: Sequence[QueuePair], expected: Routes) -> set[QueuePair]:

@@ -25,7 +25,7 @@ _NEW_LINK, _GET_LINK, _NEW_ADDRESS, _GET_ADDRESS, _NEW_ROUTE, _GET_ROUTE = 16, 1
 _DUMP_INTERRUPTED = 0x10
 _IFLA_IFNAME, _IFLA_STATS64 = 3, 23
 _IFA_ADDRESS, _IFA_LOCAL, _IFA_FLAGS = 1, 2, 8
-_RTA_DST, _RTA_OIF, _RTA_MULTIPATH, _RTA_TABLE = 1, 4, 9, 15
+_RTA_DST, _RTA_OIF, _RTA_GATEWAY, _RTA_MULTIPATH, _RTA_TABLE = 1, 4, 5, 9, 15
 _GONE = 0x1 | 0x10  # RTNH_F_DEAD, RTNH_F_LINKDOWN
 _UNICAST = 1
 _TYPE_MASK = 0x3FFF
@@ -33,8 +33,8 @@ _TYPE_MASK = 0x3FFF
 MAIN = 254
 """The main routing table."""
 
-KERNEL, BGP = 2, 186
-"""Who made a route: the kernel (a prefix on the link), or the BGP daemon (rtnetlink.h)."""
+KERNEL, BGP, ISIS = 2, 186, 187
+"""Who made a route: the kernel (a prefix on the link), or the daemon of BGP or IS-IS (rtnetlink.h)."""
 
 TENTATIVE, DEPRECATED = 0x40, 0x20
 """Flags of addresses: not usable yet; past its preferred lifetime."""
@@ -42,11 +42,15 @@ TENTATIVE, DEPRECATED = 0x40, 0x20
 
 @dataclass(frozen=True, slots=True)
 class KernelRoute:
-    """A route of the main table: its prefix, who made it, and the interfaces (by index) that can carry it now."""
+    """A route of the main table: its prefix, who made it, and the interfaces (by index) that can carry it now.
+
+    ``gateways`` has an address for each interface, empty where there is none of the route's family.
+    """
 
     prefix: str
     protocol: int
     interfaces: tuple[int, ...]
+    gateways: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +102,13 @@ class Netlink:
             raw = values.get(_RTA_DST, bytes(16 if family == socket.AF_INET6 else 4))
             prefix = f"{socket.inet_ntop(family, raw)}/{length}"
             if _RTA_MULTIPATH in values:
-                hops = tuple(_hops(values[_RTA_MULTIPATH]))
+                hops = list(_hops(values[_RTA_MULTIPATH]))
+            elif _RTA_OIF in values and not flags & _GONE:
+                hops = [(struct.unpack("=I", values[_RTA_OIF])[0], _gateway(values))]
             else:
-                hops = (struct.unpack("=I", values[_RTA_OIF])[0],) if _RTA_OIF in values and not flags & _GONE else ()
-            found.append(KernelRoute(prefix, protocol, hops))
+                hops = []
+            interfaces, gateways = tuple(hop[0] for hop in hops), tuple(hop[1] for hop in hops)
+            found.append(KernelRoute(prefix, protocol, interfaces, gateways))
         return found
 
     def interfaces(self) -> dict[int, tuple[str, Counters]]:
@@ -167,10 +174,18 @@ def _attributes(body: bytes, at: int) -> dict[int, bytes]:
     return found
 
 
-def _hops(data: bytes) -> Iterator[int]:
+def _gateway(values: dict[int, bytes]) -> str:
+    """The next hop's address; an IPv4 one that stands in an IPv6 route (RFC 4291, section 2.5.5.2) as IPv4."""
+    if _RTA_GATEWAY not in values:
+        return ""
+    address = ipaddress.ip_address(values[_RTA_GATEWAY])
+    return str((address.ipv4_mapped if address.version == 6 else None) or address)
+
+
+def _hops(data: bytes) -> Iterator[tuple[int, str]]:
     at = 0
     while at + 8 <= len(data):
         length, flags, _, index = struct.unpack_from("=HBBi", data, at)
         if not flags & _GONE:
-            yield index
+            yield index, _gateway(_attributes(data[at : at + length], 8))
         at += max((length + 3) & ~3, 8)

@@ -15,12 +15,13 @@ if TYPE_CHECKING:
 
 def set_links(lab: Running, links: Iterable[str], state: str) -> None:
     """Set links ``up`` or ``down``, at the end that is not a server: addresses from advertisements go with a NIC that is set down."""
-    by_device: dict[str, list[str]] = {}
+    by_space: dict[str, list[str]] = {}
     for link in links:
         device = lab.plan.network.cable(link).b.device
-        by_device.setdefault(device, []).append(f"link set {lab.plan.interface(device, link)} {state}")
-    for device, lines in by_device.items():
-        ip_batch(lines, inside=namespace(lab.place.lab, device))
+        interface = lab.plan.interface(device, link)
+        by_space.setdefault(lab.plan.space(device, interface), []).append(f"link set {interface} {state}")
+    for space, lines in by_space.items():
+        ip_batch(lines, inside=namespace(lab.place.lab, space))
 
 
 def links_of(lab: Running, device: str) -> list[str]:

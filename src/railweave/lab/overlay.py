@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 MOST_FAST_ENDS = 256
 """Ends of BFD sessions at the lab's interval: half a processor's time at 100 ms (128 ends take a quarter, measured)."""
 
+SLOWER = 3
+"""How much slower BFD of EVPN sessions is than that of links, as in the design: the underlay is given time to switch."""
+
 
 @dataclass(frozen=True, slots=True)
 class Overlay:
@@ -52,7 +55,16 @@ class Overlay:
         if bgp is not None and bgp.bfd is not None:
             timers = {"minimum_interval": self.bfd_interval_ms, "multiplier": self.bfd_multiplier}
             bgp = replace(bgp, bfd=bgp.bfd.model_copy(update=timers))
-        return replace(config, bgp=bgp, gateways=tuple(self._gateway(one) for one in config.gateways))
+        isis = config.isis
+        if isis is not None and isis.bfd is not None:
+            timers = {"minimum_interval": self.bfd_interval_ms, "multiplier": self.bfd_multiplier}
+            isis = replace(isis, bfd=isis.bfd.model_copy(update=timers))
+        overlay = config.overlay
+        if overlay is not None and overlay.bfd is not None:
+            timers = {"minimum_interval": SLOWER * self.bfd_interval_ms, "multiplier": self.bfd_multiplier}
+            overlay = replace(overlay, bfd=overlay.bfd.model_copy(update=timers))
+        gateways = tuple(self._gateway(one) for one in config.gateways)
+        return replace(config, bgp=bgp, isis=isis, overlay=overlay, gateways=gateways)
 
     def _gateway(self, gateway: Gateway) -> Gateway:
         if gateway.advertisements is None:

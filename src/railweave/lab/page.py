@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from statistics import median
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
@@ -13,6 +14,10 @@ if TYPE_CHECKING:
 
     from railweave.lab.measure import Measured
     from railweave.lab.state import Record
+
+SUMMARY = ("kind", "as designed", "time to switch, median", "time to return, median")
+_WHOLE = "\n.scroll{max-height:none}\n.scroll td.text{min-width:90px}\n"
+"""The tables are what the page is about: they are shown whole."""
 
 HEADER = ("fault", "at", "packets lost", "time to switch", "time to return", "kept a path", "")
 
@@ -38,6 +43,27 @@ def seconds(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f} s"
 
 
+def summary(measured: Sequence[Measured]) -> list[tuple[str, ...]]:
+    """Faults by kind under ``SUMMARY``; times are the median and the longest of those that came to an end."""
+    found: list[tuple[str, ...]] = []
+    for kind in dict.fromkeys(one.kind for one in measured):
+        of_kind = [one for one in measured if one.kind == kind]
+        times = ([one.switch_s for one in of_kind], [one.return_s for one in of_kind])
+        good = f"{sum(one.passed for one in of_kind):,} of {len(of_kind):,}"
+        found.append((kind, good, *(_span([time for time in each if time is not None]) for each in times)))
+    return found
+
+
+def _span(times: Sequence[float]) -> str:
+    return f"{seconds(median(times))}, {seconds(max(times))} at most" if times else "-"
+
+
+def _table(header: Sequence[str], body: Sequence[Sequence[str]]) -> str:
+    lines = (element("tr", *(element("td", text(cell) or "&#8203;", class_="text") for cell in row)) for row in body)
+    head = element("thead", element("tr", *(element("th", text(one)) for one in header)))
+    return element("div", element("table", head, element("tbody", *lines)), class_="scroll")
+
+
 def faults_html(record: Record, measured: Sequence[Measured]) -> str:
     """The page. What is not as designed stands first."""
     timers = record.timers()
@@ -54,14 +80,6 @@ def faults_html(record: Record, measured: Sequence[Measured]) -> str:
         "known to as much. Time to switch is until the last packet lost, time to return until every kernel forwards as "
         "before. What the emulation does not prove is in docs/lab.md."
     )
-    table = element(
-        "table",
-        element("thead", element("tr", *(element("th", text(one)) for one in HEADER))),
-        element(
-            "tbody",
-            *(element("tr", *(element("td", text(cell) or "&#8203;") for cell in row)) for row in rows(ordered)),
-        ),
-    )
     title = f"{record.network}: faults in the lab"
     head = [
         '<meta charset="utf-8">',
@@ -70,14 +88,17 @@ def faults_html(record: Record, measured: Sequence[Measured]) -> str:
         '<meta name="color-scheme" content="light dark">',
         '<link rel="icon" href="data:,">',
         element("title", text(title)),
-        element("style", asset("page.css")),
+        element("style", asset("page.css") + _WHOLE),
     ]
     body = [
         element("header", element("div", element("h1", text(title)), class_="wide")),
         element(
             "main",
             *(element("p", text(one)) for one in (verdict, setting, reading)),
-            element("div", table, class_="scroll"),
+            element("h2", text("By kind")),
+            _table(SUMMARY, summary(measured)),
+            element("h2", text("Every fault")),
+            _table(HEADER, rows(ordered)),
             class_="wide",
         ),
     ]

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from railweave.device.build import device_config
 from railweave.device.host import host_config
 from railweave.errors import LabError
+from railweave.lab.spaces import spaces_of, vrf_by_interface, vrf_space
+from railweave.render.network import EMULATION, emulation
 from railweave.routes.control_plane import ControlPlane
 
 if TYPE_CHECKING:
@@ -51,7 +53,7 @@ class Wire:
 
 @dataclass(frozen=True)
 class Plan:
-    """The lab of a network: every switch as FRR, every server as a host."""
+    """The lab of a network: every switch as FRR, by its own ``frr.conf`` where it has one; every server as a host."""
 
     network: Network
     overlay: Overlay | None
@@ -63,9 +65,21 @@ class Plan:
         """What these routers should settle on."""
         return ControlPlane(self.configs.values())
 
+    def protocols(self) -> frozenset[str]:
+        """The protocols of the underlays."""
+        return frozenset("isis" if config.isis is not None else "bgp" for config in self.configs.values())
+
     def devices(self) -> list[str]:
         """Every switch, then every server."""
         return [*self.configs, *self.hosts]
+
+    def spaces(self) -> list[str]:
+        """The network namespaces: every device's, and those of switches' VRFs."""
+        return [*(space for config in self.configs.values() for space in spaces_of(config)), *self.hosts]
+
+    def space(self, device: str, interface: str) -> str:
+        """The namespace in which an interface of a device is."""
+        return vrf_space(device, self._vrfs.get((device, interface), ""))
 
     def memory_kb(self) -> int:
         """What it takes, by estimate."""
@@ -80,8 +94,21 @@ class Plan:
         return self._links.get((device, interface))
 
     @cached_property
+    def tenant_prefixes(self) -> frozenset[str]:
+        """Every prefix that is in a VRF."""
+        return frozenset(prefix for config in self.configs.values() for vrf in config.vrfs for prefix in vrf.prefixes)
+
+    @cached_property
     def _interfaces(self) -> dict[tuple[str, str], str]:
         return {(plug.device, wire.link): plug.interface for wire in self.wires for plug in (wire.a, wire.b)}
+
+    @cached_property
+    def _vrfs(self) -> dict[tuple[str, str], str]:
+        return {
+            (name, interface): vrf
+            for name, config in self.configs.items()
+            for interface, vrf in vrf_by_interface(config).items()
+        }
 
     @cached_property
     def _links(self) -> dict[tuple[str, str], str]:
@@ -93,12 +120,17 @@ def make_plan(network: Network, overlay: Overlay | None, configs: dict[str, Devi
 
     Raises ``LabError`` for names that Linux cannot have.
     """
-    shared = [fabric.name for fabric in network.fabrics if fabric.overlay is not None]
-    if shared:
+    colored = [one.name for one in network.switches if len(one.endpoints) > 1]
+    if colored:
         raise LabError(
-            f"{shared[0]} has tenants, and the lab has no VRFs or tunnels yet: `railweave verify` proves those"
+            f"{colored[0]} has a tunnel endpoint per path color, and FRR one per VNI: `railweave verify` proves such tenants"
         )
-    found = configs or {one.name: device_config(network, one.name, "frr") for one in network.switches}
+    found = configs or {one.name: device_config(network, one.name, emulation(one)) for one in network.switches}
+    own = [one.name for one in found.values() if one.nos != EMULATION and one.vrfs]
+    if own:
+        raise LabError(
+            f"{own[0]} has VRFs by SONiC's names, which the lab does not make: try tenants with `--device :frr`"
+        )
     if overlay is not None:
         found = {name: overlay.applied(config) for name, config in found.items()}
     # The kernel takes router advertisements itself here, whoever does so on the real servers; MAC addresses are those

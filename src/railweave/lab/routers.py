@@ -16,6 +16,7 @@ from railweave.errors import LabError
 from railweave.lab.names import MARK, namespace
 from railweave.lab.namespace import entered
 from railweave.lab.processes import alive
+from railweave.lab.spaces import vrf_space
 from railweave.render import renderer
 
 if TYPE_CHECKING:
@@ -31,6 +32,14 @@ FOLDERS = ("etc/frr", "run/frr", "var/lib/frr", "var/tmp/frr")
 LOAD_LIMIT_S = 120
 
 _ENTER = """
+if [ -n "$VRFS" ]; then
+  mkdir -p "$STATE/netns" "$ROOT/run/netns"
+  for pair in $VRFS; do
+    : > "$STATE/netns/${pair#*=}"
+    mount --bind "/run/netns/${pair%%=*}" "$STATE/netns/${pair#*=}"
+  done
+  mount --rbind "$STATE/netns" "$ROOT/run/netns"
+fi
 for folder in etc/frr run/frr var/lib/frr var/tmp/frr; do
   mkdir -p "$ROOT/$folder"
   mount --bind "$STATE/$folder" "$ROOT/$folder"
@@ -40,12 +49,12 @@ exec chroot "$ROOT" sh -euc "$INSIDE" inside $DAEMONS
 """
 _INSIDE = """
 cd /
-for daemon; do /usr/lib/frr/$daemon -d --log file:/var/tmp/frr/$daemon.log --log-level notifications; done
+for daemon; do /usr/lib/frr/$daemon -d $OPTIONS --log file:/var/tmp/frr/$daemon.log --log-level notifications; done
 exec vtysh -b
 """
 _AGAIN = """
 cd /
-/usr/lib/frr/$1 -d --log file:/var/tmp/frr/$1.log --log-level notifications
+/usr/lib/frr/$1 -d $OPTIONS --log file:/var/tmp/frr/$1.log --log-level notifications
 exec vtysh -b -d $1
 """
 _COMPLAINT = re.compile(r"^line \d+: .*|^.*% .*", re.MULTILINE)
@@ -58,39 +67,50 @@ def write_files(place: Place, frr: Frr, configs: Sequence[DeviceConfig]) -> None
         for name in FOLDERS:
             (folder / name).mkdir(parents=True, exist_ok=True)
             os.chown(folder / name, frr.user, frr.group)
-        files = renderer("frr").files(config) | {"vtysh.conf": "service integrated-vtysh-config\n"}
+        files = {
+            "frr.conf": renderer(config.nos).files(config)["frr.conf"],
+            "vtysh.conf": "service integrated-vtysh-config\n",
+        }
         for name, text in files.items():
             path = folder / "etc/frr" / name
             path.write_text(text, encoding="utf-8")
             os.chown(path, frr.user, frr.group)
 
 
-def start(place: Place, frr: Frr, names: Sequence[str], progress: Callable[[str], None]) -> None:
+def start(place: Place, frr: Frr, configs: Sequence[DeviceConfig], progress: Callable[[str], None]) -> None:
     """Start the daemons of routers and load their configurations, as many at a time as there are processors.
 
     Raises ``LabError`` with what FRR says of a configuration that it does not take.
     """
     workers = os.cpu_count() or 1
     with ThreadPoolExecutor(max_workers=workers) as pool:
-        started = [pool.submit(_start, place, frr, name) for name in names]
+        started = [pool.submit(_start, place, frr, config) for config in configs]
         try:
             for number, one in enumerate(started, 1):
                 one.result()
-                progress(f"router {number} of {len(names)}")
+                progress(f"router {number} of {len(configs)}")
         finally:
             for one in started:
                 one.cancel()
 
 
-def _start(place: Place, frr: Frr, name: str) -> None:
+def _start(place: Place, frr: Frr, config: DeviceConfig) -> None:
+    name = config.name
+    vrfs = [f"{namespace(place.lab, vrf_space(name, vrf.name))}={vrf.name}" for vrf in config.vrfs]
     environment = {
         "ROOT": str(frr.root),
         "STATE": str(place.router(name)),
         "INSIDE": _INSIDE,
         "DAEMONS": " ".join(frr.daemons),
+        "OPTIONS": _options(config),
+        "VRFS": " ".join(vrfs),
     }
     with entered(namespace(place.lab, name)):
         _load(place, name, ["unshare", "--mount", "sh", "-euc", _ENTER], environment)
+
+
+def _options(config: DeviceConfig) -> str:
+    return "--vrfwnetns" if config.vrfs else ""
 
 
 def solicit(place: Place, configs: Iterable[DeviceConfig]) -> None:
@@ -114,11 +134,12 @@ def solicit(place: Place, configs: Iterable[DeviceConfig]) -> None:
                     packets.sendto(message, ("ff02::2", 0, 0, index))
 
 
-def restart(place: Place, frr: Frr, name: str, daemon: str) -> None:
+def restart(place: Place, frr: Frr, config: DeviceConfig, daemon: str) -> None:
     """Start one daemon of a router again and load its part of the configuration. Raises ``LabError``."""
+    name = config.name
     others = [pid for one in frr.daemons if one != daemon and (pid := daemon_pid(place, name, one)) is not None]
     if not others:
-        _start(place, frr, name)
+        _start(place, frr, config)
         return
     inside = [
         "nsenter",
@@ -132,7 +153,7 @@ def restart(place: Place, frr: Frr, name: str, daemon: str) -> None:
         daemon,
     ]
     with entered(namespace(place.lab, name)):
-        _load(place, name, inside, {})
+        _load(place, name, inside, {"OPTIONS": _options(config)})
 
 
 def _load(place: Place, name: str, command: list[str], environment: dict[str, str]) -> None:

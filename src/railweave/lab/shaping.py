@@ -43,33 +43,35 @@ def _losing(chance: float) -> tuple[str, ...]:
 
 def slow(lab: Running, links: Iterable[str], bits_per_s: int) -> None:
     """Let links carry so much each way. Raises ``LabError`` where the kernel cannot."""
-    for device, interface in _ends(lab, links):
+    for space, interface in _ends(lab, links):
         rate = f"rate {bits_per_s}bit burst {_BURST_BYTES} latency {_QUEUE}"
-        _tc(lab, device, [f"qdisc replace dev {interface} root tbf {rate}"])
+        _tc(lab, space, [f"qdisc replace dev {interface} root tbf {rate}"])
 
 
 def lossy(lab: Running, links: Iterable[str], chance: float) -> None:
     """Lose packets of links with this chance, both ways."""
-    for device, interface in _ends(lab, links):
-        _tc(lab, device, _dropping(interface, _losing(chance)))
+    for space, interface in _ends(lab, links):
+        _tc(lab, space, _dropping(interface, _losing(chance)))
 
 
 def without_advertisements(lab: Running, device: str, link: str) -> None:
     """Lose the router advertisements that a leaf sends on a link, and nothing else."""
-    _tc(lab, device, _dropping(lab.plan.interface(device, link), _ADVERTISEMENT))
+    interface = lab.plan.interface(device, link)
+    _tc(lab, lab.plan.space(device, interface), _dropping(interface, _ADVERTISEMENT))
 
 
 def clear(lab: Running, links: Iterable[str]) -> None:
     """Take all of that away again."""
-    for device, interface in _ends(lab, links):
-        _tc(lab, device, [f"qdisc del dev {interface} root"], must=False)
+    for space, interface in _ends(lab, links):
+        _tc(lab, space, [f"qdisc del dev {interface} root"], must=False)
 
 
 def _ends(lab: Running, links: Iterable[str]) -> Iterator[tuple[str, str]]:
     for link in links:
         cable = lab.plan.network.cable(link)
         for end in (cable.a, cable.b):
-            yield end.device, lab.plan.interface(end.device, link)
+            interface = lab.plan.interface(end.device, link)
+            yield lab.plan.space(end.device, interface), interface
 
 
 def _dropping(interface: str, program: tuple[str, ...]) -> list[str]:
@@ -84,8 +86,8 @@ def _dropping(interface: str, program: tuple[str, ...]) -> list[str]:
     ]
 
 
-def _tc(lab: Running, device: str, lines: list[str], *, must: bool = True) -> None:
-    command = ["tc", "-n", namespace(lab.place.lab, device), "-batch", "-"]
+def _tc(lab: Running, space: str, lines: list[str], *, must: bool = True) -> None:
+    command = ["tc", "-n", namespace(lab.place.lab, space), "-batch", "-"]
     try:
         done = subprocess.run(command, input="\n".join(lines) + "\n", capture_output=True, text=True, check=False)  # noqa: S603
     except FileNotFoundError:

@@ -10,10 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.lab import fib
+from railweave.render.frr import overlay
 from railweave.render.frr.routing import BFD_PROFILE
 
 if TYPE_CHECKING:
-    from railweave.device.model import BgpGroup
+    from collections.abc import Iterable
+
+    from railweave.device.model import Session
     from railweave.lab.fib import Difference
     from railweave.lab.running import Running
     from railweave.lab.vty import Vty
@@ -31,18 +34,22 @@ def release(lab: Running) -> list[str]:
             continue
         with lab.vty(config.name, "bgpd") as vty:
             peers = vty.json(f"show bgp {config.bgp.families[0]} unicast summary").get("peers", {})
-            for group in config.bgp.groups:
-                stuck = [name for name in _neighbors(group) if _is_stuck(vty, name, peers.get(name, {}).get("state"))]
+            groups = [(group.name, BFD_PROFILE, _neighbors(group.sessions)) for group in config.bgp.groups]
+            if config.overlay is not None and config.overlay.bfd is not None:
+                peers |= vty.json("show bgp l2vpn evpn summary").get("peers", {})
+                groups.append((overlay.GROUP, overlay.BFD_PROFILE, _neighbors(config.overlay.neighbors)))
+            for group, profile, neighbors in groups:
+                stuck = [name for name in neighbors if _is_stuck(vty, name, peers.get(name, {}).get("state"))]
                 if stuck:
-                    again = f"neighbor {group.name} bfd"
-                    vty.configure([f"router bgp {config.bgp.asn}", f"no {again}", f"{again} profile {BFD_PROFILE}"])
+                    again = f"neighbor {group} bfd"
+                    vty.configure([f"router bgp {config.bgp.asn}", f"no {again}", f"{again} profile {profile}"])
                 found += [f"{config.name} {name}" for name in stuck]
     lab.released += found
     return found
 
 
-def _neighbors(group: BgpGroup) -> list[str]:
-    return [session.peer_address or session.interface for session in group.sessions]
+def _neighbors(sessions: Iterable[Session]) -> list[str]:
+    return [session.peer_address or session.interface for session in sessions]
 
 
 def _is_stuck(vty: Vty, name: str, state: str | None) -> bool:

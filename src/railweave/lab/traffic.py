@@ -12,6 +12,7 @@ from itertools import permutations
 from typing import TYPE_CHECKING
 
 from railweave.errors import LabError
+from railweave.lab import tunnels
 from railweave.lab.names import namespace
 from railweave.lab.namespace import entered
 from railweave.routes.paths import queue_pair_paths
@@ -30,6 +31,9 @@ MOST_QUEUE_PAIRS = 8192
 
 CHECKING = 4792
 """The port of packets that ask whether queue pairs have a path, while others measure for how long they had none."""
+
+DSCP = 26
+"""What packets are marked with: the usual class of RoCEv2 data; tunnels copy it to the outer header."""
 
 _NO_WAY = {
     errno.EADDRNOTAVAIL,
@@ -53,6 +57,10 @@ _FREEBIND = {  # also for an address that is not there, or not yet (linux/in.h, 
     socket.AF_INET: (socket.IPPROTO_IP, 15, 1),
     socket.AF_INET6: (socket.IPPROTO_IPV6, 78, 1),
 }
+_DATA_CLASS = {
+    socket.AF_INET: (socket.IPPROTO_IP, socket.IP_TOS, DSCP << 2),
+    socket.AF_INET6: (socket.IPPROTO_IPV6, socket.IPV6_TCLASS, DSCP << 2),
+}
 _DO_NOT_FRAGMENT = {
     socket.AF_INET: (socket.IPPROTO_IP, 10, 3),  # IP_MTU_DISCOVER, IP_PMTUDISC_PROBE
     socket.AF_INET6: (socket.IPPROTO_IPV6, 23, 3),  # IPV6_MTU_DISCOVER, IPV6_PMTUDISC_PROBE
@@ -62,7 +70,10 @@ _DO_NOT_FRAGMENT = {
 
 @dataclass(frozen=True, slots=True)
 class QueuePair:
-    """One direction of a queue pair between two NICs (``SERVER:NIC``), and the links it should cross, hop by hop."""
+    """One direction of a queue pair between two NICs (``SERVER:NIC``), and the links it should cross, hop by hop.
+
+    ``tunnel_bytes`` are what a tunnel adds to its packets between leaves; 0 without tenants.
+    """
 
     src: str
     dst: str
@@ -70,9 +81,11 @@ class QueuePair:
     dst_gid: str
     color: str
     hops: tuple[tuple[str, ...], ...]
+    tunnel_bytes: int = 0
 
     def __str__(self) -> str:
-        return f"{self.src} to {self.dst} by {self.color} ({self.src_gid} -> {self.dst_gid})"
+        by = f" by {self.color}" if self.color else ""
+        return f"{self.src} to {self.dst}{by} ({self.src_gid} -> {self.dst_gid})"
 
     @property
     def pinned(self) -> bool:
@@ -91,7 +104,11 @@ def queue_pairs(lab: Running, routes: Routes, most: int = MOST_QUEUE_PAIRS) -> t
     """
     network = lab.plan.network
     nics = [(server.name, nic) for server in network.servers for nic in server.nics]
-    pairs = [(a, b) for a, b in permutations(nics, 2) if a[0] != b[0] and a[1].fabric == b[1].fabric and a[1].addresses]
+    pairs = [
+        (a, b)
+        for a, b in permutations(nics, 2)
+        if a[0] != b[0] and (a[1].fabric, a[1].tenant) == (b[1].fabric, b[1].tenant) and a[1].addresses
+    ]
     pairs.sort(key=lambda pair: pair[0][1].rail != pair[1][1].rail)
     every = sum(len(a[1].addresses) for a, _ in pairs)
     found: list[QueuePair] = []
@@ -99,10 +116,27 @@ def queue_pairs(lab: Running, routes: Routes, most: int = MOST_QUEUE_PAIRS) -> t
         if len(found) + len(nic.addresses) > most:
             break
         src, dst = f"{server}:{nic.name}", f"{other}:{far.name}"
+        added = tunnels.overhead(lab.plan.configs[nic.leaf]) if nic.tenant else 0
         for path in queue_pair_paths(network, routes, src, dst, len(nic.addresses)):
             hops = tuple(tuple(one.link for one in hop) for hop in path.hops)
-            found.append(QueuePair(src, dst, path.src_gid, path.dst_gid, path.color, hops))
+            found.append(QueuePair(src, dst, path.src_gid, path.dst_gid, path.color, hops, added))
     return found, every
+
+
+def forbidden_pairs(lab: Running) -> list[QueuePair]:
+    """Every address of every NIC to every address of NICs that are in another tenant, on other servers.
+
+    Two NICs of one server are not among them: what a server sends itself never leaves it.
+    """
+    nics = [(server.name, nic) for server in lab.plan.network.servers for nic in server.nics if nic.tenant]
+    return [
+        QueuePair(f"{server}:{nic.name}", f"{other}:{far.name}", here.address, there.address, "", ())
+        for (server, nic), (other, far) in permutations(nics, 2)
+        if server != other and (nic.fabric, nic.tenant) != (far.fabric, far.tenant)
+        for here in nic.addresses
+        for there in far.addresses
+        if (":" in here.address) == (":" in there.address)
+    ]
 
 
 class Traffic:
@@ -132,6 +166,7 @@ class Traffic:
             made.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _RECEIVE_BUFFER)
             made.setsockopt(*_DO_NOT_FRAGMENT[family])
             made.setsockopt(*_FREEBIND[family])
+            made.setsockopt(*_DATA_CLASS[family])
             made.bind((address, self._port))
         except OSError as error:
             made.close()
@@ -232,6 +267,12 @@ def reached(traffic: Traffic, pairs: Sequence[QueuePair], tries: int = 3) -> lis
             got = traffic.deliver([(pair, 1) for pair in left])
             left = [pair for pair, count in zip(left, got, strict=True) if not count]
     return left
+
+
+def spread(pairs: Sequence[QueuePair], most: int) -> list[QueuePair]:
+    """At most so many, from all over."""
+    step = max(len(pairs) / most, 1.0) if most else 1.0
+    return [pairs[int(place * step)] for place in range(min(most, len(pairs)))]
 
 
 def named(pairs: Iterable[QueuePair], most: int = 8) -> tuple[str, ...]:

@@ -78,7 +78,7 @@ def _optics(network: Network) -> list[Item]:
     places: dict[str, set[str]] = {}
     leaves = {switch.name for switch in network.switches if switch.role == "leaf"}
     for cable in network.cables:
-        for end, place in _counted_ends(cable, leaves):
+        for end, place in _counted_ends(network, cable, leaves):
             modules.setdefault(end.optic, set()).add((end.device, end.port if end.physical is None else end.physical))
             places.setdefault(end.optic, set()).add(place)
     items = [
@@ -94,14 +94,17 @@ def _optics(network: Network) -> list[Item]:
     return sorted(items, key=lambda item: (KINDS.index(item.kind), item.name))
 
 
-def _counted_ends(cable: Cable, leaves: set[str]) -> list[tuple[End, str]]:
+def _counted_ends(network: Network, cable: Cable, leaves: set[str]) -> list[tuple[End, str]]:
     """The ends that hold a module, with their places; of an assembly the end of the switch that fans out."""
     if cable.kind == "server":
         trunk, other, names = cable.b, cable.a, ("leaf server port", "NIC")
+    elif network.between_sites(cable):
+        trunk, other, names = cable.a, cable.b, ("port to another site", "port to another site")
     elif cable.a.device in leaves:
         trunk, other, names = cable.a, cable.b, ("leaf uplink", "spine")
     else:
-        trunk, other, names = cable.a, cable.b, ("spine uplink", "super-spine")
+        above = "super-spine" if network.switch(cable.b.device).role == "super-spine" else "router between sites"
+        trunk, other, names = cable.a, cable.b, ("spine uplink", above)
     if _is_assembly(trunk.optic) and trunk.optic == other.optic:
         return [(trunk, names[0])]
     return [(trunk, names[0]), (other, names[1])]
@@ -114,25 +117,43 @@ def _is_assembly(name: str) -> bool:
 
 def _describe(name: str) -> str:
     optic = catalog().optics.get(name)
-    return (
-        f"{optic.description}; {optic.media}, {optic.reach_m:g} m"
-        if optic
-        else "not in the catalog: name one with `optic:`"
-    )
+    if optic is None:
+        return "not in the catalog: name one with `optic:`"
+    part = f"; such as {optic.part}" if optic.part else ""
+    return f"{optic.description}; {optic.media}, {optic.reach_m:g} m{part}"
 
 
 def _places(found: set[str]) -> str:
-    order = ("leaf server port", "leaf uplink", "spine", "spine uplink", "super-spine", "NIC")
-    return ", ".join(place + "s" for place in order if place in found)
+    order = (
+        "leaf server port",
+        "leaf uplink",
+        "spine",
+        "spine uplink",
+        "super-spine",
+        "router between sites",
+        "port to another site",
+        "NIC",
+    )
+    plurals = {"router between sites": "routers between sites", "port to another site": "ports to another site"}
+    return ", ".join(plurals.get(place, place + "s") for place in order if place in found)
 
 
 def _fibre(network: Network) -> list[Item]:
-    found: Counter[tuple[str, float]] = Counter()
+    found: Counter[tuple[str, float, str]] = Counter()
     for cable in network.cables:
         optic = catalog().optics.get(cable.a.optic)
         if not _is_assembly(cable.a.optic):
-            found[optic.media if optic else "medium not known", cable.length_m] += 1
+            found[optic.media if optic else "medium not known", cable.length_m, _connectors(cable)] += 1
     return [
-        Item("fibre cable", f"{media}, {length:g} m", count, "one per link", "between two pluggables")
-        for (media, length), count in sorted(found.items())
+        Item("fibre cable", f"{media}, {length:g} m", count, f"one per link{ends}", "between two pluggables")
+        for (media, length, ends), count in sorted(found.items())
     ]
+
+
+def _connectors(cable: Cable) -> str:
+    """What a fibre cable ends in, and how many of its fibres are used, where the catalog knows both ends."""
+    near, far = (catalog().optics.get(end.optic) for end in (cable.a, cable.b))
+    if near is None or far is None or not near.connector or not far.connector:
+        return ""
+    ends = near.connector if near.connector == far.connector else f"{near.connector} to {far.connector}"
+    return f", {ends}" + (f", {near.fibres} fibres used" if near.fibres == far.fibres else "")

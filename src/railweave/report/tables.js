@@ -111,6 +111,10 @@ const cell = (value, kind) => {
   } else if (kind === "color" && shown) {
     const cut = shown.indexOf(" ");
     node.append(make("span", `swatch ${shown.slice(0, cut)}`), shown.slice(cut + 1));
+  } else if (kind === "link" && shown) {
+    const link = make("a", "", shown);
+    link.href = encodeURI(shown);
+    node.append(link);
   } else if (kind === "text" && shown.split("`").length % 2 && shown.includes("`")) {
     node.append(...shown.split("`").map((part, place) => (place % 2 ? make("code", "", part) : part)));
   } else {

@@ -107,12 +107,13 @@ def cables_table(network: Network, strokes: Strokes) -> dict[str, Any]:
 
 
 def switches_table(network: Network) -> dict[str, Any]:
-    """Every switch with its identity and numbers."""
+    """Every switch with its identity and numbers, its page in the build's folder, and when it is brought up."""
+    order = list(dict.fromkeys(one.role for one in reversed(network.switches)))  # from the top down, as in the runbook
     several, sites = len(network.fabrics) > 1, len({switch.site for switch in network.switches}) > 1
     columns = (
         ("Name", "mono"), ("Role", "text"), ("Fabric", "text"), ("Site", "text"), ("Stripe", "text"),
         ("Rails", "text"), ("Model", "mono"), ("System", "text"), ("AS number", "number"), ("Router id", "mono"),
-        ("Management", "mono"), ("Gateway", "mono"), ("Serial", "mono"),
+        ("Management", "mono"), ("Gateway", "mono"), ("Serial", "mono"), ("Brought up", "number"), ("Runbook", "link"),
     )  # fmt: skip
     return table(
         "switches",
@@ -132,6 +133,8 @@ def switches_table(network: Network) -> dict[str, Any]:
                 one.management_address,
                 one.management_gateway,
                 one.serial,
+                order.index(one.role) + 1,
+                f"runbook/{one.name}.md",
             )
             for one in network.switches
         ],

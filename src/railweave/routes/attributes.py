@@ -14,8 +14,11 @@ if TYPE_CHECKING:
 
     Ids = NDArray[np.int32]
     Mask = NDArray[np.bool_]
-    Places = NDArray[np.intp]
-    """Some of the prefixes, by their places in the list of all, ascending."""
+    Places = NDArray[np.intp] | slice
+    """Some of the prefixes, by their places in the list of all, ascending; or all."""
+
+ALL = slice(None)
+"""The places of all prefixes."""
 
 NONE = -1
 """The id that stands for "no route"."""
@@ -34,12 +37,13 @@ class Attributes:
     """What the decision process and policies look at (RFC 4271 section 5, RFC 7311, RFC 8092).
 
     ``communities`` holds values such as ``color:0:1`` or ``65000:1:1``; ``aigp`` is None where the attribute is absent.
+    Of the AS path only the length counts here: which numbers are in it decides nothing but loops (``as_paths``).
     """
 
     protocol: Literal["direct", "bgp"]
     local_preference: int = DEFAULT_LOCAL_PREFERENCE
     aigp: int | None = None
-    as_path: tuple[int, ...] = ()
+    path_length: int = 0
     communities: frozenset[str] = frozenset()
 
 
@@ -50,7 +54,6 @@ class AttributeTable:
         self.items: list[Attributes] = []
         self._ids: dict[Attributes, int] = {}
         self._keys: NDArray[np.int64] = np.full(_FIRST_SIZE, NO_ROUTE, dtype=np.int64)
-        self._paths: NDArray[np.int64] = np.zeros((_FIRST_SIZE, 4), dtype=np.int64)
         self._sets: NDArray[np.int32] = np.zeros(_FIRST_SIZE, dtype=np.int32)
         self._set_ids: dict[frozenset[str], int] = {}
         self._memo: dict[Hashable, Ids] = {}
@@ -61,28 +64,20 @@ class AttributeTable:
         if found is None:
             found = self._ids[attributes] = len(self.items)
             self.items.append(attributes)
-            self._grow(found + 2, len(attributes.as_path))  # one more than there are: id -1 reads the last row
+            self._grow(found + 2)  # one more than there are: id -1 reads the last row
             self._keys[found] = _key(attributes)
-            self._paths[found, : len(attributes.as_path)] = attributes.as_path
             self._sets[found] = self._set_ids.setdefault(attributes.communities, len(self._set_ids))
         return found
 
-    def _grow(self, rows: int, width: int) -> None:
-        if width > self._paths.shape[1]:
-            self._paths = np.pad(self._paths, ((0, 0), (0, width - self._paths.shape[1])))
+    def _grow(self, rows: int) -> None:
         if rows > len(self._keys):
             more = len(self._keys)
             self._keys = np.pad(self._keys, (0, more), constant_values=NO_ROUTE)
-            self._paths = np.pad(self._paths, ((0, more), (0, 0)))
             self._sets = np.pad(self._sets, (0, more))
 
     def keys(self, ids: Ids) -> NDArray[np.int64]:
         """The decision key of each route, lower is better; ``NO_ROUTE`` where there is none."""
         return self._keys[ids]
-
-    def passed(self, asn: int, ids: Ids) -> Mask:
-        """Which routes have an AS number in their path."""
-        return (self._paths[ids] == asn).any(axis=-1)
 
     def having(self, ids: Ids, memo: Hashable, holds: Callable[[frozenset[str]], bool]) -> Mask:
         """Which routes carry communities for which ``holds``; ``memo`` names it and all it depends on."""
@@ -117,13 +112,13 @@ def _key(attributes: Attributes) -> int:
     aigp = _NO_AIGP if attributes.aigp is None else min(attributes.aigp, _NO_AIGP - 1)
     preference = (1 << 24) - 1 - min(attributes.local_preference, (1 << 24) - 1)
     local = 0 if attributes.protocol == "direct" else 1
-    return local << 60 | preference << 36 | aigp << 16 | min(len(attributes.as_path), (1 << 16) - 1)
+    return local << 60 | preference << 36 | aigp << 16 | min(attributes.path_length, (1 << 16) - 1)
 
 
-REASONS = ("none", "only", "local", "local-preference", "aigp", "as-path", "multipath")
+REASONS = ("none", "only", "local", "local-preference", "aigp", "as-path", "multipath", "metric")
 """Why a route won, by code: no route, no other candidate, its own, or the first attribute that told it from the next best.
 
-``multipath``: every candidate is in the next-hop group.
+``multipath``: every candidate is in the next-hop group. ``metric``: other links begin longer paths (IS-IS).
 """
 
 
@@ -138,12 +133,12 @@ def reasons(best: NDArray[np.int64], runner_up: NDArray[np.int64], candidates: N
     return np.where(best == NO_ROUTE, 0, code).astype(np.uint8)
 
 
-def as_sent(attributes: Attributes, asn: int, *, aigp: bool) -> Attributes:
-    """Attributes as an external neighbor hears them: AS prepended, no local preference, AIGP where sessions carry it."""
+def as_sent(attributes: Attributes, *, aigp: bool) -> Attributes:
+    """Attributes as an external neighbor hears them: a longer path, no local preference, AIGP where sessions carry it."""
     return replace(
         attributes,
         protocol="bgp",
         local_preference=DEFAULT_LOCAL_PREFERENCE,
         aigp=attributes.aigp if aigp else None,
-        as_path=(asn, *attributes.as_path),
+        path_length=attributes.path_length + 1,
     )

@@ -12,33 +12,36 @@ from railweave.routes.attributes import NONE
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from railweave.device.model import BgpGroup, DeviceConfig
-    from railweave.routes.attributes import AttributeTable, Ids, Mask, Places
+    from numpy.typing import NDArray
+
+    from railweave.device.model import BgpGroup, DeviceConfig, FabricAdvertise
+    from railweave.routes.attributes import AttributeTable, Ids, Mask
 
 
-def colored(
+def advertised(
     table: AttributeTable,
     place: Mapping[str, int],
-    config: DeviceConfig,
-    group: BgpGroup,
-    best: Ids,
+    advertise: tuple[FabricAdvertise, ...],
+    color: tuple[str, str],
+    own: Mask,
+    kept: Ids,
     passed: Ids,
-    places: Places,
+    places: NDArray[np.intp],
 ) -> Ids:
-    """Deterministic path forwarding on export: colored copies of own prefixes, only matching colors of others."""
-    bgp = config.bgp
-    assert bgp is not None  # noqa: S101 - only devices with BGP have groups
-    mine = color_value(config, group)
-    result = np.where(foreign_color(table, passed, mine), np.int32(NONE), passed).astype(np.int32)
-    for entry in bgp.fabric_advertise:
+    """Deterministic path forwarding on export: colored copies of a device's ``own`` prefixes, of those at ``places``.
+
+    ``color`` are the name and the value of the group's color; ``passed`` is what the export policy let pass, and ``kept``
+    what is left of it without other colors.
+    """
+    name, mine = color
+    result = kept.copy()
+    for entry in advertise:
         found = place.get(entry.prefix)
         at = int(np.searchsorted(places, found)) if found is not None else len(places)
-        if at == len(places) or places[at] != found:
+        if at == len(places) or places[at] != found or not own[at]:
             continue
-        if best[at] < 0 or table.items[int(best[at])].protocol != "direct":
-            continue
-        primary = entry.color == group.fabric_color
-        if passed[at] < 0 or not (primary or group.fabric_color in entry.backup_colors):
+        primary = entry.color == name
+        if passed[at] < 0 or not (primary or name in entry.backup_colors):
             result[at] = NONE
             continue
         copy = table.items[int(passed[at])]

@@ -1,9 +1,8 @@
-"""BGP sessions: which come up, and which a failure takes down."""
+"""BGP sessions: which come up."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -11,44 +10,72 @@ if TYPE_CHECKING:
     from railweave.device.model import BgpGroup, DeviceConfig, Session
 
 
-@dataclass(frozen=True, slots=True)
-class Peer:
-    """One direction of a session: where a device hears from. ``row`` is the session's place in the device's tables."""
+class Via(NamedTuple):
+    """How a device hears a neighbor: over the group at ``place`` in its configuration.
 
-    group: BgpGroup
+    ``aigp``: the neighbor sends the attribute; ``looped``: it has the device's own AS number there.
+    """
+
+    place: int
+    aigp: bool
+    looped: bool
+
+
+class Peer(NamedTuple):
+    """One direction of a session: where a device hears from. ``row`` is the session's place among those of the device.
+
+    ``sender`` are the neighbor and the place of its group, ``far_as`` and ``own_as`` the AS numbers of both ends.
+    """
+
     session: Session
     device: str
     row: int
+    via: Via
+    sender: tuple[str, int]
+    far_as: int
+    own_as: int
+
+
+class _End(NamedTuple):
+    device: DeviceConfig
+    place: int
+    group: BgpGroup
+    session: Session
 
 
 def pair_sessions(configs: Mapping[str, DeviceConfig]) -> dict[str, list[Peer]]:
     """Sessions that come up: both ends configured on one link, each accepting the other's AS number."""
-    ends: dict[str, list[tuple[DeviceConfig, BgpGroup, Session]]] = {}
+    ends: dict[str, list[_End]] = {}
     for config in configs.values():
-        for group in config.bgp.groups if config.bgp else ():
+        for place, group in enumerate(config.bgp.groups if config.bgp else ()):
             for session in group.sessions:
-                ends.setdefault(session.link, []).append((config, group, session))
-    peers: dict[str, list[Peer]] = {name: [] for name in configs}
-    for config in configs.values():
-        for group in config.bgp.groups if config.bgp else ():
-            for session in group.sessions:
-                others = [end for end in ends[session.link] if end[0] is not config]
-                if len(others) != 1:
-                    continue
-                other, far_group, far_session = others[0]
-                if _accepts(config, group, session, far_group) and _accepts(other, far_group, far_session, group):
-                    peers[config.name].append(Peer(group, session, other.name, len(peers[config.name])))
+                ends.setdefault(session.link, []).append(_End(config, place, group, session))
+    far: dict[tuple[str, str], _End] = {}
+    for link, both in ends.items():
+        if len(both) == 2:
+            one, other = both
+            if one.device is not other.device and _accepts(one, other) and _accepts(other, one):
+                far[one.device.name, link], far[other.device.name, link] = other, one
+    return {name: _peers(config, far) for name, config in configs.items()}
+
+
+def _peers(config: DeviceConfig, far: Mapping[tuple[str, str], _End]) -> list[Peer]:
+    """The sessions of a device that come up, in the order of its configuration."""
+    peers: list[Peer] = []
+    for place, group in enumerate(config.bgp.groups if config.bgp else ()):
+        for session in group.sessions:
+            end = far.get((config.name, session.link))
+            if end is not None:
+                name, asn, own = end.device.name, end.group.local_as, group.local_as
+                via = Via(place, end.group.aigp, asn == own)
+                peers.append(Peer(session, name, len(peers), via, (name, end.place), asn, own))
     return peers
 
 
-def _accepts(config: DeviceConfig, group: BgpGroup, session: Session, other: BgpGroup) -> bool:
+def _accepts(end: _End, other: _End) -> bool:
     """Whether a device lets a neighbor's AS number in."""
-    if group.peer_as_list is None:
-        return session.peer_as == other.local_as
-    ranges = config.bgp.as_lists.get(group.peer_as_list, ()) if config.bgp else ()
-    return any(low <= other.local_as <= high for low, high in ranges)
-
-
-def is_down(device: str, peer: Peer, down: frozenset[str]) -> bool:
-    """Whether a device's end of a session is gone with ``down`` links and devices."""
-    return device in down or peer.device in down or peer.session.link in down
+    bgp, asn = end.device.bgp, other.group.local_as
+    if end.group.peer_as_list is None:
+        return end.session.peer_as == asn
+    ranges = bgp.as_lists.get(end.group.peer_as_list, ()) if bgp else ()
+    return any(low <= asn <= high for low, high in ranges)

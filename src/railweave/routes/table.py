@@ -10,10 +10,12 @@ from railweave.routes.attributes import REASONS
 from railweave.routes.shared import Shared
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     import numpy as np
     from numpy.typing import NDArray
+
+    from railweave.routes.candidates import Told
 
 UNREACHABLE, LOCAL = -1, -2
 """Group ids that are no next-hop group: no route; the prefix is on the device itself."""
@@ -37,25 +39,25 @@ class Fib:
 class Heard(Mapping[tuple[str, str], "NDArray[np.bool_]"]):
     """What each session that is up received before policy: (device, link) to a mask over the prefixes.
 
-    ``rows`` has the row of each session in its device's table, and ``down`` those that are gone.
+    ``told`` is what groups of devices say, and ``sender`` which of them is at the far end; None where the session is gone.
     """
 
     def __init__(
         self,
-        heard: dict[str, NDArray[np.int32]],
-        rows: Mapping[tuple[str, str], int],
-        down: Callable[[tuple[str, str]], bool],
+        told: Told,
+        sessions: Collection[tuple[str, str]],
+        sender: Callable[[tuple[str, str]], tuple[str, int] | None],
     ) -> None:
-        self._heard, self._rows, self._down = heard, rows, down
+        self._told, self._sessions, self._sender = told, sessions, sender
 
     def __getitem__(self, key: tuple[str, str]) -> NDArray[np.bool_]:
-        row = self._rows[key]
-        if self._down(key):
+        sender = self._sender(key)
+        if sender is None:
             raise KeyError(key)
-        return self._heard[key[0]][row] >= 0
+        return self._told[sender].routes.present
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
-        return (key for key in self._rows if not self._down(key))
+        return (key for key in self._sessions if self._sender(key) is not None)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)

@@ -38,18 +38,22 @@ class ExampleRoute:
 
 def sessions(config: DeviceConfig, routes: Routes) -> list[ExpectedSession]:
     """Every session of a switch, group by group."""
-    found: list[ExpectedSession] = []
-    for group in config.bgp.groups if config.bgp else ():
-        for session in group.sessions:
-            received, sent = _count(routes, config.name, session.link), _count(routes, session.peer, session.link)
-            found.append(ExpectedSession(group, session, received, sent))
-    return found
+    counts: dict[tuple[str, int], int] = {}
 
+    def count(device: str, link: str) -> int:
+        heard = routes.heard.get((device, link))
+        if heard is None:
+            return 0
+        key = device, id(heard)  # many sessions carry the same, as one mask
+        if key not in counts:
+            counts[key] = int((heard & (routes.fibs[device].group != LOCAL)).sum())
+        return counts[key]
 
-def _count(routes: Routes, device: str, link: str) -> int:
-    if (device, link) not in routes.heard:
-        return 0
-    return int((routes.heard[device, link] & (routes.fibs[device].group != LOCAL)).sum())
+    return [
+        ExpectedSession(group, session, count(config.name, session.link), count(session.peer, session.link))
+        for group in (config.bgp.groups if config.bgp else ())
+        for session in group.sessions
+    ]
 
 
 def example_routes(network: Network, config: DeviceConfig, routes: Routes) -> list[ExampleRoute]:

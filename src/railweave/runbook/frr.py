@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from railweave.counting import counted
 from railweave.runbook.check import Check
 from railweave.runbook.expected import example_routes, sessions
+from railweave.runbook.tenants import frr_tenants
 
 if TYPE_CHECKING:
     from railweave.design.network import Network
@@ -70,6 +71,10 @@ def checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check
             timers = f"{bgp.bfd.minimum_interval} ms x {bgp.bfd.multiplier}, down after {bgp.bfd.detection_ms():,} ms"
             made.append(Check("BFD", ("show bfd peers brief",), (f"{counted(len(found), 'session')} up", timers)))
         made += _routes(network, config, routes, family)
+    if config.isis is not None:
+        count = counted(len(config.isis.ports), "neighbor")
+        made.append(Check("IS-IS", ("show isis neighbor", "show isis route"), (f"{count}, level 2, state Up",)))
+    made += frr_tenants(config, routes)
     if config.gateways:
         made.append(_gateways(config))
     return made
@@ -109,7 +114,7 @@ def _routes(network: Network, config: DeviceConfig, routes: Routes, family: str)
 
 def _gateways(config: DeviceConfig) -> Check:
     rows = [
-        (f"irb.{one.vlan}" if one.vlan else one.port, address, prefix)
+        (one.name, address, prefix)
         for one in config.gateways
         for address, prefix in zip(one.addresses, one.prefixes, strict=True)
     ]

@@ -30,25 +30,28 @@ def qos_checks(qos: QosConfig) -> list[Check]:
         Check(
             "Classes, ECN, as configured",
             ("show class-of-service forwarding-class", "show configuration class-of-service | display set"),
-            (f"bound to {counted(len(qos.ports), 'port')}, none by wildcard",),
+            (f"bound to {counted(len(qos.ports), 'port')}, none by wildcard", _own_packets(qos)),
             ("Class", "Queue", "DSCP", "Loss", "Rate", "ECN marking"),
             tuple(rows),
         ),
-        Check(
-            "Buffer partitions, as configured",
-            ("show configuration class-of-service shared-buffer",),
-            (
-                (
-                    f"ingress: lossless {buffers.lossless} %, headroom {buffers.headroom} %, lossy {buffers.lossy} %, "
-                    f"dynamic threshold {buffers.ingress_dynamic_threshold}"
-                ),
-                (
-                    f"egress: lossless {buffers.egress_lossless} %, lossy {buffers.egress_lossy} %, "
-                    f"multicast {buffers.egress_multicast} %"
-                ),
-            ),
-        ),
     ]
+    if qos.shared_buffer:
+        made.append(
+            Check(
+                "Buffer partitions, as configured",
+                ("show configuration class-of-service shared-buffer",),
+                (
+                    (
+                        f"ingress: lossless {buffers.lossless} %, headroom {buffers.headroom} %, lossy {buffers.lossy} %, "
+                        f"dynamic threshold {buffers.ingress_dynamic_threshold}"
+                    ),
+                    (
+                        f"egress: lossless {buffers.egress_lossless} %, lossy {buffers.egress_lossy} %, "
+                        f"multicast {buffers.egress_multicast} %"
+                    ),
+                ),
+            )
+        )
     if qos.profiles:
         dog = qos.watchdog
         points = (
@@ -72,3 +75,24 @@ def qos_checks(qos: QosConfig) -> list[Check]:
             )
         )
     return made
+
+
+_CONTROL_QUEUE = 3
+"""Where Junos routers send BFD, and what BGP sends again ("Default Queue Assignments for Routing Engine Sourced Traffic")."""
+
+
+def _own_packets(qos: QosConfig) -> str:
+    """The queue of what the switch sends itself, as far as it is known."""
+    there = next((class_name(name) for name, one in qos.classes.items() if one.queue == _CONTROL_QUEUE), "no class")
+    words = (
+        "BGP and BFD leave by the queue that the release chooses: for its routers Juniper documents queue 0 for BGP, "
+        f"queue {_CONTROL_QUEUE} for BFD and for what BGP sends again, for this switch nothing; queue {_CONTROL_QUEUE} is "
+        f"{there} here. `show interfaces queue PORT` of an uplink without other traffic shows which one counts"
+    )
+    control = qos.classes.get("network-control")
+    if control is None:
+        return words
+    return (
+        f"{words}; `class-of-service host-outbound-traffic forwarding-class network-control` in `extra:` takes them to "
+        f"queue {control.queue} (not tried on a QFX5240)"
+    )

@@ -51,6 +51,10 @@ def switch_parameters(config: DeviceConfig, cables: list[Cable], host: HostQos) 
         notes.append("switch.xon-offset: not configured, the engine's own")
     else:
         found["switch.xon-offset"] = str(qos.xon_offset_cells * model.buffer.cell_bytes)
+    if lossless and any(not one.pauses for one in config.interfaces):
+        notes.append("PFC: links between sites are taken to be paused like the others; they are not")
+    if any(one.macsec for one in config.interfaces):
+        notes.append("MACsec: what it adds to packets is not counted")
     if qos.watchdog is not None and lossless:
         found["switch.watchdog"] = qos.watchdog.action
         found["switch.watchdog-poll"] = f"{qos.watchdog.poll_interval}ms"
@@ -98,13 +102,14 @@ def _headroom(qos: QosConfig, model: SwitchModel, cables: list[Cable], notes: li
     if not lossless or not cables:
         return 0
     mru = max((profile.mru_bytes for profile in qos.profiles), default=9216)
-    needs = [
-        max(
+    by_kind = {
+        (cable.kind, cable.length_m, cable.speed_gbps): max(
             headroom_bytes(catalog(), cable.length_m, cable.speed_gbps, mru),
             2 * delay_ps(cable) * cable.speed_gbps // 8000 + 2 * mru,
         )
-        for cable in cables
-    ]
+        for cable in {(one.kind, one.length_m, one.speed_gbps): one for one in cables}.values()
+    }
+    needs = [by_kind[cable.kind, cable.length_m, cable.speed_gbps] for cable in cables]
     partition = round(model.buffer.shared_mb * 1e6 * qos.buffers.headroom / 100) // lossless
     if sum(needs) <= partition:
         return max(needs)
@@ -149,7 +154,12 @@ def _class(
     threshold = DEFAULT_THRESHOLD if one.dynamic_threshold is None else one.dynamic_threshold
     ecn = one.ecn
     marking = "off"
-    if ecn and queue_bytes is not None:
+    by_length = next(
+        (qos.marking[key] for key, other in qos.classes.items() if other is one and key in qos.marking), None
+    )
+    if by_length is not None:
+        marking = f"{by_length.first}..{by_length.last}@{by_length.probability}%"
+    elif ecn and queue_bytes is not None:
         first, last = (round(queue_bytes * fill / 100) for fill in (ecn.min_fill, ecn.max_fill))
         marking = f"{first}..{last}@{ecn.max_probability}%"
         notes.append(f"ECN: fill levels are taken of {queue_bytes} B, a port's part of the pool (fitted)")

@@ -68,11 +68,11 @@ def _outages(target: FaultTarget) -> Iterable[Outage]:
     fault = target.fault
     if fault.kind in {"link-down", "nic-down"}:
         return [Outage(link, fault.at, fault.end_ps) for link in target.links]
-    if fault.kind == "device-down":
+    if fault.kind in {"device-down", "device-reboot"}:
         return [Outage(str(fault.device), fault.at, fault.end_ps)]
     if fault.kind == "blackhole":
         return [Outage(str(fault.device), fault.at, fault.end_ps, "forwarding")]
-    if fault.kind == "bgp-session-down":
+    if fault.kind in {"bgp-session-down", "bgp-down"}:
         return [Outage(link, fault.at, fault.end_ps, "session") for link in target.links]
     if fault.kind == "link-flap" and fault.period is not None:
         begins = [fault.at + turn * fault.period for turn in range(fault.count or 0)]

@@ -22,8 +22,10 @@ FaultKind = Literal[
     "link-lossy",
     "nic-down",
     "device-down",
+    "device-reboot",
     "blackhole",
     "bgp-session-down",
+    "bgp-down",
     "daemon-kill",
     "ra-stopped",
     "slow-receiver",
@@ -62,8 +64,16 @@ KINDS: dict[FaultKind, Kind] = {
     "link-lossy": Kind("packets are lost on the link with this chance, both ways", ("link", "loss")),
     "nic-down": Kind("the NIC's link breaks", ("nic",)),
     "device-down": Kind("all links of a switch or server break", ("device",)),
+    "device-reboot": Kind(
+        "a switch loses its links and all that its daemons knew; at the end it boots: they start, read their "
+        "configuration, and learn it again",
+        ("device",),
+    ),
     "blackhole": Kind("the switch forwards nothing, and says nothing: its links and sessions stay up", ("device",)),
     "bgp-session-down": Kind("the BGP sessions between two switches end; links stay up", ("device", "neighbor")),
+    "bgp-down": Kind(
+        "all BGP sessions of a switch end, as where BGP is deactivated on it; its links stay up", ("device",)
+    ),
     "daemon-kill": Kind("the daemon is killed; it is started again at the end", ("device", "daemon"), sim=NO_DAEMONS),
     "ra-stopped": Kind(
         "the leaf's router advertisements on this port stop",

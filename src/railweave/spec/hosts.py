@@ -56,7 +56,7 @@ class HostRouting(Model):
     )
     prefix_route: bool | None = Field(
         default=None,
-        description="a route to the server prefix itself in every table; empty: where the NIC's prefix is shared by servers and SLAAC",
+        description="a route to the server prefix itself in every table; empty: where the NIC's prefix is shared by servers, and SLAAC or proxy ARP",
     )
     main_routes: tuple[MainRoute, ...] = Field(
         default=(),

@@ -38,11 +38,17 @@ class DeviceOverride(Model):
         """The keys given that change what the switch is, other than its numbers."""
         return frozenset(key for key in _EQUIPMENT if getattr(self, key) is not None)
 
+    def only_release(self) -> DeviceOverride:
+        """What is left for a switch of another model with the same operating system."""
+        return DeviceOverride(release=self.release)
+
     def applied(self, role: Role, qos: Qos) -> Role:
         """The role as this switch has it; ``qos`` is the fabric's. Port ranges of a role are for the role's model."""
         own: dict[str, object] = {key: getattr(self, key) for key in self.own_equipment() - {"buffers"}}
         if self.device is not None:
             own = {"uplink_ports": PortRange(), "server_ports": PortRange(), "leaf_ports": PortRange(), **own}
+        if self.nos is not None:  # the role's release is one of another system
+            own = {"release": None, **own}
         if self.buffers is not None:
             own["qos"] = (role.qos or qos).model_copy(update={"buffers": self.buffers})
         return role.model_copy(update=own)

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from railweave.spec.base import Bytes, Milliseconds, Model, PartError, Percent
 from railweave.spec.names import Name
+from railweave.spec.profiles import QOS, known_profile, with_profile
 
 Dscp = Annotated[int, Field(ge=0, le=63)]
 
@@ -27,6 +28,29 @@ class Ecn(Model):
     max_probability: Percent = Field(
         default=100, ge=0, le=100, description="marking probability at `max_fill`, percent"
     )
+
+    min_bytes: Bytes | None = Field(
+        default=None,
+        ge=1,
+        exclude_if=lambda value: value is None,
+        description="queue length at which marking starts, on systems that count bytes; empty: the system's default",
+    )
+    max_bytes: Bytes | None = Field(
+        default=None,
+        ge=1,
+        exclude_if=lambda value: value is None,
+        description="queue length at which marking reaches `max_probability`, on the same systems",
+    )
+
+    @model_validator(mode="after")
+    def _both_bytes(self) -> Ecn:
+        if (self.min_bytes is None) != (self.max_bytes is None):
+            raise ValueError("min_bytes and max_bytes go together -- give both or neither, for example 1M and 3M")
+        if self.min_bytes is not None and self.max_bytes is not None and self.min_bytes >= self.max_bytes:
+            raise ValueError(
+                f"min_bytes {self.min_bytes} must be below max_bytes {self.max_bytes} -- for example 1M and 3M"
+            )
+        return self
 
     @model_validator(mode="after")
     def _ordered(self) -> Ecn:
@@ -168,6 +192,11 @@ DEFAULT_CLASSES: dict[str, dict[str, Any]] = {
 class Qos(Model):
     """QoS of one role, or of every role of a fabric."""
 
+    profile: str | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,
+        description="a set of values from a test report (docs/profiles.md); fields given beside it win",
+    )
     classes: dict[Name, TrafficClass] = Field(
         default_factory=_default_classes,
         description="forwarding classes by name; keys given here change or add to the default classes "
@@ -180,6 +209,7 @@ class Qos(Model):
     @model_validator(mode="before")
     @classmethod
     def _merge_defaults(cls, data: Any) -> Any:  # noqa: ANN401 - raw input
+        data = with_profile(QOS, data)
         whole = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
         if not isinstance(whole.get("classes"), dict):
             return cast("object", data)
@@ -193,6 +223,11 @@ class Qos(Model):
             else:
                 classes[name] = change
         return {**whole, "classes": classes}
+
+    @field_validator("profile")
+    @classmethod
+    def _known(cls, value: str | None) -> str | None:
+        return known_profile(QOS, value)
 
     @model_validator(mode="after")
     def _no_collisions(self) -> Qos:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from railweave.spec.document import Document, read_document, validate
@@ -11,7 +11,10 @@ from railweave.spec.inventory import Inventory, read_inventory
 from railweave.spec.lock import Lock, read_lock
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
+
+    from railweave.spec.topology import Role
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,8 @@ class Source:
     document: Document
     inventory: Inventory
     lock: Lock
+    as_written: Mapping[tuple[str, str], Role] = field(default_factory=dict[tuple[str, str], "Role"])
+    """By fabric and role, what the file says of switches that are to be others here."""
 
 
 def companion(path: Path, suffix: str) -> Path:

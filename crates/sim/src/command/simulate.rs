@@ -25,6 +25,12 @@ const PATIENCE: u64 = 100;
 /// A slice takes about this long.
 const SLICE_S: f64 = 0.05;
 
+/// It has at least so many of the engine's windows, which it cuts where it ends, unless that is longer than `CUT`.
+const WINDOWS: Ps = 8;
+
+/// Windows that are cut to this length still hold many packets.
+const CUT: Ps = 10_000_000;
+
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
@@ -75,7 +81,8 @@ pub fn simulate(setup: &Setup, interrupt: &Interrupt, progress: &mut Progress) -
     let total = setup.flows.iter().fold(0u64, |sum, flow| sum.saturating_add(flow.bytes));
     let patience = PATIENCE * setup.config.host.timeout;
     let until = setup.until.unwrap_or(Ps::MAX);
-    let (mut reached, mut slice) = (0, 1_000_000);
+    let least = engine.window().saturating_mul(WINDOWS).min(CUT);
+    let (mut reached, mut slice) = (0, least.max(1_000_000));
     let (mut look, mut delivered) = (last.saturating_add(patience), u64::MAX);
     let end = loop {
         if let Some(signal) = interrupt.signal() {
@@ -110,7 +117,7 @@ pub fn simulate(setup: &Setup, interrupt: &Interrupt, progress: &mut Progress) -
         if limit == own && took < SLICE_S / 2.0 {
             slice = slice.saturating_mul(2);
         } else if took > SLICE_S * 2.0 {
-            slice = (slice / 2).max(1);
+            slice = (slice / 2).max(least);
         }
         progress.show(|| {
             let counters = &engine.counters;

@@ -48,6 +48,11 @@ impl Engine {
         Some(hosts + switches? + self.wires.total_under_way())
     }
 
+    /// How much time the engine takes at once at least, where nobody asks it to stop earlier.
+    pub fn window(&self) -> Ps {
+        self.windows.shortest()
+    }
+
     /// How far a queue pair is at `now`, the limit of the last run.
     pub fn queue_pair(&self, qp: usize, now: Ps) -> QueuePairState {
         let sender = &self.senders[qp];

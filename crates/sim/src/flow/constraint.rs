@@ -22,8 +22,11 @@ pub struct Graph {
     pub capacity: Vec<f64>,
     /// `link[first[q]..first[q + 1]]` are the constraints on queue pair `q`.
     pub first: Vec<u32>,
-    /// Constraints, and what a byte of the queue pair takes of each, by queue pair.
-    pub link: Vec<(u32, f64)>,
+    /// Constraints, by queue pair.
+    pub link: Vec<u32>,
+    /// What a byte of the queue pair takes of each; empty where it is 1 everywhere, as with hashed paths: rates are found
+    /// in no order that memory likes, and what is not there need not be fetched.
+    pub weight: Vec<f64>,
     /// `qp[users[c]..users[c + 1]]` are the queue pairs under constraint `c`.
     pub users: Vec<u32>,
     /// Queue pairs, by constraint.
@@ -64,19 +67,26 @@ impl Graph {
             }
             ways.push(edges.len() as u32);
         }
+        let mut taken = Vec::with_capacity(paths.up.len() + edges.len());
         for (&up, &way) in paths.up.iter().zip(&paths.way) {
-            graph.link.push((graph.of_port[up as usize], 1.0));
-            graph.link.extend(&edges[ways[way as usize] as usize..ways[way as usize + 1] as usize]);
-            graph.first.push(graph.link.len() as u32);
+            taken.push((graph.of_port[up as usize], 1.0));
+            taken.extend(&edges[ways[way as usize] as usize..ways[way as usize + 1] as usize]);
+            graph.first.push(taken.len() as u32);
         }
-        graph.index();
+        graph.index(&taken);
         graph
     }
 
-    /// Find the queue pairs of every constraint.
-    pub fn index(&mut self) {
+    /// Take constraints with their weights, of all queue pairs in the order of `first`, and find the queue pairs of each.
+    pub fn index(&mut self, taken: &[(u32, f64)]) {
+        self.link = taken.iter().map(|edge| edge.0).collect();
+        self.weight = if taken.iter().all(|edge| edge.1.to_bits() == 1f64.to_bits()) {
+            Vec::new()
+        } else {
+            taken.iter().map(|edge| edge.1).collect()
+        };
         let mut users = vec![0u32; self.capacity.len() + 1];
-        self.link.iter().for_each(|&(link, _)| users[link as usize + 1] += 1);
+        self.link.iter().for_each(|&link| users[link as usize + 1] += 1);
         (1..users.len()).for_each(|link| users[link] += users[link - 1]);
         let mut next = users.clone();
         self.qp = vec![0; self.link.len()];
@@ -93,7 +103,7 @@ impl Graph {
     /// A constraint on a queue pair, and what a byte takes of it.
     #[inline]
     pub fn edge(&self, place: usize) -> (usize, f64) {
-        (self.link[place].0 as usize, self.link[place].1)
+        (self.link[place] as usize, if self.weight.is_empty() { 1.0 } else { self.weight[place] })
     }
 
     /// Where the constraints on a queue pair are in `link`.

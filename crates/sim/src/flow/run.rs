@@ -143,7 +143,7 @@ impl FlowEngine {
     /// Rates on the links of a queue pair are to be found anew, after a part of `duration` at the latest.
     fn disturb(&mut self, qp: u32, duration: f64, now: Ps) {
         let graph = &self.network.graph;
-        self.changed.extend(graph.link[graph.edges(qp as usize)].iter().map(|edge| edge.0));
+        self.changed.extend(&graph.link[graph.edges(qp as usize)]);
         self.due = self.due.min(now.saturating_add((self.options.tolerance * duration) as Ps));
     }
 

@@ -103,6 +103,10 @@ impl Classes {
                 let src = if posts { host[traffic.pairs[number].src as usize] } else { 0 };
                 *color = mix(mix(mix(*color, chain[number]), links), src);
             }
+            let differing = distinct(&qp);
+            if differing as f64 > WORTH * qp.len() as f64 {
+                return Classes::single(traffic, link.len(), hosts);
+            }
             let mut sums = vec![0u64; link.len()];
             for (number, &color) in qp.iter().enumerate() {
                 for edge in graph.edges(number) {
@@ -111,10 +115,7 @@ impl Classes {
                 }
             }
             link.iter_mut().zip(&sums).for_each(|(color, &sum)| *color = mix(*color, sum));
-            let count = (distinct(&qp), distinct(&link), distinct(&host));
-            if count.0 as f64 > WORTH * qp.len() as f64 {
-                return Classes::single(traffic, link.len(), hosts);
-            }
+            let count = (differing, distinct(&link), distinct(&host));
             if count == before {
                 break;
             }
@@ -149,27 +150,28 @@ impl Classes {
         let mut taken: Vec<(u32, u32, f64)> = Vec::new();
         for (qp, &class) in self.qp.iter().enumerate() {
             for edge in graph.edges(qp) {
-                let (link, weight) = graph.link[edge];
-                let of = self.link[link as usize];
-                if leader[of as usize] == link {
+                let (link, weight) = graph.edge(edge);
+                let of = self.link[link];
+                if leader[of as usize] == link as u32 {
                     taken.push((class, of, weight));
                 }
             }
         }
         taken.sort_by_key(|&(class, link, _)| (class, link));
         let mut rest = taken.iter().peekable();
+        let mut edges: Vec<(u32, f64)> = Vec::new();
         for class in 0..classes as u32 {
             while let Some(&&(_, link, weight)) = rest.peek().filter(|edge| edge.0 == class) {
                 let begin = folded.first[class as usize] as usize;
-                match folded.link[begin..].last_mut() {
+                match edges[begin..].last_mut() {
                     Some(last) if last.0 == link => last.1 += weight,
-                    _ => folded.link.push((link, weight)),
+                    _ => edges.push((link, weight)),
                 }
                 rest.next();
             }
-            folded.first.push(folded.link.len() as u32);
+            folded.first.push(edges.len() as u32);
         }
-        folded.index();
+        folded.index(&edges);
         folded
     }
 }

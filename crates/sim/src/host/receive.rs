@@ -98,7 +98,22 @@ impl Host {
             answer.entropy = if let Arrival::Gap(ahead) = arrival { ahead as u16 } else { 0 };
         }
         context.counters.sent += 1;
-        self.control[1].push_back(answer);
+        self.answer(context, &answer, now);
+    }
+
+    /// Acknowledge at once where nothing is before it: all that could start by `now` has started.
+    #[inline]
+    fn answer(&mut self, context: &mut HostContext<'_>, answer: &Packet, now: Ps) {
+        let waits = self.free > now
+            || self.down
+            || self.paused >> answer.class & 1 == 1
+            || !self.pfc.is_empty()
+            || self.control.iter().any(|queue| !queue.is_empty());
+        if waits {
+            self.control[1].push_back(*answer);
+        } else {
+            self.free = context.wires.send(self.port, answer, now);
+        }
     }
 
     /// Note messages that are whole now, and post those of this host that waited for them.

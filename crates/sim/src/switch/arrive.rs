@@ -42,7 +42,7 @@ impl Switch {
             return self.receive_many(context, batch, begin, end);
         }
         loop {
-            let least = heads.iter().take(count).fold(Ps::MAX, |least, &head| least.min(head));
+            let least = heads.iter().fold(Ps::MAX, |least, &head| least.min(head));
             if least == Ps::MAX {
                 break;
             }
@@ -68,10 +68,27 @@ impl Switch {
     /// The same where many packets are under way.
     #[inline(never)]
     fn receive_many(&mut self, context: &mut SwitchContext<'_>, batch: &mut Batch, begin: Ps, end: Ps) -> Ps {
-        let (next, ports) = self.gather(context, batch, end);
-        if batch.packets.len() >= MANY * ports && self.is_calm(context, batch, end) {
-            self.pass_all(context, batch, begin, end);
+        batch.clear(self.ports.len());
+        let calm = self.may_be_calm(context, end);
+        // which port a packet concerns depends on what came before only where loads count
+        let at_once = calm && self.capacity.is_empty() && context.config.vxlan.is_none();
+        let SwitchContext { fib, known, dlb, wires, .. } = context;
+        let (next, ports) = wires.take_before(self.node, self.first, self.ports.len(), end, |packet, port| {
+            if at_once && let Some(to) = self.find_port(fib, known, dlb, &mut batch.seen, packet, port) {
+                batch.assign(packet, batch.packets.len(), to, begin);
+            }
+            batch.push(packet, port);
+        });
+        let bytes = if at_once { batch.bytes_at_most() } else { batch.bytes() };
+        if calm && batch.packets.len() >= MANY * ports && self.is_calm(context, batch, &bytes) {
+            if !at_once {
+                self.assign_all(context, batch, begin);
+            }
+            self.pass_all(context, batch, end);
         } else {
+            if at_once {
+                batch.forget();
+            }
             batch.sort(begin);
             for &key in &batch.order {
                 let packet = &batch.packets[place(key)];
@@ -79,32 +96,5 @@ impl Switch {
             }
         }
         next
-    }
-
-    /// Take what arrives before `end` off the wires. Returns when the next one after that does, and of how many ports
-    /// something was taken.
-    #[inline]
-    fn gather(&mut self, context: &mut SwitchContext<'_>, batch: &mut Batch, end: Ps) -> (Ps, usize) {
-        batch.clear();
-        let (mut next, mut ports) = (Ps::MAX, 0);
-        for word in 0..self.active.len() {
-            let mut bits = *context.wires.filled(self.node, word);
-            while bits != 0 {
-                let bit = bits.trailing_zeros();
-                let port = word * 64 + bit as usize;
-                bits &= bits - 1;
-                let inbox = context.wires.inbox(self.first + port);
-                let mut at = inbox.next();
-                if at < end {
-                    at = inbox.take_before(end, |packet| batch.push(packet, port));
-                    ports += 1;
-                }
-                next = next.min(at);
-                if at == Ps::MAX {
-                    *context.wires.filled(self.node, word) &= !(1 << bit);
-                }
-            }
-        }
-        (next, ports)
     }
 }

@@ -20,16 +20,27 @@ pub struct Batch {
     pub packets: Vec<Packet>,
     /// Their keys (time since the window's begin, and place) in order of time and port.
     pub order: Vec<u64>,
-    /// Frame bytes by lane.
-    pub bytes: [u64; LANES],
-    /// How many are PFC frames.
-    pub pfc: u64,
+    /// What was counted on the way to the buckets.
+    pub seen: Seen,
     /// What concerns each port of the switch; empty between windows.
     pub buckets: Vec<Bucket>,
     /// Of the port that is looked at, by lane: keys of packets that came in this window and wait.
     pub lines: [Line; LANES],
     /// Of the port that is looked at: when packets left, and their bytes.
     pub leaving: Vec<(Ps, u32)>,
+}
+
+/// What is counted of packets that are put into buckets.
+#[derive(Debug, Default)]
+pub struct Seen {
+    /// Data packets.
+    pub data: u64,
+    /// PFC frames.
+    pub pfc: u64,
+    /// Packets without a route.
+    pub unroutable: u64,
+    /// Their part of the trace.
+    pub trace: u64,
 }
 
 /// What concerns one port in a window: packets that leave by it, PFC frames that came in by it.
@@ -55,20 +66,58 @@ pub struct Line {
 }
 
 impl Batch {
-    /// Begin a window.
+    /// Begin a window of a switch with so many ports.
     #[inline]
-    pub fn clear(&mut self) {
+    pub fn clear(&mut self, ports: usize) {
+        if self.buckets.len() < ports {
+            self.buckets.resize_with(ports, Default::default);
+        }
         self.packets.clear();
-        self.bytes = [0; LANES];
-        self.pfc = 0;
+        self.seen = Seen::default();
     }
 
     /// Add a packet that came in by `port`.
     #[inline(always)]
     pub fn push(&mut self, packet: &Packet, port: usize) {
-        self.bytes[usize::from(packet.class) % LANES] += u64::from(packet.bytes);
-        self.pfc += u64::from(packet.kind == Kind::Pfc);
         self.packets.push(Packet { ingress: port as u16, ..*packet });
+    }
+
+    /// Put a packet at a place into the bucket of the port that it concerns.
+    #[inline(always)]
+    pub fn assign(&mut self, packet: &Packet, place: usize, port: usize, begin: Ps) {
+        let bucket = &mut self.buckets[port];
+        bucket.keys.push(key(packet, place, begin));
+        bucket.kinds |= if packet.kind == Kind::Pfc { PFC } else { 1 << packet.class };
+        bucket.bytes += u32::from(packet.bytes);
+    }
+
+    /// Frame bytes by lane.
+    pub fn bytes(&self) -> [u64; LANES] {
+        let mut bytes = [0; LANES];
+        for packet in &self.packets {
+            bytes[usize::from(packet.class) % LANES] += u64::from(packet.bytes);
+        }
+        bytes
+    }
+
+    /// The same of what is in buckets, or more.
+    #[inline]
+    pub fn bytes_at_most(&self) -> [u64; LANES] {
+        let mut bytes = [0; LANES];
+        for bucket in &self.buckets {
+            for (lane, bytes) in bytes.iter_mut().enumerate() {
+                *bytes += u64::from(bucket.bytes) * u64::from(bucket.kinds >> lane & 1);
+            }
+        }
+        bytes
+    }
+
+    /// Empty the buckets again.
+    pub fn forget(&mut self) {
+        for bucket in &mut self.buckets {
+            bucket.keys.clear();
+            (bucket.kinds, bucket.bytes) = (0, 0);
+        }
     }
 
     /// Put keys in order of time and port into `order`.

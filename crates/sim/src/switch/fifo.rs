@@ -43,6 +43,18 @@ impl Switch {
         }
         let mut ready = self.ports[number].ready;
         let mut left = 0;
+        let mut keys = keys;
+        if stored == 0 && !may_mark {
+            while let [key, others @ ..] = keys {
+                let packet = &batch.packets[place(*key)];
+                let start = free.max(packet.at);
+                if start >= end {
+                    break;
+                }
+                free = feed.put(packet, start);
+                keys = others;
+            }
+        }
         for &key in keys {
             let packet = &mut batch.packets[place(key)];
             let now = packet.at;

@@ -1,22 +1,35 @@
 //! Where a packet goes, and what it is marked with on the way.
 
 use super::{Switch, SwitchContext};
-use crate::balance::{Balance, Flowset, best, flowlet};
+use crate::balance::{Balance, Dlb, Flowset, best, flowlet};
 use crate::config::{Ecn, SwitchConfig, Vxlan};
+use crate::known::Known;
 use crate::packet::{CE, OUTER_CE, Packet, TUNNEL};
 use crate::report::Counters;
-use crate::routing::{NO_GROUP, ONE_PORT, flow_hash, mix, one_of};
+use crate::routing::{Fib, NO_GROUP, ONE_PORT, flow_hash, mix, one_of};
 
 impl Switch {
     /// The port a packet leaves by; None: there is no route.
     #[inline(always)]
-    pub(super) fn choose_port(&mut self, context: &SwitchContext<'_>, packet: &Packet) -> Option<usize> {
-        let group = context.fib.group[self.table + packet.dst as usize];
+    pub(super) fn port_of(&mut self, fib: &Fib, known: &mut Known, dlb: &Dlb, packet: &Packet) -> Option<usize> {
+        let place = known.place(self.row, packet);
+        known.get(place).or_else(|| {
+            let port = self.choose_port(fib, dlb, packet);
+            if let Some(port) = port {
+                known.set(place, port);
+            }
+            port
+        })
+    }
+
+    #[inline(never)]
+    fn choose_port(&mut self, fib: &Fib, dlb: &Dlb, packet: &Packet) -> Option<usize> {
+        let group = fib.group[self.row * fib.addresses + packet.dst as usize];
         if group & ONE_PORT != 0 {
             return if group == NO_GROUP { None } else { Some((group & !ONE_PORT) as usize) };
         }
-        let chosen = &context.fib.groups[group as usize];
-        let members = context.fib.ports(chosen);
+        let chosen = &fib.groups[group as usize];
+        let members = fib.ports(chosen);
         let flow = flow_hash(self.seed, packet.dst, packet.entropy);
         let own = || mix(flow ^ packet.at, u64::from(packet.qp) << 32 | u64::from(packet.psn));
         let place = match chosen.balance {
@@ -24,9 +37,9 @@ impl Switch {
             Balance::Spray => one_of(own(), members.len()),
             Balance::Packet => best(members, &self.bands, own()),
             Balance::Flowlet => {
-                let size = context.dlb.flowsets;
+                let size = dlb.flowsets;
                 let sets = self.flowsets.entry(group).or_insert_with(|| vec![Flowset::default(); size].into());
-                flowlet(context.dlb, &mut sets[flow as usize & (size - 1)], members, &self.bands, packet.at, own())
+                flowlet(dlb, &mut sets[flow as usize & (size - 1)], members, &self.bands, packet.at, own())
             }
         };
         Some(usize::from(members[place]))

@@ -4,39 +4,59 @@
 //! nothing is dropped and nobody is paused or resumed: then each port is run on its own, and what leaves before the
 //! window's end is never stored.
 
-use super::batch::{Batch, Bucket, PFC, key, place};
+use super::batch::{self, Batch, Bucket, PFC, Seen, place};
 use super::{Switch, SwitchContext};
-use crate::packet::{Kind, Ps};
+use crate::balance::Dlb;
+use crate::config::LANES;
+use crate::known::Known;
+use crate::packet::{Kind, Packet, Ps};
+use crate::report::trace;
+use crate::routing::Fib;
 
 impl Switch {
-    /// Whether ports have nothing to do with each other until `end`.
+    /// Whether it is possible that ports have nothing to do with each other until `end`.
     #[inline]
-    pub(super) fn is_calm(&self, context: &SwitchContext<'_>, batch: &Batch, end: Ps) -> bool {
-        let more = context.config.vxlan.map_or(0, |vxlan| u64::from(vxlan.overhead) * batch.packets.len() as u64);
+    pub(super) fn may_be_calm(&self, context: &SwitchContext<'_>, end: Ps) -> bool {
         self.apart
             && self.next_sample.min(self.next_look) >= end
-            && (batch.pfc == 0 || context.config.watchdog.is_none())
-            && self.buffer.has_room(context.config, &batch.bytes, more)
+            && self.buffer.has_room(context.config, &[0; LANES], 0)
     }
 
-    /// Receive all that arrives in such a window.
+    /// Whether ports have nothing to do with each other, where that is possible.
+    #[inline]
+    pub(super) fn is_calm(&self, context: &SwitchContext<'_>, batch: &Batch, bytes: &[u64; LANES]) -> bool {
+        let more = context.config.vxlan.map_or(0, |vxlan| u64::from(vxlan.overhead) * batch.packets.len() as u64);
+        (context.config.watchdog.is_none() || batch.packets.iter().all(|packet| packet.kind != Kind::Pfc))
+            && self.buffer.has_room(context.config, bytes, more)
+    }
+
+    /// Put all packets of a window into buckets, in order of time and port.
+    pub(super) fn assign_all(&mut self, context: &mut SwitchContext<'_>, batch: &mut Batch, begin: Ps) {
+        batch.sort(begin);
+        for place in 0..batch.order.len() {
+            let at = batch::place(batch.order[place]);
+            let mut packet = batch.packets[at];
+            let from = usize::from(packet.ingress);
+            let to = self.find_port(context.fib, context.known, context.dlb, &mut batch.seen, &packet, from);
+            if let (Some(vxlan), Some(to), false) = (&context.config.vxlan, to, packet.kind == Kind::Pfc) {
+                packet = self.tunnel(vxlan, &packet, from, to);
+                batch.packets[at] = packet;
+            }
+            if let Some(to) = to {
+                batch.assign(&packet, at, to, begin);
+            }
+        }
+    }
+
+    /// Receive all that arrives in such a window and is in buckets.
     #[inline(never)]
-    pub(super) fn pass_all(&mut self, context: &mut SwitchContext<'_>, batch: &mut Batch, begin: Ps, end: Ps) {
-        if batch.buckets.len() < self.ports.len() {
-            batch.buckets.resize_with(self.ports.len(), Default::default);
-        }
-        context.counters.hops += batch.packets.len() as u64 - batch.pfc;
-        if self.capacity.is_empty() {
-            for at in 0..batch.packets.len() {
-                self.assign(context, batch, at, begin);
-            }
-        } else {
-            // flowlets depend on the order
-            batch.sort(begin);
-            for at in 0..batch.order.len() {
-                self.assign(context, batch, place(batch.order[at]), begin);
-            }
-        }
+    pub(super) fn pass_all(&mut self, context: &mut SwitchContext<'_>, batch: &mut Batch, end: Ps) {
+        let seen = &batch.seen;
+        let counters = &mut *context.counters;
+        counters.hops += batch.packets.len() as u64 - seen.pfc;
+        counters.data_hops += seen.data;
+        counters.unroutable += seen.unroutable;
+        counters.trace = counters.trace.wrapping_add(seen.trace);
         for port in 0..self.ports.len() {
             let bucket = &mut batch.buckets[port];
             if bucket.kinds == 0 {
@@ -59,27 +79,24 @@ impl Switch {
 
     /// Find the port that a packet concerns.
     #[inline(always)]
-    fn assign(&mut self, context: &mut SwitchContext<'_>, batch: &mut Batch, at: usize, begin: Ps) {
-        let packet = &mut batch.packets[at];
-        let from = usize::from(packet.ingress);
-        context.counters.arrived(packet, self.first + from);
-        let (port, kind) = if packet.kind == Kind::Pfc {
-            (from, PFC)
-        } else {
-            context.counters.data_hops += u64::from(packet.kind == Kind::Data);
-            let Some(to) = self.choose_port(context, packet) else {
-                context.counters.unroutable += 1;
-                return;
-            };
-            if let Some(vxlan) = &context.config.vxlan {
-                *packet = self.tunnel(vxlan, packet, from, to);
-            }
-            (to, 1 << packet.class)
-        };
-        let bucket = &mut batch.buckets[port];
-        bucket.keys.push(key(packet, at, begin));
-        bucket.kinds |= kind;
-        bucket.bytes += u32::from(packet.bytes);
+    pub(super) fn find_port(
+        &mut self,
+        fib: &Fib,
+        known: &mut Known,
+        dlb: &Dlb,
+        seen: &mut Seen,
+        packet: &Packet,
+        from: usize,
+    ) -> Option<usize> {
+        seen.trace = seen.trace.wrapping_add(trace(packet, self.first + from));
+        if packet.kind == Kind::Pfc {
+            seen.pfc += 1;
+            return Some(from);
+        }
+        seen.data += u64::from(packet.kind == Kind::Data);
+        let to = self.port_of(fib, known, dlb, packet);
+        seen.unroutable += u64::from(to.is_none());
+        to
     }
 
     /// Whether packets leave a port in an order of lanes, and nothing else happens there.

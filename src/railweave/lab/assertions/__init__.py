@@ -65,16 +65,19 @@ class Registered:
 
 def every() -> list[Registered]:
     """All assertions, in the order in which one helps to understand the next."""
-    from railweave.lab.assertions import routing, servers, traffic
+    from railweave.lab.assertions import routing, servers, tenants, traffic
 
     return [
         Registered("bgp-sessions", "every BGP session is established", routing.bgp_sessions),
+        Registered("isis-adjacencies", "every adjacency of IS-IS is up", routing.isis_adjacencies),
         Registered("bfd-sessions", "every BFD session is up, with the lab's timers", routing.bfd_sessions),
         Registered("slaac-addresses", "every NIC has exactly the designed addresses", servers.addresses),
         Registered("host-tables", "every server has exactly the planned tables and rules", servers.tables),
         Registered("fib-equals-routes", "every kernel forwards as `routes` has it, backups too", routing.fib),
         Registered("path-colors", "every prefix leaves by the links of its path color", routing.path_colors),
         Registered("no-leaf-transit", "leaves advertise their own prefixes and nothing else", routing.leaf_transit),
+        Registered("tenants-connected", "NICs of a tenant reach each other by type-5 routes", tenants.connected),
+        Registered("tenants-isolated", "nothing passes between tenants", tenants.isolated),
         Registered("reachability", "every server reaches every other from each address", traffic.reachability),
         Registered("queue-pair-links", "queue pairs cross exactly the links of `paths`", traffic.links),
         Registered("mtu", "packets of the NIC's full size pass end to end", traffic.mtu),

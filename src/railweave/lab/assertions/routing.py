@@ -32,19 +32,28 @@ def _neighbor(session: Session) -> str:
     return session.peer_address or session.interface
 
 
+def _where(config: DeviceConfig, session: Session) -> str:
+    return f"{config.name} {session.interface or 'overlay'} to {session.peer}"
+
+
 def bgp_sessions(lab: Running, routes: Routes) -> Seen:  # noqa: ARG001 - as every assertion
     """Every session of every router is established."""
     failures: list[str] = []
-    checked = 0
+    checked, overlay = 0, 0
     for config, bgp, sessions in _sessions(lab):
+        by_address = config.overlay.neighbors if config.overlay else ()
         with lab.vty(config.name, "bgpd") as vty:
-            peers = vty.json(f"show bgp {bgp.families[0]} unicast summary").get("peers", {})
-        for session in sessions:
+            listed = vty.json(f"show bgp {bgp.families[0]} unicast summary").get("peers", {})
+            states = {one: listed.get(_neighbor(one), {}).get("state", "absent") for one in sessions}
+            if by_address:
+                listed = vty.json("show bgp l2vpn evpn summary").get("peers", {})
+                states |= {one: listed.get(_neighbor(one), {}).get("state", "absent") for one in by_address}
+        for session, state in states.items():
             checked += 1
-            state = peers.get(_neighbor(session), {}).get("state", "absent")
             if state != "Established":
-                failures.append(f"{config.name} {session.interface} to {session.peer}: {state}")
-    evidence = f"{counted(checked, 'end')} of sessions established"
+                failures.append(f"{_where(config, session)}: {state}")
+        overlay += len(by_address)
+    evidence = f"{counted(checked, 'end')} of sessions established" + (f", {overlay} of EVPN" if overlay else "")
     if failures:
         stuck.release(lab)
     if lab.released:
@@ -52,29 +61,50 @@ def bgp_sessions(lab: Running, routes: Routes) -> Seen:  # noqa: ARG001 - as eve
     return Seen(checked, evidence, failures)
 
 
+def isis_adjacencies(lab: Running, routes: Routes) -> Seen:  # noqa: ARG001
+    """Every link that IS-IS runs on has an adjacency. Whom with is in the tables: isisd calls all routers of a lab alike."""
+    failures: list[str] = []
+    checked = 0
+    for config in lab.plan.configs.values():
+        if config.isis is None:
+            continue
+        with lab.vty(config.name, "isisd") as vty:
+            areas: list[dict[str, Any]] = vty.json("show isis neighbor").get("areas", [])
+        seen = {str(one.get("interface")): one.get("state") for area in areas for one in area.get("circuits", [])}
+        for port in config.isis.ports:
+            checked += 1
+            state = seen.get(port.interface, "absent")
+            if state != "Up":
+                failures.append(f"{config.name} {port.interface} to {port.peer}: {state}")
+    return Seen(checked, f"{counted(checked, 'end')} of adjacencies up", failures)
+
+
 def bfd_sessions(lab: Running, routes: Routes) -> Seen:  # noqa: ARG001
     """Every session has a BFD session that is up, and with the timers that were configured."""
     failures: list[str] = []
     checked = 0
-    detection = ""
+    detection: dict[str, None] = {}
     for config, bgp, sessions in _sessions(lab):
-        if bgp.bfd is None:
+        overlay = config.overlay
+        timed = [(one, bgp.bfd) for one in sessions if bgp.bfd]
+        timed += [(one, overlay.bfd) for one in (overlay.neighbors if overlay else ()) if overlay and overlay.bfd]
+        if not timed:
             continue
-        detection = f", {bgp.bfd.minimum_interval} ms x {bgp.bfd.multiplier}"
+        detection.update(dict.fromkeys(f"{bfd.minimum_interval} ms x {bfd.multiplier}" for _, bfd in timed))
         with lab.vty(config.name, "bfdd") as vty:
             peers: list[dict[str, Any]] = json.loads(vty.run("show bfd peers json") or "[]")
         by_interface = {peer.get("interface"): peer for peer in peers}
         by_address = {peer.get("peer"): peer for peer in peers}
-        for session in sessions:
+        for session, bfd in timed:
             checked += 1
             peer = by_address.get(session.peer_address) or by_interface.get(session.interface, {})
             timers = (peer.get("transmit-interval"), peer.get("detect-multiplier"))
-            where = f"{config.name} {session.interface} to {session.peer}"
+            where = _where(config, session)
             if peer.get("status") != "up":
                 failures.append(f"{where}: {peer.get('status', 'absent')}")
-            elif timers != (bgp.bfd.minimum_interval, bgp.bfd.multiplier):
+            elif timers != (bfd.minimum_interval, bfd.multiplier):
                 failures.append(f"{where}: up, with {timers[0]} ms x {timers[1]}")
-    return Seen(checked, f"{counted(checked, 'end')} of sessions up{detection}", failures)
+    return Seen(checked, ", ".join([f"{counted(checked, 'end')} of sessions up", *detection]), failures)
 
 
 def fib(lab: Running, routes: Routes) -> Seen:
@@ -102,7 +132,7 @@ def _backups(lab: Running, routes: Routes) -> tuple[int, list[str]]:
         with lab.vty(config.name, "bgpd") as vty:
             known: dict[str, Any] = vty.json(f"show bgp {bgp.families[0]} unicast detail").get("routes", {})
         for prefix in routes.prefixes:
-            if routes.is_local(config.name, prefix):
+            if routes.is_local(config.name, prefix) or prefix in lab.plan.tenant_prefixes:
                 continue
             checked += 1
             have = _second_best(known.get(prefix, []), links)
@@ -142,7 +172,7 @@ def path_colors(lab: Running, routes: Routes) -> Seen:
         cables = [cable for cable in network.cables_of(device) if cable.kind == "fabric"]
         role = lab.plan.configs[device].role
         for prefix, group in zip(found.prefixes, cast("list[int]", fib.group.tolist()), strict=True):
-            leaf, fabric, color = owner[prefix]
+            leaf, fabric, color = owner.get(prefix, ("", "", None))
             towards = [one for one in cables if role == "leaf" or leaf in {one.a.device, one.b.device}]
             want = {one.name for one in towards if one.color == color and one.name not in routes.down}
             if color is None or leaf == device or not want or fabric != cables[0].fabric:
@@ -160,9 +190,13 @@ def path_colors(lab: Running, routes: Routes) -> Seen:
 
 def leaf_transit(lab: Running, routes: Routes) -> Seen:
     """What each leaf sends on each session is what it has itself."""
-    own = {name: set[str]() for name in lab.plan.configs}
+    own = {
+        name: set(config.overlay.prefixes()) if config.overlay else set[str]()
+        for name, config in lab.plan.configs.items()
+    }
     for segment in lab.plan.network.segments:
-        own[segment.leaf].update(subnet.prefix for subnet in segment.subnets)
+        if not segment.tenant:
+            own[segment.leaf].update(subnet.prefix for subnet in segment.subnets)
     checked, sent, failures = 0, 0, list[str]()
     for config, bgp, sessions in _sessions(lab):
         if config.role != "leaf":

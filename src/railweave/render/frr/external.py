@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.render.frr.sessions import neighbor
-from railweave.render.frr.tree import Section, line, section
+from railweave.render.sections import Section, line, section
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from railweave.device.host_model import HostConfig, HostNic
+    from railweave.device.host_model import HostConfig, HostNic, Variable
 
 SCHEMA = 1
 """Version of ``host.json``; raised when a reader of the old form would misread the new one."""
@@ -94,9 +94,17 @@ def document(config: HostConfig) -> dict[str, Any]:
         "kernel_command_line": list(config.kernel_command_line),
         "job": {
             "library": config.library,
-            "environment": {one.name: one.value for one in config.job if not one.resolve},
-            "resolve": [one.name for one in config.job if one.resolve],
+            **_job(config.job),
+            **({"tenants": {tenant: _job(job) for tenant, job in config.tenant_jobs}} if config.tenant_jobs else {}),
         },
+    }
+
+
+def _job(job: Iterable[Variable]) -> dict[str, Any]:
+    variables = list(job)
+    return {
+        "environment": {one.name: one.value for one in variables if not one.resolve},
+        "resolve": [one.name for one in variables if one.resolve],
     }
 
 
@@ -133,4 +141,4 @@ def _nic(nic: HostNic) -> dict[str, Any]:
             }
             for one in nic.addresses
         ],
-    }
+    } | ({"tenant": nic.tenant} if nic.tenant else {})

@@ -62,6 +62,16 @@ _NIC = _object(
         ),
         "slaac": _value("boolean", "whether its addresses are formed from router advertisements"),
         "addresses": _list("its addresses, one per path", _ADDRESS),
+        "tenant": _value("string", "the tenant it belongs to; absent: none"),
+    },
+    ("tenant",),
+)
+
+_JOB = _object(
+    "environment of a tenant's jobs",
+    {
+        "environment": _value("object", "value by variable", additionalProperties={"type": "string"}),
+        "resolve": _list("variables whose value is found on the server at launch", {"type": "string"}),
     },
 )
 
@@ -147,7 +157,13 @@ HOST_SCHEMA: Schema = {
                     "library": {"enum": ["NCCL", "RCCL"], "description": "whose variables they are"},
                     "environment": _value("object", "value by variable", additionalProperties={"type": "string"}),
                     "resolve": _list("variables whose value is found on the server at launch", {"type": "string"}),
+                    "tenants": _value(
+                        "object",
+                        "where GPUs belong to several tenants: `environment` and `resolve` of each tenant's jobs, by its name",
+                        additionalProperties=_JOB,
+                    ),
                 },
+                ("tenants",),
             ),
         },
     ),

@@ -8,9 +8,12 @@ from railweave.findings import Finding
 from railweave.render.extra import extra_findings
 from railweave.render.junos.cos import class_of_service
 from railweave.render.junos.interfaces import interfaces, router_advertisement, vlans
+from railweave.render.junos.isis import isis
 from railweave.render.junos.overlay import routing_instances, tunnel_source
 from railweave.render.junos.parse import merge, parse
 from railweave.render.junos.routing import bgp, forwarding_options, policy_options, routing_options
+from railweave.render.junos.selective import firewall
+from railweave.render.junos.spraying import instance, spraying_firewall
 from railweave.render.junos.system import chassis, lldp, management_instance, security, snmp, system
 from railweave.render.junos.tree import block, leaf, set_paths, to_curly, to_set
 
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
     from railweave.render.junos.tree import Statement
 
 
-ROUTING = ("protocols bgp", "policy-options", "routing-options")
+ROUTING = ("protocols bgp", "protocols isis", "policy-options", "routing-options")
 """Hierarchies that decide what ``routes`` computes."""
 
 
@@ -35,11 +38,19 @@ def tree(config: DeviceConfig) -> list[Statement]:
         security(config),
         interfaces(config),
         forwarding_options(config),
+        spraying_firewall(config) or firewall(config),
         class_of_service(config),
         policy_options(config),
-        block("routing-instances", management_instance(config), routing_instances(config)),
+        block("routing-instances", management_instance(config), instance(config), routing_instances(config)),
         routing_options(config),
-        block("protocols", router_advertisement(config), bgp(config), lldp(config), block("rstp", leaf("disable"))),
+        block(
+            "protocols",
+            router_advertisement(config),
+            bgp(config),
+            isis(config),
+            lldp(config),
+            block("rstp", leaf("disable")),
+        ),
         tunnel_source(config),
         vlans(config),
     ]
@@ -53,6 +64,16 @@ def files(config: DeviceConfig) -> dict[str, str]:
     """``junos.conf`` (curly) and ``junos.set``, from one tree."""
     statements = tree(config)
     return {"junos.conf": to_curly(statements), "junos.set": to_set(statements)}
+
+
+def lines(config: DeviceConfig) -> list[str]:
+    """What follows ``set`` on each line."""
+    return [" ".join(path) for statement in tree(config) for path in set_paths(statement)]
+
+
+def check_extra(text: str) -> None:
+    """Raise ``RenderError`` where the operator's statements cannot be read."""
+    parse(text)
 
 
 def gaps(config: DeviceConfig) -> list[Finding]:
@@ -69,10 +90,10 @@ def gaps(config: DeviceConfig) -> list[Finding]:
                 "",
             )
         )
-    if config.balancing.group_mode == "spray":
+    if config.balancing.group_mode == "spray" and not config.balancing.random:
         found.append(
             Finding(
-                "not-expressible",
+                "junos-no-spray",
                 "warning",
                 config.name,
                 "random packet spraying has no statement on QFX Junos",
@@ -89,6 +110,18 @@ def gaps(config: DeviceConfig) -> list[Finding]:
                 "fabric-color and fabric-advertise are in no published model",
                 "no judge can check them; that backup-color takes a list is read from the source, not tried on a device",
                 "check one leaf and one spine with `commit check` before the rest",
+            )
+        )
+    if config.balancing.selective:
+        found.append(
+            Finding(
+                "junos-selective-dlb",
+                "info",
+                config.name,
+                "rdma-opcode and dynamic-load-balance are in no published model, and the field profile restarts the forwarding engine",
+                "documented for routed IPv4 ports; filters of bridged and IPv6 ports follow the documented hierarchy, and have "
+                "not been tried on a device",
+                "commit it while no job runs; check one leaf first, and that `show firewall` counts under load",
             )
         )
     found += _overlay_gaps(config)

@@ -39,8 +39,11 @@ UNPUBLISHED = (
     ("protocols", "bgp", "fabric-color"),
     ("protocols", "bgp", "group", "*", "fabric-color"),
     ("protocols", "bgp", "group", "*", "neighbor", "*", "fabric-color"),
+    ("firewall", "family", "*", "filter", "*", "term", "*", "from", "rdma-opcode"),
+    ("firewall", "family", "*", "filter", "*", "term", "*", "from", "ip-version", "*", "rdma-opcode"),
+    ("firewall", "family", "*", "filter", "*", "term", "*", "then", "dynamic-load-balance"),
 )
-"""Statements of deterministic path forwarding (Junos OS 25.4R1): no model up to 24.4 has them."""
+"""Statements that no model up to 24.4 has: of deterministic path forwarding (25.4R1), and of selective DLB (Evolved, 23.4R2)."""
 
 HOW_TO_GET = (
     "give a folder of the public repository Juniper/yang with --yang DIR, such as"

@@ -1,0 +1,11 @@
+"""Options that several verbs have."""
+
+from __future__ import annotations
+
+import typer
+
+DEVICE = typer.Option(
+    [],
+    "--device",
+    help="Other switches than the file's: ROLE=MODEL:NOS, as leaf=:eos, or :eos for every role; may be repeated.",
+)

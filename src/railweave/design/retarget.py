@@ -1,0 +1,191 @@
+"""A fabric file for other switches than it names: ``--device leaf=MODEL:NOS``.
+
+Port ranges, overrides and the inventory are written for the file's own switches. They are read as places: the third
+port stays the third port, whatever the other switch calls it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
+
+from railweave.catalog import catalog
+from railweave.design.panels import ports_of
+from railweave.errors import InputError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from railweave.catalog.models import SwitchModel
+    from railweave.design.context import Context
+    from railweave.design.network import RoleName
+    from railweave.design.topology import Layout
+    from railweave.spec.fabric import Fabric, FabricFile
+    from railweave.spec.source import Source
+    from railweave.spec.topology import Role
+
+ROLES: dict[str, RoleName] = {"leaf": "leaf", "spine": "spine", "super-spine": "super-spine"}
+_FORM = re.compile(
+    r"(?:(?:(?P<fabric>[^/=:]+)/)?(?P<role>[^/=:]+)=)?(?P<model>[^/=:]*)(?::(?P<nos>[^/=:]*))?(?::(?P<release>[^/=:]+))?"
+)
+HOW = "write [[FABRIC/]ROLE=]MODEL:NOS[:RELEASE], for example leaf=qfx5240-64od:junos, or spine=:frr"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What the switches of a role are to be. Empty: every fabric, every role; as it is, or what goes with the rest."""
+
+    text: str
+    fabric: str
+    role: str
+    model: str
+    nos: str
+    release: str
+
+
+def parse_target(text: str) -> Target:
+    """A target from ``[[FABRIC/]ROLE=]MODEL:NOS[:RELEASE]``. Raises ``InputError``."""
+    match = _FORM.fullmatch(text)
+    parts = {key: value or "" for key, value in match.groupdict().items()} if match else {}
+    if not parts.get("model") and not parts.get("nos"):
+        raise _wrong(text, "names neither a model nor an operating system", HOW)
+    found = Target(text, **parts)
+    if found.role and found.role not in ROLES:
+        raise _wrong(text, f"there is no role {found.role!r}", f"roles are {', '.join(ROLES)}")
+    if found.model and found.model not in catalog().switches:
+        known = ", ".join(sorted(catalog().switches))
+        raise _wrong(text, f"switch model {found.model!r} is not in the catalog", f"known models: {known}")
+    if found.nos and found.nos not in catalog().systems:
+        raise _wrong(text, f"there is no operating system {found.nos!r}", f"known: {', '.join(catalog().systems)}")
+    if found.model and found.nos and found.nos not in catalog().switches[found.model].systems:
+        runs = ", ".join(catalog().switches[found.model].systems)
+        raise _wrong(text, f"{found.model} does not run {found.nos!r}", f"it runs {runs}")
+    if found.release and not found.release[0].isdecimal():
+        raise _wrong(text, f"{found.release!r} is not a release", "write its number first, for example 25.4R1")
+    return found
+
+
+def _wrong(text: str, what: str, fix: str) -> InputError:
+    return InputError([Problem(f"--device {text}", 0, what, fix)])
+
+
+def retargeted(source: Source, words: Iterable[str]) -> Source:
+    """The source with every target applied, later ones over earlier ones. Raises ``InputError``."""
+    spec, as_written = source.spec, dict(source.as_written)
+    for target in map(parse_target, words):
+        spec = _apply(spec, target, as_written)
+    return replace(source, spec=spec, as_written=as_written)
+
+
+def _apply(spec: FabricFile, target: Target, as_written: dict[tuple[str, str], Role]) -> FabricFile:
+    if target.fabric and target.fabric not in spec.fabrics:
+        fix = f"fabrics are {', '.join(spec.fabrics)}"
+        raise _wrong(target.text, f"there is no fabric {target.fabric!r}", fix)
+    changed: dict[str, Fabric] = {}
+    for name, fabric in spec.fabrics.items():
+        roles = _roles(fabric) if target.fabric in {"", name} else {}
+        made = {key: _other(role, target) for key, role in roles.items() if target.role in {"", key}}
+        if made:
+            for key, role in roles.items():
+                if key in made:
+                    as_written.setdefault((name, key), role)
+            # A tier that the file leaves out is like the one below it: it stays what that was.
+            own = {key.replace("-", "_"): role for key, role in {**roles, **made}.items()}
+            changed[name] = fabric.model_copy(update=own)
+    if not changed:
+        where = f"fabric {target.fabric!r} has" if target.fabric else "no fabric has"
+        what = f"{where} no {target.role}s" if target.fabric else f"{where} {target.role}s"
+        raise _wrong(target.text, what, "leave the role out, or name one that there is")
+    return spec.model_copy(update={"fabrics": {**spec.fabrics, **changed}})
+
+
+def _roles(fabric: Fabric) -> dict[RoleName, Role]:
+    """The roles that a fabric has switches of."""
+    found: dict[RoleName, Role] = {"leaf": fabric.leaf}
+    if fabric.topology.spine_names():
+        found["spine"] = fabric.spine_role()
+    if fabric.topology.super_spines:
+        found["super-spine"] = fabric.super_spine_role()
+    return found
+
+
+def _other(role: Role, target: Target) -> Role:
+    """A role's intent for other switches. The release is the catalog's, unless the system stays and none is given."""
+    known = catalog()
+    old = known.switches.get(role.device)
+    if old is None:  # the design says so, with its line
+        return role
+    model = target.model or _like(role.device, old, target)
+    systems = known.switches[model].systems
+    nos = target.nos or (role.nos if role.nos in systems else systems[0])
+    release = target.release or (role.release if nos == role.nos else None)
+    offset = known.switches[model].ports[0].first - old.ports[0].first
+    ranges = {
+        key: ports.model_copy(
+            update={end: value + offset for end in ("first", "last") if (value := getattr(ports, end)) is not None}
+        )
+        for key in ("uplink_ports", "server_ports", "leaf_ports")
+        for ports in [getattr(role, key)]
+    }
+    return role.model_copy(update={"device": model, "nos": nos, "release": release, **ranges})
+
+
+def _like(name: str, old: SwitchModel, target: Target) -> str:
+    """The model itself where it runs the system; else one that does and has ports like its own."""
+    if target.nos in old.systems:
+        return name
+    models = {key: one for key, one in catalog().switches.items() if target.nos in one.systems}
+    alike = {key: one for key, one in models.items() if _shape(one) == _shape(old)}
+    if not alike:
+        known = f"models that run it: {', '.join(models)}" if models else "no model of the catalog does"
+        raise _wrong(target.text, f"no model with ports like those of {name} runs {target.nos!r}", known)
+    near = sorted(alike, key=lambda key: (alike[key].ports[0].cage != old.ports[0].cage, alike[key].asic != old.asic))
+    return near[0]
+
+
+def _shape(model: SwitchModel) -> list[tuple[int, int]]:
+    return [(group.count, group.speed_gbps) for group in model.ports[:1]]
+
+
+def rename_ports(context: Context, layouts: Sequence[Layout]) -> None:
+    """Read the file's overrides and the inventory for the switches that are to be others: ports by their new names."""
+    source = context.source
+    overrides = source.spec.overrides
+    names: dict[str, dict[str, str]] = {}
+    for layout in layouts:
+        of_role = {"leaf": layout.leaves, "spine": layout.spines, "super-spine": layout.super_spines}
+        for key, devices in of_role.items():
+            before = source.as_written.get((layout.name, key))
+            if before is not None:
+                now = layout.roles[cast("RoleName", key)].role
+                usual = _names(before, now)
+                for one in devices:
+                    _, own = overrides.of_device(one.name)
+                    names[one.name] = _names(own.applied(before, layout.spec.qos), now) if own else usual
+    if not names:
+        return
+    cables = tuple(
+        one.model_copy(update={"ports": {d: names.get(d, {}).get(port, port) for d, port in one.ports.items()}})
+        for one in overrides.cables
+    )
+    changed = overrides.model_copy(update={"cables": cables})
+    items = {(d, names.get(d, {}).get(port, port)): item for (d, port), item in source.inventory.items.items()}
+    context.source = replace(
+        source,
+        spec=source.spec.model_copy(update={"overrides": changed}),
+        inventory=replace(source.inventory, items=items),
+    )
+
+
+def _names(before: Role, now: Role) -> dict[str, str]:
+    """The new name of every port, by the name that it has as the file has it, whatever its split."""
+    known = catalog()
+    old, new = known.switches[before.device], known.switches[now.device]
+    offset = new.ports[0].first - old.ports[0].first
+    there = {(port.physical, port.channel, speed): name for name, port, speed in ports_of(new, known.systems[now.nos])}
+    return {
+        name: there[key]
+        for name, port, speed in ports_of(old, known.systems[before.nos])
+        if (key := (port.physical + offset, port.channel, speed)) in there
+    }

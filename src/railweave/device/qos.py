@@ -1,0 +1,89 @@
+"""QoS of one switch: classes on the queues that its operating system has, PFC profiles by cable length."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from railweave.catalog import catalog
+from railweave.design.limits import headroom_bytes
+from railweave.device.model import Marking, PfcProfile, QosConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from railweave.catalog.models import Marking as SystemMarking
+    from railweave.catalog.models import System
+    from railweave.design.network import Fabric, Switch
+    from railweave.device.model import Interface
+    from railweave.spec.qos import Ecn, TrafficClass
+
+
+def qos_config(
+    fabric: Fabric, switch: Switch, interfaces: Sequence[Interface], system: System, release: str
+) -> QosConfig | None:
+    """The QoS of a switch; None where its system has none, or nothing is cabled."""
+    if not system.has("qos", release) or not interfaces:
+        return None
+    qos = fabric.intent(switch).qos
+    by_need: dict[tuple[int, int], list[Interface]] = {}
+    for one in (port for port in interfaces if port.pauses):
+        by_need.setdefault((math.ceil(one.length_m), qos.pfc.mru or one.mtu), []).append(one)
+    cell = catalog().switches[switch.model].buffer.cell_bytes
+    return QosConfig(
+        classes=on_queues(qos.classes, system),
+        default_class=_default_class(qos.classes),
+        marking={name: _marking(one.ecn, system.marking) for name, one in qos.classes.items() if one.ecn}
+        if system.marking
+        else {},
+        buffers=qos.buffers,
+        profiles=tuple(
+            PfcProfile(
+                f"pfc-{length}m" if len({m for _, m in by_need}) == 1 else f"pfc-{length}m-{mru}",
+                length,
+                mru,
+                max(headroom_bytes(catalog(), length, port.speed_gbps, mru) for port in ports),
+                tuple(port.name for port in ports),
+            )
+            for (length, mru), ports in sorted(by_need.items())
+        )
+        if qos.lossless_class()
+        else (),
+        xon_offset_cells=None if qos.pfc.xon_offset is None else qos.pfc.xon_offset // cell,
+        watchdog=qos.pfc.watchdog if system.has("pfc-watchdog", release) else None,
+        buffer_monitor=qos.buffer_monitor,
+        ports=tuple(one.name for one in interfaces),
+    )
+
+
+def _default_class(classes: Mapping[str, TrafficClass]) -> str:
+    """The class of DSCP 0; without one, the first that is not lossless; without that, the first."""
+    zero = next((name for name, one in classes.items() if 0 in one.dscp), None)
+    lossy = next((name for name, one in classes.items() if not one.lossless), None)
+    return zero or lossy or next(iter(classes), "")
+
+
+def _marking(ecn: Ecn, default: SystemMarking) -> Marking:
+    """Thresholds as the file gives them, else the system's with its probability: the file's goes with fill levels."""
+    if ecn.min_bytes is None or ecn.max_bytes is None:
+        return Marking(default.min_bytes, default.max_bytes, default.max_probability)
+    return Marking(ecn.min_bytes, ecn.max_bytes, ecn.max_probability)
+
+
+def on_queues(classes: Mapping[str, TrafficClass], system: System) -> dict[str, TrafficClass]:
+    """Classes with queue numbers that the system can use.
+
+    Queue numbers are local to a switch. Where PFC works on queues, a lossless class has the queue of its priority; the
+    class ``cnp`` then goes first, and whoever finds its queue taken gets the next lower one that is free, else a higher.
+    """
+    if not system.pfc_by_queue:
+        return dict(classes)
+    queues = {name: one.pfc_priority for name, one in classes.items() if one.pfc_priority is not None}
+    for name in sorted(classes.keys() - queues.keys(), key=lambda one: (one != "cnp", -classes[one].queue)):
+        taken = set(queues.values())
+        wanted = classes[name].queue
+        if wanted in taken and name == "cnp" and system.cnp_queue is not None:
+            wanted = system.cnp_queue
+        order = (*range(wanted, -1, -1), *range(wanted + 1, system.queues))
+        queues[name] = next(queue for queue in order if queue not in taken)
+    return {name: one.model_copy(update={"queue": queues[name]}) for name, one in classes.items()}

@@ -1,0 +1,180 @@
+"""Tenants: connected by type-5 routes over VXLAN, and kept apart. What should be is the design's, not the configurations'."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from railweave.counting import counted
+from railweave.lab import tunnels
+from railweave.lab.assertions import Seen
+from railweave.lab.netlink import BGP
+from railweave.lab.overlay_fib import vrf_routes
+from railweave.lab.spaces import vrf_space
+from railweave.lab.traffic import Traffic, forbidden_pairs, queue_pairs, reached
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from railweave.device.model import DeviceConfig, Vrf
+    from railweave.lab.running import Running
+    from railweave.lab.traffic import QueuePair
+    from railweave.routes.table import Routes
+
+_TYPE_5 = "show bgp l2vpn evpn route type prefix"
+
+
+class _Owner(NamedTuple):
+    """Whose a prefix is, by the design."""
+
+    leaf: str
+    tenant: str
+
+
+def connected(lab: Running, routes: Routes) -> Seen:
+    """Each leaf has its tenants' prefixes of all other leaves by their tunnels, and packets go through these."""
+    owners = _owners(lab)
+    if not owners:
+        return Seen(0, "no tenants")
+    checked, failures = 0, _wrong_targets(lab, owners)
+    for config, vrf in _vrfs(lab):
+        have = {route.prefix: route for route in vrf_routes(lab, config.name, vrf) if route.protocol == BGP}
+        for prefix, owner in owners.items():
+            if owner.tenant != vrf.name or owner.leaf in {config.name, *routes.down}:
+                continue
+            checked += 1
+            end = lab.plan.network.switch(owner.leaf).endpoints[0].address
+            by = sorted(set(have[prefix].gateways)) if prefix in have else []
+            if not by:
+                failures.append(f"{config.name}: {vrf.name} lacks {prefix} of {owner.leaf}")
+            elif by != [end]:
+                failures.append(
+                    f"{config.name}: {vrf.name} reaches {prefix} of {owner.leaf} by {' + '.join(by)}, not {end}"
+                )
+    pairs = [pair for pair in queue_pairs(lab, routes)[0] if pair.tunnel_bytes and len(pair.hops) > 2]
+    failures += _through_tunnels(lab, pairs)
+    return Seen(
+        checked + len(pairs),
+        f"{counted(checked, 'type-5 route')} in {counted(sum(1 for _ in _vrfs(lab)), 'VRF')}, "
+        f"{counted(len(pairs), 'queue pair')} through tunnels",
+        failures,
+    )
+
+
+def isolated(lab: Running, routes: Routes) -> Seen:  # noqa: ARG001 - as every assertion
+    """No VRF has a prefix of another tenant, in its kernel or in BGP, and of every forbidden pair nothing arrives.
+
+    BGP is asked too: FRR takes routes with another VNI into a VRF and then keeps them from the kernel, as "inactive".
+    """
+    owners = _owners(lab)
+    if not owners:
+        return Seen(0, "no tenants")
+    checked, failures = 0, list[str]()
+    for config, vrf in _vrfs(lab):
+        have = {route.prefix for route in vrf_routes(lab, config.name, vrf)} | _in_bgp(lab, config, vrf)
+        checked += len(have)
+        for prefix in sorted(have & owners.keys()):
+            owner = owners[prefix]
+            if owner.tenant != vrf.name:
+                failures.append(f"{config.name}: {vrf.name} has {prefix}, which is {owner.tenant}'s on {owner.leaf}")
+    pairs = forbidden_pairs(lab)
+    tenants = {f"{one.name}:{nic.name}": nic.tenant for one in lab.plan.network.servers for nic in one.nics}
+    with Traffic(lab) as traffic:
+        silent = set(reached(traffic, pairs, tries=2))
+    failures += [
+        f"a packet of {tenants[pair.src]} arrives in {tenants[pair.dst]}: {pair}"
+        for pair in pairs
+        if pair not in silent
+    ]
+    words = f"{len(silent):,} of {len(pairs):,} forbidden pairs silent, {counted(checked, 'route')} in VRFs"
+    return Seen(checked + len(pairs), words, failures)
+
+
+def _in_bgp(lab: Running, config: DeviceConfig, vrf: Vrf) -> set[str]:
+    """The prefixes that BGP holds in a VRF."""
+    family = "ipv6" if ":" in vrf.prefixes[0] else "ipv4"
+    with lab.vty(config.name, "bgpd") as vty:
+        return set(vty.json(f"show bgp vrf {vrf.name} {family} unicast").get("routes", {}))
+
+
+def _owners(lab: Running) -> dict[str, _Owner]:
+    return {
+        subnet.prefix: _Owner(segment.leaf, segment.tenant)
+        for segment in lab.plan.network.segments
+        if segment.tenant
+        for subnet in segment.subnets
+    }
+
+
+def _vrfs(lab: Running) -> Iterator[tuple[DeviceConfig, Vrf]]:
+    for config in lab.plan.configs.values():
+        for vrf in config.vrfs:
+            yield config, vrf
+
+
+def _wrong_targets(lab: Running, owners: dict[str, _Owner]) -> list[str]:
+    """Type-5 routes that a leaf sends with other route targets than the design's of their tenant."""
+    targets = {
+        tenant.name: tenant.route_target.removeprefix("target:")
+        for fabric in lab.plan.network.fabrics
+        for tenant in fabric.tenants
+    }
+    failures: list[str] = []
+    for config in lab.plan.configs.values():
+        if not config.vrfs:
+            continue
+        with lab.vty(config.name, "bgpd") as vty:
+            sent = dict(_own_targets(vty.json(_TYPE_5)))
+        for prefix, owner in owners.items():
+            want = {targets[owner.tenant]}
+            if owner.leaf == config.name and prefix in sent and sent[prefix] != want:
+                have = " + ".join(sorted(sent[prefix])) or "none"
+                failures.append(
+                    f"{config.name} sends {prefix} of {owner.tenant} with route target {have}, not {targets[owner.tenant]}"
+                )
+    return failures
+
+
+def _own_targets(listed: dict[str, Any]) -> Iterator[tuple[str, set[str]]]:
+    """The type-5 routes that a leaf originates (without an AS path), and their route targets."""
+    by_router = [cast("dict[str, Any]", one) for one in listed.values() if isinstance(one, dict)]
+    routes = [cast("dict[str, Any]", one) for each in by_router for one in each.values() if isinstance(one, dict)]
+    for path in (path for route in routes for group in _lists(route["paths"]) for path in group):
+        if not path.get("path"):
+            words: list[str] = path.get("extendedCommunity", {}).get("string", "").split()
+            yield f"{path['ip']}/{path['ipLen']}", {word[3:] for word in words if word.startswith("RT:")}
+
+
+def _lists(value: object) -> list[list[dict[str, Any]]]:
+    return cast("list[list[dict[str, Any]]]", value)
+
+
+def _through_tunnels(lab: Running, pairs: Sequence[QueuePair]) -> list[str]:
+    """Send a packet of each queue pair, and compare what the VXLAN devices of VRFs sent with how many there were."""
+    where = {
+        f"{server.name}:{nic.name}": (nic.leaf, nic.tenant)
+        for server in lab.plan.network.servers
+        for nic in server.nics
+    }
+    expected: dict[tuple[str, str], int] = {}
+    for pair in pairs:
+        expected[where[pair.src]] = expected.get(where[pair.src], 0) + 1
+    before = _tunneled(lab)
+    with Traffic(lab) as traffic:
+        traffic.flush()
+        traffic.deliver([(pair, 1) for pair in pairs])
+    after = _tunneled(lab)
+    return [
+        f"{leaf}: {after[leaf, vrf] - before[leaf, vrf]} of {count} packets of {vrf} left by its tunnel"
+        for (leaf, vrf), count in expected.items()
+        if (leaf, vrf) in after and after[leaf, vrf] - before[leaf, vrf] < count
+    ]
+
+
+def _tunneled(lab: Running) -> dict[tuple[str, str], int]:
+    """Packets that each VRF's VXLAN device has sent."""
+    found: dict[tuple[str, str], int] = {}
+    for config, vrf in _vrfs(lab):
+        for name, counters in lab.kernel(vrf_space(config.name, vrf.name)).interfaces().values():
+            if name == tunnels.device(vrf):
+                found[config.name, vrf.name] = counters.tx_packets
+    return found

@@ -1,0 +1,74 @@
+"""Tenants' prefixes in the kernels' tables: what each VRF holds, and where the tunnel that it sends them by goes.
+
+A VRF's route names the far tunnel endpoint; the switch's own table says by which links packets to that leave.
+"""
+
+from __future__ import annotations
+
+import socket
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from railweave.device.model import as_host_prefix
+from railweave.lab import tunnels
+from railweave.lab.netlink import BGP, KERNEL
+from railweave.lab.spaces import vrf_space
+from railweave.routes.table import LOCAL, UNREACHABLE
+
+if TYPE_CHECKING:
+    from railweave.device.model import DeviceConfig, Vrf
+    from railweave.lab.netlink import KernelRoute
+    from railweave.lab.running import Running
+    from railweave.routes.table import Routes
+
+
+def add_tenants(lab: Running, routes: Routes) -> list[tuple[str, str]]:
+    """Fill in tenants' prefixes, and what VRFs hold; returns routes of BGP that no leaf has, as device and prefix."""
+    strange: list[tuple[str, str]] = []
+    ends = {
+        prefix: tunnels.endpoint(config)
+        for config in lab.plan.configs.values()
+        for vrf in config.vrfs
+        for prefix in vrf.prefixes
+    }
+    for device, fib in routes.fibs.items():
+        config = lab.plan.configs[device]
+        if config.overlay is not None and not config.overlay.endpoints:  # a spine forwards by the outer address
+            for prefix, end in ends.items():
+                fib.group[routes.index[prefix]] = _towards(routes, device, end)
+        for vrf in config.vrfs:
+            strange += _of_vrf(lab, routes, config, vrf)
+    return strange
+
+
+def _of_vrf(lab: Running, routes: Routes, config: DeviceConfig, vrf: Vrf) -> list[tuple[str, str]]:
+    strange: list[tuple[str, str]] = []
+    held = np.zeros(len(routes.prefixes), dtype=np.bool_)
+    table = routes.fibs[config.name].group
+    for route in vrf_routes(lab, config.name, vrf):
+        place = routes.index.get(route.prefix)
+        if place is None:
+            if route.protocol == BGP:
+                strange.append((f"{config.name} in {vrf.name}", route.prefix))
+        elif route.protocol == KERNEL and route.interfaces:
+            held[place] = True
+            table[place] = LOCAL
+        elif route.protocol == BGP and table[place] != LOCAL:
+            by = {_towards(routes, config.name, end) for end in set(route.gateways)}
+            held[place] = bool(by)
+            table[place] = by.pop() if len(by) == 1 else UNREACHABLE
+    routes.holds[config.name, vrf.name] = held
+    return strange
+
+
+def vrf_routes(lab: Running, device: str, vrf: Vrf) -> list[KernelRoute]:
+    """The kernel's routes of a VRF, in the family of its prefixes."""
+    family = socket.AF_INET6 if ":" in vrf.prefixes[0] else socket.AF_INET
+    return lab.kernel(vrf_space(device, vrf.name)).routes(family)
+
+
+def _towards(routes: Routes, device: str, end: str) -> int:
+    """The next-hop group of packets to a tunnel endpoint."""
+    place = routes.index.get(as_host_prefix(end)) if end else None
+    return UNREACHABLE if place is None else int(routes.fibs[device].group[place])

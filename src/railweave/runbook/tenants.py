@@ -1,0 +1,75 @@
+"""The checks of an EVPN overlay: its sessions, and on leaves the VRF of every tenant with what it must hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.counting import counted
+from railweave.runbook.check import Check
+
+if TYPE_CHECKING:
+    from railweave.device.model import DeviceConfig
+    from railweave.routes.table import Routes
+
+_HEADER = ("VRF", "VNI", "Route distinguisher", "Route targets", "Own prefixes", "Prefixes of other leaves")
+
+
+def junos_tenants(config: DeviceConfig, routes: Routes) -> list[Check]:
+    """Commands of the EVPN test report (Table 9), and those of EVPN type-5 routes."""
+    if not config.vrfs:
+        return _sessions(config, ("show bgp summary group overlay",))
+    first = config.vrfs[0]
+    table = "inet6" if ":" in first.prefixes[0] else "inet"
+    commands = (
+        "show route instance detail",
+        f"show evpn ip-prefix-database l3-context {first.name}",
+        f"show route table {first.name}.{table}.0",
+    )
+    points = (f"the table {first.name}.{table}.0 has the first row's prefixes, and no others", *_POINTS)
+    sessions = _sessions(config, ("show bgp summary group overlay",))
+    return [*sessions, Check("Tenants", commands, points, _HEADER, _rows(config, routes))]
+
+
+def frr_tenants(config: DeviceConfig, routes: Routes) -> list[Check]:
+    """The same in ``vtysh``."""
+    sessions = _sessions(config, ("show bgp l2vpn evpn summary",))
+    if not config.vrfs:
+        return sessions
+    family = "ipv6" if ":" in config.vrfs[0].prefixes[0] else "ipv4"
+    commands = ("show vrf vni", "show evpn vni", f"show bgp vrf {config.vrfs[0].name} {family} unicast")
+    return [*sessions, Check("Tenants", commands, _POINTS, _HEADER, _rows(config, routes))]
+
+
+_POINTS = (
+    "own prefixes are those of the VRF's gateways; the others come as EVPN type-5 routes with its route target",
+    "a prefix in a VRF that is not its tenant's is a leak: stop, and compare route targets",
+)
+
+
+def _sessions(config: DeviceConfig, commands: tuple[str, ...]) -> list[Check]:
+    overlay = config.overlay
+    if overlay is None:
+        return []
+    points = [f"{counted(len(overlay.neighbors), 'session')} of the group overlay established, from {overlay.loopback}"]
+    if overlay.bfd:
+        timers = f"{overlay.bfd.minimum_interval} ms x {overlay.bfd.multiplier}"
+        points.append(f"BFD up on each, {timers}, down after {overlay.bfd.detection_ms():,} ms")
+    if overlay.endpoints:
+        ends = ", ".join(one.address for one in overlay.endpoints)
+        points.append(f"tunnels end on {ends}")
+    rows = tuple((one.peer_address, one.peer, one.peer_as) for one in overlay.neighbors)
+    return [Check("Overlay sessions", commands, tuple(points), ("Neighbor", "Switch", "AS"), rows)]
+
+
+def _rows(config: DeviceConfig, routes: Routes) -> tuple[tuple[object, ...], ...]:
+    return tuple(
+        (
+            vrf.name,
+            vrf.vni,
+            vrf.route_distinguisher,
+            ", ".join(dict.fromkeys((*vrf.import_targets, *vrf.export_targets))),
+            len(vrf.prefixes),
+            int(routes.holds[config.name, vrf.name].sum()) - len(vrf.prefixes),
+        )
+        for vrf in config.vrfs
+    )

@@ -1,0 +1,308 @@
+#!/usr/bin/env bash
+# QoS of the NICs: DSCP, priorities, PFC, ETS, congestion control.
+# Written by railweave for evpn-functional, server MI300-03; change the fabric file, not this.
+# shellcheck disable=SC2034,SC2329  # vendors' functions are called by name, and take what they need of the values
+set -euo pipefail
+
+# interface, RDMA device, its port, vendor, fabric
+NICS=(
+    'eth1 bnxt_re0 1 Broadcom backend'
+    'eth2 bnxt_re1 1 Broadcom backend'
+    'eth3 bnxt_re2 1 Broadcom backend'
+    'eth4 bnxt_re3 1 Broadcom backend'
+    'eth5 bnxt_re4 1 Broadcom backend'
+    'eth6 bnxt_re5 1 Broadcom backend'
+    'eth7 bnxt_re6 1 Broadcom backend'
+    'eth8 bnxt_re7 1 Broadcom backend'
+)
+
+# The design of a fabric, as the variables that follow.
+design() {
+    case $1 in
+    backend)
+        # RDMA data: DSCP 26, priority 3, never dropped (PFC)
+        PRIORITY=3 LOSSLESS=yes ECN=yes
+        # share of the link in percent, where other traffic wants it too; class byte: DSCP 26 x 4 + ECT(0)
+        SHARE=50 CLASS=106
+        # congestion notification packets
+        CNP_DSCP=48 CNP_PRIORITY=7
+        # the fabric keeps the packets of a flow in order
+        ADAPTIVE=no
+        # priority of every DSCP, and those that are designed
+        MAP=(0 0 0 0 0 0 0 0 1 1 1 1 1 1 1 1 2 2 2 2 2 2 2 2 0 0 3 0 0 0 0 0 4 4 4 4 4 4 4 4 5 5 5 5 5 5 5 5 7 6 6 6 6 6 6 6 0 0 0 0 0 0 0 0)
+        DESIGNED='26:3 48:7'
+        # bnxt_re.conf, of which a server has one, holds this
+        IN_FILE=yes
+        ;;
+    esac
+}
+
+# What follows is the same on every server.
+
+# No tool that is called here is to read what is meant for another.
+exec </dev/null
+
+# Root of what the kernel shows, so that the script can be tried on a copy.
+SYSFS=${RAILWEAVE_SYSFS:-/sys}
+WHAT=apply
+DRY_RUN=no
+FAILED=0
+
+say() { printf '%s\n' "$*"; }
+problem() {
+    printf 'problem: %s\n' "$*" >&2
+    FAILED=1
+}
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# The PCI address of a network interface, such as 0000:1b:00.0.
+pci_of() { basename "$(readlink -f "$SYSFS/class/net/$1/device")"; }
+
+there() {
+    [[ -e $SYSFS/class/net/$1 ]] && return
+    problem "there is no interface $1 (names come from the design or the inventory)"
+    return 1
+}
+
+arguments() {
+    local argument
+    for argument in "$@"; do
+        case $argument in
+        apply | show) WHAT=$argument ;;
+        --dry-run) DRY_RUN=yes ;;
+        -h | --help)
+            usage
+            exit 0
+            ;;
+        *)
+            usage >&2
+            exit 2
+            ;;
+        esac
+    done
+}
+
+# On a copy of what the kernel shows, root is not needed.
+needs_root() {
+    [[ $EUID -ne 0 && -z ${RAILWEAVE_SYSFS:-} ]] || return 0
+    printf 'run it as root%s\n' "$1" >&2
+    exit 1
+}
+
+CONFIGFS=${RAILWEAVE_CONFIGFS:-/sys/kernel/config}
+DEBUGFS=${RAILWEAVE_DEBUGFS:-/sys/kernel/debug}
+ETC=${RAILWEAVE_ETC:-/etc}
+HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+
+usage() {
+    cat <<END
+usage: ${0##*/} [apply|show] [--dry-run]
+  apply      set the QoS of the NICs (the default); safe to repeat
+  show       print what the NICs do now
+  --dry-run  print what apply would do, change nothing
+END
+}
+
+# Runs a command that changes something, or prints it.
+run() {
+    if [[ $DRY_RUN == yes ]]; then
+        say "would run: $*"
+    elif ! "$@"; then
+        problem "$* failed"
+        return 1
+    fi
+}
+
+# put VALUE FILE: writes a kernel attribute unless it holds the value already. "Global tclass=106" holds 106.
+put() {
+    local value=$1 file=$2 now
+    now=$(cat "$file" 2>/dev/null || true)
+    [[ $now == "$value" || ${now##*=} == "$value" ]] && return 0
+    if [[ $DRY_RUN == yes ]]; then
+        say "would write: $value > $file"
+    elif ! printf '%s\n' "$value" >"$file"; then
+        problem "cannot write $value to $file"
+    fi
+}
+
+# The RDMA device of a network interface. Names change with udev rules and kernels: what the kernel says counts.
+rdma_of() {
+    local device
+    for device in "$SYSFS/class/net/$1/device/infiniband/"*; do
+        [[ -e $device ]] || continue
+        basename "$device"
+        return
+    done
+}
+
+# Global pause would stop all classes where PFC is to stop one, and NICs do not do both.
+pause_off() {
+    local now
+    if ! have ethtool; then
+        problem "ethtool is missing (package ethtool): whether global pause is off on $1 is not known"
+        return
+    fi
+    # Taken first: were grep to leave before ethtool has said all, the pipeline would have failed.
+    now=$(ethtool -a "$1" 2>/dev/null) || true
+    if grep -Eq '^(RX|TX):[[:space:]]+on' <<<"$now"; then
+        run ethtool -A "$1" rx off tx off || true
+    fi
+}
+
+# Connections by the RDMA connection manager: RoCE v2, and the designed class where the application asks for none.
+connection_manager() {
+    local rdma=$1 port=$2 class=$3 folder="$CONFIGFS/rdma_cm/$1"
+    if [[ ! -d $CONFIGFS/rdma_cm ]]; then
+        problem "$CONFIGFS/rdma_cm is missing (modprobe rdma_cm; mount -t configfs none $CONFIGFS)"
+        return
+    fi
+    if [[ $DRY_RUN == no ]]; then
+        mkdir -p "$folder"
+    fi
+    put "RoCE v2" "$folder/ports/$port/default_roce_mode"
+    put "$class" "$folder/ports/$port/default_roce_tos"
+    # The values stay with the device when the folder goes.
+    if [[ $DRY_RUN == no ]]; then
+        rmdir "$folder" 2>/dev/null || true
+    fi
+}
+
+# The in-kernel interface (iproute2, dcb(8)), which drivers of both vendors speak.
+# Traffic class 0 is everything else, 1 is RDMA data, 2 is congestion notification, served strictly before both.
+dcb_qos() {
+    local dev=$1 map=$2
+    if ! have dcb; then
+        problem "dcb is missing (package iproute2, 5.11 or newer): nothing set on $dev"
+        return
+    fi
+    # shellcheck disable=SC2086  # the map is a list of words
+    run dcb app replace dev "$dev" dscp-prio $map || true
+    if [[ $LOSSLESS == yes ]]; then
+        run dcb ets set dev "$dev" tc-tsa all:strict 0:ets 1:ets tc-bw all:0 "0:$((100 - SHARE))" "1:$SHARE" \
+            prio-tc all:0 "$PRIORITY:1" "$CNP_PRIORITY:2" || true
+        run dcb pfc set dev "$dev" prio-pfc all:off "$PRIORITY:on" || true
+    else
+        run dcb ets set dev "$dev" tc-tsa all:strict 0:ets tc-bw all:0 0:100 prio-tc all:0 "$CNP_PRIORITY:2" || true
+        run dcb pfc set dev "$dev" prio-pfc all:off || true
+    fi
+}
+
+show_common() {
+    local dev=$1 rdma=$2 port=$3 what
+    if have ethtool; then
+        ethtool -a "$dev" 2>/dev/null | sed -n 's/^\([RT]X\):[[:space:]]*/  global pause \1: /p' || true
+    fi
+    if have dcb; then
+        for what in dcbx pfc ets app; do
+            dcb "$what" show dev "$dev" 2>/dev/null | sed "s/^/  $what: /" || true
+        done
+    fi
+    [[ -n $rdma && -d $CONFIGFS/rdma_cm ]] || return 0
+    mkdir -p "$CONFIGFS/rdma_cm/$rdma" 2>/dev/null || return 0
+    for what in default_roce_mode default_roce_tos; do
+        say "  $what: $(cat "$CONFIGFS/rdma_cm/$rdma/ports/$port/$what" 2>/dev/null || echo unknown)"
+    done
+    rmdir "$CONFIGFS/rdma_cm/$rdma" 2>/dev/null || true
+}
+
+# Broadcom BCM576xx (drivers bnxt_en, bnxt_re).
+
+# The driver reads its QoS from a file when it is loaded; the file lies beside this script.
+BROADCOM_FILE=unknown
+broadcom_file() {
+    local file="$ETC/bnxt_re/bnxt_re.conf"
+    [[ $BROADCOM_FILE == unknown ]] || return 0
+    BROADCOM_FILE=known
+    if [[ ! -f $HERE/bnxt_re.conf ]]; then
+        problem "$HERE/bnxt_re.conf is missing: copy it here from the folder this script came from"
+    elif ! cmp -s "$HERE/bnxt_re.conf" "$file"; then
+        run install -D -m 644 "$HERE/bnxt_re.conf" "$file" || return 0
+        say "$file is new: the driver reads it when it is loaded, so reboot once (package bnxt_re_conf must be installed)"
+    fi
+}
+
+# What the NIC itself says. Where it is not what was set, firmware DCBX or LLDP is in charge.
+broadcom_check() {
+    local dev=$1 now pfc=none want="$CNP_PRIORITY:2"
+    if ! have niccli; then
+        say "$dev: not checked, niccli is missing (Broadcom's package)"
+        return
+    fi
+    if [[ $LOSSLESS == yes ]]; then
+        pfc=$PRIORITY want="$PRIORITY:1 $want"
+    fi
+    now=$(niccli --dev "$(pci_of "$dev")" qos --ets --show 2>/dev/null) || true
+    local pair map enabled
+    map=$(sed -n 's/.*PRIO[_ ]MAP: *//p' <<<"$now")
+    enabled=$(sed -n 's/.*PFC enabled: *\([^ ]*\).*/\1/p' <<<"$now")
+    if [[ -z $map ]]; then
+        problem "$dev: niccli says nothing about QoS: ${now##*$'\n'}"
+        return
+    fi
+    for pair in $want; do
+        [[ " $map " == *" $pair "* ]] ||
+            problem "$dev: priority ${pair%:*} is not in traffic class ${pair#*:}: firmware DCBX or LLDP may be on (nic-nvm.sh)"
+    done
+    [[ $enabled == "$pfc" ]] ||
+        problem "$dev: PFC is on for $enabled, not $pfc: firmware DCBX or LLDP may be on (nic-nvm.sh)"
+}
+
+apply_broadcom() {
+    local dev=$1
+    broadcom_file
+    if [[ $IN_FILE == no ]]; then
+        problem "$dev: bnxt_re.conf, one file for all Broadcom NICs, holds the QoS of another fabric: whenever the driver is loaded $dev gets that, until this script runs again"
+    fi
+    pause_off "$dev"
+    dcb_qos "$dev" "$DESIGNED"
+    if have dcb && [[ $LOSSLESS == yes ]]; then
+        # RoCE v2 by its UDP port too, as the driver's own defaults have it.
+        run dcb app replace dev "$dev" dgram-port-prio "4791:$PRIORITY" || true
+    fi
+    if [[ $DRY_RUN == no ]]; then
+        broadcom_check "$dev"
+    fi
+}
+
+show_broadcom() {
+    local dev=$1 rdma=$2
+    if [[ -f $ETC/bnxt_re/bnxt_re.conf ]]; then
+        sed 's/^/  bnxt_re.conf: /' "$ETC/bnxt_re/bnxt_re.conf"
+    else
+        say "  bnxt_re.conf: missing"
+    fi
+    if have niccli; then
+        niccli --dev "$(pci_of "$dev")" qos --ets --show 2>/dev/null | sed 's/^/  niccli: /' || true
+    fi
+}
+
+each_nic() {
+    local what=$1 line dev name port vendor fabric rdma
+    for line in "${NICS[@]}"; do
+        read -r dev name port vendor fabric <<<"$line"
+        there "$dev" || continue
+        rdma=$(rdma_of "$dev")
+        if [[ -z $rdma ]]; then
+            problem "$dev has no RDMA device: is the RDMA driver loaded?"
+            continue
+        fi
+        [[ $rdma == "$name" ]] || say "$dev: its RDMA device is $rdma, the design says $name"
+        design "$fabric"
+        if [[ $what == apply ]]; then
+            say "$dev ($rdma)"
+            "apply_${vendor,,}" "$dev" "$rdma" "$port"
+            connection_manager "$rdma" "$port" "$CLASS"
+        else
+            say "$dev ($rdma), $vendor"
+            show_common "$dev" "$rdma" "$port"
+            "show_${vendor,,}" "$dev" "$rdma" "$port"
+        fi
+    done
+}
+
+arguments "$@"
+if [[ $WHAT == apply && $DRY_RUN == no ]]; then
+    needs_root ", or with --dry-run"
+fi
+each_nic "$WHAT"
+exit "$FAILED"
