@@ -13,7 +13,8 @@ from railweave.design.cable_overrides import CableOverrides
 from railweave.design.cabling import cable
 from railweave.design.colors import color
 from railweave.design.context import Context
-from railweave.design.endpoints import with_endpoints
+from railweave.design.endpoints import with_endpoints, with_tunnels
+from railweave.design.external import with_external
 from railweave.design.growth import growth, note_growth
 from railweave.design.host_tables import FIRST_TABLE, TABLES_PER_FABRIC, check_host_tables
 from railweave.design.identity import check_distinct, number_links, switches
@@ -21,18 +22,21 @@ from railweave.design.inventory import check_inventory
 from railweave.design.limits import check_limits
 from railweave.design.long_links import note_long_links
 from railweave.design.names import check_names
-from railweave.design.network import Fabric, Network, Overlay, RoleIntent, Server
+from railweave.design.network import Fabric, Network, RoleIntent, Server
+from railweave.design.overlay_model import Overlay
 from railweave.design.platform import with_platform_defaults
 from railweave.design.references import check_references
 from railweave.design.retarget import rename_ports
 from railweave.design.segments import segments
+from railweave.design.shared_pools import check_apart, with_own_pools
 from railweave.design.tenants import tenants
 from railweave.design.topology import lay_out
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.design.network import Cable, Color, Nic, Segment, Switch, Tenant
+    from railweave.design.network import Cable, Color, Nic, Segment, Switch
+    from railweave.design.overlay_model import Tenant
     from railweave.design.topology import Layout
     from railweave.spec.fabric import Fabric as FabricSpec
     from railweave.spec.fabric import ServerGroup
@@ -52,7 +56,7 @@ def design(source: Source) -> tuple[Network, Lock]:
     """
     context = Context(source, source.lock.copy())
     check_references(context)
-    layouts = [lay_out(context, name, spec) for name, spec in source.spec.fabrics.items()]
+    layouts = [lay_out(context, name, spec) for name, spec in with_own_pools(context).items()]
     check_names(context, layouts)
     rename_ports(context, layouts)
     overrides = CableOverrides(context)
@@ -69,6 +73,8 @@ def design(source: Source) -> tuple[Network, Lock]:
         known, owners = tenants(context, layout)
         found = segments(context, layout, colors, owners)
         made_switches = with_endpoints(context, layout, switches(context, layout), colors)
+        found = with_tunnels(found, made_switches)
+        known = with_external(context, layout, known, found, cables)
         all_switches += made_switches
         for server, made in nics(context, layout, cables, found, colors, owners).items():
             found_nics.setdefault(server, []).extend(made)
@@ -82,7 +88,7 @@ def design(source: Source) -> tuple[Network, Lock]:
         all_cables += cables
     overrides.check_all_taken(context)
     check_distinct(context, all_switches)
-    _check_prefixes(context, all_segments)
+    check_apart(context, fabrics, all_switches, all_segments, all_cables)
     servers = _servers(context, found_nics)
     check_addresses(context, servers)
     check_host_tables(context, fabrics, servers)
@@ -100,21 +106,6 @@ def design(source: Source) -> tuple[Network, Lock]:
         findings=tuple(context.findings),
     )
     return network, context.lock.finished()
-
-
-def _check_prefixes(context: Context, segments: list[Segment]) -> None:
-    """Fabrics of one file share no server prefix."""
-    owners: dict[str, str] = {}
-    for segment in segments:
-        for subnet in segment.subnets:
-            other = owners.setdefault(subnet.prefix, segment.fabric)
-            if other != segment.fabric:
-                context.problem(
-                    ("fabrics", segment.fabric, "addressing", "server_pool"),
-                    f"duplicate prefix: fabrics {other!r} and {segment.fabric!r} both use {subnet.prefix}",
-                    "give each a server_pool of its own",
-                )
-                context.check()
 
 
 def _fabric(source: Source, layout: Layout, colors: tuple[Color, ...], tenants: tuple[Tenant, ...]) -> Fabric:
@@ -150,9 +141,14 @@ def _fabric(source: Source, layout: Layout, colors: tuple[Color, ...], tenants: 
         interconnect=spec.topology.interconnect,
         first_table=spec.host_routing.first_table
         or FIRST_TABLE + TABLES_PER_FABRIC * list(source.spec.fabrics).index(layout.name),
-        overlay=Overlay(overlay.vtep, overlay.bfd) if overlay else None,
+        overlay=_overlay(overlay, tenants) if overlay else None,
         tenants=tenants,
     )
+
+
+def _overlay(intent: OverlayIntent, tenants: tuple[Tenant, ...]) -> Overlay:
+    anycast = any(tenant.networks for tenant in tenants)
+    return Overlay(intent.vtep, intent.bfd, intent.gateway_mac if anycast else "")
 
 
 def _overlay_prefixes(overlay: OverlayIntent, router_ids: str, *, colored: bool) -> tuple[str, ...]:

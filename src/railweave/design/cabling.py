@@ -172,7 +172,7 @@ class _Cabler:
         ports = self.ranges[self.layout.equipment[leaf.name], "server_ports"]
         here, each = leaf.rails.index(rail), len(leaf.rails)
         default = ports.port(server.slot, here, each)
-        speed = self.layout.nic_speed_gbps
+        speed = self.layout.nic_speeds[server.stripe]
         end = self._end(leaf.name, "server_ports", default, f"{server.name}:{nic}", fixed, speed)
         if end is None:
             if default is None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.design.network import Cable, Switch
+from railweave.design.platform import own_marking
 from railweave.spec.names import expand
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ def switches(context: Context, layout: Layout) -> list[Switch]:
                 pod=pod,
                 plane=plane,
                 buffers=override.buffers if override else None,
+                marking=own_marking(intent.qos or spec.qos, layout.roles[role].role.device, intent.device),
             )
         )
     context.check()

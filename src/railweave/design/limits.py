@@ -134,9 +134,10 @@ def _check_qos(context: Context, layout: Layout, kind: Equipment, *, again: bool
             "make some lossy",
         )
     if system.has("qos", role.release) and not lossless and not again:
+        rdma = any(server.nics.per_gpu for server in layout.servers)  # else it is meant, as on a frontend
         context.finding(
             "no-lossless-class",
-            "warning",
+            "warning" if rdma else "info",
             f"{layout.name} {role_name}",
             base,
             "no traffic class is lossless",

@@ -90,7 +90,7 @@ def _port_range(context: Context, layout: Layout, equipment: Equipment, kind: Po
     across = layout.spec.topology.interconnect
     if kind != "uplink_ports" or equipment.role_name != layout.border_role:
         across = None
-    speed = layout.nic_speed_gbps if kind == "server_ports" else layout.spec.topology.link_speed
+    speed = layout.server_speed(equipment) if kind == "server_ports" else layout.spec.topology.link_speed
     speed = across.link_speed if across else speed
     mixed = (kind != "server_ports" and across is None) and any(
         one.role_name == equipment.role_name and speed in one.link_speeds(kind, speed) for one in layout.kinds()

@@ -19,7 +19,7 @@ from railweave.device.model import (
     Session,
     Split,
 )
-from railweave.device.overlay import overlay_config, underlay_prefixes, vrfs
+from railweave.device.overlay import external_ports, mac_vrf, overlay_config, underlay_prefixes, vrfs
 from railweave.device.platform import lowered_balancing, lowered_qos
 from railweave.device.policy import (
     dci_policy,
@@ -60,7 +60,8 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
     role = fabric.role(switch.role)
     ends = [_ends(cable, name) for cable in network.cables_of(name)]
     names = {end.port: _port_name(system, model, end) for end, _, _ in ends}
-    interfaces = tuple(_interface(network, fabric, names[end.port], end, far, cable) for end, far, cable in ends)
+    cabled = tuple(_interface(network, fabric, names[end.port], end, far, cable) for end, far, cable in ends)
+    interfaces = (*cabled, *external_ports(fabric, switch, system, model))
     gateways = tuple(_gateway(system, fabric, one, interfaces) for one in network.segments_of(name) if one.subnets)
     own = network.systems_of(fabric.name)
     as_built = nos is None or any(catalog().systems[one].frr_conf for one, _ in own)
@@ -85,7 +86,7 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
         management_address=switch.management_address,
         management_gateway=switch.management_gateway,
         loopback=f"{switch.router_id}/32",
-        splits=_splits(system, switch, [(end, cable) for end, _, cable in ends]),
+        splits=_splits(system, switch, _used_ports(fabric, switch, ends)),
         interfaces=interfaces,
         gateways=gateways,
         bgp=_bgp(network, fabric, switch, system, form, names, large=large)
@@ -95,7 +96,8 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
         balancing=balancing,
         extra=role.extra.get(target, ""),
         overlay=overlay_config(network, fabric, switch, large=large),
-        vrfs=vrfs(fabric, switch, gateways),
+        vrfs=vrfs(fabric, switch, gateways, interfaces),
+        mac_vrf=mac_vrf(fabric, switch, interfaces),
         left_out=(*without, *more),
         isis=isis_config(
             fabric,
@@ -126,7 +128,7 @@ def _lanes(end: End) -> tuple[int, int]:
 
 def _interface(network: Network, fabric: Fabric, name: str, end: End, far: End, cable: Cable) -> Interface:
     segment = None
-    if cable.kind == "server" and not fabric.own_links:
+    if cable.kind == "server" and (not fabric.own_links or fabric.tenants):
         nic = network.server(far.device).nic(far.port)
         segment = network.segment_of(far.device, nic) if nic else None
     across = fabric.interconnect if network.between_sites(cable) else None
@@ -156,31 +158,47 @@ def _gateway(system: System, fabric: Fabric, segment: Segment, interfaces: Seque
         name=system.vlan_interface.format(vlan=segment.vlan) if segment.vlan else port,
         vlan=segment.vlan,
         vlan_name=segment.vlan_name,
-        description=f"{segment.stripe} rail {segment.rail}" if segment.vlan else segment.nic.replace(":", " "),
+        description=_purpose(segment),
         mtu=fabric.mtu.irb,
         addresses=tuple(f"{s.gateway}/{s.prefix.partition('/')[2]}" for s in segment.subnets),
         prefixes=tuple(s.prefix for s in segment.subnets),
-        advertisements=fabric.router_advertisements if fabric.server_mode == "slaac" else None,
+        advertisements=fabric.router_advertisements if fabric.server_mode == "slaac" and not segment.network else None,
         port=port,
         vrf=segment.tenant,
+        mac=fabric.overlay.gateway_mac if fabric.overlay and segment.network else "",
         proxy_arp=fabric.server_link == "proxy-arp",
     )
 
 
-def _splits(system: System, switch: Switch, ends: Sequence[tuple[End, Cable]]) -> tuple[Split, ...]:
+def _purpose(segment: Segment) -> str:
+    if segment.network:
+        return f"network {segment.network}"
+    return f"{segment.stripe} rail {segment.rail}" if segment.vlan else segment.nic.replace(":", " ")
+
+
+def _used_ports(
+    fabric: Fabric, switch: Switch, ends: Sequence[tuple[End, End, Cable]]
+) -> list[tuple[int, int | None, int]]:
+    """The ports in use, by cables and links to external routers: physical port, channel, speed."""
+    links = [one for tenant in fabric.tenants for router in tenant.external for one in router.links]
+    found = [(end.physical, end.channel, cable.speed_gbps) for end, _, cable in ends if end.physical is not None]
+    return found + [(one.physical, one.channel, one.speed_gbps) for one in links if one.leaf == switch.name]
+
+
+def _splits(system: System, switch: Switch, used: Sequence[tuple[int, int | None, int]]) -> tuple[Split, ...]:
     model = catalog().switches[switch.model]
     found: dict[int, Split] = {}
-    for end, cable in ends:
-        if end.physical is None or end.physical in found:
+    for physical, channel, speed in used:
+        if physical in found:
             continue
-        group = model.group_of(end.physical)
-        if group is None or (end.channel is None and group.speed_gbps == cable.speed_gbps):
+        group = model.group_of(physical)
+        if group is None or (channel is None and group.speed_gbps == speed):
             continue
-        split = [w for w in group.breakouts if (w.channels > 1) == (end.channel is not None)]
-        way = next((w for w in split if w.speed_gbps == cable.speed_gbps), None)
+        split = [w for w in group.breakouts if (w.channels > 1) == (channel is not None)]
+        way = next((w for w in split if w.speed_gbps == speed), None)
         if way:
-            name = system.name_of(end.physical, None, lanes=group.lanes, cards=model.cards)
-            found[end.physical] = Split(name, end.physical, way.channels, way.speed_gbps)
+            name = system.name_of(physical, None, lanes=group.lanes, cards=model.cards)
+            found[physical] = Split(name, physical, way.channels, way.speed_gbps)
     return tuple(found[port] for port in sorted(found))
 
 
@@ -312,9 +330,14 @@ def _families(network: Network, switch: Switch) -> tuple[Literal["ipv4", "ipv6"]
 
 
 def _server_families(network: Network, switch: Switch) -> tuple[Literal["ipv4", "ipv6"], ...]:
-    of_fabric = (segment for segment in network.segments if segment.fabric == switch.fabric)
-    first = next((subnet.prefix for segment in of_fabric for subnet in segment.subnets), "::/0")
-    return ("ipv6",) if ":" in first else ("ipv4",)
+    fabric = network.fabric(switch.fabric)
+    networks = [one.prefix for tenant in fabric.tenants for one in tenant.networks]
+    of_fabric = (segment for segment in network.segments if segment.fabric == switch.fabric and not segment.network)
+    first = next((subnet.prefix for segment in of_fabric for subnet in segment.subnets), None)
+    six = {":" in prefix for prefix in ([first] if first else []) + networks} or {True}
+    if len(six) == 2:
+        return ("ipv4", "ipv6")
+    return ("ipv6",) if six == {True} else ("ipv4",)
 
 
 def _balancing(network: Network, fabric: Fabric, switch: Switch, system: System, release: str) -> BalancingConfig:

@@ -49,7 +49,7 @@ def host_config(network: Network, name: str) -> HostConfig:
     qos = tuple(_qos(network, fabric, server) for fabric in fabrics)
     nics = tuple(nic for fabric, one in zip(fabrics, qos, strict=True) for nic in _nics(network, server, fabric, one))
     library = "RCCL" if model.gpu_vendor == "AMD" else "NCCL"
-    shared = tenant_jobs(network, nics, qos, library)
+    shared = tenant_jobs(network, nics, qos, library) if model.gpus else ()
     return HostConfig(
         network=network.name,
         name=name,
@@ -70,7 +70,7 @@ def host_config(network: Network, name: str) -> HostConfig:
         bios=tuple(BiosOption(one.area, one.setting, one.value, one.note, one.verify) for one in model.bios),
         bios_source=model.bios_source,
         library=library,
-        job=() if shared else job(network, nics, qos, library),
+        job=() if shared or not model.gpus else job(network, nics, qos, library),
         tenant_jobs=shared,
     )
 
@@ -81,6 +81,7 @@ def _nics(network: Network, server: Server, fabric: Fabric, qos: HostQos) -> lis
     options = firmware(model, qos)
     found: list[HostNic] = []
     table = fabric.first_table
+    first = next((nic for nic in server.nics if nic.fabric == fabric.name and nic.addresses), None)
     for nic in server.nics:
         if nic.fabric != fabric.name:
             continue
@@ -105,10 +106,12 @@ def _nics(network: Network, server: Server, fabric: Fabric, qos: HostQos) -> lis
                 leaf_port=nic.leaf_port,
                 speed_gbps=nic.speed_gbps,
                 mtu=fabric.mtu.server,
-                slaac=fabric.server_mode == "slaac",
+                slaac=fabric.server_mode == "slaac" and not nic.network,
                 addresses=addresses,
                 firmware=options,
                 tenant=nic.tenant,
+                network=nic.network,
+                main_routes=fabric.host_routing.main_routes if nic is first else (),
             )
         )
     return found
@@ -145,7 +148,7 @@ def _routes(fabric: Fabric, nic: HostNic) -> list[HostRoute]:
     for one in nic.addresses:
         if direct:
             found.append(HostRoute(one.table, one.prefix, nic.netdev, None))
-        scope = "global" if fabric.server_link == "routed" else None
+        scope = "global" if fabric.server_link == "routed" and not nic.network else None
         found.append(HostRoute(one.table, "default", nic.netdev, one.gateway, scope))
     return found
 
@@ -160,7 +163,7 @@ def _rules(fabric: Fabric, nic: HostNic) -> list[HostRule]:
     priority = fabric.host_routing.rule_priority
     found: list[HostRule] = []
     for one in nic.addresses:
-        if fabric.server_link == "routed":
+        if fabric.server_link == "routed" and not nic.network:
             pool = ipaddress.ip_network(fabric.server_pool)
             found.append(HostRule(nic.netdev, one.table, one.prefix, None, priority))
             if one.path == 1:

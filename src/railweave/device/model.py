@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from railweave.spec.underlay import Bfd, RouterAdvertisements
 
 
+_BY_COLON: tuple[tuple[bool, Literal["ipv4", "ipv6"]], ...] = ((False, "ipv4"), (True, "ipv6"))
+
+
 def as_host_prefix(address: str) -> str:
     """An address as the prefix that holds it alone."""
     return f"{address}/{128 if ':' in address else 32}"
@@ -39,12 +42,12 @@ class Interface:
     ``between_sites`` marks a long link of the interconnect, ``macsec`` how it is encrypted, ``pauses`` whether PFC is on it.
 
     ``lanes`` is how many electrical lanes it has; ``mtu`` counts the Ethernet frame; ``vlan`` is set on ports of a server VLAN (``native_vlan`` too where the port is a
-    trunk), ``addresses`` on numbered links.
+    trunk), ``addresses`` on numbered links. A port to an external router is in ``vrf``, by the tag ``unit_vlan``.
     """
 
     name: str
     link: str
-    kind: Literal["server", "fabric"]
+    kind: Literal["server", "fabric", "external"]
     description: str
     peer: str
     peer_port: str
@@ -58,6 +61,8 @@ class Interface:
     between_sites: bool = False
     macsec: Macsec | None = None
     pauses: bool = True
+    vrf: str = ""
+    unit_vlan: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +71,7 @@ class Gateway:
 
     It is that of a VLAN (IRB; unit = VLAN id), or a port of its own: then ``vlan`` is None and ``port`` its name. ``name``
     is that of the routed interface, either way. With ``proxy_arp`` it answers for every address that the switch has a
-    route to.
+    route to. The gateway of a layer-2 network has the same address and ``mac`` on every leaf (anycast).
     """
 
     name: str
@@ -80,6 +85,7 @@ class Gateway:
     port: str = ""
     vrf: str = ""
     proxy_arp: bool = False
+    mac: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +195,16 @@ class Bgp:
 
 
 @dataclass(frozen=True, slots=True)
+class ExternalPeer:
+    """A BGP session of a VRF with a router outside: ``accept`` is taken exactly, ``advertise`` sent with what is inside."""
+
+    router: str
+    session: Session
+    accept: tuple[str, ...]
+    advertise: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class IsisPort:
     """A link that IS-IS runs on, point to point."""
 
@@ -217,7 +233,10 @@ class Isis:
 
 @dataclass(frozen=True, slots=True)
 class Vrf:
-    """An IP-VRF of a tenant on a leaf; ``prefixes`` are those of its gateways (``Gateway.vrf`` is its name)."""
+    """An IP-VRF of a tenant on a leaf; ``prefixes`` are those of its gateways (``Gateway.vrf`` is its name).
+
+    ``external`` are its sessions with routers outside the fabric.
+    """
 
     name: str
     vni: int
@@ -225,6 +244,34 @@ class Vrf:
     import_targets: tuple[str, ...]
     export_targets: tuple[str, ...]
     prefixes: tuple[str, ...]
+    external: tuple[ExternalPeer, ...] = ()
+
+    def families(self) -> tuple[Literal["ipv4", "ipv6"], ...]:
+        """The address families it routes."""
+        known = (*self.prefixes, *(one.session.local_address for one in self.external))
+        found = {":" in one for one in known}
+        return tuple(name for six, name in _BY_COLON if six in found)
+
+
+@dataclass(frozen=True, slots=True)
+class BridgedVlan:
+    """A VLAN that EVPN joins with the same on other leaves: MAC and IP routes with its VNI and route target (type 2)."""
+
+    vlan: int
+    name: str
+    vni: int
+    route_target: str
+
+
+@dataclass(frozen=True, slots=True)
+class MacVrf:
+    """The bridging instance of a leaf (RFC 7432, section 6.3: VLAN-aware bundle); ``ports`` are those on its VLANs."""
+
+    name: str
+    route_distinguisher: str
+    route_target: str
+    vlans: tuple[BridgedVlan, ...]
+    ports: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,6 +385,7 @@ class DeviceConfig:
     extra: str
     overlay: OverlayConfig | None = None
     vrfs: tuple[Vrf, ...] = ()
+    mac_vrf: MacVrf | None = None
     left_out: tuple[str, ...] = ()
     isis: Isis | None = None
 

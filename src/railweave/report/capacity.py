@@ -153,7 +153,9 @@ def _ways(
 
 
 def _places(routes: Routes, segments: list[Segment]) -> list[int]:
-    return [routes.index[net.prefix] for segment in segments for net in segment.subnets if net.prefix in routes.index]
+    return [
+        routes.index[net.routed_by] for segment in segments for net in segment.subnets if net.routed_by in routes.index
+    ]
 
 
 def capacity_grid(network: Network, fabric: Fabric, capacities: list[RailCapacity]) -> tuple[str, Grid]:

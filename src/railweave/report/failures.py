@@ -53,7 +53,9 @@ def _uplink(network: Network, fabric: Fabric, routes: Routes, leaves: list[Switc
     """What takes over from an uplink of the first leaf that has any, towards another leaf of its rails."""
     for leaf in leaves:
         segment = _elsewhere(network, leaf)
-        prefix = next((net.prefix for net in segment.subnets if net.prefix in routes.index), None) if segment else None
+        prefix = (
+            next((net.routed_by for net in segment.subnets if net.routed_by in routes.index), None) if segment else None
+        )
         group = routes.next_hops(leaf.name, prefix) if prefix else ()
         if not prefix or not group:
             continue

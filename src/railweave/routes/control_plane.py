@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from railweave.device.model import DeviceConfig
     from railweave.routes.advertised import Advertised
+    from railweave.routes.attributes import Mask
     from railweave.routes.candidates import Candidates
     from railweave.routes.forwarding import Pattern
     from railweave.routes.table import Fib
@@ -160,6 +161,10 @@ class ControlPlane:
             return None if end.row in lost.get(key[0], ()) else end.sender
 
         fibs = state.fibs | isis_fibs(self.configs, len(self.prefixes), down, self._origins.local, self.groups)
-        composed, holds = self._overlay.compose(fibs, lambda name: self._origins.live(self.configs[name], down))
+
+        def live(name: str) -> Mask:
+            return self._origins.live(self.configs[name], down)
+
+        composed, holds, shared = self._overlay.compose(fibs, live, down)
         heard = Heard(state.told, self._ends.keys(), sender)
-        return Routes(self.prefixes, self._place, composed, self.groups.members, down, heard, holds)
+        return Routes(self.prefixes, self._place, composed, self.groups.members, down, heard, holds, shared)

@@ -123,9 +123,11 @@ PORTS = ("Port", "To", "Its port", "Speed", "Optic here", "Lanes", "Length", "Pa
 
 
 def _ends(network: Network, config: DeviceConfig) -> list[tuple[Interface, Cable, End, End]]:
-    """Each port of a switch with its cable, the cable's end here and the far one."""
+    """Each port of a switch with its cable, the cable's end here and the far one; not those to external routers."""
     found: list[tuple[Interface, Cable, End, End]] = []
     for port in config.interfaces:
+        if port.kind == "external":
+            continue
         cable = network.cable(port.link)
         here, there = (cable.a, cable.b) if cable.a.device == config.name else (cable.b, cable.a)
         found.append((port, cable, here, there))
@@ -133,7 +135,7 @@ def _ends(network: Network, config: DeviceConfig) -> list[tuple[Interface, Cable
 
 
 def _ports(network: Network, config: DeviceConfig, fabric: Fabric) -> list[tuple[object, ...]]:
-    return [
+    rows: list[tuple[object, ...]] = [
         (
             port.name,
             there.device,
@@ -146,6 +148,8 @@ def _ports(network: Network, config: DeviceConfig, fabric: Fabric) -> list[tuple
         )
         for port, cable, here, there in _ends(network, config)
     ]
+    outside = [one for one in config.interfaces if one.kind == "external"]
+    return [*rows, *((one.name, one.peer, "–", f"{one.speed_gbps}G", "–", "–", "–", "–") for one in outside)]
 
 
 def _load(config: DeviceConfig, system: System) -> list[str]:

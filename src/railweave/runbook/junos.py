@@ -13,6 +13,7 @@ from railweave.render.junos.selective import FILTER
 from railweave.runbook.check import Check
 from railweave.runbook.expected import example_routes, sessions
 from railweave.runbook.junos_interconnect import isis_checks, macsec_checks, spraying_checks
+from railweave.runbook.junos_overlay import overlay_checks
 from railweave.runbook.junos_qos import qos_checks
 from railweave.runbook.tenants import junos_tenants
 
@@ -79,6 +80,7 @@ def checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check
     made += junos_tenants(config, routes)
     if config.gateways:
         made.append(_gateways(config))
+    made += overlay_checks(config, routes)
     if config.qos is not None:
         made += qos_checks(config.qos)
     made += [_balancing(config), *spraying_checks(config)]
@@ -106,7 +108,7 @@ def _ports(config: DeviceConfig) -> Check:
 
 def _lldp(config: DeviceConfig) -> Check:
     switches = len(config.fabric_interfaces())
-    servers = len(config.interfaces) - switches
+    servers = sum(1 for one in config.interfaces if one.kind == "server")
     points = [
         f"{counted(switches, 'switch', 'switches')} seen besides what the management port shows, each on the port of the port table above"
     ]
@@ -152,11 +154,15 @@ def _bgp(config: DeviceConfig, routes: Routes) -> list[Check]:
     ]
     discovered = any(not one.session.peer_address for one in found)
     commands = ("show bgp summary", *(("show bgp summary autodiscovered",) if discovered else ()))
-    over = len(config.overlay.neighbors) if config.overlay else 0
+    outside = [one for vrf in config.vrfs for one in vrf.external]
+    evpn = len(config.overlay.neighbors) if config.overlay else 0
+    groups = len(bgp.groups) + bool(evpn) + len({one.router for one in outside})
     points = [
-        f"Groups: {len(bgp.groups) + bool(over)}  Peers: {len(found) + over}  Down peers: 0",
+        f"Groups: {groups}  Peers: {len(found) + evpn + len(outside)}  Down peers: 0",
         f"local AS {bgp.asn}, router id {bgp.router_id}",
     ]
+    points += [f"{counted(evpn, 'peer')} of them in group overlay, loopback to loopback"] if evpn else []
+    points += [f"{counted(len(outside), 'peer')} of them external, in VRFs"] if outside else []
     if discovered:
         points.append("a discovered neighbor is shown as its link-local address, % and the port")
     sums = Check(
@@ -166,7 +172,7 @@ def _bgp(config: DeviceConfig, routes: Routes) -> list[Check]:
         ("Group", "Neighbor", "Switch", "AS", "Prefixes received", "Prefixes sent"),
         tuple(rows),
     )
-    alive = len(found) + (over if config.overlay and config.overlay.bfd else 0)
+    alive = len(found) + (evpn if config.overlay and config.overlay.bfd else 0)
     return [sums, *([_bfd(config, alive)] if bgp.bfd else [])]
 
 

@@ -114,6 +114,9 @@ class ServerGroup(Model):
         default=None, description="stripe they are in, or stripe by fabric; empty: filled stripe by stripe"
     )
     site: str | None = Field(default=None, description="the site they stand in; empty: the only one")
+    fabrics: tuple[str, ...] | None = Field(
+        default=None, description="fabrics they are on; empty: every one that connects NICs they have"
+    )
 
     @field_validator("names", mode="before")
     @classmethod

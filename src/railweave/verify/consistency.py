@@ -26,7 +26,11 @@ def duplicate_address(subject: Subject) -> Iterator[Finding]:
     """No address is given twice."""
     network = subject.network
     owners: dict[str, str] = {}
-    given = [(segment.leaf, subnet.gateway) for segment in network.segments for subnet in segment.subnets]
+    given = [
+        (f"network {one.network} of {one.fabric}" if one.network else one.leaf, subnet.gateway)
+        for one in network.segments
+        for subnet in one.subnets
+    ]
     given += [
         (f"{server.name}:{nic.name}", one.address)
         for server in network.servers

@@ -36,6 +36,7 @@ def tree(config: DeviceConfig) -> list[Section]:
         *general(config),
         section("interface lo", [f"{_family(one)} address {one}" for one in config.loopbacks()], on_port(config, "lo")),
         *(_fabric_port(config, one) for one in config.fabric_interfaces()),
+        *(_external_port(one) for one in config.interfaces if one.kind == "external"),
         *(_gateway(config, one) for one in config.gateways),
         *routing(config),
     ]
@@ -66,6 +67,12 @@ def routing(config: DeviceConfig) -> list[Section]:
     found = bfd(config, bgp)
     sections = [*([found] if found else []), *lists(bgp), *route_maps(bgp), *overlay_sections(config)]
     return [*sections, router_bgp(config, bgp), *vrf_routers(config, bgp.asn)]
+
+
+def _external_port(port: Interface) -> Section:
+    name = port.name if port.unit_vlan is None else f"{port.name}.{port.unit_vlan}"
+    family = [f"{_family(address)} address {address}" for address in port.addresses]
+    return section(f"interface {name} vrf {port.vrf}", f"description {port.description}", family)
 
 
 def _family(address: str) -> str:
@@ -160,6 +167,8 @@ def gaps(config: DeviceConfig) -> list[Finding]:
         missing.append(("hash", "the seed of the ECMP hash", "the kernel's own: net.ipv6.fib_multipath_hash_policy"))
     if config.vrfs:
         missing.append(("tunnels", "VRF devices and VXLAN tunnels", host))
+    if config.mac_vrf:
+        missing.append(("anycast", "the MAC address that gateways of layer-2 networks share", host))
     if config.overlay and len(config.overlay.endpoints) > 1:
         missing.append(("color-endpoints", "a tunnel endpoint per path color", "FRR has one VTEP address per VNI"))
     if config.gateways and config.gateways[0].advertisements:

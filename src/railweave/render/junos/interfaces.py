@@ -98,6 +98,8 @@ def _port(
     config: DeviceConfig, port: Interface, gateway: Gateway | None, split: Split | None, chosen: Statement | None
 ) -> Statement | None:
     more: list[Statement | None] = []
+    if port.kind == "external":
+        return _external(port, split)
     if gateway is not None:
         family = _addressed(gateway, chosen)
         more = [leaf("proxy-arp", "unrestricted")] if gateway.proxy_arp else []
@@ -129,13 +131,28 @@ def _port(
     )
 
 
+def _external(port: Interface, split: Split | None) -> Statement | None:
+    """A port to an external router: tagged units need no native VLAN of their own."""
+    family = block(("family", _family(port.addresses[0])), [entry("address", address) for address in port.addresses])
+    tag = [] if port.unit_vlan is None else [leaf("vlan-id", port.unit_vlan)]
+    return block(
+        (port.name,),
+        leaf("description", port.description),
+        leaf("flexible-vlan-tagging") if port.unit_vlan is not None else None,
+        leaf("speed", f"{split.speed_gbps}g") if split is not None else None,
+        leaf("mtu", port.mtu),
+        block(("unit", port.unit_vlan or 0), tag, family),
+    )
+
+
 def _addressed(gateway: Gateway, chosen: Statement | None = None) -> Statement | None:
     addresses = [entry("address", address) for address in gateway.addresses]
     return block(("family", _family(gateway.addresses[0])), leaf("mtu", gateway.mtu), chosen, addresses)
 
 
 def _gateway(gateway: Gateway) -> Statement | None:
-    return block(("unit", gateway.vlan), leaf("description", gateway.description), _addressed(gateway))
+    mac = leaf("mac", gateway.mac) if gateway.mac else None
+    return block(("unit", gateway.vlan), leaf("description", gateway.description), _addressed(gateway), mac)
 
 
 def _unit(gateway: Gateway) -> str:
@@ -143,19 +160,18 @@ def _unit(gateway: Gateway) -> str:
 
 
 def vlans(config: DeviceConfig) -> Statement | None:
-    """``vlans``: one per server-facing segment, with its gateway."""
+    """``vlans``: one per server-facing segment, with its gateway; those that EVPN stretches are in its instance."""
+    return block("vlans", [vlan(gateway) for gateway in config.gateways if gateway.vlan and not gateway.mac])
+
+
+def vlan(gateway: Gateway, vni: int | None = None) -> Statement | None:
+    """A VLAN with its gateway, and the VXLAN it is stretched by."""
     return block(
-        "vlans",
-        [
-            block(
-                (gateway.vlan_name,),
-                leaf("description", gateway.description),
-                leaf("vlan-id", gateway.vlan),
-                leaf("l3-interface", f"irb.{gateway.vlan}"),
-            )
-            for gateway in config.gateways
-            if gateway.vlan
-        ],
+        (gateway.vlan_name,),
+        leaf("description", gateway.description),
+        leaf("vlan-id", gateway.vlan),
+        leaf("l3-interface", f"irb.{gateway.vlan}"),
+        None if vni is None else block("vxlan", leaf("vni", vni)),
     )
 
 
