@@ -117,6 +117,7 @@ def measure(name: str, most: int, *, built: bool) -> dict[str, dict[str, float]]
         if name in BUILT and built:
             out = folder / "out"
             clock.time("build", lambda: build(path, out), 1)
+            clock.time("build for EOS", lambda: build(path, folder / "eos", device=[":eos"]), 1)
             clock.time("the same again", lambda: build(path, out), min(runs, 3))
             text = path.read_text()
             leaves = iter(s.name for s in network.switches if s.role == "leaf")

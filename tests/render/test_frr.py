@@ -9,7 +9,8 @@ import pytest
 from railweave.design.network import Network
 from railweave.device.build import device_config
 from railweave.render import frr
-from railweave.render.frr.tree import flat, merge, parse, section, to_text
+from railweave.render.frr.tree import to_text
+from railweave.render.sections import flat, merge, parse, section
 from tests.conftest import example
 
 

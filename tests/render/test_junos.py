@@ -232,4 +232,4 @@ def test_spray_is_a_stated_gap() -> None:
     [fabric] = network.fabrics
     spray = replace(fabric, load_balancing=fabric.load_balancing.model_copy(update={"mode": "spray"}))
     config = device_config(replace(network, fabrics=(spray,)), "stripe1-leaf1")
-    assert [finding.severity for finding in junos.gaps(config) if finding.id == "not-expressible"] == ["warning"]
+    assert [finding.severity for finding in junos.gaps(config) if finding.id == "junos-no-spray"] == ["warning"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -92,7 +93,9 @@ def rendering(
         configs = switch_configs(network, own[name])
         key = _key(program, configs, sorted(secrets.items()))
         kept = standing(f"devices/{name}", key)
-        files = kept or {path: _with_secrets(text, secrets).encode() for path, text in switch_files(configs).items()}
+        files = kept or {
+            path: _with_secrets(path, text, secrets).encode() for path, text in switch_files(configs).items()
+        }
         still = sum(b"<secret:" in content for content in files.values())
         return _Folder(key, None if kept else files, switch_gaps(configs), still)
 
@@ -152,7 +155,14 @@ def program_digest() -> str:
     return found.hexdigest()
 
 
-def _with_secrets(text: str, secrets: Mapping[str, str]) -> str:
+def _with_secrets(path: str, text: str, secrets: Mapping[str, str]) -> str:
+    """References in a file replaced by what they stand for, quoted as files of its kind are."""
     for name, value in secrets.items():
-        text = text.replace(f"<secret:{name}>", quoted(value))
+        if path.endswith(".json"):
+            shown = json.dumps(value)[1:-1]
+        elif path.endswith(("junos.conf", "junos.set")):
+            shown = quoted(value)
+        else:
+            shown = value
+        text = text.replace(f"<secret:{name}>", shown)
     return text

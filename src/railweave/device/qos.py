@@ -6,15 +6,17 @@ import math
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
-from railweave.device.model import PfcProfile, QosConfig
+from railweave.design.limits import headroom_bytes
+from railweave.device.model import Marking, PfcProfile, QosConfig
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from railweave.catalog.models import Marking as SystemMarking
     from railweave.catalog.models import System
     from railweave.design.network import Fabric, Switch
     from railweave.device.model import Interface
-    from railweave.spec.qos import TrafficClass
+    from railweave.spec.qos import Ecn, TrafficClass
 
 
 def qos_config(
@@ -24,19 +26,24 @@ def qos_config(
     if not system.has("qos", release) or not interfaces:
         return None
     qos = fabric.intent(switch).qos
-    by_need: dict[tuple[int, int], list[str]] = {}
-    for one in interfaces:
-        by_need.setdefault((math.ceil(one.length_m), qos.pfc.mru or one.mtu), []).append(one.name)
+    by_need: dict[tuple[int, int], list[Interface]] = {}
+    for one in (port for port in interfaces if port.pauses):
+        by_need.setdefault((math.ceil(one.length_m), qos.pfc.mru or one.mtu), []).append(one)
     cell = catalog().switches[switch.model].buffer.cell_bytes
     return QosConfig(
         classes=on_queues(qos.classes, system),
+        default_class=_default_class(qos.classes),
+        marking={name: _marking(one.ecn, system.marking) for name, one in qos.classes.items() if one.ecn}
+        if system.marking
+        else {},
         buffers=qos.buffers,
         profiles=tuple(
             PfcProfile(
                 f"pfc-{length}m" if len({m for _, m in by_need}) == 1 else f"pfc-{length}m-{mru}",
                 length,
                 mru,
-                tuple(ports),
+                max(headroom_bytes(catalog(), length, port.speed_gbps, mru) for port in ports),
+                tuple(port.name for port in ports),
             )
             for (length, mru), ports in sorted(by_need.items())
         )
@@ -47,6 +54,20 @@ def qos_config(
         buffer_monitor=qos.buffer_monitor,
         ports=tuple(one.name for one in interfaces),
     )
+
+
+def _default_class(classes: Mapping[str, TrafficClass]) -> str:
+    """The class of DSCP 0; without one, the first that is not lossless; without that, the first."""
+    zero = next((name for name, one in classes.items() if 0 in one.dscp), None)
+    lossy = next((name for name, one in classes.items() if not one.lossless), None)
+    return zero or lossy or next(iter(classes), "")
+
+
+def _marking(ecn: Ecn, default: SystemMarking) -> Marking:
+    """Thresholds as the file gives them, else the system's with its probability: the file's goes with fill levels."""
+    if ecn.min_bytes is None or ecn.max_bytes is None:
+        return Marking(default.min_bytes, default.max_bytes, default.max_probability)
+    return Marking(ecn.min_bytes, ecn.max_bytes, ecn.max_probability)
 
 
 def on_queues(classes: Mapping[str, TrafficClass], system: System) -> dict[str, TrafficClass]:

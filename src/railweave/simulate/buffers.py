@@ -51,6 +51,10 @@ def switch_parameters(config: DeviceConfig, cables: list[Cable], host: HostQos) 
         notes.append("switch.xon-offset: not configured, the engine's own")
     else:
         found["switch.xon-offset"] = str(qos.xon_offset_cells * model.buffer.cell_bytes)
+    if lossless and any(not one.pauses for one in config.interfaces):
+        notes.append("PFC: links between sites are taken to be paused like the others; they are not")
+    if any(one.macsec for one in config.interfaces):
+        notes.append("MACsec: what it adds to packets is not counted")
     if qos.watchdog is not None and lossless:
         found["switch.watchdog"] = qos.watchdog.action
         found["switch.watchdog-poll"] = f"{qos.watchdog.poll_interval}ms"
@@ -150,7 +154,12 @@ def _class(
     threshold = DEFAULT_THRESHOLD if one.dynamic_threshold is None else one.dynamic_threshold
     ecn = one.ecn
     marking = "off"
-    if ecn and queue_bytes is not None:
+    by_length = next(
+        (qos.marking[key] for key, other in qos.classes.items() if other is one and key in qos.marking), None
+    )
+    if by_length is not None:
+        marking = f"{by_length.first}..{by_length.last}@{by_length.probability}%"
+    elif ecn and queue_bytes is not None:
         first, last = (round(queue_bytes * fill / 100) for fill in (ecn.min_fill, ecn.max_fill))
         marking = f"{first}..{last}@{ecn.max_probability}%"
         notes.append(f"ECN: fill levels are taken of {queue_bytes} B, a port's part of the pool (fitted)")

@@ -29,6 +29,29 @@ class Ecn(Model):
         default=100, ge=0, le=100, description="marking probability at `max_fill`, percent"
     )
 
+    min_bytes: Bytes | None = Field(
+        default=None,
+        ge=1,
+        exclude_if=lambda value: value is None,
+        description="queue length at which marking starts, on systems that count bytes; empty: the system's default",
+    )
+    max_bytes: Bytes | None = Field(
+        default=None,
+        ge=1,
+        exclude_if=lambda value: value is None,
+        description="queue length at which marking reaches `max_probability`, on the same systems",
+    )
+
+    @model_validator(mode="after")
+    def _both_bytes(self) -> Ecn:
+        if (self.min_bytes is None) != (self.max_bytes is None):
+            raise ValueError("min_bytes and max_bytes go together -- give both or neither, for example 1M and 3M")
+        if self.min_bytes is not None and self.max_bytes is not None and self.min_bytes >= self.max_bytes:
+            raise ValueError(
+                f"min_bytes {self.min_bytes} must be below max_bytes {self.max_bytes} -- for example 1M and 3M"
+            )
+        return self
+
     @model_validator(mode="after")
     def _ordered(self) -> Ecn:
         if self.min_fill >= self.max_fill:

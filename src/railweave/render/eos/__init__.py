@@ -1,0 +1,66 @@
+"""Arista EOS: ``eos.conf``, a running configuration; and ``avd.json``, the same in the data model of Arista's AVD.
+
+The two are made apart from each other, so that a generator which is not ours can judge one by the other
+(docs/judges.md).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from railweave.catalog import catalog
+from railweave.render.eos.avd import structured_config
+from railweave.render.eos.gaps import gaps
+from railweave.render.eos.management import management, management_port
+from railweave.render.eos.overlay import instances, overlay_policies, tunnels
+from railweave.render.eos.ports import interfaces
+from railweave.render.eos.qos import balancing, class_of_service
+from railweave.render.eos.routing import policies, router_bgp, routing
+from railweave.render.eos.tree import to_text
+from railweave.render.sections import flat, merge, parse
+
+if TYPE_CHECKING:
+    from railweave.device.model import DeviceConfig
+    from railweave.render.sections import Section
+
+__all__ = ["check_extra", "files", "gaps", "lines", "tree"]
+
+
+def tree(config: DeviceConfig) -> list[Section]:
+    """The configuration of a device, the operator's own lines merged in.
+
+    Raises ``RenderError`` where those cannot be read.
+    """
+    sections = [
+        *management(config),
+        *routing(),
+        *instances(config),
+        *class_of_service(config, catalog().switches[config.model].buffer.shared_mb),
+        *interfaces(config),
+        *management_port(config),
+        *tunnels(config),
+        *balancing(config),
+        *policies(config),
+        *overlay_policies(config),
+        *router_bgp(config),
+    ]
+    if config.extra.strip():
+        merge(sections, parse(config.extra))
+    return sections
+
+
+def files(config: DeviceConfig) -> dict[str, str]:
+    """``eos.conf`` and ``avd.json``."""
+    data = structured_config(config, catalog().switches[config.model].buffer.shared_mb)
+    return {"eos.conf": to_text(tree(config)), "avd.json": json.dumps(data, indent=1) + "\n"}
+
+
+def lines(config: DeviceConfig) -> list[str]:
+    """Every line with the headers above it."""
+    return flat(tree(config))
+
+
+def check_extra(text: str) -> None:
+    """Raise ``RenderError`` where the operator's lines cannot be read."""
+    parse(text)

@@ -1,0 +1,84 @@
+"""Configuration as lines and sections that indentation tells apart: FRR, EOS, and what is written like them.
+
+A system's own ``tree`` says how they are printed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from railweave.errors import RenderError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+@dataclass
+class Section:
+    """A line, and what stands below it; ``body`` is None for a plain line."""
+
+    line: str
+    body: list[Section] | None = field(default=None)
+
+
+def line(text: str) -> Section:
+    """A plain line."""
+    return Section(text)
+
+
+def section(header: str, *parts: str | Section | Iterable[str | Section] | None) -> Section:
+    """A section with a body, in order; None parts are left out."""
+    body: list[Section] = []
+    for part in parts:
+        if part is None:
+            continue
+        items = [part] if isinstance(part, str | Section) else part
+        body += [Section(item) if isinstance(item, str) else item for item in items]
+    return Section(header, body)
+
+
+def parse(text: str) -> list[Section]:
+    """Sections of a text; indentation tells what stands below what. Raises ``RenderError`` with the line."""
+    top = Section("", [])
+    stack: list[tuple[int, Section]] = [(-1, top)]
+    for number, raw in enumerate(text.splitlines(), 1):
+        words = raw.strip()
+        depth = len(raw) - len(raw.lstrip(" "))
+        if words in {"exit", "exit-address-family"}:  # what it closes is a section, also where nothing is in it
+            closed = next((one for at, one in reversed(stack) if at == depth), None)
+            if closed is not None and closed.body is None:
+                closed.body = []
+        if not words or words.startswith("!") or words in {"exit", "exit-address-family", "end"}:
+            continue
+        if "\t" in raw[: depth + 1]:
+            raise RenderError(f"line {number}: indent with spaces")
+        while stack[-1][0] >= depth:
+            stack.pop()
+        parent = stack[-1][1]
+        if parent.body is None:
+            parent.body = []
+        made = Section(words)
+        parent.body.append(made)
+        stack.append((depth, made))
+    return top.body or []
+
+
+def merge(into: list[Section], extra: Iterable[Section]) -> None:
+    """Merge sections: bodies of the same header are joined, lines that stand already are left alone."""
+    for one in extra:
+        found = next((other for other in into if other.line == one.line), None)
+        if found is None:
+            into.append(one)
+        elif one.body is not None:
+            found.body = found.body or []
+            merge(found.body, one.body)
+
+
+def flat(sections: Iterable[Section], above: str = "") -> list[str]:
+    """Every line with the headers above it, joined by `` / ``."""
+    result: list[str] = []
+    for one in sections:
+        here = f"{above} / {one.line}" if above else one.line
+        result += flat(one.body, here) if one.body else [here]
+    return result

@@ -1,0 +1,153 @@
+"""What every operating system can express, feature by feature: the catalog says how, its renderer says where not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from railweave.catalog import catalog
+from railweave.device.model import TunnelEndpoint
+from railweave.render import renderer
+from railweave.spec.management import Services, Snmp, Syslog, User
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from railweave.device.model import DeviceConfig
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """One row. ``gaps`` are the keys of findings ``NOS-no-KEY`` that say it is missing; ``asked`` asks for it.
+
+    ``of`` says which of the example configurations it is asked of.
+    """
+
+    id: str
+    title: str
+    gaps: tuple[str, ...] = ()
+    asked: Callable[[DeviceConfig], DeviceConfig] = lambda config: config
+    of: Literal["colors", "tenants"] = "colors"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """How a system has a feature; ``words`` say from which release, by what other means, or why not."""
+
+    kind: Literal["native", "mapped", "not expressible"]
+    words: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.words}" if self.words else self.kind
+
+
+def _balanced(
+    mode: Literal["ecmp", "dlb-flowlet", "dlb-per-packet", "spray"],
+) -> Callable[[DeviceConfig], DeviceConfig]:
+    return lambda config: replace(config, balancing=replace(config.balancing, group_mode=mode))
+
+
+def _seeded(config: DeviceConfig) -> DeviceConfig:
+    intent = config.balancing.intent
+    seeded = intent.model_copy(update={"hash": intent.hash.model_copy(update={"seed": 1})})
+    return replace(config, balancing=replace(config.balancing, group_mode="ecmp", intent=seeded))
+
+
+def _managed(config: DeviceConfig) -> DeviceConfig:
+    """Everything of the management plane at once."""
+    wanted = config.management.model_copy(
+        update={
+            "dns": ("192.0.2.1",),
+            "ntp": ("192.0.2.1",),
+            "lldp": True,
+            "root_password": "secret:root",
+            "users": {"operator": User(password="secret:operator")},  # noqa: S106 - a reference
+            "syslog": (Syslog(host="192.0.2.1"),),
+            "snmp": Snmp(community="secret:community"),
+            "services": Services(netconf=True, grpc_certificate="secret:certificate"),
+        }
+    )
+    return replace(config, management=wanted)
+
+
+def _two_endpoints(config: DeviceConfig) -> DeviceConfig:
+    if config.overlay is None:
+        return config
+    ends = (TunnelEndpoint("192.0.2.1", "green"), TunnelEndpoint("192.0.2.2", "blue"))
+    return replace(config, overlay=replace(config.overlay, endpoints=ends))
+
+
+def _routes_told(config: DeviceConfig) -> DeviceConfig:
+    return replace(
+        config,
+        gateways=tuple(
+            replace(one, advertisements=one.advertisements.model_copy(update={"routes": ("2001:db8::/32",)}))
+            if one.advertisements
+            else one
+            for one in config.gateways
+        ),
+    )
+
+
+FEATURES = (
+    Feature("ports", "Ports, breakouts, speeds, MTUs", ("ports",)),
+    Feature("vlans", "VLANs with their gateways", ("vlans", "ports")),
+    Feature("slaac", "Router advertisements: prefixes, lifetimes, flags", ("slaac",)),
+    Feature("ra-interval", "Router advertisements: longest and shortest interval", ("ra-interval",)),
+    Feature("ra-routes", "Router advertisements: routes", ("ra-routes",), _routes_told),
+    Feature("unnumbered-bgp", "BGP neighbors found on a link (RFC 8950)", ("unnumbered-bgp",)),
+    Feature("peer-as-list", "A list of AS numbers that found neighbors may have", ("peer-as-list",)),
+    Feature("path-color", "Path colors", ("path-color",)),
+    Feature("bfd", "BFD", ("bfd",)),
+    Feature("ecmp", "Width of next-hop groups", ("ecmp",)),
+    Feature("fast-reroute", "Repair of a group when a member goes down", ("fast-reroute",)),
+    Feature(
+        "dlb-flowlet", "Dynamic load balancing by flowlet", ("dlb-flowlet", "load-balancing"), _balanced("dlb-flowlet")
+    ),
+    Feature(
+        "dlb-per-packet",
+        "Dynamic load balancing by packet",
+        ("dlb-per-packet", "load-balancing"),
+        _balanced("dlb-per-packet"),
+    ),
+    Feature("spray", "Random spraying of packets", ("spray", "load-balancing"), _balanced("spray")),
+    Feature("hash", "Seed and fields of the ECMP hash", ("hash",), _seeded),
+    Feature("qos", "Classes by DSCP on queues", ("qos",)),
+    Feature("scheduler", "Shares and strict priority of queues", ("scheduler", "qos")),
+    Feature("pfc", "PFC", ("pfc", "qos")),
+    Feature("pfc-watchdog", "PFC watchdog", ("pfc-watchdog", "qos")),
+    Feature("headroom", "Headroom by cable length", ("headroom", "qos")),
+    Feature("buffer-partition", "Partition of the shared buffer", ("buffer-partition", "qos")),
+    Feature("ecn", "ECN marking", ("ecn", "qos")),
+    Feature("buffer-monitor", "Peak buffer occupancy", ("buffer-monitor", "qos")),
+    Feature("evpn-type-5", "Tenants: VRFs, type-5 routes, VXLAN", ("evpn-type-5", "tunnels"), of="tenants"),
+    Feature("color-endpoints", "A tunnel endpoint per path color", ("color-endpoints",), _two_endpoints, "tenants"),
+    Feature("lldp", "LLDP", ("lldp", "management"), _managed),
+    Feature("logins", "Logins and keys", ("logins", "management"), _managed),
+    Feature("ntp", "Time and name servers", ("ntp", "management"), _managed),
+    Feature("syslog", "Syslog", ("syslog", "management"), _managed),
+    Feature("snmp", "SNMP", ("snmp", "management"), _managed),
+    Feature("netconf", "NETCONF", ("netconf", "management"), _managed),
+    Feature("grpc", "gNMI telemetry", ("grpc", "management"), _managed),
+    Feature("extra", "The operator's own statements, merged", ("extra",)),
+)
+"""The rows, in the order in which a switch is brought up."""
+
+
+def cell(nos: str, feature: Feature, configs: Iterable[DeviceConfig]) -> Cell:
+    """How a system has a feature that ``configs``, lowered for it, are made to ask for."""
+    wanted = {f"{nos}-no-{key}" for key in feature.gaps}
+    for config in configs:
+        missing = next((one for one in renderer(nos).gaps(feature.asked(config)) if one.id in wanted), None)
+        if missing is not None:
+            return Cell("not expressible", missing.why)
+    entry = catalog().systems[nos].capabilities.get(feature.id)
+    if entry is not None and entry.mapped:
+        return Cell("mapped", entry.mapped)
+    return Cell("native", f"from {entry.since}" if entry is not None and entry.since else "")
+
+
+def matrix(nos: str, colors: Iterable[DeviceConfig], tenants: Iterable[DeviceConfig]) -> dict[str, Cell]:
+    """Every feature of a system, by its id. ``colors`` and ``tenants`` are configurations lowered for it."""
+    of = {"colors": list(colors), "tenants": list(tenants)}
+    return {one.id: cell(nos, one, of[one.of]) for one in FEATURES}

@@ -1,0 +1,130 @@
+"""EOS: what follows from a ``DeviceConfig``, and how the text is printed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from railweave.catalog import catalog
+from railweave.device.build import device_config
+from railweave.device.model import DeviceConfig
+from railweave.device.qos import on_queues
+from railweave.errors import RenderError
+from railweave.render import eos
+from railweave.render.sections import flat, parse
+from railweave.routes.control_plane import ControlPlane
+from railweave.runbook.network import runbooks
+from railweave.spec.qos import Qos, TrafficClass
+from tests.conftest import SMALL
+from tests.render.eos.networks import config, network, one_of_each_role
+
+LEAF: tuple[str, str] = ("h100-rlb", "stripe1-leaf1")
+
+
+def gap_ids(changed: DeviceConfig) -> set[str]:
+    return {one.id for one in eos.gaps(changed)}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_what_is_printed_is_the_tree(name: str) -> None:
+    for device in one_of_each_role(name):
+        own = config(name, device)
+        assert flat(parse(eos.files(own)["eos.conf"])) == eos.lines(own)
+
+
+def test_uplinks_are_unnumbered_and_accept_a_list_of_as_numbers() -> None:
+    have = eos.lines(config(*LEAF))
+    bgp = "router bgp 4200001001"
+    assert f"{bgp} / neighbor interface Ethernet1/1 peer-group spine-green peer-filter spine-as" in have
+    assert "interface Ethernet1/1 / ipv6 enable" in have
+    assert "interface Ethernet1/1 / mtu 9202" in have
+    assert any(one.startswith("peer-filter spine-as / 10 match as-range 4200000001-") for one in have)
+    assert f"{bgp} / address-family ipv6 / neighbor spine-green activate" in have
+
+
+def test_path_colors_are_tags_and_local_preference() -> None:
+    have = eos.lines(config(*LEAF))
+    assert "route-map from-green permit 10 / match large-community path-green" in have
+    assert "route-map from-green permit 10 / set local-preference 200" in have
+    assert "route-map to-spines permit 10 / set large-community 4200000001:1:1 additive" in have
+    assert "router bgp 4200001001 / redistribute connected route-map connected" in have
+
+
+def test_servers_form_addresses() -> None:
+    have = eos.lines(config(*LEAF))
+    assert "interface Vlan2 / ipv6 nd prefix fc00:1:1:1::/64 2592000 604800" in have
+    assert "interface Vlan2 / ipv6 nd ra interval 600 200" in have
+    assert "interface Vlan2 / ipv6 nd ra lifetime 1800" in have
+    assert "interface Ethernet17/5 / switchport access vlan 2" in have
+
+
+def test_spines_of_an_overlay_leave_the_next_hop() -> None:
+    spine = eos.lines(config("evpn-gpu-isolation", "spine1"))
+    leaf = eos.lines(config("evpn-gpu-isolation", "stripe1-leaf1"))
+    assert [one for one in spine if one.endswith("neighbor overlay next-hop-unchanged")]
+    assert not [one for one in leaf if "next-hop-unchanged" in one]
+    assert [one for one in leaf if " / vxlan vrf " in one]
+    assert [one for one in leaf if " / route-target import evpn " in one]
+    assert [one for one in leaf if one.endswith("address-family evpn / neighbor overlay activate")]
+
+
+def test_queues_are_those_of_priorities() -> None:
+    system = catalog().systems["eos"]
+    found = {name: one.queue for name, one in on_queues(Qos().classes, system).items()}
+    assert found == {"best-effort": 0, "no-loss": 3, "network-control": 6, "cnp": 7}
+
+
+def test_a_queue_that_is_free_is_kept() -> None:
+    given = Qos().classes | {"cnp": TrafficClass(queue=5, dscp=(48,), priority="strict-high")}
+    found = {name: one.queue for name, one in on_queues(given, catalog().systems["eos"]).items()}
+    assert found == {"best-effort": 0, "no-loss": 3, "cnp": 5, "network-control": 7}
+    assert on_queues(given, catalog().systems["junos"]) == given
+
+
+def test_every_knob_that_is_lost_is_said() -> None:
+    own = config(*LEAF)
+    plain = gap_ids(own)
+    intent = own.balancing.intent
+    per_packet = replace(own, balancing=replace(own.balancing, group_mode="dlb-per-packet"))
+    assert gap_ids(per_packet) - plain == {"eos-no-dlb-per-packet"}
+    seeded = intent.model_copy(update={"hash": intent.hash.model_copy(update={"seed": 7})})
+    assert gap_ids(replace(own, balancing=replace(own.balancing, intent=seeded))) - plain == {"eos-no-hash"}
+    knobs = intent.model_copy(update={"dlb": intent.dlb.model_copy(update={"inactivity_interval": 16})})
+    assert gap_ids(replace(own, balancing=replace(own.balancing, intent=knobs))) - plain == {"eos-no-dlb-knobs"}
+    assert own.qos
+    xon = replace(own, qos=replace(own.qos, xon_offset_cells=9))
+    assert gap_ids(xon) - plain == {"eos-no-xon-offset"}
+
+
+def test_the_flowset_table_has_a_size() -> None:
+    own = config(*LEAF)
+    intent = own.balancing.intent
+    larger = intent.model_copy(update={"dlb": intent.dlb.model_copy(update={"flowset_table_size": 32768})})
+    have = eos.lines(replace(own, balancing=replace(own.balancing, intent=larger)))
+    assert "ip hardware fib load-balance distribution dynamic flow-set-size 7" in have
+
+
+def test_own_statements_are_merged() -> None:
+    own = replace(
+        config(*LEAF),
+        extra="interface Ethernet1/1\n   logging event link-status\nrouter bgp 4200001001\n   timers bgp 1 3\n",
+    )
+    have = eos.lines(own)
+    assert "interface Ethernet1/1 / logging event link-status" in have
+    assert {"extra-statement", "extra-routing"} <= gap_ids(own)
+    assert json.loads(eos.files(own)["avd.json"])["eos_cli"].endswith("timers bgp 1 3")
+    with pytest.raises(RenderError, match="indent with spaces"):
+        eos.check_extra("router bgp 1\n\tx\n")
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_there_is_a_runbook_of_every_switch(name: str) -> None:
+    own = {one.name: device_config(network(name), one.name) for one in network(name).switches}
+    pages = runbooks(network(name), own, ControlPlane(own.values()).routes())
+    assert len(pages) == len(own)
+    page = pages[f"runbook/{network(name).switches[0].name}.md"]
+    assert "show bgp" in page or name.startswith("mi300x")
+    assert "1000 to 3000 kB, up to 20 %" in page
+    assert "junos" not in page.lower()
