@@ -308,7 +308,7 @@ class _Cabler:
             port = port_named(self.context, fixed_at, intent.device, model, system, name, speed)
         if port is None:
             return None
-        name = system.name_of(port.physical, port.channel, port.lane, model.cards)
+        name = system.name_of(port.physical, port.channel, port.lane, port.group.lanes, model.cards)
         panel = self.panels.get(device)
         if panel is None:
             panel = self.panels[device] = Panel(device, model)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from railweave.catalog import catalog
 from railweave.catalog.models import Platform
 from railweave.device.color_form import path_color_form
+from railweave.device.communities import all_large, in_form
 from railweave.device.isis import isis_config
 from railweave.device.model import (
     BalancingConfig,
@@ -34,7 +35,7 @@ from railweave.device.qos import qos_config
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.catalog.models import System
+    from railweave.catalog.models import SwitchModel, System
     from railweave.design.network import Cable, End, Fabric, Network, RoleName, Segment, Switch
     from railweave.device.policy import Form, RoutingPolicy
 
@@ -44,6 +45,8 @@ _PLURAL = {"leaf": "leaves", "spine": "spines", "super-spine": "super-spines", "
 
 def device_config(network: Network, name: str, nos: str | None = None) -> DeviceConfig:
     """The configuration of one switch, for its own operating system, or for ``nos`` as if every switch had that.
+
+    Beside switches whose own routing is FRR, and which the lab runs as they are, policies stay as all of them read them.
 
     Raises ``KeyError`` where there is no such switch.
     """
@@ -56,12 +59,13 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
     platform = model.platform if target == switch.nos else Platform()
     role = fabric.role(switch.role)
     ends = [_ends(cable, name) for cable in network.cables_of(name)]
-    names = {
-        end.port: system.name_of(end.physical or 0, end.channel, _lanes(end)[0], model.cards) for end, _, _ in ends
-    }
+    names = {end.port: _port_name(system, model, end) for end, _, _ in ends}
     interfaces = tuple(_interface(network, fabric, names[end.port], end, far, cable) for end, far, cable in ends)
-    gateways = tuple(_gateway(fabric, one, interfaces) for one in network.segments_of(name) if one.subnets)
-    form = path_color_form(fabric, network.systems_of(fabric.name) if nos is None else [(target, release)])
+    gateways = tuple(_gateway(system, fabric, one, interfaces) for one in network.segments_of(name) if one.subnets)
+    own = network.systems_of(fabric.name)
+    as_built = nos is None or any(catalog().systems[one].frr_conf for one, _ in own)
+    form = path_color_form(fabric, own if as_built else [(target, release)])
+    large = all_large(fabric) if as_built else system.large_communities
     qos = qos_config(fabric, switch, interfaces, system, release)
     balancing = _balancing(network, fabric, switch, system, release)
     without: list[str] = []
@@ -84,11 +88,13 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
         splits=_splits(system, switch, [(end, cable) for end, _, cable in ends]),
         interfaces=interfaces,
         gateways=gateways,
-        bgp=_bgp(network, fabric, switch, system, form, names) if fabric.underlay.protocol == "bgp" else None,
+        bgp=_bgp(network, fabric, switch, system, form, names, large=large)
+        if fabric.underlay.protocol == "bgp"
+        else None,
         qos=qos,
         balancing=balancing,
         extra=role.extra.get(target, ""),
-        overlay=overlay_config(network, fabric, switch),
+        overlay=overlay_config(network, fabric, switch, large=large),
         vrfs=vrfs(fabric, switch, gateways),
         left_out=(*without, *more),
         isis=isis_config(
@@ -104,6 +110,12 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
 
 def _ends(cable: Cable, device: str) -> tuple[End, End, Cable]:
     return (cable.a, cable.b, cable) if cable.a.device == device else (cable.b, cable.a, cable)
+
+
+def _port_name(system: System, model: SwitchModel, end: End) -> str:
+    group = model.group_of(end.physical or 0)
+    lanes = group.lanes if group else 8
+    return system.name_of(end.physical or 0, end.channel, _lanes(end)[0], lanes, model.cards)
 
 
 def _lanes(end: End) -> tuple[int, int]:
@@ -138,9 +150,10 @@ def _interface(network: Network, fabric: Fabric, name: str, end: End, far: End, 
     )
 
 
-def _gateway(fabric: Fabric, segment: Segment, interfaces: Sequence[Interface]) -> Gateway:
+def _gateway(system: System, fabric: Fabric, segment: Segment, interfaces: Sequence[Interface]) -> Gateway:
     port = next((one.name for one in interfaces if segment.nic == f"{one.peer}:{one.peer_port}"), "")
     return Gateway(
+        name=system.vlan_interface.format(vlan=segment.vlan) if segment.vlan else port,
         vlan=segment.vlan,
         vlan_name=segment.vlan_name,
         description=f"{segment.stripe} rail {segment.rail}" if segment.vlan else segment.nic.replace(":", " "),
@@ -166,13 +179,13 @@ def _splits(system: System, switch: Switch, ends: Sequence[tuple[End, Cable]]) -
         split = [w for w in group.breakouts if (w.channels > 1) == (end.channel is not None)]
         way = next((w for w in split if w.speed_gbps == cable.speed_gbps), None)
         if way:
-            name = system.name_of(end.physical, None, cards=model.cards)
+            name = system.name_of(end.physical, None, lanes=group.lanes, cards=model.cards)
             found[end.physical] = Split(name, end.physical, way.channels, way.speed_gbps)
     return tuple(found[port] for port in sorted(found))
 
 
 def _bgp(
-    network: Network, fabric: Fabric, switch: Switch, system: System, form: Form, names: dict[str, str]
+    network: Network, fabric: Fabric, switch: Switch, system: System, form: Form, names: dict[str, str], *, large: bool
 ) -> Bgp | None:
     links = [_ends(cable, switch.name) for cable in network.cables_of(switch.name) if cable.kind == "fabric"]
     if not links:
@@ -209,7 +222,7 @@ def _bgp(
         groups=groups,
         policies=tuple(one for one in policy.policies if one.name in used),
         prefix_lists=policy.prefix_lists,
-        communities=policy.communities,
+        communities=in_form(policy.communities, large=large),
         as_lists={} if numbered else as_lists,
         fabric_advertise=policy.fabric_advertise,
         redistribute_connected=policy.redistribute,

@@ -64,10 +64,12 @@ class Interface:
 class Gateway:
     """A server-facing routed interface and its router advertisements.
 
-    It is that of a VLAN (IRB; unit = VLAN id), or a port of its own: then ``vlan`` is None and ``port`` its name. With
-    ``proxy_arp`` it answers for every address that the switch has a route to.
+    It is that of a VLAN (IRB; unit = VLAN id), or a port of its own: then ``vlan`` is None and ``port`` its name. ``name``
+    is that of the routed interface, either way. With ``proxy_arp`` it answers for every address that the switch has a
+    route to.
     """
 
+    name: str
     vlan: int | None
     vlan_name: str
     description: str
@@ -150,10 +152,10 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Community:
-    """A named community. ``value`` is ``color:0:N`` or ``A:B:C`` (large, RFC 8092)."""
+    """A named community. ``value`` is ``color:0:N``, ``A:B:C`` (large, RFC 8092) or ``A:B`` (standard, RFC 1997)."""
 
     name: str
-    kind: Literal["color", "large"]
+    kind: Literal["color", "large", "standard"]
     value: str
 
 
@@ -237,7 +239,7 @@ class TunnelEndpoint:
 class OverlayConfig:
     """The EVPN overlay as a device sees it: sessions from ``loopback`` to the loopbacks of ``neighbors``.
 
-    Leaves have ``endpoints``; spines pass routes on with the next hop unchanged (``reflects``), and with the large
+    Leaves have ``endpoints``; spines pass routes on with the next hop unchanged (``reflects``), and with the
     community ``from_spine``, by which leaves know what not to send back.
     """
 

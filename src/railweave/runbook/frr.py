@@ -114,7 +114,7 @@ def _routes(network: Network, config: DeviceConfig, routes: Routes, family: str)
 
 def _gateways(config: DeviceConfig) -> Check:
     rows = [
-        (f"irb.{one.vlan}" if one.vlan else one.port, address, prefix)
+        (one.name, address, prefix)
         for one in config.gateways
         for address, prefix in zip(one.addresses, one.prefixes, strict=True)
     ]
