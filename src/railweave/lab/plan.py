@@ -124,7 +124,9 @@ def make_plan(network: Network, overlay: Overlay | None, configs: dict[str, Devi
     found = configs or {one.name: device_config(network, one.name, emulation(one)) for one in network.switches}
     own = [one.name for one in found.values() if one.nos != EMULATION and one.vrfs]
     if own:
-        raise LabError(f"{own[0]} has VRFs by SONiC's names, which the lab does not make: try tenants with `--device :frr`")
+        raise LabError(
+            f"{own[0]} has VRFs by SONiC's names, which the lab does not make: try tenants with `--device :frr`"
+        )
     if overlay is not None:
         found = {name: overlay.applied(config) for name, config in found.items()}
     # The kernel takes router advertisements itself here, whoever does so on the real servers; MAC addresses are those
