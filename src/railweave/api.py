@@ -152,6 +152,7 @@ def simulate(
     scenario: Path | str | None = None,
     fib: Path | str | None = None,
     tenant: str | None = None,
+    fabric: str | None = None,
     engine: str = "auto",
     exact: bool = False,
     watch: bool = True,
@@ -163,9 +164,10 @@ def simulate(
     for ``pandas.DataFrame`` or ``polars.DataFrame``; the last three need ``watch``, which changes no result. Raises
     ``InputError``.
     """
+    from railweave.simulate.job_fabric import job_network
     from railweave.simulate.question import answer, questions
 
-    network = _network(source)
+    network = job_network(_network(source), fabric)
     asked = questions(
         network,
         {

@@ -41,6 +41,16 @@ def test_build_good(monkeypatch: pytest.MonkeyPatch, file: Path, tmp_path: Path)
     assert run(monkeypatch, "build", file, "-o", tmp_path / "out") == 0
 
 
+@pytest.mark.parametrize("verb", ["build", "verify", "paths", "sim", "diff"])
+def test_switches_that_there_are_not(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], file: Path, tmp_path: Path, verb: str
+) -> None:
+    more = {"build": ("-o", tmp_path / "out"), "paths": SAME_RAIL, "diff": (file,)}.get(verb, ())
+    assert run(monkeypatch, verb, file, *more, "--device", "leaf=:ios") == 2
+    assert "--device leaf=:ios: there is no operating system 'ios'" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
 def test_build_with_an_error_found(monkeypatch: pytest.MonkeyPatch, file: Path, tmp_path: Path) -> None:
     """A finding is no reason not to build: the output shows what it is about."""
     fabric(file.parent, LONG)

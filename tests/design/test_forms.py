@@ -61,7 +61,11 @@ def test_servers_are_shared_by_fabrics(tmp_path: Path) -> None:
             "",
             "duplicate name: fabrics 'backend' and 'storage'",
         ),
-        ('server_pool: "fd10::/32"', 'server_pool: "fc00::/16"', "duplicate prefix: fabrics 'backend' and 'storage'"),
+        (
+            'server_pool: "fd10::/32"',
+            'server_pool: "fc00::/16"',
+            "overlapping prefixes: fc00:1:1:1::/64 of servers of fabric 'backend'",
+        ),
         ("nics: storage", "nics: gpu", "both connect the 'gpu' NICs"),
         ("router_id: 10.254.0.0/24", "router_id: 10.255.0.0/16", ""),
     ],

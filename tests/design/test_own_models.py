@@ -175,7 +175,9 @@ def test_the_bill_and_the_runbook_name_each_model(tmp_path: Path) -> None:
         "qfx5230-64cd": (1, "spines"),
     }
     routes = ControlPlane(device_config(found, switch.name) for switch in found.switches).routes()
-    page = document(found, device_config(found, "spine2"), routes, system("junos"))
+    junos = system("junos")
+    assert junos is not None
+    page = document(found, device_config(found, "spine2"), routes, junos)
     assert "qfx5230-64cd" in page
     assert "24.4R1" in page
 
@@ -186,15 +188,14 @@ def test_room_to_grow_is_that_of_the_spine_with_least_left(tmp_path: Path) -> No
     assert (grown.ports, grown.used) == (64, 8)  # spine2 has 64 ports of 400G, the others 128
 
 
-def test_a_release_of_its_own_decides_what_the_switches_of_a_fabric_can_do(tmp_path: Path) -> None:
-    """Leaves tag prefixes in one form, so colors are carried in one that every leaf and spine has."""
+def test_a_release_of_its_own_decides_what_the_fabric_can_do(tmp_path: Path) -> None:
     text = FABRIC.format(speed="400G", mode="rlb", leaf="", more="").replace("release: 23.4R2", "release: 25.4R1")
-    found = designed(tmp_path, text)[0]
-    for name in ("spine1", "spine2", "stripe1-leaf1"):
-        bgp = device_config(found, name).bgp
-        assert bgp is not None
-        assert bgp.groups[0].fabric_color is None
-        assert any(one.name.startswith("path-") for one in bgp.communities)
+    for number, (release, dpf) in enumerate((("24.4R1", False), ("25.4R1", True))):  # colors have one form in a fabric
+        (tmp_path / str(number)).mkdir()
+        found = designed(tmp_path / str(number), text.replace("release: 24.4R1", f"release: {release}"))[0]
+        for name in ("spine1", "spine2"):
+            (group, *_) = device_config(found, name).bgp.groups  # type: ignore[union-attr]
+            assert (group.fabric_color is not None) == dpf, (release, name)
 
 
 def test_taking_an_override_away_moves_only_its_own_ports(tmp_path: Path) -> None:

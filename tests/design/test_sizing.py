@@ -138,7 +138,7 @@ def test_init_for_machines(tmp_path: Path) -> None:
     ("words", "said"),
     [
         (["--gpus", "8", "--nic", "cx9"], "no server has a NIC 'cx9'"),
-        (["--gpus", "8", "--switch", "z9"], "no switch model begins with 'z9'"),
+        (["--gpus", "8", "--switch", "z7"], "no switch model begins with 'z7'"),
         (["--gpus", "8", "--growth", "twice"], "'twice' is no growth"),
         (["--gpus", "8", "--shape", "ring"], "there is no shape 'ring'"),
         (["--gpus", "9000", "--shape", "two-tier"], "9000 GPUs fit no shape"),

@@ -1,4 +1,4 @@
-"""What is kept of the scale examples: a digest of all files by kind, and one leaf, spine, super-spine and server.
+"""What is kept of large examples: a digest of all files by kind, one switch of each role and fabric, and one server.
 
 Those of 32,768 GPUs are designed but not built here: their digest counts what there is, and says the findings.
 """
@@ -18,7 +18,7 @@ from railweave.render import host, renderer
 if TYPE_CHECKING:
     from railweave.design.network import Network
 
-BUILT = ("scale-8k",)
+BUILT = ("scale-8k", "aidc-three-fabrics")
 DESIGNED = ("scale-32k-planes", "scale-32k-superspine")
 KEPT = {"junos.conf", "frr.conf", "netplan.yaml", "net-setup.sh", "sysctl.conf", "rt_tables.conf", "nccl.env"}
 """Files that are kept of a device or server; the others follow from the same values."""
@@ -33,10 +33,10 @@ def kept_files(name: str, fabric: Path, folder: Path) -> dict[str, bytes]:
         network, digest = design_file(fabric)[0], ""
     lines = [*_counts(network), *_findings(network), *([digest] if digest else [])]
     files = {"digest.txt": ("\n".join(lines) + "\n").encode()}
-    for role in ("leaf", "spine", "super-spine"):
-        device = next((switch.name for switch in network.switches if switch.role == role), None)
-        for nos in ("junos", "frr") if device else ():
-            config = device_config(network, device or "", nos)
+    first = {(one.fabric, one.role): one.name for one in reversed(network.switches)}
+    for device in first.values():
+        for nos in ("junos", "frr"):
+            config = device_config(network, device, nos)
             files |= {f"{device}/{file}": text.encode() for file, text in renderer(nos).files(config).items()}
     server = network.servers[0].name
     texts = host.files(host_config(network, server))

@@ -12,6 +12,7 @@ import railweave
 from railweave.errors import InputError
 from railweave.routes.fib_file import read_fibs, write_fibs
 from railweave.simulate.compare import comparison, values_of, variants
+from railweave.simulate.job_fabric import job_network
 from railweave.simulate.job_run import JobPrediction
 from tests.conftest import EXAMPLES, example
 
@@ -42,11 +43,26 @@ NAMES = sorted(path.stem for path in EXAMPLES.glob("*.yaml") if not path.stem.st
 @pytest.mark.parametrize("name", NAMES)
 def test_every_example_is_predicted(name: str) -> None:
     tenant = "tenant-1" if name.startswith("evpn-") else None
-    found = railweave.simulate(example(name), "all-gather", 2 * MIB, tenant=tenant)
+    fabric = "backend2" if name.startswith("aidc-") else None
+    found = railweave.simulate(example(name), "all-gather", 2 * MIB, tenant=tenant, fabric=fabric)
     assert found.complete
     assert found.time_ps > 0
     assert len(found.links["utilisation"]) == len(found.links["link"])
     assert 0 < max(found.links["utilisation"]) <= 1
+
+
+def test_a_job_runs_on_one_of_several_fabrics() -> None:
+    """A100 and H100 GPUs are on fabrics of their own; storage and frontend NICs carry no collective unless asked for."""
+    network = example("aidc-three-fabrics")
+    with pytest.raises(InputError, match="2 fabrics connect GPUs") as caught:
+        railweave.simulate(network, "all-reduce", MIB)
+    assert "backend1, backend2" in str(caught.value)
+    with pytest.raises(InputError, match="there is no fabric 'backend3'"):
+        railweave.simulate(network, "all-reduce", MIB, fabric="backend3")
+    part = job_network(network, "backend1")
+    assert {server.model for server in part.servers} == {"dgx-a100-aidc"}
+    assert {nic.fabric for server in part.servers for nic in server.nics} == {"backend1"}
+    assert job_network(example("h100-rlb")) is example("h100-rlb")
 
 
 def test_a_spine_that_dies_under_a_collective_costs_a_timeout(tmp_path: Path, plain: JobPrediction) -> None:

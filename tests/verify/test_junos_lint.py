@@ -136,6 +136,13 @@ CASES: list[tuple[str, dict[str, str], list[str]]] = [
     ("junos-undefined-vlan", {"vlan members vn2": "vlan members vn3"}, []),
     ("junos-undefined-interface", {}, ["protocols router-advertisement interface et-0/0/60.0"]),
     ("junos-undefined-instance", {"port 514": "routing-instance nowhere"}, []),
+    ("junos-vni-twice", {}, ["vlans first vxlan vni 7", "vlans second vxlan vni 7"]),
+    (
+        "junos-mac-vrf-port",
+        {},
+        ["routing-instances evpn-1 instance-type mac-vrf", f"routing-instances evpn-1 interface {server_port()}.0"],
+    ),
+    ("junos-mac-vrf-gateway", {}, ["vlans vn2 vxlan vni 7"]),
 ]
 
 

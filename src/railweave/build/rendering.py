@@ -45,6 +45,7 @@ class _Member(NamedTuple):
     library: str
     gpu_vendor: str
     gpus: int
+    job_fabric: str
 
 
 class _Folder(NamedTuple):
@@ -105,7 +106,9 @@ def rendering(
         files = None
         if standing(f"hosts/{name}", key) is None:
             files = {path: text.encode() for path, text in server_files(config).items()}
-        return _Folder(key, files, [], member=_Member(config.library, config.gpu_vendor, config.gpus))
+        return _Folder(
+            key, files, [], member=_Member(config.library, config.gpu_vendor, config.gpus, config.job_fabric)
+        )
 
     def render(folder: str) -> _Folder:
         if folder in tables:

@@ -40,10 +40,13 @@ def _cables(network: Network) -> Iterator[tuple[object, ...]]:
             ),
             "" if cable.color is None else fabric.color_name(cable.color),
         )
+    for fabric, _, router, link in network.external_links():
+        near = (link.leaf, link.port, "", "", router.name, "", "", "")
+        yield (*near, link.speed_gbps, "", "by the operator", fabric.name, "external", "")
 
 
 def addresses_csv(network: Network) -> str:
-    """Every address: management, router id, gateway, link and NIC."""
+    """Every address: management, router id, gateway, link, external router and NIC."""
     return _csv(ADDRESSES, _addresses(network))
 
 
@@ -72,6 +75,11 @@ def _addresses(network: Network) -> Iterator[tuple[object, ...]]:
     for cable in network.cables:
         for end in (cable.a, cable.b) if cable.prefix_length is not None else ():
             yield ("link", end.device, end.port, end.address, f"/{cable.prefix_length}", "", "", "", "pool")
+    for _, _, router, link in network.external_links():
+        tag = link.vlan or ""
+        length = f"/{link.prefix_length}"
+        yield ("external", link.leaf, link.port, link.address, length, "", tag, "", "design")
+        yield ("external", router.name, "", link.peer_address, length, "", tag, "", "design")
     for server in network.servers:
         for nic in server.nics:
             fabric = network.fabric(nic.fabric)

@@ -111,6 +111,10 @@ class SwitchModel(Model):
     buffer: Buffer
     limits: Limits
     rack_units: int | None = None
+    tunnels: dict[Literal["type-2", "type-5"], str] = Field(
+        default_factory=dict[Literal["type-2", "type-5"], str],
+        description="EVPN routes by which a published configuration has it as a tunnel endpoint, and which that is",
+    )
     sonic: SonicPlatform | None = None
     features: dict[str, str] = Field(default_factory=dict[str, str])
     cards: int | None = None
@@ -272,13 +276,16 @@ class GpuLinks(Model):
 
 
 class ServerModel(Model):
-    """A server model. ``kernel_command_line`` and ``bios`` are what its documents recommend for GPU-to-NIC transfers."""
+    """A server model. ``kernel_command_line`` and ``bios`` are what its documents recommend for GPU-to-NIC transfers.
+
+    Storage and headend servers have no GPUs: ``gpus`` is 0, ``gpu`` and ``gpu_vendor`` are empty.
+    """
 
     description: str
     gpus: int
-    gpu: str
-    gpu_vendor: Literal["NVIDIA", "AMD"]
-    gpu_link: GpuLinks
+    gpu: str = ""
+    gpu_vendor: Literal["NVIDIA", "AMD", ""] = ""
+    gpu_link: GpuLinks | None = None
     cpu_vendor: Literal["Intel", "AMD"]
     kernel_command_line: tuple[str, ...] = ()
     kernel_command_line_source: str = ""

@@ -57,6 +57,9 @@ def collective(
         None, help="Traffic of others: share=30%,ports=*:gpu0_eth,qps=4,packet=9000 (ports joined by +)."
     ),
     scenario: Path | None = typer.Option(None, help="A scenario file: traffic, background, overrides, faults."),
+    on: str | None = typer.Option(
+        None, "--fabric", help="The fabric it runs on, where several connect GPUs; else that of the GPUs' own NICs."
+    ),
     tenant: str | None = typer.Option(None, help="Whose job it is, where the network has several tenants."),
     fib: Path | None = typer.Option(None, help="Forwarding tables as exported, instead of those that are computed."),
     device: list[str] = DEVICE,
@@ -74,9 +77,10 @@ def collective(
     """Predict what a collective gets on a designed network, packet by packet or as flows, and what binds it."""
     from railweave.api import load
     from railweave.simulate.compare import comparison, variants
+    from railweave.simulate.job_fabric import job_network
     from railweave.simulate.question import answer, questions
 
-    network = load(fabric, device=device)
+    network = job_network(load(fabric, device=device), on)
     given: dict[str, Any] = {
         "collective": collective,
         "size": size,

@@ -13,25 +13,33 @@ from railweave.design.cable_overrides import CableOverrides
 from railweave.design.cabling import cable
 from railweave.design.colors import color
 from railweave.design.context import Context
-from railweave.design.endpoints import with_endpoints
+from railweave.design.endpoints import with_endpoints, with_tunnels
+from railweave.design.external import with_external
 from railweave.design.growth import growth, note_growth
 from railweave.design.host_tables import FIRST_TABLE, TABLES_PER_FABRIC, check_host_tables
 from railweave.design.identity import check_distinct, number_links, switches
 from railweave.design.inventory import check_inventory
 from railweave.design.limits import check_limits
+from railweave.design.long_links import note_long_links
 from railweave.design.names import check_names
-from railweave.design.network import Fabric, Network, Overlay, RoleIntent, Server
+from railweave.design.network import Fabric, Network, RoleIntent, Server
+from railweave.design.overlay_model import Overlay
 from railweave.design.platform import with_platform_defaults
 from railweave.design.references import check_references
 from railweave.design.retarget import rename_ports
 from railweave.design.segments import segments
+from railweave.design.shared_pools import check_apart, with_own_pools
 from railweave.design.tenants import tenants
 from railweave.design.topology import lay_out
 
 if TYPE_CHECKING:
-    from railweave.design.network import Cable, Color, Nic, Segment, Switch, Tenant
+    from collections.abc import Sequence
+
+    from railweave.design.network import Cable, Color, Nic, Segment, Switch
+    from railweave.design.overlay_model import Tenant
     from railweave.design.topology import Layout
     from railweave.spec.fabric import Fabric as FabricSpec
+    from railweave.spec.fabric import ServerGroup
     from railweave.spec.lock import Lock
     from railweave.spec.source import Source
     from railweave.spec.tenants import Overlay as OverlayIntent
@@ -48,7 +56,7 @@ def design(source: Source) -> tuple[Network, Lock]:
     """
     context = Context(source, source.lock.copy())
     check_references(context)
-    layouts = [lay_out(context, name, spec) for name, spec in source.spec.fabrics.items()]
+    layouts = [lay_out(context, name, spec) for name, spec in with_own_pools(context).items()]
     check_names(context, layouts)
     rename_ports(context, layouts)
     overrides = CableOverrides(context)
@@ -65,11 +73,14 @@ def design(source: Source) -> tuple[Network, Lock]:
         known, owners = tenants(context, layout)
         found = segments(context, layout, colors, owners)
         made_switches = with_endpoints(context, layout, switches(context, layout), colors)
+        found = with_tunnels(found, made_switches)
+        known = with_external(context, layout, known, found, cables)
         all_switches += made_switches
         for server, made in nics(context, layout, cables, found, colors, owners).items():
             found_nics.setdefault(server, []).extend(made)
         check_balancing(context, layout)
         check_limits(context, layout, cables, colors)
+        note_long_links(context, layout, cables)
         between = [one for one in cables if one.kind == "fabric"]
         note_growth(context, growth(layout.name, made_switches, between, colors), layout.spine_uplinks)
         fabrics.append(_fabric(source, layout, colors, known))
@@ -77,7 +88,7 @@ def design(source: Source) -> tuple[Network, Lock]:
         all_cables += cables
     overrides.check_all_taken(context)
     check_distinct(context, all_switches)
-    _check_prefixes(context, all_segments)
+    check_apart(context, fabrics, all_switches, all_segments, all_cables)
     servers = _servers(context, found_nics)
     check_addresses(context, servers)
     check_host_tables(context, fabrics, servers)
@@ -95,21 +106,6 @@ def design(source: Source) -> tuple[Network, Lock]:
         findings=tuple(context.findings),
     )
     return network, context.lock.finished()
-
-
-def _check_prefixes(context: Context, segments: list[Segment]) -> None:
-    """Fabrics of one file share no server prefix."""
-    owners: dict[str, str] = {}
-    for segment in segments:
-        for subnet in segment.subnets:
-            other = owners.setdefault(subnet.prefix, segment.fabric)
-            if other != segment.fabric:
-                context.problem(
-                    ("fabrics", segment.fabric, "addressing", "server_pool"),
-                    f"duplicate prefix: fabrics {other!r} and {segment.fabric!r} both use {subnet.prefix}",
-                    "give each a server_pool of its own",
-                )
-                context.check()
 
 
 def _fabric(source: Source, layout: Layout, colors: tuple[Color, ...], tenants: tuple[Tenant, ...]) -> Fabric:
@@ -140,11 +136,19 @@ def _fabric(source: Source, layout: Layout, colors: tuple[Color, ...], tenants: 
         host_routing=spec.host_routing,
         super_spine=_super_spine(spec) if layout.super_spines else None,
         super_spine_asns=spec.pools.super_spine_asn if layout.super_spines else None,
+        dci=_intent(spec, spec.dci_role()) if layout.dci else None,
+        dci_asns=spec.pools.dci_asn if layout.dci else None,
+        interconnect=spec.topology.interconnect,
         first_table=spec.host_routing.first_table
         or FIRST_TABLE + TABLES_PER_FABRIC * list(source.spec.fabrics).index(layout.name),
-        overlay=Overlay(overlay.vtep, overlay.bfd) if overlay else None,
+        overlay=_overlay(overlay, tenants) if overlay else None,
         tenants=tenants,
     )
+
+
+def _overlay(intent: OverlayIntent, tenants: tuple[Tenant, ...]) -> Overlay:
+    anycast = any(tenant.networks for tenant in tenants)
+    return Overlay(intent.vtep, intent.bfd, intent.gateway_mac if anycast else "")
 
 
 def _overlay_prefixes(overlay: OverlayIntent, router_ids: str, *, colored: bool) -> tuple[str, ...]:
@@ -162,6 +166,21 @@ def _intent(spec: FabricSpec, role: Role) -> RoleIntent:
     return RoleIntent(role.device, role.nos, qos, role.extra)
 
 
+def _site(context: Context, group: ServerGroup, nics: Sequence[Nic]) -> str:
+    """The site of a server: as given, or of its stripe where a fabric spans sites."""
+    for nic in nics:
+        across = context.source.spec.fabrics[nic.fabric].topology.interconnect
+        there = across.site_of(nic.stripe) if across else ""
+        if there and group.site not in {None, there}:
+            index = context.source.spec.servers.index(group)
+            what = f"site {group.site!r} is not that of stripe {nic.stripe!r}, which is {there!r}"
+            context.problem(("servers", index, "site"), what, "leave `site:` out, or choose a stripe there")
+            context.check()
+        if there:
+            return there
+    return group.site or ""
+
+
 def _servers(context: Context, nics_of: dict[str, list[Nic]]) -> tuple[Server, ...]:
     """Every server of the file, in its order, with its NICs of all fabrics."""
     sites = next(iter(context.source.spec.sites))
@@ -173,7 +192,7 @@ def _servers(context: Context, nics_of: dict[str, list[Nic]]) -> tuple[Server, .
     return tuple(
         Server(
             name=name,
-            site=group.site or sites,
+            site=_site(context, group, nics_of.get(name, ())) or sites,
             model=group.model,
             serial=context.source.inventory.get(name).serial,
             nics=tuple(nics_of.get(name, ())),

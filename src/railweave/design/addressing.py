@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from railweave.design.context import Context
-    from railweave.design.network import Cable, Color, Segment, Server, Subnet, Tenant
+    from railweave.design.network import Cable, Color, Segment, Server, Subnet
+    from railweave.design.tenants import Owner
     from railweave.design.topology import Layout
+    from railweave.spec.document import Location
 
 
 def eui64(prefix: str, mac: str) -> str:
@@ -38,11 +40,11 @@ def nics(
     cables: Sequence[Cable],
     found: Sequence[Segment],
     colors: Sequence[Color],
-    owners: Mapping[str, Tenant],
+    owners: Mapping[str, Owner],
 ) -> dict[str, list[Nic]]:
     """The NICs of every server on a fabric, with their addresses, by server."""
     segment_of = {one.key[1:]: one for one in found}
-    routed = layout.spec.addressing.server_link == "routed"
+    routed = layout.spec.addressing.own_links
     overlay = layout.spec.evpn() is not None
     ends = {(cable.a.device, cable.a.port): cable.b for cable in cables if cable.kind == "server"}
     result: dict[str, list[Nic]] = {}
@@ -54,10 +56,16 @@ def nics(
             mac = item.mac or placeholder_mac(server.name, name)
             unknown += [] if item.mac else [name]
             own = f"{server.name}:{name}"
-            tenant = owners[own].name if own in owners else ""
-            alone = routed or (overlay and not tenant)
-            segment = segment_of[server.stripe, rail, tenant, own if alone else ""]
+            owner = owners.get(own)
+            tenant, network = (owner.tenant.name, owner.network) if owner else ("", None)
             end = ends[server.name, name]
+            alone = routed or (overlay and not tenant)
+            segment = segment_of[
+                (end.device, 0, tenant, network.name)
+                if network
+                else (server.stripe, rail, tenant, own if alone else "")
+            ]
+            number = owner.number if owner and network else 1 if routed else server.slot
             made.append(
                 Nic(
                     name=name,
@@ -71,9 +79,10 @@ def nics(
                     leaf=end.device,
                     leaf_port=end.port,
                     vlan=segment.vlan,
-                    speed_gbps=layout.nic_speed_gbps,
-                    addresses=_addresses(context, layout, own, server.slot, mac, segment, colors),
+                    speed_gbps=layout.nic_speeds[server.stripe],
+                    addresses=_addresses(context, layout, own, number, mac, segment, colors),
                     tenant=tenant,
+                    network=network.name if network else "",
                 )
             )
         if unknown:
@@ -110,7 +119,9 @@ def _addresses(
     for subnet in segment.subnets:
         label = "default" if subnet.color is None else names[subnet.color]
         given = fixed.get(label)
-        length = addressing.length()
+        length = ipaddress.ip_network(subnet.prefix).prefixlen if segment.network else addressing.length()
+        if addressing.server_link == "proxy-arp":  # the leaf's port holds the pair, the NIC takes all for one subnet
+            length = ipaddress.ip_network(addressing.server_pool).prefixlen
         if given is not None:
             network = ipaddress.ip_network(subnet.prefix)
             address = ipaddress.ip_address(given)
@@ -124,19 +135,24 @@ def _addresses(
                     "choose one inside the prefix",
                 )
             result.append(NicAddress(given, length, subnet.color, "override"))
-        elif addressing.server_mode == "slaac":
+        elif addressing.server_mode == "slaac" and not segment.network:
             result.append(NicAddress(eui64(subnet.prefix, mac), length, subnet.color, "slaac"))
         else:
-            address = _static(subnet, 1 if addressing.server_link == "routed" else slot)
+            address = _static(subnet, slot)
             if address is None:
+                at: Location = (
+                    "fabrics",
+                    layout.name,
+                    "tenants",
+                    segment.tenant,
+                    "networks",
+                    segment.network,
+                    "prefix",
+                )
+                key = "server_prefix" if addressing.server_prefix else "prefix_length"
                 context.problem(
-                    (
-                        "fabrics",
-                        layout.name,
-                        "addressing",
-                        "server_prefix" if addressing.server_prefix else "prefix_length",
-                    ),
-                    f"pool too small: {subnet.prefix} has no address for server number {slot}",
+                    at if segment.network else ("fabrics", layout.name, "addressing", key),
+                    f"pool too small: {subnet.prefix} has no address for {'member' if segment.network else 'server'} number {slot}",
                     "use shorter prefixes",
                 )
                 context.check()

@@ -6,13 +6,13 @@ import ipaddress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from railweave.design.network import Endpoint
+from railweave.design.overlay_model import Endpoint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from railweave.design.context import Context
-    from railweave.design.network import Color, Switch
+    from railweave.design.network import Color, Segment, Switch
     from railweave.design.topology import Layout
 
 ENDPOINTS_PER_LEAF = 64
@@ -59,3 +59,14 @@ def with_endpoints(
             own.append(Endpoint(str(endpoints.network_address + host), color.index))
         result.append(replace(switch, loopback=loopback, endpoints=tuple(own)))
     return result
+
+
+def with_tunnels(segments: Sequence[Segment], switches: Sequence[Switch]) -> tuple[Segment, ...]:
+    """The segments, those of layer-2 networks with the tunnel endpoint that leads to this leaf's servers."""
+    endpoint = {one.name: one.endpoints[0].address for one in switches if one.endpoints}
+    return tuple(
+        replace(one, subnets=tuple(replace(subnet, tunnel=endpoint[one.leaf]) for subnet in one.subnets))
+        if one.network
+        else one
+        for one in segments
+    )

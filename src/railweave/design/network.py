@@ -8,25 +8,27 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field, TypeAdapter
+from pydantic import TypeAdapter
 
+from railweave.design.overlay_model import Endpoint, ExternalLink, ExternalRouter, Overlay, Rare, Tenant
 from railweave.findings import Finding
 from railweave.spec.balancing import LoadBalancing
 from railweave.spec.hosts import HostRouting, Hosts
+from railweave.spec.interconnect import Interconnect
 from railweave.spec.management import Management
 from railweave.spec.qos import Buffers, Qos
 from railweave.spec.topology import Mtu, Naming
-from railweave.spec.underlay import Bfd, RouterAdvertisements, Underlay
+from railweave.spec.underlay import RouterAdvertisements, Underlay
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SCHEMA = 2
 """Version of ``design.json``; raised when its meaning changes."""
 
-RoleName = Literal["leaf", "spine", "super-spine"]
-
-Rare = Field(exclude_if=lambda value: value in ("", None, ()))
-"""A part that most networks lack; it is left out of the file form then."""
+RoleName = Literal["leaf", "spine", "super-spine", "dci"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,25 +48,6 @@ class RoleIntent:
     nos: str
     qos: Qos
     extra: dict[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Tenant:
-    """A tenant of a fabric. ``slot`` (1-based) is its place in prefixes and VLANs; ``route_target`` is ``target:A:B``."""
-
-    name: str
-    fabric: str
-    slot: int
-    vni: int
-    route_target: str
-
-
-@dataclass(frozen=True, slots=True)
-class Overlay:
-    """EVPN-VXLAN over a fabric: the address family of loopbacks and tunnels, and BFD of its sessions."""
-
-    vtep: Literal["ipv4", "ipv6"]
-    bfd: Bfd
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,37 +71,48 @@ class Fabric:
     leaf_asns: tuple[int, int]
     spine_asns: tuple[int, int]
     emulation: Literal["local-preference", "aigp"]
-    server_link: Literal["access", "trunk", "routed"]
+    server_link: Literal["access", "trunk", "routed", "proxy-arp"]
     host_routing: HostRouting
     first_table: int
     overlay: Annotated[Overlay | None, Rare] = None
     tenants: Annotated[tuple[Tenant, ...], Rare] = ()
     super_spine: Annotated[RoleIntent | None, Rare] = None
     super_spine_asns: Annotated[tuple[int, int] | None, Rare] = None
+    dci: Annotated[RoleIntent | None, Rare] = None
+    dci_asns: Annotated[tuple[int, int] | None, Rare] = None
+    interconnect: Annotated[Interconnect | None, Rare] = None
+
+    @property
+    def own_links(self) -> bool:
+        """Whether every NIC has a routed port and prefixes of its own."""
+        return self.server_link in {"routed", "proxy-arp"}
 
     def role(self, name: RoleName) -> RoleIntent:
         """The intent of one role."""
         if name == "super-spine":
             return self.super_spine or self.spine
+        if name == "dci":
+            return self.dci or self.spine
         return self.leaf if name == "leaf" else self.spine
 
     def intent(self, switch: Switch) -> RoleIntent:
         """The intent of one switch: its role's, with what is its own."""
         role = self.role(switch.role)
         qos = role.qos if switch.buffers is None else role.qos.model_copy(update={"buffers": switch.buffers})
+        if switch.marking:
+            fill = dict(switch.marking)
+            classes = {
+                name: one.model_copy(update={"ecn": one.ecn.model_copy(update={"min_fill": fill[name]})})
+                if one.ecn is not None and name in fill
+                else one
+                for name, one in qos.classes.items()
+            }
+            qos = qos.model_copy(update={"classes": classes})
         return replace(role, model=switch.model, nos=switch.nos, qos=qos)
 
     def color_name(self, index: int | None) -> str:
         """The name of a path color by its index; ``default`` for the only path of an uncolored fabric."""
         return "default" if index is None else next(c.name for c in self.colors if c.index == index)
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """A tunnel endpoint of a leaf (VTEP). ``color`` is a ``Color.index``, or None where paths are not colored."""
-
-    address: str
-    color: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +122,8 @@ class Switch:
     ``pod`` is that of leaves and spines under super-spines. ``plane`` is the rail plane of leaves and spines that serve
     one rail, or that of a super-spine and the spines it joins.
     With an overlay, ``loopback`` is the address its sessions run between, and a leaf has ``endpoints``.
-    ``buffers`` is the partition of its packet buffer where that is its own.
+    ``buffers`` is the partition of its packet buffer where that is its own, ``marking`` the fill level at which it begins
+    to mark each class where its platform has another default than its role's.
     """
 
     name: str
@@ -151,23 +146,35 @@ class Switch:
     pod: Annotated[str, Rare] = ""
     plane: Annotated[str, Rare] = ""
     buffers: Annotated[Buffers | None, Rare] = None
+    marking: Annotated[tuple[tuple[str, int], ...], Rare] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Subnet:
-    """A server prefix and the leaf's address in it; ``color`` is a ``Color.index`` or None where paths are not colored."""
+    """A server prefix and the leaf's address in it; ``color`` is a ``Color.index`` or None where paths are not colored.
+
+    ``tunnel`` is the address of the leaf that packets to its servers are sent to, where the prefix does not tell the leaf:
+    on a layer-2 network that several leaves share.
+    """
 
     prefix: str
     gateway: str
     color: int | None
+    tunnel: Annotated[str, Rare] = ""
+
+    @property
+    def routed_by(self) -> str:
+        """The prefix whose routes lead to the servers of this leaf."""
+        return f"{self.tunnel}/{128 if ':' in self.tunnel else 32}" if self.tunnel else self.prefix
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
     """The server-facing subnets of a leaf, one prefix per path color.
 
-    Either the VLAN of one rail of one stripe (and one tenant, where there are), or the routed link of one NIC: then
-    ``vlan`` is None, ``vlan_name`` empty and ``nic`` is ``server:nic``. A NIC that waits for a tenant has no subnets.
+    Either the VLAN of one rail of one stripe (and one tenant, where there are), or a leaf's part of a tenant's layer-2
+    ``network``, or the routed link of one NIC: then ``vlan`` is None, ``vlan_name`` empty and ``nic`` is ``server:nic``.
+    A NIC that waits for a tenant has no subnets.
     """
 
     fabric: str
@@ -179,10 +186,13 @@ class Segment:
     subnets: tuple[Subnet, ...]
     nic: str = ""
     tenant: Annotated[str, Rare] = ""
+    network: Annotated[str, Rare] = ""
 
     @property
     def key(self) -> tuple[str, str, int, str, str]:
         """What tells it from every other segment."""
+        if self.network:
+            return (self.fabric, self.leaf, 0, self.tenant, self.network)
         return (self.fabric, self.stripe, self.rail, self.tenant, self.nic)
 
 
@@ -214,6 +224,7 @@ class Nic:
     speed_gbps: int
     addresses: tuple[NicAddress, ...]
     tenant: Annotated[str, Rare] = ""
+    network: Annotated[str, Rare] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +257,10 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Cable:
-    """A cable: server to leaf (``a`` is the server), or between switches (``a`` is the lower: leaf, or spine)."""
+    """A cable: server to leaf (``a`` is the server), or between switches (``a`` is the lower: leaf, or spine).
+
+    ``delay_us`` is its measured delay, one way, where that is given.
+    """
 
     kind: Literal["server", "fabric"]
     fabric: str
@@ -257,6 +271,7 @@ class Cable:
     measured: bool
     color: int | None
     prefix_length: int | None = None
+    delay_us: Annotated[int | None, Rare] = None
 
     @property
     def name(self) -> str:
@@ -330,10 +345,25 @@ class Network:
         """How many NICs there are, by fabric, stripe and rail."""
         return Counter((nic.fabric, nic.stripe, nic.rail) for server in self.servers for nic in server.nics)
 
+    @cached_property
+    def network_sizes(self) -> Counter[tuple[str, str]]:
+        """How many NICs each layer-2 network has, by fabric and name."""
+        return Counter((nic.fabric, nic.network) for server in self.servers for nic in server.nics if nic.network)
+
     def segment_of(self, server: str, nic: Nic) -> Segment:
         """The segment a NIC is on; ``KeyError`` where there is none."""
+        if nic.network:
+            return self._segment_by[nic.fabric, nic.leaf, 0, nic.tenant, nic.network]
         link = "" if nic.vlan else f"{server}:{nic.name}"
         return self._segment_by[nic.fabric, nic.stripe, nic.rail, nic.tenant, link]
+
+    def external_links(self) -> Iterator[tuple[Fabric, Tenant, ExternalRouter, ExternalLink]]:
+        """Every link to a router outside, with its fabric, tenant and router."""
+        for fabric in self.fabrics:
+            for tenant in fabric.tenants:
+                for router in tenant.external:
+                    for link in router.links:
+                        yield fabric, tenant, router, link
 
     def dangling(self) -> str:
         """The first name that refers to nothing, as a phrase; empty where the network is whole."""
@@ -363,6 +393,12 @@ class Network:
     def cable(self, name: str) -> Cable:
         """A cable by name; ``KeyError`` where there is none."""
         return self._by_name["cable"][name]
+
+    def between_sites(self, cable: Cable) -> bool:
+        """Whether a cable joins switches of two sites."""
+        switches = self._by_name["switch"]
+        a, b = switches.get(cable.a.device), switches.get(cable.b.device)
+        return a is not None and b is not None and a.site != b.site
 
     def systems_of(self, fabric: str) -> frozenset[tuple[str, str]]:
         """The operating systems, with their releases, of the switches of a fabric that look at path colors."""

@@ -23,3 +23,15 @@ def with_platform_defaults(qos: Qos, device: str) -> Qos:
         for name, one in qos.classes.items()
     }
     return qos.model_copy(update={"classes": classes})
+
+
+def own_marking(qos: Qos, usual: str, device: str) -> tuple[tuple[str, int], ...]:
+    """Classes that a switch marks from another fill level than its role, for it is another device; with that level."""
+    if usual == device:
+        return ()
+    here, there = with_platform_defaults(qos, device), with_platform_defaults(qos, usual)
+    return tuple(
+        (name, one.ecn.min_fill)
+        for name, one in here.classes.items()
+        if one.ecn is not None and one.ecn != there.classes[name].ecn
+    )

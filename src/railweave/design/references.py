@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -21,9 +22,12 @@ def _check_sites(context: Context) -> None:
     """Everything stands in one site, and says which where there are several."""
     spec = context.source.spec
     items: list[tuple[Location, str, str | None]] = [
-        (("fabrics", name), f"fabric {name!r}", fabric.site) for name, fabric in spec.fabrics.items()
+        (("fabrics", name), f"fabric {name!r}", fabric.site)
+        for name, fabric in spec.fabrics.items()
+        if fabric.topology.interconnect is None
     ]
-    items += [(("servers", index), "this group of servers", group.site) for index, group in enumerate(spec.servers)]
+    if all(fabric.topology.interconnect is None for fabric in spec.fabrics.values()):  # else by the stripe
+        items += [(("servers", index), "this group of servers", group.site) for index, group in enumerate(spec.servers)]
     for location, label, site in items:
         if site is None and len(spec.sites) > 1:
             context.problem(
@@ -47,23 +51,33 @@ def _check_servers(context: Context) -> None:
                     ("servers", index, "names"), f"duplicate server {name!r}", f"it is first given on line {first}"
                 )
             seen.setdefault(name, index)
-        for fabric in group.stripe if isinstance(group.stripe, dict) else ():
+        named = [("stripe", fabric) for fabric in (group.stripe if isinstance(group.stripe, dict) else ())]
+        named += [("fabrics", fabric) for fabric in group.fabrics or ()]
+        for key, fabric in named:
             if fabric not in spec.fabrics:
                 context.problem(
-                    ("servers", index, "stripe", fabric),
+                    ("servers", index, key, fabric) if key == "stripe" else ("servers", index, key),
                     f"there is no fabric {fabric!r}",
                     f"fabrics are {', '.join(spec.fabrics)}",
                 )
 
 
 def _check_nic_groups(context: Context) -> None:
-    """A NIC is on one fabric."""
-    served: dict[tuple[str | None, str], str] = {}
-    for name, fabric in context.source.spec.fabrics.items():
-        other = served.setdefault((fabric.site, fabric.nics), name)
-        if other != name:
+    """A NIC is on one fabric: fabrics that connect one group of NICs have different servers."""
+    spec = context.source.spec
+    for (one, first), (other, second) in combinations(spec.fabrics.items(), 2):
+        if first.nics != second.nics or first.site != second.site:
+            continue
+        models = context.catalog.servers
+        both = [
+            group
+            for group in spec.servers
+            if (group.fabrics is None or {one, other} <= set(group.fabrics))
+            and (group.model not in models or first.nics in models[group.model].nics)
+        ]
+        if both or not spec.servers:
             context.problem(
-                ("fabrics", name, "nics"),
-                f"duplicate: fabrics {other!r} and {name!r} both connect the {fabric.nics!r} NICs of the same servers",
-                "choose another NIC group with `nics:`, or put them on different sites",
+                ("fabrics", other, "nics"),
+                f"duplicate: fabrics {one!r} and {other!r} both connect the {second.nics!r} NICs of the same servers",
+                "choose another NIC group with `nics:`, put them on different sites, or say `fabrics:` of each group of servers",
             )

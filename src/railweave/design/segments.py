@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from railweave.design.context import Context
-    from railweave.design.network import Color, Tenant
-    from railweave.design.topology import Layout, Leaf
+    from railweave.design.network import Color
+    from railweave.design.overlay_model import Tenant, VirtualNetwork
+    from railweave.design.tenants import Owner
+    from railweave.design.topology import Layout, Leaf, PlacedServer
     from railweave.spec.addressing import Addressing, FieldBits
 
     Prefix = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -23,12 +25,13 @@ if TYPE_CHECKING:
 
 
 def segments(
-    context: Context, layout: Layout, colors: Sequence[Color], owners: Mapping[str, Tenant]
+    context: Context, layout: Layout, colors: Sequence[Color], owners: Mapping[str, Owner]
 ) -> tuple[Segment, ...]:
     """The segments of every leaf, with VLAN and prefixes: one a rail of a stripe, or one a NIC on routed links.
 
-    ``owners`` gives the tenant of a NIC (``server:nic``): each tenant's NICs have segments of their own, and NICs without
-    a tenant, where there is an overlay, one without subnets. Notes problems where a pool is too small.
+    ``owners`` gives the tenant of a NIC (``server:nic``): each tenant's NICs have segments of their own, those on a
+    layer-2 network one a leaf, and NICs without a tenant, where there is an overlay, one without subnets. Notes problems
+    where a pool is too small.
     """
     addressing = layout.spec.addressing
     cut = _formula(context, layout, addressing) if addressing.server_prefix else _bits(context, layout, colors)
@@ -43,26 +46,46 @@ def segments(
             place = (layout.name, leaf.stripe, rail, leaf.name)
             if overlay:
                 found += [Segment(*place, None, "", (), nic) for nic in slots if nic not in owners]
-            if addressing.server_link == "routed":
+                slots = {nic: slot for nic, slot in slots.items() if nic in owners and owners[nic].network is None}
+            if addressing.own_links:
                 for nic, slot in slots.items():
-                    owner = owners.get(nic)
-                    if overlay and owner is None:
-                        continue
+                    owner = owners[nic].tenant if overlay else None
                     numbers = (leaf, owner.slot if owner else 0, rail, slot)
                     subnets = tuple(cut((*numbers, index)) for index in indexes)
                     found.append(Segment(*place, None, "", subnets, nic, owner.name if owner else ""))
                 continue
-            sharing = dict.fromkeys(owners.get(nic) for nic in slots if nic in owners) if overlay else {None: None}
+            sharing = dict.fromkeys(owners[nic].tenant for nic in slots) if overlay else {None: None}
             for owner in sorted(sharing, key=lambda one: one.slot if one else 0):
                 vlan = _vlan(context, layout, leaf, rail, owner)
                 name = layout.spec.naming.vlan.format(fabric=layout.name, stripe=leaf.stripe, rail=rail, vlan=vlan)
                 subnets = tuple(cut((leaf, owner.slot if owner else 0, rail, 0, index)) for index in indexes)
                 found.append(Segment(*place, vlan, name, subnets, "", owner.name if owner else ""))
+        found += _shared(layout.name, leaf, here, owners)
     _check_gateway(context, layout, found)
+    _check_pairs(context, layout, found)
     if addressing.server_prefix:
         _check_apart(context, layout, found)
     _check_local_prefixes(context, layout, found)
     return tuple(found)
+
+
+def _shared(fabric: str, leaf: Leaf, here: Sequence[PlacedServer], owners: Mapping[str, Owner]) -> list[Segment]:
+    """A leaf's parts of layer-2 networks that it has members of."""
+    first: dict[tuple[str, VirtualNetwork], int] = {}
+    for rail in leaf.rails:
+        for server in here:
+            owner = owners.get(f"{server.name}:{server.nics.names[rail - 1]}")
+            if owner is not None and owner.network is not None:
+                first.setdefault((owner.tenant.name, owner.network), rail)
+    return [
+        Segment(
+            *(fabric, leaf.stripe, rail, leaf.name, network.vlan, network.vlan_name),
+            (Subnet(network.prefix, network.gateway, None),),
+            tenant=tenant,
+            network=network.name,
+        )
+        for (tenant, network), rail in sorted(first.items(), key=lambda item: item[0][1].slot)
+    ]
 
 
 def _vlan(context: Context, layout: Layout, leaf: Leaf, rail: int, owner: Tenant | None) -> int:
@@ -107,7 +130,7 @@ def is_host(network: Prefix, host: int) -> bool:
 
 def _check_gateway(context: Context, layout: Layout, found: Sequence[Segment]) -> None:
     addressing = layout.spec.addressing
-    prefix = next((subnet.prefix for segment in found for subnet in segment.subnets), None)
+    prefix = next((subnet.prefix for one in found if not one.network for subnet in one.subnets), None)
     if prefix is not None and not is_host(ipaddress.ip_network(prefix), addressing.gateway_host):
         context.problem(
             ("fabrics", layout.name, "addressing", "gateway_host"),
@@ -118,11 +141,29 @@ def _check_gateway(context: Context, layout: Layout, found: Sequence[Segment]) -
         context.check()
 
 
+def _check_pairs(context: Context, layout: Layout, found: Sequence[Segment]) -> None:
+    """With proxy ARP the pool is one subnet to NICs, so its own and its broadcast address are nobody's."""
+    addressing = layout.spec.addressing
+    if addressing.server_link != "proxy-arp":
+        return
+    pool = ipaddress.ip_network(addressing.server_pool)
+    for segment in found:
+        for subnet in segment.subnets:
+            pair = ipaddress.ip_network(subnet.prefix)
+            if pair.network_address == pool.network_address or pair.broadcast_address == pool.broadcast_address:
+                context.problem(
+                    ("fabrics", layout.name, "addressing", "server_prefix" if addressing.server_prefix else "bits"),
+                    f"{pair} of {segment.nic} holds the own or the broadcast address of {pool}, which NICs take for their subnet",
+                    "deal the prefixes from the middle, for example `server_prefix: 10.50.0.{stripe*16+server*4+rail*2}/31`",
+                )
+                context.check()
+
+
 def _formula(context: Context, layout: Layout, addressing: Addressing) -> Callable[[Place], Subnet]:
     """Prefixes by the user's formula."""
     formula = addressing.server_prefix or ""
     at = ("fabrics", layout.name, "addressing", "server_prefix")
-    if "server" in fields_of(formula) and addressing.server_link != "routed":
+    if "server" in fields_of(formula) and not addressing.own_links:
         context.problem(at, "{server} numbers prefixes that servers share", "leave it out, or use server_link: routed")
     pool = ipaddress.ip_network(addressing.server_pool)
     context.check()
@@ -160,7 +201,7 @@ def _formula(context: Context, layout: Layout, addressing: Addressing) -> Callab
 def _check_apart(context: Context, layout: Layout, found: Iterable[Segment]) -> None:
     """Prefixes of a formula may overlap, where it leaves out a number that tells segments apart."""
     nets = sorted(
-        ((ipaddress.ip_network(subnet.prefix), segment) for segment in found for subnet in segment.subnets),
+        ((ipaddress.ip_network(subnet.prefix), one) for one in found if not one.network for subnet in one.subnets),
         key=lambda item: (int(item[0].network_address), item[0].prefixlen),
     )
     for (one, owner), (other, another) in pairwise(nets):
@@ -189,7 +230,7 @@ def _bits(context: Context, layout: Layout, colors: Sequence[Color]) -> Callable
             f"use a pool shorter than /{length}",
         )
         context.check()
-    routed = addressing.server_link == "routed"
+    routed = addressing.own_links
     bits = addressing.bits or (
         _routed_bits(free) if routed else _default_bits(free) if layout.spec.evpn() is None else _tenant_bits(free)
     )
@@ -246,7 +287,7 @@ def _check_bits(context: Context, layout: Layout, bits: FieldBits, free: int, co
     at = ("fabrics", layout.name, "addressing")
     addressing = layout.spec.addressing
     pool = addressing.server_pool
-    routed = addressing.server_link == "routed"
+    routed = addressing.own_links
     if bits.stripe + bits.rail + bits.color + bits.server + bits.tenant != free:
         shown = f"{bits.stripe} + {bits.rail} + {bits.color}"
         shown += "".join(f" + {width}" for width in (bits.server, bits.tenant) if width)

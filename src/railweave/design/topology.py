@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from railweave.design.equipment import equipment_of, role_equipment
+from railweave.design.interconnect import borders_of, check_sites
 from railweave.design.ports import breakout_of, capacity
 from railweave.design.tiers import Leaf, block_of, place_of, spines_of, super_spines_of
+from railweave.design.underlay import check_underlay
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,9 +19,11 @@ if TYPE_CHECKING:
     from railweave.catalog.models import NicGroup
     from railweave.design.context import Context
     from railweave.design.equipment import Equipment
+    from railweave.design.interconnect import Border
     from railweave.design.network import RoleName
     from railweave.design.tiers import Spine, SuperSpine
     from railweave.spec.fabric import Fabric, ServerGroup
+    from railweave.spec.topology import Topology
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +50,9 @@ class Layout:
     super_spines: tuple[SuperSpine, ...]
     servers: tuple[PlacedServer, ...]
     rails: int
-    nic_speed_gbps: int
+    nic_speeds: Mapping[str, int]
+    """What the NICs of each stripe's servers do, Gb/s."""
+    borders: tuple[Border, ...] = ()
 
     @cached_property
     def tiers(self) -> tuple[RoleName, ...]:
@@ -54,6 +60,7 @@ class Layout:
         above: tuple[tuple[RoleName, bool], ...] = (
             ("spine", bool(self.spines)),
             ("super-spine", bool(self.super_spines)),
+            ("dci", bool(self.dci)),
         )
         return ("leaf", *(role for role, there in above if there))
 
@@ -76,6 +83,21 @@ class Layout:
     def _speeds(self) -> dict[tuple[Equipment, Equipment], int]:
         return {}
 
+    def server_speed(self, equipment: Equipment) -> int:
+        """The speed of links from servers to leaves of a kind: every kind of leaf has one (``_by_speed``)."""
+        stripes = (leaf.stripe for leaf in self.leaves if self.equipment[leaf.name] is equipment)
+        return self.nic_speeds[next(stripes, next(iter(self.nic_speeds)))]
+
+    @property
+    def dci(self) -> tuple[Border, ...]:
+        """The routers of the interconnect, where those are not the leaves."""
+        return self.borders if self.spines else ()
+
+    @property
+    def border_role(self) -> RoleName | None:
+        """The role of what joins sites; None where nothing does."""
+        return None if not self.borders else "dci" if self.dci else "leaf"
+
     @property
     def uplinks(self) -> int:
         """Uplinks of each leaf."""
@@ -83,13 +105,18 @@ class Layout:
 
     @property
     def spine_uplinks(self) -> int:
-        """Links of each spine to super-spines."""
-        return self.spec.topology.super_spines * self.spec.topology.links_per_super_spine
+        """Links of each spine to super-spines, or to the routers of its site's interconnect."""
+        topology = self.spec.topology
+        if topology.interconnect is not None:
+            return topology.interconnect.routers * topology.interconnect.links_per_router
+        return topology.super_spines * topology.links_per_super_spine
 
 
 def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
     """Place stripes, leaves, spines and servers of one fabric. Notes problems in the context."""
-    groups = _served_groups(context, fabric)
+    check_underlay(context, name, fabric)
+    check_sites(context, name, fabric)
+    groups = _served_groups(context, name, fabric)
     rails, speed = _rails(context, name, groups)
     roles = role_equipment(context, name, fabric)
     topology = fabric.topology
@@ -103,13 +130,14 @@ def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
         )
         context.check()
     stripes = context.lock.allot(f"{name}/stripes", topology.stripe_names())
-    if len(stripes) > 1 and not topology.spine_names():
+    if len(stripes) > 1 and not topology.spine_names() and topology.interconnect is None:
         context.problem(
             (*_at(name), "topology"),
             f"{len(stripes)} stripes and no spines: stripes could not reach each other",
             "add `spines:`",
         )
     each = rails // per_stripe
+    places = _places(context, name, topology, stripes)
     leaves = tuple(
         Leaf(
             name=fabric.naming.leaf.format(fabric=name, stripe=stripe, leaf=position),
@@ -120,22 +148,26 @@ def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
             rails=tuple(range((position - 1) * each + 1, position * each + 1)),
             pod=pod,
             plane=plane,
-            place=place_of(topology, slot, position, per_stripe),
+            place=place_of(topology, places[stripe], position, per_stripe),
         )
         for stripe, slot in sorted(stripes.items(), key=lambda item: item[1])
         for position in range(1, per_stripe + 1)
-        for pod, plane in [block_of(topology, slot, position, each)]
+        for pod, plane in [block_of(topology, stripe, slot, position, each)]
     )
     spines = spines_of(context, name, fabric, leaves)
     supers = super_spines_of(context, name, fabric, spines)
-    tiers: tuple[tuple[RoleName, Sequence[Leaf | Spine | SuperSpine]], ...] = (
+    borders = borders_of(context, name, fabric, leaves)
+    tiers: tuple[tuple[RoleName, Sequence[Leaf | Spine | SuperSpine | Border]], ...] = (
         ("leaf", leaves),
         ("spine", spines),
         ("super-spine", supers),
+        ("dci", borders if spines else ()),
     )
     equipment = equipment_of(context, name, fabric, roles, [(role, one.name) for role, tier in tiers for one in tier])
+    speeds = dict.fromkeys(stripes, speed) | _stripe_speeds(context, name, groups)
+    equipment = _by_speed(leaves, equipment, speeds)
     context.check()
-    room = _room(fabric, leaves, equipment, speed)
+    room = _room(fabric, leaves, equipment, speeds)
     layout = Layout(
         name=name,
         spec=fabric,
@@ -146,20 +178,32 @@ def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
         super_spines=supers,
         servers=tuple(_place(context, name, groups, stripes, room)),
         rails=rails,
-        nic_speed_gbps=speed,
+        nic_speeds=speeds,
+        borders=borders,
     )
     context.check()
+    _check_speeds(context, layout)
     _check_oversubscription(context, layout)
     context.check()
     return layout
+
+
+def _places(context: Context, name: str, topology: Topology, stripes: dict[str, int]) -> dict[str, int]:
+    """The places of stripes on the ports of their spines: their slots, or where each site has spines, those there."""
+    if topology.interconnect is None or not topology.spine_names():
+        return stripes
+    found: dict[str, int] = {}
+    for site, here in topology.interconnect.sites.items():
+        found |= context.lock.allot(f"{name}/stripes of {site}", here)
+    return found
 
 
 def _at(name: str) -> tuple[str, str]:
     return ("fabrics", name)
 
 
-def _served_groups(context: Context, fabric: Fabric) -> list[tuple[int, ServerGroup, NicGroup]]:
-    """Server groups that have NICs for this fabric and stand on its site, with their place in the file."""
+def _served_groups(context: Context, name: str, fabric: Fabric) -> list[tuple[int, ServerGroup, NicGroup]]:
+    """Server groups that have NICs for this fabric, stand on its site and are meant for it, with their place in the file."""
     result: list[tuple[int, ServerGroup, NicGroup]] = []
     for index, group in enumerate(context.source.spec.servers):
         model = context.catalog.servers.get(group.model)
@@ -169,13 +213,17 @@ def _served_groups(context: Context, fabric: Fabric) -> list[tuple[int, ServerGr
                 f"server model {group.model!r} is not in the catalog",
                 f"known models: {', '.join(sorted(context.catalog.servers))}",
             )
-        elif (group.site is None or fabric.site is None or group.site == fabric.site) and fabric.nics in model.nics:
+        elif (
+            (group.site is None or fabric.site is None or group.site == fabric.site)
+            and (group.fabrics is None or name in group.fabrics)
+            and fabric.nics in model.nics
+        ):
             result.append((index, group, model.nics[fabric.nics]))
     return result
 
 
 def _rails(context: Context, name: str, groups: list[tuple[int, ServerGroup, NicGroup]]) -> tuple[int, int]:
-    """How many rails the servers have, and their NICs' speed; both must be the same for all."""
+    """How many rails the servers have, the same for all, and the speed of the first ones' NICs."""
     if not groups:
         models = [context.catalog.servers.get(group.model) for group in context.source.spec.servers]
         there = dict.fromkeys(nics for model in models if model for nics in model.nics)
@@ -197,13 +245,61 @@ def _rails(context: Context, name: str, groups: list[tuple[int, ServerGroup, Nic
     return len(nics.names), context.catalog.nics[nics.nic].speed_gbps
 
 
-def _room(fabric: Fabric, leaves: Sequence[Leaf], equipment: Mapping[str, Equipment], speed: int) -> dict[str, int]:
+def _stripe_speeds(context: Context, name: str, groups: list[tuple[int, ServerGroup, NicGroup]]) -> dict[str, int]:
+    """The NICs' speed in each stripe that servers are put into by the file. Notes a problem where one would have two."""
+    found: dict[str, int] = {}
+    for index, group, nics in groups:
+        stripe = group.stripe.get(name) if isinstance(group.stripe, dict) else group.stripe
+        speed = context.catalog.nics[nics.nic].speed_gbps
+        if stripe is not None and found.setdefault(stripe, speed) != speed:
+            context.problem(
+                ("servers", index, "model"),
+                f"NICs of {found[stripe]}G and of {speed}G in stripe {stripe!r} of fabric {name!r}",
+                "a leaf's server ports are all split alike: put them in stripes of their own",
+            )
+    return found
+
+
+def _by_speed(
+    leaves: Sequence[Leaf], equipment: Mapping[str, Equipment], speeds: Mapping[str, int]
+) -> dict[str, Equipment]:
+    """The equipment by switch, leaves of one kind told apart where their servers' NICs differ in speed."""
+    kinds: dict[tuple[Equipment, int], Equipment] = {}
+    used: set[Equipment] = set()
+    result = dict(equipment)
+    for leaf in leaves:
+        own, speed = equipment[leaf.name], speeds[leaf.stripe]
+        if (own, speed) not in kinds:
+            kinds[own, speed] = own if own not in used else replace(own)
+            used.add(own)
+        result[leaf.name] = kinds[own, speed]
+    return result
+
+
+def _check_speeds(context: Context, layout: Layout) -> None:
+    """Servers that filled a stripe by themselves have NICs of its speed."""
+    for server in layout.servers:
+        speed, wanted = context.catalog.nics[server.nics.nic].speed_gbps, layout.nic_speeds[server.stripe]
+        if speed != wanted:
+            index = next(i for i, one in enumerate(context.source.spec.servers) if server.name in one.names)
+            context.problem(
+                ("servers", index),
+                f"{server.name} has NICs of {speed}G, and stripe {server.stripe!r} of fabric {layout.name!r} those of {wanted}G",
+                "give the group a `stripe:` of its own",
+            )
+            break
+    context.check()
+
+
+def _room(
+    fabric: Fabric, leaves: Sequence[Leaf], equipment: Mapping[str, Equipment], speeds: Mapping[str, int]
+) -> dict[str, int]:
     """How many servers each stripe takes: as asked for, else what the least of its leaves has ports for."""
     asked = fabric.topology.servers_per_stripe
     found: dict[str, int] = {}
     for leaf in leaves:
         own = equipment[leaf.name]
-        breakout = breakout_of(own.model, own.role.server_ports, speed)
+        breakout = breakout_of(own.model, own.role.server_ports, speeds[leaf.stripe])
         ports = capacity(own.model, own.role.server_ports, breakout, fabric.topology) if breakout else 0
         servers = asked or max(1, ports // len(leaf.rails))
         found[leaf.stripe] = min(servers, found.get(leaf.stripe, servers))
@@ -274,7 +370,7 @@ def _check_oversubscription(context: Context, layout: Layout) -> None:
     topology = layout.spec.topology
     servers = Counter(server.stripe for server in layout.servers)
     loads = [
-        (servers[leaf.stripe] * len(leaf.rails) * layout.nic_speed_gbps, _bandwidth_up(layout, leaf))
+        (servers[leaf.stripe] * len(leaf.rails) * layout.nic_speeds[leaf.stripe], _bandwidth_up(layout, leaf))
         for leaf in layout.leaves
     ]
     down, up = max(loads, key=lambda one: one[0] / (one[1] or 1))

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from railweave.catalog import catalog
+from railweave.catalog.models import Platform
 from railweave.device.color_form import path_color_form
 from railweave.device.communities import all_large, in_form
+from railweave.device.isis import isis_config
 from railweave.device.model import (
     BalancingConfig,
     Bgp,
@@ -17,9 +19,17 @@ from railweave.device.model import (
     Session,
     Split,
 )
-from railweave.device.overlay import overlay_config, underlay_prefixes, vrfs
+from railweave.device.overlay import external_ports, mac_vrf, overlay_config, underlay_prefixes, vrfs
 from railweave.device.platform import lowered_balancing, lowered_qos
-from railweave.device.policy import leaf_policy, spine_policy, super_spine_policy, with_super_spines
+from railweave.device.policy import (
+    dci_policy,
+    leaf_policy,
+    spine_policy,
+    super_spine_policy,
+    with_dci,
+    with_sites,
+    with_super_spines,
+)
 from railweave.device.qos import qos_config
 
 if TYPE_CHECKING:
@@ -29,8 +39,8 @@ if TYPE_CHECKING:
     from railweave.design.network import Cable, End, Fabric, Network, RoleName, Segment, Switch
     from railweave.device.policy import Form, RoutingPolicy
 
-TIERS: tuple[RoleName, ...] = ("leaf", "spine", "super-spine")
-_PLURAL = {"leaf": "leaves", "spine": "spines", "super-spine": "super-spines"}
+TIERS: tuple[RoleName, ...] = ("leaf", "spine", "super-spine", "dci")
+_PLURAL = {"leaf": "leaves", "spine": "spines", "super-spine": "super-spines", "dci": "routers of the interconnect"}
 
 
 def device_config(network: Network, name: str, nos: str | None = None) -> DeviceConfig:
@@ -46,11 +56,12 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
     system = catalog().systems[target]
     release = switch.release if target == switch.nos else system.release
     model = catalog().switches[switch.model]
-    lacks = model.platform.lacks if target == switch.nos else ()
+    platform = model.platform if target == switch.nos else Platform()
     role = fabric.role(switch.role)
     ends = [_ends(cable, name) for cable in network.cables_of(name)]
     names = {end.port: _port_name(system, model, end) for end, _, _ in ends}
-    interfaces = tuple(_interface(network, fabric, names[end.port], end, far, cable) for end, far, cable in ends)
+    cabled = tuple(_interface(network, fabric, names[end.port], end, far, cable) for end, far, cable in ends)
+    interfaces = (*cabled, *external_ports(fabric, switch, system, model))
     gateways = tuple(_gateway(system, fabric, one, interfaces) for one in network.segments_of(name) if one.subnets)
     own = network.systems_of(fabric.name)
     as_built = nos is None or any(catalog().systems[one].frr_conf for one, _ in own)
@@ -60,8 +71,11 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
     balancing = _balancing(network, fabric, switch, system, release)
     without: list[str] = []
     if qos is not None:
-        qos, without = lowered_qos(qos, lacks)
-    balancing, more = lowered_balancing(balancing, lacks)
+        qos, without = lowered_qos(qos, platform.lacks)
+    entering = [one.name for one in interfaces if one.kind == "server"]
+    if switch.role == "dci":
+        entering = [one.name for one in interfaces if not one.between_sites]
+    balancing, more = lowered_balancing(balancing, platform, entering)
     return DeviceConfig(
         name=name,
         role=switch.role,
@@ -72,16 +86,27 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
         management_address=switch.management_address,
         management_gateway=switch.management_gateway,
         loopback=f"{switch.router_id}/32",
-        splits=_splits(system, switch, [(end, cable) for end, _, cable in ends]),
+        splits=_splits(system, switch, _used_ports(fabric, switch, ends)),
         interfaces=interfaces,
         gateways=gateways,
-        bgp=_bgp(network, fabric, switch, system, form, names, large=large),
+        bgp=_bgp(network, fabric, switch, system, form, names, large=large)
+        if fabric.underlay.protocol == "bgp"
+        else None,
         qos=qos,
         balancing=balancing,
         extra=role.extra.get(target, ""),
         overlay=overlay_config(network, fabric, switch, large=large),
-        vrfs=vrfs(fabric, switch, gateways),
+        vrfs=vrfs(fabric, switch, gateways, interfaces),
+        mac_vrf=mac_vrf(fabric, switch, interfaces),
         left_out=(*without, *more),
+        isis=isis_config(
+            fabric,
+            switch,
+            interfaces,
+            gateways,
+            _families(network, switch),
+            _maximum_ecmp(fabric, system, sum(one.kind == "fabric" for one in interfaces)),
+        ),
     )
 
 
@@ -103,9 +128,10 @@ def _lanes(end: End) -> tuple[int, int]:
 
 def _interface(network: Network, fabric: Fabric, name: str, end: End, far: End, cable: Cable) -> Interface:
     segment = None
-    if cable.kind == "server" and fabric.server_link != "routed":
+    if cable.kind == "server" and (not fabric.own_links or fabric.tenants):
         nic = network.server(far.device).nic(far.port)
         segment = network.segment_of(far.device, nic) if nic else None
+    across = fabric.interconnect if network.between_sites(cable) else None
     return Interface(
         name=name,
         link=cable.name,
@@ -120,6 +146,9 @@ def _interface(network: Network, fabric: Fabric, name: str, end: End, far: End, 
         vlan=(segment.vlan_name or None) if segment else None,
         native_vlan=segment.vlan if segment and fabric.server_link == "trunk" else None,
         addresses=(f"{end.address}/{cable.prefix_length}",) if end.address else (),
+        between_sites=across is not None,
+        macsec=across.macsec if across else None,
+        pauses=across is None or across.pfc,
     )
 
 
@@ -129,30 +158,47 @@ def _gateway(system: System, fabric: Fabric, segment: Segment, interfaces: Seque
         name=system.vlan_interface.format(vlan=segment.vlan) if segment.vlan else port,
         vlan=segment.vlan,
         vlan_name=segment.vlan_name,
-        description=f"{segment.stripe} rail {segment.rail}" if segment.vlan else segment.nic.replace(":", " "),
+        description=_purpose(segment),
         mtu=fabric.mtu.irb,
         addresses=tuple(f"{s.gateway}/{s.prefix.partition('/')[2]}" for s in segment.subnets),
         prefixes=tuple(s.prefix for s in segment.subnets),
-        advertisements=fabric.router_advertisements if fabric.server_mode == "slaac" else None,
+        advertisements=fabric.router_advertisements if fabric.server_mode == "slaac" and not segment.network else None,
         port=port,
         vrf=segment.tenant,
+        mac=fabric.overlay.gateway_mac if fabric.overlay and segment.network else "",
+        proxy_arp=fabric.server_link == "proxy-arp",
     )
 
 
-def _splits(system: System, switch: Switch, ends: Sequence[tuple[End, Cable]]) -> tuple[Split, ...]:
+def _purpose(segment: Segment) -> str:
+    if segment.network:
+        return f"network {segment.network}"
+    return f"{segment.stripe} rail {segment.rail}" if segment.vlan else segment.nic.replace(":", " ")
+
+
+def _used_ports(
+    fabric: Fabric, switch: Switch, ends: Sequence[tuple[End, End, Cable]]
+) -> list[tuple[int, int | None, int]]:
+    """The ports in use, by cables and links to external routers: physical port, channel, speed."""
+    links = [one for tenant in fabric.tenants for router in tenant.external for one in router.links]
+    found = [(end.physical, end.channel, cable.speed_gbps) for end, _, cable in ends if end.physical is not None]
+    return found + [(one.physical, one.channel, one.speed_gbps) for one in links if one.leaf == switch.name]
+
+
+def _splits(system: System, switch: Switch, used: Sequence[tuple[int, int | None, int]]) -> tuple[Split, ...]:
     model = catalog().switches[switch.model]
     found: dict[int, Split] = {}
-    for end, cable in ends:
-        if end.physical is None or end.physical in found:
+    for physical, channel, speed in used:
+        if physical in found:
             continue
-        group = model.group_of(end.physical)
-        if group is None or (end.channel is None and group.speed_gbps == cable.speed_gbps):
+        group = model.group_of(physical)
+        if group is None or (channel is None and group.speed_gbps == speed):
             continue
-        split = [w for w in group.breakouts if (w.channels > 1) == (end.channel is not None)]
-        way = next((w for w in split if w.speed_gbps == cable.speed_gbps), None)
+        split = [w for w in group.breakouts if (w.channels > 1) == (channel is not None)]
+        way = next((w for w in split if w.speed_gbps == speed), None)
         if way:
-            name = system.name_of(end.physical, None, lanes=group.lanes, cards=model.cards)
-            found[end.physical] = Split(name, end.physical, way.channels, way.speed_gbps)
+            name = system.name_of(physical, None, lanes=group.lanes, cards=model.cards)
+            found[physical] = Split(name, physical, way.channels, way.speed_gbps)
     return tuple(found[port] for port in sorted(found))
 
 
@@ -166,11 +212,12 @@ def _bgp(
     by_peer: dict[tuple[RoleName, int | None], list[Session]] = {}
     parallel: dict[str, int] = {}
     pools = {"leaf": fabric.leaf_asns, "spine": fabric.spine_asns, "super-spine": fabric.super_spine_asns or (0, 0)}
+    pools["dci"] = fabric.dci_asns or (0, 0)
     outside: dict[RoleName, set[int]] = {}
     for end, far, cable in links:
         peer = network.switch(far.device)
         session = Session(names[end.port], cable.name, peer.name, peer.asn, end.address, far.address)
-        colored = form != "none" and "super-spine" not in {switch.role, peer.role}
+        colored = form != "none" and {"super-spine", "dci"}.isdisjoint({switch.role, peer.role})
         by_peer.setdefault((peer.role, cable.color if colored else None), []).append(session)
         parallel[peer.name] = parallel.get(peer.name, 0) + 1
         first, last = pools[peer.role]
@@ -208,11 +255,14 @@ def _bgp(
 def _policy(network: Network, fabric: Fabric, switch: Switch, form: Form, *, redistribute: bool) -> RoutingPolicy:
     """What a switch advertises and accepts."""
     if switch.role == "leaf":
-        return leaf_policy(fabric, form, _own_prefixes(network, fabric, switch), redistribute=redistribute)
+        own = leaf_policy(fabric, form, _own_prefixes(network, fabric, switch), redistribute=redistribute)
+        return with_sites(own) if fabric.interconnect and not fabric.dci else own
     if switch.role == "super-spine":
         return super_spine_policy(fabric, form)
+    if switch.role == "dci":
+        return dci_policy(fabric, form)
     own = spine_policy(fabric, form, redistribute=redistribute and fabric.overlay is not None)
-    return with_super_spines(own) if fabric.super_spine else own
+    return with_super_spines(own) if fabric.super_spine else with_dci(own) if fabric.dci else own
 
 
 def _group(
@@ -225,19 +275,30 @@ def _group(
     peer_role: RoleName,
     as_list: str | None,
 ) -> BgpGroup:
-    over = peer_role == "super-spine"
+    imported, exported = _policies_towards(switch.role, peer_role, policy, color)
     label = fabric.color_name(color) if color is not None else "underlay"
     return BgpGroup(
         name=fabric.naming.bgp_group.format(role=peer_role, color=label),
         description=f"{_PLURAL[peer_role]}, path color {label}" if color is not None else _PLURAL[peer_role],
         local_as=switch.asn,
         sessions=tuple(sessions),
-        import_policy="from-super-spines" if over else policy.imports[color],
-        export_policy="to-super-spines" if over else policy.exports[color],
+        import_policy=imported,
+        export_policy=exported,
         peer_as_list=as_list,
         fabric_color=label if form == "dpf" and color is not None else None,
         aigp=form == "dpf",
     )
+
+
+def _policies_towards(role: RoleName, peer: RoleName, policy: RoutingPolicy, color: int | None) -> tuple[str, str]:
+    """The import and export policy of a group, by who is at its other end."""
+    if role == peer:
+        return "from-sites", "to-sites"
+    if peer == "super-spine":
+        return "from-super-spines", "to-super-spines"
+    if peer == "dci":
+        return "from-dci", "to-dci"
+    return policy.imports[color], policy.exports[color]
 
 
 def _maximum_ecmp(fabric: Fabric, system: System, width: int) -> int:
@@ -269,9 +330,14 @@ def _families(network: Network, switch: Switch) -> tuple[Literal["ipv4", "ipv6"]
 
 
 def _server_families(network: Network, switch: Switch) -> tuple[Literal["ipv4", "ipv6"], ...]:
-    of_fabric = (segment for segment in network.segments if segment.fabric == switch.fabric)
-    first = next((subnet.prefix for segment in of_fabric for subnet in segment.subnets), "::/0")
-    return ("ipv6",) if ":" in first else ("ipv4",)
+    fabric = network.fabric(switch.fabric)
+    networks = [one.prefix for tenant in fabric.tenants for one in tenant.networks]
+    of_fabric = (segment for segment in network.segments if segment.fabric == switch.fabric and not segment.network)
+    first = next((subnet.prefix for segment in of_fabric for subnet in segment.subnets), None)
+    six = {":" in prefix for prefix in ([first] if first else []) + networks} or {True}
+    if len(six) == 2:
+        return ("ipv4", "ipv6")
+    return ("ipv6",) if six == {True} else ("ipv4",)
 
 
 def _balancing(network: Network, fabric: Fabric, switch: Switch, system: System, release: str) -> BalancingConfig:

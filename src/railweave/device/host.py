@@ -49,7 +49,7 @@ def host_config(network: Network, name: str) -> HostConfig:
     qos = tuple(_qos(network, fabric, server) for fabric in fabrics)
     nics = tuple(nic for fabric, one in zip(fabrics, qos, strict=True) for nic in _nics(network, server, fabric, one))
     library = "RCCL" if model.gpu_vendor == "AMD" else "NCCL"
-    shared = tenant_jobs(network, nics, qos, library)
+    shared = tenant_jobs(network, nics, qos, library) if model.gpus else ()
     return HostConfig(
         network=network.name,
         name=name,
@@ -70,7 +70,7 @@ def host_config(network: Network, name: str) -> HostConfig:
         bios=tuple(BiosOption(one.area, one.setting, one.value, one.note, one.verify) for one in model.bios),
         bios_source=model.bios_source,
         library=library,
-        job=() if shared else job(network, nics, qos, library),
+        job=() if shared or not model.gpus else job(network, nics, qos, library),
         tenant_jobs=shared,
     )
 
@@ -81,6 +81,7 @@ def _nics(network: Network, server: Server, fabric: Fabric, qos: HostQos) -> lis
     options = firmware(model, qos)
     found: list[HostNic] = []
     table = fabric.first_table
+    first = next((nic for nic in server.nics if nic.fabric == fabric.name and nic.addresses), None)
     for nic in server.nics:
         if nic.fabric != fabric.name:
             continue
@@ -105,10 +106,12 @@ def _nics(network: Network, server: Server, fabric: Fabric, qos: HostQos) -> lis
                 leaf_port=nic.leaf_port,
                 speed_gbps=nic.speed_gbps,
                 mtu=fabric.mtu.server,
-                slaac=fabric.server_mode == "slaac",
+                slaac=fabric.server_mode == "slaac" and not nic.network,
                 addresses=addresses,
                 firmware=options,
                 tenant=nic.tenant,
+                network=nic.network,
+                main_routes=fabric.host_routing.main_routes if nic is first else (),
             )
         )
     return found
@@ -123,7 +126,7 @@ def _addresses(network: Network, fabric: Fabric, server: Server, nic: Nic, table
         found.append(
             HostAddress(
                 address=one.address,
-                prefix=subnet.prefix,
+                prefix=fabric.server_pool if fabric.server_link == "proxy-arp" else subnet.prefix,
                 origin="slaac" if one.origin == "slaac" else "static",
                 gateway=subnet.gateway,
                 table=table + path - 1,
@@ -139,12 +142,13 @@ def _addresses(network: Network, fabric: Fabric, server: Server, nic: Nic, table
 def _routes(fabric: Fabric, nic: HostNic) -> list[HostRoute]:
     """A default route by the leaf in every table, and the prefix itself where servers on it are to be met directly."""
     routing = fabric.host_routing
-    direct = routing.prefix_route if routing.prefix_route is not None else nic.slaac
+    shared = nic.slaac or fabric.server_link == "proxy-arp"
+    direct = routing.prefix_route if routing.prefix_route is not None else shared
     found: list[HostRoute] = []
     for one in nic.addresses:
         if direct:
             found.append(HostRoute(one.table, one.prefix, nic.netdev, None))
-        scope = "global" if fabric.server_link == "routed" else None
+        scope = "global" if fabric.server_link == "routed" and not nic.network else None
         found.append(HostRoute(one.table, "default", nic.netdev, one.gateway, scope))
     return found
 
@@ -153,13 +157,13 @@ def _rules(fabric: Fabric, nic: HostNic) -> list[HostRule]:
     """The rule of every address, by what is known of it beforehand.
 
     SLAAC: its prefix, so that an address that comes late or changes is routed alike. A fixed address in a shared prefix:
-    itself. A routed link: its prefix, and one more rule that takes what is bound to no address into the fabric (Thor2
+    itself, also where the leaf answers for the others of it (proxy ARP). A routed link: its prefix, and one more rule that takes what is bound to no address into the fabric (Thor2
     guide, section 2.4.2.1).
     """
     priority = fabric.host_routing.rule_priority
     found: list[HostRule] = []
     for one in nic.addresses:
-        if fabric.server_link == "routed":
+        if fabric.server_link == "routed" and not nic.network:
             pool = ipaddress.ip_network(fabric.server_pool)
             found.append(HostRule(nic.netdev, one.table, one.prefix, None, priority))
             if one.path == 1:

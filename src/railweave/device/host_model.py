@@ -56,7 +56,11 @@ class BiosOption:
 
 @dataclass(frozen=True, slots=True)
 class HostNic:
-    """A NIC on a fabric. ``gpu`` is the GPU beside it, counted from 0; None where it serves no GPU of its own."""
+    """A NIC on a fabric. ``gpu`` is the GPU beside it, counted from 0; None where it serves no GPU of its own.
+
+    ``network`` is the layer-2 network it is on; ``main_routes`` are destinations that the main table sends by the gateway
+    of its first address.
+    """
 
     name: str
     netdev: str
@@ -79,6 +83,8 @@ class HostNic:
     addresses: tuple[HostAddress, ...]
     firmware: tuple[FirmwareOption, ...]
     tenant: str = ""
+    network: str = ""
+    main_routes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +158,7 @@ class HostConfig:
     model: str
     gpus: int
     gpu: str
-    gpu_vendor: Literal["NVIDIA", "AMD"]
+    gpu_vendor: Literal["NVIDIA", "AMD", ""]
     cpu_vendor: Literal["Intel", "AMD"]
     advertisements_by: Literal["networkd", "kernel"]
     nics: tuple[HostNic, ...]
@@ -172,6 +178,11 @@ class HostConfig:
     def qos_of(self, fabric: str) -> HostQos:
         """The QoS of a fabric's NICs."""
         return next(one for one in self.qos if one.fabric == fabric)
+
+    @property
+    def job_fabric(self) -> str:
+        """The fabric of the NICs beside its GPUs, over which jobs of several servers run; empty where it has none."""
+        return next((nic.fabric for nic in self.nics if nic.gpu is not None), "")
 
     def nics_of(self, fabric: str) -> list[HostNic]:
         """The NICs on a fabric, by rail."""

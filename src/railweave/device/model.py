@@ -11,9 +11,13 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from railweave.spec.balancing import LoadBalancing
+    from railweave.spec.interconnect import Macsec
     from railweave.spec.management import Management
     from railweave.spec.qos import Buffers, TrafficClass, Watchdog
     from railweave.spec.underlay import Bfd, RouterAdvertisements
+
+
+_BY_COLON: tuple[tuple[bool, Literal["ipv4", "ipv6"]], ...] = ((False, "ipv4"), (True, "ipv6"))
 
 
 def as_host_prefix(address: str) -> str:
@@ -35,13 +39,15 @@ class Split:
 class Interface:
     """A cabled port. ``link`` is its cable's name in the ``Network``, whatever the port is called on this system.
 
+    ``between_sites`` marks a long link of the interconnect, ``macsec`` how it is encrypted, ``pauses`` whether PFC is on it.
+
     ``lanes`` is how many electrical lanes it has; ``mtu`` counts the Ethernet frame; ``vlan`` is set on ports of a server VLAN (``native_vlan`` too where the port is a
-    trunk), ``addresses`` on numbered links.
+    trunk), ``addresses`` on numbered links. A port to an external router is in ``vrf``, by the tag ``unit_vlan``.
     """
 
     name: str
     link: str
-    kind: Literal["server", "fabric"]
+    kind: Literal["server", "fabric", "external"]
     description: str
     peer: str
     peer_port: str
@@ -52,6 +58,11 @@ class Interface:
     vlan: str | None = None
     native_vlan: int | None = None
     addresses: tuple[str, ...] = ()
+    between_sites: bool = False
+    macsec: Macsec | None = None
+    pauses: bool = True
+    vrf: str = ""
+    unit_vlan: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +70,8 @@ class Gateway:
     """A server-facing routed interface and its router advertisements.
 
     It is that of a VLAN (IRB; unit = VLAN id), or a port of its own: then ``vlan`` is None and ``port`` its name. ``name``
-    is that of the routed interface, either way.
+    is that of the routed interface, either way. With ``proxy_arp`` it answers for every address that the switch has a
+    route to. The gateway of a layer-2 network has the same address and ``mac`` on every leaf (anycast).
     """
 
     name: str
@@ -72,6 +84,8 @@ class Gateway:
     advertisements: RouterAdvertisements | None
     port: str = ""
     vrf: str = ""
+    proxy_arp: bool = False
+    mac: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +195,48 @@ class Bgp:
 
 
 @dataclass(frozen=True, slots=True)
+class ExternalPeer:
+    """A BGP session of a VRF with a router outside: ``accept`` is taken exactly, ``advertise`` sent with what is inside."""
+
+    router: str
+    session: Session
+    accept: tuple[str, ...]
+    advertise: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IsisPort:
+    """A link that IS-IS runs on, point to point."""
+
+    interface: str
+    link: str
+    peer: str
+    metric: int
+
+
+@dataclass(frozen=True, slots=True)
+class Isis:
+    """The IS-IS configuration of a device: level 2, wide metrics. ``passive`` are interfaces whose prefixes are told.
+
+    ``key`` refers to the secret that authenticates (``secret:NAME``).
+    """
+
+    net: str
+    router_id: str
+    ports: tuple[IsisPort, ...]
+    passive: tuple[str, ...]
+    families: tuple[Literal["ipv4", "ipv6"], ...]
+    maximum_ecmp: int
+    key: str | None
+    bfd: Bfd | None
+
+
+@dataclass(frozen=True, slots=True)
 class Vrf:
-    """An IP-VRF of a tenant on a leaf; ``prefixes`` are those of its gateways (``Gateway.vrf`` is its name)."""
+    """An IP-VRF of a tenant on a leaf; ``prefixes`` are those of its gateways (``Gateway.vrf`` is its name).
+
+    ``external`` are its sessions with routers outside the fabric.
+    """
 
     name: str
     vni: int
@@ -190,6 +244,34 @@ class Vrf:
     import_targets: tuple[str, ...]
     export_targets: tuple[str, ...]
     prefixes: tuple[str, ...]
+    external: tuple[ExternalPeer, ...] = ()
+
+    def families(self) -> tuple[Literal["ipv4", "ipv6"], ...]:
+        """The address families it routes."""
+        known = (*self.prefixes, *(one.session.local_address for one in self.external))
+        found = {":" in one for one in known}
+        return tuple(name for six, name in _BY_COLON if six in found)
+
+
+@dataclass(frozen=True, slots=True)
+class BridgedVlan:
+    """A VLAN that EVPN joins with the same on other leaves: MAC and IP routes with its VNI and route target (type 2)."""
+
+    vlan: int
+    name: str
+    vni: int
+    route_target: str
+
+
+@dataclass(frozen=True, slots=True)
+class MacVrf:
+    """The bridging instance of a leaf (RFC 7432, section 6.3: VLAN-aware bundle); ``ports`` are those on its VLANs."""
+
+    name: str
+    route_distinguisher: str
+    route_target: str
+    vlans: tuple[BridgedVlan, ...]
+    ports: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,13 +348,17 @@ class QosConfig:
 class BalancingConfig:
     """Load balancing of a device; ``ether_types`` are the address families in use, which DLB acts on.
 
-    ``selective`` are the RDMA opcodes that DLB is for; empty: every packet. ``global_role`` is its part in global load
-    balancing; empty: none.
+    ``random``: the platform sprays packets at random; of ``opcodes`` alone, where there are any, which it looks for in
+    packets that come in by ``filtered_ports``. ``selective`` are the RDMA opcodes that DLB is for; empty: every packet.
+    ``global_role`` is its part in global load balancing; empty: none.
     """
 
     intent: LoadBalancing
     group_mode: Literal["ecmp", "dlb-flowlet", "dlb-per-packet", "spray"]
     ether_types: tuple[Literal["ipv4", "ipv6"], ...]
+    random: bool = False
+    opcodes: tuple[int, ...] = ()
+    filtered_ports: tuple[str, ...] = ()
     selective: tuple[int, ...] = ()
     global_role: Literal["", "helper-only", "load-balancer-only"] = ""
 
@@ -282,7 +368,7 @@ class DeviceConfig:
     """Everything one switch is told. ``left_out`` is what is wanted of it and its platform lacks."""
 
     name: str
-    role: Literal["leaf", "spine", "super-spine"]
+    role: Literal["leaf", "spine", "super-spine", "dci"]
     model: str
     nos: str
     release: str
@@ -299,11 +385,18 @@ class DeviceConfig:
     extra: str
     overlay: OverlayConfig | None = None
     vrfs: tuple[Vrf, ...] = ()
+    mac_vrf: MacVrf | None = None
     left_out: tuple[str, ...] = ()
+    isis: Isis | None = None
 
     def loopbacks(self) -> tuple[str, ...]:
         """Addresses of the loopback as prefixes, that of the router id first."""
         return tuple(dict.fromkeys((self.loopback, *(self.overlay.prefixes() if self.overlay else ()))))
+
+    def maximum_ecmp(self) -> int | None:
+        """The widest next-hop group; None without a routing protocol."""
+        running = self.bgp or self.isis
+        return running.maximum_ecmp if running else None
 
     def fabric_interfaces(self) -> list[Interface]:
         """Ports towards other switches."""

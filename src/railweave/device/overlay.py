@@ -5,13 +5,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.device.communities import standard
-from railweave.device.model import OverlayConfig, Session, TunnelEndpoint, Vrf, as_host_prefix
+from railweave.device.model import (
+    BridgedVlan,
+    ExternalPeer,
+    Interface,
+    MacVrf,
+    OverlayConfig,
+    Session,
+    TunnelEndpoint,
+    Vrf,
+    as_host_prefix,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from railweave.catalog.models import SwitchModel, System
     from railweave.design.network import Fabric, Network, Switch
+    from railweave.design.overlay_model import ExternalLink, ExternalRouter, Tenant
     from railweave.device.model import Gateway
+
+MAC_VRF = "evpn-1"
+MAC_VRF_NUMBER = 65534
+"""Name and number (in the route distinguisher) of the bridging instance, as Juniper's validated configurations have them."""
 
 
 def overlay_config(network: Network, fabric: Fabric, switch: Switch, *, large: bool = True) -> OverlayConfig | None:
@@ -51,12 +67,15 @@ def overlay_config(network: Network, fabric: Fabric, switch: Switch, *, large: b
     )
 
 
-def vrfs(fabric: Fabric, switch: Switch, gateways: Sequence[Gateway]) -> tuple[Vrf, ...]:
-    """A VRF for every tenant that has a gateway on the switch."""
+def vrfs(
+    fabric: Fabric, switch: Switch, gateways: Sequence[Gateway], interfaces: Sequence[Interface]
+) -> tuple[Vrf, ...]:
+    """A VRF for every tenant that has a gateway, or an external router, on the switch."""
     found: list[Vrf] = []
     for tenant in fabric.tenants:
         own = [gateway for gateway in gateways if gateway.vrf == tenant.name]
-        if own:
+        external = _peers(tenant, switch, interfaces)
+        if own or external:
             found.append(
                 Vrf(
                     name=tenant.name,
@@ -65,9 +84,85 @@ def vrfs(fabric: Fabric, switch: Switch, gateways: Sequence[Gateway]) -> tuple[V
                     import_targets=(tenant.route_target,),
                     export_targets=(tenant.route_target,),
                     prefixes=tuple(prefix for gateway in own for prefix in gateway.prefixes),
+                    external=external,
                 )
             )
     return tuple(found)
+
+
+def _peers(tenant: Tenant, switch: Switch, interfaces: Sequence[Interface]) -> tuple[ExternalPeer, ...]:
+    found: list[ExternalPeer] = []
+    for router in tenant.external:
+        for link in router.links:
+            if link.leaf == switch.name:
+                port = next(one for one in interfaces if one.link == _link_name(switch, router, link))
+                unit = f"{port.name}.{link.vlan or 0}"
+                session = Session(unit, port.link, router.name, router.asn, link.address, link.peer_address)
+                found.append(ExternalPeer(router.name, session, router.accept, router.advertise))
+    return tuple(found)
+
+
+def _link_name(switch: Switch, router: ExternalRouter, link: ExternalLink) -> str:
+    return f"{switch.name}:{link.port}--{router.name}"
+
+
+def _width(model: SwitchModel, link: ExternalLink) -> int:
+    """The electrical lanes of a link's port, or of its channel."""
+    group = model.group_of(link.physical)
+    ways = [way for way in group.ways() if way.speed_gbps == link.speed_gbps and way.channels > 1] if group else []
+    lanes = group.lanes if group else 8
+    return lanes // ways[0].channels if ways and link.channel is not None else lanes
+
+
+def _external_name(system: System, model: SwitchModel, link: ExternalLink) -> str:
+    group = model.group_of(link.physical)
+    lane = (link.channel or 0) * _width(model, link) + 1
+    return system.name_of(link.physical, link.channel, lane, group.lanes if group else 8, model.cards)
+
+
+def external_ports(fabric: Fabric, switch: Switch, system: System, model: SwitchModel) -> tuple[Interface, ...]:
+    """The ports of a leaf to external routers."""
+    return tuple(
+        Interface(
+            name=_external_name(system, model, link),
+            link=_link_name(switch, router, link),
+            kind="external",
+            description=f"{router.name}, tenant {tenant.name}",
+            peer=router.name,
+            peer_port="",
+            speed_gbps=link.speed_gbps,
+            lanes=_width(model, link),
+            mtu=fabric.mtu.fabric,
+            length_m=0,
+            pauses=False,  # nobody beyond the fabric pauses, so no headroom is spent on it
+            addresses=(f"{link.address}/{link.prefix_length}",),
+            vrf=tenant.name,
+            unit_vlan=link.vlan,
+        )
+        for tenant in fabric.tenants
+        for router in tenant.external
+        for link in router.links
+        if link.leaf == switch.name
+    )
+
+
+def mac_vrf(fabric: Fabric, switch: Switch, interfaces: Sequence[Interface]) -> MacVrf | None:
+    """The bridging instance of a leaf that has members of layer-2 networks: all of them, whatever the tenant.
+
+    One instance for all, told apart by VNI and route target, as Juniper's validated configurations have it.
+    """
+    here = {one.vlan for one in interfaces if one.kind == "server"}
+    own = [one for tenant in fabric.tenants for one in tenant.networks if one.vlan_name in here]
+    if not own:
+        return None
+    names = {one.vlan_name for one in own}
+    return MacVrf(
+        name=MAC_VRF,
+        route_distinguisher=f"{switch.router_id}:{MAC_VRF_NUMBER}",
+        route_target="target:100:100",
+        vlans=tuple(BridgedVlan(one.vlan, one.vlan_name, one.vni, one.route_target) for one in own),
+        ports=tuple(one.name for one in interfaces if one.vlan in names),
+    )
 
 
 def underlay_prefixes(fabric: Fabric, switch: Switch) -> dict[int | None, tuple[str, ...]]:

@@ -49,6 +49,9 @@ def make(lab: str, plan: Plan) -> None:
     for config in plan.configs.values():
         for vrf in ("", *(one.name for one in config.vrfs)):
             ip_batch(router_lines(config, vrf), inside=namespace(lab, vrf_space(config.name, vrf)))
+        answering = [gateway.port for gateway in config.gateways if gateway.proxy_arp and not gateway.vrf]
+        with entered(namespace(lab, config.name)):
+            set_parameters({f"net/ipv4/conf/{port}/proxy_arp": 1 for port in answering})
 
 
 def _end(lab: str, plan: Plan, plug: Plug) -> str:

@@ -65,6 +65,10 @@ class Plan:
         """What these routers should settle on."""
         return ControlPlane(self.configs.values())
 
+    def protocols(self) -> frozenset[str]:
+        """The protocols of the underlays."""
+        return frozenset("isis" if config.isis is not None else "bgp" for config in self.configs.values())
+
     def devices(self) -> list[str]:
         """Every switch, then every server."""
         return [*self.configs, *self.hosts]

@@ -21,7 +21,11 @@ def failures_decision(
     leaves = [switch for switch in network.switches if switch.fabric == fabric.name and switch.role == "leaf"]
     if not leaves:
         return None
-    facts = [*_uplink(network, fabric, routes, leaves), *_spine(capacities)]
+    facts = _uplink(network, fabric, routes, leaves)
+    if fabric.interconnect and not fabric.dci:
+        facts.append(("A leaf of another site", "that site is cut off; each of the others keeps to itself"))
+    else:
+        facts += _spine(capacities)
     servers = max(len({c.a.device for c in network.cables_of(leaf.name) if c.kind == "server"}) for leaf in leaves)
     rails = counted(max(len(leaf.rails) for leaf in leaves), "rail")
     facts.append(
@@ -49,7 +53,9 @@ def _uplink(network: Network, fabric: Fabric, routes: Routes, leaves: list[Switc
     """What takes over from an uplink of the first leaf that has any, towards another leaf of its rails."""
     for leaf in leaves:
         segment = _elsewhere(network, leaf)
-        prefix = next((net.prefix for net in segment.subnets if net.prefix in routes.index), None) if segment else None
+        prefix = (
+            next((net.routed_by for net in segment.subnets if net.routed_by in routes.index), None) if segment else None
+        )
         group = routes.next_hops(leaf.name, prefix) if prefix else ()
         if not prefix or not group:
             continue

@@ -27,7 +27,7 @@ def forwarding(network: Network, routes: Routes) -> dict[str, Any]:
     # A prefix that no table holds, and a segment with fewer prefixes than the widest, read the entry put at the end.
     index = np.full((len(network.segments), wide), len(routes.prefixes), dtype=np.int64)
     for row, segment in enumerate(network.segments):
-        found = [routes.index.get(subnet.prefix, len(routes.prefixes)) for subnet in segment.subnets]
+        found = [routes.index.get(subnet.routed_by, len(routes.prefixes)) for subnet in segment.subnets]
         index[row, : len(found)] = found
     groups: dict[int, int] = {}
     rows: dict[tuple[int, ...], int] = {}

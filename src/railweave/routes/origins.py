@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from railweave.routes.overlay import overlay_loopbacks
+from railweave.routes.overlay import overlay_loopbacks, placed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,6 +24,8 @@ def originated(config: DeviceConfig) -> list[str]:
 class Origins:
     """Which prefixes, by their place among all ``count``, each device originates with a set of links and devices down.
 
+    Prefixes that leaves of a layer-2 network share are none of them: see ``railweave.routes.shared``.
+
     Two devices may hold the same prefix: there are then more prefixes than names in ``place``.
     """
 
@@ -35,7 +37,8 @@ class Origins:
         }
         self._lives: dict[str, Mask] = {}
         self._in_vrfs = {
-            name: [place[prefix] for vrf in config.vrfs for prefix in vrf.prefixes] for name, config in configs.items()
+            name: [place[prefix] for vrf in config.vrfs for prefix in placed(config, vrf)]
+            for name, config in configs.items()
         }
 
     def local(self, config: DeviceConfig, down: frozenset[str]) -> Mask:
@@ -64,7 +67,7 @@ class Origins:
             places = [
                 self._place[p]
                 for gateway in config.gateways
-                if (gateway.vlan_name or gateway.port) in up
+                if (gateway.vlan_name or gateway.port) in up and not gateway.mac
                 for p in gateway.prefixes
             ]
             mask[places] = True

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from railweave.device.model import as_host_prefix
+from railweave.routes.shared import Shared, shared
 from railweave.routes.table import LOCAL, UNREACHABLE
 
 if TYPE_CHECKING:
@@ -62,23 +63,26 @@ class OverlayPlane:
                 of_gateway = [gateway.prefixes for gateway in config.gateways if gateway.vrf == vrf.name]
                 for owned in of_gateway:
                     for number, prefix in enumerate(owned):
-                        if prefix in vrf.prefixes and endpoints:
+                        if prefix in place and prefix in vrf.prefixes and endpoints:
                             self._endpoint[place[prefix]] = endpoints[number % len(endpoints)]
-                owned_places = np.array([place[prefix] for prefix in vrf.prefixes], dtype=np.int64)
+                owned_places = np.array([place[prefix] for prefix in placed(config, vrf)], dtype=np.int64)
                 self._origins.append(_Origin(name, vrf, owned_places))
         self._tenant = np.flatnonzero(self._endpoint != _NO_ENDPOINT)
 
-    def compose(self, fibs: Mapping[str, Fib], local: Callable[[str], Mask]) -> tuple[dict[str, Fib], Holds]:
-        """Forwarding tables with tenants' prefixes in them, and what each VRF holds.
+    def compose(
+        self, fibs: Mapping[str, Fib], local: Callable[[str], Mask], down: frozenset[str]
+    ) -> tuple[dict[str, Fib], Holds, Shared]:
+        """Forwarding tables with tenants' prefixes in them, what each VRF holds, and what several leaves share.
 
         ``local`` gives the prefixes of a device whose gateways have a port up.
         """
         if not self._origins:
-            return dict(fibs), {}
+            return dict(fibs), {}, Shared()
         live = {name: local(name) for name in self._configs if name in fibs}
         spines = {name: {one for one in self._neighbors(name, fibs) if self._reflects(one)} for name in live}
         holds: Holds = {}
         result: dict[str, Fib] = {}
+        heard_by: dict[str, set[str]] = {}
         for name, fib in fibs.items():
             config = self._configs.get(name)
             if config is None or config.overlay is None:
@@ -88,12 +92,13 @@ class OverlayPlane:
             if config.overlay.endpoints:
                 known[self._tenant] = False
                 heard = {leaf for leaf in live if leaf != name and not spines[leaf].isdisjoint(spines[name])}
+                heard_by[name] = heard
                 for vrf in config.vrfs:
                     held = self._held(name, vrf, live, heard)
                     holds[name, vrf.name] = held
                     known |= held
             result[name] = self._with_tenants(fib, known, live[name])
-        return result, holds
+        return result, holds, shared(self._configs, heard_by, down)
 
     def _neighbors(self, name: str, fibs: Mapping[str, Fib]) -> set[str]:
         """The devices that overlay sessions of one are up to: configured on both ends, loopbacks reachable both ways."""
@@ -147,6 +152,12 @@ def overlay_loopbacks(config: DeviceConfig) -> list[str]:
     return list(config.overlay.prefixes())
 
 
+def placed(config: DeviceConfig, vrf: Vrf) -> list[str]:
+    """The prefixes of a VRF that lead to one leaf: those of layer-2 networks are on several (``routes.shared``)."""
+    anycast = {prefix for gateway in config.gateways if gateway.mac for prefix in gateway.prefixes}
+    return [prefix for prefix in vrf.prefixes if prefix not in anycast]
+
+
 def tenant_prefixes(configs: Iterable[DeviceConfig]) -> list[str]:
-    """Every prefix that is in a VRF."""
-    return [prefix for config in configs for vrf in config.vrfs for prefix in vrf.prefixes]
+    """Every prefix that is in a VRF of one leaf."""
+    return [prefix for config in configs for vrf in config.vrfs for prefix in placed(config, vrf)]

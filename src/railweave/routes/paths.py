@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from railweave.design.network import Network, Nic, NicAddress
     from railweave.routes.table import Routes
 
+    _State = tuple[str, tuple[str, ...]]
+    """Where packets are, and the prefixes that they still go by, in order."""
+
 SHARE_DIGITS = 6
 MAXIMUM_HOPS = 32
 
@@ -97,6 +100,11 @@ def queue_pair_paths(network: Network, routes: Routes, src: str, dst: str, qps: 
                 )
             ]
         )
+    for name, nic in ((src, source), (dst, target)):
+        if not nic.addresses:
+            raise InputError(
+                [Problem(name, 0, "the NIC has no address: it waits for a tenant", "make it a member of one")]
+            )
     fabric = network.fabric(source.fabric)
     result: list[QueuePairPath] = []
     for qp in range(qps):
@@ -127,30 +135,62 @@ def _hops(
     gone = {source[1].leaf, target[1].leaf, first, last, source[0], target[0]} & routes.down
     if gone or source == target:
         return ()
-    subnets = network.segment_of(*target).subnets
-    prefix = next(subnet.prefix for subnet in subnets if subnet.color == there.color)
-    if source[1].tenant != target[1].tenant or not routes.held(source[1].leaf, source[1].tenant, prefix):
-        return ()
+    at = _start(network, routes, source, target, there)
     hops: list[tuple[LinkShare, ...]] = [(LinkShare(first, 1.0),)]
-    at: dict[str, float] = {source[1].leaf: 1.0}
-    while set(at) != {target[1].leaf}:
+    while at and any(left for _, left in at):
         links: dict[str, float] = {}
-        following: dict[str, float] = {}
-        for device, share in at.items():
-            group = routes.next_hops(device, prefix)
-            if not group:
+        following: dict[_State, float] = {}
+        for (device, left), share in at.items():
+            group = routes.next_hops(device, left[0]) if left else ()
+            if left and not group:
                 return ()
             for link in group:
                 part = share / len(group)
                 links[link] = links.get(link, 0.0) + part
-                far = _far_end(network, device, link)
-                following[far] = following.get(far, 0.0) + part
+                state = _arrived(routes, _far_end(network, device, link), left)
+                following[state] = following.get(state, 0.0) + part
+            if not left:  # it waits for the other ways
+                following[device, left] = following.get((device, left), 0.0) + share
         hops.append(tuple(LinkShare(link, round(share, SHARE_DIGITS)) for link, share in links.items()))
         at = following
         if len(hops) > MAXIMUM_HOPS:
             return ()
+    if set(at) != {(target[1].leaf, ())}:
+        return ()
     hops.append((LinkShare(last, 1.0),))
     return tuple(hops)
+
+
+def _start(
+    network: Network, routes: Routes, source: tuple[str, Nic], target: tuple[str, Nic], there: NicAddress
+) -> dict[_State, float]:
+    """Where packets are at first, and the prefixes they go by; empty where the source's leaf has no route.
+
+    To a routed NIC they go by its own prefix, on a layer-2 network by the tunnel endpoint of the leaf that has it. A leaf
+    without that network sends to any leaf with it (type 5), and that one on.
+    """
+    leaf, nic = source[1].leaf, target[1]
+    segment = network.segment_of(*target)
+    subnet = next(subnet for subnet in segment.subnets if subnet.color == there.color)
+    if source[1].tenant != nic.tenant:
+        return {}
+    if not nic.network:
+        here = routes.held(leaf, source[1].tenant, subnet.prefix)
+        return {_arrived(routes, leaf, (subnet.prefix,)): 1.0} if here else {}
+    exits = (leaf,) if source[1].network == nic.network else routes.shared.leaves(leaf, nic.tenant, subnet.prefix)
+    tenant = next(one for one in network.fabric(nic.fabric).tenants if one.name == nic.tenant)
+    vni = next(one.vni for one in tenant.networks if one.name == nic.network)
+    if any(nic.leaf not in routes.shared.bridged.get((one, vni), ()) for one in exits):
+        return {}
+    ways = [(routes.shared.endpoints[one], subnet.routed_by) for one in exits]
+    return {_arrived(routes, leaf, tuple(dict.fromkeys(way))): 1 / len(ways) for way in ways}
+
+
+def _arrived(routes: Routes, device: str, left: tuple[str, ...]) -> _State:
+    """A device, and the prefixes still to go by there: without those that it has itself."""
+    while left and routes.is_local(device, left[0]):
+        left = left[1:]
+    return device, left
 
 
 def _far_end(network: Network, device: str, link: str) -> str:

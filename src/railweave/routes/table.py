@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from railweave.routes.attributes import REASONS
+from railweave.routes.shared import Shared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -77,6 +78,7 @@ class Routes:
     down: frozenset[str]
     heard: Heard = field(repr=False)
     holds: dict[tuple[str, str], NDArray[np.bool_]] = field(default_factory=dict[tuple[str, str], "NDArray[np.bool_]"])
+    shared: Shared = field(default_factory=Shared)
 
     def held(self, device: str, vrf: str, prefix: str) -> bool:
         """Whether a VRF of a device holds a prefix; the table without a name (no tenant) holds all that is in no VRF."""
@@ -87,6 +89,12 @@ class Routes:
         """The links a device sends a prefix to; empty where it is local or unreachable."""
         group = int(self.fibs[device].group[self.index[prefix]])
         return self.groups[group] if group >= 0 else ()
+
+    def exit_links(self, device: str, vrf: str, prefix: str) -> tuple[str, ...]:
+        """The links by which a VRF of a device sends what several leaves share; empty where it is here, or unknown."""
+        leaves = [leaf for leaf in self.shared.leaves(device, vrf, prefix) if leaf != device]
+        links = [link for leaf in leaves for link in self.next_hops(device, self.shared.endpoints[leaf])]
+        return tuple(dict.fromkeys(links))
 
     def backup(self, device: str, prefix: str) -> tuple[str, ...]:
         """The links that take over when all next hops are gone."""

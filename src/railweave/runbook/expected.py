@@ -69,13 +69,13 @@ def example_routes(network: Network, config: DeviceConfig, routes: Routes) -> li
     for segment in sorted(away, key=lambda one: bool(switch.rails) and one.rail not in switch.rails):
         found = [
             ExampleRoute(
-                subnet.prefix,
+                subnet.routed_by,
                 fabric.color_name(subnet.color),
                 segment.leaf,
-                tuple(ports[link] for link in routes.next_hops(config.name, subnet.prefix)),
+                tuple(ports[link] for link in routes.next_hops(config.name, subnet.routed_by)),
             )
             for subnet in segment.subnets
-            if subnet.prefix in routes.index
+            if subnet.routed_by in routes.index
         ]
         if any(one.ports for one in found):
             return found

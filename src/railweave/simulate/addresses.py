@@ -55,7 +55,7 @@ def addresses(network: Network, wiring: Wiring, index: dict[str, int]) -> Addres
             host = wiring.node.get(f"{server.name}:{nic.name}")
             if host is None:
                 continue
-            subnets = {subnet.color: subnet.prefix for subnet in network.segment_of(server.name, nic).subnets}
+            subnets = {subnet.color: subnet.routed_by for subnet in network.segment_of(server.name, nic).subnets}
             for one in nic.addresses:
                 places[host].append(len(text))
                 text.append(one.address)

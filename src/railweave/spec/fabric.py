@@ -43,6 +43,7 @@ class Fabric(Model):
     leaf: Role = Field(description="the leaves")
     spine: Role | None = Field(default=None, description="the spines; empty: like the leaves")
     super_spine: Role | None = Field(default=None, description="the super-spines; empty: like the spines")
+    dci: Role | None = Field(default=None, description="the routers of the interconnect; empty: like the spines")
     paths_per_nic: int | None = Field(
         default=None,
         ge=1,
@@ -98,6 +99,11 @@ class Fabric(Model):
         spine = self.spine_role()
         return self.super_spine or Role(device=spine.device, nos=spine.nos, release=spine.release)
 
+    def dci_role(self) -> Role:
+        """The role of the interconnect's routers: the spines' where none is given, without the spines' own statements."""
+        spine = self.spine_role()
+        return self.dci or Role(device=spine.device, nos=spine.nos, release=spine.release)
+
 
 class ServerGroup(Model):
     """Servers of one model."""
@@ -108,6 +114,9 @@ class ServerGroup(Model):
         default=None, description="stripe they are in, or stripe by fabric; empty: filled stripe by stripe"
     )
     site: str | None = Field(default=None, description="the site they stand in; empty: the only one")
+    fabrics: tuple[str, ...] | None = Field(
+        default=None, description="fabrics they are on; empty: every one that connects NICs they have"
+    )
 
     @field_validator("names", mode="before")
     @classmethod

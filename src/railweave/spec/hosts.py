@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from typing import Annotated, Literal, cast
 
 from pydantic import AfterValidator, Field, field_validator
@@ -20,6 +21,19 @@ def _no_space(value: str) -> str:
 
 Word = Annotated[str, AfterValidator(_no_space)]
 """Text without spaces."""
+
+
+def _main_route(value: str) -> str:
+    if value == "default":
+        return value
+    try:
+        return str(ipaddress.ip_network(value))
+    except ValueError as error:
+        raise ValueError(f"{value!r} is not a prefix ({error}) -- write `default`, or 10.3.0.0/16") from None
+
+
+MainRoute = Annotated[str, AfterValidator(_main_route)]
+"""A prefix, or ``default``."""
 
 
 class HostRouting(Model):
@@ -42,7 +56,13 @@ class HostRouting(Model):
     )
     prefix_route: bool | None = Field(
         default=None,
-        description="a route to the server prefix itself in every table; empty: where the NIC's prefix is shared by servers and SLAAC",
+        description="a route to the server prefix itself in every table; empty: where the NIC's prefix is shared by servers, and SLAAC or proxy ARP",
+    )
+    main_routes: tuple[MainRoute, ...] = Field(
+        default=(),
+        exclude_if=lambda value: value == (),
+        description="what the servers reach by their first NIC of this fabric whatever address a socket is bound to: routes "
+        "of the main table, prefixes or `default`",
     )
     rule_priority: int | None = Field(
         default=10000, ge=0, le=32765, description="priority of the rules; null: the kernel's choice"

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from itertools import product
-from typing import Literal, cast
+from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from railweave.spec.addressing import NumberRange, Prefix
 from railweave.spec.base import Model
-from railweave.spec.names import check_name, expand
+from railweave.spec.names import Name
+from railweave.spec.networks import ExternalRouter, Members, VirtualNetwork
 from railweave.spec.underlay import Bfd
+
+
+def _unicast_mac(value: str) -> str:
+    octets = value.lower().split(":")
+    if len(octets) != 6 or any(len(one) != 2 or set(one) - set("0123456789abcdef") for one in octets):
+        raise ValueError(f"{value!r} is not a MAC address -- for example 00:1c:73:00:00:01")
+    if int(octets[0], 16) & 1:
+        raise ValueError(f"{value} is a multicast address -- a gateway needs one whose first octet is even")
+    return ":".join(octets)
 
 
 class Overlay(Model):
@@ -24,6 +33,11 @@ class Overlay(Model):
         default="ipv4", description="address family of loopbacks and tunnels: overlay sessions and VXLAN use it"
     )
     vni: NumberRange = Field(default=(20001, 29999), description="VNIs of tenants, one each")
+    network_vni: NumberRange = Field(default=(10001, 19999), description="VNIs of layer-2 networks, one each")
+    gateway_mac: Annotated[str, AfterValidator(_unicast_mac)] = Field(
+        default="00:1c:73:00:00:01",
+        description="MAC address of the gateways of layer-2 networks, the same on every leaf (anycast)",
+    )
     route_target_as: int = Field(
         default=64512, ge=1, le=65535, description="first half of the route targets, target:AS:VNI"
     )
@@ -45,30 +59,30 @@ class Overlay(Model):
 
 
 class Tenant(Model):
-    """A tenant: servers, or single NICs of servers, that reach each other and nobody else."""
+    """A tenant: servers, or single NICs of servers, that reach each other and nobody else.
 
-    members: tuple[str, ...] = Field(
-        min_length=1,
+    It is what others call a routing zone. NICs are on routed segments of their own (``members``) or share a network.
+    """
+
+    members: Members = Field(
+        default=(),
         description="servers (H100-[01-02]: all their NICs on this fabric) or NICs (H100-[01-04]:gpu[0-3]_eth)",
+    )
+    networks: dict[Name, VirtualNetwork] = Field(
+        default_factory=dict[str, VirtualNetwork],
+        description="layer-2 networks by name, each a VLAN on every leaf with a member, one subnet, one gateway address",
+    )
+    external: dict[Name, ExternalRouter] = Field(
+        default_factory=dict[str, ExternalRouter],
+        description="routers outside the fabric that the VRF peers with, by name",
     )
     vni: int | None = Field(
         default=None, ge=1, le=16_777_215, description="VNI; empty: by its slot from the overlay's range"
     )
     description: str = Field(default="", description="free text")
 
-    @field_validator("members", mode="before")
-    @classmethod
-    def _expand(cls, value: object) -> object:
-        items = cast("list[object]", value) if isinstance(value, list | tuple) else [value]
-        members: list[str] = []
-        for item in items:
-            if not isinstance(item, str):
-                raise ValueError(f"{item!r} is not text -- write H100-01 or H100-01:gpu0_eth")  # noqa: TRY004 - pydantic wants it
-            server, colon, nic = item.partition(":")
-            nics = [check_name(name) for name in expand(nic)] if colon else [""]
-            servers = [check_name(name) for name in expand(server)]
-            members += [f"{one}:{other}" if other else one for one, other in product(servers, nics)]
-        if len(set(members)) < len(members):
-            twice = next(name for name in members if members.count(name) > 1)
-            raise ValueError(f"{twice!r} is listed twice -- name each member once")
-        return members
+    @model_validator(mode="after")
+    def _somebody(self) -> Tenant:
+        if not self.members and not self.networks:
+            raise ValueError("a tenant without members -- list servers under `members:`, or under a network")
+        return self

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_interface
 from typing import TYPE_CHECKING
 
 from railweave.findings import Finding
 from railweave.render import dell_sonic, eos, junos, sonic
 from railweave.render.sonic import frr as sonic_frr
+from railweave.routes.isis import adjacencies
 from railweave.verify.dell_lint import lint as lint_dell
 from railweave.verify.eos_lint import lint as lint_eos
 from railweave.verify.junos_lint import lint
@@ -24,7 +26,11 @@ def duplicate_address(subject: Subject) -> Iterator[Finding]:
     """No address is given twice."""
     network = subject.network
     owners: dict[str, str] = {}
-    given = [(segment.leaf, subnet.gateway) for segment in network.segments for subnet in segment.subnets]
+    given = [
+        (f"network {one.network} of {one.fabric}" if one.network else one.leaf, subnet.gateway)
+        for one in network.segments
+        for subnet in one.subnets
+    ]
     given += [
         (f"{server.name}:{nic.name}", one.address)
         for server in network.servers
@@ -93,9 +99,36 @@ def qos_mismatch(subject: Subject) -> Iterator[Finding]:
             )
 
 
+def _adjacency_down(subject: Subject) -> Iterator[Finding]:
+    """Every link that one end runs IS-IS on comes up at both, in one subnet."""
+    up = adjacencies(subject.configs, frozenset())
+    for config in subject.configs.values():
+        there = {adjacency.link for adjacency in up.get(config.name, ())}
+        ports = {port.link: port for port in config.interfaces}
+        for port in config.isis.ports if config.isis else ():
+            here = [ip_interface(address).network for address in ports[port.link].addresses]
+            far = subject.configs[port.peer]
+            others = [
+                ip_interface(address).network
+                for other in far.interfaces
+                if other.link == port.link
+                for address in other.addresses
+            ]
+            if port.link not in there or here != others:
+                yield Finding(
+                    "adjacency-down",
+                    "error",
+                    config.name,
+                    f"IS-IS on {port.interface} towards {port.peer} cannot come up",
+                    "the other end does not run it there, or has an address of another subnet",
+                    "compare both ends",
+                )
+
+
 @check("session-down")
 def session_down(subject: Subject) -> Iterator[Finding]:
-    """Every leaf-spine link has a BGP session that both ends accept."""
+    """Every leaf-spine link has a BGP session that both ends accept, or an adjacency of IS-IS."""
+    yield from _adjacency_down(subject)
     routes = subject.routes
     for config in subject.configs.values():
         for group in config.bgp.groups if config.bgp else ():

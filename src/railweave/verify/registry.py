@@ -65,9 +65,9 @@ class Subject:
             if segment.key in live:
                 plane = network.switch(segment.leaf).plane
                 rows.setdefault((segment.fabric, plane, segment.tenant), []).extend(
-                    (index[subnet.prefix], subnet.color or 0, segment.leaf)
+                    (index[subnet.routed_by], subnet.color or 0, segment.leaf)
                     for subnet in segment.subnets
-                    if subnet.prefix in index
+                    if subnet.routed_by in index
                 )
         result: dict[str, Remote] = {}
         for leaf in network.switches:

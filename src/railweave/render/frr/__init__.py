@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from railweave.findings import Finding
 from railweave.render.extra import extra_findings
+from railweave.render.frr.isis import on_port, router_isis
 from railweave.render.frr.overlay import overlay_sections, vrf_routers
 from railweave.render.frr.routing import bfd, lists, route_maps, router_bgp
 from railweave.render.frr.tree import to_text
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 VERSIONS = {"local-preference": "8.4", "aigp": "10.3"}
 
 
-ROUTING = ("router bgp", "route-map", "ip prefix-list", "ipv6 prefix-list", "bgp ")
+ROUTING = ("router bgp", "router isis", "route-map", "ip prefix-list", "ipv6 prefix-list", "bgp ")
 """Lines that decide what ``routes`` computes."""
 
 
@@ -33,9 +34,10 @@ def tree(config: DeviceConfig) -> list[Section]:
     """
     sections = [
         *general(config),
-        section("interface lo", [f"{_family(one)} address {one}" for one in config.loopbacks()]),
-        *(_fabric_port(one) for one in config.fabric_interfaces()),
-        *(_gateway(one) for one in config.gateways),
+        section("interface lo", [f"{_family(one)} address {one}" for one in config.loopbacks()], on_port(config, "lo")),
+        *(_fabric_port(config, one) for one in config.fabric_interfaces()),
+        *(_external_port(one) for one in config.interfaces if one.kind == "external"),
+        *(_gateway(config, one) for one in config.gateways),
         *routing(config),
     ]
     if config.extra.strip():
@@ -58,13 +60,19 @@ def general(config: DeviceConfig) -> list[Section]:
 
 
 def routing(config: DeviceConfig) -> list[Section]:
-    """BFD, lists, route-maps and BGP, in the default VRF and in those of tenants."""
+    """BFD, lists, route-maps and BGP, in the default VRF and in those of tenants; or IS-IS."""
     bgp = config.bgp
     if bgp is None:
-        return []
+        return router_isis(config)
     found = bfd(config, bgp)
     sections = [*([found] if found else []), *lists(bgp), *route_maps(bgp), *overlay_sections(config)]
     return [*sections, router_bgp(config, bgp), *vrf_routers(config, bgp.asn)]
+
+
+def _external_port(port: Interface) -> Section:
+    name = port.name if port.unit_vlan is None else f"{port.name}.{port.unit_vlan}"
+    family = [f"{_family(address)} address {address}" for address in port.addresses]
+    return section(f"interface {name} vrf {port.vrf}", f"description {port.description}", family)
 
 
 def _family(address: str) -> str:
@@ -76,17 +84,24 @@ def discovery(port: Interface) -> list[str]:
     return [] if port.addresses else ["no ipv6 nd suppress-ra", "ipv6 nd ra-interval 10"]
 
 
-def _fabric_port(port: Interface) -> Section:
+def _fabric_port(config: DeviceConfig, port: Interface) -> Section:
     family = [f"{_family(address)} address {address}" for address in port.addresses]
-    return section(f"interface {port.name}", f"description {port.description}", family, discovery(port))
+    return section(
+        f"interface {port.name}",
+        f"description {port.description}",
+        family,
+        discovery(port),
+        on_port(config, port.name),
+    )
 
 
-def _gateway(gateway: Gateway) -> Section:
+def _gateway(config: DeviceConfig, gateway: Gateway) -> Section:
     return section(
         f"interface {gateway.name}" + (f" vrf {gateway.vrf}" if gateway.vrf else ""),
         f"description {gateway.description}",
         [f"{_family(address)} address {address}" for address in gateway.addresses],
         advertisements(gateway),
+        on_port(config, gateway.name),
     )
 
 
@@ -135,17 +150,25 @@ def gaps(config: DeviceConfig) -> list[Finding]:
         ("management", "logins, NTP, SNMP, LLDP and telemetry", host),
     ]
     if config.balancing.group_mode != "ecmp":
+        opcodes = config.balancing.intent.spray_opcodes
+        only = f" of RDMA opcodes {', '.join(map(str, opcodes))}" if opcodes else ""
         missing.append(
             (
                 "load-balancing",
-                f"{config.balancing.group_mode} inside a next-hop group",
+                f"{config.balancing.group_mode}{only} inside a next-hop group",
                 "FRR hands groups to the kernel, which hashes",
             )
         )
+    if any(gateway.proxy_arp for gateway in config.gateways):
+        missing.append(("proxy-arp", "proxy ARP", host))
+    if any(port.macsec for port in config.interfaces):
+        missing.append(("macsec", "MACsec", f"{host}: wpa_supplicant, or `ip macsec`"))
     if config.balancing.intent.hash.seed is not None:
         missing.append(("hash", "the seed of the ECMP hash", "the kernel's own: net.ipv6.fib_multipath_hash_policy"))
     if config.vrfs:
         missing.append(("tunnels", "VRF devices and VXLAN tunnels", host))
+    if config.mac_vrf:
+        missing.append(("anycast", "the MAC address that gateways of layer-2 networks share", host))
     if config.overlay and len(config.overlay.endpoints) > 1:
         missing.append(("color-endpoints", "a tunnel endpoint per path color", "FRR has one VTEP address per VNI"))
     if config.gateways and config.gateways[0].advertisements:

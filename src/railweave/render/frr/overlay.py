@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.render.frr.external import external_family, external_maps, external_neighbors
 from railweave.render.frr.sessions import community_word, neighbor, profile
 from railweave.render.sections import Section, line, section
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 GROUP = "overlay"
 BFD_PROFILE = "overlay"
 FROM_SPINE = "from-spine-evpn"
+FIRST_BRIDGED = 60000
+"""Second half of the route distinguishers of bridged VLANs, less the VLAN: tenants' own count from 1."""
+
 TO_NEIGHBORS = "evpn-to-neighbors"
 
 
@@ -22,6 +26,7 @@ def overlay_sections(config: DeviceConfig) -> Iterator[Section]:
     """What stands before ``router bgp``: VRFs with their VNIs, and what overlay neighbors are sent."""
     for vrf in config.vrfs:
         yield section(f"vrf {vrf.name}", f"vni {vrf.vni}")
+        yield from external_maps(vrf)
     found = config.overlay
     if found is None:
         return
@@ -70,7 +75,24 @@ def overlay_family(config: DeviceConfig) -> Section | None:
         f"neighbor {GROUP} activate",
         f"neighbor {GROUP} route-map {TO_NEIGHBORS} out",
         f"neighbor {GROUP} attribute-unchanged next-hop" if found.reflects else "advertise-all-vni",
+        *_bridged(config),
     )
+
+
+def _bridged(config: DeviceConfig) -> list[Section]:
+    """The layer-2 VNIs, each with its own route target: what Junos has in one MAC-VRF is told apart by those too."""
+    found = config.mac_vrf
+    if found is None:
+        return []
+    return [
+        section(
+            f"vni {one.vni}",
+            f"rd {found.route_distinguisher.rpartition(':')[0]}:{FIRST_BRIDGED + one.vlan}",
+            f"route-target import {_target(one.route_target)}",
+            f"route-target export {_target(one.route_target)}",
+        )
+        for one in found.vlans
+    ]
 
 
 def vrf_routers(config: DeviceConfig, asn: int) -> Iterator[Section]:
@@ -82,16 +104,24 @@ def vrf_routers(config: DeviceConfig, asn: int) -> Iterator[Section]:
 
 
 def _vrf_router(vrf: Vrf, asn: int, router_id: str, overlay: OverlayConfig) -> Section:
-    family = "ipv6" if ":" in vrf.prefixes[0] else "ipv4"
     width = max(1, len(overlay.neighbors))
     return section(
         f"router bgp {asn} vrf {vrf.name}",
         f"bgp router-id {router_id}",
         "no bgp default ipv4-unicast",
-        section(f"address-family {family} unicast", "redistribute connected", f"maximum-paths {width}"),
+        external_neighbors(vrf),
+        *(
+            section(
+                f"address-family {family} unicast",
+                "redistribute connected",
+                f"maximum-paths {width}",
+                external_family(vrf, family),
+            )
+            for family in vrf.families()
+        ),
         section(
             "address-family l2vpn evpn",
-            f"advertise {family} unicast",
+            [f"advertise {family} unicast" for family in vrf.families()],
             f"rd {vrf.route_distinguisher}",
             [f"route-target import {_target(target)}" for target in vrf.import_targets],
             [f"route-target export {_target(target)}" for target in vrf.export_targets],

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from railweave.render.sections import Section
 
-_CLOSERS = {"address-family": "exit-address-family"}
+_CLOSERS = {"address-family": "exit-address-family", "vni": "exit-vni"}
 
 
 def to_text(sections: Iterable[Section]) -> str:

@@ -13,7 +13,7 @@ def bios(config: HostConfig) -> str:
     lines = [
         f"# Firmware settings of {config.name}",
         "",
-        f"Server model `{config.model}`, {config.gpus} x {config.gpu}.",
+        f"Server model `{config.model}`" + (f", {config.gpus} x {config.gpu}." if config.gpus else ", without GPUs."),
         "",
     ]
     if config.bios:
@@ -70,7 +70,7 @@ def _software(config: HostConfig) -> str:
             "      check: `grep ib_register_peer_memory_client /proc/kallsyms` is not empty",
             "",
         ]
-    else:
+    elif config.gpu_vendor == "NVIDIA":
         lines += [
             "- [ ] NICs reach the GPUs' memory: by dma-buf (Linux 5.12 or newer and the driver's open kernel modules), or by the older",
             '      nvidia_peermem (NVIDIA GPU Operator documentation, "GPUDirect RDMA and GPUDirect Storage"). What ib_peer_mem is to',

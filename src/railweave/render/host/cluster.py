@@ -39,23 +39,34 @@ class Member(Protocol):
         """GPUs of the server."""
         ...
 
+    @property
+    def job_fabric(self) -> str:
+        """The fabric of the NICs beside them."""
+        ...
+
 
 def cluster_files(network: Network, configs: Mapping[str, Member]) -> dict[str, str]:
-    """Text by file name; nothing where there are no servers."""
-    by_library: dict[str, dict[str, Member]] = {}
+    """Text by file name; nothing where there are no servers with GPUs."""
+    # NCCL's ranks and RCCL's do not understand each other, and GPUs of different fabrics do not reach each other.
+    jobs: dict[tuple[str, str], dict[str, Member]] = {}
     for name, config in configs.items():
-        by_library.setdefault(config.library, {})[name] = config
+        if config.gpus:
+            jobs.setdefault((config.library, config.job_fabric), {})[name] = config
+    libraries, fabrics = ({key[place] for key in jobs} for place in (0, 1))
     found: dict[str, str] = {}
-    for library, some in by_library.items():
-        # NCCL's ranks and RCCL's do not understand each other: no job has both.
-        word = library.lower() if len(by_library) > 1 else ""
+    for (library, fabric), some in jobs.items():
+        words = [library.lower()] if len(libraries) > 1 else []
+        words += [fabric or "other"] if len(fabrics) > 1 else []
+        word = "-".join(words)
         hostfile, script = (f"hostfile.{word}", f"mpirun-{word}.sh") if word else ("hostfile", "mpirun.sh")
-        found |= {hostfile: _hostfile(network, library if word else "", some), script: _mpirun(network, hostfile, some)}
+        whose = f" whose library is {library}" if len(libraries) > 1 else ""
+        whose += f" whose GPUs are on {fabric or 'no fabric of their own'}" if len(fabrics) > 1 else ""
+        found |= {hostfile: _hostfile(network, whose, some), script: _mpirun(network, hostfile, some)}
     return found
 
 
-def _hostfile(network: Network, library: str, configs: Mapping[str, Member]) -> str:
-    whose = f"Servers of {network.name}" + (f" whose library is {library}" if library else "")
+def _hostfile(network: Network, which: str, configs: Mapping[str, Member]) -> str:
+    whose = f"Servers of {network.name}{which}"
     lines = [f"# {whose}, one process a GPU; written by railweave."]
     lines += [f"{name} slots={config.gpus}" for name, config in configs.items()]
     return "\n".join(lines) + "\n"

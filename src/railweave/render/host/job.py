@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 
 def nccl_env_files(config: HostConfig) -> dict[str, str]:
-    """``nccl.env``; where the GPUs belong to several tenants, one for each in a folder of its name."""
+    """``nccl.env``; where the GPUs belong to several tenants, one for each in a folder of its name; nothing without GPUs."""
+    if not config.gpus:
+        return {}
     if not config.tenant_jobs:
         return {"nccl.env": _nccl_env(config, config.job)}
     return {f"tenants/{tenant}/nccl.env": _nccl_env(config, variables) for tenant, variables in config.tenant_jobs}

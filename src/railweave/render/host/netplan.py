@@ -90,7 +90,8 @@ def _ethernet(nic: HostNic, routes: Sequence[HostRoute], rules: Sequence[HostRul
     if static:
         found["addresses"] = static
     if routes:
-        found["routes"] = [_route(nic, route) for route in routes]
+        main: list[Value] = [{"to": to, "via": nic.addresses[0].gateway} for to in nic.main_routes]
+        found["routes"] = main + [_route(nic, route) for route in routes]
     if rules:
         found["routing-policy"] = [_rule(rule) for rule in rules]
     return found

@@ -138,7 +138,7 @@ HOST_SCHEMA: Schema = {
                 {
                     "count": _value("integer", "how many"),
                     "model": _value("string", "which"),
-                    "vendor": {"enum": ["NVIDIA", "AMD"], "description": "of whom"},
+                    "vendor": {"enum": ["NVIDIA", "AMD", ""], "description": "of whom; empty: a server without GPUs"},
                 },
             ),
             "router_advertisements": {

@@ -34,6 +34,7 @@ def class_of_service(config: DeviceConfig) -> Statement | None:
     qos = config.qos
     if qos is None:
         return None
+    units = {one.name: one.unit_vlan or 0 for one in config.interfaces}
     return block(
         "class-of-service",
         block("classifiers", [_classifier(kind, qos) for kind in ("dscp", "dscp-ipv6")]),
@@ -48,7 +49,10 @@ def class_of_service(config: DeviceConfig) -> Statement | None:
         else None,
         block("forwarding-classes", [_forwarding_class(name, one) for name, one in qos.classes.items()]),
         block("congestion-notification-profile", [_pfc_profile(qos, profile) for profile in qos.profiles]),
-        block("interfaces", [_binding(qos, port) for port in sorted(qos.ports, key=port_order)]),
+        block(
+            "interfaces",
+            [_binding(qos, port, units.get(port, 0)) for port in sorted(qos.ports, key=port_order)],
+        ),
         block(
             "scheduler-maps",
             block(
@@ -167,13 +171,13 @@ def _pfc_profile(qos: QosConfig, profile: PfcProfile) -> Statement | None:
     )
 
 
-def _binding(qos: QosConfig, port: str) -> Statement | None:
+def _binding(qos: QosConfig, port: str, unit: int) -> Statement | None:
     profile = next((one.name for one in qos.profiles if port in one.ports), None)
     return block(
         (port,),
         leaf("congestion-notification-profile", profile) if profile else None,
         leaf("scheduler-map", SCHEDULER_MAP),
-        block("unit 0", block("classifiers", leaf("dscp", CLASSIFIER), leaf("dscp-ipv6", CLASSIFIER))),
+        block(("unit", unit), block("classifiers", leaf("dscp", CLASSIFIER), leaf("dscp-ipv6", CLASSIFIER))),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.render.junos.selective import input_filter
+from railweave.render.junos.spraying import spraying_filter
 from railweave.render.junos.tree import block, entry, leaf
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ def interfaces(config: DeviceConfig) -> Statement | None:
             )
         if name in ports:
             gateway = routed.get(name)
-            found.append(_port(ports[name], gateway, split, input_filter(config, ports[name], gateway)))
+            chosen = spraying_filter(config, name) or input_filter(config, ports[name], gateway)
+            found.append(_port(config, ports[name], gateway, split, chosen))
     return block(
         "interfaces",
         found,
@@ -75,6 +77,7 @@ def _loopback(config: DeviceConfig) -> Statement | None:
                 block(("family", family), [_loopback_address(address, first) for address in addresses])
                 for family, addresses in families.items()
             ],
+            block("family iso", entry("address", config.isis.net)) if config.isis else None,
         ),
     )
 
@@ -91,9 +94,15 @@ def port_order(name: str) -> tuple[int, ...]:
     return tuple(int(number) for number in numbers if number.isdigit())
 
 
-def _port(port: Interface, gateway: Gateway | None, split: Split | None, chosen: Statement | None) -> Statement | None:
+def _port(
+    config: DeviceConfig, port: Interface, gateway: Gateway | None, split: Split | None, chosen: Statement | None
+) -> Statement | None:
+    more: list[Statement | None] = []
+    if port.kind == "external":
+        return _external(port, split)
     if gateway is not None:
         family = _addressed(gateway, chosen)
+        more = [leaf("proxy-arp", "unrestricted")] if gateway.proxy_arp else []
     elif port.kind == "server":
         family = block(
             "family ethernet-switching",
@@ -102,13 +111,13 @@ def _port(port: Interface, gateway: Gateway | None, split: Split | None, chosen:
             chosen,
         )
     elif port.addresses:
-        family = block(
-            ("family", _family(port.addresses[0])), chosen, [entry("address", address) for address in port.addresses]
-        )
+        addresses = [entry("address", address) for address in port.addresses]
+        family = block(("family", _family(port.addresses[0])), chosen, addresses)
     else:
         family = block("family inet6", chosen, keep=True)
     if port.kind == "server" and gateway is None and port.vlan is None:  # it waits for a tenant
         return block((port.name,), leaf("description", port.description), leaf("disable"), leaf("mtu", port.mtu))
+    runs_isis = config.isis is not None and port.kind == "fabric"
     # A whole port that runs slower than it could; channels have their speed on the port they are of.
     speed = leaf("speed", f"{split.speed_gbps}g") if split is not None else None
     native = [] if port.native_vlan is None else [leaf("native-vlan-id", port.native_vlan)]
@@ -118,7 +127,21 @@ def _port(port: Interface, gateway: Gateway | None, split: Split | None, chosen:
         speed,
         native,
         leaf("mtu", port.mtu),
-        block("unit 0", family),
+        block("unit 0", more, family, block("family iso", keep=True) if runs_isis else None),
+    )
+
+
+def _external(port: Interface, split: Split | None) -> Statement | None:
+    """A port to an external router: tagged units need no native VLAN of their own."""
+    family = block(("family", _family(port.addresses[0])), [entry("address", address) for address in port.addresses])
+    tag = [] if port.unit_vlan is None else [leaf("vlan-id", port.unit_vlan)]
+    return block(
+        (port.name,),
+        leaf("description", port.description),
+        leaf("flexible-vlan-tagging") if port.unit_vlan is not None else None,
+        leaf("speed", f"{split.speed_gbps}g") if split is not None else None,
+        leaf("mtu", port.mtu),
+        block(("unit", port.unit_vlan or 0), tag, family),
     )
 
 
@@ -128,7 +151,8 @@ def _addressed(gateway: Gateway, chosen: Statement | None = None) -> Statement |
 
 
 def _gateway(gateway: Gateway) -> Statement | None:
-    return block(("unit", gateway.vlan), leaf("description", gateway.description), _addressed(gateway))
+    mac = leaf("mac", gateway.mac) if gateway.mac else None
+    return block(("unit", gateway.vlan), leaf("description", gateway.description), _addressed(gateway), mac)
 
 
 def _unit(gateway: Gateway) -> str:
@@ -136,19 +160,18 @@ def _unit(gateway: Gateway) -> str:
 
 
 def vlans(config: DeviceConfig) -> Statement | None:
-    """``vlans``: one per server-facing segment, with its gateway."""
+    """``vlans``: one per server-facing segment, with its gateway; those that EVPN stretches are in its instance."""
+    return block("vlans", [vlan(gateway) for gateway in config.gateways if gateway.vlan and not gateway.mac])
+
+
+def vlan(gateway: Gateway, vni: int | None = None) -> Statement | None:
+    """A VLAN with its gateway, and the VXLAN it is stretched by."""
     return block(
-        "vlans",
-        [
-            block(
-                (gateway.vlan_name,),
-                leaf("description", gateway.description),
-                leaf("vlan-id", gateway.vlan),
-                leaf("l3-interface", f"irb.{gateway.vlan}"),
-            )
-            for gateway in config.gateways
-            if gateway.vlan
-        ],
+        (gateway.vlan_name,),
+        leaf("description", gateway.description),
+        leaf("vlan-id", gateway.vlan),
+        leaf("l3-interface", f"irb.{gateway.vlan}"),
+        None if vni is None else block("vxlan", leaf("vni", vni)),
     )
 
 

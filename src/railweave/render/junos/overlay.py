@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.render.junos.external import external_groups, external_policies
+from railweave.render.junos.mac_vrf import mac_vrf
 from railweave.render.junos.sessions import liveness, neighbor
 from railweave.render.junos.tree import block, choices, entry, leaf
 
@@ -56,13 +58,17 @@ def overlay_policies(config: DeviceConfig) -> list[Statement | None]:
             *_color_terms(config, found),
             block(("term", "own"), block("then", leaf("accept"))),
         ]
+    outside = any(vrf.external for vrf in config.vrfs)
+    accept = block("then", leaf("accept"))
     own = [
-        block(("term", "direct"), block("from", leaf("protocol", "direct")), block("then", leaf("accept"))),
+        block(("term", "direct"), block("from", leaf("protocol", "direct")), accept),
+        block(("term", "external"), block("from", leaf("protocol", "bgp")), accept) if outside else None,
         block(("term", "rest"), block("then", leaf("reject"))),
     ]
     return [
         block(("policy-statement", TO_NEIGHBORS), terms),
         block(("policy-statement", EXPORT), own) if config.vrfs else None,
+        *external_policies(config),
     ]
 
 
@@ -98,8 +104,8 @@ def overlay_communities(config: DeviceConfig) -> list[Statement | None]:
 
 
 def routing_instances(config: DeviceConfig) -> list[Statement | None]:
-    """A VRF per tenant, with its gateways and its type-5 routes."""
-    return [_vrf(config, vrf) for vrf in config.vrfs]
+    """A VRF per tenant, with its gateways and its type-5 routes; the instance of bridged VLANs."""
+    return [*(_vrf(config, vrf) for vrf in config.vrfs), mac_vrf(config)]
 
 
 def _vrf(config: DeviceConfig, vrf: Vrf) -> Statement | None:
@@ -109,11 +115,12 @@ def _vrf(config: DeviceConfig, vrf: Vrf) -> Statement | None:
         leaf("instance-type", "vrf"),
         block(
             "routing-options",
-            block(("rib", f"{vrf.name}.inet6.0"), leaf("multipath")) if ":" in vrf.prefixes[0] else None,
-            leaf("multipath") if ":" not in vrf.prefixes[0] else None,
+            block(("rib", f"{vrf.name}.inet6.0"), leaf("multipath")) if "ipv6" in vrf.families() else None,
+            leaf("multipath") if "ipv4" in vrf.families() else None,
         ),
         block(
             "protocols",
+            external_groups(vrf),
             block(
                 "evpn",
                 block(
@@ -126,6 +133,7 @@ def _vrf(config: DeviceConfig, vrf: Vrf) -> Statement | None:
             ),
         ),
         [entry("interface", f"irb.{one.vlan}" if one.vlan else f"{one.port}.0") for one in gateways],
+        [entry("interface", one.session.interface) for one in vrf.external],
         leaf("route-distinguisher", vrf.route_distinguisher),
         leaf("vrf-target", vrf.export_targets[0]) if vrf.import_targets == vrf.export_targets else _targets(vrf),
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.findings import Finding
-from railweave.verify.junos_lint import bgp, cos, pfc, policy, ports, references, system
+from railweave.verify.junos_lint import bgp, cos, mac_vrf, pfc, policy, ports, references, system
 from railweave.verify.junos_lint.registry import RULES
 from railweave.verify.junos_lint.words import words_of
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES", "lint"]
 
-_ = (bgp, cos, pfc, policy, ports, references, system)  # importing them registers their rules
+_ = (bgp, cos, mac_vrf, pfc, policy, ports, references, system)  # importing them registers their rules
 
 
 def lint(device: str, statements: Iterable[Statement]) -> list[Finding]:

@@ -7,6 +7,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_interface
 from typing import TYPE_CHECKING
 
 from railweave.verify.junos_lint.registry import rule
+from railweave.verify.junos_lint.words import vlans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,7 +73,7 @@ def ra_timers(root: Words) -> Iterator[str]:
 def vlan_l3(root: Words) -> Iterator[str]:
     """``junos:must`` of vlans/vlan/l3-interface."""
     owners: dict[str, str] = {}
-    for name, one in root.at("vlans").below.items():
+    for name, one in vlans(root):
         gateway = one.value("l3-interface")
         if gateway is None:
             continue
@@ -93,7 +94,8 @@ def vlan_l3(root: Words) -> Iterator[str]:
 def vlan_id_twice(root: Words) -> Iterator[str]:
     """VLAN ids are unique on a switch (IEEE 802.1Q)."""
     owners: dict[str, str] = {}
-    for (name, _, number), _ in root.at("vlans").every("*", "vlan-id", "*"):
+    for name, one in vlans(root):
+        number = one.value("vlan-id") or ""
         if number.isdecimal() and owners.setdefault(number, name) != name:
             yield f"vlans {owners[number]} and {name} both have vlan-id {number}"
 

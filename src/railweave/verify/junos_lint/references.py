@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from railweave.verify.junos_lint.cos import COS
 from railweave.verify.junos_lint.registry import rule
+from railweave.verify.junos_lint.words import vlans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -154,11 +155,12 @@ def undefined_classifier(root: Words) -> Iterator[str]:
     fix="define the VLAN under vlans, or correct the name",
 )
 def undefined_vlan(root: Words) -> Iterator[str]:
-    """Members are names of VLANs, or their numbers."""
+    """Members are names of VLANs, or their numbers; a VLAN may be defined in a routing instance."""
+    known = {name for name, _ in vlans(root)}
     for (port, *_, name), _ in root.at("interfaces").every(
         "*", "unit", "*", "family", "ethernet-switching", "vlan", "members", "*"
     ):
-        if not (root.has("vlans", name) or _VLAN_NUMBERS.fullmatch(name)):
+        if not (name in known or _VLAN_NUMBERS.fullmatch(name)):
             yield f"vlan {name!r} is not defined (used on {port})"
 
 

@@ -79,6 +79,12 @@ class Words:
         return next((end.value() or "" for _, end in self.every("**", word)), None)
 
 
+def vlans(root: Words) -> list[tuple[str, Words]]:
+    """Every VLAN with what is said of it, of the device and of its routing instances."""
+    tables = [root.at("vlans"), *(one.at("vlans") for one in root.at("routing-instances").below.values())]
+    return [(name, one) for table in tables for name, one in table.below.items()]
+
+
 def as_number(word: str | None) -> int | None:
     """A decimal number; None for other words and for none."""
     return int(word) if word is not None and word.isdecimal() else None
