@@ -17,7 +17,7 @@ from railweave.report.headroom import headrooms
 from railweave.report.tables import buffers_table
 from railweave.routes.control_plane import ControlPlane
 from railweave.runbook.document import document
-from railweave.runbook.network import SYSTEMS
+from railweave.runbook.network import system
 from railweave.simulate.buffers import switch_parameters
 from railweave.verify.checks import run_checks
 from railweave.verify.registry import Subject
@@ -175,7 +175,7 @@ def test_the_bill_and_the_runbook_name_each_model(tmp_path: Path) -> None:
         "qfx5230-64cd": (1, "spines"),
     }
     routes = ControlPlane(device_config(found, switch.name) for switch in found.switches).routes()
-    page = document(found, device_config(found, "spine2"), routes, SYSTEMS["junos"])
+    page = document(found, device_config(found, "spine2"), routes, system("junos"))
     assert "qfx5230-64cd" in page
     assert "24.4R1" in page
 
