@@ -95,14 +95,14 @@ class Clock:
         self.steps[step] = {"processor_s": seconds, "ratio": ratio, "wall_s": min(row[2] for row in rows)}
 
 
-def measure(name: str) -> dict[str, dict[str, float]]:
-    """Every step of one case."""
+def measure(name: str, most: int, *, built: bool) -> dict[str, dict[str, float]]:
+    """Every step of one case, at ``most`` so often."""
     clock = Clock()
     with TemporaryDirectory() as place:
         folder = Path(place)
         path = fabric_file(folder, name)
         large = "32k" in name
-        runs = 1 if large else RUNS
+        runs = 1 if large else most
         clock.time("design", lambda: design_file(path), runs)
         network, _ = design_file(path)
         clock.time("configurations", lambda: [device_config(network, s.name) for s in network.switches], runs)
@@ -113,12 +113,12 @@ def measure(name: str) -> dict[str, dict[str, float]]:
         link = next(cable.name for cable in network.cables if cable.kind == "fabric")
         leaf, spine = (next(s.name for s in network.switches if s.role == role) for role in ("leaf", "spine"))
         for kind, fault in (("link", link), ("spine", spine), ("leaf", leaf)):
-            clock.time(f"{kind} fault", lambda fault=fault: plane.routes([fault]), RUNS)
-        if name in BUILT:
+            clock.time(f"{kind} fault", lambda fault=fault: plane.routes([fault]), max(most, 3))
+        if name in BUILT and built:
             out = folder / "out"
             clock.time("build", lambda: build(path, out), 1)
             clock.time("build for EOS", lambda: build(path, folder / "eos", device=[":eos"]), 1)
-            clock.time("the same again", lambda: build(path, out), runs)
+            clock.time("the same again", lambda: build(path, out), min(runs, 3))
             text = path.read_text()
             leaves = iter(s.name for s in network.switches if s.role == "leaf")
 
@@ -126,7 +126,7 @@ def measure(name: str) -> dict[str, dict[str, float]]:
                 path.write_text(f"{text}\noverrides: {{devices: {{{next(leaves)}: {{asn: 4200009999}}}}}}\n")
                 build(path, out)
 
-            clock.time("a leaf changed", change_and_build, 3)
+            clock.time("a leaf changed", change_and_build, min(runs, 3))
         else:
             del plane, configs
         if name != "h100-rlb":
@@ -143,17 +143,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(CASES))
     parser.add_argument("--one", choices=CASES, help="measure a case here and print it as JSON")
+    parser.add_argument("--runs", type=int, default=RUNS, help="how often each step is timed (once at 32,768 GPUs)")
+    parser.add_argument("--no-build", action="store_true", help="leave out what writes thousands of files")
     given = parser.parse_args()
     if given.one:
-        print(json.dumps(measure(given.one)))
+        print(json.dumps(measure(given.one, given.runs, built=not given.no_build)))
         return
     where = machine()
     print(f"{where['cpu']}, {where['cores']} cores, load {where['load']}, Python {sys.version.split()[0]}", flush=True)
-    result: dict[str, object] = {"machine": where, "runs": RUNS}
+    result: dict[str, object] = {"machine": where, "runs": given.runs}
     folder = ROOT / "out" / "bench"
     folder.mkdir(parents=True, exist_ok=True)
     for name in given.cases or CASES:
-        words = [sys.executable, "-m", "benchmarks.steps", "--one", name]
+        words = [sys.executable, "-m", "benchmarks.steps", "--one", name, "--runs", str(given.runs)]
+        words += ["--no-build"] if given.no_build else []
         rows = json.loads(subprocess.run(words, stdout=subprocess.PIPE, check=True, cwd=ROOT).stdout)
         result[name] = rows
         print(name)

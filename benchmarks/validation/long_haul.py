@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from railweave._sim import HOST, ONE_PORT, SWITCH, WRITE, PacketEngine
+from railweave.catalog.rdma import ADAPTIVE_WINDOW
 from railweave.collectives.channels import channel_count
 from railweave.collectives.collective import program
 from railweave.collectives.job import Job
 from railweave.collectives.nccl import parameters
-from railweave.simulate.transport import ADAPTIVE_WINDOW, FRAMES, REORDER
+from railweave.simulate.transport import FRAMES, REORDER
 from railweave.simulate.wiring import FEC_PS, OPTICS_PS, PS_PER_METER, SWITCH_PS
 
 if TYPE_CHECKING:

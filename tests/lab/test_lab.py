@@ -38,6 +38,7 @@ def test_h100_rlb_behaves_as_designed_and_goes_without_a_trace(tmp_path: Path) -
         checked = {one.id: one.checked for one in outcomes}
         assert checked == {
             "bgp-sessions": 128,
+            "isis-adjacencies": 0,
             "bfd-sessions": 128,
             "slaac-addresses": 128,
             "host-tables": 384,
@@ -137,3 +138,21 @@ def _tables_are_what_the_simulator_takes(running: Running, file: Path) -> None:
         for prefix in expected.prefixes:
             assert again.next_hops(device, prefix) == expected.next_hops(device, prefix)
             assert again.is_local(device, prefix) == expected.is_local(device, prefix)
+
+
+def test_two_sites_by_is_is_forward_as_computed_and_servers_meet_by_proxy_arp(tmp_path: Path) -> None:
+    with lab(tmp_path / "dci-50km.yaml", example("dci-50km")) as (made, running):
+        assert (made.routers, made.servers, made.links) == (2, 2, 8)
+        assert made.unsettled == ()
+        outcomes = {one.id: one for one in assertions.run(running)}
+        assert [one.id for one in outcomes.values() if not one.passed] == [], [o.failures for o in outcomes.values()]
+        checked = {name: one.checked for name, one in outcomes.items() if one.applies}
+        assert checked == {
+            "isis-adjacencies": 8,
+            "slaac-addresses": 4,
+            "host-tables": 12,
+            "fib-equals-routes": 8,
+            "reachability": 8,
+            "queue-pair-links": 8,
+            "mtu": 8,
+        }

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from railweave.design.network import Network
+from railweave.routes import candidates
 from railweave.routes.control_plane import ControlPlane
 from railweave.routes.paths import queue_pair_paths
 from railweave.routes.table import Routes
@@ -114,7 +117,38 @@ def test_a_fault_gives_the_same_whether_it_was_there_from_the_start(
     down = frozenset(data.draw(st.lists(st.sampled_from(_faults(network)), max_size=4)))
     plane = ControlPlane(configurations(network, nos))
     fresh = ControlPlane(configurations(network, nos))
-    assert plane.routes(down).equal(fresh._collect(*fresh._from_nothing(down), down))
+    assert plane.routes(down).equal(fresh._collect(fresh._from_nothing(down), down))
+
+
+@pytest.mark.parametrize("nos", SYSTEMS)
+@FEW
+@given(network=fabrics(), data=st.data())
+def test_sessions_taken_together_decide_as_each_by_itself(
+    network: Network, nos: str | None, data: st.DataObject
+) -> None:
+    down = frozenset(data.draw(st.lists(st.sampled_from(_faults(network)), max_size=3)))
+    together = ControlPlane(configurations(network, nos)).routes(down)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(candidates, "_together", _apart)
+        apart = ControlPlane(configurations(network, nos)).routes(down)
+    assert together.equal(apart)
+    assert all(np.array_equal(together.heard[key], apart.heard[key]) for key in together.heard)
+
+
+def _apart(bundles: list[Any], refused: tuple[bytes, ...]) -> candidates.Candidates:
+    """A candidate for each session, however alike they are."""
+    sessions = sorted(
+        ((row, one, places) for one, places in zip(bundles, refused, strict=True) for row in one.rows),
+        key=lambda session: session[0],
+    )
+    return candidates.Candidates(
+        tuple(
+            candidates.Candidate(one.via.place, one.said.routes, one.via.aigp, one.via.looped, places)
+            for _, one, places in sessions
+        ),
+        tuple((row,) for row, _, _ in sessions),
+        tuple((one.sender, one.said.paths) for _, one, _ in sessions),
+    )
 
 
 @FEW

@@ -6,6 +6,8 @@ import csv
 import io
 from typing import TYPE_CHECKING
 
+from railweave.catalog import catalog
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -50,6 +52,7 @@ def _addresses(network: Network) -> Iterator[tuple[object, ...]]:
         address, _, length = switch.management_address.partition("/")
         yield ("management", switch.name, "", address, f"/{length}", "", "", "", "pool")
         yield ("router-id", switch.name, "lo0", switch.router_id, "/32", "", "", "", "pool")
+    interfaces = {one.name: catalog().systems[one.nos].vlan_interface for one in network.switches}
     ports = {f"{server.name}:{nic.name}": nic.leaf_port for server in network.servers for nic in server.nics}
     for segment in network.segments:
         fabric = network.fabric(segment.fabric)
@@ -58,7 +61,7 @@ def _addresses(network: Network) -> Iterator[tuple[object, ...]]:
             yield (
                 "gateway",
                 segment.leaf,
-                f"irb.{segment.vlan}" if segment.vlan else ports[segment.nic],
+                interfaces[segment.leaf].format(vlan=segment.vlan) if segment.vlan else ports[segment.nic],
                 subnet.gateway,
                 subnet.prefix,
                 color,

@@ -63,6 +63,21 @@ class Limits(Model):
     source: str
 
 
+class SonicPlatform(Model):
+    """A switch model as SONiC knows it: the folder of its platform, and what configurations must state themselves.
+
+    ``first_lanes`` holds the first serdes lane of every port, in order; the other lanes of a port follow it.
+    ``pause_reserve_frames`` and ``xon_offset_bytes`` are what the platform's own lossless profiles have.
+    """
+
+    platform: str
+    hwsku: str
+    first_lanes: tuple[int, ...]
+    pause_reserve_frames: int = 2
+    xon_offset_bytes: int
+    source: str
+
+
 Lack = Literal["shared-buffer", "pfc-watchdog", "pfc-xon", "dlb"]
 """What the sources know switches by, and a platform may not have: statements that its configuration leaves out."""
 
@@ -96,6 +111,7 @@ class SwitchModel(Model):
     buffer: Buffer
     limits: Limits
     rack_units: int | None = None
+    sonic: SonicPlatform | None = None
     features: dict[str, str] = Field(default_factory=dict[str, str])
     cards: int | None = None
     platform: Platform = Platform()
@@ -131,14 +147,20 @@ class System(Model):
     description: str
     release: str = Field(description="the release that is meant where a fabric file names none")
     port_name: str = Field(
-        description="pattern for a channel of a split port: {card} (slot of a line card), {port}, {channel} (from 0), {lane} (its first in the port, "
-        "from 1), {line} (its first of all ports, from 0, eight a port)"
+        description="pattern for a channel of a split port: {port}, {channel} (from 0), {lane} (its first in the port, "
+        "from 1), {line} (its first of all ports, from 0), {number} and {part} (port and channel, one more), "
+        "{card} (a line card's slot)"
     )
     whole_port_name: str = Field(description="the same for a port that is not split")
     policies: Literal["policy-statements", "route-maps"] = Field(
         description="route-maps: connected routes are redistributed into BGP, and a route that no term takes is denied; "
         "policy-statements: export policies originate, and a route that no term takes is treated as without a policy"
     )
+    vlan_interface: str = Field(default="irb.{vlan}", description="pattern for the routed interface of a VLAN")
+    large_communities: bool = Field(
+        default=True, description="BGP has large communities (RFC 8092); else policies use communities of 32 bits"
+    )
+    frr_conf: bool = Field(default=False, description="its routing is FRR, by a frr.conf of its own: the lab runs that")
     pfc_by_queue: bool = Field(
         default=False, description="a lossless class's queue has the number of its PFC priority: no table is between"
     )
@@ -165,15 +187,18 @@ class System(Model):
             return False
         return entry.since is None or release_key(release or self.release) >= release_key(entry.since)
 
-    def name_of(self, port: int, channel: int | None, lane: int = 1, cards: int | None = None) -> str:
+    def name_of(self, port: int, channel: int | None, lane: int = 1, lanes: int = 8, cards: int | None = None) -> str:
         """A port's name: ``name_of(16, 1, 5)`` is ``et-0/0/16:1`` on Junos, ``Ethernet16/5`` on EOS.
 
-        ``lane`` is the first electrical lane of the channel in the port, 1-based; ``cards`` is how many ports a line
-        card has.
+        ``lane`` is the first electrical lane of the channel in the port, 1-based; ``lanes`` is how many a port has, ``cards``
+        how many ports a line card has.
         """
         card, place = divmod(port, cards) if cards and "{card}" in self.whole_port_name else (0, port)
         pattern = self.whole_port_name if channel is None else self.port_name
-        return pattern.format(card=card, port=place, channel=channel, lane=lane, line=port * 8 + lane - 1)
+        part = None if channel is None else channel + 1
+        line = port * lanes + lane - 1
+        words = {"card": card, "port": place, "number": place + 1, "lane": lane, "line": line}
+        return pattern.format(**words, channel=channel, part=part)
 
 
 def release_key(release: str) -> tuple[int, ...]:

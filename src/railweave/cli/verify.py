@@ -25,6 +25,11 @@ def verify(
         envvar="RAILWEAVE_NETPLAN_ROOT",
         help="Root folder with netplan in it (`make judges`), where it is not installed.",
     ),
+    sonic_yang: Path | None = typer.Option(
+        None,
+        envvar="RAILWEAVE_SONIC_YANG",
+        help="Folder of published SONiC YANG models (src/sonic-yang-models of sonic-buildimage).",
+    ),
     device: list[str] = DEVICE,
     all_: bool = typer.Option(False, "--all", help="Print notes too."),
     as_json: bool = typer.Option(False, "--json", help="Print findings and judges as JSON."),
@@ -40,6 +45,7 @@ def verify(
             yang=yang,
             frr_root=frr_root,
             netplan_root=netplan_root,
+            sonic_yang=sonic_yang,
             progress=progress(quiet=quiet or as_json),
         )
     finally:

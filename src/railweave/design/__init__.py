@@ -19,6 +19,7 @@ from railweave.design.host_tables import FIRST_TABLE, TABLES_PER_FABRIC, check_h
 from railweave.design.identity import check_distinct, number_links, switches
 from railweave.design.inventory import check_inventory
 from railweave.design.limits import check_limits
+from railweave.design.long_links import note_long_links
 from railweave.design.names import check_names
 from railweave.design.network import Fabric, Network, Overlay, RoleIntent, Server
 from railweave.design.platform import with_platform_defaults
@@ -29,9 +30,12 @@ from railweave.design.tenants import tenants
 from railweave.design.topology import lay_out
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from railweave.design.network import Cable, Color, Nic, Segment, Switch, Tenant
     from railweave.design.topology import Layout
     from railweave.spec.fabric import Fabric as FabricSpec
+    from railweave.spec.fabric import ServerGroup
     from railweave.spec.lock import Lock
     from railweave.spec.source import Source
     from railweave.spec.tenants import Overlay as OverlayIntent
@@ -70,6 +74,7 @@ def design(source: Source) -> tuple[Network, Lock]:
             found_nics.setdefault(server, []).extend(made)
         check_balancing(context, layout)
         check_limits(context, layout, cables, colors)
+        note_long_links(context, layout, cables)
         between = [one for one in cables if one.kind == "fabric"]
         note_growth(context, growth(layout.name, made_switches, between, colors), layout.spine_uplinks)
         fabrics.append(_fabric(source, layout, colors, known))
@@ -140,6 +145,9 @@ def _fabric(source: Source, layout: Layout, colors: tuple[Color, ...], tenants: 
         host_routing=spec.host_routing,
         super_spine=_super_spine(spec) if layout.super_spines else None,
         super_spine_asns=spec.pools.super_spine_asn if layout.super_spines else None,
+        dci=_intent(spec, spec.dci_role()) if layout.dci else None,
+        dci_asns=spec.pools.dci_asn if layout.dci else None,
+        interconnect=spec.topology.interconnect,
         first_table=spec.host_routing.first_table
         or FIRST_TABLE + TABLES_PER_FABRIC * list(source.spec.fabrics).index(layout.name),
         overlay=Overlay(overlay.vtep, overlay.bfd) if overlay else None,
@@ -162,6 +170,21 @@ def _intent(spec: FabricSpec, role: Role) -> RoleIntent:
     return RoleIntent(role.device, role.nos, qos, role.extra)
 
 
+def _site(context: Context, group: ServerGroup, nics: Sequence[Nic]) -> str:
+    """The site of a server: as given, or of its stripe where a fabric spans sites."""
+    for nic in nics:
+        across = context.source.spec.fabrics[nic.fabric].topology.interconnect
+        there = across.site_of(nic.stripe) if across else ""
+        if there and group.site not in {None, there}:
+            index = context.source.spec.servers.index(group)
+            what = f"site {group.site!r} is not that of stripe {nic.stripe!r}, which is {there!r}"
+            context.problem(("servers", index, "site"), what, "leave `site:` out, or choose a stripe there")
+            context.check()
+        if there:
+            return there
+    return group.site or ""
+
+
 def _servers(context: Context, nics_of: dict[str, list[Nic]]) -> tuple[Server, ...]:
     """Every server of the file, in its order, with its NICs of all fabrics."""
     sites = next(iter(context.source.spec.sites))
@@ -173,7 +196,7 @@ def _servers(context: Context, nics_of: dict[str, list[Nic]]) -> tuple[Server, .
     return tuple(
         Server(
             name=name,
-            site=group.site or sites,
+            site=_site(context, group, nics_of.get(name, ())) or sites,
             model=group.model,
             serial=context.source.inventory.get(name).serial,
             nics=tuple(nics_of.get(name, ())),

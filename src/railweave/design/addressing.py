@@ -42,7 +42,7 @@ def nics(
 ) -> dict[str, list[Nic]]:
     """The NICs of every server on a fabric, with their addresses, by server."""
     segment_of = {one.key[1:]: one for one in found}
-    routed = layout.spec.addressing.server_link == "routed"
+    routed = layout.spec.addressing.own_links
     overlay = layout.spec.evpn() is not None
     ends = {(cable.a.device, cable.a.port): cable.b for cable in cables if cable.kind == "server"}
     result: dict[str, list[Nic]] = {}
@@ -111,6 +111,8 @@ def _addresses(
         label = "default" if subnet.color is None else names[subnet.color]
         given = fixed.get(label)
         length = addressing.length()
+        if addressing.server_link == "proxy-arp":  # the leaf's port holds the pair, the NIC takes all for one subnet
+            length = ipaddress.ip_network(addressing.server_pool).prefixlen
         if given is not None:
             network = ipaddress.ip_network(subnet.prefix)
             address = ipaddress.ip_address(given)
@@ -127,7 +129,7 @@ def _addresses(
         elif addressing.server_mode == "slaac":
             result.append(NicAddress(eui64(subnet.prefix, mac), length, subnet.color, "slaac"))
         else:
-            address = _static(subnet, 1 if addressing.server_link == "routed" else slot)
+            address = _static(subnet, 1 if addressing.own_links else slot)
             if address is None:
                 context.problem(
                     (

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from railweave.design.interconnect import peers
 from railweave.design.network import Cable, End
 from railweave.design.optics import choose
 from railweave.design.panels import Owner, Panel, port_named
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from railweave.design.ports import Port, PortKind
     from railweave.design.tiers import Leaf
     from railweave.design.topology import Layout, PlacedServer
+    from railweave.spec.interconnect import Interconnect
     from railweave.spec.topology import CableIntent
 
 
@@ -29,6 +31,7 @@ class _Tier(NamedTuple):
     lower: RoleName
     upper: RoleName
     links: int
+    kind: Literal["fabric", "interconnect"] = "fabric"
 
 
 _KINDS: tuple[PortKind, ...] = ("server_ports", "leaf_ports", "uplink_ports")
@@ -95,10 +98,30 @@ class _Cabler:
                 planes.setdefault(one.plane, []).append(_Place(one.name, one.position))
             for spine in layout.spines:
                 made += self._up(supers, _Place(spine.name, pod_number(spine.pod)), planes[spine.plane])
+        if layout.borders and topology.interconnect:
+            made += self._interconnect(topology.interconnect)
         self._check_overlaps()
         self._check_silicon()
         self.context.check()
         return self._one_optic_a_port([cable for cable in made if cable])
+
+    def _interconnect(self, across: Interconnect) -> list[Cable | None]:
+        """The cables of spines to the routers of their site, and those between sites: each pair of routers once."""
+        made: list[Cable | None] = []
+        borders = self.layout.borders
+        up = _Tier("spine", "dci", across.links_per_router)
+        for spine in self.layout.spines:
+            here = [_Place(one.name, one.position) for one in borders if one.site == spine.pod]
+            made += self._up(up, _Place(spine.name, spine.position), here)
+        role: RoleName = self.layout.border_role or "leaf"
+        between = _Tier(role, role, across.links, "interconnect")
+        places = {one.name: {far.name: place for far, place in peers(borders, one)} for one in borders}
+        for one in borders:
+            for far in borders:
+                if far.site_slot > one.site_slot:
+                    upper = _Place(far.name, places[one.name][far.name])
+                    made += self._up(between, _Place(one.name, places[far.name][one.name]), [upper])
+        return made
 
     def _up(self, tier: _Tier, lower: _Place, uppers: list[_Place]) -> list[Cable | None]:
         """The cables of a switch to every switch of the tier above that it has links to."""
@@ -176,23 +199,25 @@ class _Cabler:
 
     def _fabric_cable(self, tier: _Tier, lower: _Place, upper: _Place, link: int) -> Cable | None:
         fixed = self.overrides.take(lower.name, upper.name, link)
-        speed = self.layout.link_speed(lower.name, upper.name)
+        across = self.layout.spec.topology.interconnect if tier.kind == "interconnect" else None
+        below: PortKind = "uplink_ports" if across else "leaf_ports"  # routers of two sites are each other's equals
+        speed = across.link_speed if across else self.layout.link_speed(lower.name, upper.name)
         up = self._port(lower.name, "uplink_ports", upper.place, link - 1, tier.links, speed)
-        down = self._port(upper.name, "leaf_ports", lower.place, link - 1, tier.links, speed)
+        down = self._port(upper.name, below, lower.place, link - 1, tier.links, speed)
         a = self._end(lower.name, "uplink_ports", up, f"{upper.name} link {link}", fixed, speed)
-        b = self._end(upper.name, "leaf_ports", down, f"{lower.name} link {link}", fixed, speed)
+        b = self._end(upper.name, below, down, f"{lower.name} link {link}", fixed, speed)
         if a is None or b is None:
             if up is None:
                 most = self._most_above(tier.upper)
                 self._too_few(lower.name, "uplink_ports", "uplinks", most, tier.links)
             if down is None:
                 most = self._most_below(tier.lower)
-                self._too_few(upper.name, "leaf_ports", f"{tier.lower} links", most, tier.links)
+                self._too_few(upper.name, below, f"{tier.lower} links", most, tier.links)
             return None
-        intent = self.layout.spec.cabling.fabric
+        intent: CableIntent = getattr(self.layout.spec.cabling, tier.kind)
         length = self._length(intent, fixed, (lower.name, a[0]), (upper.name, b[0]))
         optics = [
-            self._optic("fabric", fixed, length, port.group.cage, port.channels, speed, far=far)
+            self._optic(tier.kind, fixed, length, port.group.cage, port.channels, speed, far=far)
             for far, (_, port) in ((False, a), (True, b))
         ]
         return Cable(
@@ -204,6 +229,7 @@ class _Cabler:
             length_m=length.metres,
             measured=length.line > 0,
             color=self.colors.get((upper.name, link)) if tier.upper == "spine" else None,
+            delay_us=across.delay if across else None,
         )
 
     def _port(self, device: str, kind: PortKind, slot: int, link: int, links: int, speed: int) -> Port | None:
@@ -216,12 +242,16 @@ class _Cabler:
         """The highest place of a spine among those a leaf sees, or of a super-spine in its plane."""
         if role == "spine":
             return max(one.position for one in self.layout.spines)
-        return max(one.position for one in self.layout.super_spines)
+        if role == "super-spine":
+            return max(one.position for one in self.layout.super_spines)
+        return max(one.position for one in self.layout.borders)
 
     def _most_below(self, role: RoleName) -> int:
         """The highest place of a leaf on its spines, or of a pod on the super-spines."""
         if role == "leaf":
             return max(one.place for one in self.layout.leaves)
+        if self.layout.borders:
+            return max(one.position for one in self.layout.spines)
         return max(pod_number(one.pod) for one in self.layout.spines)
 
     def _planned(self, intent: CableIntent, fixed: Fixed | None) -> float:
@@ -278,7 +308,7 @@ class _Cabler:
             port = port_named(self.context, fixed_at, intent.device, model, system, name, speed)
         if port is None:
             return None
-        name = system.name_of(port.physical, port.channel, port.lane, model.cards)
+        name = system.name_of(port.physical, port.channel, port.lane, port.group.lanes, model.cards)
         panel = self.panels.get(device)
         if panel is None:
             panel = self.panels[device] = Panel(device, model)

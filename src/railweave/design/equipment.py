@@ -56,12 +56,16 @@ def role_equipment(context: Context, name: str, fabric: Fabric) -> dict[RoleName
         ("leaf", "leaf", fabric.leaf),
         ("spine", "spine", fabric.spine),
         ("super-spine", "super_spine", fabric.super_spine),
+        ("dci", "dci", fabric.dci),
     )
     derived = {"leaf": fabric.leaf, "spine": fabric.spine_role(), "super-spine": fabric.super_spine_role()}
+    derived["dci"] = fabric.dci_role()
     found: dict[RoleName, Equipment] = {}
     below: SwitchModel | None = None
     for role_name, key, written in given:
         at = ("fabrics", name, key)
+        if role_name == "dci":  # like the spines, not like super-spines
+            below = found["spine"].model if "spine" in found else None
         model = _switch_model(context, derived[role_name], (*at, "device"), (*at, "nos")) if written else below
         if model is not None:
             found[role_name] = Equipment(role_name, derived[role_name], model, at)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from railweave.design.network import Cable, Color, Fabric, Network, RoleName, Switch
 
 Pinned = Literal["link", "color", "spine"]
-Shape = Literal["one-stripe", "two-tier", "rail-planes", "super-spines"]
+Shape = Literal["one-stripe", "two-tier", "rail-planes", "super-spines", "sites"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,8 @@ def growth(fabric: str, switches: Sequence[Switch], cables: Sequence[Cable], col
         shape = "rail-planes"
     elif top == "leaf":
         shape = "one-stripe"
+    elif "dci" in roles:
+        shape = "sites"
     members = {switch.name: switch for switch in switches if switch.role == top}
     taken: dict[str, int] = dict.fromkeys(members, 0)
     uplinks: dict[tuple[str, int | None], int] = {}
@@ -70,16 +72,18 @@ def growth(fabric: str, switches: Sequence[Switch], cables: Sequence[Cable], col
             taken[cable.b.device] += 1
         if cable.a.device in leaves:
             uplinks[cable.a.device, cable.color] = uplinks.get((cable.a.device, cable.color), 0) + 1
-    speed = max((cable.speed_gbps for cable in cables), default=0)
+    below = [cable.speed_gbps for cable in cables if cable.b.device in members]  # not those between sites
+    speed = max(below, default=0)
     room = {model: _ports(model, speed) for model in {switch.model for switch in members.values()}}
     fullest = min(taken, key=lambda name: room[members[name].model] - taken[name])
     ports = room[members[fullest].model] if cables else 0
+    ports -= sum(cable.a.device == fullest for cable in cables)  # where what is on top of stripes has links onwards
     used = taken[fullest]
     blocks, stripes = _below(switches, shape, members[fullest])
     # a stripe takes as many ports of the fullest switch as those that are there; a pod brings as many stripes as others
     free = (ports - used) // max(1, -(-used // blocks)) * (stripes // blocks) if used else 0
     pinned: Pinned = "link" if colors and max(uplinks.values(), default=1) == 1 else "color"
-    return Growth(fabric, shape, top, ports, used, free, "spine" if top == "super-spine" else pinned)
+    return Growth(fabric, shape, top, ports, used, free, "spine" if shape in {"super-spines", "sites"} else pinned)
 
 
 def _below(switches: Sequence[Switch], shape: Shape, top: Switch) -> tuple[int, int]:
@@ -87,6 +91,8 @@ def _below(switches: Sequence[Switch], shape: Shape, top: Switch) -> tuple[int, 
     stripes = len({switch.stripe for switch in switches if switch.role == "leaf"})
     if shape == "super-spines":
         return len({switch.pod for switch in switches if switch.role == "spine" and switch.plane == top.plane}), stripes
+    if shape == "sites":
+        stripes = len({switch.stripe for switch in switches if switch.role == "leaf" and switch.pod == top.pod})
     return max(1, stripes), max(1, stripes)
 
 
@@ -129,7 +135,18 @@ def note_growth(context: Context, found: Growth, spread: int) -> None:
             "traffic from rail to rail goes through the servers' own links between GPUs (NCCL: PXN)",
             "leave PXN on (NCCL_PXN_DISABLE=0, the default), or join rails by one set of spines while it has the ports",
         )
-    if found.pinned == "spine":
+    if found.shape == "sites":
+        context.finding(
+            "pinned-to-the-spine",
+            "info",
+            found.fabric,
+            at,
+            f"between sites a queue pair's path is pinned only up to the spine: there it is hashed over {spread} links to the "
+            "routers of the interconnect, and again on its way down",
+            "two queue pairs of different path colors never share a spine of their site, but any two may meet on a long link",
+            "keep jobs inside a site where pinned paths matter",
+        )
+    elif found.pinned == "spine":
         context.finding(
             "pinned-to-the-spine",
             "info",
@@ -149,5 +166,6 @@ _WAYS_OUT: dict[Shape, str] = {
     "leaf-spine cable laid anew, for a plane a rail (`planes: rail`): `railweave init --gpus` counts both",
     "rail-planes": "growth costs spines: half the links to each, and twice as many spines in every plane; with one link to "
     "each spine already, a third tier in every plane",
+    "sites": "growth costs the site's spines: more of them, with fewer links to each, and every leaf-spine cable there laid anew",
     "super-spines": "growth costs super-spines: half the links to each, and twice as many in every plane",
 }

@@ -40,6 +40,7 @@ def switches(context: Context, layout: Layout) -> list[Switch]:
     entries = [_Entry("leaf", one.name, one.number, one.pod, one.plane, one.stripe, one.rails) for one in layout.leaves]
     entries += [_Entry("spine", one.name, one.number, one.pod, one.plane) for one in layout.spines]
     entries += [_Entry("super-spine", one.name, one.number, "", one.plane) for one in layout.super_spines]
+    entries += [_Entry("dci", one.name, one.number, one.site, "") for one in layout.dci]
     names = [entry.name for entry in entries]
     router_ids = context.lock.allot("router-ids", names, shared=True)
     addresses = context.lock.allot("management", names, shared=True)
@@ -48,6 +49,7 @@ def switches(context: Context, layout: Layout) -> list[Switch]:
     _check_management(context, pool)
     result: list[Switch] = []
     pools = {"leaf": spec.pools.leaf_asn, "spine": spec.pools.spine_asn, "super-spine": spec.pools.super_spine_asn}
+    pools["dci"] = spec.pools.dci_asn
     for role, device, number, pod, plane, stripe, rails in entries:
         _, override = context.source.spec.overrides.of_device(device)
         intent = layout.equipment[device].role
@@ -73,7 +75,7 @@ def switches(context: Context, layout: Layout) -> list[Switch]:
             Switch(
                 name=device,
                 fabric=name,
-                site=site,
+                site=pod if spec.topology.interconnect else site,
                 role=role,
                 stripe=stripe,
                 number=number,
@@ -157,16 +159,17 @@ def number_links(context: Context, layout: Layout, cables: Sequence[Cable]) -> l
     """Give every leaf-spine cable an address pair, for numbered peering (RFC 3021, RFC 6164).
 
     A pair's place in the pool follows from the leaf's number and the uplink's port, so that it never moves. Links of
-    spines to super-spines have the second half of the pool.
+    spines to what is above them have the second half of the pool, those between routers of two sites the end of it.
     """
     pool = ipaddress.ip_network(layout.spec.pools.fabric_links)
     half = pool.num_addresses // 2
     numbers = {leaf.name: (0, leaf.number) for leaf in layout.leaves}
     numbers |= {spine.name: (half, spine.number) for spine in layout.spines}
-    end = half if layout.super_spines else pool.num_addresses
-    lower = [
-        one for one in layout.kinds() if one.role_name == "leaf" or (one.role_name == "spine" and layout.super_spines)
-    ]
+    numbers |= {one.name: (half + half // 2, one.number) for one in layout.dci}
+    above = bool(layout.super_spines or layout.dci)
+    ends = {0: half if above else pool.num_addresses}
+    ends |= {half: half + half // 2 if layout.dci else pool.num_addresses}
+    lower = [one for one in layout.kinds() if one.role_name in {"leaf", "dci"} or (one.role_name == "spine" and above)]
     groups = [layout.roles["leaf"].model.ports[0], *(one.model.ports[0] for one in lower)]
     widest = max(way.channels for group in groups for way in group.ways())
     stride = 1 << (max(group.count for group in groups) * widest - 1).bit_length()
@@ -178,7 +181,7 @@ def number_links(context: Context, layout: Layout, cables: Sequence[Cable]) -> l
         place = (cable.a.physical or 0) * widest + (cable.a.channel or 0)
         base, number = numbers[cable.a.device]
         offset = 2 * ((number - 1) * stride + place)
-        if offset + 1 >= end:
+        if base + offset + 1 >= ends.get(base, pool.num_addresses):
             context.problem(
                 ("fabrics", layout.name, "pools", "fabric_links"),
                 f"pool too small: {pool} has no address pair for {cable.name}",

@@ -72,11 +72,15 @@ def _qos_at(layout: Layout, kind: Equipment) -> Location:
 def _check_ecmp(context: Context, layout: Layout) -> None:
     at = ("fabrics", layout.name, "topology")
     topology = layout.spec.topology
+    across = topology.interconnect
     widths = {
         "leaf": ecmp_width(layout),
         "spine": max(topology.links_per_spine, layout.spine_uplinks),
         "super-spine": topology.links_per_super_spine,
+        "dci": across.links if across else 0,
     }
+    if across and not layout.dci:
+        widths["leaf"] = across.links
     for kind in layout.kinds():
         limit, width = kind.model.limits.ecmp_members, widths[kind.role_name]
         if limit is not None and width > limit:
@@ -167,7 +171,11 @@ def _check_headroom(context: Context, layout: Layout, kind: Equipment, ports: Se
     if not priorities:
         return
     need: dict[str, int] = {}
+    across = layout.spec.topology.interconnect
+    borders = {one.name for one in layout.borders}
     for device, cable in ports:
+        if across and not across.pfc and {cable.a.device, cable.b.device} <= borders:
+            continue  # no pause frames between sites
         mtu = layout.spec.mtu.fabric if cable.kind == "fabric" else layout.spec.mtu.server_port
         each = headroom_bytes(context.catalog, cable.length_m, cable.speed_gbps, mtu)
         need[device] = need.get(device, 0) + priorities * each
@@ -252,7 +260,7 @@ def _check_hosts(context: Context, layout: Layout, colors: int) -> None:
 
 
 def _check_routes(context: Context, layout: Layout, colors: int) -> None:
-    holders = layout.servers if layout.spec.addressing.server_link == "routed" else layout.spec.topology.stripe_names()
+    holders = layout.servers if layout.spec.addressing.own_links else layout.spec.topology.stripe_names()
     rails = 1 if layout.spec.topology.planes and len(layout.leaves[0].rails) == 1 else layout.rails
     routes = len(holders) * rails * colors
     for kind in layout.kinds():

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from railweave.design.context import Context
     from railweave.design.topology import Layout
 
-_FIELDS = {"leaf": "{stripe} and {leaf}", "spine": "{spine}", "super_spine": "{super_spine}"}
+_FIELDS = {"leaf": "{stripe} and {leaf}", "spine": "{spine}", "super_spine": "{super_spine}", "dci": "{site} and {dci}"}
 """What tells the devices of a role apart in a naming pattern."""
 
 
@@ -24,6 +24,7 @@ def check_names(context: Context, layouts: Sequence[Layout]) -> None:
             ("leaf", [leaf.name for leaf in layout.leaves]),
             ("spine", [spine.name for spine in layout.spines]),
             ("super_spine", [one.name for one in layout.super_spines]),
+            ("dci", [one.name for one in layout.dci]),
         ):
             _check_servers(context, servers, names)
             counts = Counter(names)

@@ -15,6 +15,7 @@ from pydantic import Field, TypeAdapter
 from railweave.findings import Finding
 from railweave.spec.balancing import LoadBalancing
 from railweave.spec.hosts import HostRouting, Hosts
+from railweave.spec.interconnect import Interconnect
 from railweave.spec.management import Management
 from railweave.spec.qos import Buffers, Qos
 from railweave.spec.topology import Mtu, Naming
@@ -23,7 +24,7 @@ from railweave.spec.underlay import Bfd, RouterAdvertisements, Underlay
 SCHEMA = 2
 """Version of ``design.json``; raised when its meaning changes."""
 
-RoleName = Literal["leaf", "spine", "super-spine"]
+RoleName = Literal["leaf", "spine", "super-spine", "dci"]
 
 Rare = Field(exclude_if=lambda value: value in ("", None, ()))
 """A part that most networks lack; it is left out of the file form then."""
@@ -88,18 +89,28 @@ class Fabric:
     leaf_asns: tuple[int, int]
     spine_asns: tuple[int, int]
     emulation: Literal["local-preference", "aigp"]
-    server_link: Literal["access", "trunk", "routed"]
+    server_link: Literal["access", "trunk", "routed", "proxy-arp"]
     host_routing: HostRouting
     first_table: int
     overlay: Annotated[Overlay | None, Rare] = None
     tenants: Annotated[tuple[Tenant, ...], Rare] = ()
     super_spine: Annotated[RoleIntent | None, Rare] = None
     super_spine_asns: Annotated[tuple[int, int] | None, Rare] = None
+    dci: Annotated[RoleIntent | None, Rare] = None
+    dci_asns: Annotated[tuple[int, int] | None, Rare] = None
+    interconnect: Annotated[Interconnect | None, Rare] = None
+
+    @property
+    def own_links(self) -> bool:
+        """Whether every NIC has a routed port and prefixes of its own."""
+        return self.server_link in {"routed", "proxy-arp"}
 
     def role(self, name: RoleName) -> RoleIntent:
         """The intent of one role."""
         if name == "super-spine":
             return self.super_spine or self.spine
+        if name == "dci":
+            return self.dci or self.spine
         return self.leaf if name == "leaf" else self.spine
 
     def intent(self, switch: Switch) -> RoleIntent:
@@ -246,7 +257,10 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Cable:
-    """A cable: server to leaf (``a`` is the server), or between switches (``a`` is the lower: leaf, or spine)."""
+    """A cable: server to leaf (``a`` is the server), or between switches (``a`` is the lower: leaf, or spine).
+
+    ``delay_us`` is its measured delay, one way, where that is given.
+    """
 
     kind: Literal["server", "fabric"]
     fabric: str
@@ -257,6 +271,7 @@ class Cable:
     measured: bool
     color: int | None
     prefix_length: int | None = None
+    delay_us: Annotated[int | None, Rare] = None
 
     @property
     def name(self) -> str:
@@ -363,6 +378,12 @@ class Network:
     def cable(self, name: str) -> Cable:
         """A cable by name; ``KeyError`` where there is none."""
         return self._by_name["cable"][name]
+
+    def between_sites(self, cable: Cable) -> bool:
+        """Whether a cable joins switches of two sites."""
+        switches = self._by_name["switch"]
+        a, b = switches.get(cable.a.device), switches.get(cable.b.device)
+        return a is not None and b is not None and a.site != b.site
 
     def systems_of(self, fabric: str) -> frozenset[tuple[str, str]]:
         """The operating systems, with their releases, of the switches of a fabric that look at path colors."""

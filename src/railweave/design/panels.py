@@ -83,4 +83,5 @@ def ports_of(model: SwitchModel, system: System) -> Iterator[tuple[str, Port, in
             for way in group.ways():
                 for channel in range(way.channels) if way.channels > 1 else (None,):
                     port = Port(physical, channel, way.channels, group)
-                    yield system.name_of(physical, channel, port.lane, model.cards), port, way.speed_gbps
+                    name = system.name_of(physical, channel, port.lane, group.lanes, model.cards)
+                    yield name, port, way.speed_gbps

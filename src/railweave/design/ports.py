@@ -111,7 +111,8 @@ def default_server_first(model: SwitchModel, topology: Topology) -> int:
     """Where server ports begin by default: uplinks take the first ports, in the proportion asked for."""
     group = model.ports[0]
     if topology.spine_names() == []:
-        return group.first
+        across = topology.interconnect  # the first ports lead to other sites
+        return group.first + ((len(across.sites) - 1) * across.links if across else 0)
     return group.first + round(group.count / (1 + topology.oversubscription))
 
 

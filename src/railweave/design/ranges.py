@@ -32,8 +32,9 @@ def port_ranges(context: Context, layout: Layout) -> dict[tuple[Equipment, PortK
 
 def _kinds(layout: Layout, equipment: Equipment) -> tuple[PortKind, ...]:
     if equipment.role_name == "leaf":
-        return ("server_ports", "uplink_ports") if layout.spines else ("server_ports",)
-    return ("leaf_ports", "uplink_ports") if equipment.role_name == "spine" and layout.super_spines else ("leaf_ports",)
+        return ("server_ports", "uplink_ports") if layout.spines or layout.borders else ("server_ports",)
+    up = equipment.role_name == "dci" or (equipment.role_name == "spine" and (layout.super_spines or layout.dci))
+    return ("leaf_ports", "uplink_ports") if up else ("leaf_ports",)
 
 
 def _check_common_speed(context: Context, layout: Layout) -> None:
@@ -62,6 +63,7 @@ def _note_slower(context: Context, layout: Layout, ranges: dict[tuple[Equipment,
         (one.role.device, ports.speed_gbps): None
         for (one, kind), ports in ranges.items()
         if kind != "server_ports" and ports.speed_gbps < wanted
+        if not (kind == "uplink_ports" and one.role_name == layout.border_role)
     }
     for device, speed in slow:
         context.finding(
@@ -85,18 +87,23 @@ def _port_range(context: Context, layout: Layout, equipment: Equipment, kind: Po
     at = equipment.place(kind)
     if not _exist(context, at, role.device, model, ports):
         return None
+    across = layout.spec.topology.interconnect
+    if kind != "uplink_ports" or equipment.role_name != layout.border_role:
+        across = None
     speed = layout.nic_speed_gbps if kind == "server_ports" else layout.spec.topology.link_speed
-    mixed = kind != "server_ports" and any(
+    speed = across.link_speed if across else speed
+    mixed = (kind != "server_ports" and across is None) and any(
         one.role_name == equipment.role_name and speed in one.link_speeds(kind, speed) for one in layout.kinds()
     )
     breakout = (link_way if mixed else breakout_of)(model, ports, speed)
     if breakout is None:
         asked = at if kind == "server_ports" else ("fabrics", layout.name, "topology", "link_speed")
+        asked = ("fabrics", layout.name, "topology", "interconnect", "link_speed") if across else asked
         _cannot_split(context, (*at, "breakout") if ports.breakout else asked, role.device, model, ports, speed)
         return None
     if kind == "server_ports":
         return resolve(model, ports, breakout, default_server_first(model, layout.spec.topology))
-    if equipment.role_name == "spine" and layout.super_spines:
+    if equipment.role_name == "dci" or (equipment.role_name == "spine" and (layout.super_spines or layout.dci)):
         return _halves(model, role, kind, breakout)
     last = _before_servers(layout, role, model) if kind == "uplink_ports" else None
     return resolve(model, ports, breakout, model.ports[0].first, last)

@@ -21,9 +21,12 @@ def _check_sites(context: Context) -> None:
     """Everything stands in one site, and says which where there are several."""
     spec = context.source.spec
     items: list[tuple[Location, str, str | None]] = [
-        (("fabrics", name), f"fabric {name!r}", fabric.site) for name, fabric in spec.fabrics.items()
+        (("fabrics", name), f"fabric {name!r}", fabric.site)
+        for name, fabric in spec.fabrics.items()
+        if fabric.topology.interconnect is None
     ]
-    items += [(("servers", index), "this group of servers", group.site) for index, group in enumerate(spec.servers)]
+    if all(fabric.topology.interconnect is None for fabric in spec.fabrics.values()):  # else by the stripe
+        items += [(("servers", index), "this group of servers", group.site) for index, group in enumerate(spec.servers)]
     for location, label, site in items:
         if site is None and len(spec.sites) > 1:
             context.problem(

@@ -43,7 +43,7 @@ def segments(
             place = (layout.name, leaf.stripe, rail, leaf.name)
             if overlay:
                 found += [Segment(*place, None, "", (), nic) for nic in slots if nic not in owners]
-            if addressing.server_link == "routed":
+            if addressing.own_links:
                 for nic, slot in slots.items():
                     owner = owners.get(nic)
                     if overlay and owner is None:
@@ -59,6 +59,7 @@ def segments(
                 subnets = tuple(cut((leaf, owner.slot if owner else 0, rail, 0, index)) for index in indexes)
                 found.append(Segment(*place, vlan, name, subnets, "", owner.name if owner else ""))
     _check_gateway(context, layout, found)
+    _check_pairs(context, layout, found)
     if addressing.server_prefix:
         _check_apart(context, layout, found)
     _check_local_prefixes(context, layout, found)
@@ -118,11 +119,29 @@ def _check_gateway(context: Context, layout: Layout, found: Sequence[Segment]) -
         context.check()
 
 
+def _check_pairs(context: Context, layout: Layout, found: Sequence[Segment]) -> None:
+    """With proxy ARP the pool is one subnet to NICs, so its own and its broadcast address are nobody's."""
+    addressing = layout.spec.addressing
+    if addressing.server_link != "proxy-arp":
+        return
+    pool = ipaddress.ip_network(addressing.server_pool)
+    for segment in found:
+        for subnet in segment.subnets:
+            pair = ipaddress.ip_network(subnet.prefix)
+            if pair.network_address == pool.network_address or pair.broadcast_address == pool.broadcast_address:
+                context.problem(
+                    ("fabrics", layout.name, "addressing", "server_prefix" if addressing.server_prefix else "bits"),
+                    f"{pair} of {segment.nic} holds the own or the broadcast address of {pool}, which NICs take for their subnet",
+                    "deal the prefixes from the middle, for example `server_prefix: 10.50.0.{stripe*16+server*4+rail*2}/31`",
+                )
+                context.check()
+
+
 def _formula(context: Context, layout: Layout, addressing: Addressing) -> Callable[[Place], Subnet]:
     """Prefixes by the user's formula."""
     formula = addressing.server_prefix or ""
     at = ("fabrics", layout.name, "addressing", "server_prefix")
-    if "server" in fields_of(formula) and addressing.server_link != "routed":
+    if "server" in fields_of(formula) and not addressing.own_links:
         context.problem(at, "{server} numbers prefixes that servers share", "leave it out, or use server_link: routed")
     pool = ipaddress.ip_network(addressing.server_pool)
     context.check()
@@ -189,7 +208,7 @@ def _bits(context: Context, layout: Layout, colors: Sequence[Color]) -> Callable
             f"use a pool shorter than /{length}",
         )
         context.check()
-    routed = addressing.server_link == "routed"
+    routed = addressing.own_links
     bits = addressing.bits or (
         _routed_bits(free) if routed else _default_bits(free) if layout.spec.evpn() is None else _tenant_bits(free)
     )
@@ -246,7 +265,7 @@ def _check_bits(context: Context, layout: Layout, bits: FieldBits, free: int, co
     at = ("fabrics", layout.name, "addressing")
     addressing = layout.spec.addressing
     pool = addressing.server_pool
-    routed = addressing.server_link == "routed"
+    routed = addressing.own_links
     if bits.stripe + bits.rail + bits.color + bits.server + bits.tenant != free:
         shown = f"{bits.stripe} + {bits.rail} + {bits.color}"
         shown += "".join(f" + {width}" for width in (bits.server, bits.tenant) if width)

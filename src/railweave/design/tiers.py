@@ -68,8 +68,13 @@ class SuperSpine:
     number: int
 
 
-def block_of(topology: Topology, slot: int, position: int, each: int) -> tuple[str, str]:
-    """The pod and the plane of leaf ``position`` of the stripe in ``slot``; ``each`` is how many rails it serves."""
+def block_of(topology: Topology, stripe: str, slot: int, position: int, each: int) -> tuple[str, str]:
+    """The pod and the plane of leaf ``position`` of a stripe in ``slot``; ``each`` is how many rails it serves.
+
+    Where a fabric spans sites, each is a pod: it has spines of its own.
+    """
+    if topology.interconnect:
+        return topology.interconnect.site_of(stripe), ""
     if topology.stripes_per_pod:
         return f"pod{(slot - 1) // topology.stripes_per_pod + 1}", ""
     return "", (f"rail{position}" if each == 1 else f"plane{position}") if topology.planes else ""
@@ -87,10 +92,11 @@ def spines_of(context: Context, name: str, fabric: Fabric, leaves: Sequence[Leaf
     positions = context.lock.allot(f"{name}/spines", fabric.topology.spine_names())
     blocks = dict.fromkeys((leaf.pod, leaf.plane) for leaf in leaves)
     found: list[tuple[str, str, int, str, str]] = []
+    across = fabric.topology.interconnect is not None  # pods are sites, and no plane of super-spines joins them
     for pod, plane in blocks:
         for key, position in sorted(positions.items(), key=lambda item: item[1]):
             full = f"{pod or plane}-{key}" if pod or plane else key
-            found.append((full, key, position, pod, f"plane{position}" if pod else plane))
+            found.append((full, key, position, pod, f"plane{position}" if pod and not across else plane))
     if list(blocks) == [("", "")]:
         numbers = positions
     else:  # one number a spine over all blocks, for AS numbers; with one block the position is that number

@@ -8,8 +8,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from railweave.design.equipment import equipment_of, role_equipment
+from railweave.design.interconnect import borders_of, check_sites
 from railweave.design.ports import breakout_of, capacity
 from railweave.design.tiers import Leaf, block_of, place_of, spines_of, super_spines_of
+from railweave.design.underlay import check_underlay
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,9 +19,11 @@ if TYPE_CHECKING:
     from railweave.catalog.models import NicGroup
     from railweave.design.context import Context
     from railweave.design.equipment import Equipment
+    from railweave.design.interconnect import Border
     from railweave.design.network import RoleName
     from railweave.design.tiers import Spine, SuperSpine
     from railweave.spec.fabric import Fabric, ServerGroup
+    from railweave.spec.topology import Topology
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,7 @@ class Layout:
     servers: tuple[PlacedServer, ...]
     rails: int
     nic_speed_gbps: int
+    borders: tuple[Border, ...] = ()
 
     @cached_property
     def tiers(self) -> tuple[RoleName, ...]:
@@ -54,6 +59,7 @@ class Layout:
         above: tuple[tuple[RoleName, bool], ...] = (
             ("spine", bool(self.spines)),
             ("super-spine", bool(self.super_spines)),
+            ("dci", bool(self.dci)),
         )
         return ("leaf", *(role for role, there in above if there))
 
@@ -77,18 +83,33 @@ class Layout:
         return {}
 
     @property
+    def dci(self) -> tuple[Border, ...]:
+        """The routers of the interconnect, where those are not the leaves."""
+        return self.borders if self.spines else ()
+
+    @property
+    def border_role(self) -> RoleName | None:
+        """The role of what joins sites; None where nothing does."""
+        return None if not self.borders else "dci" if self.dci else "leaf"
+
+    @property
     def uplinks(self) -> int:
         """Uplinks of each leaf."""
         return len(self.spec.topology.spine_names()) * self.spec.topology.links_per_spine
 
     @property
     def spine_uplinks(self) -> int:
-        """Links of each spine to super-spines."""
-        return self.spec.topology.super_spines * self.spec.topology.links_per_super_spine
+        """Links of each spine to super-spines, or to the routers of its site's interconnect."""
+        topology = self.spec.topology
+        if topology.interconnect is not None:
+            return topology.interconnect.routers * topology.interconnect.links_per_router
+        return topology.super_spines * topology.links_per_super_spine
 
 
 def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
     """Place stripes, leaves, spines and servers of one fabric. Notes problems in the context."""
+    check_underlay(context, name, fabric)
+    check_sites(context, name, fabric)
     groups = _served_groups(context, fabric)
     rails, speed = _rails(context, name, groups)
     roles = role_equipment(context, name, fabric)
@@ -103,13 +124,14 @@ def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
         )
         context.check()
     stripes = context.lock.allot(f"{name}/stripes", topology.stripe_names())
-    if len(stripes) > 1 and not topology.spine_names():
+    if len(stripes) > 1 and not topology.spine_names() and topology.interconnect is None:
         context.problem(
             (*_at(name), "topology"),
             f"{len(stripes)} stripes and no spines: stripes could not reach each other",
             "add `spines:`",
         )
     each = rails // per_stripe
+    places = _places(context, name, topology, stripes)
     leaves = tuple(
         Leaf(
             name=fabric.naming.leaf.format(fabric=name, stripe=stripe, leaf=position),
@@ -120,18 +142,20 @@ def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
             rails=tuple(range((position - 1) * each + 1, position * each + 1)),
             pod=pod,
             plane=plane,
-            place=place_of(topology, slot, position, per_stripe),
+            place=place_of(topology, places[stripe], position, per_stripe),
         )
         for stripe, slot in sorted(stripes.items(), key=lambda item: item[1])
         for position in range(1, per_stripe + 1)
-        for pod, plane in [block_of(topology, slot, position, each)]
+        for pod, plane in [block_of(topology, stripe, slot, position, each)]
     )
     spines = spines_of(context, name, fabric, leaves)
     supers = super_spines_of(context, name, fabric, spines)
-    tiers: tuple[tuple[RoleName, Sequence[Leaf | Spine | SuperSpine]], ...] = (
+    borders = borders_of(context, name, fabric, leaves)
+    tiers: tuple[tuple[RoleName, Sequence[Leaf | Spine | SuperSpine | Border]], ...] = (
         ("leaf", leaves),
         ("spine", spines),
         ("super-spine", supers),
+        ("dci", borders if spines else ()),
     )
     equipment = equipment_of(context, name, fabric, roles, [(role, one.name) for role, tier in tiers for one in tier])
     context.check()
@@ -147,11 +171,22 @@ def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
         servers=tuple(_place(context, name, groups, stripes, room)),
         rails=rails,
         nic_speed_gbps=speed,
+        borders=borders,
     )
     context.check()
     _check_oversubscription(context, layout)
     context.check()
     return layout
+
+
+def _places(context: Context, name: str, topology: Topology, stripes: dict[str, int]) -> dict[str, int]:
+    """The places of stripes on the ports of their spines: their slots, or where each site has spines, those there."""
+    if topology.interconnect is None or not topology.spine_names():
+        return stripes
+    found: dict[str, int] = {}
+    for site, here in topology.interconnect.sites.items():
+        found |= context.lock.allot(f"{name}/stripes of {site}", here)
+    return found
 
 
 def _at(name: str) -> tuple[str, str]:

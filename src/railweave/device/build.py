@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from railweave.catalog import catalog
+from railweave.catalog.models import Platform
 from railweave.device.color_form import path_color_form
+from railweave.device.communities import all_large, in_form
+from railweave.device.isis import isis_config
 from railweave.device.model import (
     BalancingConfig,
     Bgp,
@@ -18,22 +21,32 @@ from railweave.device.model import (
 )
 from railweave.device.overlay import overlay_config, underlay_prefixes, vrfs
 from railweave.device.platform import lowered_balancing, lowered_qos
-from railweave.device.policy import leaf_policy, spine_policy, super_spine_policy, with_super_spines
+from railweave.device.policy import (
+    dci_policy,
+    leaf_policy,
+    spine_policy,
+    super_spine_policy,
+    with_dci,
+    with_sites,
+    with_super_spines,
+)
 from railweave.device.qos import qos_config
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.catalog.models import System
+    from railweave.catalog.models import SwitchModel, System
     from railweave.design.network import Cable, End, Fabric, Network, RoleName, Segment, Switch
     from railweave.device.policy import Form, RoutingPolicy
 
-TIERS: tuple[RoleName, ...] = ("leaf", "spine", "super-spine")
-_PLURAL = {"leaf": "leaves", "spine": "spines", "super-spine": "super-spines"}
+TIERS: tuple[RoleName, ...] = ("leaf", "spine", "super-spine", "dci")
+_PLURAL = {"leaf": "leaves", "spine": "spines", "super-spine": "super-spines", "dci": "routers of the interconnect"}
 
 
 def device_config(network: Network, name: str, nos: str | None = None) -> DeviceConfig:
     """The configuration of one switch, for its own operating system, or for ``nos`` as if every switch had that.
+
+    Beside switches whose own routing is FRR, and which the lab runs as they are, policies stay as all of them read them.
 
     Raises ``KeyError`` where there is no such switch.
     """
@@ -43,21 +56,25 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
     system = catalog().systems[target]
     release = switch.release if target == switch.nos else system.release
     model = catalog().switches[switch.model]
-    lacks = model.platform.lacks if target == switch.nos else ()
+    platform = model.platform if target == switch.nos else Platform()
     role = fabric.role(switch.role)
     ends = [_ends(cable, name) for cable in network.cables_of(name)]
-    names = {
-        end.port: system.name_of(end.physical or 0, end.channel, _lanes(end)[0], model.cards) for end, _, _ in ends
-    }
+    names = {end.port: _port_name(system, model, end) for end, _, _ in ends}
     interfaces = tuple(_interface(network, fabric, names[end.port], end, far, cable) for end, far, cable in ends)
-    gateways = tuple(_gateway(fabric, one, interfaces) for one in network.segments_of(name) if one.subnets)
-    form = path_color_form(fabric, network.systems_of(fabric.name) if nos is None else [(target, release)])
+    gateways = tuple(_gateway(system, fabric, one, interfaces) for one in network.segments_of(name) if one.subnets)
+    own = network.systems_of(fabric.name)
+    as_built = nos is None or any(catalog().systems[one].frr_conf for one, _ in own)
+    form = path_color_form(fabric, own if as_built else [(target, release)])
+    large = all_large(fabric) if as_built else system.large_communities
     qos = qos_config(fabric, switch, interfaces, system, release)
     balancing = _balancing(network, fabric, switch, system, release)
     without: list[str] = []
     if qos is not None:
-        qos, without = lowered_qos(qos, lacks)
-    balancing, more = lowered_balancing(balancing, lacks)
+        qos, without = lowered_qos(qos, platform.lacks)
+    entering = [one.name for one in interfaces if one.kind == "server"]
+    if switch.role == "dci":
+        entering = [one.name for one in interfaces if not one.between_sites]
+    balancing, more = lowered_balancing(balancing, platform, entering)
     return DeviceConfig(
         name=name,
         role=switch.role,
@@ -71,18 +88,34 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
         splits=_splits(system, switch, [(end, cable) for end, _, cable in ends]),
         interfaces=interfaces,
         gateways=gateways,
-        bgp=_bgp(network, fabric, switch, system, form, names),
+        bgp=_bgp(network, fabric, switch, system, form, names, large=large)
+        if fabric.underlay.protocol == "bgp"
+        else None,
         qos=qos,
         balancing=balancing,
         extra=role.extra.get(target, ""),
-        overlay=overlay_config(network, fabric, switch),
+        overlay=overlay_config(network, fabric, switch, large=large),
         vrfs=vrfs(fabric, switch, gateways),
         left_out=(*without, *more),
+        isis=isis_config(
+            fabric,
+            switch,
+            interfaces,
+            gateways,
+            _families(network, switch),
+            _maximum_ecmp(fabric, system, sum(one.kind == "fabric" for one in interfaces)),
+        ),
     )
 
 
 def _ends(cable: Cable, device: str) -> tuple[End, End, Cable]:
     return (cable.a, cable.b, cable) if cable.a.device == device else (cable.b, cable.a, cable)
+
+
+def _port_name(system: System, model: SwitchModel, end: End) -> str:
+    group = model.group_of(end.physical or 0)
+    lanes = group.lanes if group else 8
+    return system.name_of(end.physical or 0, end.channel, _lanes(end)[0], lanes, model.cards)
 
 
 def _lanes(end: End) -> tuple[int, int]:
@@ -93,9 +126,10 @@ def _lanes(end: End) -> tuple[int, int]:
 
 def _interface(network: Network, fabric: Fabric, name: str, end: End, far: End, cable: Cable) -> Interface:
     segment = None
-    if cable.kind == "server" and fabric.server_link != "routed":
+    if cable.kind == "server" and not fabric.own_links:
         nic = network.server(far.device).nic(far.port)
         segment = network.segment_of(far.device, nic) if nic else None
+    across = fabric.interconnect if network.between_sites(cable) else None
     return Interface(
         name=name,
         link=cable.name,
@@ -110,12 +144,16 @@ def _interface(network: Network, fabric: Fabric, name: str, end: End, far: End, 
         vlan=(segment.vlan_name or None) if segment else None,
         native_vlan=segment.vlan if segment and fabric.server_link == "trunk" else None,
         addresses=(f"{end.address}/{cable.prefix_length}",) if end.address else (),
+        between_sites=across is not None,
+        macsec=across.macsec if across else None,
+        pauses=across is None or across.pfc,
     )
 
 
-def _gateway(fabric: Fabric, segment: Segment, interfaces: Sequence[Interface]) -> Gateway:
+def _gateway(system: System, fabric: Fabric, segment: Segment, interfaces: Sequence[Interface]) -> Gateway:
     port = next((one.name for one in interfaces if segment.nic == f"{one.peer}:{one.peer_port}"), "")
     return Gateway(
+        name=system.vlan_interface.format(vlan=segment.vlan) if segment.vlan else port,
         vlan=segment.vlan,
         vlan_name=segment.vlan_name,
         description=f"{segment.stripe} rail {segment.rail}" if segment.vlan else segment.nic.replace(":", " "),
@@ -125,6 +163,7 @@ def _gateway(fabric: Fabric, segment: Segment, interfaces: Sequence[Interface]) 
         advertisements=fabric.router_advertisements if fabric.server_mode == "slaac" else None,
         port=port,
         vrf=segment.tenant,
+        proxy_arp=fabric.server_link == "proxy-arp",
     )
 
 
@@ -140,13 +179,13 @@ def _splits(system: System, switch: Switch, ends: Sequence[tuple[End, Cable]]) -
         split = [w for w in group.breakouts if (w.channels > 1) == (end.channel is not None)]
         way = next((w for w in split if w.speed_gbps == cable.speed_gbps), None)
         if way:
-            name = system.name_of(end.physical, None, cards=model.cards)
+            name = system.name_of(end.physical, None, lanes=group.lanes, cards=model.cards)
             found[end.physical] = Split(name, end.physical, way.channels, way.speed_gbps)
     return tuple(found[port] for port in sorted(found))
 
 
 def _bgp(
-    network: Network, fabric: Fabric, switch: Switch, system: System, form: Form, names: dict[str, str]
+    network: Network, fabric: Fabric, switch: Switch, system: System, form: Form, names: dict[str, str], *, large: bool
 ) -> Bgp | None:
     links = [_ends(cable, switch.name) for cable in network.cables_of(switch.name) if cable.kind == "fabric"]
     if not links:
@@ -155,11 +194,12 @@ def _bgp(
     by_peer: dict[tuple[RoleName, int | None], list[Session]] = {}
     parallel: dict[str, int] = {}
     pools = {"leaf": fabric.leaf_asns, "spine": fabric.spine_asns, "super-spine": fabric.super_spine_asns or (0, 0)}
+    pools["dci"] = fabric.dci_asns or (0, 0)
     outside: dict[RoleName, set[int]] = {}
     for end, far, cable in links:
         peer = network.switch(far.device)
         session = Session(names[end.port], cable.name, peer.name, peer.asn, end.address, far.address)
-        colored = form != "none" and "super-spine" not in {switch.role, peer.role}
+        colored = form != "none" and {"super-spine", "dci"}.isdisjoint({switch.role, peer.role})
         by_peer.setdefault((peer.role, cable.color if colored else None), []).append(session)
         parallel[peer.name] = parallel.get(peer.name, 0) + 1
         first, last = pools[peer.role]
@@ -182,7 +222,7 @@ def _bgp(
         groups=groups,
         policies=tuple(one for one in policy.policies if one.name in used),
         prefix_lists=policy.prefix_lists,
-        communities=policy.communities,
+        communities=in_form(policy.communities, large=large),
         as_lists={} if numbered else as_lists,
         fabric_advertise=policy.fabric_advertise,
         redistribute_connected=policy.redistribute,
@@ -197,11 +237,14 @@ def _bgp(
 def _policy(network: Network, fabric: Fabric, switch: Switch, form: Form, *, redistribute: bool) -> RoutingPolicy:
     """What a switch advertises and accepts."""
     if switch.role == "leaf":
-        return leaf_policy(fabric, form, _own_prefixes(network, fabric, switch), redistribute=redistribute)
+        own = leaf_policy(fabric, form, _own_prefixes(network, fabric, switch), redistribute=redistribute)
+        return with_sites(own) if fabric.interconnect and not fabric.dci else own
     if switch.role == "super-spine":
         return super_spine_policy(fabric, form)
+    if switch.role == "dci":
+        return dci_policy(fabric, form)
     own = spine_policy(fabric, form, redistribute=redistribute and fabric.overlay is not None)
-    return with_super_spines(own) if fabric.super_spine else own
+    return with_super_spines(own) if fabric.super_spine else with_dci(own) if fabric.dci else own
 
 
 def _group(
@@ -214,19 +257,30 @@ def _group(
     peer_role: RoleName,
     as_list: str | None,
 ) -> BgpGroup:
-    over = peer_role == "super-spine"
+    imported, exported = _policies_towards(switch.role, peer_role, policy, color)
     label = fabric.color_name(color) if color is not None else "underlay"
     return BgpGroup(
         name=fabric.naming.bgp_group.format(role=peer_role, color=label),
         description=f"{_PLURAL[peer_role]}, path color {label}" if color is not None else _PLURAL[peer_role],
         local_as=switch.asn,
         sessions=tuple(sessions),
-        import_policy="from-super-spines" if over else policy.imports[color],
-        export_policy="to-super-spines" if over else policy.exports[color],
+        import_policy=imported,
+        export_policy=exported,
         peer_as_list=as_list,
         fabric_color=label if form == "dpf" and color is not None else None,
         aigp=form == "dpf",
     )
+
+
+def _policies_towards(role: RoleName, peer: RoleName, policy: RoutingPolicy, color: int | None) -> tuple[str, str]:
+    """The import and export policy of a group, by who is at its other end."""
+    if role == peer:
+        return "from-sites", "to-sites"
+    if peer == "super-spine":
+        return "from-super-spines", "to-super-spines"
+    if peer == "dci":
+        return "from-dci", "to-dci"
+    return policy.imports[color], policy.exports[color]
 
 
 def _maximum_ecmp(fabric: Fabric, system: System, width: int) -> int:

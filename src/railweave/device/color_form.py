@@ -22,6 +22,8 @@ def path_color_form(fabric: Fabric, systems: Iterable[tuple[str, str]]) -> Form:
     """
     if not fabric.colors:
         return "none"
+    if fabric.interconnect:  # its routers pass on one copy of a prefix: the color must be the prefix's, not the copy's
+        return "local-preference"
     found = [(catalog().systems[nos], release) for nos, release in systems]
     if fabric.underlay.path_color != "local-preference" and all(s.has("path-color-dpf", r) for s, r in found):
         return "dpf"

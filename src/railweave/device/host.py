@@ -123,7 +123,7 @@ def _addresses(network: Network, fabric: Fabric, server: Server, nic: Nic, table
         found.append(
             HostAddress(
                 address=one.address,
-                prefix=subnet.prefix,
+                prefix=fabric.server_pool if fabric.server_link == "proxy-arp" else subnet.prefix,
                 origin="slaac" if one.origin == "slaac" else "static",
                 gateway=subnet.gateway,
                 table=table + path - 1,
@@ -139,7 +139,8 @@ def _addresses(network: Network, fabric: Fabric, server: Server, nic: Nic, table
 def _routes(fabric: Fabric, nic: HostNic) -> list[HostRoute]:
     """A default route by the leaf in every table, and the prefix itself where servers on it are to be met directly."""
     routing = fabric.host_routing
-    direct = routing.prefix_route if routing.prefix_route is not None else nic.slaac
+    shared = nic.slaac or fabric.server_link == "proxy-arp"
+    direct = routing.prefix_route if routing.prefix_route is not None else shared
     found: list[HostRoute] = []
     for one in nic.addresses:
         if direct:
@@ -153,7 +154,7 @@ def _rules(fabric: Fabric, nic: HostNic) -> list[HostRule]:
     """The rule of every address, by what is known of it beforehand.
 
     SLAAC: its prefix, so that an address that comes late or changes is routed alike. A fixed address in a shared prefix:
-    itself. A routed link: its prefix, and one more rule that takes what is bound to no address into the fabric (Thor2
+    itself, also where the leaf answers for the others of it (proxy ARP). A routed link: its prefix, and one more rule that takes what is bound to no address into the fabric (Thor2
     guide, section 2.4.2.1).
     """
     priority = fabric.host_routing.rule_priority

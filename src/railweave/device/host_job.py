@@ -10,12 +10,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from railweave.device.host_model import Variable
+from railweave.device.long_haul import environment, long_haul
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from railweave.design.network import Network
     from railweave.device.host_model import HostNic, HostQos
+    from railweave.device.long_haul import LongHaul
     from railweave.spec.hosts import Job
 
 PLUGIN = "railweave"
@@ -37,8 +39,10 @@ def job(
     one = next(one for one in qos if one.fabric == used[0].fabric)
     colored = any(address.color is not None for address in used[0].addresses)
     ipv6 = ":" in used[0].addresses[0].address
+    far = long_haul(network, network.fabric(one.fabric))
     found = [
         *(_path_colors(wanted, len(used[0].addresses)) if colored else _queue_pairs(wanted)),
+        *(_long_links(far, wanted, colored=colored) if far else []),
         *_devices(used, exact=library == "NCCL"),
         *_traffic_class(one),
         *_addresses(wanted, network.fabric(one.fabric).server_pool, ipv6=ipv6),
@@ -99,6 +103,13 @@ def _queue_pairs(wanted: Job) -> list[Variable]:
         Variable("NCCL_IB_QPS_PER_CONNECTION", str(wanted.qps_per_connection), "queue pairs per connection"),
         Variable("NCCL_IB_SPLIT_DATA_ON_QPS", "1", "every message is split over all queue pairs"),
     ]
+
+
+def _long_links(far: LongHaul, wanted: Job, *, colored: bool) -> list[Variable]:
+    """Queue pairs of the fabric file, and one a path color, come before those by arithmetic."""
+    set_already = {"NCCL_IB_QPS_PER_CONNECTION", "NCCL_IB_SPLIT_DATA_ON_QPS"}
+    given = set_already if colored or wanted.qps_per_connection is not None else set[str]()
+    return [Variable(name, *text) for name, text in environment(far).items() if name not in given]
 
 
 def _devices(nics: Sequence[HostNic], *, exact: bool) -> list[Variable]:

@@ -79,8 +79,10 @@ def _neighbor_count(network: Network, nics: Sequence[HostNic], family: int) -> i
     total = 0
     for nic in nics:
         paths = sum((":" in one.address) == (family == 6) for one in nic.addresses)
-        routed = network.fabric(nic.fabric).server_link == "routed"
-        others = 1 if routed else network.rail_sizes[nic.fabric, nic.stripe, nic.rail]
+        link = network.fabric(nic.fabric).server_link
+        others = 1 if link == "routed" else network.rail_sizes[nic.fabric, nic.stripe, nic.rail]
+        if link == "proxy-arp":  # every NIC of the fabric is in the subnet
+            others = sum(size for (fabric, _, _), size in network.rail_sizes.items() if fabric == nic.fabric)
         total += others * (paths + (family == 6)) if paths else 0
     return total
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from railweave.spec.balancing import LoadBalancing
+    from railweave.spec.interconnect import Macsec
     from railweave.spec.management import Management
     from railweave.spec.qos import Buffers, TrafficClass, Watchdog
     from railweave.spec.underlay import Bfd, RouterAdvertisements
@@ -35,6 +36,8 @@ class Split:
 class Interface:
     """A cabled port. ``link`` is its cable's name in the ``Network``, whatever the port is called on this system.
 
+    ``between_sites`` marks a long link of the interconnect, ``macsec`` how it is encrypted, ``pauses`` whether PFC is on it.
+
     ``lanes`` is how many electrical lanes it has; ``mtu`` counts the Ethernet frame; ``vlan`` is set on ports of a server VLAN (``native_vlan`` too where the port is a
     trunk), ``addresses`` on numbered links.
     """
@@ -52,15 +55,21 @@ class Interface:
     vlan: str | None = None
     native_vlan: int | None = None
     addresses: tuple[str, ...] = ()
+    between_sites: bool = False
+    macsec: Macsec | None = None
+    pauses: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Gateway:
     """A server-facing routed interface and its router advertisements.
 
-    It is that of a VLAN (IRB; unit = VLAN id), or a port of its own: then ``vlan`` is None and ``port`` its name.
+    It is that of a VLAN (IRB; unit = VLAN id), or a port of its own: then ``vlan`` is None and ``port`` its name. ``name``
+    is that of the routed interface, either way. With ``proxy_arp`` it answers for every address that the switch has a
+    route to.
     """
 
+    name: str
     vlan: int | None
     vlan_name: str
     description: str
@@ -70,6 +79,7 @@ class Gateway:
     advertisements: RouterAdvertisements | None
     port: str = ""
     vrf: str = ""
+    proxy_arp: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +152,10 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Community:
-    """A named community. ``value`` is ``color:0:N`` or ``A:B:C`` (large, RFC 8092)."""
+    """A named community. ``value`` is ``color:0:N``, ``A:B:C`` (large, RFC 8092) or ``A:B`` (standard, RFC 1997)."""
 
     name: str
-    kind: Literal["color", "large"]
+    kind: Literal["color", "large", "standard"]
     value: str
 
 
@@ -179,6 +189,33 @@ class Bgp:
 
 
 @dataclass(frozen=True, slots=True)
+class IsisPort:
+    """A link that IS-IS runs on, point to point."""
+
+    interface: str
+    link: str
+    peer: str
+    metric: int
+
+
+@dataclass(frozen=True, slots=True)
+class Isis:
+    """The IS-IS configuration of a device: level 2, wide metrics. ``passive`` are interfaces whose prefixes are told.
+
+    ``key`` refers to the secret that authenticates (``secret:NAME``).
+    """
+
+    net: str
+    router_id: str
+    ports: tuple[IsisPort, ...]
+    passive: tuple[str, ...]
+    families: tuple[Literal["ipv4", "ipv6"], ...]
+    maximum_ecmp: int
+    key: str | None
+    bfd: Bfd | None
+
+
+@dataclass(frozen=True, slots=True)
 class Vrf:
     """An IP-VRF of a tenant on a leaf; ``prefixes`` are those of its gateways (``Gateway.vrf`` is its name)."""
 
@@ -202,7 +239,7 @@ class TunnelEndpoint:
 class OverlayConfig:
     """The EVPN overlay as a device sees it: sessions from ``loopback`` to the loopbacks of ``neighbors``.
 
-    Leaves have ``endpoints``; spines pass routes on with the next hop unchanged (``reflects``), and with the large
+    Leaves have ``endpoints``; spines pass routes on with the next hop unchanged (``reflects``), and with the
     community ``from_spine``, by which leaves know what not to send back.
     """
 
@@ -264,13 +301,17 @@ class QosConfig:
 class BalancingConfig:
     """Load balancing of a device; ``ether_types`` are the address families in use, which DLB acts on.
 
-    ``selective`` are the RDMA opcodes that DLB is for; empty: every packet. ``global_role`` is its part in global load
-    balancing; empty: none.
+    ``random``: the platform sprays packets at random; of ``opcodes`` alone, where there are any, which it looks for in
+    packets that come in by ``filtered_ports``. ``selective`` are the RDMA opcodes that DLB is for; empty: every packet.
+    ``global_role`` is its part in global load balancing; empty: none.
     """
 
     intent: LoadBalancing
     group_mode: Literal["ecmp", "dlb-flowlet", "dlb-per-packet", "spray"]
     ether_types: tuple[Literal["ipv4", "ipv6"], ...]
+    random: bool = False
+    opcodes: tuple[int, ...] = ()
+    filtered_ports: tuple[str, ...] = ()
     selective: tuple[int, ...] = ()
     global_role: Literal["", "helper-only", "load-balancer-only"] = ""
 
@@ -280,7 +321,7 @@ class DeviceConfig:
     """Everything one switch is told. ``left_out`` is what is wanted of it and its platform lacks."""
 
     name: str
-    role: Literal["leaf", "spine", "super-spine"]
+    role: Literal["leaf", "spine", "super-spine", "dci"]
     model: str
     nos: str
     release: str
@@ -298,10 +339,16 @@ class DeviceConfig:
     overlay: OverlayConfig | None = None
     vrfs: tuple[Vrf, ...] = ()
     left_out: tuple[str, ...] = ()
+    isis: Isis | None = None
 
     def loopbacks(self) -> tuple[str, ...]:
         """Addresses of the loopback as prefixes, that of the router id first."""
         return tuple(dict.fromkeys((self.loopback, *(self.overlay.prefixes() if self.overlay else ()))))
+
+    def maximum_ecmp(self) -> int | None:
+        """The widest next-hop group; None without a routing protocol."""
+        running = self.bgp or self.isis
+        return running.maximum_ecmp if running else None
 
     def fabric_interfaces(self) -> list[Interface]:
         """Ports towards other switches."""

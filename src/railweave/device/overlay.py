@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.device.communities import standard
 from railweave.device.model import OverlayConfig, Session, TunnelEndpoint, Vrf, as_host_prefix
 
 if TYPE_CHECKING:
@@ -13,8 +14,11 @@ if TYPE_CHECKING:
     from railweave.device.model import Gateway
 
 
-def overlay_config(network: Network, fabric: Fabric, switch: Switch) -> OverlayConfig | None:
-    """Sessions to every switch of the neighboring tier, loopback to loopback; None where the fabric has no overlay."""
+def overlay_config(network: Network, fabric: Fabric, switch: Switch, *, large: bool = True) -> OverlayConfig | None:
+    """Sessions to every switch of the neighboring tier, loopback to loopback; None where the fabric has no overlay.
+
+    ``large``: every switch has large communities.
+    """
     if fabric.overlay is None:
         return None
     near: dict[str, str] = {}
@@ -23,6 +27,7 @@ def overlay_config(network: Network, fabric: Fabric, switch: Switch) -> OverlayC
             far = cable.b.device if cable.a.device == switch.name else cable.a.device
             near.setdefault(far, cable.name)
     bfd = fabric.overlay.bfd
+    from_spine = f"{fabric.spine_asns[0]}:0:2"
     return OverlayConfig(
         loopback=switch.loopback,
         neighbors=tuple(
@@ -41,7 +46,7 @@ def overlay_config(network: Network, fabric: Fabric, switch: Switch) -> OverlayC
             for one in switch.endpoints
         ),
         reflects=switch.role == "spine",
-        from_spine=f"{fabric.spine_asns[0]}:0:2",
+        from_spine=from_spine if large else standard(from_spine),
         bfd=bfd if bfd.enabled else None,
     )
 

@@ -10,8 +10,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
+    from railweave.catalog.models import Platform
     from railweave.device.model import BalancingConfig, QosConfig
 
 
@@ -21,21 +22,34 @@ def lowered_qos(qos: QosConfig, lacks: Collection[str]) -> tuple[QosConfig, list
     if "shared-buffer" in lacks:
         out.append("shared-buffer partitions and dedicated buffers")
         out += ["thresholds of queues"] if any(c.dynamic_threshold is not None for c in qos.classes.values()) else []
-        out += ["peak buffer occupancy"] if qos.buffer_monitor else []
+        out += ["record of peak buffer occupancy"] if qos.buffer_monitor else []
         plain = {name: one.model_copy(update={"dynamic_threshold": None}) for name, one in qos.classes.items()}
         qos = replace(qos, classes=plain, shared_buffer=False, buffer_monitor=False)
     if "pfc-watchdog" in lacks and qos.watchdog is not None and qos.profiles:
-        out.append("the PFC watchdog")
+        out.append("PFC watchdog")
     if "pfc-watchdog" in lacks:
         qos = replace(qos, watchdog=None)
     if "pfc-xon" in lacks and qos.xon_offset_cells is not None:
-        out.append("the XON offset")
+        out.append("XON offset")
         qos = replace(qos, xon_offset_cells=None)
     return qos, out
 
 
-def lowered_balancing(balancing: BalancingConfig, lacks: Collection[str]) -> tuple[BalancingConfig, list[str]]:
-    """Load balancing without DLB where the platform lacks it, and what was left out."""
+def lowered_balancing(
+    balancing: BalancingConfig, platform: Platform, entering: Sequence[str]
+) -> tuple[BalancingConfig, list[str]]:
+    """Load balancing as the platform can do it, and what was left out. ``entering``: ports by which traffic comes in.
+
+    A platform that sprays but cannot look into packets sprays none where only some opcodes are to be.
+    """
+    lacks = platform.lacks
+    if balancing.group_mode == "spray" and "random-spray" in platform.has:
+        opcodes = balancing.intent.spray_opcodes
+        if opcodes and "payload-filter" not in platform.has:
+            return replace(balancing, group_mode="ecmp"), ["match on RDMA opcodes (nothing is sprayed)"]
+        return replace(balancing, random=True, opcodes=opcodes, filtered_ports=tuple(entering) if opcodes else ()), []
     if "dlb" not in lacks or not balancing.group_mode.startswith("dlb"):
         return balancing, []
-    return replace(balancing, group_mode="ecmp"), [f"{balancing.group_mode} (next-hop groups share by static hash)"]
+    return replace(balancing, group_mode="ecmp", selective=(), global_role=""), [
+        f"{balancing.group_mode} (next-hop groups share by static hash)"
+    ]

@@ -141,6 +141,46 @@ def with_super_spines(policy: RoutingPolicy) -> RoutingPolicy:
     return replace(policy, policies=(*policy.policies, up, taken))
 
 
+def with_dci(policy: RoutingPolicy) -> RoutingPolicy:
+    """A spine's policy with what it tells the routers of its site's interconnect, and takes from them."""
+    listed = Match(prefix_list=LOCAL, orlonger=True)
+    down = Term("no-transit", Match(community=LOCAL), Action(accept=False))
+    up = Policy("to-dci", (down, Term("forward", listed, Action(accept=True)), _reject_rest()))
+    taken = Policy("from-dci", (Term("fabric", listed, Action(accept=True)), _reject_rest()))
+    return replace(policy, policies=(*policy.policies, up, taken))
+
+
+def dci_policy(fabric: Fabric, form: Form) -> RoutingPolicy:
+    """What a router of the interconnect advertises and accepts. It does not look at colors.
+
+    To other sites it passes on what its own spines told it, marked ``local``: what came from another site goes down only,
+    so that no site carries traffic between two others, and no router of a site goes by another site to the next one.
+    """
+    listed = Match(prefix_list=LOCAL, orlonger=True)
+    forward = Term("forward", listed, Action(accept=True, add_communities=(LOCAL,)))
+    returned = Term("returned", Match(community=LOCAL), Action(accept=False))
+    taken = Term("fabric", listed, Action(accept=True))
+    return RoutingPolicy(
+        imports={None: "from-spines"},
+        exports={None: "to-spines"},
+        policies=(
+            Policy("to-spines", (forward, _reject_rest())),
+            Policy("from-spines", (returned, taken, _reject_rest())),
+            Policy("to-sites", (replace(returned, name="no-transit"), forward, _reject_rest())),
+            Policy("from-sites", (taken, _reject_rest())),
+        ),
+        prefix_lists={LOCAL: fabric.local_prefixes},
+        communities=_communities(fabric, form),
+    )
+
+
+def with_sites(policy: RoutingPolicy) -> RoutingPolicy:
+    """A leaf's policy where leaves are joined between sites: towards them it does as towards spines."""
+    names = {"to-spines": "to-sites", "from-spines": "from-sites"}
+    policies = tuple(replace(one, name=names.get(one.name, one.name)) for one in policy.policies)
+    return replace(policy, policies=policies)
+
+
 def super_spine_policy(fabric: Fabric, form: Form) -> RoutingPolicy:
     """What a super-spine advertises and accepts. It does not look at colors."""
     listed = Match(prefix_list=LOCAL, orlonger=True)

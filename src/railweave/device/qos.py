@@ -27,7 +27,7 @@ def qos_config(
         return None
     qos = fabric.intent(switch).qos
     by_need: dict[tuple[int, int], list[Interface]] = {}
-    for one in interfaces:
+    for one in (port for port in interfaces if port.pauses):
         by_need.setdefault((math.ceil(one.length_m), qos.pfc.mru or one.mtu), []).append(one)
     cell = catalog().switches[switch.model].buffer.cell_bytes
     return QosConfig(

@@ -12,7 +12,7 @@ from railweave.lab import processes, routers, shaping, tunnels
 from railweave.lab.names import namespace
 from railweave.lab.namespace import ip, ip_batch
 from railweave.lab.outages import links_of, set_links
-from railweave.lab.spaces import gateway_interface, spaces_of, vrf_space
+from railweave.lab.spaces import spaces_of, vrf_space
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,7 +112,7 @@ def _blackhole(lab: Running, target: FaultTarget, device: str) -> Effect:
     """Forwarded packets meet a rule that drops them; bridged ones an isolated port. Its own packets meet neither."""
     config = lab.plan.configs[device]
     entries = [port.name for port in config.interfaces if port.kind == "fabric"]
-    entries += [gateway_interface(gateway) for gateway in config.gateways]
+    entries += [gateway.name for gateway in config.gateways]
     by_space: dict[str, list[str]] = {}
     for name in entries:
         by_space.setdefault(lab.plan.space(device, name), []).append(name)

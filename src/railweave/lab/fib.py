@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from railweave.lab import overlay_fib
-from railweave.lab.netlink import BGP, KERNEL
+from railweave.lab.netlink import BGP, ISIS, KERNEL
 from railweave.routes.table import LOCAL, UNREACHABLE, Fib, Heard, Routes
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def read(lab: Running, expected: Routes) -> KernelTables:
                 continue
             if route.protocol == KERNEL and route.interfaces:
                 table[place] = LOCAL
-            elif route.protocol == BGP and table[place] != LOCAL:
+            elif route.protocol in {BGP, ISIS} and table[place] != LOCAL:
                 links = _on(lab, device, route.interfaces)
                 members = tuple(sorted(links, key=lambda link: order.get(link, len(order))))
                 if members:
@@ -100,7 +100,10 @@ def _loopbacks(lab: Running, device: str) -> list[str]:
 
 def _fabric_links(lab: Running, device: str) -> list[str]:
     """A device's links in the order of its sessions, which is that of next-hop groups in ``routes``."""
-    bgp = lab.plan.configs[device].bgp
+    config = lab.plan.configs[device]
+    if config.isis is not None:
+        return [port.link for port in config.isis.ports]
+    bgp = config.bgp
     return [session.link for group in bgp.groups for session in group.sessions] if bgp else []
 
 

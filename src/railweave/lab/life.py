@@ -78,6 +78,7 @@ def up(
         _fits(plan)
         probe.probe(lab)
         frr = rootfs.find(frr_root, rootfs.need(plan.configs.values()), progress)
+        frr = replace(frr, protocols=plan.protocols())
         record = Record(
             lab,
             str(fabric.resolve()),
@@ -185,5 +186,6 @@ def attach(fabric: Path, configs: dict[str, DeviceConfig] | None = None) -> tupl
         half = " (a former `lab up` did not end; `railweave lab down` cleans up)" if record else ""
         raise LabError(f"there is no lab of {fabric}{half}: run `sudo railweave lab up {fabric}`")
     network = state.read_network(place)
-    frr = rootfs.known(Path(record.frr_root), record.frr_version)
-    return record, Running(place, make_plan(network, record.timers(), configs), frr)
+    plan = make_plan(network, record.timers(), configs)
+    frr = replace(rootfs.known(Path(record.frr_root), record.frr_version), protocols=plan.protocols())
+    return record, Running(place, plan, frr)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from railweave.lab.names import namespace
 from railweave.lab.namespace import entered, existing, ip_batch, set_parameters
 from railweave.lab.spaces import vrf_by_interface, vrf_space
+from railweave.render.network import EMULATION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,6 +49,9 @@ def make(lab: str, plan: Plan) -> None:
     for config in plan.configs.values():
         for vrf in ("", *(one.name for one in config.vrfs)):
             ip_batch(router_lines(config, vrf), inside=namespace(lab, vrf_space(config.name, vrf)))
+        answering = [gateway.port for gateway in config.gateways if gateway.proxy_arp and not gateway.vrf]
+        with entered(namespace(lab, config.name)):
+            set_parameters({f"net/ipv4/conf/{port}/proxy_arp": 1 for port in answering})
 
 
 def _end(lab: str, plan: Plan, plug: Plug) -> str:
@@ -65,18 +69,26 @@ def router_lines(config: DeviceConfig, vrf: str = "") -> Iterator[str]:
     for gateway in gateways:
         if gateway.vlan is not None:
             # Snooping would drop neighbor discovery that no querier asked for; nothing loops here.
-            yield f"link add name irb.{gateway.vlan} mtu {gateway.mtu} type bridge mcast_snooping 0 stp_state 0"
-    vlans = {gateway.vlan_name: gateway.vlan for gateway in gateways}
+            yield f"link add name {gateway.name} mtu {gateway.mtu} type bridge mcast_snooping 0 stp_state 0"
+    vlans = {gateway.vlan_name: gateway.name for gateway in gateways}
     for port in ports:
         if port.vlan is not None:
-            yield f"link set {port.name} master irb.{vlans[port.vlan]}"
+            yield f"link set {port.name} master {vlans[port.vlan]}"
     for gateway in gateways:
-        if gateway.vlan is not None:
-            yield f"link set irb.{gateway.vlan} mtu {gateway.mtu} up"
-        else:
-            yield f"link set {gateway.port} mtu {gateway.mtu}"
+        yield f"link set {gateway.name} mtu {gateway.mtu}{' up' if gateway.vlan is not None else ''}"
     for port in ports:
         yield f"link set {port.name} up"
+    if config.nos != EMULATION and not vrf:
+        yield from _addresses(config)
+
+
+def _addresses(config: DeviceConfig) -> Iterator[str]:
+    """Addresses that the system gives its interfaces itself, so that they are not in its ``frr.conf``."""
+    for address in config.loopbacks():
+        yield f"address add {address} dev lo"
+    for one in (*config.fabric_interfaces(), *config.gateways):
+        for address in one.addresses:
+            yield f"address add {address} dev {one.name}"
 
 
 def remove(lab: str) -> list[str]:

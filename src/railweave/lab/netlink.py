@@ -33,8 +33,8 @@ _TYPE_MASK = 0x3FFF
 MAIN = 254
 """The main routing table."""
 
-KERNEL, BGP = 2, 186
-"""Who made a route: the kernel (a prefix on the link), or the BGP daemon (rtnetlink.h)."""
+KERNEL, BGP, ISIS = 2, 186, 187
+"""Who made a route: the kernel (a prefix on the link), or the daemon of BGP or IS-IS (rtnetlink.h)."""
 
 TENTATIVE, DEPRECATED = 0x40, 0x20
 """Flags of addresses: not usable yet; past its preferred lifetime."""

@@ -55,11 +55,16 @@ class Overlay:
         if bgp is not None and bgp.bfd is not None:
             timers = {"minimum_interval": self.bfd_interval_ms, "multiplier": self.bfd_multiplier}
             bgp = replace(bgp, bfd=bgp.bfd.model_copy(update=timers))
+        isis = config.isis
+        if isis is not None and isis.bfd is not None:
+            timers = {"minimum_interval": self.bfd_interval_ms, "multiplier": self.bfd_multiplier}
+            isis = replace(isis, bfd=isis.bfd.model_copy(update=timers))
         overlay = config.overlay
         if overlay is not None and overlay.bfd is not None:
             timers = {"minimum_interval": SLOWER * self.bfd_interval_ms, "multiplier": self.bfd_multiplier}
             overlay = replace(overlay, bfd=overlay.bfd.model_copy(update=timers))
-        return replace(config, bgp=bgp, overlay=overlay, gateways=tuple(self._gateway(one) for one in config.gateways))
+        gateways = tuple(self._gateway(one) for one in config.gateways)
+        return replace(config, bgp=bgp, isis=isis, overlay=overlay, gateways=gateways)
 
     def _gateway(self, gateway: Gateway) -> Gateway:
         if gateway.advertisements is None:

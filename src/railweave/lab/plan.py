@@ -10,6 +10,7 @@ from railweave.device.build import device_config
 from railweave.device.host import host_config
 from railweave.errors import LabError
 from railweave.lab.spaces import spaces_of, vrf_by_interface, vrf_space
+from railweave.render.network import EMULATION, emulation
 from railweave.routes.control_plane import ControlPlane
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class Wire:
 
 @dataclass(frozen=True)
 class Plan:
-    """The lab of a network: every switch as FRR, every server as a host."""
+    """The lab of a network: every switch as FRR, by its own ``frr.conf`` where it has one; every server as a host."""
 
     network: Network
     overlay: Overlay | None
@@ -63,6 +64,10 @@ class Plan:
     def control_plane(self) -> ControlPlane:
         """What these routers should settle on."""
         return ControlPlane(self.configs.values())
+
+    def protocols(self) -> frozenset[str]:
+        """The protocols of the underlays."""
+        return frozenset("isis" if config.isis is not None else "bgp" for config in self.configs.values())
 
     def devices(self) -> list[str]:
         """Every switch, then every server."""
@@ -120,7 +125,12 @@ def make_plan(network: Network, overlay: Overlay | None, configs: dict[str, Devi
         raise LabError(
             f"{colored[0]} has a tunnel endpoint per path color, and FRR one per VNI: `railweave verify` proves such tenants"
         )
-    found = configs or {one.name: device_config(network, one.name, "frr") for one in network.switches}
+    found = configs or {one.name: device_config(network, one.name, emulation(one)) for one in network.switches}
+    own = [one.name for one in found.values() if one.nos != EMULATION and one.vrfs]
+    if own:
+        raise LabError(
+            f"{own[0]} has VRFs by SONiC's names, which the lab does not make: try tenants with `--device :frr`"
+        )
     if overlay is not None:
         found = {name: overlay.applied(config) for name, config in found.items()}
     # The kernel takes router advertisements itself here, whoever does so on the real servers; MAC addresses are those

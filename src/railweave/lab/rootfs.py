@@ -55,23 +55,31 @@ IPV6_TUNNELS = Need((10, 6), "tunnels end on IPv6 addresses", "forky", "frr-fork
 
 _BUILD = Path(__file__).with_name("frr-root.sh")
 _DAEMONS = Path("usr/lib/frr")
-DAEMONS = ("mgmtd", "zebra", "bgpd", "bfdd")
+DAEMONS = ("mgmtd", "zebra", "bgpd", "isisd", "bfdd")
 """The daemons of a router, in the order of starting. FRR has mgmtd from release 9.1 on; an older one does without."""
+
+ROUTING = {"bgp": "bgpd", "isis": "isisd"}
+"""Of these a router runs the one of its underlay's protocol."""
 
 
 @dataclass(frozen=True)
 class Frr:
-    """An FRR that can be run: the folder that is its root, and its version. User and group are those of its daemons."""
+    """An FRR that can be run: the folder that is its root, and its version. User and group are those of its daemons.
+
+    ``protocols`` are those of the underlays that its routers run.
+    """
 
     root: Path
     version: str
     user: int
     group: int
+    protocols: frozenset[str] = frozenset(("bgp",))
 
     @property
     def daemons(self) -> tuple[str, ...]:
         """The daemons that a router needs."""
-        return tuple(one for one in DAEMONS if (self.root / _DAEMONS / one).exists())
+        idle = {daemon for protocol, daemon in ROUTING.items() if protocol not in self.protocols}
+        return tuple(one for one in DAEMONS if one not in idle and (self.root / _DAEMONS / one).exists())
 
     @property
     def origin(self) -> str:

@@ -67,7 +67,10 @@ def write_files(place: Place, frr: Frr, configs: Sequence[DeviceConfig]) -> None
         for name in FOLDERS:
             (folder / name).mkdir(parents=True, exist_ok=True)
             os.chown(folder / name, frr.user, frr.group)
-        files = renderer("frr").files(config) | {"vtysh.conf": "service integrated-vtysh-config\n"}
+        files = {
+            "frr.conf": renderer(config.nos).files(config)["frr.conf"],
+            "vtysh.conf": "service integrated-vtysh-config\n",
+        }
         for name, text in files.items():
             path = folder / "etc/frr" / name
             path.write_text(text, encoding="utf-8")

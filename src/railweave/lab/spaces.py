@@ -24,7 +24,7 @@ def spaces_of(config: DeviceConfig) -> list[str]:
 
 def gateway_interface(gateway: Gateway) -> str:
     """The interface of a server-facing gateway."""
-    return f"irb.{gateway.vlan}" if gateway.vlan is not None else gateway.port
+    return gateway.name
 
 
 def vrf_by_interface(config: DeviceConfig) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.catalog import catalog
 from railweave.device.build import device_config
 from railweave.device.host import host_configs
 from railweave.render import host, renderer
@@ -20,12 +21,17 @@ if TYPE_CHECKING:
     from railweave.render.host.cluster import Member
 
 EMULATION = "frr"
-"""Every switch also gets the configuration of its emulation, which the lab runs."""
+"""What the lab runs in place of a system that has no ``frr.conf`` of its own."""
 
 
 def targets(switch: Switch) -> tuple[str, ...]:
-    """The systems a switch is rendered for: its own, and the emulation's."""
-    return tuple(dict.fromkeys((switch.nos, EMULATION)))
+    """The systems a switch is rendered for: its own, and the emulation's where its own is not what the lab runs."""
+    return tuple(dict.fromkeys((switch.nos, emulation(switch))))
+
+
+def emulation(switch: Switch) -> str:
+    """The system whose ``frr.conf`` the lab runs for a switch."""
+    return switch.nos if catalog().systems[switch.nos].frr_conf else EMULATION
 
 
 def switch_configs(network: Network, own: DeviceConfig) -> list[DeviceConfig]:

@@ -44,9 +44,13 @@ def parse(text: str) -> list[Section]:
     stack: list[tuple[int, Section]] = [(-1, top)]
     for number, raw in enumerate(text.splitlines(), 1):
         words = raw.strip()
+        depth = len(raw) - len(raw.lstrip(" "))
+        if words in {"exit", "exit-address-family"}:  # what it closes is a section, also where nothing is in it
+            closed = next((one for at, one in reversed(stack) if at == depth), None)
+            if closed is not None and closed.body is None:
+                closed.body = []
         if not words or words.startswith("!") or words in {"exit", "exit-address-family", "end"}:
             continue
-        depth = len(raw) - len(raw.lstrip(" "))
         if "\t" in raw[: depth + 1]:
             raise RenderError(f"line {number}: indent with spaces")
         while stack[-1][0] >= depth:

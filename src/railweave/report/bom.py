@@ -78,7 +78,7 @@ def _optics(network: Network) -> list[Item]:
     places: dict[str, set[str]] = {}
     leaves = {switch.name for switch in network.switches if switch.role == "leaf"}
     for cable in network.cables:
-        for end, place in _counted_ends(cable, leaves):
+        for end, place in _counted_ends(network, cable, leaves):
             modules.setdefault(end.optic, set()).add((end.device, end.port if end.physical is None else end.physical))
             places.setdefault(end.optic, set()).add(place)
     items = [
@@ -94,14 +94,17 @@ def _optics(network: Network) -> list[Item]:
     return sorted(items, key=lambda item: (KINDS.index(item.kind), item.name))
 
 
-def _counted_ends(cable: Cable, leaves: set[str]) -> list[tuple[End, str]]:
+def _counted_ends(network: Network, cable: Cable, leaves: set[str]) -> list[tuple[End, str]]:
     """The ends that hold a module, with their places; of an assembly the end of the switch that fans out."""
     if cable.kind == "server":
         trunk, other, names = cable.b, cable.a, ("leaf server port", "NIC")
+    elif network.between_sites(cable):
+        trunk, other, names = cable.a, cable.b, ("port to another site", "port to another site")
     elif cable.a.device in leaves:
         trunk, other, names = cable.a, cable.b, ("leaf uplink", "spine")
     else:
-        trunk, other, names = cable.a, cable.b, ("spine uplink", "super-spine")
+        above = "super-spine" if network.switch(cable.b.device).role == "super-spine" else "router between sites"
+        trunk, other, names = cable.a, cable.b, ("spine uplink", above)
     if _is_assembly(trunk.optic) and trunk.optic == other.optic:
         return [(trunk, names[0])]
     return [(trunk, names[0]), (other, names[1])]
@@ -121,8 +124,18 @@ def _describe(name: str) -> str:
 
 
 def _places(found: set[str]) -> str:
-    order = ("leaf server port", "leaf uplink", "spine", "spine uplink", "super-spine", "NIC")
-    return ", ".join(place + "s" for place in order if place in found)
+    order = (
+        "leaf server port",
+        "leaf uplink",
+        "spine",
+        "spine uplink",
+        "super-spine",
+        "router between sites",
+        "port to another site",
+        "NIC",
+    )
+    plurals = {"router between sites": "routers between sites", "port to another site": "ports to another site"}
+    return ", ".join(plurals.get(place, place + "s") for place in order if place in found)
 
 
 def _fibre(network: Network) -> list[Item]:

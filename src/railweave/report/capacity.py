@@ -158,9 +158,13 @@ def _places(routes: Routes, segments: list[Segment]) -> list[int]:
 
 def capacity_grid(network: Network, fabric: Fabric, capacities: list[RailCapacity]) -> tuple[str, Grid]:
     """The rails of a fabric as a table, and what its columns mean."""
-    rows = [_row(one) for one in capacities]
+    sites = fabric.interconnect is not None and not fabric.dci
+    rows = [_row(one, "site" if sites else "spine") for one in capacities]
     uplinks = sum(one.up_gbps for one in capacities)
-    upper = sum(c.speed_gbps for c in network.cables if c.fabric == fabric.name and c.kind == "fabric") - uplinks
+    between = [c for c in network.cables if c.fabric == fabric.name and c.kind == "fabric"]
+    leaves = {one.name for one in network.switches if one.role == "leaf"}
+    upper = sum(c.speed_gbps for c in between if not {c.a.device, c.b.device} & leaves and not network.between_sites(c))
+    long = sum(c.speed_gbps for c in between if network.between_sites(c))
     several = len({one.stripe for one in network.switches if one.fabric == fabric.name and one.role == "leaf"}) > 1
     there = "of the same rail in another stripe" if several else "of another rail"
     about = (
@@ -168,25 +172,29 @@ def capacity_grid(network: Network, fabric: Fabric, capacities: list[RailCapacit
         "rate, below it uplinks are to spare. With one spine down, a path color that loses some of its uplinks is "
         f"shown too. Ways are the uplinks that a leaf uses towards one leaf {there}; a path color is even where every color has the same bandwidth on every leaf."
     )
-    if uplinks:
+    if uplinks and not sites:
         about += f" All uplinks of leaves together carry {uplinks / 1000:,.1f} Tb/s each way."
     if upper:
-        about += f" Those of spines to super-spines carry {upper / 1000:,.1f} Tb/s, {uplinks / upper:.2f}:1 to these."
+        up = "super-spines" if fabric.super_spine else "routers between sites"
+        about += f" Those of spines to {up} carry {upper / 1000:,.1f} Tb/s, {uplinks / upper:.2f}:1 to these."
+    if long:
+        about += f" Links between sites carry {long / 1000:,.1f} Tb/s each way."
+    above, gone = ("other sites", "one site") if sites else ("spines", "one spine")
     header = (
-        "Rail", "Leaves", "NICs", "To servers", "To spines", "Oversubscription", "With one spine down",
+        "Rail", "Leaves", "NICs", "To servers", f"To {above}", "Oversubscription", f"With {gone} down",
         "Ways to another stripe" if several else "Ways to another leaf", "Uplinks per path color", "Bandwidth of a path color on a leaf",
     )  # fmt: skip
     return about, Grid(header, tuple(rows))
 
 
-def _row(one: RailCapacity) -> tuple[str, ...]:
+def _row(one: RailCapacity, over: str) -> tuple[str, ...]:
     color = "–"
     if one.color_gbps:
         least, most = one.color_gbps
         color = f"even, {most:,}G each" if least == most else f"uneven, {least:,}G to {most:,}G"
     ways = "–"
     if one.ways and one.spines:
-        ways = f"{_span(one.ways)} over {_span(one.spines)} {'spine' if one.spines[1] == 1 else 'spines'}"
+        ways = f"{_span(one.ways)} over {_span(one.spines)} {over if one.spines[1] == 1 else f'{over}s'}"
     return (
         rail_label(one.rails),
         str(one.leaves),

@@ -8,6 +8,8 @@ from railweave.catalog import catalog
 from railweave.counting import counted
 from railweave.device.host import host_config
 from railweave.report.figures import models_of, roles, span, switches_of
+from railweave.report.isis_decision import isis_decision
+from railweave.report.long_links import long_links_decisions
 from railweave.report.qos_decisions import qos_decisions
 from railweave.report.statement import Decision, Grid
 from railweave.report.tenant_decisions import tenant_decisions
@@ -62,15 +64,17 @@ PATH_COLOR = {
 
 def decisions(network: Network, fabric: Fabric) -> list[Decision]:
     """Every decision about a fabric."""
-    made = [topology_decision, ports_decision, _addressing, _bgp, _colors, _balancing]
+    routing = isis_decision if fabric.underlay.protocol == "isis" else _bgp
+    made = [topology_decision, ports_decision, _addressing, routing, _colors, _balancing]
     found = [decide(network, fabric) for decide in made]
-    return [*found, *tenant_decisions(network, fabric), *qos_decisions(network, fabric)]
+    found += [*tenant_decisions(network, fabric), *long_links_decisions(network, fabric)]
+    return [*found, *qos_decisions(network, fabric)]
 
 
 def _addressing(network: Network, fabric: Fabric) -> Decision:
     segments = [segment for segment in network.segments if segment.fabric == fabric.name]
     prefixes = sum(len(segment.subnets) for segment in segments)
-    each = "NIC" if fabric.server_link == "routed" else "rail, stripe"
+    each = "NIC" if fabric.own_links else "rail, stripe"
     facts = [
         (
             "Server prefixes",
@@ -115,6 +119,9 @@ def _addressing(network: Network, fabric: Fabric) -> Decision:
     else:
         chosen = "static: NIC addresses are numbered by server"
         why = "Addresses follow from the server's slot and do not change with the NIC's MAC."
+        if fabric.server_link == "proxy-arp":
+            subnet = f"every NIC has {fabric.server_pool} as its subnet; leaves answer for what is not on the link (proxy ARP)"
+            facts.append(("One subnet", subnet))
     server = next((one for one in network.servers if any(nic.fabric == fabric.name for nic in one.nics)), None)
     tables = host_config(network, server.name).nics_of(fabric.name) if server else []
     if tables:
@@ -239,6 +246,9 @@ def _balancing(network: Network, fabric: Fabric) -> Decision:
         why = f"RDMA flows are few, large and known before they start, so each is placed on a color; {INSIDE[within]}"
         why = why.format(uplinks=f"{wide} uplinks", mode=within)
     facts: list[tuple[str, str]] = []
+    if balancing.spray_opcodes:
+        chosen = f"random spraying of packets with RDMA opcode {', '.join(map(str, balancing.spray_opcodes))}; others by flow"
+        why = "Only writes that carry their own address may arrive in any order; acknowledgements and the rest keep theirs."
     group = balancing.group_mode()
     if balancing.mode == "rlb":
         facts.append(("Within a color", f"{group}: {MODES[group][0].partition(': ')[2]}"))

@@ -21,7 +21,11 @@ def failures_decision(
     leaves = [switch for switch in network.switches if switch.fabric == fabric.name and switch.role == "leaf"]
     if not leaves:
         return None
-    facts = [*_uplink(network, fabric, routes, leaves), *_spine(capacities)]
+    facts = _uplink(network, fabric, routes, leaves)
+    if fabric.interconnect and not fabric.dci:
+        facts.append(("A leaf of another site", "that site is cut off; each of the others keeps to itself"))
+    else:
+        facts += _spine(capacities)
     servers = max(len({c.a.device for c in network.cables_of(leaf.name) if c.kind == "server"}) for leaf in leaves)
     rails = counted(max(len(leaf.rails) for leaf in leaves), "rail")
     facts.append(

@@ -38,7 +38,8 @@ class Stripe:
 class Figures:
     """Totals of a network or of one fabric. ``oversubscription`` is that of the worst leaf, None without spines.
 
-    ``fabric_links`` are those of leaves to spines, ``upper_links`` those of spines to super-spines.
+    ``fabric_links`` are those of leaves to spines, ``upper_links`` those of spines to what is above them, ``long_links`` those
+    between sites; ``dci`` are routers of the interconnect.
     """
 
     gpus: int
@@ -51,6 +52,8 @@ class Figures:
     upper_links: int
     colors: int
     oversubscription: float | None
+    dci: int = 0
+    long_links: int = 0
 
 
 def figures(network: Network, fabric: Fabric | None = None) -> Figures:
@@ -62,6 +65,8 @@ def figures(network: Network, fabric: Fabric | None = None) -> Figures:
     cables = [cable for cable in network.cables if cable.fabric in names]
     count = Counter[str](switch.role for switch in switches)
     leaves = {switch.name for switch in switches if switch.role == "leaf"}
+    long = [cable for cable in cables if network.between_sites(cable)]
+    cables = [cable for cable in cables if not network.between_sites(cable)]
     lower = Counter(cable.a.device in leaves for cable in cables if cable.kind == "fabric")
     return Figures(
         gpus=gpus(servers),
@@ -74,6 +79,8 @@ def figures(network: Network, fabric: Fabric | None = None) -> Figures:
         upper_links=lower[False],
         colors=max((len(one.colors) for one in fabrics), default=0),
         oversubscription=oversubscription(cables),
+        dci=count["dci"],
+        long_links=len(long),
     )
 
 
@@ -93,8 +100,8 @@ def models_of(network: Network, fabric: Fabric, role: RoleName) -> list[str]:
 
 
 def plural(role: str) -> str:
-    """Switches of a role: ``leaves``, ``spines``, ``super-spines``."""
-    return "leaves" if role == "leaf" else f"{role}s"
+    """Switches of a role: ``leaves``, ``spines``, ``super-spines``, ``routers between sites``."""
+    return {"leaf": "leaves", "dci": "routers between sites"}.get(role, f"{role}s")
 
 
 def gpus(servers: Sequence[Server]) -> int:
@@ -131,7 +138,12 @@ def stripes(network: Network, fabric: Fabric) -> list[Stripe]:
             name=name,
             leaves=tuple(members),
             servers=tuple(servers.get(name, ())),
-            uplinks=tuple(c for leaf in members for c in network.cables_of(leaf.name) if c.kind == "fabric"),
+            uplinks=tuple(
+                c
+                for leaf in members
+                for c in network.cables_of(leaf.name)
+                if c.kind == "fabric" and not network.between_sites(c)
+            ),
         )
         for name, members in leaves.items()
     ]

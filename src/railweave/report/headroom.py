@@ -85,7 +85,9 @@ def headroom(network: Network, fabric: Fabric, role: RoleName) -> Headroom | Non
 
 
 def _terms(network: Network, fabric: Fabric, device: str) -> tuple[Term, ...]:
-    ports = Counter((cable.kind, cable.speed_gbps, cable.length_m) for cable in network.cables_of(device))
+    unpaused = fabric.interconnect is not None and not fabric.interconnect.pfc
+    paused = [one for one in network.cables_of(device) if not (unpaused and network.between_sites(one))]
+    ports = Counter((cable.kind, cable.speed_gbps, cable.length_m) for cable in paused)
     result: list[Term] = []
     for (kind, speed, length), count in sorted(ports.items()):
         mtu = fabric.mtu.fabric if kind == "fabric" else fabric.mtu.server_port

@@ -138,7 +138,9 @@ def _header(network: Network, findings: Sequence[Finding]) -> list[str]:
         (f"{sums.leaves:,}", "leaf" if sums.leaves == 1 else "leaves"),
         (f"{sums.spines:,}", "spine" if sums.spines == 1 else "spines"),
         *([(f"{sums.super_spines:,}", "super-spines")] if sums.super_spines else []),
-        (f"{sums.server_links + sums.fabric_links + sums.upper_links:,}", "links"),
+        *([(f"{sums.dci:,}", "routers between sites")] if sums.dci else []),
+        (f"{sums.server_links + sums.fabric_links + sums.upper_links + sums.long_links:,}", "links"),
+        *([(f"{sums.long_links:,}", "of them between sites")] if sums.long_links else []),
         (f"{sums.colors:,}", "path color" if sums.colors == 1 else "path colors"),
         ("–" if sums.oversubscription is None else f"{sums.oversubscription:.4g}:1", "oversubscription"),
     ]

@@ -73,11 +73,15 @@ def _panel(network: Network, fabric: Fabric, strokes: dict[int, Stroke]) -> tupl
     """Markup, width and height of one fabric."""
     sums = figures(network, fabric)
     uplinks = max(
-        (cable.speed_gbps for cable in network.cables if cable.fabric == fabric.name and cable.kind == "fabric"),
+        (
+            cable.speed_gbps
+            for cable in network.cables
+            if cable.fabric == fabric.name and cable.kind == "fabric" and not network.between_sites(cable)
+        ),
         default=0,
     )
     small = max(sums.leaves, sums.servers) <= DETAIL_DEVICES and sums.fabric_links <= DETAIL_LINKS
-    small = small and not sums.super_spines  # their tier is drawn in blocks only
+    small = small and not sums.super_spines and not sums.dci  # their tier is drawn in blocks only
     groups = stripes(network, fabric)
     drawing, wide, height = (detail if small else overview)(network, fabric, groups, strokes)
     title = network.name if len(network.fabrics) == 1 else f"{network.name} / {fabric.name}"
@@ -94,6 +98,9 @@ def _panel(network: Network, fabric: Fabric, strokes: dict[int, Stroke]) -> tupl
         ]
     if sums.super_spines:
         line += [counted(sums.super_spines, "super-spine"), counted(sums.upper_links, "spine-super-spine link")]
+    if sums.long_links:
+        routers = f"{counted(sums.dci, 'router')} and " if sums.dci else ""
+        line.append(f"{routers}{counted(sums.long_links, 'link')} between sites")
     legend, legend_height = _legend(network, fabric, strokes, max(wide, MINIMUM_WIDTH))
     top = 48.0 + legend_height
     shift = max(0.0, (MINIMUM_WIDTH - wide) / 2)
@@ -110,7 +117,9 @@ def _legend(network: Network, fabric: Fabric, strokes: dict[int, Stroke], wide: 
     """The path colors by name and community, in as many lines as they need. Markup and height."""
     if not fabric.colors:
         spread = any(switch.fabric == fabric.name and switch.role == "spine" for switch in network.switches)
-        label = f"no path colors: {fabric.load_balancing.mode} over all uplinks" if spread else "no spines, no uplinks"
+        mode = fabric.load_balancing.mode
+        label = f"no path colors: {mode} over all uplinks" if spread else "no spines, no uplinks"
+        label = f"{mode} over all links between sites" if fabric.interconnect and not spread else label
         return element("text", text(label), x=0.0, y=4.0, class_="muted"), 30.0
     if len(fabric.colors) > LEGEND_COLORS:
         ends = " to ".join(f"{one.name} (color:0:{one.number})" for one in (fabric.colors[0], fabric.colors[-1]))

@@ -36,6 +36,10 @@ def topology_decision(network: Network, fabric: Fabric) -> Decision:
         facts.append(("Uplinks", _uplinks(network, leaves)))
     if sums.super_spines:
         chosen += f", {counted(sums.super_spines, 'super-spine')}"
+    if fabric.interconnect:
+        sites = ", ".join(f"{site}: {', '.join(here)}" for site, here in fabric.interconnect.sites.items())
+        facts.append(("Sites", sites))
+        chosen += f", {counted(sums.dci, 'router between sites', 'routers between sites')}" if sums.dci else ""
     if sums.oversubscription is not None:
         facts.append(("Oversubscription", f"{sums.oversubscription:.2f}:1 on the fullest leaf"))
     present = {(one.role, f"{one.nos} {one.release}") for one in network.switches if one.fabric == fabric.name}
@@ -68,7 +72,9 @@ def _uplinks(network: Network, leaves: list[Switch]) -> str:
 def _rest(network: Network, sums: Figures, leaves: list[Switch]) -> str:
     """What traffic that leaves its leaf crosses."""
     if not sums.spines:
-        return ""
+        return " Between sites it crosses a long link, from leaf to leaf." if sums.long_links else ""
+    if sums.dci:
+        return " Everything else crosses one spine inside a site, and between sites a spine and a router of each."
     if sums.super_spines:
         return " Everything else crosses one spine, or two spines and a super-spine between them."
     mine: dict[tuple[int, ...], set[str]] = {}
@@ -95,13 +101,13 @@ def ports_decision(network: Network, fabric: Fabric) -> Decision:
         device = max(devices, key=lambda one: len(network.cables_of(one.name)))
         cables = network.cables_of(device.name)
         total = sum(group.count for group in model.ports) if model else 0
+        near = [c for c in cables if c.kind == "fabric" and not network.between_sites(c)]
+        far = [c for c in cables if network.between_sites(c)]
         for label, chosen in (
             ("servers", [c.b for c in cables if c.kind == "server"]),
-            (plural(present[place - 1]), [c.b for c in cables if c.kind == "fabric" and c.b.device == device.name]),
-            (
-                plural((*present, "")[place + 1]),
-                [c.a for c in cables if c.kind == "fabric" and c.a.device == device.name],
-            ),
+            (plural(present[place - 1]), [c.b for c in near if c.b.device == device.name]),
+            (plural((*present, "")[place + 1]), [c.a for c in near if c.a.device == device.name]),
+            ("other sites", [c.a if c.a.device == device.name else c.b for c in far]),
         ):
             if chosen:
                 ordered = sorted(chosen, key=lambda end: (end.physical or 0, end.channel or 0))

@@ -58,7 +58,8 @@ def detail(
     frame = _measure(fabric, stripes, bool(spines))
     spine_room = max((width(spine.name, 14) + 40 for spine in spines), default=0)
     total = max(len(stripes) * (frame.stripe_width + STRIPE_GAP) - STRIPE_GAP, len(spines) * (spine_room + 18))
-    if spines:
+    across = [c for c in network.cables if c.fabric == fabric.name and network.between_sites(c)]
+    if spines or across:
         zone = min(330.0, 120 + total * 0.085)
         frame.leaf_top += zone
         frame.bars_top += zone
@@ -78,6 +79,7 @@ def detail(
     links = {cable.name: place for place, cable in enumerate(network.cables)}
     parts = [_ground(frame, left, stripe, bottom) for left, stripe in zip(lefts, stripes, strict=True)]
     parts.append(_uplinks(fabric, [c for s in stripes for c in s.uplinks], places, frame.leaf_top, strokes, links))
+    parts += _between_sites(fabric, across, places, frame.leaf_top, links)
     for left, stripe in zip(lefts, stripes, strict=True):
         parts += _server_cables(network, fabric, frame, left, stripe, links)
         parts += [_leaf(leaf, *places[leaf.name], frame.leaf_top) for leaf in stripe.leaves]
@@ -179,6 +181,35 @@ def _uplinks(
         color = None if cable.color is None else f"{fabric.name}/{numbers[cable.color]}"
         drawn.append(_cable(cable, fabric, links[cable.name], path, f"{stroke} line", "cable fabric-cable", color))
     return "".join(drawn)
+
+
+def _between_sites(
+    fabric: Fabric,
+    cables: list[Cable],
+    places: dict[str, tuple[float, float]],
+    leaf_top: float,
+    links: dict[str, int],
+) -> list[str]:
+    """Every cable between leaves of two sites, as arches inside each other, and what they are."""
+    if not cables:
+        return []
+    at_a, at_b = _spread(cables, "a", places), _spread(cables, "b", places)
+    pairs: dict[tuple[str, str], list[Cable]] = {}
+    for cable in cables:
+        pairs.setdefault((cable.a.device, cable.b.device), []).append(cable)
+    drawn: list[str] = []
+    for alike in pairs.values():
+        ends = sorted((at_b[cable.name] for cable in alike), reverse=True)  # the outermost arch ends farthest away
+        for place, (cable, end) in enumerate(zip(alike, ends, strict=True)):
+            x1, x2, y = number(at_a[cable.name]), number(end), number(max(4.0, leaf_top * (0.08 + 0.13 * place)))
+            top = number(leaf_top + 2)
+            path = f"M{x1} {top}C{x1} {y} {x2} {y} {x2} {top}"
+            drawn.append(_cable(cable, fabric, links[cable.name], path, "plain line", "cable fabric-cable", None))
+        first = alike[0]
+        middle = sum(places[end.device][0] + places[end.device][1] / 2 for end in (first.a, first.b)) / 2
+        words = f"{len(alike)} × {first.speed_gbps}G, {first.length_m / 1000:g} km"
+        drawn.append(element("text", text(words), x=middle, y=leaf_top - 34, class_="small muted middle"))
+    return drawn
 
 
 def _server_cables(

@@ -9,7 +9,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
-from railweave.report.figures import Stripe, gpus, span
+from railweave.report.figures import Stripe, gpus, plural, span
 from railweave.report.markup import element, number, text, width
 
 if TYPE_CHECKING:
@@ -74,7 +74,8 @@ def overview(
     if not upper:
         return drawing, total, height
     top = SPINE_HEIGHT + ROW_GAP
-    above = _upper_bundle(network, fabric, spines, total) + _tier(fabric, upper, total)
+    above = _upper_bundle(network, fabric, spines, total, upper[0].role)
+    above += _tier(fabric, upper, total, _between(network, fabric))
     return above + element("g", drawing, transform=f"translate(0,{top:g})"), total, height + top
 
 
@@ -207,8 +208,8 @@ def _block(fabric: Fabric, block: Stripe, left: float, top: float, wide: float) 
     )
 
 
-def _upper_bundle(network: Network, fabric: Fabric, spines: list[Switch], total: float) -> str:
-    """The links of spines to super-spines as one bundle."""
+def _upper_bundle(network: Network, fabric: Fabric, spines: list[Switch], total: float, upper: str) -> str:
+    """The links of spines to super-spines, or to the routers of their sites, as one bundle."""
     names = {spine.name for spine in spines}
     cables = [c for c in network.cables if c.fabric == fabric.name and c.kind == "fabric" and c.a.device in names]
     links = _links(Stripe("", (), (), tuple(cables)))
@@ -222,21 +223,30 @@ def _upper_bundle(network: Network, fabric: Fabric, spines: list[Switch], total:
     ]
     bundle = element(
         "g",
-        element("title", text(f"spines to super-spines: {links}")),
+        element("title", text(f"spines to {plural(upper)}: {links}")),
         *lines,
         class_="cable bundle",
         data_a=f"{fabric.name}/spines",
-        data_b=f"{fabric.name}/super-spines",
+        data_b=f"{fabric.name}/{upper}s",
     )
     return bundle + element(
         "text", text(links), x=total / 2 + 14, y=SPINE_HEIGHT + ROW_GAP / 2 + 4, class_="small muted"
     )
 
 
-def _tier(fabric: Fabric, spines: list[Switch], total: float) -> str:
-    """Spines, or super-spines, as one block."""
+def _between(network: Network, fabric: Fabric) -> str:
+    """The links between sites in words; empty where there are none."""
+    cables = [c for c in network.cables if c.fabric == fabric.name and network.between_sites(c)]
+    if not cables:
+        return ""
+    length = max(cable.length_m for cable in cables)
+    return f"  ·  between sites {_links(Stripe('', (), (), tuple(cables)))}, {length / 1000:g} km"
+
+
+def _tier(fabric: Fabric, spines: list[Switch], total: float, more: str = "") -> str:
+    """Spines, super-spines, or routers between sites, as one block."""
     role = spines[0].role
-    title = f"{counted(len(spines), role)}  ·  {', '.join(dict.fromkeys(spine.model for spine in spines))}"
+    title = f"{counted(len(spines), 'router' if role == 'dci' else role)}  ·  {', '.join(dict.fromkeys(spine.model for spine in spines))}{more}"
     names = span([spine.name for spine in spines])
     return element(
         "g",

@@ -115,10 +115,10 @@ def _key(attributes: Attributes) -> int:
     return local << 60 | preference << 36 | aigp << 16 | min(attributes.path_length, (1 << 16) - 1)
 
 
-REASONS = ("none", "only", "local", "local-preference", "aigp", "as-path", "multipath")
+REASONS = ("none", "only", "local", "local-preference", "aigp", "as-path", "multipath", "metric")
 """Why a route won, by code: no route, no other candidate, its own, or the first attribute that told it from the next best.
 
-``multipath``: every candidate is in the next-hop group.
+``multipath``: every candidate is in the next-hop group. ``metric``: other links begin longer paths (IS-IS).
 """
 
 

@@ -1,4 +1,4 @@
-"""What BGP settles on, computed from the configurations of the devices.
+"""What the control plane settles on, computed from the configurations of the devices: BGP here, IS-IS in ``isis``.
 
 A synchronous path-vector computation: devices exchange whole tables until nothing changes. Tables, and decisions that
 follow from equal ones, are held once, so that work grows with what differs. It follows the decision
@@ -18,6 +18,7 @@ from railweave.routes.attributes import AttributeTable
 from railweave.routes.candidates import Hearing, candidates
 from railweave.routes.decisions import Decisions, rules_of
 from railweave.routes.forwarding import Groups, forwarding
+from railweave.routes.isis import isis_fibs
 from railweave.routes.once import Once
 from railweave.routes.origins import Origins, originated
 from railweave.routes.overlay import OverlayPlane, tenant_prefixes
@@ -158,6 +159,7 @@ class ControlPlane:
             end = self._ends[key]
             return None if end.row in lost.get(key[0], ()) else end.sender
 
-        composed, holds = self._overlay.compose(state.fibs, lambda name: self._origins.live(self.configs[name], down))
+        fibs = state.fibs | isis_fibs(self.configs, len(self.prefixes), down, self._origins.local, self.groups)
+        composed, holds = self._overlay.compose(fibs, lambda name: self._origins.live(self.configs[name], down))
         heard = Heard(state.told, self._ends.keys(), sender)
         return Routes(self.prefixes, self._place, composed, self.groups.members, down, heard, holds)

@@ -58,6 +58,8 @@ def document(network: Network, config: DeviceConfig, routes: Routes, system: Sys
 
 def _about(network: Network, switch: Switch, fabric: Fabric) -> str:
     place = f"of fabric {fabric.name}, network {network.name}"
+    if switch.role == "dci":
+        return f"A router between sites, at {switch.site}, {place}."
     if switch.role != "leaf":
         return f"A {switch.role} {place}."
     rails = f"rail {switch.rails[0]}" if len(switch.rails) == 1 else "rails " + ", ".join(map(str, switch.rails))
@@ -82,7 +84,8 @@ def _order(network: Network, switch: Switch, fabric: Fabric) -> list[str]:
     lines = ["1. The management network and its servers (time, names, logs)."]
     for number, role in enumerate(roles, 2):
         alike = [one.name for one in mine if one.role == role]
-        word = counted(len(alike), role, {"leaf": "leaves"}.get(role, ""))
+        names = {"leaf": ("leaf", "leaves"), "dci": ("router between sites", "routers between sites")}
+        word = counted(len(alike), *names.get(role, (role, "")))
         here = f" **This switch is number {alike.index(switch.name) + 1} of them.**" if role == switch.role else ""
         lines.append(
             f"{number}. {word[0].upper()}{word[1:]}, {alike[0]} first; their order among each other is free.{here}"
@@ -94,6 +97,8 @@ def _order(network: Network, switch: Switch, fabric: Fabric) -> list[str]:
         )
     elif len(roles) > 1:
         now = "Its neighbors come up later: repeat the checks from LLDP on when the last one is there."
+    elif fabric.interconnect:
+        now = "Its neighbors are at other sites: repeat the checks from LLDP on when the last one is there."
     else:
         now = "It has no switch for a neighbor: what is checked at once is the switch itself."
     return [*lines, "", f"{now} {_until_servers(switch, fabric)}"]
@@ -102,7 +107,7 @@ def _order(network: Network, switch: Switch, fabric: Fabric) -> list[str]:
 def _until_servers(switch: Switch, fabric: Fabric) -> str:
     """What is not there before the servers are: a gateway is down while all ports behind it are."""
     reason = "a gateway is down until a server port behind it is up"
-    if switch.nos == "junos" and fabric.server_link != "routed":
+    if switch.nos == "junos" and not fabric.own_links:
         reason = "Junos keeps an IRB down until one port of its VLAN is up"
     ports = "server ports down and " if switch.role == "leaf" else ""
     absent = (

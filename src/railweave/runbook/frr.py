@@ -71,6 +71,9 @@ def checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check
             timers = f"{bgp.bfd.minimum_interval} ms x {bgp.bfd.multiplier}, down after {bgp.bfd.detection_ms():,} ms"
             made.append(Check("BFD", ("show bfd peers brief",), (f"{counted(len(found), 'session')} up", timers)))
         made += _routes(network, config, routes, family)
+    if config.isis is not None:
+        count = counted(len(config.isis.ports), "neighbor")
+        made.append(Check("IS-IS", ("show isis neighbor", "show isis route"), (f"{count}, level 2, state Up",)))
     made += frr_tenants(config, routes)
     if config.gateways:
         made.append(_gateways(config))
@@ -111,7 +114,7 @@ def _routes(network: Network, config: DeviceConfig, routes: Routes, family: str)
 
 def _gateways(config: DeviceConfig) -> Check:
     rows = [
-        (f"irb.{one.vlan}" if one.vlan else one.port, address, prefix)
+        (one.name, address, prefix)
         for one in config.gateways
         for address, prefix in zip(one.addresses, one.prefixes, strict=True)
     ]

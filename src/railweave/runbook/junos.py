@@ -12,6 +12,7 @@ from railweave.counting import counted
 from railweave.render.junos.selective import FILTER
 from railweave.runbook.check import Check
 from railweave.runbook.expected import example_routes, sessions
+from railweave.runbook.junos_interconnect import isis_checks, macsec_checks, spraying_checks
 from railweave.runbook.junos_qos import qos_checks
 from railweave.runbook.tenants import junos_tenants
 
@@ -69,23 +70,26 @@ def identity(config: DeviceConfig, serial: str) -> Check:
 
 def checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
     """Every check after the configuration is loaded, in the order in which one depends on another."""
-    made = [_ports(config), _lldp(config)]
+    made = [_ports(config), *macsec_checks(config), _lldp(config)]
     if config.bgp is not None:
         made += [_discovery(config), *_bgp(config, routes)]
         made += _routes(network, config, routes)
+    if config.isis is not None:
+        made += [*isis_checks(config), *_routes(network, config, routes)]
     made += junos_tenants(config, routes)
     if config.gateways:
         made.append(_gateways(config))
     if config.qos is not None:
         made += qos_checks(config.qos)
-    made.append(_balancing(config))
+    made += [_balancing(config), *spraying_checks(config)]
     if config.qos is not None:
         made.append(_counters(config))
     return made
 
 
 def _ports(config: DeviceConfig) -> Check:
-    splits = [f"{one.port}: {one.channels} x {one.speed_gbps}G" for one in config.splits]
+    splits = [f"{one.port}: {one.channels} x {one.speed_gbps}G" for one in config.splits if one.channels > 1]
+    slower = [f"{one.port} at {one.speed_gbps}G" for one in config.splits if one.channels == 1]
     others = ["irb"] if any(one.vlan for one in config.gateways) else []
     others += ["the parents of split ports"] if splits else []
     besides = f"; besides them {' and '.join(others)} are listed" if others else ""
@@ -93,6 +97,7 @@ def _ports(config: DeviceConfig) -> Check:
         f"{counted(len(config.interfaces), 'port')} up, up, each described with its neighbor in the port table{besides}"
     ]
     points += [f"ports split: {', '.join(splits)}"] if splits else []
+    points += [f"whole ports below their speed: {', '.join(slower)}"] if slower else []
     mtus = sorted({one.mtu for one in config.interfaces})
     points.append(f"MTU {', '.join(map(str, mtus))} on every port")
     first = config.interfaces[0].name if config.interfaces else "et-*"
@@ -226,7 +231,10 @@ def _gateways(config: DeviceConfig) -> Check:
             f"preferred {advertised.prefix_preferred_lifetime:,} s, every {advertised.min_interval} to "
             f"{advertised.max_interval} s"
         )
-    commands.append("show ipv6 neighbors")
+    version_4 = ":" not in config.gateways[0].addresses[0]
+    commands.append("show arp no-resolve" if version_4 else "show ipv6 neighbors")
+    if config.gateways[0].proxy_arp:
+        points.append("proxy ARP on each: a server that asks for another's address gets the router's MAC")
     points.append("once servers are up: an address of each NIC in each prefix, reachable")
     return Check("Server prefixes", tuple(commands), tuple(points), ("Interface", "Gateway", "Prefix"), tuple(rows))
 
@@ -244,7 +252,8 @@ def _balancing(config: DeviceConfig) -> Check:
             ),
             f"quality bands {bands.min} to {bands.max} %, rate weight {bands.rate_weightage} %",
         ]
-    points += [f"next-hop groups of up to {config.bgp.maximum_ecmp} members"] if config.bgp else []
+    width = config.maximum_ecmp()
+    points += [f"next-hop groups of up to {width} members"] if width else []
     commands = ["show configuration forwarding-options", "show configuration chassis"]
     if config.balancing.selective:
         opcodes = ", ".join(map(str, config.balancing.selective))
@@ -266,9 +275,6 @@ def _counters(config: DeviceConfig) -> Check:
         for one in lossless
     ]
     points.append("resource errors on input: the headroom partition is short for the real cables")
-    commands = (
-        f"show interfaces {port} extensive",
-        f"show interfaces queue {port}",
-        f"show interfaces queue buffer-occupancy {port}",
-    )
-    return Check("Counters, before and under load", commands, tuple(points))
+    commands = [f"show interfaces {port} extensive", f"show interfaces queue {port}"]
+    commands += [f"show interfaces queue buffer-occupancy {port}"] if config.qos and config.qos.buffer_monitor else []
+    return Check("Counters, before and under load", tuple(commands), tuple(points))

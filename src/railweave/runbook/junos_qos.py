@@ -34,21 +34,24 @@ def qos_checks(qos: QosConfig) -> list[Check]:
             ("Class", "Queue", "DSCP", "Loss", "Rate", "ECN marking"),
             tuple(rows),
         ),
-        Check(
-            "Buffer partitions, as configured",
-            ("show configuration class-of-service shared-buffer",),
-            (
-                (
-                    f"ingress: lossless {buffers.lossless} %, headroom {buffers.headroom} %, lossy {buffers.lossy} %, "
-                    f"dynamic threshold {buffers.ingress_dynamic_threshold}"
-                ),
-                (
-                    f"egress: lossless {buffers.egress_lossless} %, lossy {buffers.egress_lossy} %, "
-                    f"multicast {buffers.egress_multicast} %"
-                ),
-            ),
-        ),
     ]
+    if qos.shared_buffer:
+        made.append(
+            Check(
+                "Buffer partitions, as configured",
+                ("show configuration class-of-service shared-buffer",),
+                (
+                    (
+                        f"ingress: lossless {buffers.lossless} %, headroom {buffers.headroom} %, lossy {buffers.lossy} %, "
+                        f"dynamic threshold {buffers.ingress_dynamic_threshold}"
+                    ),
+                    (
+                        f"egress: lossless {buffers.egress_lossless} %, lossy {buffers.egress_lossy} %, "
+                        f"multicast {buffers.egress_multicast} %"
+                    ),
+                ),
+            )
+        )
     if qos.profiles:
         dog = qos.watchdog
         points = (

@@ -111,6 +111,8 @@ def balancing_notes(config: BalancingConfig) -> list[str]:
         found.append("hash: the engine hashes addresses and UDP ports, whatever hash.layer3 and hash.layer4 say")
     if hashed.seed is not None:
         found.append("hash: hash.seed is not taken; every switch has a seed of its own, from the run's")
+    if config.intent.spray_opcodes:
+        found.append("spraying: every data packet is sprayed, whatever its opcode; acknowledgements too")
     if config.intent.dlb.reassignment and config.intent.dlb.reassignment.quality_delta == 0:
         found.append("DLB: quality_delta 0 is taken for 1")
     if config.selective:

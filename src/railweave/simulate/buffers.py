@@ -51,6 +51,10 @@ def switch_parameters(config: DeviceConfig, cables: list[Cable], host: HostQos) 
         notes.append("switch.xon-offset: not configured, the engine's own")
     else:
         found["switch.xon-offset"] = str(qos.xon_offset_cells * model.buffer.cell_bytes)
+    if lossless and any(not one.pauses for one in config.interfaces):
+        notes.append("PFC: links between sites are taken to be paused like the others; they are not")
+    if any(one.macsec for one in config.interfaces):
+        notes.append("MACsec: what it adds to packets is not counted")
     if qos.watchdog is not None and lossless:
         found["switch.watchdog"] = qos.watchdog.action
         found["switch.watchdog-poll"] = f"{qos.watchdog.poll_interval}ms"

@@ -12,6 +12,7 @@ from railweave.collectives.collective import program
 from railweave.collectives.nccl import parameters
 from railweave.collectives.queue_pairs import split
 from railweave.collectives.whole import messages, whole
+from railweave.device.long_haul import environment, long_haul
 from railweave.simulate.background import NOTE as BACKGROUND_NOTE
 from railweave.simulate.background import with_background
 from railweave.simulate.bottleneck import Load, bottleneck
@@ -138,7 +139,7 @@ def predict(
     conditions = conditions or Conditions()
     fabric, job, hosts = bed.fabric, bed.job, bed.hosts
     colors = int((fabric.addresses.places >= 0).sum(axis=1).max())
-    words = list(nccl)
+    words = [*_of_long_links(network), *nccl]
     if qps is not None:
         words.append(f"NCCL_IB_QPS_PER_CONNECTION={qps}")
     elif not any(word.startswith("NCCL_IB_QPS_PER_CONNECTION") for word in words):
@@ -198,6 +199,15 @@ def predict(
         notes=tuple(notes),
         measured=Measured.of(fabric.wiring, traffic, len(own.pairs), run, time_ps, every_ps, slower),
     )
+
+
+def _of_long_links(network: Network) -> list[str]:
+    """NCCL's parameters as servers' ``nccl.env`` has them for the delay between sites; later ones come before them."""
+    for fabric in network.fabrics:
+        far = long_haul(network, fabric)
+        if far is not None:
+            return [f"{name}={value}" for name, (value, _) in environment(far).items()]
+    return []
 
 
 def _post_cost_ps(settings: Mapping[str, str]) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from railweave.catalog.rdma import rdma_mtu
+from railweave.catalog.rdma import ADAPTIVE_WINDOW, rdma_mtu
 
 if TYPE_CHECKING:
     from railweave.device.host_model import HostNic, HostQos
@@ -18,9 +18,6 @@ AETH, CNP_PADDING = 4, 16
 
 REORDER = 256
 """Packets that may come ahead of the next in order before a NIC with adaptive routing asks for it again; assumed."""
-
-ADAPTIVE_WINDOW = 512
-"""Packets a queue pair of a NIC with adaptive routing may have outstanding (seen over 50 km: 512 x 4096 B a round trip)."""
 
 
 @dataclass(frozen=True, slots=True)

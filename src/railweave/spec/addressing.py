@@ -94,10 +94,11 @@ class Addressing(Model):
         default="slaac",
         description="slaac: NICs form EUI-64 addresses from router advertisements; static: numbered by server",
     )
-    server_link: Literal["access", "trunk", "routed"] = Field(
+    server_link: Literal["access", "trunk", "routed", "proxy-arp"] = Field(
         default="access",
         description="access: the NICs of a rail and stripe share a VLAN and its prefixes; trunk: the same, the VLAN being "
-        "the native one of a trunk port; routed: every NIC has a link and prefixes of its own on a routed port",
+        "the native one of a trunk port; routed: every NIC has a link and prefixes of its own on a routed port; proxy-arp: the "
+        "same, and NICs take the whole IPv4 pool for one subnet, whose other addresses the leaf answers for",
     )
     server_prefix: PrefixFormula | None = Field(
         default=None,
@@ -108,6 +109,15 @@ class Addressing(Model):
     local_prefixes: tuple[Prefix, ...] = Field(
         default=(), description="prefixes a leaf may originate, in its `local` list; empty: the server pool"
     )
+
+    @model_validator(mode="after")
+    def _proxy_arp(self) -> Addressing:
+        if self.server_link == "proxy-arp" and (self.server_mode != "static" or ":" in self.server_pool):
+            raise PartError(
+                "server_link proxy-arp is for static IPv4 addresses -- set server_mode: static and an IPv4 server_pool",
+                ["server_link"],
+            )
+        return self
 
     @model_validator(mode="after")
     def _one_way_to_cut(self) -> Addressing:
@@ -122,6 +132,11 @@ class Addressing(Model):
                 ["prefix_length"],
             )
         return self
+
+    @property
+    def own_links(self) -> bool:
+        """Whether every NIC has a routed port and prefixes of its own."""
+        return self.server_link in {"routed", "proxy-arp"}
 
     def length(self) -> int:
         """The length of a server prefix."""
@@ -138,6 +153,9 @@ class Pools(Model):
     super_spine_asn: NumberRange = Field(
         default=(4200100001, 4200100999), description="AS numbers of super-spines, where there are such"
     )
+    dci_asn: NumberRange = Field(
+        default=(4200200001, 4200200999), description="AS numbers of routers of the interconnect, where there are such"
+    )
     vlan: NumberRange = Field(
         default=(2, 4094), description="VLAN ids of server-facing segments; the IRB unit equals the VLAN"
     )
@@ -151,7 +169,7 @@ class Pools(Model):
             raise ValueError(f"VLAN ids {value[0]}-{value[1]} leave the range 1-4094 -- for example 2-4094")
         return value
 
-    @field_validator("leaf_asn", "spine_asn", "super_spine_asn")
+    @field_validator("leaf_asn", "spine_asn", "super_spine_asn", "dci_asn")
     @classmethod
     def _asn_range(cls, value: tuple[int, int]) -> tuple[int, int]:
         if value[0] < 1 or value[1] > 4_294_967_294:
@@ -171,9 +189,9 @@ class Pools(Model):
 
     @model_validator(mode="after")
     def _apart(self) -> Pools:
-        pools = {key: getattr(self, key) for key in ("leaf_asn", "spine_asn", "super_spine_asn")}
-        if "super_spine_asn" not in self.model_fields_set:  # most fabrics have none: its default is in nobody's way
-            del pools["super_spine_asn"]
+        keys = ("leaf_asn", "spine_asn", "super_spine_asn", "dci_asn")
+        rare = {"super_spine_asn", "dci_asn"} - self.model_fields_set  # most fabrics have none: in nobody's way
+        pools = {key: getattr(self, key) for key in keys if key not in rare}
         for (one, (first, last)), (other, (low, high)) in combinations(pools.items(), 2):
             if first <= high and low <= last:
                 raise PartError(

@@ -148,7 +148,24 @@ class LoadBalancing(Model):
         description="global load balancing: leaves count in how loaded the spines' links to the destination are",
     )
     hash: Hash = Field(default=Hash(), description="the static hash")
+    spray_opcodes: tuple[int, ...] = Field(
+        default=(),
+        exclude_if=lambda value: value == (),
+        description="for spray: only packets whose RDMA opcode (first byte behind the UDP header) is one of these are "
+        "sprayed, the others hashed; 10 is RDMA write only, which NICs with adaptive routing send; empty: every packet",
+    )
     fast_reroute: bool = Field(default=True, description="repair a next-hop group in hardware when a member goes down")
+
+    @model_validator(mode="after")
+    def _opcodes(self) -> LoadBalancing:
+        for opcode in self.spray_opcodes:
+            if not 0 <= opcode <= 255:
+                raise PartError(
+                    f"{opcode} is no RDMA opcode -- it is one byte: 10 for RDMA write only", ["spray_opcodes"]
+                )
+        if self.spray_opcodes and self.mode != "spray":
+            raise PartError(f"spray_opcodes with mode {self.mode} -- set `mode: spray`", ["spray_opcodes"])
+        return self
 
     @model_validator(mode="before")
     @classmethod

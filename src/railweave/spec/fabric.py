@@ -43,6 +43,7 @@ class Fabric(Model):
     leaf: Role = Field(description="the leaves")
     spine: Role | None = Field(default=None, description="the spines; empty: like the leaves")
     super_spine: Role | None = Field(default=None, description="the super-spines; empty: like the spines")
+    dci: Role | None = Field(default=None, description="the routers of the interconnect; empty: like the spines")
     paths_per_nic: int | None = Field(
         default=None,
         ge=1,
@@ -97,6 +98,11 @@ class Fabric(Model):
         """The super-spines' role: the spines' where none is given, without the spines' own statements."""
         spine = self.spine_role()
         return self.super_spine or Role(device=spine.device, nos=spine.nos, release=spine.release)
+
+    def dci_role(self) -> Role:
+        """The role of the interconnect's routers: the spines' where none is given, without the spines' own statements."""
+        spine = self.spine_role()
+        return self.dci or Role(device=spine.device, nos=spine.nos, release=spine.release)
 
 
 class ServerGroup(Model):

@@ -42,7 +42,7 @@ class HostRouting(Model):
     )
     prefix_route: bool | None = Field(
         default=None,
-        description="a route to the server prefix itself in every table; empty: where the NIC's prefix is shared by servers and SLAAC",
+        description="a route to the server prefix itself in every table; empty: where the NIC's prefix is shared by servers, and SLAAC or proxy ARP",
     )
     rule_priority: int | None = Field(
         default=10000, ge=0, le=32765, description="priority of the rules; null: the kernel's choice"

@@ -14,7 +14,8 @@ from railweave.spec.names import Name, check_name
 SECRET = "secret:"  # noqa: S105 - the marker of a reference, not a secret
 
 
-def _secret(value: str | None) -> str | None:
+def secret_reference(value: str | None) -> str | None:
+    """A reference to a secret, ``secret:NAME``; raises ``ValueError`` for anything else."""
     if value is not None and not value.startswith(SECRET):
         raise ValueError("secrets are not written here -- refer to one as secret:NAME and pass --secrets FILE to build")
     if value == SECRET:
@@ -42,7 +43,7 @@ class User(Model):
     password: str | None = Field(default=None, description="secret:NAME of a crypt(3) hash")
     ssh_keys: tuple[str, ...] = Field(default=(), description="public keys, as in authorized_keys")
 
-    _password = field_validator("password")(_secret)
+    _password = field_validator("password")(secret_reference)
 
 
 class Syslog(Model):
@@ -61,7 +62,7 @@ class SnmpUser(Model):
     auth: str = Field(description="secret:NAME of the SHA-256 authentication key")
     privacy: str = Field(description="secret:NAME of the AES-128 privacy key")
 
-    _secrets = field_validator("auth", "privacy")(_secret)
+    _secrets = field_validator("auth", "privacy")(secret_reference)
 
 
 class Snmp(Model):
@@ -73,7 +74,7 @@ class Snmp(Model):
     users: dict[Name, SnmpUser] = Field(default_factory=dict[Name, SnmpUser], description="v3 users by name")
     trap_targets: tuple[ManagementAddress, ...] = Field(default=(), description="addresses that receive traps")
 
-    _community = field_validator("community")(_secret)
+    _community = field_validator("community")(secret_reference)
 
 
 class Services(Model):
@@ -86,7 +87,7 @@ class Services(Model):
     )
     grpc_port: int = Field(default=32767, ge=1024, le=65535, description="gRPC port")
 
-    _grpc_certificate = field_validator("grpc_certificate")(_secret)
+    _grpc_certificate = field_validator("grpc_certificate")(secret_reference)
 
 
 class Management(Model):
@@ -108,7 +109,7 @@ class Management(Model):
     lldp: bool = Field(default=True, description="LLDP on every cabled port, so that cabling can be checked")
     banner: str = Field(default="", description="login banner")
 
-    _root_password = field_validator("root_password")(_secret)
+    _root_password = field_validator("root_password")(secret_reference)
 
     @field_validator("gateway")
     @classmethod

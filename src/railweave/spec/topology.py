@@ -7,6 +7,7 @@ from typing import Annotated, Literal, cast
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from railweave.spec.base import Gbps, Metres, Model, PartError
+from railweave.spec.interconnect import Interconnect
 from railweave.spec.names import expand_all, naming_pattern
 from railweave.spec.qos import Qos
 
@@ -44,7 +45,7 @@ Release = Annotated[str, AfterValidator(_release)]
 
 
 class Role(Model):
-    """Every device of one role (leaf, spine or super-spine) of a fabric."""
+    """Every device of one role (leaf, spine, super-spine or dci) of a fabric."""
 
     device: str = Field(description="switch model, as the catalog names it, for example qfx5240-64od")
     nos: str = Field(default="junos", description="network operating system to render for")
@@ -52,11 +53,13 @@ class Role(Model):
         default=None, description="release of that system; decides which features can be used; empty: the catalog's"
     )
     uplink_ports: PortRange = Field(
-        default=PortRange(), description="leaf: ports towards the spines; spine: ports towards super-spines"
+        default=PortRange(),
+        description="leaf: ports towards the spines; spine: towards super-spines or routers of the interconnect; what is joined between sites: towards other sites",
     )
     server_ports: PortRange = Field(default=PortRange(), description="leaf only: ports towards servers")
     leaf_ports: PortRange = Field(
-        default=PortRange(), description="spine: ports towards the leaves; super-spine: ports towards the spines"
+        default=PortRange(),
+        description="spine: ports towards the leaves; super-spine and dci: ports towards the spines",
     )
     qos: Qos | None = Field(default=None, description="QoS of this role; empty: the fabric's")
     extra: dict[str, str] = Field(
@@ -116,6 +119,10 @@ class Topology(Model):
     links_per_super_spine: int = Field(
         default=1, ge=1, le=64, description="parallel links between a spine and each of its super-spines"
     )
+    interconnect: Interconnect | None = Field(
+        default=None,
+        description="sites that the fabric spans, each with spines of its own, and the long links between them",
+    )
     links_per_spine: int = Field(default=1, ge=1, le=64, description="parallel links between a leaf and each spine")
     link_speed: Gbps = Field(default=400, description="speed of leaf-spine links")
     oversubscription: float = Field(
@@ -137,6 +144,14 @@ class Topology(Model):
         if bool(self.super_spines) != bool(self.stripes_per_pod):
             there, missing = ("super_spines", "stripes_per_pod")[:: 1 if self.super_spines else -1]
             raise PartError(f"{there} without {missing} -- pods joined by super-spines need both", [there])
+        if self.interconnect and (self.planes or self.super_spines):
+            part = "planes" if self.planes else "super_spines"
+            raise PartError(f"interconnect and {part} exclude each other -- keep one", ["interconnect"])
+        if self.interconnect and bool(self.interconnect.routers) != bool(self.spines):
+            what = "spines without routers" if self.spines else "routers without spines"
+            raise PartError(
+                f"{what} -- spines are joined by routers of each site; without spines, the leaves are", ["interconnect"]
+            )
         if self.super_spines and not self.spines:
             raise PartError("super_spines without spines -- add `spines:`", ["super_spines"])
         return self
@@ -183,6 +198,11 @@ class Cabling(Model):
 
     server: CableIntent = Field(default=CableIntent(length=10), description="server to leaf")
     fabric: CableIntent = Field(default=CableIntent(length=50), description="leaf to spine")
+    interconnect: CableIntent = Field(
+        default=CableIntent(length=50_000),
+        exclude_if=lambda value: value == CableIntent(length=50_000),
+        description="between sites",
+    )
 
 
 class Mtu(Model):
@@ -208,6 +228,11 @@ class Naming(Model):
         default="{super_spine}",
         exclude_if=lambda value: value == "{super_spine}",
         description="{super_spine} is the super-spine's plane and number",
+    )
+    dci: Annotated[str, naming_pattern(fabric="backend", site="site1", dci=1)] = Field(
+        default="{site}-dci{dci}",
+        exclude_if=lambda value: value == "{site}-dci{dci}",
+        description="routers of the interconnect: {site} is the site's name, {dci} their number there",
     )
     vlan: Annotated[str, naming_pattern(fabric="backend", stripe="stripe1", rail=1, vlan=2)] = Field(
         default="vn{vlan}", description="{vlan} is the VLAN id"

@@ -8,6 +8,7 @@ from pydantic import Field, field_validator, model_validator
 
 from railweave.spec.addressing import Prefix
 from railweave.spec.base import Milliseconds, Model, Seconds
+from railweave.spec.management import secret_reference
 
 
 class Bfd(Model):
@@ -22,8 +23,27 @@ class Bfd(Model):
         return self.minimum_interval * self.multiplier
 
 
+class Isis(Model):
+    """IS-IS as the only routing protocol of the underlay: one level-2 area (ISO 10589, RFC 1195, RFC 5305)."""
+
+    area: str = Field(default="49.0001", pattern=r"^[0-9]{2}(\.[0-9]{4}){0,6}$", description="area address")
+    metric: int = Field(default=10, ge=1, le=16_777_214, description="metric of every link, wide")
+    key: str | None = Field(
+        default=None, description="secret:NAME of the key that authenticates hellos and the database"
+    )
+
+    _key = field_validator("key")(secret_reference)
+
+
 class Underlay(Model):
     """How leaves and spines peer."""
+
+    protocol: Literal["bgp", "isis"] = Field(
+        default="bgp",
+        exclude_if=lambda value: value == "bgp",
+        description="bgp: external sessions and policies, as path colors and tenants need; isis: shortest paths alone",
+    )
+    isis: Isis = Field(default=Isis(), exclude_if=lambda value: value == Isis(), description="knobs of IS-IS")
 
     peering: Literal["auto-discovered", "numbered"] = Field(
         default="auto-discovered",
@@ -41,7 +61,7 @@ class Underlay(Model):
         le=1024,
         description="widest next-hop group; empty: the smallest the device allows that fits",
     )
-    bfd: Bfd = Field(default=Bfd(), description="BFD of the BGP sessions")
+    bfd: Bfd = Field(default=Bfd(), description="BFD of the underlay's sessions")
 
 
 class RouterAdvertisements(Model):

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_interface
 from typing import TYPE_CHECKING
 
 from railweave.findings import Finding
-from railweave.render import eos, junos
+from railweave.render import dell_sonic, eos, junos, sonic
+from railweave.render.sonic import frr as sonic_frr
+from railweave.routes.isis import adjacencies
+from railweave.verify.dell_lint import lint as lint_dell
 from railweave.verify.eos_lint import lint as lint_eos
 from railweave.verify.junos_lint import lint
 from railweave.verify.registry import check
+from railweave.verify.sonic_lint import lint as lint_sonic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -90,9 +95,36 @@ def qos_mismatch(subject: Subject) -> Iterator[Finding]:
             )
 
 
+def _adjacency_down(subject: Subject) -> Iterator[Finding]:
+    """Every link that one end runs IS-IS on comes up at both, in one subnet."""
+    up = adjacencies(subject.configs, frozenset())
+    for config in subject.configs.values():
+        there = {adjacency.link for adjacency in up.get(config.name, ())}
+        ports = {port.link: port for port in config.interfaces}
+        for port in config.isis.ports if config.isis else ():
+            here = [ip_interface(address).network for address in ports[port.link].addresses]
+            far = subject.configs[port.peer]
+            others = [
+                ip_interface(address).network
+                for other in far.interfaces
+                if other.link == port.link
+                for address in other.addresses
+            ]
+            if port.link not in there or here != others:
+                yield Finding(
+                    "adjacency-down",
+                    "error",
+                    config.name,
+                    f"IS-IS on {port.interface} towards {port.peer} cannot come up",
+                    "the other end does not run it there, or has an address of another subnet",
+                    "compare both ends",
+                )
+
+
 @check("session-down")
 def session_down(subject: Subject) -> Iterator[Finding]:
-    """Every leaf-spine link has a BGP session that both ends accept."""
+    """Every leaf-spine link has a BGP session that both ends accept, or an adjacency of IS-IS."""
+    yield from _adjacency_down(subject)
     routes = subject.routes
     for config in subject.configs.values():
         for group in config.bgp.groups if config.bgp else ():
@@ -133,6 +165,22 @@ def no_login(subject: Subject) -> Iterator[Finding]:
             "nobody can log in over SSH: root-login is deny",
             fix,
         )
+
+
+@check("sonic-lint")
+def sonic_lint(subject: Subject) -> Iterator[Finding]:
+    """Tables and routing of SONiC have nothing that the published models let through and the switch does not."""
+    for config in subject.configs.values():
+        if config.nos == "sonic":
+            yield from lint_sonic(config.name, sonic.tables(config), sonic_frr.tree(config))
+
+
+@check("dell-lint")
+def dell_lint(subject: Subject) -> Iterator[Finding]:
+    """Commands of Enterprise SONiC are known, and what they name is defined."""
+    for config in subject.configs.values():
+        if config.nos == "dell_sonic":
+            yield from lint_dell(config.name, dell_sonic.tree(config))
 
 
 @check("junos-lint", slow=True)

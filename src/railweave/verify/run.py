@@ -46,11 +46,12 @@ def verify(
     yang: Path | None = None,
     frr_root: Path | None = None,
     netplan_root: Path | None = None,
+    sonic_yang: Path | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Verified:
     """Check a network and have its files judged: those of a build ``folder`` as they stand there, else as rendered.
 
-    ``yang`` holds published Junos models; ``frr_root`` and ``netplan_root`` are root folders with FRR and netplan in them. An absent judge is reported as
+    ``yang`` holds published Junos models, ``sonic_yang`` SONiC's; ``frr_root`` and ``netplan_root`` are root folders with FRR and netplan in them. An absent judge is reported as
     skipped, with the reason.
     """
     progress(f"rendering {counted(len(network.switches), 'switch', 'switches')}")
@@ -66,6 +67,6 @@ def verify(
         _, *device, file = name.split("/")
         by_device.setdefault("".join(device), {})[file] = text
     progress(f"judging {len(rendered)} files")
-    judges = judge_all(by_device, yang=yang, frr_root=frr_root, netplan_root=netplan_root)
+    judges = judge_all(by_device, yang, frr_root, netplan_root, sonic_yang)
     found += [finding for judge in judges for finding in judge.findings]
     return Verified(by_severity(found), list(CHECKS), judges)

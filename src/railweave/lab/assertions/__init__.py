@@ -69,6 +69,7 @@ def every() -> list[Registered]:
 
     return [
         Registered("bgp-sessions", "every BGP session is established", routing.bgp_sessions),
+        Registered("isis-adjacencies", "every adjacency of IS-IS is up", routing.isis_adjacencies),
         Registered("bfd-sessions", "every BFD session is up, with the lab's timers", routing.bfd_sessions),
         Registered("slaac-addresses", "every NIC has exactly the designed addresses", servers.addresses),
         Registered("host-tables", "every server has exactly the planned tables and rules", servers.tables),

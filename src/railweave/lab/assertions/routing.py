@@ -61,6 +61,24 @@ def bgp_sessions(lab: Running, routes: Routes) -> Seen:  # noqa: ARG001 - as eve
     return Seen(checked, evidence, failures)
 
 
+def isis_adjacencies(lab: Running, routes: Routes) -> Seen:  # noqa: ARG001
+    """Every link that IS-IS runs on has an adjacency. Whom with is in the tables: isisd calls all routers of a lab alike."""
+    failures: list[str] = []
+    checked = 0
+    for config in lab.plan.configs.values():
+        if config.isis is None:
+            continue
+        with lab.vty(config.name, "isisd") as vty:
+            areas: list[dict[str, Any]] = vty.json("show isis neighbor").get("areas", [])
+        seen = {str(one.get("interface")): one.get("state") for area in areas for one in area.get("circuits", [])}
+        for port in config.isis.ports:
+            checked += 1
+            state = seen.get(port.interface, "absent")
+            if state != "Up":
+                failures.append(f"{config.name} {port.interface} to {port.peer}: {state}")
+    return Seen(checked, f"{counted(checked, 'end')} of adjacencies up", failures)
+
+
 def bfd_sessions(lab: Running, routes: Routes) -> Seen:  # noqa: ARG001
     """Every session has a BFD session that is up, and with the timers that were configured."""
     failures: list[str] = []

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from railweave.findings import Finding
 from railweave.render.extra import extra_findings
+from railweave.render.frr.isis import on_port, router_isis
 from railweave.render.frr.overlay import overlay_sections, vrf_routers
 from railweave.render.frr.routing import bfd, lists, route_maps, router_bgp
 from railweave.render.frr.tree import to_text
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 VERSIONS = {"local-preference": "8.4", "aigp": "10.3"}
 
 
-ROUTING = ("router bgp", "route-map", "ip prefix-list", "ipv6 prefix-list", "bgp ")
+ROUTING = ("router bgp", "router isis", "route-map", "ip prefix-list", "ipv6 prefix-list", "bgp ")
 """Lines that decide what ``routes`` computes."""
 
 
@@ -31,8 +32,21 @@ def tree(config: DeviceConfig) -> list[Section]:
 
     Raises ``RenderError`` where the operator's lines cannot be read.
     """
-    bgp = config.bgp
     sections = [
+        *general(config),
+        section("interface lo", [f"{_family(one)} address {one}" for one in config.loopbacks()], on_port(config, "lo")),
+        *(_fabric_port(config, one) for one in config.fabric_interfaces()),
+        *(_gateway(config, one) for one in config.gateways),
+        *routing(config),
+    ]
+    if config.extra.strip():
+        merge(sections, parse(config.extra))
+    return sections
+
+
+def general(config: DeviceConfig) -> list[Section]:
+    """What stands at the top: name, logging, forwarding."""
+    return [
         line("frr defaults datacenter"),
         line(f"hostname {config.name}"),
         line("log syslog informational"),
@@ -41,46 +55,68 @@ def tree(config: DeviceConfig) -> list[Section]:
         # With shared next-hop objects the kernel keeps no route where uplinks go down together (FRR issue 14481).
         line("no zebra nexthop kernel enable"),
         *([line("ip forwarding")] if "ipv4" in config.balancing.ether_types else []),
-        section("interface lo", [f"{'ipv6' if ':' in one else 'ip'} address {one}" for one in config.loopbacks()]),
-        *(_fabric_port(one) for one in config.fabric_interfaces()),
-        *(_gateway(one) for one in config.gateways),
     ]
-    if bgp is not None:
-        found = bfd(config, bgp)
-        sections += [*([found] if found else []), *lists(bgp), *route_maps(bgp), *overlay_sections(config)]
-        sections += [router_bgp(config, bgp), *vrf_routers(config, bgp.asn)]
-    if config.extra.strip():
-        merge(sections, parse(config.extra))
-    return sections
 
 
-def _fabric_port(port: Interface) -> Section:
-    family = [f"{'ipv6' if ':' in address else 'ip'} address {address}" for address in port.addresses]
-    discovery = [] if port.addresses else ["no ipv6 nd suppress-ra", "ipv6 nd ra-interval 10"]
-    return section(f"interface {port.name}", f"description {port.description}", family, discovery)
+def routing(config: DeviceConfig) -> list[Section]:
+    """BFD, lists, route-maps and BGP, in the default VRF and in those of tenants; or IS-IS."""
+    bgp = config.bgp
+    if bgp is None:
+        return router_isis(config)
+    found = bfd(config, bgp)
+    sections = [*([found] if found else []), *lists(bgp), *route_maps(bgp), *overlay_sections(config)]
+    return [*sections, router_bgp(config, bgp), *vrf_routers(config, bgp.asn)]
 
 
-def _gateway(gateway: Gateway) -> Section:
-    body = [f"description {gateway.description}"]
-    body += [f"{'ipv6' if ':' in address else 'ip'} address {address}" for address in gateway.addresses]
+def _family(address: str) -> str:
+    return "ipv6" if ":" in address else "ip"
+
+
+def discovery(port: Interface) -> list[str]:
+    """Router advertisements on a link without addresses, by which BGP finds its neighbor."""
+    return [] if port.addresses else ["no ipv6 nd suppress-ra", "ipv6 nd ra-interval 10"]
+
+
+def _fabric_port(config: DeviceConfig, port: Interface) -> Section:
+    family = [f"{_family(address)} address {address}" for address in port.addresses]
+    return section(
+        f"interface {port.name}",
+        f"description {port.description}",
+        family,
+        discovery(port),
+        on_port(config, port.name),
+    )
+
+
+def _gateway(config: DeviceConfig, gateway: Gateway) -> Section:
+    return section(
+        f"interface {gateway.name}" + (f" vrf {gateway.vrf}" if gateway.vrf else ""),
+        f"description {gateway.description}",
+        [f"{_family(address)} address {address}" for address in gateway.addresses],
+        advertisements(gateway),
+        on_port(config, gateway.name),
+    )
+
+
+def advertisements(gateway: Gateway) -> list[str]:
+    """What a gateway tells servers in router advertisements; nothing where it sends none."""
     timers = gateway.advertisements
-    if timers is not None:
-        flags = ("" if timers.on_link else " off-link") + ("" if timers.autonomous else " no-autoconfig")
-        body += [
-            "no ipv6 nd suppress-ra",
-            f"ipv6 nd ra-interval {timers.max_interval}",
-            f"ipv6 nd ra-lifetime {timers.router_lifetime}",
-            f"ipv6 nd ra-hop-limit {timers.hop_limit}",
-        ]
-        body += [f"ipv6 nd reachable-time {timers.reachable_time}"] if timers.reachable_time else []
-        body += [f"ipv6 nd ra-retrans-interval {timers.retransmit_timer}"] if timers.retransmit_timer else []
-        body += [f"ipv6 nd mtu {gateway.mtu}"] if timers.link_mtu else []
-        body += ["ipv6 nd managed-config-flag"] if timers.managed else []
-        body += ["ipv6 nd other-config-flag"] if timers.other else []
-        lifetimes = f"{timers.prefix_valid_lifetime} {timers.prefix_preferred_lifetime}"
-        body += [f"ipv6 nd prefix {prefix} {lifetimes}{flags}" for prefix in gateway.prefixes]
-    name = f"irb.{gateway.vlan}" if gateway.vlan else gateway.port
-    return section(f"interface {name}" + (f" vrf {gateway.vrf}" if gateway.vrf else ""), body)
+    if timers is None:
+        return []
+    flags = ("" if timers.on_link else " off-link") + ("" if timers.autonomous else " no-autoconfig")
+    body = [
+        "no ipv6 nd suppress-ra",
+        f"ipv6 nd ra-interval {timers.max_interval}",
+        f"ipv6 nd ra-lifetime {timers.router_lifetime}",
+        f"ipv6 nd ra-hop-limit {timers.hop_limit}",
+    ]
+    body += [f"ipv6 nd reachable-time {timers.reachable_time}"] if timers.reachable_time else []
+    body += [f"ipv6 nd ra-retrans-interval {timers.retransmit_timer}"] if timers.retransmit_timer else []
+    body += [f"ipv6 nd mtu {gateway.mtu}"] if timers.link_mtu else []
+    body += ["ipv6 nd managed-config-flag"] if timers.managed else []
+    body += ["ipv6 nd other-config-flag"] if timers.other else []
+    lifetimes = f"{timers.prefix_valid_lifetime} {timers.prefix_preferred_lifetime}"
+    return body + [f"ipv6 nd prefix {prefix} {lifetimes}{flags}" for prefix in gateway.prefixes]
 
 
 def files(config: DeviceConfig) -> dict[str, str]:
@@ -107,13 +143,19 @@ def gaps(config: DeviceConfig) -> list[Finding]:
         ("management", "logins, NTP, SNMP, LLDP and telemetry", host),
     ]
     if config.balancing.group_mode != "ecmp":
+        opcodes = config.balancing.intent.spray_opcodes
+        only = f" of RDMA opcodes {', '.join(map(str, opcodes))}" if opcodes else ""
         missing.append(
             (
                 "load-balancing",
-                f"{config.balancing.group_mode} inside a next-hop group",
+                f"{config.balancing.group_mode}{only} inside a next-hop group",
                 "FRR hands groups to the kernel, which hashes",
             )
         )
+    if any(gateway.proxy_arp for gateway in config.gateways):
+        missing.append(("proxy-arp", "proxy ARP", host))
+    if any(port.macsec for port in config.interfaces):
+        missing.append(("macsec", "MACsec", f"{host}: wpa_supplicant, or `ip macsec`"))
     if config.balancing.intent.hash.seed is not None:
         missing.append(("hash", "the seed of the ECMP hash", "the kernel's own: net.ipv6.fib_multipath_hash_policy"))
     if config.vrfs:

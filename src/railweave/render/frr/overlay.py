@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.render.frr.sessions import neighbor, profile
+from railweave.render.frr.sessions import community_word, neighbor, profile
 from railweave.render.sections import Section, line, section
 
 if TYPE_CHECKING:
@@ -26,11 +26,12 @@ def overlay_sections(config: DeviceConfig) -> Iterator[Section]:
     if found is None:
         return
     if found.reflects:
-        change = f"set large-community {found.from_spine} additive"
+        change = f"set {community_word(found.from_spine)} {found.from_spine} additive"
         yield section(f"route-map {TO_NEIGHBORS} permit 10", "description forward", change)
         return
-    yield line(f"bgp large-community-list standard {FROM_SPINE} seq 5 permit {found.from_spine}")
-    returned = f"match large-community {FROM_SPINE}"
+    word = community_word(found.from_spine)
+    yield line(f"bgp {word}-list standard {FROM_SPINE} seq 5 permit {found.from_spine}")
+    returned = f"match {word} {FROM_SPINE}"
     yield section(f"route-map {TO_NEIGHBORS} deny 10", "description returned", returned)
     yield section(f"route-map {TO_NEIGHBORS} permit 20", "description own")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.render.frr.overlay import overlay_family, overlay_neighbors, overlay_profile
-from railweave.render.frr.sessions import neighbor, profile
+from railweave.render.frr.sessions import community_word, neighbor, profile
 from railweave.render.sections import Section, line, section
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def lists(bgp: Bgp) -> Iterator[Section]:
     values = {community.name: community.value for community in bgp.communities}
     matched = {term.match.community for policy in bgp.policies for term in policy.terms if term.match.community}
     for name in sorted(matched):
-        yield line(f"bgp large-community-list standard {name} seq 5 permit {values[name]}")
+        yield line(f"bgp {community_word(values[name])}-list standard {name} seq 5 permit {values[name]}")
 
 
 def route_maps(bgp: Bgp) -> Iterator[Section]:
@@ -49,19 +49,19 @@ def _route_map(bgp: Bgp, policy: Policy, values: dict[str, str]) -> Iterator[Sec
         yield section(
             f"route-map {policy.name} {verdict} {10 * number}",
             f"description {term.name}",
-            _matches(bgp, term),
+            _matches(bgp, term, values),
             _sets(term, values),
         )
 
 
-def _matches(bgp: Bgp, term: Term) -> list[str]:
+def _matches(bgp: Bgp, term: Term, values: dict[str, str]) -> list[str]:
     match = term.match
     found: list[str] = []
     if match.prefix_list:
         family = _FAMILIES[bgp.families[0]]
         found.append(f"match {family} address prefix-list {match.prefix_list}")
     if match.community:
-        found.append(f"match large-community {match.community}")
+        found.append(f"match {community_word(values[match.community])} {match.community}")
     return found
 
 
@@ -73,7 +73,8 @@ def _sets(term: Term, values: dict[str, str]) -> list[str]:
     if action.aigp is not None:
         found.append(f"set aigp-metric {action.aigp}")
     if action.add_communities:
-        found.append(f"set large-community {' '.join(values[name] for name in action.add_communities)} additive")
+        added = [values[name] for name in action.add_communities]
+        found.append(f"set {community_word(added[0])} {' '.join(added)} additive")
     return found
 
 

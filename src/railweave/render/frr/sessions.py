@@ -30,3 +30,8 @@ def neighbor(session: Session, group: str) -> list[str]:
         f"neighbor {session.peer_address} peer-group {group}",
         f"neighbor {session.peer_address} description {session.peer}",
     ]
+
+
+def community_word(value: str) -> str:
+    """What FRR calls a community of three numbers, or of two."""
+    return "large-community" if value.count(":") == 2 else "community"

@@ -8,10 +8,12 @@ from railweave.findings import Finding
 from railweave.render.extra import extra_findings
 from railweave.render.junos.cos import class_of_service
 from railweave.render.junos.interfaces import interfaces, router_advertisement, vlans
+from railweave.render.junos.isis import isis
 from railweave.render.junos.overlay import routing_instances, tunnel_source
 from railweave.render.junos.parse import merge, parse
 from railweave.render.junos.routing import bgp, forwarding_options, policy_options, routing_options
 from railweave.render.junos.selective import firewall
+from railweave.render.junos.spraying import instance, spraying_firewall
 from railweave.render.junos.system import chassis, lldp, management_instance, security, snmp, system
 from railweave.render.junos.tree import block, leaf, set_paths, to_curly, to_set
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from railweave.render.junos.tree import Statement
 
 
-ROUTING = ("protocols bgp", "policy-options", "routing-options")
+ROUTING = ("protocols bgp", "protocols isis", "policy-options", "routing-options")
 """Hierarchies that decide what ``routes`` computes."""
 
 
@@ -36,12 +38,19 @@ def tree(config: DeviceConfig) -> list[Statement]:
         security(config),
         interfaces(config),
         forwarding_options(config),
-        firewall(config),
+        spraying_firewall(config) or firewall(config),
         class_of_service(config),
         policy_options(config),
-        block("routing-instances", management_instance(config), routing_instances(config)),
+        block("routing-instances", management_instance(config), instance(config), routing_instances(config)),
         routing_options(config),
-        block("protocols", router_advertisement(config), bgp(config), lldp(config), block("rstp", leaf("disable"))),
+        block(
+            "protocols",
+            router_advertisement(config),
+            bgp(config),
+            isis(config),
+            lldp(config),
+            block("rstp", leaf("disable")),
+        ),
         tunnel_source(config),
         vlans(config),
     ]
@@ -81,7 +90,7 @@ def gaps(config: DeviceConfig) -> list[Finding]:
                 "",
             )
         )
-    if config.balancing.group_mode == "spray":
+    if config.balancing.group_mode == "spray" and not config.balancing.random:
         found.append(
             Finding(
                 "junos-no-spray",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.render.junos.selective import input_filter
+from railweave.render.junos.spraying import spraying_filter
 from railweave.render.junos.tree import block, entry, leaf
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ def interfaces(config: DeviceConfig) -> Statement | None:
             )
         if name in ports:
             gateway = routed.get(name)
-            found.append(_port(ports[name], gateway, split, input_filter(config, ports[name], gateway)))
+            chosen = spraying_filter(config, name) or input_filter(config, ports[name], gateway)
+            found.append(_port(config, ports[name], gateway, split, chosen))
     return block(
         "interfaces",
         found,
@@ -75,6 +77,7 @@ def _loopback(config: DeviceConfig) -> Statement | None:
                 block(("family", family), [_loopback_address(address, first) for address in addresses])
                 for family, addresses in families.items()
             ],
+            block("family iso", entry("address", config.isis.net)) if config.isis else None,
         ),
     )
 
@@ -91,9 +94,13 @@ def port_order(name: str) -> tuple[int, ...]:
     return tuple(int(number) for number in numbers if number.isdigit())
 
 
-def _port(port: Interface, gateway: Gateway | None, split: Split | None, chosen: Statement | None) -> Statement | None:
+def _port(
+    config: DeviceConfig, port: Interface, gateway: Gateway | None, split: Split | None, chosen: Statement | None
+) -> Statement | None:
+    more: list[Statement | None] = []
     if gateway is not None:
         family = _addressed(gateway, chosen)
+        more = [leaf("proxy-arp", "unrestricted")] if gateway.proxy_arp else []
     elif port.kind == "server":
         family = block(
             "family ethernet-switching",
@@ -102,13 +109,13 @@ def _port(port: Interface, gateway: Gateway | None, split: Split | None, chosen:
             chosen,
         )
     elif port.addresses:
-        family = block(
-            ("family", _family(port.addresses[0])), chosen, [entry("address", address) for address in port.addresses]
-        )
+        addresses = [entry("address", address) for address in port.addresses]
+        family = block(("family", _family(port.addresses[0])), chosen, addresses)
     else:
         family = block("family inet6", chosen, keep=True)
     if port.kind == "server" and gateway is None and port.vlan is None:  # it waits for a tenant
         return block((port.name,), leaf("description", port.description), leaf("disable"), leaf("mtu", port.mtu))
+    runs_isis = config.isis is not None and port.kind == "fabric"
     # A whole port that runs slower than it could; channels have their speed on the port they are of.
     speed = leaf("speed", f"{split.speed_gbps}g") if split is not None else None
     native = [] if port.native_vlan is None else [leaf("native-vlan-id", port.native_vlan)]
@@ -118,7 +125,7 @@ def _port(port: Interface, gateway: Gateway | None, split: Split | None, chosen:
         speed,
         native,
         leaf("mtu", port.mtu),
-        block("unit 0", family),
+        block("unit 0", more, family, block("family iso", keep=True) if runs_isis else None),
     )
 
 

@@ -91,7 +91,10 @@ def overlay_communities(config: DeviceConfig) -> list[Statement | None]:
     """The community by which a leaf knows what came from a spine."""
     if config.overlay is None or config.bgp is None:
         return []
-    return [block(("community", FROM_SPINE), choices("members", [f"large:{config.overlay.from_spine}"]))]
+    value = config.overlay.from_spine
+    return [
+        block(("community", FROM_SPINE), choices("members", [f"large:{value}" if value.count(":") == 2 else value]))
+    ]
 
 
 def routing_instances(config: DeviceConfig) -> list[Statement | None]:

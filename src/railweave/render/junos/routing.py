@@ -11,6 +11,7 @@ from railweave.render.junos.overlay import (
     overlay_policies,
 )
 from railweave.render.junos.sessions import liveness, neighbor
+from railweave.render.junos.spraying import exported, policies
 from railweave.render.junos.tree import block, choices, entry, leaf
 
 if TYPE_CHECKING:
@@ -92,8 +93,9 @@ def _discovery(group: BgpGroup, sessions: list[Session]) -> Statement | None:
 def policy_options(config: DeviceConfig) -> Statement | None:
     """``policy-options``: prefix lists, policies, communities, AS lists."""
     found = config.bgp
+    balancing = policies(config, LOAD_BALANCE_POLICY)
     if found is None:
-        return None
+        return block("policy-options", balancing) if config.isis else None
     values = {community.name: _members(community.kind, community.value) for community in found.communities}
     return block(
         "policy-options",
@@ -101,7 +103,7 @@ def policy_options(config: DeviceConfig) -> Statement | None:
             block(("prefix-list", name), [entry(prefix) for prefix in prefixes])
             for name, prefixes in found.prefix_lists.items()
         ],
-        block(("policy-statement", LOAD_BALANCE_POLICY), block("then", leaf("load-balance", "per-packet"))),
+        balancing,
         [block(("policy-statement", policy.name), [_term(term) for term in policy.terms]) for policy in found.policies],
         overlay_policies(config),
         [block(("community", name), choices("members", [value])) for name, value in values.items()],
@@ -144,15 +146,16 @@ def _from(match: Match) -> list[Statement | None]:
 
 def routing_options(config: DeviceConfig) -> Statement | None:
     """``routing-options``: router id, AS number, next-hop groups in the forwarding table."""
-    if config.bgp is None:
+    running = config.bgp or config.isis
+    if running is None:
         return None
     return block(
         "routing-options",
-        leaf("router-id", config.bgp.router_id),
-        leaf("autonomous-system", config.bgp.asn),
+        leaf("router-id", running.router_id),
+        leaf("autonomous-system", config.bgp.asn) if config.bgp else None,
         block(
             "forwarding-table",
-            leaf("export", LOAD_BALANCE_POLICY),
+            leaf("export", exported(config, LOAD_BALANCE_POLICY)),
             leaf("ecmp-fast-reroute") if config.balancing.intent.fast_reroute else None,
             composite_next_hop(config),
         ),

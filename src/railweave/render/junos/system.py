@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.render.junos.macsec import macsec
 from railweave.render.junos.selective import field_profile
 from railweave.render.junos.tree import block, entry, leaf
 
@@ -87,13 +88,10 @@ def _grpc(config: DeviceConfig) -> Statement | None:
 
 
 def security(config: DeviceConfig) -> Statement | None:
-    """``security``: the certificate that gRPC uses."""
+    """``security``: the certificate that gRPC uses, and MACsec."""
     reference = config.management.services.grpc_certificate
-    if reference is None:
-        return None
-    return block(
-        "security", block("certificates", block("local", block((GRPC_CERTIFICATE,), entry(secret(reference)))))
-    )
+    certificate = block((GRPC_CERTIFICATE,), entry(secret(reference))) if reference else None
+    return block("security", block("certificates", block("local", certificate)), macsec(config))
 
 
 def snmp(config: DeviceConfig) -> Statement | None:
@@ -143,7 +141,7 @@ def chassis(config: DeviceConfig) -> Statement | None:
     monitor = config.qos is not None and config.qos.buffer_monitor
     return block(
         "chassis",
-        leaf("maximum-ecmp", config.bgp.maximum_ecmp) if config.bgp else None,
+        leaf("maximum-ecmp", config.maximum_ecmp()) if config.bgp or config.isis else None,
         block("fpc 0", block("traffic-manager", leaf("buffer-monitor-enable") if monitor else None)),
     )
 

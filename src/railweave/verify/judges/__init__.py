@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.verify.judges import avd, junos_yang, netplan, vtysh
+from railweave.verify.judges import avd, junos_yang, netplan, sonic_yang, vtysh
 from railweave.verify.judges.report import JudgeReport
 
 if TYPE_CHECKING:
@@ -19,15 +19,22 @@ __all__ = ["JudgeReport", "judge_all"]
 
 
 def judge_all(
-    files: Files, yang: Path | None, frr_root: Path | None, netplan_root: Path | None = None
+    files: Files,
+    yang: Path | None,
+    frr_root: Path | None,
+    netplan_root: Path | None = None,
+    sonic_yang_models: Path | None = None,
 ) -> list[JudgeReport]:
     """Have the files of every device and server (its name to file name to text) judged by every judge.
 
-    ``yang`` is a folder of published Junos models; ``frr_root`` and ``netplan_root`` are root folders with FRR and netplan.
+    ``yang`` is a folder of published Junos models, ``sonic_yang_models`` one of SONiC's; ``frr_root`` and ``netplan_root``
+    are root folders with FRR and netplan. SONiC's judge is left out where nothing is for it.
     """
+    sonic = any(sonic_yang.FILE in own for own in files.values())
     return [
         vtysh.judge(files, frr_root),
         junos_yang.judge(files, yang),
         *([avd.judge(files)] if any("eos.conf" in own for own in files.values()) else []),
+        *([sonic_yang.judge(files, sonic_yang_models)] if sonic else []),
         netplan.judge(files, netplan_root),
     ]

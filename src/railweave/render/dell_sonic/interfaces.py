@@ -1,0 +1,97 @@
+"""Ports, VLANs, gateways, loopback, and router advertisements."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.render.dell_sonic.qos import bound
+from railweave.render.dell_sonic.tree import quoted
+from railweave.render.frr import advertisements, discovery
+from railweave.render.sections import line, section
+from railweave.render.sonic.names import ETHERNET_HEADER, transit_vlan, vrf_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.device.model import DeviceConfig, Gateway, Interface
+    from railweave.render.sections import Section
+
+
+def port_order(name: str) -> tuple[int, ...]:
+    """Ports by number: Eth1/2 before Eth1/16, channels in order."""
+    return tuple(int(number) for number in name.removeprefix("Eth").split("/"))
+
+
+def breakouts(config: DeviceConfig) -> Iterator[Section]:
+    """How ports are split, before their channels are configured. One that only runs slower is told so by ``speed``."""
+    for split in config.splits:
+        if split.channels == 1:
+            continue
+        port = split.port.removeprefix("Eth")
+        yield line(f"interface breakout port {port} mode {split.channels}x{split.speed_gbps}G")
+
+
+def interfaces(config: DeviceConfig) -> Iterator[Section]:
+    """Loopback, VLANs with their gateways, and every cabled port."""
+    loopbacks = [
+        f"{address(one)}{' secondary' if place and ':' not in one else ''}" for place, one in _numbered(config)
+    ]
+    yield section("interface Loopback 0", loopbacks)
+    names = vrf_names(config)
+    for gateway in config.gateways:
+        if gateway.vlan:
+            vrf = [f"ip vrf forwarding {names[gateway.vrf]}"] if gateway.vrf else []
+            head = [f"description {quoted(gateway.description)}", f"mtu {gateway.mtu}"]
+            yield section(f"interface Vlan {gateway.vlan}", head, vrf, _addressed(gateway))
+    for vrf in config.vrfs:
+        yield section(f"interface Vlan {transit_vlan(config, vrf.name)}", f"ip vrf forwarding {names[vrf.name]}")
+    routed = {one.port: one for one in config.gateways if one.port}
+    vlans = {one.vlan_name: one.vlan for one in config.gateways}
+    for port in sorted(config.interfaces, key=lambda one: port_order(one.name)):
+        yield _port(config, port, routed.get(port.name), vlans)
+
+
+def _numbered(config: DeviceConfig) -> Iterator[tuple[int, str]]:
+    """Loopback addresses, those of each family counted."""
+    seen = {True: 0, False: 0}
+    for one in config.loopbacks():
+        yield seen[":" in one], one
+        seen[":" in one] += 1
+
+
+def address(one: str) -> str:
+    """The command that gives an interface an address."""
+    return f"{'ipv6' if ':' in one else 'ip'} address {one}"
+
+
+def _port(config: DeviceConfig, port: Interface, gateway: Gateway | None, vlans: dict[str, int | None]) -> Section:
+    body = [
+        f"description {quoted(port.description)}",
+        f"mtu {gateway.mtu if gateway else port.mtu - ETHERNET_HEADER}",
+        f"speed {port.speed_gbps * 1000}",
+        "fec RS",
+        # Servers' cables are copper, over which both ends have to train (Thor2 guide, section 2.5.2).
+        *(["standalone-link-training"] if port.kind == "server" else []),
+        "unreliable-los auto",
+    ]
+    waits = port.kind == "server" and port.vlan is None and gateway is None  # for a tenant
+    body.append("shutdown" if waits else "no shutdown")
+    if gateway is not None:
+        body += [f"ip vrf forwarding {vrf_names(config)[gateway.vrf]}"] if gateway.vrf else []
+        body += _addressed(gateway)
+    elif port.vlan is not None:
+        body.append(f"switchport access Vlan {vlans[port.vlan]}")
+    elif port.kind == "fabric":
+        body += [address(one) for one in port.addresses] or ["ipv6 enable"]
+        body += discovery(port)
+    return section(f"interface {port.name}", body, bound(config, port))
+
+
+def _addressed(gateway: Gateway) -> list[str]:
+    found = [
+        f"{address(one)}{' secondary' if place and ':' not in one else ''}"
+        for place, one in enumerate(gateway.addresses)
+    ]
+    told = advertisements(gateway)
+    timers = gateway.advertisements
+    return found + told + ([f"ipv6 nd min-ra-interval {timers.min_interval}"] if timers else [])

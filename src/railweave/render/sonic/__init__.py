@@ -1,0 +1,68 @@
+"""SONiC: ``config_db.json`` for the switch, ``frr.conf`` for routing.
+
+Of SONiC's ways to configure routing the one is taken in which its own templates have no part (``split-unified``): the file
+says all that FRR does, so it can be read, judged and run as it stands.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.render.frr.tree import to_text as to_frr
+from railweave.render.sections import flat
+from railweave.render.sonic import frr, system
+from railweave.render.sonic.buffers import buffers
+from railweave.render.sonic.extra import parts
+from railweave.render.sonic.gaps import gaps
+from railweave.render.sonic.overlay import overlay
+from railweave.render.sonic.ports import interfaces, loopback, ports, vlans
+from railweave.render.sonic.qos import maps, port_maps, queues, watchdog
+from railweave.render.sonic.tables import Tables, merge, to_text
+from railweave.render.sonic.tables import lines as flat_tables
+
+if TYPE_CHECKING:
+    from railweave.device.model import DeviceConfig
+
+__all__ = ["check_extra", "files", "gaps", "lines", "tables"]
+
+
+def tables(config: DeviceConfig) -> Tables:
+    """The tables of a device, the operator's own merged in. Raises ``RenderError`` where those cannot be read."""
+    found: Tables = {}
+    made = [
+        system.metadata(config),
+        system.features(config),
+        system.management(config),
+        system.services(config),
+        system.counters(config),
+        system.hashing(config),
+        ports(config),
+        loopback(config),
+        interfaces(config),
+        vlans(config),
+        overlay(config),
+    ]
+    qos = config.qos
+    if qos is not None:
+        made += [maps(qos), port_maps(config, qos), queues(config, qos), watchdog(config, qos), buffers(config, qos)]
+    if config.management.lldp:
+        made.append({"LLDP": {"GLOBAL": {"enabled": "true"}}})
+    for one in made:
+        merge(found, one)
+    merge(found, parts(config.extra)[0])
+    return found
+
+
+def files(config: DeviceConfig) -> dict[str, str]:
+    """``config_db.json`` and ``frr.conf``."""
+    return {"config_db.json": to_text(tables(config)), "frr.conf": to_frr(frr.tree(config))}
+
+
+def check_extra(text: str) -> None:
+    """Raises ``RenderError`` with the line where the operator's own statements cannot be read."""
+    parts(text)
+
+
+def lines(config: DeviceConfig) -> list[str]:
+    """Every field with its table and key, then every line of routing with the headers above it."""
+    return [*flat_tables(tables(config)), *flat(frr.tree(config))]

@@ -1,0 +1,41 @@
+"""``frr.conf`` on SONiC: the routing of ``railweave.render.frr``, without what ``config_db.json`` has.
+
+SONiC itself gives interfaces their addresses and makes VRFs; FRR sends router advertisements and routes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from railweave.render.frr import advertisements, discovery, general, routing
+from railweave.render.frr.isis import on_port
+from railweave.render.sections import merge, section
+from railweave.render.sonic.extra import parts
+from railweave.render.sonic.names import vrf_names
+
+if TYPE_CHECKING:
+    from railweave.device.model import DeviceConfig
+    from railweave.render.sections import Section
+
+
+def tree(config: DeviceConfig) -> list[Section]:
+    """The routing of a device, the operator's own lines merged in. Raises ``RenderError`` where those cannot be read."""
+    names = vrf_names(config)
+    renamed = replace(config, vrfs=tuple(replace(vrf, name=names[vrf.name]) for vrf in config.vrfs))
+    sections = general(config)
+    loopback = on_port(config, "lo")
+    sections += [section("interface Loopback0", loopback)] if loopback else []
+    for port in config.fabric_interfaces():
+        sections.append(
+            section(
+                f"interface {port.name}", f"description {port.description}", discovery(port), on_port(config, port.name)
+            )
+        )
+    for gateway in config.gateways:
+        vrf = f" vrf {names[gateway.vrf]}" if gateway.vrf else ""
+        body = [f"description {gateway.description}", *advertisements(gateway), *on_port(config, gateway.name)]
+        sections.append(section(f"interface {gateway.name}{vrf}", body))
+    sections += routing(renamed)
+    merge(sections, parts(config.extra)[1])
+    return sections

@@ -1,0 +1,37 @@
+"""What SONiC calls what Linux and the design call otherwise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from railweave.device.model import DeviceConfig
+
+LOOPBACK = "Loopback0"
+MANAGEMENT_PORT = "eth0"
+MANAGEMENT_VRF = "mgmt"
+ETHERNET_HEADER = 14
+"""Bytes of a frame that SONiC, as Linux, does not count in an MTU."""
+
+_MOST_CHARACTERS = 15
+"""The longest name of an interface, which a VRF is to Linux (IFNAMSIZ of linux/if.h, less the final zero)."""
+
+
+def vrf_names(config: DeviceConfig) -> dict[str, str]:
+    """VRFs by tenant: SONiC wants ``Vrf`` before the name (sonic-vrf.yang); a name that is too long gives way to its VNI."""
+    found = {vrf.name: f"Vrf-{vrf.name}" for vrf in config.vrfs}
+    return {
+        vrf.name: found[vrf.name] if len(found[vrf.name]) <= _MOST_CHARACTERS else f"Vrf-{vrf.vni}"
+        for vrf in config.vrfs
+    }
+
+
+def transit_vlan(config: DeviceConfig, vrf: str) -> int:
+    """The VLAN that stands for a VRF's VNI: SONiC routes between tunnels by way of one that has no ports.
+
+    They are counted down from 4094, in the order of the VRFs' VNIs, past those that servers have.
+    """
+    taken = {gateway.vlan for gateway in config.gateways}
+    free = (vlan for vlan in range(4094, 1, -1) if vlan not in taken)
+    numbers = dict(zip(sorted(config.vrfs, key=lambda one: one.vni), free, strict=False))
+    return next(number for one, number in numbers.items() if one.name == vrf)

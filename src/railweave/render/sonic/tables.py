@@ -1,0 +1,106 @@
+"""``config_db.json`` as tables, printed and read back: table, key (``A|B`` where it has several parts), fields."""
+
+from __future__ import annotations
+
+import json
+from json.encoder import encode_basestring
+from typing import TYPE_CHECKING, cast
+
+from railweave.errors import RenderError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Value = str | list[str]
+Row = dict[str, Value]
+Tables = dict[str, dict[str, Row]]
+
+_INDENT = " " * 4
+
+
+def to_text(tables: Tables) -> str:
+    """The file, tables in alphabetical order as ``config save`` has them, rows in the order given.
+
+    Written out here: the standard library's printer takes several times as long for the thousands of rows of a switch.
+    """
+    return "{\n" + ",\n".join(_table(name, tables[name]) for name in sorted(tables) if tables[name]) + "\n}\n"
+
+
+def _table(name: str, rows: Mapping[str, Row]) -> str:
+    body = ",\n".join(_row(key, row) for key, row in rows.items())
+    return f"{_INDENT}{encode_basestring(name)}: {{\n{body}\n{_INDENT}}}"
+
+
+def _row(key: str, row: Row) -> str:
+    head = f"{_INDENT}{_INDENT}{encode_basestring(key)}: "
+    if not row:
+        return head + "{}"
+    fields = ",\n".join(f"{3 * _INDENT}{encode_basestring(field)}: {_value(value)}" for field, value in row.items())
+    return f"{head}{{\n{fields}\n{_INDENT}{_INDENT}}}"
+
+
+def _value(value: Value) -> str:
+    if isinstance(value, str):
+        return encode_basestring(value)
+    return "[" + ", ".join(encode_basestring(one) for one in value) + "]"
+
+
+def parse(text: str) -> Tables:
+    """The tables of a file. Raises ``RenderError`` where it is not JSON, has a key twice, or is not tables of rows."""
+    if not text.strip():
+        return {}
+    try:
+        found: object = json.loads(text, object_pairs_hook=_once)
+    except json.JSONDecodeError as error:
+        raise RenderError(f"line {error.lineno}: {error.msg}") from None
+    return {name: _rows(name, rows) for name, rows in _object("the file", found).items()}
+
+
+def merge(into: Tables, extra: Tables) -> None:
+    """Merge rows: fields of the same row are joined, the later value holds."""
+    for name, rows in extra.items():
+        table = into.setdefault(name, {})
+        for key, row in rows.items():
+            table[key] = {**table.get(key, {}), **row}
+
+
+def lines(tables: Tables) -> list[str]:
+    """Every field with the table and key above it: ``PORT|Ethernet0 mtu 9202``."""
+    return [
+        " ".join([f"{name}|{key}", field, *([value] if isinstance(value, str) else value)]).rstrip()
+        for name, rows in tables.items()
+        for key, row in rows.items()
+        for field, value in (row or {"": ""}).items()
+    ]
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for key, value in pairs:
+        if key in found:
+            raise RenderError(f"line 1: {key!r} stands twice in one object")
+        found[key] = value
+    return found
+
+
+def _object(what: str, value: object) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise RenderError(f"line 1: {what} is not an object of names and values")
+    return cast("dict[str, object]", value)
+
+
+def _rows(table: str, value: object) -> dict[str, Row]:
+    return {
+        key: {field: _field(f"{table}|{key} {field}", one) for field, one in _object(f"{table}|{key}", row).items()}
+        for key, row in _object(f"table {table}", value).items()
+    }
+
+
+def _field(where: str, value: object) -> Value:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        found = cast("list[object]", value)
+        if all(isinstance(one, str) for one in found):
+            return cast("list[str]", found)
+    raise RenderError(f"line 1: {where}: values are text, or lists of text")

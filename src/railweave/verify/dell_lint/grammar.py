@@ -1,0 +1,286 @@
+"""Commands of Enterprise SONiC by mode, each with the public document that has it.
+
+Sources: ``guide`` is the Thor2 guide, sections 2.4.1.3 and 2.5.2; ``ansible`` is the collection dellemc.enterprise_sonic,
+the examples of the module named; ``spytest`` is the test library of sonic-net/sonic-mgmt, whose ``klish`` commands are
+those of this command line.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+TOP = "configure"
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command: its form, where it is documented, and the mode that it opens (None: it is one line)."""
+
+    form: str
+    source: str
+    opens: str | None = None
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """The form as a pattern of a whole line."""
+        return _compiled(self.form)
+
+
+_WORDS = {
+    "name": r"[A-Za-z0-9][\w.-]*",
+    "text": r'(?:"[^"]*"|\S+)',
+    "secret": r"\S+",
+    "address": r"[0-9a-f.:]+",
+    "prefix": r"[0-9a-f.:]+/\d+",
+    "port": r"Eth\d+/\d+(?:/\d+)?",
+    "list": r"\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*",
+    "community": r"\d+:\d+",
+    "communities": r"\d+:\d+(?: \d+:\d+)*",
+    "target": r"\d+:\d+",
+    "rd": r"[\d.]+:\d+",
+    "number": r"-?\d+",
+}
+_PATTERNS: dict[str, re.Pattern[str]] = {}
+
+
+def _compiled(form: str) -> re.Pattern[str]:
+    if form not in _PATTERNS:
+        _PATTERNS[form] = re.compile("".join(_part(part) for part in re.split(r"(<[^>]+>|\[[^\]]+\])", form)))
+    return _PATTERNS[form]
+
+
+def _part(part: str) -> str:
+    """A piece of a form: ``<name>``, ``<0-7>`` (a number in a range), ``<a|b>``, ``[optional words]``, or plain words."""
+    if part.startswith("["):
+        return f"(?:{_compiled(part[1:-1]).pattern})?"
+    if not part.startswith("<"):
+        return re.escape(part)
+    inside = part[1:-1]
+    if inside in _WORDS:
+        return _WORDS[inside]
+    numbers = re.fullmatch(r"(\d+)-(\d+)", inside)
+    if numbers:
+        return in_range(int(numbers[1]), int(numbers[2]))
+    return f"(?:{inside})"
+
+
+def in_range(low: int, high: int) -> str:
+    """A pattern for the numbers of a range, each without leading zeros."""
+    if high - low < 1000:
+        return f"(?:{'|'.join(str(one) for one in range(high, low - 1, -1))})"
+    shortest = low or 1
+    lengths = range(len(str(shortest)), len(str(high)) + 1)
+    return f"(?:{'|'.join(part for length in lengths for part in _of_length(length, low, high))})"
+
+
+def _of_length(length: int, low: int, high: int) -> list[str]:
+    """Numbers of a length within a range, by their digits."""
+    first, last = max(low, 10 ** (length - 1)), min(high, 10**length - 1)
+    found: list[str] = ["0"] if low == 0 and length == 1 else []
+    while first <= last:
+        zeros = 0
+        while first % 10 ** (zeros + 1) == 0 and first + 10 ** (zeros + 1) - 1 <= last:
+            zeros += 1
+        found.append(str(first // 10**zeros) + (f"[0-9]{{{zeros}}}" if zeros else ""))
+        first += 10**zeros
+    return found
+
+
+_QOS_MAPS = "<dscp-tc|dot1p-tc|tc-queue|tc-pg|tc-dscp|tc-dot1p|pfc-priority-queue|pfc-priority-pg>"
+
+GRAMMAR: dict[str, list[Command]] = {
+    TOP: [
+        Command("hostname <name>", "ansible sonic_system"),
+        Command("interface-naming standard[ extended]", "ansible sonic_system"),
+        Command("buffer init lossless", "ansible sonic_qos_buffer"),
+        Command("ip vrf mgmt", "spytest system/management_vrf"),
+        Command("ip vrf <name>", "ansible, tests of sonic_vrfs"),
+        Command("interface Management 0", "spytest routing/ip", "management"),
+        Command(
+            "username <name> password <secret> role <admin|operator|netadmin|secadmin>", "ansible, tests of sonic_users"
+        ),
+        Command("ip name-server <address>[ vrf mgmt]", "spytest routing/ip_name_server"),
+        Command("ntp vrf mgmt", "spytest system/ntp"),
+        Command("ntp server <text>", "spytest system/ntp"),
+        Command("<no lldp enable|lldp enable>", "ansible sonic_lldp_global"),
+        Command("snmp-server <location|contact> <text>", "spytest system/snmp"),
+        Command("snmp-server community <secret>[ group <name>]", "spytest system/snmp"),
+        Command("snmp-server host <address> community <secret> traps <v1|v2c>", "spytest system/snmp"),
+        Command("ip telemetry security-profile <name>", "spytest system/gnmi"),
+        Command(
+            "interface breakout port <number>/<number> mode <1|2|4|8>x<10|25|40|50|100|200|400|800>G",
+            "ansible sonic_port_breakout; spytest system/port",
+        ),
+        Command("qos wred-policy <name>", "guide", "wred"),
+        Command("qos scheduler-policy <name>", "guide", "scheduler"),
+        Command("qos map dscp-tc <name>", "guide", "dscp-tc"),
+        Command("qos map dot1p-tc <name>", "guide", "dot1p-tc"),
+        Command("qos map tc-queue <name>", "guide", "tc-queue"),
+        Command("qos map tc-pg <name>", "guide", "tc-pg"),
+        Command("qos map pfc-priority-queue <name>", "guide", "pfc-priority-queue"),
+        Command("priority-flow-control watchdog polling-interval <100-3000>", "spytest security/rbac"),
+        Command("buffer pool ingress_lossless_pool shared-headroom-size <number>", "ansible sonic_qos_buffer"),
+        Command(
+            "buffer profile <name> <ingress_lossless_pool|egress_lossless_pool|egress_lossy_pool> <number> "
+            "<static-threshold \\d+|dynamic-threshold (?:-[1-6]|[0-3])>[ pause pause-threshold <46080-8388608>]",
+            "ansible sonic_qos_buffer (ranges: its options)",
+        ),
+        Command("ars profile <name>", "ansible sonic_ars", "ars-profile"),
+        Command("ars port-profile <name>", "ansible sonic_ars", "ars-port-profile"),
+        Command("ars object <name>", "ansible sonic_ars", "ars-object"),
+        Command("ars bind profile <name>", "ansible sonic_ars"),
+        Command("ip load-share hash seed <0-16777214>", "ansible sonic_ecmp_load_share"),
+        Command(
+            "ip load-share hash ipv4 ipv4-<src-ip|dst-ip|ip-proto|l4-src-port|l4-dst-port>",
+            "ansible sonic_ecmp_load_share",
+        ),
+        Command(
+            "ip load-share hash ipv6 ipv6-<src-ip|dst-ip|next-hdr|l4-src-port|l4-dst-port>",
+            "ansible sonic_ecmp_load_share",
+        ),
+        Command("interface Loopback <number>", "ansible, tests of sonic_vrfs", "routed"),
+        Command("interface Vlan <1-4094>", "guide; ansible sonic_l3_interfaces", "routed"),
+        Command("interface <port>", "guide", "port"),
+        Command("interface vxlan <name>", "ansible, tests of sonic_vxlans", "vxlan"),
+        Command("bfd", "ansible sonic_bfd", "bfd"),
+        Command(
+            "<ip|ipv6> prefix-list <name> seq <number> <permit|deny> <prefix>[ ge <number>][ le <number>]",
+            "ansible sonic_prefix_lists",
+        ),
+        Command("bgp community-list standard <name> <permit|deny> <community> <any|all>", "spytest routing/bgp"),
+        Command("route-map <name> <permit|deny> <1-65535>", "ansible sonic_route_maps", "route-map"),
+        Command("router bgp <number>[ vrf <name>]", "ansible sonic_bgp", "bgp"),
+    ],
+    "management": [Command("ip address <prefix>[ gwaddr <address>]", "spytest routing/ip")],
+    "wred": [
+        Command(
+            "<green|yellow|red> minimum-threshold <number> maximum-threshold <number> drop-probability <0-100>", "guide"
+        ),
+        Command("ecn <green|all|none>", "guide"),
+    ],
+    "scheduler": [Command("queue <0-7>", "guide", "scheduler-queue")],
+    "scheduler-queue": [
+        Command("type <dwrr|wrr|strict>", "guide"),
+        Command("weight <1-100>", "guide"),
+    ],
+    "dscp-tc": [Command("dscp <list> traffic-class <0-7>", "guide")],
+    "dot1p-tc": [Command("dot1p <list> traffic-class <0-7>", "guide")],
+    "tc-queue": [Command("traffic-class <0-7> queue <0-7>", "guide")],
+    "tc-pg": [Command("traffic-class <list> priority-group <0-7>", "guide")],
+    "pfc-priority-queue": [Command("pfc-priority <0-7> queue <0-7>", "guide")],
+    "ars-profile": [Command("sampling-interval <1-255>", "ansible sonic_ars")],
+    "ars-port-profile": [
+        Command("enable", "ansible sonic_ars"),
+        Command("load-past-weight <0-100>", "ansible sonic_ars"),
+        Command("load-future-weight <1-16>", "ansible sonic_ars"),
+    ],
+    "ars-object": [
+        Command(
+            "mode <fixed|flowlet-quality|flowlet-random|packet-quality|packet-random>", "ansible sonic_ars (options)"
+        ),
+        Command("idle-time <16-32767>", "ansible sonic_ars"),
+        Command("max-flows <256|512|1024|2048|4096|8192|16384|32768>", "ansible sonic_ars"),
+    ],
+    "vxlan": [
+        Command("source-ip <address>", "ansible sonic_vxlans"),
+        Command("map vni <1-16777215> vlan <1-4094>", "ansible sonic_vxlans"),
+        Command("map vni <1-16777215> vrf <name>", "ansible sonic_vxlans"),
+    ],
+    "bfd": [Command("profile <name>", "ansible sonic_bfd", "bfd-profile")],
+    "bfd-profile": [
+        Command("detect-multiplier <2-255>", "ansible sonic_bfd (options)"),
+        Command("<receive|transmit>-interval <10-60000>", "ansible sonic_bfd (options)"),
+    ],
+    "route-map": [
+        Command("match <ip|ipv6> address prefix-list <name>", "ansible sonic_route_maps"),
+        Command("match community <name>", "ansible sonic_route_maps"),
+        Command("set local-preference <number>", "ansible sonic_route_maps"),
+        Command("set community <communities> additive", "ansible sonic_route_maps"),
+        Command("set ars-object <name>", "assumed: ansible sonic_route_maps has the option ars_object, no example"),
+    ],
+    "bgp": [
+        Command("router-id <address>", "ansible sonic_bgp"),
+        Command("log-neighbor-changes", "ansible sonic_bgp"),
+        Command("bestpath as-path multipath-relax", "spytest routing/bgp"),
+        Command("address-family <ipv4|ipv6> unicast", "ansible sonic_bgp_af", "bgp-unicast"),
+        Command("address-family l2vpn evpn", "ansible sonic_bgp_af", "bgp-evpn"),
+        Command("peer-group <name>", "ansible sonic_bgp_neighbors", "peer"),
+        Command("neighbor <address>", "ansible sonic_bgp_neighbors", "peer"),
+        Command("neighbor interface <port>", "ansible sonic_bgp_neighbors", "peer"),
+    ],
+    "bgp-unicast": [
+        Command("redistribute connected[ route-map <name>]", "ansible sonic_bgp_af"),
+        Command("maximum-paths <1-256>", "ansible sonic_bgp_af"),
+    ],
+    "bgp-evpn": [
+        Command("advertise-all-vni", "ansible sonic_bgp_af"),
+        Command("advertise <ipv4|ipv6> unicast", "ansible sonic_bgp_af"),
+        Command("rd <rd>", "ansible sonic_bgp_af"),
+        Command("route-target <import|export> <target>", "ansible sonic_bgp_af"),
+    ],
+    "peer": [
+        Command("remote-as <number>", "ansible sonic_bgp_neighbors"),
+        Command("peer-group <name>", "ansible sonic_bgp_neighbors"),
+        Command("description <text>", "ansible sonic_bgp_neighbors"),
+        Command("timers connect <1-65535>", "ansible sonic_bgp_neighbors"),
+        Command("bfd profile <name>", "spytest routing/bgp"),
+        Command("capability extended-nexthop", "ansible sonic_bgp_neighbors"),
+        Command("disable-connected-check", "ansible sonic_bgp_neighbors"),
+        Command("update-source <address>", "spytest routing/bgp"),
+        Command("address-family <ipv4|ipv6> unicast", "ansible sonic_bgp_neighbors_af", "peer-unicast"),
+        Command("address-family l2vpn evpn", "ansible sonic_bgp_neighbors_af (options)", "peer-evpn"),
+    ],
+}
+GRAMMAR["peer-unicast"] = [
+    Command("activate", "ansible sonic_bgp_neighbors_af"),
+    Command("route-map <name> <in|out>", "ansible sonic_bgp_neighbors_af"),
+    Command("send-community both", "ansible sonic_bgp_neighbors_af"),
+]
+GRAMMAR["peer-evpn"] = [
+    *GRAMMAR["peer-unicast"],
+    Command("attribute-unchanged next-hop", "assumed: FRR's command"),
+]
+_ADVERTISED = [
+    Command("no ipv6 nd suppress-ra", "ansible sonic_ipv6_router_advertisement"),
+    Command("ipv6 nd ra-interval <4-1800>", "ansible sonic_ipv6_router_advertisement"),
+    Command("ipv6 nd min-ra-interval <3-1350>", "ansible sonic_ipv6_router_advertisement"),
+    Command("ipv6 nd ra-lifetime <0-9000>", "ansible sonic_ipv6_router_advertisement"),
+    Command("ipv6 nd ra-hop-limit <0-255>", "ansible sonic_ipv6_router_advertisement"),
+    Command("ipv6 nd ra-retrans-interval <number>", "ansible sonic_ipv6_router_advertisement"),
+    Command("ipv6 nd reachable-time <number>", "ansible sonic_ipv6_router_advertisement"),
+    Command("ipv6 nd mtu <number>", "ansible sonic_ipv6_router_advertisement (options)"),
+    Command("ipv6 nd <managed|other>-config-flag", "ansible sonic_ipv6_router_advertisement"),
+    Command(
+        "ipv6 nd prefix <prefix> <number> <number>[ off-link][ no-autoconfig]",
+        "ansible sonic_ipv6_router_advertisement",
+    ),
+]
+GRAMMAR["routed"] = [
+    Command("description <text>", "guide"),
+    Command("mtu <1312-9216>", "guide; ansible sonic_vlans"),
+    Command("ip vrf forwarding <name>", "ansible, tests of sonic_vrfs"),
+    Command("ip address <prefix>[ secondary]", "guide; ansible sonic_l3_interfaces"),
+    Command("ipv6 address <prefix>", "ansible sonic_l3_interfaces"),
+    Command("ipv6 enable", "ansible sonic_l3_interfaces"),
+    *_ADVERTISED,
+]
+GRAMMAR["port"] = [
+    *GRAMMAR["routed"],
+    Command("speed <10000|25000|40000|50000|100000|200000|400000|800000>", "guide"),
+    Command("fec <RS|FC|AUTO|none>", "guide; ansible sonic_interfaces"),
+    Command("standalone-link-training", "guide"),
+    Command("unreliable-los auto", "guide"),
+    Command("<no shutdown|shutdown>", "guide"),
+    Command("switchport access Vlan <1-4094>", "guide"),
+    Command("queue <0-7> wred-policy <name>", "guide"),
+    Command("scheduler-policy <name>", "guide"),
+    Command(f"qos-map {_QOS_MAPS} <name>", "guide; ansible sonic_qos_interfaces"),
+    Command("priority-flow-control priority <0-7>", "guide"),
+    Command("priority-flow-control watchdog action <drop|forward|alert>", "guide; ansible sonic_qos_interfaces"),
+    Command("priority-flow-control watchdog on detect-time <100-5000>", "guide"),
+    Command("priority-flow-control watchdog restore-time <100-60000>", "guide"),
+    Command("buffer priority-group <0-7> <name>", "spytest qos/qos"),
+    Command("buffer queue <list> <name>", "spytest qos/qos"),
+    Command("ars bind <name>", "ansible sonic_ars"),
+]
