@@ -47,10 +47,20 @@ done
 [ "$ROOT" = / ] || mount --bind /proc "$ROOT/proc"
 exec chroot "$ROOT" sh -euc "$INSIDE" inside $DAEMONS
 """
-_INSIDE = """
+# While zebra registers with mgmtd that locks its store, and vtysh then loads only what other daemons have. What was half
+# loaded is not loaded once more: daemons start afresh.
+_INSIDE = r"""
 cd /
-for daemon; do /usr/lib/frr/$daemon -d $OPTIONS --log file:/var/tmp/frr/$daemon.log --log-level notifications; done
-exec vtysh -b
+for attempt in $(seq 5); do
+  for daemon; do /usr/lib/frr/$daemon -d $OPTIONS --log file:/var/tmp/frr/$daemon.log --log-level notifications; done
+  code=0
+  vtysh -b > /var/tmp/frr/loaded 2>&1 || code=$?
+  grep -q 'locked by another session' /var/tmp/frr/loaded || break
+  for daemon; do kill "$(cat /run/frr/$daemon.pid)"; done
+  for daemon; do while kill -0 "$(cat /run/frr/$daemon.pid)"; do sleep 0.05; done 2> /dev/null; done
+done
+cat /var/tmp/frr/loaded
+exit $code
 """
 _AGAIN = """
 cd /
