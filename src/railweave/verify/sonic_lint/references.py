@@ -23,6 +23,8 @@ FIELDS = {
     ("BUFFER_QUEUE", "profile"): "BUFFER_PROFILE",
     ("INTERFACE", "vrf_name"): "VRF",
     ("VLAN_INTERFACE", "vrf_name"): "VRF",
+    ("VLAN_SUB_INTERFACE", "vrf_name"): "VRF",
+    ("PORT", "macsec"): "MACSEC_PROFILE",
     ("VXLAN_EVPN_NVO", "source_vtep"): "VXLAN_TUNNEL",
     ("VXLAN_TUNNEL_MAP", "vlan"): "VLAN",
 }
