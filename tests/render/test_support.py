@@ -72,6 +72,9 @@ def test_what_a_renderer_says_is_missing_is_not_native() -> None:
     assert cells["ra-routes"] == Cell("not expressible", "EOS's router advertisements have none")
     assert {name for name, cell in cells.items() if cell.kind == "not expressible"} == {
         "ra-routes",
+        "path-color-dpf",
+        "selective-dlb",
+        "global-load-balancing",
         "dlb-per-packet",
         "spray",
         "hash",

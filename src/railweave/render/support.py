@@ -28,6 +28,8 @@ class Feature:
     gaps: tuple[str, ...] = ()
     asked: Callable[[DeviceConfig], DeviceConfig] = lambda config: config
     of: Literal["colors", "tenants"] = "colors"
+    without: str = ""
+    """Why it is missing where the catalog has no such capability, for what ``design`` and ``device`` then leave out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,7 @@ FEATURES = (
     Feature("unnumbered-bgp", "BGP neighbors found on a link (RFC 8950)", ("unnumbered-bgp",)),
     Feature("peer-as-list", "A list of AS numbers that found neighbors may have", ("peer-as-list",)),
     Feature("path-color", "Path colors", ("path-color",)),
+    Feature("path-color-dpf", "Path colors by deterministic path forwarding", without="path colors take another form"),
     Feature("bfd", "BFD", ("bfd",)),
     Feature("ecmp", "Width of next-hop groups", ("ecmp",)),
     Feature("fast-reroute", "Repair of a group when a member goes down", ("fast-reroute",)),
@@ -111,6 +114,16 @@ FEATURES = (
         _balanced("dlb-per-packet"),
     ),
     Feature("spray", "Random spraying of packets", ("spray", "load-balancing"), _balanced("spray")),
+    Feature(
+        "selective-dlb",
+        "Dynamic load balancing of chosen RDMA packets",
+        without="no source names it; a finding says so",
+    ),
+    Feature(
+        "global-load-balancing",
+        "Load balancing that knows of remote links",
+        without="no source names it; a finding says so",
+    ),
     Feature("hash", "Seed and fields of the ECMP hash", ("hash",), _seeded),
     Feature("qos", "Classes by DSCP on queues", ("qos",)),
     Feature("scheduler", "Shares and strict priority of queues", ("scheduler", "qos")),
@@ -142,6 +155,8 @@ def cell(nos: str, feature: Feature, configs: Iterable[DeviceConfig]) -> Cell:
         if missing is not None:
             return Cell("not expressible", missing.why)
     entry = catalog().systems[nos].capabilities.get(feature.id)
+    if entry is None and feature.without:
+        return Cell("not expressible", feature.without)
     if entry is not None and entry.mapped:
         return Cell("mapped", entry.mapped)
     return Cell("native", f"from {entry.since}" if entry is not None and entry.since else "")

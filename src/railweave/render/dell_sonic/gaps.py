@@ -10,7 +10,7 @@ from railweave.render.dell_sonic.tree import parse
 from railweave.render.extra import extra_findings
 from railweave.render.left_out import left_out_findings
 from railweave.render.sections import flat
-from railweave.render.sonic.gaps import asked_of
+from railweave.render.sonic.gaps import sprayed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,13 +61,9 @@ def _note(config: DeviceConfig, key: str, what: str, why: str, fix: str = "", *,
 
 def _balancing(config: DeviceConfig) -> Iterator[Finding]:
     if config.balancing.group_mode == "spray":
-        what = f"random packet spraying{asked_of(config)} is not configured"
+        what = f"random packet spraying{sprayed(config)} is not configured"
         why = "next-hop groups are shared by static hash instead"
         yield _gap(config, "spray", what, why, "use load_balancing mode dlb-per-packet", warning=True)
-    if adaptive(config) and asked_of(config):
-        what = f"adaptive routing{asked_of(config)}: all packets are shared alike, by each switch for itself"
-        why = "no public document has commands for a choice of opcodes, or for what switches tell each other"
-        yield _gap(config, "selective", what, why, "leave selective and global balancing out", warning=True)
     if adaptive(config):
         what = "set ars-object in route-maps is read from a module's documentation, not from a switch"
         fix = "try one leaf; without it next-hop groups are shared by static hash"

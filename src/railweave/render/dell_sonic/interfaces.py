@@ -119,9 +119,8 @@ def _port(config: DeviceConfig, port: Interface, gateway: Gateway | None, vlans:
 
 def _addressed(gateway: Gateway) -> list[str]:
     if gateway.mac:
-        return [address(one).replace(" address", " anycast-address", 1) for one in gateway.addresses] + advertisements(
-            gateway
-        )
+        shared = [address(one).replace(" address", " anycast-address", 1) for one in gateway.addresses]
+        return shared + advertisements(gateway)
     found = [
         f"{address(one)}{' secondary' if place and ':' not in one else ''}"
         for place, one in enumerate(gateway.addresses)

@@ -57,12 +57,10 @@ def _note(config: DeviceConfig, key: str, what: str, why: str, fix: str = "", *,
     return Finding(f"sonic-{key}", "warning" if warning else "info", config.name, what, why, fix)
 
 
-def asked_of(config: DeviceConfig) -> str:
-    """What load balancing is limited to, or joined with, in words for a finding; empty where it is neither."""
-    opcodes = config.balancing.intent.spray_opcodes or config.balancing.selective
-    found = [f"for RDMA opcodes {', '.join(map(str, opcodes))}"] if opcodes else []
-    found += [f"with global load balancing ({config.balancing.global_role})"] if config.balancing.global_role else []
-    return f" {' '.join(found)}" if found else ""
+def sprayed(config: DeviceConfig) -> str:
+    """Which packets are to be sprayed, in words for a finding; empty where it is all, or none."""
+    opcodes = config.balancing.intent.spray_opcodes
+    return f" of RDMA opcodes {', '.join(map(str, opcodes))}" if opcodes else ""
 
 
 def _balancing(config: DeviceConfig) -> Iterator[Finding]:
@@ -71,7 +69,7 @@ def _balancing(config: DeviceConfig) -> Iterator[Finding]:
         yield _gap(
             config,
             "load-balancing",
-            f"{config.balancing.group_mode}{asked_of(config)} has no place in config_db.json",
+            f"{config.balancing.group_mode}{sprayed(config)} has no place in config_db.json",
             "no published model of SONiC has adaptive routing; next-hop groups are shared by static hash instead",
             "use load_balancing mode ecmp (rlb: within_color ecmp), or a distribution that has it (dell_sonic)",
             warning=True,
