@@ -38,6 +38,11 @@ LINES = {
     "snmp": "snmp-server community",
     "netconf": "management api netconf",
     "grpc": "management api gnmi",
+    "isis": "isis enable",
+    "networks": "ip address virtual",
+    "external": "remote-as 65000",
+    "proxy-arp": "ip proxy-arp",
+    "macsec": "mac security profile",
 }
 """What EOS has in its configuration for a feature that the matrix says it has; two need no line."""
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from railweave.catalog import catalog
-from railweave.device.model import Isis, TunnelEndpoint
+from railweave.device.model import BridgedVlan, ExternalPeer, Isis, MacVrf, Session, TunnelEndpoint
 from railweave.render import renderer
 from railweave.spec.interconnect import Macsec
 from railweave.spec.management import Services, Snmp, Syslog, User
@@ -108,6 +108,32 @@ def _encrypted(config: DeviceConfig) -> DeviceConfig:
     return replace(config, interfaces=tuple(replace(one, macsec=wanted) for one in config.interfaces))
 
 
+def _stretched(config: DeviceConfig) -> DeviceConfig:
+    """A layer-2 network in the first tenant of a leaf."""
+    if not config.gateways:
+        return config
+    vlan, name = 2, "stretched"
+    gateway = replace(
+        config.gateways[0],
+        name=catalog().systems[config.nos].vlan_interface.format(vlan=vlan),
+        vlan=vlan,
+        vlan_name=name,
+        port="",
+        mac="00:1c:73:00:00:01",
+        advertisements=None,
+    )
+    bridged = BridgedVlan(vlan, name, 10001, "target:64512:10001")
+    found = MacVrf("bridged", "192.0.2.1:60000", "target:64512:10000", (bridged,), ())
+    return replace(config, mac_vrf=found, gateways=(gateway, *config.gateways[1:]))
+
+
+def _outside(config: DeviceConfig) -> DeviceConfig:
+    """A router outside in the first VRF."""
+    session = Session(config.interfaces[0].name, "", "wan", 65000, "192.0.2.0", "192.0.2.1")
+    peer = ExternalPeer("wan", session, ("0.0.0.0/0",), ("10.0.0.0/8",))
+    return replace(config, vrfs=tuple(replace(one, external=(peer,)) for one in config.vrfs[:1]))
+
+
 UNSAID = "no source names it"
 FEATURES = (
     Feature("ports", "Ports, breakouts, speeds, MTUs", ("ports",)),
@@ -155,9 +181,9 @@ FEATURES = (
     Feature("evpn-type-5", "Tenants: VRFs, type-5 routes, VXLAN", ("evpn-type-5", "tunnels"), of="tenants"),
     Feature("color-endpoints", "A tunnel endpoint per path color", ("color-endpoints",), _two_endpoints, "tenants"),
     Feature(
-        "networks", "Layer-2 networks: VLANs over leaves, shared gateways", ("tunnels",), of="tenants", without=UNSAID
+        "networks", "Layer-2 networks: VLANs over leaves, shared gateways", ("tunnels",), _stretched, "tenants", UNSAID
     ),
-    Feature("external", "Routers outside, in a tenant's VRF", ("tunnels",), of="tenants", without=UNSAID),
+    Feature("external", "Routers outside, in a tenant's VRF", ("tunnels",), _outside, "tenants", UNSAID),
     Feature("proxy-arp", "Proxy ARP on routed ports of servers", ("proxy-arp",), _proxied, without=UNSAID),
     Feature("macsec", "MACsec between sites", ("macsec",), _encrypted, without=UNSAID),
     Feature("lldp", "LLDP", ("lldp", "management"), _managed),
