@@ -16,8 +16,8 @@ from railweave.device.communities import standard
 from railweave.render import dell_sonic
 from railweave.render.dell_sonic.qos import numbers
 from railweave.render.dell_sonic.tree import parse, to_text
-from tests.conftest import SMALL, designed
-from tests.retarget import retargeted
+from tests.conftest import designed
+from tests.retarget import ON_DELL, retargeted
 
 GUIDE = """\
     name: guide
@@ -119,7 +119,7 @@ priority-flow-control watchdog restore-time 400"""
     assert "ip address 1.1.101.24/31" in block(guide, "interface Eth1/2")
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", ON_DELL)
 def test_what_is_printed_reads_back_and_prints_the_same(name: str) -> None:
     network = retargeted(name, "dell_sonic")
     for switch in network.switches[:1] + network.switches[-1:]:

@@ -6,8 +6,7 @@ import re
 from functools import cache
 
 import pytest
-from tests.conftest import SMALL
-from tests.retarget import retargeted
+from tests.retarget import ON_DELL, retargeted
 
 from railweave.device.build import device_config
 from railweave.render import dell_sonic
@@ -21,7 +20,7 @@ def text(name: str, device: str) -> str:
     return dell_sonic.files(device_config(retargeted(name, "dell_sonic"), device))["sonic.cli"]
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", ON_DELL)
 def test_rendered_devices_are_clean(name: str) -> None:
     for switch in retargeted(name, "dell_sonic").switches:
         assert lint(switch.name, parse(text(name, switch.name))) == []

@@ -164,6 +164,7 @@ class System(Model):
     large_communities: bool = Field(
         default=True, description="BGP has large communities (RFC 8092); else policies use communities of 32 bits"
     )
+    isis: bool = Field(default=True, description="it has IS-IS; else a fabric whose underlay that is gets refused")
     frr_conf: bool = Field(default=False, description="its routing is FRR, by a frr.conf of its own: the lab runs that")
     pfc_by_queue: bool = Field(
         default=False, description="a lossless class's queue has the number of its PFC priority: no table is between"

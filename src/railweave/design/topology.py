@@ -11,7 +11,7 @@ from railweave.design.equipment import equipment_of, role_equipment
 from railweave.design.interconnect import borders_of, check_sites
 from railweave.design.ports import breakout_of, capacity
 from railweave.design.tiers import Leaf, block_of, place_of, spines_of, super_spines_of
-from railweave.design.underlay import check_underlay
+from railweave.design.underlay import check_systems, check_underlay
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -165,6 +165,7 @@ def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
     )
     equipment = equipment_of(context, name, fabric, roles, [(role, one.name) for role, tier in tiers for one in tier])
     speeds = dict.fromkeys(stripes, speed) | _stripe_speeds(context, name, groups)
+    check_systems(context, name, fabric, equipment.values())
     equipment = _by_speed(leaves, equipment, speeds)
     context.check()
     room = _room(fabric, leaves, equipment, speeds)

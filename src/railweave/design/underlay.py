@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from railweave.design.context import Context
+    from railweave.design.equipment import Equipment
     from railweave.spec.fabric import Fabric
 
 
@@ -46,3 +49,16 @@ def check_underlay(context: Context, name: str, fabric: Fabric) -> None:
             "leave tenants out, or give each site a fabric of its own",
         )
     context.check()
+
+
+def check_systems(context: Context, name: str, fabric: Fabric, equipment: Iterable[Equipment]) -> None:
+    """Note switches whose operating system does not have the underlay's protocol."""
+    if fabric.underlay.protocol != "isis":
+        return
+    for one in equipment:
+        if not context.catalog.systems[one.role.nos].isis:
+            context.problem(
+                ("fabrics", name, "underlay", "protocol"),
+                f"no public document has IS-IS on {one.role.nos}, which {one.role.device} is to run",
+                "set `underlay: {protocol: bgp}`, or another system for that switch",
+            )

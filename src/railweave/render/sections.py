@@ -13,6 +13,9 @@ from railweave.errors import RenderError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+CLOSERS = {"exit", "exit-address-family", "exit-vni"}
+"""What ends a section, in FRR and in what is like it."""
+
 
 @dataclass
 class Section:
@@ -45,11 +48,11 @@ def parse(text: str) -> list[Section]:
     for number, raw in enumerate(text.splitlines(), 1):
         words = raw.strip()
         depth = len(raw) - len(raw.lstrip(" "))
-        if words in {"exit", "exit-address-family"}:  # what it closes is a section, also where nothing is in it
+        if words in CLOSERS:  # what it closes is a section, also where nothing is in it
             closed = next((one for at, one in reversed(stack) if at == depth), None)
             if closed is not None and closed.body is None:
                 closed.body = []
-        if not words or words.startswith("!") or words in {"exit", "exit-address-family", "end"}:
+        if not words or words.startswith("!") or words in {*CLOSERS, "end"}:
             continue
         if "\t" in raw[: depth + 1]:
             raise RenderError(f"line {number}: indent with spaces")

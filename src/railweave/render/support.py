@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from railweave.catalog import catalog
-from railweave.device.model import TunnelEndpoint
+from railweave.device.model import BridgedVlan, ExternalPeer, Isis, MacVrf, Session, TunnelEndpoint
 from railweave.render import renderer
+from railweave.spec.interconnect import Macsec
 from railweave.spec.management import Services, Snmp, Syslog, User
 
 if TYPE_CHECKING:
@@ -91,6 +92,49 @@ def _routes_told(config: DeviceConfig) -> DeviceConfig:
     )
 
 
+def _over_isis(config: DeviceConfig) -> DeviceConfig:
+    found = Isis("49.0001.0000.0000.0001.00", "192.0.2.1", (), (), ("ipv4",), 1, None, None)
+    return replace(config, bgp=None, isis=found)
+
+
+def _proxied(config: DeviceConfig) -> DeviceConfig:
+    """Routed ports of servers that answer ARP for one another."""
+    port = config.interfaces[0].name
+    return replace(config, gateways=tuple(replace(one, port=port, proxy_arp=True) for one in config.gateways[:1]))
+
+
+def _encrypted(config: DeviceConfig) -> DeviceConfig:
+    wanted = Macsec(key_name="50", key="secret:cak")
+    return replace(config, interfaces=tuple(replace(one, macsec=wanted) for one in config.interfaces))
+
+
+def _stretched(config: DeviceConfig) -> DeviceConfig:
+    """A layer-2 network in the first tenant of a leaf."""
+    if not config.gateways:
+        return config
+    vlan, name = 2, "stretched"
+    gateway = replace(
+        config.gateways[0],
+        name=catalog().systems[config.nos].vlan_interface.format(vlan=vlan),
+        vlan=vlan,
+        vlan_name=name,
+        port="",
+        mac="00:1c:73:00:00:01",
+        advertisements=None,
+    )
+    bridged = BridgedVlan(vlan, name, 10001, "target:64512:10001")
+    found = MacVrf("bridged", "192.0.2.1:60000", "target:64512:10000", (bridged,), ())
+    return replace(config, mac_vrf=found, gateways=(gateway, *config.gateways[1:]))
+
+
+def _outside(config: DeviceConfig) -> DeviceConfig:
+    """A router outside in the first VRF."""
+    session = Session(config.interfaces[0].name, "", "wan", 65000, "192.0.2.0", "192.0.2.1")
+    peer = ExternalPeer("wan", session, ("0.0.0.0/0",), ("10.0.0.0/8",))
+    return replace(config, vrfs=tuple(replace(one, external=(peer,)) for one in config.vrfs[:1]))
+
+
+UNSAID = "no source names it"
 FEATURES = (
     Feature("ports", "Ports, breakouts, speeds, MTUs", ("ports",)),
     Feature("vlans", "VLANs with their gateways", ("vlans", "ports")),
@@ -101,6 +145,7 @@ FEATURES = (
     Feature("peer-as-list", "A list of AS numbers that found neighbors may have", ("peer-as-list",)),
     Feature("path-color", "Path colors", ("path-color",)),
     Feature("path-color-dpf", "Path colors by deterministic path forwarding", without="path colors take another form"),
+    Feature("isis", "IS-IS between leaves, spines and sites", ("isis",), _over_isis, without=UNSAID),
     Feature("bfd", "BFD", ("bfd",)),
     Feature("ecmp", "Width of next-hop groups", ("ecmp",)),
     Feature("fast-reroute", "Repair of a group when a member goes down", ("fast-reroute",)),
@@ -135,6 +180,12 @@ FEATURES = (
     Feature("buffer-monitor", "Peak buffer occupancy", ("buffer-monitor", "qos")),
     Feature("evpn-type-5", "Tenants: VRFs, type-5 routes, VXLAN", ("evpn-type-5", "tunnels"), of="tenants"),
     Feature("color-endpoints", "A tunnel endpoint per path color", ("color-endpoints",), _two_endpoints, "tenants"),
+    Feature(
+        "networks", "Layer-2 networks: VLANs over leaves, shared gateways", ("tunnels",), _stretched, "tenants", UNSAID
+    ),
+    Feature("external", "Routers outside, in a tenant's VRF", ("tunnels",), _outside, "tenants", UNSAID),
+    Feature("proxy-arp", "Proxy ARP on routed ports of servers", ("proxy-arp",), _proxied, without=UNSAID),
+    Feature("macsec", "MACsec between sites", ("macsec",), _encrypted, without=UNSAID),
     Feature("lldp", "LLDP", ("lldp", "management"), _managed),
     Feature("logins", "Logins and keys", ("logins", "management"), _managed),
     Feature("ntp", "Time and name servers", ("ntp", "management"), _managed),

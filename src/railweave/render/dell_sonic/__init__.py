@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.render.dell_sonic.gaps import gaps
-from railweave.render.dell_sonic.interfaces import breakouts, interfaces
+from railweave.render.dell_sonic.interfaces import anycast, breakouts, interfaces
 from railweave.render.dell_sonic.qos import balancing, qos
 from railweave.render.dell_sonic.routing import routing
 from railweave.render.dell_sonic.system import identity, services, tunnel
@@ -31,6 +31,7 @@ def tree(config: DeviceConfig) -> list[Section]:
         *breakouts(config),
         *qos(config),
         *balancing(config),
+        *anycast(config),
         *interfaces(config),
         *tunnel(config),
         *routing(config),

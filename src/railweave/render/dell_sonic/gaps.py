@@ -8,7 +8,9 @@ from railweave.findings import Finding
 from railweave.render.dell_sonic.qos import adaptive
 from railweave.render.dell_sonic.tree import parse
 from railweave.render.extra import extra_findings
+from railweave.render.left_out import left_out_findings
 from railweave.render.sections import flat
+from railweave.render.sonic.gaps import sprayed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +38,9 @@ def gaps(config: DeviceConfig) -> list[Finding]:
             "port names take effect in the next session, lossless buffers after a restart",
             "paste it, answer its questions, log in again, then paste sonic.cli",
         ),
+        *left_out_findings(config),
         *_balancing(config),
+        *_ports(config),
         *_routing(config),
         *_management(config),
         *(_qos(config.qos, config) if config.qos else ()),
@@ -57,7 +61,7 @@ def _note(config: DeviceConfig, key: str, what: str, why: str, fix: str = "", *,
 
 def _balancing(config: DeviceConfig) -> Iterator[Finding]:
     if config.balancing.group_mode == "spray":
-        what = "random packet spraying is not configured"
+        what = f"random packet spraying{sprayed(config)} is not configured"
         why = "next-hop groups are shared by static hash instead"
         yield _gap(config, "spray", what, why, "use load_balancing mode dlb-per-packet", warning=True)
     if adaptive(config):
@@ -68,7 +72,27 @@ def _balancing(config: DeviceConfig) -> Iterator[Finding]:
         yield _note(config, "ars-bands", what, "their units are not documented")
 
 
+def _ports(config: DeviceConfig) -> Iterator[Finding]:
+    if any(port.macsec for port in config.interfaces):
+        what = "MACsec is not configured: links between sites are in the clear"
+        fix = "encrypt them outside the switch, or use a system that has it"
+        yield _gap(config, "macsec", what, "no public document has the commands", fix, warning=True)
+    if any(port.unit_vlan is not None for port in config.interfaces):
+        what = "a tag of an external router is a sub-interface"
+        why = "its command is read from a test library, and whether it may be in a VRF of a tunnel has not been tried"
+        yield _note(config, "sub-interface", what, why, "try one leaf", warning=True)
+
+
 def _routing(config: DeviceConfig) -> Iterator[Finding]:
+    if config.isis:
+        yield Finding(
+            "dell_sonic-no-isis",
+            "error",
+            config.name,
+            "IS-IS is not configured: the switch has no routes",
+            "no public document of Enterprise SONiC has it",
+            "set `underlay: {protocol: bgp}`",
+        )
     if config.bgp and config.bgp.as_lists:
         what = "there is no list of accepted AS numbers; each neighbor is given the one that design knows"
         why = "a neighbor with another AS stays down, so the effect is stricter"

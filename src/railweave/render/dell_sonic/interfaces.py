@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig, Gateway, Interface
     from railweave.render.sections import Section
 
+PROXY_ARP = "ip proxy-arp enable remote-only"
+"""Answers for addresses that the switch has a route to by another interface."""
+
 
 def port_order(name: str) -> tuple[int, ...]:
     """Ports by number: Eth1/2 before Eth1/16, channels in order."""
@@ -42,13 +45,37 @@ def interfaces(config: DeviceConfig) -> Iterator[Section]:
         if gateway.vlan:
             vrf = [f"ip vrf forwarding {names[gateway.vrf]}"] if gateway.vrf else []
             head = [f"description {quoted(gateway.description)}", f"mtu {gateway.mtu}"]
-            yield section(f"interface Vlan {gateway.vlan}", head, vrf, _addressed(gateway))
+            proxy = [PROXY_ARP] if gateway.proxy_arp else []
+            yield section(f"interface Vlan {gateway.vlan}", head, vrf, _addressed(gateway), proxy)
     for vrf in config.vrfs:
         yield section(f"interface Vlan {transit_vlan(config, vrf.name)}", f"ip vrf forwarding {names[vrf.name]}")
     routed = {one.port: one for one in config.gateways if one.port}
     vlans = {one.vlan_name: one.vlan for one in config.gateways}
     for port in sorted(config.interfaces, key=lambda one: port_order(one.name)):
         yield _port(config, port, routed.get(port.name), vlans)
+        if port.kind == "external" and port.unit_vlan is not None:
+            yield section(
+                f"interface {port.name}.{port.unit_vlan}",
+                f"description {quoted(port.description)}",
+                f"encapsulation dot1q vlan-id {port.unit_vlan}",
+                _external(config, port),
+            )
+
+
+def anycast(config: DeviceConfig) -> Iterator[Section]:
+    """The MAC address that gateways of layer-2 networks have on every leaf; a fabric has one."""
+    of_networks = [one for one in config.gateways if one.mac]
+    if not of_networks:
+        return
+    yield line(f"ip anycast-mac-address {of_networks[0].mac}")
+    for six, word in ((False, "ip"), (True, "ipv6")):
+        if any((":" in address) is six for one in of_networks for address in one.addresses):
+            yield line(f"{word} anycast-address enable")
+
+
+def _external(config: DeviceConfig, port: Interface) -> list[str]:
+    """What a port to an external router, or the sub-interface of its tag, has: the tenant's VRF, and addresses."""
+    return [f"ip vrf forwarding {vrf_names(config)[port.vrf]}", *(address(one) for one in port.addresses)]
 
 
 def _numbered(config: DeviceConfig) -> Iterator[tuple[int, str]]:
@@ -79,6 +106,9 @@ def _port(config: DeviceConfig, port: Interface, gateway: Gateway | None, vlans:
     if gateway is not None:
         body += [f"ip vrf forwarding {vrf_names(config)[gateway.vrf]}"] if gateway.vrf else []
         body += _addressed(gateway)
+        body += [PROXY_ARP] if gateway.proxy_arp else []
+    elif port.kind == "external":
+        body += _external(config, port) if port.unit_vlan is None else []
     elif port.vlan is not None:
         body.append(f"switchport access Vlan {vlans[port.vlan]}")
     elif port.kind == "fabric":
@@ -88,6 +118,9 @@ def _port(config: DeviceConfig, port: Interface, gateway: Gateway | None, vlans:
 
 
 def _addressed(gateway: Gateway) -> list[str]:
+    if gateway.mac:
+        shared = [address(one).replace(" address", " anycast-address", 1) for one in gateway.addresses]
+        return shared + advertisements(gateway)
     found = [
         f"{address(one)}{' secondary' if place and ':' not in one else ''}"
         for place, one in enumerate(gateway.addresses)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from railweave.catalog import catalog
 from railweave.render.sections import line, section
 from railweave.render.sonic.buffers import lossless_profile, profile_name
-from railweave.render.sonic.qos import DSCPS, PRIORITIES, lossless, weight
+from railweave.render.sonic.qos import DSCPS, PRIORITIES, lossless, pauses, weight
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -115,7 +115,7 @@ def bound(config: DeviceConfig, port: Interface) -> list[str]:
     found = config.qos
     if found is None or port.name not in found.ports:
         return []
-    held = lossless(found)
+    held = lossless(found) if pauses(found, port) else {}
     body = [
         f"queue {one.queue} wred-policy {marking_name(found, name)}"
         for name, one in found.classes.items()

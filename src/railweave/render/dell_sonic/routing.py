@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railweave.render.dell_sonic.qos import NAME, adaptive
 from railweave.render.dell_sonic.tree import quoted
+from railweave.render.frr.external import external_maps
+from railweave.render.frr.overlay import FIRST_BRIDGED
 from railweave.render.frr.routing import bfd
 from railweave.render.sections import line, section
 from railweave.render.sonic.names import vrf_names
@@ -31,6 +34,8 @@ def routing(config: DeviceConfig) -> Iterator[Section]:
     yield from _lists(bgp)
     yield from _route_maps(config, bgp)
     yield from _overlay_policy(config)
+    for vrf in config.vrfs:
+        yield from external_maps(replace(vrf, name=vrf_names(config)[vrf.name]))
     yield _router(config, bgp)
     for vrf in config.vrfs:
         if config.overlay:
@@ -110,10 +115,25 @@ def _router(config: DeviceConfig, bgp: Bgp) -> Section:
         "log-neighbor-changes",
         "bestpath as-path multipath-relax",
         families,
-        section("address-family l2vpn evpn", "advertise-all-vni") if config.vrfs else None,
+        section("address-family l2vpn evpn", "advertise-all-vni", _bridged(config)) if config.vrfs else None,
         peers,
         _overlay_peers(config.overlay) if config.overlay else [],
     )
+
+
+def _bridged(config: DeviceConfig) -> list[Section]:
+    """The VNIs of layer-2 networks, each with its own route target."""
+    found = config.mac_vrf
+    if found is None:
+        return []
+    return [
+        section(
+            f"vni {one.vni}",
+            f"rd {found.route_distinguisher.rpartition(':')[0]}:{FIRST_BRIDGED + one.vlan}",
+            [f"route-target {way} {one.route_target.removeprefix('target:')}" for way in ("import", "export")],
+        )
+        for one in found.vlans
+    ]
 
 
 def _group(bgp: Bgp, group: BgpGroup) -> Iterator[Section]:
@@ -152,6 +172,7 @@ def _overlay_peers(found: OverlayConfig) -> Iterator[Section]:
     yield section(
         f"peer-group {OVERLAY}",
         f"description {quoted('EVPN, loopback to loopback')}",
+        # Not disable-connected-check: BFD would be of one hop then, on the loopback, and never come up (seen on FRR).
         "ebgp-multihop 2",
         "timers connect 5",
         f"update-source {found.loopback}",
@@ -169,17 +190,35 @@ def _overlay_peers(found: OverlayConfig) -> Iterator[Section]:
 
 
 def _vrf_router(config: DeviceConfig, vrf: Vrf, bgp: Bgp, overlay: OverlayConfig) -> Section:
-    family = "ipv6" if ":" in vrf.prefixes[0] else "ipv4"
     width = f"maximum-paths {max(1, len(overlay.neighbors))}"
+    name = vrf_names(config)[vrf.name]
     return section(
-        f"router bgp {bgp.asn} vrf {vrf_names(config)[vrf.name]}",
+        f"router bgp {bgp.asn} vrf {name}",
         f"router-id {bgp.router_id}",
-        section(f"address-family {family} unicast", "redistribute connected", width),
+        [section(f"address-family {family} unicast", "redistribute connected", width) for family in vrf.families()],
+        _external_peers(vrf, name),
         section(
             "address-family l2vpn evpn",
-            f"advertise {family} unicast",
+            [f"advertise {family} unicast" for family in vrf.families()],
             f"rd {vrf.route_distinguisher}",
             [f"route-target import {target.removeprefix('target:')}" for target in vrf.import_targets],
             [f"route-target export {target.removeprefix('target:')}" for target in vrf.export_targets],
         ),
     )
+
+
+def _external_peers(vrf: Vrf, name: str) -> list[Section]:
+    """Routers outside the fabric: a peer group each, with its route-maps, and a neighbor for each link."""
+    found: list[Section] = []
+    for router, one in {peer.router: peer for peer in vrf.external}.items():
+        family = "ipv6" if ":" in one.session.local_address else "ipv4"
+        maps = (f"route-map from-{name}-{router} in", f"route-map to-{name}-{router} out")
+        described = f"description {quoted(f'external router {router}')}"
+        found.append(
+            section(
+                f"peer-group {router}",
+                described,
+                section(f"address-family {family} unicast", "activate", maps[0], maps[1]),
+            )
+        )
+    return found + [_neighbor(one.session, one.router) for one in vrf.external]

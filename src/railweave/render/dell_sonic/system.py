@@ -60,7 +60,7 @@ def services(config: DeviceConfig) -> Iterator[Section]:
 
 
 def tunnel(config: DeviceConfig) -> Iterator[Section]:
-    """The tunnel between leaves that type-5 routes lead into: a VLAN and a VRF for each VNI."""
+    """The tunnel between leaves: a VLAN and a VRF for each VNI of a tenant, a VLAN for each of a layer-2 network."""
     if config.overlay is None or not config.vrfs or not config.overlay.endpoints:
         return
     names = vrf_names(config)
@@ -68,5 +68,6 @@ def tunnel(config: DeviceConfig) -> Iterator[Section]:
         "interface vxlan vtep",
         f"source-ip {config.overlay.endpoints[0].address}",
         [f"map vni {vrf.vni} vlan {transit_vlan(config, vrf.name)}" for vrf in config.vrfs],
+        [f"map vni {one.vni} vlan {one.vlan}" for one in (config.mac_vrf.vlans if config.mac_vrf else ())],
         [f"map vni {vrf.vni} vrf {names[vrf.name]}" for vrf in config.vrfs],
     )

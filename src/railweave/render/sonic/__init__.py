@@ -14,6 +14,7 @@ from railweave.render.sonic import frr, system
 from railweave.render.sonic.buffers import buffers
 from railweave.render.sonic.extra import parts
 from railweave.render.sonic.gaps import gaps
+from railweave.render.sonic.macsec import macsec
 from railweave.render.sonic.overlay import overlay
 from railweave.render.sonic.ports import interfaces, loopback, ports, vlans
 from railweave.render.sonic.qos import maps, port_maps, queues, watchdog
@@ -41,6 +42,7 @@ def tables(config: DeviceConfig) -> Tables:
         interfaces(config),
         vlans(config),
         overlay(config),
+        macsec(config),
     ]
     qos = config.qos
     if qos is not None:

@@ -12,7 +12,7 @@ from railweave.render.frr import advertisements, discovery, general, routing
 from railweave.render.frr.isis import on_port
 from railweave.render.sections import merge, section
 from railweave.render.sonic.extra import parts
-from railweave.render.sonic.names import vrf_names
+from railweave.render.sonic.names import LOOPBACK, routed_name, vrf_names
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig
@@ -25,13 +25,17 @@ def tree(config: DeviceConfig) -> list[Section]:
     renamed = replace(config, vrfs=tuple(replace(vrf, name=names[vrf.name]) for vrf in config.vrfs))
     sections = general(config)
     loopback = on_port(config, "lo")
-    sections += [section("interface Loopback0", loopback)] if loopback else []
+    sections += [section(f"interface {LOOPBACK}", loopback)] if loopback else []
     for port in config.fabric_interfaces():
         sections.append(
             section(
                 f"interface {port.name}", f"description {port.description}", discovery(port), on_port(config, port.name)
             )
         )
+    for port in config.interfaces:
+        if port.kind == "external":
+            head = f"interface {routed_name(port)} vrf {names[port.vrf]}"
+            sections.append(section(head, f"description {port.description}"))
     for gateway in config.gateways:
         vrf = f" vrf {names[gateway.vrf]}" if gateway.vrf else ""
         body = [f"description {gateway.description}", *advertisements(gateway), *on_port(config, gateway.name)]

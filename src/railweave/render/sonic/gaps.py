@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 from railweave.findings import Finding
 from railweave.render.extra import extra_findings
+from railweave.render.left_out import left_out_findings
 from railweave.render.sections import flat
 from railweave.render.sonic.extra import parts
+from railweave.render.sonic.macsec import KEY_NAME_DIGITS
 from railweave.render.sonic.tables import lines
 
 if TYPE_CHECKING:
@@ -15,15 +17,18 @@ if TYPE_CHECKING:
 
     from railweave.device.model import DeviceConfig, QosConfig
 
-ROUTING = ("router bgp", "route-map", "ip prefix-list", "ipv6 prefix-list", "bgp ")
+ROUTING = ("router bgp", "router isis", "route-map", "ip prefix-list", "ipv6 prefix-list", "bgp ")
 """Lines that decide what ``routes`` computes."""
 
 
 def gaps(config: DeviceConfig) -> list[Finding]:
     """What SONiC has no place for, what it does otherwise, and the operator's own statements."""
     found = [
+        *left_out_findings(config),
         *_balancing(config),
         *_overlay(config),
+        *_isis(config),
+        *_ports(config),
         *_management(config),
         *(_qos(config, config.qos) if config.qos else ()),
     ]
@@ -52,19 +57,66 @@ def _note(config: DeviceConfig, key: str, what: str, why: str, fix: str = "", *,
     return Finding(f"sonic-{key}", "warning" if warning else "info", config.name, what, why, fix)
 
 
+def sprayed(config: DeviceConfig) -> str:
+    """Which packets are to be sprayed, in words for a finding; empty where it is all, or none."""
+    opcodes = config.balancing.intent.spray_opcodes
+    return f" of RDMA opcodes {', '.join(map(str, opcodes))}" if opcodes else ""
+
+
 def _balancing(config: DeviceConfig) -> Iterator[Finding]:
     intent = config.balancing.intent
     if config.balancing.group_mode != "ecmp":
         yield _gap(
             config,
             "load-balancing",
-            f"{config.balancing.group_mode} has no place in config_db.json",
+            f"{config.balancing.group_mode}{sprayed(config)} has no place in config_db.json",
             "no published model of SONiC has adaptive routing; next-hop groups are shared by static hash instead",
             "use load_balancing mode ecmp (rlb: within_color ecmp), or a distribution that has it (dell_sonic)",
             warning=True,
         )
     if intent.hash.seed is not None:
         yield _gap(config, "hash", "the hash seed is not configured", "config_db.json has none: SONiC sets its own")
+
+
+def _isis(config: DeviceConfig) -> Iterator[Finding]:
+    if config.isis is None:
+        return
+    yield _note(
+        config,
+        "isisd",
+        "IS-IS is in frr.conf alone: whether isisd runs, and gets its packets, is the image's",
+        "SONiC's public routing container starts no isisd and its chip traps no IS-IS packets "
+        "(sonic-net/SONiC issues 502 and 1956; sonic-buildimage pull request 13527), and config_db.json has no field for it",
+        "use an image that has both, or `underlay: {protocol: bgp}`",
+        warning=True,
+    )
+
+
+def _ports(config: DeviceConfig) -> Iterator[Finding]:
+    if any(gateway.proxy_arp and gateway.port for gateway in config.gateways):
+        yield _gap(
+            config,
+            "proxy-arp",
+            "ports do not answer ARP for other addresses: servers do not reach each other",
+            "SONiC's model has proxy_arp for VLANs only",
+            "set net.ipv4.conf.PORT.proxy_arp=1 in Linux at every start, or use `server_link: routed`",
+            warning=True,
+        )
+    wanted = next((port.macsec for port in config.interfaces if port.macsec), None)
+    if wanted is not None:
+        yield _note(
+            config,
+            "macsec-key",
+            "the key of MACsec has to be given in SONiC's own form",
+            "the model takes 66 hexadecimal digits for a key of 128 bits and 130 for one of 256: the key as SONiC encodes it",
+            "give `build --secrets` the value that SONiC's `config macsec` stores",
+            warning=True,
+        )
+        if len(wanted.key_name) < KEY_NAME_DIGITS:
+            what = f"the key name of MACsec is filled up with zeros to {KEY_NAME_DIGITS} digits"
+            yield _note(
+                config, "macsec-name", what, "Junos does so by itself; a neighbor of another kind must be told all"
+            )
 
 
 def _overlay(config: DeviceConfig) -> Iterator[Finding]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from railweave.device.model import DeviceConfig
+    from railweave.device.model import DeviceConfig, Interface
 
 LOOPBACK = "Loopback0"
 MANAGEMENT_PORT = "eth0"
@@ -24,6 +24,17 @@ def vrf_names(config: DeviceConfig) -> dict[str, str]:
         vrf.name: found[vrf.name] if len(found[vrf.name]) <= _MOST_CHARACTERS else f"Vrf-{vrf.vni}"
         for vrf in config.vrfs
     }
+
+
+def routed_name(port: Interface) -> str:
+    """The interface that a port to an external router routes by: itself, or the sub-interface of its tag.
+
+    A name that would be too long has the short form (sonic-vlan-sub-interface.yang: ``Eth504.4000``).
+    """
+    if port.unit_vlan is None:
+        return port.name
+    name = f"{port.name}.{port.unit_vlan}"
+    return name if len(name) <= _MOST_CHARACTERS else name.replace("Ethernet", "Eth", 1)
 
 
 def transit_vlan(config: DeviceConfig, vrf: str) -> int:

@@ -1,4 +1,4 @@
-"""Tenants: VRFs with a VNI each, and the tunnel between leaves that type-5 routes lead into."""
+"""Tenants: VRFs with a VNI each, VLANs with theirs, and the tunnel between leaves that routes of both lead into."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TUNNEL, NVO = "vtep", "nvo"
 
 
 def overlay(config: DeviceConfig) -> Tables:
-    """``VRF``, ``VXLAN_TUNNEL`` and its map, ``VXLAN_EVPN_NVO``, and the VLAN of each VRF's VNI."""
+    """``VRF``, ``VXLAN_TUNNEL`` and its map, ``VXLAN_EVPN_NVO``, the VLAN of each VRF's VNI, and VNIs of VLANs."""
     found = config.overlay
     if found is None or not config.vrfs or not found.endpoints:
         return {}
@@ -34,4 +34,7 @@ def overlay(config: DeviceConfig) -> Tables:
         tables["VXLAN_TUNNEL_MAP"][f"{TUNNEL}|map_{vrf.vni}_{name}"] = mapped
         tables["VLAN"][name] = {"vlanid": str(numbers[vrf.name]), "description": f"VNI of {vrf.name}"}
         tables["VLAN_INTERFACE"][name] = {"vrf_name": names[vrf.name]}
+    for one in config.mac_vrf.vlans if config.mac_vrf else ():
+        name = f"Vlan{one.vlan}"
+        tables["VXLAN_TUNNEL_MAP"][f"{TUNNEL}|map_{one.vni}_{name}"] = {"vlan": name, "vni": str(one.vni)}
     return tables

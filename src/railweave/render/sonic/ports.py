@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
-from railweave.render.sonic.names import ETHERNET_HEADER, LOOPBACK, vrf_names
+from railweave.render.sonic.macsec import PROFILE
+from railweave.render.sonic.names import ETHERNET_HEADER, LOOPBACK, routed_name, vrf_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,11 +64,15 @@ def _use(port: Interface | None, gateway: Gateway | None) -> Row:
         "description": port.description,
         "mtu": str(gateway.mtu if gateway else port.mtu - ETHERNET_HEADER),
         "admin_status": "down" if waits else "up",
+        **({"macsec": PROFILE} if port.macsec else {}),
     }
 
 
 def interfaces(config: DeviceConfig) -> Tables:
-    """``INTERFACE``: fabric links, by link-local addresses where they have no others; routed ports of servers."""
+    """``INTERFACE``: fabric links, by link-local addresses where they have no others; routed ports of servers.
+
+    Ports to external routers are in the VRF of their tenant, as ``VLAN_SUB_INTERFACE`` where they have a tag.
+    """
     table: dict[str, Row] = {}
     names = vrf_names(config)
     for port in sorted(config.fabric_interfaces(), key=lambda one: port_order(one.name)):
@@ -76,7 +81,18 @@ def interfaces(config: DeviceConfig) -> Tables:
     for gateway in config.gateways:
         if gateway.port:
             table |= _addressed(gateway, names)
-    return {"INTERFACE": table}
+    tagged: dict[str, Row] = {}
+    for port in sorted(config.interfaces, key=lambda one: port_order(one.name)):
+        if port.kind == "external":
+            name, row = routed_name(port), {"vrf_name": names[port.vrf]}
+            if port.unit_vlan is None:
+                found = table
+            else:
+                found = tagged
+                row |= {"vlan": str(port.unit_vlan), "admin_status": "up"}
+            found[name] = {**row}
+            found |= {f"{name}|{address}": {} for address in port.addresses}
+    return {"INTERFACE": table, "VLAN_SUB_INTERFACE": tagged}
 
 
 def vlans(config: DeviceConfig) -> Tables:
@@ -94,12 +110,23 @@ def vlans(config: DeviceConfig) -> Tables:
             if port.vlan is not None
         },
         "VLAN_INTERFACE": {key: row for one in bridged for key, row in _addressed(one, names).items()},
+        **_anycast(bridged),
     }
+
+
+def _anycast(bridged: list[Gateway]) -> Tables:
+    """``SAG``: the MAC address that gateways of layer-2 networks have on every leaf; a fabric has one."""
+    mac = next((one.mac for one in bridged if one.mac), "")
+    return {"SAG": {"GLOBAL": {"gateway_mac": mac}}} if mac else {}
 
 
 def _addressed(gateway: Gateway, names: dict[str, str]) -> dict[str, Row]:
     name = gateway.name
     row: Row = {"vrf_name": names[gateway.vrf]} if gateway.vrf else {}
+    if gateway.mac:
+        row["static_anycast_gateway"] = "true"
+    if gateway.proxy_arp and not gateway.port:
+        row["proxy_arp"] = "enabled"
     return {name: row, **{f"{name}|{address}": {} for address in gateway.addresses}}
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from railweave.render.sonic.ports import used
 
 if TYPE_CHECKING:
-    from railweave.device.model import DeviceConfig, Marking, QosConfig
+    from railweave.device.model import DeviceConfig, Interface, Marking, QosConfig
     from railweave.render.sonic.tables import Row, Tables
     from railweave.spec.qos import TrafficClass
 
@@ -48,7 +48,7 @@ def maps(qos: QosConfig) -> Tables:
 
 
 def port_maps(config: DeviceConfig, qos: QosConfig) -> Tables:
-    """``PORT_QOS_MAP``: every map and PFC on every cabled port; the DSCP map also for what has no port."""
+    """``PORT_QOS_MAP``: every map on every cabled port, PFC where it pauses; the DSCP map also for what has no port."""
     row: Row = {
         "dscp_to_tc_map": MAP,
         "tc_to_queue_map": MAP,
@@ -56,11 +56,14 @@ def port_maps(config: DeviceConfig, qos: QosConfig) -> Tables:
         "pfc_to_queue_map": MAP,
     }
     priorities = ",".join(str(number) for number in lossless(qos))
-    if priorities:
-        row["pfc_enable"] = priorities
-        if qos.watchdog:
-            row["pfcwd_sw_enable"] = priorities
-    return {"PORT_QOS_MAP": {"global": {"dscp_to_tc_map": MAP}, **{port.name: row for port in used(config)}}}
+    paused = {**row, "pfc_enable": priorities, **({"pfcwd_sw_enable": priorities} if qos.watchdog else {})}
+    rows = {port.name: paused if priorities and pauses(qos, port) else row for port in used(config)}
+    return {"PORT_QOS_MAP": {"global": {"dscp_to_tc_map": MAP}, **rows}}
+
+
+def pauses(qos: QosConfig, port: Interface) -> bool:
+    """Whether PFC is on a port: links of an interconnect may do without."""
+    return any(port.name in profile.ports for profile in qos.profiles)
 
 
 def queues(config: DeviceConfig, qos: QosConfig) -> Tables:
@@ -113,4 +116,4 @@ def watchdog(config: DeviceConfig, qos: QosConfig) -> Tables:
         "restoration_time": str(wanted.recovery),
     }
     poll: Row = {"POLL_INTERVAL": str(wanted.poll_interval)}
-    return {"PFC_WD": {"GLOBAL": poll, **{port.name: row for port in used(config)}}}
+    return {"PFC_WD": {"GLOBAL": poll, **{port.name: row for port in used(config) if pauses(qos, port)}}}

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig
     from railweave.render.sonic.tables import Row, Tables
 
-TYPES = {"leaf": "LeafRouter", "spine": "SpineRouter", "super-spine": "UpperSpineRouter"}
+TYPES = {"leaf": "LeafRouter", "spine": "SpineRouter", "super-spine": "UpperSpineRouter", "dci": "UpperSpineRouter"}
 SEVERITIES = {
     "emergency": "crit",
     "alert": "crit",
@@ -61,6 +61,8 @@ def features(config: DeviceConfig) -> Tables:
         "gnmi": wanted.services.grpc_certificate is not None,
         "radv": False,
     }
+    if any(port.macsec for port in config.interfaces):
+        states["macsec"] = True
     return {"FEATURE": {name: {"state": "enabled" if on else "disabled"} for name, on in states.items()}}
 
 

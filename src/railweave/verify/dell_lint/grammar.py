@@ -32,6 +32,7 @@ _WORDS = {
     "text": r'(?:"[^"]*"|\S+)',
     "secret": r"\S+",
     "address": r"[0-9a-f.:]+",
+    "mac": r"[0-9a-f]{2}(?::[0-9a-f]{2}){5}",
     "prefix": r"[0-9a-f.:]+/\d+",
     "port": r"Eth\d+/\d+(?:/\d+)?",
     "list": r"\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*",
@@ -142,6 +143,9 @@ GRAMMAR: dict[str, list[Command]] = {
         Command("interface Loopback <number>", "ansible, tests of sonic_vrfs", "routed"),
         Command("interface Vlan <1-4094>", "guide; ansible sonic_l3_interfaces", "routed"),
         Command("interface <port>", "guide", "port"),
+        Command("interface <port>.<1-4094>", "spytest routing/ip (klish of sub-interfaces)", "sub-interface"),
+        Command("ip anycast-mac-address <mac>", "ansible sonic_system"),
+        Command("<ip|ipv6> anycast-address enable", "ansible sonic_system"),
         Command("interface vxlan <name>", "ansible, tests of sonic_vxlans", "vxlan"),
         Command("bfd", "ansible sonic_bfd", "bfd"),
         Command(
@@ -218,6 +222,11 @@ GRAMMAR: dict[str, list[Command]] = {
         Command("advertise <ipv4|ipv6> unicast", "ansible sonic_bgp_af"),
         Command("rd <rd>", "ansible sonic_bgp_af"),
         Command("route-target <import|export> <target>", "ansible sonic_bgp_af"),
+        Command("vni <1-16777215>", "ansible sonic_bgp_af", "bgp-evpn-vni"),
+    ],
+    "bgp-evpn-vni": [
+        Command("rd <rd>", "ansible sonic_bgp_af"),
+        Command("route-target <import|export> <target>", "ansible sonic_bgp_af"),
     ],
     "peer": [
         Command("remote-as <number>", "ansible sonic_bgp_neighbors"),
@@ -263,7 +272,13 @@ GRAMMAR["routed"] = [
     Command("ip address <prefix>[ secondary]", "guide; ansible sonic_l3_interfaces"),
     Command("ipv6 address <prefix>", "ansible sonic_l3_interfaces"),
     Command("ipv6 enable", "ansible sonic_l3_interfaces"),
+    Command("<ip|ipv6> anycast-address <prefix>", "ansible sonic_l3_interfaces"),
+    Command("ip proxy-arp enable <remote-only|all>", "ansible sonic_l3_interfaces"),
     *_ADVERTISED,
+]
+GRAMMAR["sub-interface"] = [
+    *GRAMMAR["routed"],
+    Command("encapsulation dot1q vlan-id <1-4094>", "spytest routing/ip"),
 ]
 GRAMMAR["port"] = [
     *GRAMMAR["routed"],

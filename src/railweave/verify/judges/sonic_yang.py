@@ -33,6 +33,10 @@ MOST_JUDGED = 64
 
 HOW_TO_GET = "give src/sonic-yang-models of the public repository sonic-net/sonic-buildimage with --sonic-yang DIR"
 _SECRET = re.compile(r"<secret:[^>]*>")
+_KEY = re.compile(r'("primary_cak": ")<secret:[^>]*>')
+KEY_DIGITS = 130
+"""Digits of a MACsec key of 256 bits as the models have it."""
+
 STAND_IN = "stand-in-"
 """What is judged in a secret's place: the models have rules for passwords, and a secret's reference follows none."""
 
@@ -60,7 +64,8 @@ def judge(files: Files, yang: Path | None) -> JudgeReport:
 
 def _judge_one(models: SonicModels, device: str, text: str) -> list[Finding]:
     numbers: dict[str, str] = {}
-    hidden = _SECRET.sub(lambda match: numbers.setdefault(match.group(), f"{STAND_IN}{len(numbers)}"), text)
+    text_of_keys = _KEY.sub(lambda match: f"{match[1]}{'0' * KEY_DIGITS}", text)
+    hidden = _SECRET.sub(lambda match: numbers.setdefault(match.group(), f"{STAND_IN}{len(numbers)}"), text_of_keys)
     try:
         tables = parse(hidden)
     except RenderError as error:

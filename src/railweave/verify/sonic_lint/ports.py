@@ -61,7 +61,8 @@ def breakout(files: Files) -> Iterator[str]:
 )
 def members(files: Files) -> Iterator[str]:
     """A member of a VLAN is a port, in no other VLAN without a tag, and not routed (sonic-vlan.yang, in part)."""
-    routed, ports = files.names("INTERFACE"), files.names("PORT")
+    ports = files.names("PORT")
+    routed = files.names("INTERFACE") | {name.partition(".")[0] for name in files.names("VLAN_SUB_INTERFACE")}
     untagged: dict[str, str] = {}
     for (vlan, port, *_), row in files.rows("VLAN_MEMBER"):
         if port not in ports:

@@ -23,6 +23,8 @@ FIELDS = {
     ("BUFFER_QUEUE", "profile"): "BUFFER_PROFILE",
     ("INTERFACE", "vrf_name"): "VRF",
     ("VLAN_INTERFACE", "vrf_name"): "VRF",
+    ("VLAN_SUB_INTERFACE", "vrf_name"): "VRF",
+    ("PORT", "macsec"): "MACSEC_PROFILE",
     ("VXLAN_EVPN_NVO", "source_vtep"): "VXLAN_TUNNEL",
     ("VXLAN_TUNNEL_MAP", "vlan"): "VLAN",
 }
@@ -66,12 +68,16 @@ def references(files: Files) -> Iterator[str]:
 
 @BOOK.rule(
     "sonic-vni",
-    why="type-5 routes of the tenant lead into no tunnel",
+    why="routes of the tenant, or of the VLAN, lead into no tunnel",
     fix="map the VNI to a VLAN in VXLAN_TUNNEL_MAP, and give that VLAN's interface to the VRF",
 )
 def vnis(files: Files) -> Iterator[str]:
-    """A VRF's VNI is mapped to a VLAN whose interface is in the VRF (EVPN_VXLAN_HLD of sonic-net/SONiC)."""
+    """A VRF's VNI is mapped to a VLAN whose interface is in the VRF, as FRR's own are (EVPN_VXLAN_HLD of sonic-net/SONiC)."""
     vlans = {text(row, "vni"): text(row, "vlan") for _, row in files.rows("VXLAN_TUNNEL_MAP")}
+    evpn = [part for one in files.routing for part in one.body or () if part.line == "address-family l2vpn evpn"]
+    for word, _, vni in (one.line.partition(" ") for family in evpn for one in family.body or ()):
+        if word == "vni" and vni not in vlans:
+            yield f"vni {vni} of frr.conf is mapped to no VLAN"
     for (name, *_), row in files.rows("VRF"):
         vni = text(row, "vni")
         if vni and vni not in vlans:
