@@ -77,10 +77,18 @@ def test_queues_are_those_of_priorities() -> None:
 
 
 def test_a_queue_that_is_free_is_kept() -> None:
-    given = Qos().classes | {"cnp": TrafficClass(queue=5, dscp=(48,), priority="strict-high")}
+    given = Qos().classes | {"cnp": TrafficClass(queue=5, dscp=(48,), priority="low")}
     found = {name: one.queue for name, one in on_queues(given, catalog().systems["eos"]).items()}
     assert found == {"best-effort": 0, "no-loss": 3, "cnp": 5, "network-control": 7}
     assert on_queues(given, catalog().systems["junos"]) == given
+
+
+def test_strict_classes_rise_above_those_that_share() -> None:
+    """Queues below one that shares share too on EOS; SONiC has no such rule."""
+    given = Qos().classes | {"cnp": TrafficClass(queue=5, dscp=(48,), priority="strict-high")}
+    found = {name: one.queue for name, one in on_queues(given, catalog().systems["eos"]).items()}
+    assert found == {"best-effort": 0, "no-loss": 3, "network-control": 6, "cnp": 7}
+    assert on_queues(given, catalog().systems["sonic"])["cnp"].queue == 5
 
 
 def test_every_knob_that_is_lost_is_said() -> None:
@@ -125,6 +133,8 @@ def test_there_is_a_runbook_of_every_switch(name: str) -> None:
     pages = runbooks(network(name), own, ControlPlane(own.values()).routes())
     assert len(pages) == len(own)
     page = pages[f"runbook/{network(name).switches[0].name}.md"]
-    assert "show bgp" in page or name.startswith("mi300x")
-    assert "1000 to 3000 kB, up to 20 %" in page
+    first = own[network(name).switches[0].name]
+    assert ("show bgp" in page) == (first.bgp is not None)
+    assert ("show isis neighbors" in page) == (first.isis is not None)
+    assert ("1000 to 3000 kB, up to 20 %" in page) == (bool(first.qos and first.qos.marking))
     assert "junos" not in page.lower()

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 ETHERNET_HEADER = 14
 """An interface's MTU counts the IP packet, the design's the frame."""
 
+MOST_LANES = {100: 4, 200: 4}
+"""The lanes of a slower module in a whole port, where those are fewer than the port's (AVD, ethernet_interfaces.speed)."""
+
 SOURCE = "Loopback1"
 """The loopback that tunnels end on, where they have addresses of their own."""
 
@@ -42,7 +45,7 @@ def order(name: str) -> tuple[int, ...]:
 
 def speed(port: Interface) -> str:
     """The speed with the lanes it runs on: ``400g-4``; a breakout is nothing else than that."""
-    return f"{port.speed_gbps}g-{port.lanes}"
+    return f"{port.speed_gbps}g-{min(port.lanes, MOST_LANES.get(port.speed_gbps, port.lanes))}"
 
 
 def vlan_ids(config: DeviceConfig) -> dict[str, int]:
