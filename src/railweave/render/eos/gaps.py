@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from railweave.catalog import catalog
 from railweave.findings import Finding
 from railweave.render.extra import extra_findings
+from railweave.render.left_out import left_out_findings
 from railweave.render.sections import flat, parse
 from railweave.spec.balancing import Dlb
 
@@ -30,7 +31,7 @@ ROUTING = (
 
 def gaps(config: DeviceConfig) -> list[Finding]:
     """What the configuration asks for that EOS cannot express, and the operator's own lines."""
-    found = [*_balancing(config), *_qos(config), *_management(config)]
+    found = [*left_out_findings(config), *_balancing(config), *_qos(config), *_management(config)]
     if config.overlay and len(config.overlay.endpoints) > 1:
         found.append(
             _gap(

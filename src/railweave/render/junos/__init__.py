@@ -16,6 +16,7 @@ from railweave.render.junos.selective import firewall
 from railweave.render.junos.spraying import instance, spraying_firewall
 from railweave.render.junos.system import chassis, lldp, management_instance, security, snmp, system
 from railweave.render.junos.tree import block, leaf, set_paths, to_curly, to_set
+from railweave.render.left_out import left_out_findings
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig
@@ -78,18 +79,7 @@ def check_extra(text: str) -> None:
 
 def gaps(config: DeviceConfig) -> list[Finding]:
     """What Junos cannot express, what could not be verified, and the operator's own statements."""
-    found: list[Finding] = []
-    if config.left_out:
-        found.append(
-            Finding(
-                "platform-lacks",
-                "info",
-                config.name,
-                f"{config.model} has no {', no '.join(config.left_out)}",
-                "what the fabric file wants of them is left out of its configuration",
-                "",
-            )
-        )
+    found = left_out_findings(config)
     if config.balancing.group_mode == "spray" and not config.balancing.random:
         found.append(
             Finding(
