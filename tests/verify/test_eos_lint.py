@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
-from tests.conftest import SMALL
-from tests.render.eos.networks import config, one_of_each_role
+from tests.render.eos.networks import RETARGETED, config, one_of_each_role
 
 from railweave.render import eos
 from railweave.verify.eos_lint import RULES, lint
@@ -17,7 +16,7 @@ def leaf() -> tuple[str, ...]:
     return tuple(eos.lines(config("h100-rlb", "stripe1-leaf1")))
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", RETARGETED)
 def test_nothing_is_wrong_with_what_is_rendered(name: str) -> None:
     for device in one_of_each_role(name):
         assert lint(device, eos.lines(config(name, device))) == []

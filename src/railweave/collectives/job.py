@@ -34,7 +34,7 @@ class GpuLink:
 
 def gpu_link(gpu: str) -> GpuLink:
     """The link of a GPU, as the server catalog has it; that of an H100 where it does not know the GPU (assumed)."""
-    known = {model.gpu: model.gpu_link for model in catalog().servers.values()}
+    known = {model.gpu: model.gpu_link for model in catalog().servers.values() if model.gpu_link is not None}
     found = known.get(gpu) or known["H100"]
     return GpuLink(found.name, found.gbps, found.source)
 

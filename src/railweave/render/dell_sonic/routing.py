@@ -152,7 +152,7 @@ def _overlay_peers(found: OverlayConfig) -> Iterator[Section]:
     yield section(
         f"peer-group {OVERLAY}",
         f"description {quoted('EVPN, loopback to loopback')}",
-        "disable-connected-check",
+        "ebgp-multihop 2",
         "timers connect 5",
         f"update-source {found.loopback}",
         f"bfd profile {OVERLAY}" if found.bfd else None,

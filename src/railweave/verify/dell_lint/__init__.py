@@ -7,6 +7,7 @@ of them is unknown here, whether a switch would take it or not.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from railweave.findings import Finding
@@ -59,6 +60,7 @@ def _unknown(sections: list[Section], mode: str) -> Iterator[_Unknown]:
             yield from _unknown(one.body or [], command.opens)
 
 
+@lru_cache(maxsize=1 << 16)
 def match(line: str, mode: str) -> Command | None:
     """The command of a mode that a line is; None where it is none."""
     return next((command for command in GRAMMAR[mode] if command.pattern.fullmatch(line)), None)

@@ -226,7 +226,7 @@ GRAMMAR: dict[str, list[Command]] = {
         Command("timers connect <1-65535>", "ansible sonic_bgp_neighbors"),
         Command("bfd profile <name>", "spytest routing/bgp"),
         Command("capability extended-nexthop", "ansible sonic_bgp_neighbors"),
-        Command("disable-connected-check", "ansible sonic_bgp_neighbors"),
+        Command("ebgp-multihop <1-255>", "ansible sonic_bgp_neighbors"),
         Command("update-source <address>", "spytest routing/bgp"),
         Command("address-family <ipv4|ipv6> unicast", "ansible sonic_bgp_neighbors_af", "peer-unicast"),
         Command("address-family l2vpn evpn", "ansible sonic_bgp_neighbors_af (options)", "peer-evpn"),

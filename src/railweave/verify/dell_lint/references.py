@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from railweave.verify.rulebook import Rulebook
@@ -56,18 +57,33 @@ def _lines(sections: list[Section], above: str = "") -> Iterator[tuple[str, str]
         yield from _lines(one.body or [], f"{above}{one.line} / ")
 
 
+@lru_cache(maxsize=1 << 16)
+def _used(line: str) -> tuple[tuple[str, str], ...]:
+    """The kinds and names that a command uses; the ports of a network have the same ones over and over."""
+    found = ((kind, re.fullmatch(pattern, line)) for pattern, kind in USED)
+    return tuple((kind or match[1], match[2]) for kind, match in found if match)
+
+
+@lru_cache(maxsize=1 << 16)
+def _defines(above: str, line: str) -> tuple[tuple[str, str], ...]:
+    """The kinds and names that a command defines."""
+    found: list[tuple[str, str]] = []
+    for pattern in DEFINED:
+        match = re.fullmatch(pattern, (above if "/ )" in pattern else "") + line)
+        if match:
+            kind = "bfd profile" if above == "bfd / " else match[1]
+            found.append(("ars profile" if line.startswith("ars profile") else kind, match[2]))
+    return tuple(found)
+
+
 def _defined(sections: list[Section]) -> set[tuple[str, str]]:
-    found: set[tuple[str, str]] = set()
-    for above, line in _lines(sections):
-        for pattern in DEFINED:
-            within = above if "/ )" in pattern else ""
-            match = re.fullmatch(pattern, within + line)
-            if match:
-                kind = match[1]
-                kind = "bfd profile" if above == "bfd / " else kind
-                kind = "ars profile" if line.startswith("ars profile") else kind
-                found.add((kind, match[2]))
-    return found
+    plain = {"bfd / ", ""}
+    return {
+        one
+        for above, line in _lines(sections)
+        if above in plain or above.startswith("router bgp ")
+        for one in _defines(above if above in plain or line.startswith("peer-group ") else "", line)
+    }
 
 
 @BOOK.rule(
@@ -79,10 +95,9 @@ def references(sections: list[Section]) -> Iterator[str]:
     """Every name that a command uses is defined."""
     known = _defined(sections)
     for above, line in _lines(sections):
-        for pattern, kind in USED:
-            match = re.fullmatch(pattern, line)
-            if match and above != "bfd / " and (kind or match[1], match[2]) not in known:
-                yield f"{above}{line}: there is no {kind or match[1]} {match[2]}"
+        for kind, name in _used(line) if above != "bfd / " else ():
+            if (kind, name) not in known:
+                yield f"{above}{line}: there is no {kind} {name}"
         match = re.fullmatch(r"peer-group (\S+)", line)
         if match and " / neighbor " in above and ("peer-group", match[1]) not in known:
             yield f"{above}{line}: there is no peer-group {match[1]}"
