@@ -135,7 +135,6 @@ def test_a_model_with_other_ports_stays_where_it_runs_the_system(tmp_path: Path)
 LIKE = [
     ("qfx5240-64od", "eos", "arista-7060x6-64pe"),  # as many of the same speed
     ("qfx5130-32cd", "eos", "arista-7060dx4-32"),
-    ("qfx5130-32cd", "dell_sonic", "z9664f-on"),  # no model of 32: the next larger
     ("ptx10008-lc1301", "eos", "arista-7060x6-64pe"),  # no model of 288: the largest of that speed
     ("ptx10008-lc1201", "eos", "arista-7060dx5-64s"),
 ]
@@ -144,6 +143,12 @@ LIKE = [
 @pytest.mark.parametrize(("old", "nos", "new"), LIKE)
 def test_the_nearest_model_takes_its_place(old: str, nos: str, new: str) -> None:
     assert _like(old, catalog().switches[old], parse_target(f":{nos}")) == new
+
+
+def test_of_larger_models_the_smallest_takes_its_place() -> None:
+    old = catalog().switches["qfx5130-32cd"]
+    ports = (old.ports[0].model_copy(update={"count": 40}),)
+    assert _like("x", old.model_copy(update={"ports": ports}), parse_target(":eos")) == "arista-7060dx5-64s"
 
 
 def test_a_speed_that_no_model_has_is_refused() -> None:

@@ -6,7 +6,8 @@ import json
 from dataclasses import replace
 
 import pytest
-from tests.render.eos.networks import RETARGETED, config, network, one_of_each_role
+from tests.conftest import SMALL
+from tests.render.eos.networks import config, network, one_of_each_role
 
 from railweave.device.communities import in_form, standard
 from railweave.render import eos
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 LEAF = ("h100-rlb", "stripe1-leaf1")
 
 
-@pytest.mark.parametrize("name", RETARGETED)
+@pytest.mark.parametrize("name", SMALL)
 def test_every_example_is_accepted(name: str) -> None:
     """Checks and lint of every switch; the judge on one of each role."""
     findings = run_checks(Subject.of(network(name)))

@@ -17,7 +17,8 @@ from railweave.render.sections import flat, parse
 from railweave.routes.control_plane import ControlPlane
 from railweave.runbook.network import runbooks
 from railweave.spec.qos import Qos, TrafficClass
-from tests.render.eos.networks import RETARGETED, config, network, one_of_each_role
+from tests.conftest import SMALL
+from tests.render.eos.networks import config, network, one_of_each_role
 
 LEAF: tuple[str, str] = ("h100-rlb", "stripe1-leaf1")
 
@@ -26,7 +27,7 @@ def gap_ids(changed: DeviceConfig) -> set[str]:
     return {one.id for one in eos.gaps(changed)}
 
 
-@pytest.mark.parametrize("name", RETARGETED)
+@pytest.mark.parametrize("name", SMALL)
 def test_what_is_printed_is_the_tree(name: str) -> None:
     for device in one_of_each_role(name):
         own = config(name, device)
@@ -200,7 +201,7 @@ def test_own_statements_are_merged() -> None:
         eos.check_extra("router bgp 1\n\tx\n")
 
 
-@pytest.mark.parametrize("name", RETARGETED)
+@pytest.mark.parametrize("name", SMALL)
 def test_there_is_a_runbook_of_every_switch(name: str) -> None:
     own = {one.name: device_config(network(name), one.name) for one in network(name).switches}
     pages = runbooks(network(name), own, ControlPlane(own.values()).routes())
