@@ -9,10 +9,11 @@ import pytest
 from railweave import api
 from railweave.catalog import catalog
 from railweave.design.network import Network
+from railweave.design.retarget import _like, parse_target
 from railweave.device.build import device_config
 from railweave.errors import InputError
 from tests.build.fabrics import fabric
-from tests.conftest import EXAMPLES
+from tests.conftest import EXAMPLES, SMALL
 
 H100 = EXAMPLES / "h100-rlb.yaml"
 
@@ -126,6 +127,62 @@ def test_a_build_is_of_the_switches_it_has(tmp_path: Path) -> None:
         api.load(tmp_path / "out", device=["leaf=:frr"])
 
 
-def test_a_model_with_other_ports_is_not_chosen_for_anyone(tmp_path: Path) -> None:
+def test_a_model_with_other_ports_stays_where_it_runs_the_system(tmp_path: Path) -> None:
     file = fabric(tmp_path, ("qfx5240-64od", "qfx5130-32cd"), ("spines: 2,", "spines: 2, link_speed: 200G,"))
     assert kinds(api.load(file, device=["leaf=:frr"]))["leaf"][0] == "qfx5130-32cd"
+
+
+LIKE = [
+    ("qfx5240-64od", "eos", "arista-7060x6-64pe"),  # as many of the same speed
+    ("qfx5130-32cd", "eos", "arista-7060dx4-32"),
+    ("ptx10008-lc1301", "eos", "arista-7060x6-64pe"),  # no model of 288: the largest of that speed
+    ("ptx10008-lc1201", "eos", "arista-7060dx5-64s"),
+]
+
+
+@pytest.mark.parametrize(("old", "nos", "new"), LIKE)
+def test_the_nearest_model_takes_its_place(old: str, nos: str, new: str) -> None:
+    assert _like(old, catalog().switches[old], parse_target(f":{nos}")) == new
+
+
+def test_of_larger_models_the_smallest_takes_its_place() -> None:
+    old = catalog().switches["qfx5130-32cd"]
+    ports = (old.ports[0].model_copy(update={"count": 40}),)
+    assert _like("x", old.model_copy(update={"ports": ports}), parse_target(":eos")) == "arista-7060dx5-64s"
+
+
+def test_a_speed_that_no_model_has_is_refused() -> None:
+    old = catalog().switches["qfx5240-64od"]
+    ports = (old.ports[0].model_copy(update={"speed_gbps": 1600}),)
+    with pytest.raises(InputError, match="no model with 1600G ports as x has runs 'eos'"):
+        _like("x", old.model_copy(update={"ports": ports}), parse_target(":eos"))
+
+
+@pytest.mark.parametrize("nos", ["eos", "frr"])
+@pytest.mark.parametrize("name", SMALL)
+def test_every_example_can_be_of_one_system(name: str, nos: str) -> None:
+    network = api.load(EXAMPLES / f"{name}.yaml", device=[f":{nos}"])
+    assert {one.nos for one in network.switches} == {nos}
+    assert not [one for one in network.findings if one.severity == "error"]
+
+
+def test_ports_to_routers_outside_keep_their_places() -> None:
+    file = EXAMPLES / "aidc-three-fabrics.yaml"
+    old, new = (
+        [
+            (link.leaf, link.port, link.physical)
+            for tenant in api.load(file, device=device).fabric("frontend").tenants
+            for router in tenant.external
+            for link in router.links
+        ]
+        for device in ((), [":eos"])
+    )
+    assert [(leaf, physical + 1) for leaf, _, physical in old] == [(leaf, physical) for leaf, _, physical in new]
+    assert [port for _, port, _ in old] == ["et-0/0/30", "et-0/0/30", "et-0/0/31"]
+    assert [port for _, port, _ in new] == ["Ethernet31/1", "Ethernet31/1", "Ethernet32/1"]
+
+
+def test_routers_of_an_interconnect_have_their_role() -> None:
+    file = EXAMPLES / "dci-50km.yaml"
+    with pytest.raises(InputError, match="no fabric has dcis"):
+        api.load(file, device=["dci=:eos"])

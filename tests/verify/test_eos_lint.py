@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
-from tests.render.eos.networks import RETARGETED, config, one_of_each_role
+from tests.conftest import SMALL
+from tests.render.eos.networks import config, one_of_each_role
 
 from railweave.render import eos
 from railweave.verify.eos_lint import RULES, lint
@@ -16,7 +17,7 @@ def leaf() -> tuple[str, ...]:
     return tuple(eos.lines(config("h100-rlb", "stripe1-leaf1")))
 
 
-@pytest.mark.parametrize("name", RETARGETED)
+@pytest.mark.parametrize("name", SMALL)
 def test_nothing_is_wrong_with_what_is_rendered(name: str) -> None:
     for device in one_of_each_role(name):
         assert lint(device, eos.lines(config(name, device))) == []
@@ -58,6 +59,30 @@ def test_a_rule_fires(rule: str, old: str, new: str) -> None:
     place = max(place for place, line in enumerate(leaf()) if old in line)
     changed = [*leaf()[:place], leaf()[place].replace(old, new, 1), *leaf()[place + 1 :]]
     assert rule in {one.id for one in lint("leaf", changed)}
+
+
+UNDEFINED = [
+    (("dci-50km", "ptx-east"), "Ethernet1/1 / mac security profile interconnect", "profile interconect"),
+    (("dci-50km", "ptx-east"), "Loopback0 / isis enable underlay", "enable overlay"),
+    (("aidc-three-fabrics", "frontend-weka-leaf1"), "Ethernet31/1.299 / vrf jobs", "vrf job"),
+    (("aidc-three-fabrics", "frontend-weka-leaf1"), "vxlan vlan 3 vni 10001", "vlan 5 vni 10001"),
+    (("aidc-three-fabrics", "frontend-weka-leaf1"), "vlan 3 / redistribute learned", "vlan 5 / redistribute learned"),
+    (
+        ("aidc-three-fabrics", "frontend-weka-leaf1"),
+        "neighbor 10.200.0.3 route-map from-jobs-wan in",
+        "route-map from-job in",
+    ),
+]
+
+
+@pytest.mark.parametrize(("switch", "old", "new"), UNDEFINED)
+def test_names_of_networks_and_sites_are_looked_up(switch: tuple[str, str], old: str, new: str) -> None:
+    have = eos.lines(config(*switch))
+    (place,) = [place for place, line in enumerate(have) if line.endswith(old)]
+    words = len(new.split())
+    changed = " ".join([*have[place].split()[:-words], new])
+    assert lint("leaf", have) == []
+    assert [one.id for one in lint("leaf", [*have[:place], changed, *have[place + 1 :]])] == ["eos-undefined"]
 
 
 def test_every_rule_is_tried() -> None:

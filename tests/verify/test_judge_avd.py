@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
-from tests.render.eos.networks import RETARGETED, config, network, one_of_each_role
+from tests.conftest import SMALL
+from tests.render.eos.networks import config, network, one_of_each_role
 
+from railweave.device.communities import in_form, standard
 from railweave.render import eos
 from railweave.verify.checks import run_checks
+from railweave.verify.eos_lint import lint
 from railweave.verify.judges import avd
 from railweave.verify.registry import Subject
 
@@ -17,7 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 LEAF = ("h100-rlb", "stripe1-leaf1")
 
 
-@pytest.mark.parametrize("name", RETARGETED)
+@pytest.mark.parametrize("name", SMALL)
 def test_every_example_is_accepted(name: str) -> None:
     """Checks and lint of every switch; the judge on one of each role."""
     findings = run_checks(Subject.of(network(name)))
@@ -26,6 +30,51 @@ def test_every_example_is_accepted(name: str) -> None:
     report = avd.judge(files)
     assert (report.ran, report.judged) == (True, len(files))
     assert report.findings == []
+
+
+def test_external_routers_and_keys_are_accepted() -> None:
+    """IPv6 too, communities of two numbers, and IS-IS with a key: no example has them."""
+    weka = config("aidc-three-fabrics", "frontend-weka-leaf1")
+    east, leaf = config("dci-50km", "ptx-east"), config(*LEAF)
+    tenant = config("evpn-gpu-isolation", "stripe1-leaf1")
+    assert east.isis
+    assert leaf.bgp
+    assert tenant.overlay
+    six = replace(
+        weka,
+        vrfs=tuple(
+            replace(
+                vrf,
+                external=tuple(
+                    replace(
+                        one,
+                        session=replace(one.session, local_address="fd00::", peer_address="fd00::1"),
+                        accept=("::/0",),
+                        advertise=("fd00:1::/64",),
+                    )
+                    for one in vrf.external
+                ),
+            )
+            for vrf in weka.vrfs
+        ),
+        interfaces=tuple(
+            replace(one, addresses=("fd00::/127",)) if one.kind == "external" else one for one in weka.interfaces
+        ),
+        gateways=tuple(replace(one, addresses=("fd00:1::1/64",), prefixes=("fd00:1::/64",)) for one in weka.gateways),
+    )
+    own = {
+        "weka": weka,
+        "six": six,
+        "keyed": replace(east, isis=replace(east.isis, key="secret:isis", families=("ipv4", "ipv6"))),
+        "standard": replace(leaf, bgp=replace(leaf.bgp, communities=in_form(leaf.bgp.communities, large=False))),
+        "overlay": replace(tenant, overlay=replace(tenant.overlay, from_spine=standard(tenant.overlay.from_spine))),
+    }
+    for name, changed in own.items():
+        assert lint(name, eos.lines(changed)) == []
+    report = avd.judge({name: eos.files(changed) for name, changed in own.items()})
+    assert (report.judged, report.findings) == (5, [])
+    assert "set community 64512:1001 additive" in eos.files(own["standard"])["eos.conf"]
+    assert "neighbor fd00::1 activate" in eos.files(six)["eos.conf"]
 
 
 def judged(old: str, new: str) -> list[str]:

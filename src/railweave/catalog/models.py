@@ -169,6 +169,9 @@ class System(Model):
     pfc_by_queue: bool = Field(
         default=False, description="a lossless class's queue has the number of its PFC priority: no table is between"
     )
+    strict_on_top: bool = Field(
+        default=False, description="whether queues below one that shares by weight cannot be strict"
+    )
     cnp_queue: int | None = Field(
         default=None, description="queue of congestion notification packets, where the one asked for is taken"
     )

@@ -58,7 +58,7 @@ def design(source: Source) -> tuple[Network, Lock]:
     check_references(context)
     layouts = [lay_out(context, name, spec) for name, spec in with_own_pools(context).items()]
     check_names(context, layouts)
-    rename_ports(context, layouts)
+    layouts = rename_ports(context, layouts)
     overrides = CableOverrides(context)
     fabrics: list[Fabric] = []
     all_switches: list[Switch] = []

@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from railweave.design.network import RoleName
     from railweave.design.topology import Layout
     from railweave.spec.fabric import Fabric, FabricFile
+    from railweave.spec.networks import ExternalRouter
     from railweave.spec.source import Source
     from railweave.spec.topology import Role
 
-ROLES: dict[str, RoleName] = {"leaf": "leaf", "spine": "spine", "super-spine": "super-spine"}
+ROLES: dict[str, RoleName] = {"leaf": "leaf", "spine": "spine", "super-spine": "super-spine", "dci": "dci"}
 _FORM = re.compile(
     r"(?:(?:(?P<fabric>[^/=:]+)/)?(?P<role>[^/=:]+)=)?(?P<model>[^/=:]*)(?::(?P<nos>[^/=:]*))?(?::(?P<release>[^/=:]+))?"
 )
@@ -107,6 +108,9 @@ def _roles(fabric: Fabric) -> dict[RoleName, Role]:
         found["spine"] = fabric.spine_role()
     if fabric.topology.super_spines:
         found["super-spine"] = fabric.super_spine_role()
+    across = fabric.topology.interconnect
+    if across and across.routers:
+        found["dci"] = fabric.dci_role()
     return found
 
 
@@ -132,29 +136,46 @@ def _other(role: Role, target: Target) -> Role:
 
 
 def _like(name: str, old: SwitchModel, target: Target) -> str:
-    """The model itself where it runs the system; else one that does and has ports like its own."""
+    """The model itself where it runs the system; else one that does: with ports like its own, or as many, or the most.
+
+    Where they are too few the design says so.
+    """
     if target.nos in old.systems:
         return name
+    count, speed = _shape(old)
     models = {key: one for key, one in catalog().switches.items() if target.nos in one.systems}
-    alike = {key: one for key, one in models.items() if _shape(one) == _shape(old)}
-    if not alike:
+    fast = {key: one for key, one in models.items() if _shape(one)[1] == speed}
+    if not fast:
         known = f"models that run it: {', '.join(models)}" if models else "no model of the catalog does"
-        raise _wrong(target.text, f"no model with ports like those of {name} runs {target.nos!r}", known)
-    near = sorted(alike, key=lambda key: (alike[key].ports[0].cage != old.ports[0].cage, alike[key].asic != old.asic))
-    return near[0]
+        raise _wrong(target.text, f"no model with {speed}G ports as {name} has runs {target.nos!r}", known)
+
+    def distance(key: str) -> tuple[bool, int, bool, bool]:
+        ports, one = _shape(fast[key])[0], fast[key]
+        return ports < count, abs(ports - count), one.ports[0].cage != old.ports[0].cage, one.asic != old.asic
+
+    return min(fast, key=distance)
 
 
-def _shape(model: SwitchModel) -> list[tuple[int, int]]:
-    return [(group.count, group.speed_gbps) for group in model.ports[:1]]
+def _shape(model: SwitchModel) -> tuple[int, int]:
+    """How many ports it has, and how fast they are."""
+    return model.ports[0].count, model.ports[0].speed_gbps
 
 
-def rename_ports(context: Context, layouts: Sequence[Layout]) -> None:
-    """Read the file's overrides and the inventory for the switches that are to be others: ports by their new names."""
+def rename_ports(context: Context, layouts: Sequence[Layout]) -> list[Layout]:
+    """Read the file's overrides, links to routers outside and the inventory for the switches that are to be others.
+
+    Ports have their new names in what is returned, and in the source of ``context``.
+    """
     source = context.source
     overrides = source.spec.overrides
     names: dict[str, dict[str, str]] = {}
     for layout in layouts:
-        of_role = {"leaf": layout.leaves, "spine": layout.spines, "super-spine": layout.super_spines}
+        of_role = {
+            "leaf": layout.leaves,
+            "spine": layout.spines,
+            "super-spine": layout.super_spines,
+            "dci": layout.dci,
+        }
         for key, devices in of_role.items():
             before = source.as_written.get((layout.name, key))
             if before is not None:
@@ -164,7 +185,7 @@ def rename_ports(context: Context, layouts: Sequence[Layout]) -> None:
                     _, own = overrides.of_device(one.name)
                     names[one.name] = _names(own.applied(before, layout.spec.qos), now) if own else usual
     if not names:
-        return
+        return list(layouts)
     cables = tuple(
         one.model_copy(update={"ports": {d: names.get(d, {}).get(port, port) for d, port in one.ports.items()}})
         for one in overrides.cables
@@ -176,6 +197,23 @@ def rename_ports(context: Context, layouts: Sequence[Layout]) -> None:
         spec=source.spec.model_copy(update={"overrides": changed}),
         inventory=replace(source.inventory, items=items),
     )
+    return [replace(layout, spec=_outside(layout.spec, names)) for layout in layouts]
+
+
+def _outside(spec: Fabric, names: dict[str, dict[str, str]]) -> Fabric:
+    """A fabric whose links to external routers have their ports by their new names."""
+
+    def renamed(router: ExternalRouter) -> ExternalRouter:
+        links = tuple(
+            one.model_copy(update={"port": names.get(one.leaf, {}).get(one.port, one.port)}) for one in router.links
+        )
+        return router.model_copy(update={"links": links})
+
+    tenants = {
+        name: one.model_copy(update={"external": {key: renamed(router) for key, router in one.external.items()}})
+        for name, one in spec.tenants.items()
+    }
+    return spec.model_copy(update={"tenants": tenants})
 
 
 def _names(before: Role, now: Role) -> dict[str, str]:

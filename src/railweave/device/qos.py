@@ -75,13 +75,21 @@ def on_queues(classes: Mapping[str, TrafficClass], system: System) -> dict[str, 
 
     Queue numbers are local to a switch. Where PFC works on queues, a lossless class has the queue of its priority; the
     class ``cnp`` then goes first, and whoever finds its queue taken gets the next lower one that is free, else a higher.
+    A strict class goes to the top where it would be below one that shares, and the system cannot have that.
     """
     if not system.pfc_by_queue:
         return dict(classes)
     queues = {name: one.pfc_priority for name, one in classes.items() if one.pfc_priority is not None}
-    for name in sorted(classes.keys() - queues.keys(), key=lambda one: (one != "cnp", -classes[one].queue)):
+    free = classes.keys() - queues.keys()
+    highest = max((classes[name].queue for name in free if classes[name].priority != "strict-high"), default=0)
+    rises = {
+        name
+        for name in free
+        if system.strict_on_top and classes[name].priority == "strict-high" and classes[name].queue < highest
+    }
+    for name in sorted(free, key=lambda one: (one != "cnp", one not in rises, -classes[one].queue)):
         taken = set(queues.values())
-        wanted = classes[name].queue
+        wanted = system.queues - 1 if name in rises else classes[name].queue
         if wanted in taken and name == "cnp" and system.cnp_queue is not None:
             wanted = system.cnp_queue
         order = (*range(wanted, -1, -1), *range(wanted + 1, system.queues))

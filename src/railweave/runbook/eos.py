@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from railweave.counting import counted
 from railweave.render.eos.qos import headroom_bytes, lossless
 from railweave.runbook.check import Check
+from railweave.runbook.eos_interconnect import isis_checks, macsec_checks
 from railweave.runbook.expected import example_routes, sessions
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def identity(config: DeviceConfig, serial: str) -> Check:
 
 def checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
     """Every check after the configuration is loaded, in the order in which one depends on another."""
-    made = [_ports(config), _lldp(config)]
+    made = [_ports(config), *macsec_checks(config), _lldp(config), *isis_checks(config)]
     if config.bgp is not None:
         made += _bgp(config, routes)
         made += _routes(network, config, routes)

@@ -8,10 +8,7 @@ from railweave.build.steps import design_file
 from railweave.design.network import Network
 from railweave.device.build import device_config
 from railweave.device.model import DeviceConfig
-from tests.conftest import EXAMPLES, SMALL
-
-RETARGETED = [name for name in SMALL if name != "dci-50km"]
-"""Examples that EOS switches can be taken for: no model that runs EOS has ports like those of routers between sites."""
+from tests.conftest import EXAMPLES
 
 
 @cache

@@ -17,7 +17,8 @@ from railweave.render.sections import flat, parse
 from railweave.routes.control_plane import ControlPlane
 from railweave.runbook.network import runbooks
 from railweave.spec.qos import Qos, TrafficClass
-from tests.render.eos.networks import RETARGETED, config, network, one_of_each_role
+from tests.conftest import SMALL
+from tests.render.eos.networks import config, network, one_of_each_role
 
 LEAF: tuple[str, str] = ("h100-rlb", "stripe1-leaf1")
 
@@ -26,7 +27,7 @@ def gap_ids(changed: DeviceConfig) -> set[str]:
     return {one.id for one in eos.gaps(changed)}
 
 
-@pytest.mark.parametrize("name", RETARGETED)
+@pytest.mark.parametrize("name", SMALL)
 def test_what_is_printed_is_the_tree(name: str) -> None:
     for device in one_of_each_role(name):
         own = config(name, device)
@@ -69,6 +70,77 @@ def test_spines_of_an_overlay_leave_the_next_hop() -> None:
     assert [one for one in leaf if one.endswith("address-family evpn / neighbor overlay activate")]
 
 
+def test_every_link_of_an_isis_fabric_runs_it() -> None:
+    own = config("dci-50km", "ptx-east")
+    have = eos.lines(own)
+    assert own.isis
+    for one in own.fabric_interfaces():
+        under = [text.partition(" / ")[2] for text in have if text.startswith(f"interface {one.name} / ")]
+        assert {"isis enable underlay", "isis network point-to-point", "isis metric 10", "isis bfd"} <= set(under)
+        assert "isis passive" not in under
+    for port in (*own.isis.passive, "Loopback0"):
+        assert f"interface {port} / isis passive" in have
+    assert "router isis underlay / net 49.0001.0102.5500.0001.00" in have
+    assert "router isis underlay / is-type level-2" in have
+    assert "router isis underlay / address-family ipv4 unicast / maximum-paths 4" in have
+    assert not [one for one in have if "isis authentication" in one]
+    keyed = eos.lines(replace(own, isis=replace(own.isis, key="secret:isis")))
+    assert "router isis underlay / authentication key 0 <secret:isis>" in keyed
+    assert sum(one.endswith(" / isis authentication key 0 <secret:isis>") for one in keyed) == 4
+
+
+def test_long_links_are_encrypted_and_not_paused() -> None:
+    have = eos.lines(config("dci-50km", "ptx-east"))
+    assert "mac security / profile interconnect / cipher aes256-gcm-xpn" in have
+    assert "mac security / profile interconnect / key 50 0 <secret:macsec-cak>" in have
+    assert "interface Ethernet1/1 / mac security profile interconnect" in have
+    assert "interface Ethernet9/1 / mac security profile interconnect" not in have
+    assert "interface Ethernet1/1 / service-profile ROCE-UNPAUSED" in have
+    assert "interface Ethernet9/1 / service-profile ROCE" in have
+    assert not [one for one in have if one.startswith("qos profile ROCE-UNPAUSED / priority-flow-control")]
+    assert "interface Ethernet9/1 / ip proxy-arp" in have
+    assert {"eos-macsec-port", "eos-no-spray"} <= gap_ids(config("dci-50km", "ptx-east"))
+    (spray,) = [one for one in eos.gaps(config("dci-50km", "ptx-east")) if one.id == "eos-no-spray"]
+    assert "RDMA opcodes 10" in spray.what
+
+
+def test_a_layer_2_network_is_stretched_and_its_gateway_shared() -> None:
+    leaves = [config("aidc-three-fabrics", f"frontend-{one}-leaf1") for one in ("ai", "weka")]
+    for one, address in zip(leaves, ("10.255.0.1", "10.255.0.2"), strict=True):
+        have = eos.lines(one)
+        bgp = next(line.partition(" / ")[0] for line in have if line.startswith("router bgp "))
+        assert "interface Vxlan1 / vxlan vlan 3 vni 10001" in have
+        assert f"{bgp} / vlan 3 / rd {address}:60003" in have
+        assert f"{bgp} / vlan 3 / route-target both 64512:10001" in have
+        assert f"{bgp} / vlan 3 / redistribute learned" in have
+        assert "interface Vlan3 / vrf jobs" in have
+        assert "interface Vlan3 / ip address virtual 10.10.3.1/24" in have
+        assert "ip virtual-router mac-address 00:1c:73:00:00:01" in have
+        assert "eos-vlan-based" in gap_ids(one)
+
+
+def test_external_routers_are_in_their_vrf() -> None:
+    have = eos.lines(config("aidc-three-fabrics", "frontend-weka-leaf1"))
+    assert [one for one in have if one.startswith("interface Ethernet31/1.299 / ")] == [
+        "interface Ethernet31/1.299 / description wan, tenant jobs",
+        "interface Ethernet31/1.299 / encapsulation dot1q vlan 299",
+        "interface Ethernet31/1.299 / vrf jobs",
+        "interface Ethernet31/1.299 / ip address 10.200.0.2/31",
+    ]
+    assert "interface Ethernet31/1 / speed 100g-4" in have
+    assert not [one for one in have if one.startswith("interface Ethernet31/1 / ip address")]
+    assert "interface Ethernet32/1 / vrf weka" in have
+    assert "interface Ethernet32/1 / ip address 10.200.0.4/31" in have
+    vrf = "router bgp 4200001002 / vrf jobs"
+    assert f"{vrf} / neighbor 10.200.0.3 remote-as 65000" in have
+    assert f"{vrf} / neighbor 10.200.0.3 route-map from-jobs-wan in" in have
+    assert f"{vrf} / neighbor 10.200.0.3 route-map to-jobs-wan out" in have
+    assert f"{vrf} / address-family ipv4 / neighbor 10.200.0.3 activate" in have
+    assert "route-map from-jobs-wan permit 10 / match ip address prefix-list from-jobs-wan" in have
+    assert "ip prefix-list from-jobs-wan / seq 5 permit 0.0.0.0/0" in have
+    assert "ip prefix-list to-jobs-wan / seq 5 permit 10.10.3.0/24 le 32" in have
+
+
 def test_queues_are_those_of_priorities() -> None:
     system = catalog().systems["eos"]
     found = {name: one.queue for name, one in on_queues(Qos().classes, system).items()}
@@ -76,10 +148,18 @@ def test_queues_are_those_of_priorities() -> None:
 
 
 def test_a_queue_that_is_free_is_kept() -> None:
-    given = Qos().classes | {"cnp": TrafficClass(queue=5, dscp=(48,), priority="strict-high")}
+    given = Qos().classes | {"cnp": TrafficClass(queue=5, dscp=(48,), priority="low")}
     found = {name: one.queue for name, one in on_queues(given, catalog().systems["eos"]).items()}
     assert found == {"best-effort": 0, "no-loss": 3, "cnp": 5, "network-control": 7}
     assert on_queues(given, catalog().systems["junos"]) == given
+
+
+def test_strict_classes_rise_above_those_that_share() -> None:
+    """Queues below one that shares share too on EOS; SONiC has no such rule."""
+    given = Qos().classes | {"cnp": TrafficClass(queue=5, dscp=(48,), priority="strict-high")}
+    found = {name: one.queue for name, one in on_queues(given, catalog().systems["eos"]).items()}
+    assert found == {"best-effort": 0, "no-loss": 3, "network-control": 6, "cnp": 7}
+    assert on_queues(given, catalog().systems["sonic"])["cnp"].queue == 5
 
 
 def test_every_knob_that_is_lost_is_said() -> None:
@@ -95,6 +175,9 @@ def test_every_knob_that_is_lost_is_said() -> None:
     assert own.qos
     xon = replace(own, qos=replace(own.qos, xon_offset_cells=9))
     assert gap_ids(xon) - plain == {"eos-no-xon-offset"}
+    assert gap_ids(replace(own, left_out=("PFC watchdog",))) - plain == {"platform-lacks"}
+    shared = tuple(replace(own.gateways[0], mac=f"00:00:00:00:00:0{place}") for place in (1, 2))
+    assert gap_ids(replace(own, gateways=shared)) - plain == {"eos-no-gateway-mac"}
 
 
 def test_the_flowset_table_has_a_size() -> None:
@@ -118,12 +201,14 @@ def test_own_statements_are_merged() -> None:
         eos.check_extra("router bgp 1\n\tx\n")
 
 
-@pytest.mark.parametrize("name", RETARGETED)
+@pytest.mark.parametrize("name", SMALL)
 def test_there_is_a_runbook_of_every_switch(name: str) -> None:
     own = {one.name: device_config(network(name), one.name) for one in network(name).switches}
     pages = runbooks(network(name), own, ControlPlane(own.values()).routes())
     assert len(pages) == len(own)
     page = pages[f"runbook/{network(name).switches[0].name}.md"]
-    assert "show bgp" in page or name.startswith("mi300x")
-    assert "1000 to 3000 kB, up to 20 %" in page
+    first = own[network(name).switches[0].name]
+    assert ("show bgp" in page) == (first.bgp is not None)
+    assert ("show isis neighbors" in page) == (first.isis is not None)
+    assert ("1000 to 3000 kB, up to 20 %" in page) == (bool(first.qos and first.qos.marking))
     assert "junos" not in page.lower()

@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
 from railweave.render.eos.avd import structured_config
+from railweave.render.eos.bridging import shared_gateways
 from railweave.render.eos.gaps import gaps
+from railweave.render.eos.isis import router_isis
+from railweave.render.eos.macsec import macsec
 from railweave.render.eos.management import management, management_port
 from railweave.render.eos.overlay import instances, overlay_policies, tunnels
 from railweave.render.eos.ports import interfaces
@@ -35,15 +38,18 @@ def tree(config: DeviceConfig) -> list[Section]:
     sections = [
         *management(config),
         *routing(),
+        *macsec(config),
         *instances(config),
         *class_of_service(config, catalog().switches[config.model].buffer.shared_mb),
         *interfaces(config),
         *management_port(config),
         *tunnels(config),
+        *shared_gateways(config),
         *balancing(config),
         *policies(config),
         *overlay_policies(config),
         *router_bgp(config),
+        *router_isis(config),
     ]
     if config.extra.strip():
         merge(sections, parse(config.extra))

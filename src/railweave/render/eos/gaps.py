@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.catalog import catalog
 from railweave.findings import Finding
 from railweave.render.extra import extra_findings
+from railweave.render.left_out import left_out_findings
 from railweave.render.sections import flat, parse
 from railweave.spec.balancing import Dlb
 
@@ -14,13 +16,22 @@ if TYPE_CHECKING:
 
     from railweave.device.model import DeviceConfig
 
-ROUTING = ("router bgp", "route-map", "ip prefix-list", "ipv6 prefix-list", "ip large-community-list", "peer-filter")
+ROUTING = (
+    "router bgp",
+    "router isis",
+    "route-map",
+    "ip prefix-list",
+    "ipv6 prefix-list",
+    "ip large-community-list",
+    "ip community-list",
+    "peer-filter",
+)
 """Lines that decide what ``routes`` computes."""
 
 
 def gaps(config: DeviceConfig) -> list[Finding]:
     """What the configuration asks for that EOS cannot express, and the operator's own lines."""
-    found = [*_balancing(config), *_qos(config), *_management(config)]
+    found = [*left_out_findings(config), *_balancing(config), *_qos(config), *_management(config)]
     if config.overlay and len(config.overlay.endpoints) > 1:
         found.append(
             _gap(
@@ -33,6 +44,7 @@ def gaps(config: DeviceConfig) -> list[Finding]:
         )
     if any(one.advertisements and one.advertisements.routes for one in config.gateways):
         found.append(_gap(config, "ra-routes", "route information options", "EOS's router advertisements have none"))
+    found += [*_encryption(config), *_bridging(config)]
     if config.extra.strip():
         found += extra_findings(config.name, flat(parse(config.extra)), ROUTING)
     return found
@@ -43,11 +55,40 @@ def _gap(config: DeviceConfig, key: str, what: str, why: str, severity: str = "i
     return Finding(f"eos-no-{key}", level, config.name, f"EOS cannot express {what}", why, fix)
 
 
+def _encryption(config: DeviceConfig) -> Iterator[Finding]:
+    ports = [one.name for one in config.interfaces if one.macsec]
+    if ports and "macsec" not in catalog().switches[config.model].platform.has:
+        yield Finding(
+            "eos-macsec-port",
+            "warning",
+            config.name,
+            f"no public document says that {config.model} encrypts on its ports; {len(ports)} of them are to",
+            "MACsec needs ports that can, and a license; without them the switch refuses the lines, and nothing is encrypted",
+            "ask Arista, or encrypt in the transport between the sites",
+        )
+
+
+def _bridging(config: DeviceConfig) -> Iterator[Finding]:
+    if config.mac_vrf:
+        yield Finding(
+            "eos-vlan-based",
+            "info",
+            config.name,
+            "each layer-2 network is an EVPN instance of its own (VLAN-based service)",
+            "Junos has one instance for all of them (VLAN-aware bundle): nobody has tried the two in one network",
+            "keep the leaves of a layer-2 network on one operating system",
+        )
+    if len({one.mac for one in config.gateways if one.mac}) > 1:
+        yield _gap(config, "gateway-mac", "a MAC address for each shared gateway", "it has one for all", "warning")
+
+
 def _balancing(config: DeviceConfig) -> Iterator[Finding]:
     mode, intent = config.balancing.group_mode, config.balancing.intent
     if mode in {"dlb-per-packet", "spray"}:
         why = "no public document shows the statements; groups are shared by static hash instead"
-        yield _gap(config, mode, f"{mode} inside a next-hop group", why, "warning", "use dlb-flowlet")
+        opcodes = ", ".join(map(str, intent.spray_opcodes)) if mode == "spray" else ""
+        what = f"{mode}{f' of RDMA opcodes {opcodes}' if opcodes else ''} inside a next-hop group"
+        yield _gap(config, mode, what, why, "warning", "use dlb-flowlet")
     default = Dlb(flowset_table_size=intent.dlb.flowset_table_size)
     if mode == "dlb-flowlet" and intent.dlb != default:
         why = "EOS has a statement for the flowset table's size alone; the rest is the chip's default"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.render.eos.bridging import vlan_instances, vxlan_lines
+from railweave.render.eos.external import external_families, external_neighbors, external_policies
 from railweave.render.eos.management import VRF
 from railweave.render.sections import Section, line, section
 
@@ -27,8 +29,13 @@ def target(value: str) -> str:
 
 
 def families(vrf: Vrf) -> tuple[str, ...]:
-    """The address families of a tenant's prefixes."""
-    return tuple(sorted({"ipv6" if ":" in one else "ip" for one in vrf.prefixes}))
+    """The address families of a tenant's prefixes and external routers, in EOS's words."""
+    return tuple({"ipv4": "ip", "ipv6": "ipv6"}[one] for one in vrf.families())
+
+
+def community_word(value: str) -> str:
+    """What EOS calls a community of three numbers, or of two."""
+    return "large-community" if value.count(":") == 2 else "community"
 
 
 def tunnel_source(config: DeviceConfig) -> str:
@@ -54,7 +61,7 @@ def instances(config: DeviceConfig) -> Iterator[Section]:
 
 
 def tunnels(config: DeviceConfig) -> Iterator[Section]:
-    """``interface Vxlan1``: a VNI per tenant."""
+    """``interface Vxlan1``: a VNI per tenant, and one per stretched VLAN."""
     source = tunnel_source(config)
     if source and config.overlay:
         six = ":" in config.overlay.endpoints[0].address
@@ -63,22 +70,25 @@ def tunnels(config: DeviceConfig) -> Iterator[Section]:
             f"vxlan source-interface {source}",
             "vxlan udp-port 4789",
             "vxlan encapsulation ipv6" if six else None,
+            vxlan_lines(config),
             [f"vxlan vrf {vrf.name} vni {vrf.vni}" for vrf in config.vrfs],
             "vxlan qos ecn propagation",
         )
 
 
 def overlay_policies(config: DeviceConfig) -> Iterator[Section]:
-    """What overlay neighbors are sent."""
+    """What overlay neighbors are sent, and external routers."""
+    yield from external_policies(config)
     overlay = config.overlay
     if overlay is None:
         return
+    word = community_word(overlay.from_spine)
     if overlay.reflects:
-        mark = f"set large-community {overlay.from_spine} additive"
+        mark = f"set {word} {overlay.from_spine} additive"
         yield section(f"route-map {TO_NEIGHBORS} permit 10", "description forward", mark)
         return
-    yield line(f"ip large-community-list {FROM_SPINE} permit {overlay.from_spine}")
-    yield section(f"route-map {TO_NEIGHBORS} deny 10", "description returned", f"match large-community {FROM_SPINE}")
+    yield line(f"ip {word}-list {FROM_SPINE} permit {overlay.from_spine}")
+    yield section(f"route-map {TO_NEIGHBORS} deny 10", "description returned", f"match {word} {FROM_SPINE}")
     yield section(f"route-map {TO_NEIGHBORS} permit 20", "description own")
 
 
@@ -113,9 +123,10 @@ def overlay_family(config: DeviceConfig) -> Section | None:
 
 
 def vrf_routers(config: DeviceConfig) -> Iterator[Section]:
-    """A tenant's connected prefixes as type-5 routes."""
+    """Stretched VLANs; a tenant's connected prefixes as type-5 routes, and those of its external routers."""
     if config.bgp is None or config.overlay is None:
         return
+    yield from vlan_instances(config)
     width = max(1, len(config.overlay.neighbors))
     for vrf in config.vrfs:
         yield section(
@@ -125,5 +136,7 @@ def vrf_routers(config: DeviceConfig) -> Iterator[Section]:
             [f"route-target export evpn {target(one)}" for one in vrf.export_targets],
             f"router-id {config.bgp.router_id}",
             f"maximum-paths {width} ecmp {width}",
+            external_neighbors(vrf),
             "redistribute connected",
+            *external_families(vrf),
         )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from railweave.render.eos.isis import on_port, passive, told
+from railweave.render.eos.macsec import MACSEC_PROFILE
 from railweave.render.eos.qos import profile_of
 from railweave.render.sections import Section, section
 
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
 
 ETHERNET_HEADER = 14
 """An interface's MTU counts the IP packet, the design's the frame."""
+
+MOST_LANES = {100: 4, 200: 4}
+"""The lanes of a slower module in a whole port, where those are fewer than the port's (AVD, ethernet_interfaces.speed)."""
 
 SOURCE = "Loopback1"
 """The loopback that tunnels end on, where they have addresses of their own."""
@@ -40,7 +45,7 @@ def order(name: str) -> tuple[int, ...]:
 
 def speed(port: Interface) -> str:
     """The speed with the lanes it runs on: ``400g-4``; a breakout is nothing else than that."""
-    return f"{port.speed_gbps}g-{port.lanes}"
+    return f"{port.speed_gbps}g-{min(port.lanes, MOST_LANES.get(port.speed_gbps, port.lanes))}"
 
 
 def vlan_ids(config: DeviceConfig) -> dict[str, int]:
@@ -65,15 +70,22 @@ def interfaces(config: DeviceConfig) -> Iterator[Section]:
     routed = {gateway.port: gateway for gateway in config.gateways if gateway.port}
     for port in sorted(config.interfaces, key=lambda one: order(one.name)):
         yield section(f"interface {port.name}", _port(config, port, routed.get(port.name)))
+        if port.unit_vlan is not None:
+            yield section(f"interface {tagged_name(port)}", _tagged(port))
     for loopback in loopbacks(config):
         addresses = [
             f"{family(one)} address {one}{more}"
             for one, more in zip(loopback.addresses, secondary(loopback.addresses), strict=True)
         ]
-        yield section(f"interface {loopback.name}", f"description {loopback.description}", addresses)
+        yield section(
+            f"interface {loopback.name}",
+            f"description {loopback.description}",
+            addresses,
+            passive() if config.isis else None,
+        )
     for one in config.gateways:
         if one.vlan:
-            yield section(f"interface Vlan{one.vlan}", f"description {one.description}", gateway_lines(one))
+            yield section(f"interface Vlan{one.vlan}", f"description {one.description}", gateway_lines(config, one))
 
 
 def secondary(addresses: tuple[str, ...]) -> list[str]:
@@ -92,15 +104,34 @@ def _port(config: DeviceConfig, port: Interface, gateway: Gateway | None) -> lis
     lines += ["flowcontrol send off", "flowcontrol receive off"]
     lines += [f"speed {speed(port)}", "error-correction encoding reed-solomon"]
     if gateway is not None:
-        lines += ["no switchport", *gateway_lines(gateway)[1:]]
+        lines += ["no switchport", *gateway_lines(config, gateway)[1:]]
     elif bridged(port, gateway):
         lines += _bridged(config, port)
+    elif port.unit_vlan is not None:
+        lines.append("no switchport")
     elif port.addresses:
-        lines += ["no switchport", *(f"{family(one)} address {one}" for one in port.addresses)]
+        lines += ["no switchport", *_addressed(port)]
     else:
         lines += ["no switchport", "ipv6 enable"]
+    lines += [f"mac security profile {MACSEC_PROFILE}"] if port.macsec else []
+    lines += on_port(config, port.name)
     profile = profile_of(config, port.name)
     return [*lines, f"service-profile {profile}"] if profile else lines
+
+
+def tagged_name(port: Interface) -> str:
+    """The subinterface of a tagged port to an external router."""
+    return f"{port.name}.{port.unit_vlan}"
+
+
+def _tagged(port: Interface) -> list[str]:
+    return [f"description {port.description}", f"encapsulation dot1q vlan {port.unit_vlan}", *_addressed(port)]
+
+
+def _addressed(port: Interface) -> list[str]:
+    own = [f"vrf {port.vrf}"] if port.vrf else []
+    own += ["ipv6 enable"] if port.vrf and ":" in port.addresses[0] else []
+    return [*own, *(f"{family(one)} address {one}" for one in port.addresses)]
 
 
 def waits(port: Interface, gateway: Gateway | None) -> bool:
@@ -127,13 +158,16 @@ def _bridged(config: DeviceConfig, port: Interface) -> list[str]:
     ]
 
 
-def gateway_lines(gateway: Gateway) -> list[str]:
+def gateway_lines(config: DeviceConfig, gateway: Gateway) -> list[str]:
     """MTU first, then the VRF, addresses and router advertisements of a server-facing interface."""
     lines = [f"mtu {gateway.mtu}"]
     lines += [f"vrf {gateway.vrf}"] if gateway.vrf else []
     more = secondary(gateway.addresses)
+    lines += ["ip proxy-arp"] if gateway.proxy_arp else []
     lines += ["ipv6 enable"] if ":" in gateway.addresses[0] else []
-    lines += [f"{family(one)} address {one}{word}" for one, word in zip(gateway.addresses, more, strict=True)]
+    shared = " virtual" if gateway.mac else ""
+    lines += [f"{family(one)} address{shared} {one}{word}" for one, word in zip(gateway.addresses, more, strict=True)]
+    lines += passive() if told(config, gateway) else []
     return [*lines, *advertised(gateway), *advertised_unknown_to_avd(gateway)]
 
 

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from railweave.spec.qos import TrafficClass, Watchdog
 
 PROFILE = "ROCE"
+UNPAUSED = "ROCE-UNPAUSED"
+"""The same without PFC: for links between sites that are not paused, and for ports to routers outside."""
+
 QUEUE_PROFILE = "railweave"
 ACTIONS = {"drop": "drop", "forward": "notify-only"}
 """The watchdog's action on packets of a stuck queue; ``notify-only`` lets them pass."""
@@ -23,7 +26,19 @@ DEFAULT_THRESHOLD = 7
 
 def profile_of(config: DeviceConfig, port: str) -> str:
     """The QoS profile that is bound to a port; empty: none."""
-    return PROFILE if config.qos is not None and port in config.qos.ports else ""
+    if config.qos is None or port not in config.qos.ports:
+        return ""
+    return UNPAUSED if _unpaused(config.qos, port) else PROFILE
+
+
+def _unpaused(qos: QosConfig, port: str) -> bool:
+    return bool(lossless(qos)) and not any(port in one.ports for one in qos.profiles)
+
+
+def profiles(qos: QosConfig) -> dict[str, bool]:
+    """The profiles that ports need, and whether PFC is in them."""
+    found = {PROFILE: bool(lossless(qos))}
+    return {**found, UNPAUSED: False} if any(_unpaused(qos, port) for port in qos.ports) else found
 
 
 def dscp_map(qos: QosConfig) -> list[str]:
@@ -90,7 +105,9 @@ def class_of_service(config: DeviceConfig, shared_mb: float) -> Iterator[Section
         for word, value in watchdog_default(qos.watchdog).items():
             yield line(f"priority-flow-control pause watchdog default {word} {value}")
         yield line(f"priority-flow-control pause watchdog action {ACTIONS[qos.watchdog.action]}")
-    yield section(f"qos profile {PROFILE}", "qos trust dscp", _pfc(qos), [_queue(qos, name) for name in _by_queue(qos)])
+    for profile, pauses in profiles(qos).items():
+        queue_lines = [_queue(qos, name) for name in _by_queue(qos)]
+        yield section(f"qos profile {profile}", "qos trust dscp", _pfc(qos) if pauses else None, queue_lines)
     yield from _buffers(config, qos, shared_mb)
     if qos.buffer_monitor:
         yield line("queue-monitor length")
@@ -101,8 +118,6 @@ def _by_queue(qos: QosConfig) -> list[str]:
 
 
 def _pfc(qos: QosConfig) -> list[str]:
-    if not lossless(qos):
-        return []
     lines = ["priority-flow-control on"]
     lines += [f"priority-flow-control priority {one} no-drop" for one in lossless(qos)]
     return [*lines, *(["priority-flow-control pause watchdog"] if qos.watchdog else [])]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.render.eos.overlay import overlay_family, overlay_neighbors, vrf_routers
+from railweave.render.eos.overlay import community_word, overlay_family, overlay_neighbors, vrf_routers
 from railweave.render.sections import Section, line, section
 
 if TYPE_CHECKING:
@@ -39,7 +39,8 @@ def matches(bgp: Bgp, term: Term) -> list[str]:
     if term.match.prefix_list:
         found.append(f"{'ip' if bgp.families[0] == 'ipv4' else 'ipv6'} address prefix-list {term.match.prefix_list}")
     if term.match.community:
-        found.append(f"large-community {term.match.community}")
+        value = matched_communities(bgp)[term.match.community]
+        found.append(f"{community_word(value)} {term.match.community}")
     return found
 
 
@@ -51,7 +52,8 @@ def sets(bgp: Bgp, term: Term) -> list[str]:
     if action.local_preference is not None:
         found.append(f"local-preference {action.local_preference}")
     if action.add_communities:
-        found.append(f"large-community {' '.join(values[name] for name in action.add_communities)} additive")
+        added = [values[name] for name in action.add_communities]
+        found.append(f"{community_word(added[0])} {' '.join(added)} additive")
     return found
 
 
@@ -66,7 +68,7 @@ def policies(config: DeviceConfig) -> Iterator[Section]:
             if body:
                 yield section(f"{word} prefix-list {name}", body)
     for name, value in matched_communities(bgp).items():
-        yield line(f"ip large-community-list {name} permit {value}")
+        yield line(f"ip {community_word(value)}-list {name} permit {value}")
     for policy in bgp.policies:
         for place, term in enumerate(policy.terms, 1):
             yield section(

@@ -19,8 +19,8 @@ REFERENCES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         (r"route-map .* / match (?:ip|ipv6) address prefix-list (?P<name>\S+)",),
     ),
     "community list": (
-        (r"ip large-community-list (?P<name>\S+) permit .*",),
-        (r"route-map .* / match large-community (?P<name>\S+)",),
+        (r"ip (?:large-)?community-list (?P<name>\S+) permit .*",),
+        (r"route-map .* / match (?:large-)?community (?P<name>\S+)",),
     ),
     "peer filter": (
         (r"peer-filter (?P<name>\S+) / .*",),
@@ -43,12 +43,17 @@ REFERENCES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     "VLAN": (
         (r"vlan (?P<name>\d+)(?: / .*)?",),
-        (r"interface \S+ / switchport access vlan (?P<name>\d+)", r"interface Vlan(?P<name>\d+)(?: / .*)?"),
+        (
+            r"interface \S+ / switchport access vlan (?P<name>\d+)",
+            r"interface Vlan(?P<name>\d+)(?: / .*)?",
+            r"interface Vxlan1 / vxlan vlan (?P<name>\d+) vni \d+",
+            r"router bgp \S+ / vlan (?P<name>\d+) / .*",
+        ),
     ),
     "VRF": (
         (r"vrf instance (?P<name>\S+)(?: / .*)?",),
         (
-            r"interface [^/]+(?:/\d+)? / vrf (?P<name>\S+)",
+            r"interface [^/]+(?:/[\d.]+)? / vrf (?P<name>\S+)",
             r"router bgp \S+ / vrf (?P<name>\S+) / .*",
             r"interface Vxlan1 / vxlan vrf (?P<name>\S+) vni \d+",
             r"(?:ip|ipv6) route vrf (?P<name>\S+) .*",
@@ -62,6 +67,14 @@ REFERENCES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             r"interface Vxlan1 / vxlan source-interface (?P<name>\S+)",
             r"router bgp \S+ / neighbor interface (?P<name>\S+) .*",
         ),
+    ),
+    "MACsec profile": (
+        (r"mac security / profile (?P<name>\S+)(?: / .*)?",),
+        (r"interface \S+ / mac security profile (?P<name>\S+)",),
+    ),
+    "IS-IS instance": (
+        (r"router isis (?P<name>\S+)(?: / .*)?",),
+        (r"interface \S+ / isis enable (?P<name>\S+)",),
     ),
     "SSL profile": (
         (r"management security / ssl profile (?P<name>\S+)(?: / .*)?",),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from railweave.render.eos.avd.management import management
-from railweave.render.eos.avd.ports import interfaces
+from railweave.render.eos.avd.ports import encryption, interfaces
 from railweave.render.eos.avd.qos import qos
 from railweave.render.eos.avd.routing import routing
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 def structured_config(config: DeviceConfig, shared_mb: float) -> dict[str, Any]:
     """The structured configuration. ``shared_mb`` is the switch's packet buffer."""
     raw: list[str] = []
-    found = {**management(config, raw), **interfaces(config), **qos(config, shared_mb), **routing(config)}
+    found = {**management(config, raw), **encryption(config, raw), **interfaces(config)}
+    found |= {**qos(config, shared_mb), **routing(config)}
     raw += config.extra.strip().splitlines()
     return {**found, "eos_cli": "\n".join(raw)} if raw else found

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 from railweave.render.eos.qos import (
     ACTIONS,
     DEFAULT_THRESHOLD,
-    PROFILE,
     QUEUE_PROFILE,
     dscp_map,
     flow_set_size,
     headroom_bytes,
     lossless,
     pool_bytes,
+    profiles,
     threshold,
     watchdog_default,
 )
@@ -34,7 +34,7 @@ def qos(config: DeviceConfig, shared_mb: float) -> dict[str, Any]:
         return found
     numbers = sorted(one.queue for one in own.classes.values())
     found["qos"] = {"map": {"dscp": dscp_map(own), "traffic_class": [f"{one} to uc-tx-queue {one}" for one in numbers]}}
-    found["qos_profiles"] = [_profile(own)]
+    found["qos_profiles"] = [_profile(own, name, pauses=pauses) for name, pauses in profiles(own).items()]
     found["platform"] = {"trident": {"mmu": _buffers(config, own, shared_mb)}}
     if own.watchdog is not None and lossless(own):
         timers = {key.replace("-", "_"): value for key, value in watchdog_default(own.watchdog).items()}
@@ -44,7 +44,7 @@ def qos(config: DeviceConfig, shared_mb: float) -> dict[str, Any]:
     return found
 
 
-def _profile(own: QosConfig) -> dict[str, Any]:
+def _profile(own: QosConfig, profile: str, *, pauses: bool) -> dict[str, Any]:
     queues: list[dict[str, Any]] = []
     for name, one in sorted(own.classes.items(), key=lambda item: item[1].queue):
         strict = one.priority == "strict-high"
@@ -63,8 +63,8 @@ def _profile(own: QosConfig) -> dict[str, Any]:
             }
             queue["random_detect"] = {"ecn": {"count": True, "threshold": limits}}
         queues.append(queue)
-    found: dict[str, Any] = {"name": PROFILE, "trust": "dscp", "uc_tx_queues": queues}
-    if lossless(own):
+    found: dict[str, Any] = {"name": profile, "trust": "dscp", "uc_tx_queues": queues}
+    if pauses:
         priorities = [{"priority": one, "no_drop": True} for one in lossless(own)]
         found["priority_flow_control"] = {"enabled": True, "priorities": priorities}
         found["priority_flow_control"] |= {"watchdog": {"enabled": True}} if own.watchdog else {}

@@ -4,8 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from railweave.render.eos.avd.external import external_lists, external_sessions
+from railweave.render.eos.avd.isis import router_isis
+from railweave.render.eos.bridging import bridged, distinguisher, virtual_mac
 from railweave.render.eos.management import VRF
-from railweave.render.eos.overlay import FROM_SPINE, GROUP, HOPS, TO_NEIGHBORS, families, target, tunnel_source
+from railweave.render.eos.overlay import (
+    FROM_SPINE,
+    GROUP,
+    HOPS,
+    TO_NEIGHBORS,
+    community_word,
+    families,
+    target,
+    tunnel_source,
+)
 from railweave.render.eos.routing import (
     entries,
     matched_communities,
@@ -33,6 +45,7 @@ def routing(config: DeviceConfig) -> dict[str, Any]:
             {"name": VRF, "ip_routing": False},
             *({"name": vrf.name, **{f"{one}_routing": True for one in families(vrf)}} for vrf in config.vrfs),
         ],
+        **router_isis(config),
     }
     bgp = config.bgp
     communities: dict[str, str] = {}
@@ -46,12 +59,22 @@ def routing(config: DeviceConfig) -> dict[str, Any]:
         maps.append(_overlay_map(config.overlay))
         communities |= {} if config.overlay.reflects else {FROM_SPINE: config.overlay.from_spine}
         found |= _tunnels(config, config.overlay)
-    if communities:
-        found["ip_large_community_lists"] = [
-            {"name": name, "entries": [{"action": "permit", "large_communities": [value]}]}
-            for name, value in communities.items()
-        ]
-    return {**found, "route_maps": maps} if maps else found
+    mac = virtual_mac(config)
+    found |= {"ip_virtual_router_mac_address": mac} if mac else {}
+    for key, lists in external_lists(config).items():
+        own = maps if key == "route_maps" else found.get(key, [])
+        found |= {key: own + lists} if own or lists else {}
+    return {**found, **_community_lists(communities)}
+
+
+def _community_lists(communities: dict[str, str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in communities.items():
+        large = community_word(value) == "large-community"
+        listed = {"action": "permit", "large_communities" if large else "communities": [value]}
+        lists = found.setdefault("ip_large_community_lists" if large else "ip_community_lists", [])
+        lists.append({"name": name, "entries": [listed]})
+    return found
 
 
 def _lists(bgp: Bgp) -> dict[str, Any]:
@@ -137,6 +160,8 @@ def _bgp(config: DeviceConfig, bgp: Bgp) -> dict[str, Any]:
         found["address_family_evpn"] = {"peer_groups": [evpn]}
         if config.vrfs:
             found["vrfs"] = _vrfs(config, config.overlay, bgp)
+        if bridged(config):
+            found["vlans"] = _vlans(config)
     found["peer_groups"] = groups
     found |= {"neighbors": neighbors} if neighbors else {}
     return found | ({"neighbor_interfaces": discovered} if discovered else {})
@@ -175,13 +200,14 @@ def _overlay_group(overlay: OverlayConfig) -> dict[str, Any]:
 
 
 def _overlay_map(overlay: OverlayConfig) -> dict[str, Any]:
+    word = community_word(overlay.from_spine)
     if overlay.reflects:
-        mark = [f"large-community {overlay.from_spine} additive"]
+        mark = [f"{word} {overlay.from_spine} additive"]
         return {
             "name": TO_NEIGHBORS,
             "sequence_numbers": [{"sequence": 10, "type": "permit", "description": "forward", "set": mark}],
         }
-    returned = {"sequence": 10, "type": "deny", "description": "returned", "match": [f"large-community {FROM_SPINE}"]}
+    returned = {"sequence": 10, "type": "deny", "description": "returned", "match": [f"{word} {FROM_SPINE}"]}
     own = {"sequence": 20, "type": "permit", "description": "own"}
     return {"name": TO_NEIGHBORS, "sequence_numbers": [returned, own]}
 
@@ -199,8 +225,21 @@ def _vrfs(config: DeviceConfig, overlay: OverlayConfig, bgp: Bgp) -> list[dict[s
             "router_id": bgp.router_id,
             "maximum_paths": {"paths": width, "ecmp": width},
             "redistribute": {"connected": {"enabled": True}},
+            **external_sessions(vrf),
         }
         for vrf in config.vrfs
+    ]
+
+
+def _vlans(config: DeviceConfig) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": one.vlan,
+            "rd": distinguisher(config, one.vlan),
+            "route_targets": {"both": [target(one.route_target)]},
+            "redistribute_routes": ["learned"],
+        }
+        for one in bridged(config)
     ]
 
 
@@ -214,5 +253,6 @@ def _tunnels(config: DeviceConfig, overlay: OverlayConfig) -> dict[str, Any]:
         "vrfs": [{"name": vrf.name, "vni": vrf.vni} for vrf in config.vrfs],
         "qos": {"ecn_propagation": True},
     }
+    vxlan |= {"vlans": [{"id": one.vlan, "vni": one.vni} for one in bridged(config)]} if bridged(config) else {}
     vxlan |= {"encapsulations": {"ipv6": True}} if ":" in overlay.endpoints[0].address else {}
     return {"vxlan_interface": {"vxlan1": {"vxlan": vxlan}}}
