@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from railweave.design.network import Network
-from tests.conftest import designed
+from tests.conftest import SMALL, designed, example
 
 BASE = """
 name: t
@@ -154,3 +154,8 @@ def test_same_input_same_bytes(tmp_path: Path) -> None:
 def test_design_json_reads_back_equal(tmp_path: Path) -> None:
     network, _ = designed(tmp_path, BASE)
     assert Network.from_json(network.to_json()) == network
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_the_design_of_an_example_reads_back_equal(name: str) -> None:
+    assert Network.from_json(example(name).to_json()) == example(name)

@@ -78,11 +78,6 @@ def test_what_a_renderer_says_is_missing_is_not_native() -> None:
     assert {name for name, cell in cells.items() if cell.kind == "not expressible"} == {
         "ra-routes",
         "path-color-dpf",
-        "isis",
-        "networks",
-        "external",
-        "proxy-arp",
-        "macsec",
         "selective-dlb",
         "global-load-balancing",
         "dlb-per-packet",

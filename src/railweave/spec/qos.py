@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, field_serializer, field_validator, model_validator
 
 from railweave.spec.base import Bytes, Milliseconds, Model, PartError, Percent
 from railweave.spec.names import Name
@@ -223,6 +223,13 @@ class Qos(Model):
             else:
                 classes[name] = change
         return {**whole, "classes": classes}
+
+    @field_serializer("classes", mode="wrap")
+    def _with_removed(
+        self, value: dict[str, TrafficClass], handler: SerializerFunctionWrapHandler
+    ) -> dict[str, object]:
+        """What is read again gets the default classes, so those that were removed are written as such."""
+        return {**handler(value), **{name: None for name in DEFAULT_CLASSES if name not in value}}
 
     @field_validator("profile")
     @classmethod
