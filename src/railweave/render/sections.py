@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from railweave.errors import RenderError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 CLOSERS = {"exit", "exit-address-family", "exit-vni"}
 """What ends a section, in FRR and in what is like it."""
@@ -76,6 +76,27 @@ def merge(into: list[Section], extra: Iterable[Section]) -> None:
         elif one.body is not None:
             found.body = found.body or []
             merge(found.body, one.body)
+
+
+def printed(sections: Iterable[Section], closer: Callable[[str], str]) -> list[str]:
+    """Lines of sections, one space deeper per level; ``closer`` gives what ends a section by its first word.
+
+    Sections at the top are separated by ``!``.
+    """
+    lines: list[str] = []
+
+    def add(one: Section, depth: int) -> None:
+        lines.append(f"{' ' * depth}{one.line}")
+        if one.body is not None:
+            for child in one.body:
+                add(child, depth + 1)
+            lines.append(f"{' ' * depth}{closer(one.line.split()[0])}")
+
+    for one in sections:
+        add(one, 0)
+        if one.body is not None:
+            lines.append("!")
+    return lines
 
 
 def flat(sections: Iterable[Section], above: str = "") -> list[str]:

@@ -8,7 +8,7 @@ from railweave.counting import counted
 from railweave.render.eos.qos import headroom_bytes, lossless
 from railweave.runbook.check import Check
 from railweave.runbook.eos_interconnect import isis_checks, macsec_checks
-from railweave.runbook.expected import example_routes, sessions
+from railweave.runbook.expected import SESSION_HEADER, example_routes, session_rows, sessions
 
 if TYPE_CHECKING:
     from railweave.design.network import Network
@@ -100,23 +100,19 @@ def _bgp(config: DeviceConfig, routes: Routes) -> list[Check]:
     if bgp is None:
         return []
     found = sessions(config, routes)
-    rows = [
-        (
-            one.group.name,
-            one.session.peer_address or one.session.interface,
-            one.session.peer,
-            one.session.peer_as,
-            one.received,
-            one.sent,
-        )
-        for one in found
-    ]
     points = (
         f"local AS {bgp.asn}, router id {bgp.router_id}, {counted(len(found), 'neighbor')}, all established",
         "PfxRcd counts what was received, PfxAcc what the import policy lets in",
     )
-    header = ("Group", "Neighbor", "Switch", "AS", "Prefixes received", "Prefixes sent")
-    made = [Check("BGP sessions", (f"show bgp {bgp.families[0]} unicast summary",), points, header, tuple(rows))]
+    made = [
+        Check(
+            "BGP sessions",
+            (f"show bgp {bgp.families[0]} unicast summary",),
+            points,
+            SESSION_HEADER,
+            session_rows(found),
+        )
+    ]
     if bgp.bfd:
         timers = f"{bgp.bfd.minimum_interval} ms x {bgp.bfd.multiplier}, down after {bgp.bfd.detection_ms():,} ms"
         made.append(Check("BFD", ("show bfd peers",), (f"{counted(len(found), 'session')} up", timers)))

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from railweave.routes.table import LOCAL
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from railweave.design.network import Network
     from railweave.device.model import BgpGroup, DeviceConfig, Session
     from railweave.routes.table import Routes
@@ -54,6 +56,24 @@ def sessions(config: DeviceConfig, routes: Routes) -> list[ExpectedSession]:
         for group in (config.bgp.groups if config.bgp else ())
         for session in group.sessions
     ]
+
+
+SESSION_HEADER = ("Group", "Neighbor", "Switch", "AS", "Prefixes received", "Prefixes sent")
+
+
+def session_rows(found: Iterable[ExpectedSession], discovered: str = "{port}") -> tuple[tuple[object, ...], ...]:
+    """The rows below ``SESSION_HEADER``; ``discovered`` is how a neighbor without an address is shown, of its {port}."""
+    return tuple(
+        (
+            one.group.name,
+            one.session.peer_address or discovered.format(port=one.session.interface),
+            one.session.peer,
+            one.session.peer_as,
+            one.received,
+            one.sent,
+        )
+        for one in found
+    )
 
 
 def example_routes(network: Network, config: DeviceConfig, routes: Routes) -> list[ExampleRoute]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from railweave.counting import counted
 from railweave.runbook.check import Check
-from railweave.runbook.expected import example_routes, sessions
+from railweave.runbook.expected import SESSION_HEADER, example_routes, session_rows, sessions
 from railweave.runbook.tenants import frr_tenants
 
 if TYPE_CHECKING:
@@ -44,17 +44,6 @@ def checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check
     if bgp is not None:
         family = bgp.families[0]
         found = sessions(config, routes)
-        rows = [
-            (
-                one.group.name,
-                one.session.peer_address or one.session.interface,
-                one.session.peer,
-                one.session.peer_as,
-                one.received,
-                one.sent,
-            )
-            for one in found
-        ]
         made.append(
             Check(
                 "BGP sessions",
@@ -63,8 +52,8 @@ def checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check
                     f"local AS {bgp.asn}, router id {bgp.router_id}, {counted(len(found), 'neighbor')}, all established",
                     "State/PfxRcd counts what the import policy lets in",
                 ),
-                ("Group", "Neighbor", "Switch", "AS", "Prefixes received", "Prefixes sent"),
-                tuple(rows),
+                SESSION_HEADER,
+                session_rows(found),
             )
         )
         if bgp.bfd:

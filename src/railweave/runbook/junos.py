@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from railweave.counting import counted
 from railweave.render.junos.selective import FILTER
 from railweave.runbook.check import Check
-from railweave.runbook.expected import example_routes, sessions
+from railweave.runbook.expected import SESSION_HEADER, example_routes, session_rows, sessions
 from railweave.runbook.junos_interconnect import isis_checks, macsec_checks, spraying_checks
 from railweave.runbook.junos_overlay import overlay_checks
 from railweave.runbook.junos_qos import qos_checks
@@ -141,17 +141,6 @@ def _bgp(config: DeviceConfig, routes: Routes) -> list[Check]:
     if bgp is None:
         return []
     found = sessions(config, routes)
-    rows = [
-        (
-            one.group.name,
-            one.session.peer_address or f"%{one.session.interface}.0",
-            one.session.peer,
-            one.session.peer_as,
-            one.received,
-            one.sent,
-        )
-        for one in found
-    ]
     discovered = any(not one.session.peer_address for one in found)
     commands = ("show bgp summary", *(("show bgp summary autodiscovered",) if discovered else ()))
     outside = [one for vrf in config.vrfs for one in vrf.external]
@@ -169,8 +158,8 @@ def _bgp(config: DeviceConfig, routes: Routes) -> list[Check]:
         "BGP sessions",
         commands,
         tuple(points),
-        ("Group", "Neighbor", "Switch", "AS", "Prefixes received", "Prefixes sent"),
-        tuple(rows),
+        SESSION_HEADER,
+        session_rows(found, "%{port}.0"),
     )
     alive = len(found) + (evpn if config.overlay and config.overlay.bfd else 0)
     return [sums, *([_bfd(config, alive)] if bgp.bfd else [])]

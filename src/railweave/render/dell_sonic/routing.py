@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from railweave.render.dell_sonic.qos import NAME, adaptive
 from railweave.render.dell_sonic.tree import quoted
 from railweave.render.frr.external import external_maps
-from railweave.render.frr.overlay import FIRST_BRIDGED
+from railweave.render.frr.overlay import FROM_SPINE, TO_NEIGHBORS, bridged_vnis
+from railweave.render.frr.overlay import GROUP as OVERLAY
 from railweave.render.frr.routing import bfd
 from railweave.render.sections import line, section
 from railweave.render.sonic.names import vrf_names
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from railweave.device.model import Bgp, BgpGroup, DeviceConfig, OverlayConfig, Session, Term, Vrf
     from railweave.render.sections import Section
 
-OVERLAY, FROM_SPINE, TO_NEIGHBORS = "overlay", "from-spine-evpn", "evpn-to-neighbors"
 _FAMILIES = {"ipv4": "ip", "ipv6": "ipv6"}
 
 
@@ -115,25 +115,10 @@ def _router(config: DeviceConfig, bgp: Bgp) -> Section:
         "log-neighbor-changes",
         "bestpath as-path multipath-relax",
         families,
-        section("address-family l2vpn evpn", "advertise-all-vni", _bridged(config)) if config.vrfs else None,
+        section("address-family l2vpn evpn", "advertise-all-vni", bridged_vnis(config)) if config.vrfs else None,
         peers,
         _overlay_peers(config.overlay) if config.overlay else [],
     )
-
-
-def _bridged(config: DeviceConfig) -> list[Section]:
-    """The VNIs of layer-2 networks, each with its own route target."""
-    found = config.mac_vrf
-    if found is None:
-        return []
-    return [
-        section(
-            f"vni {one.vni}",
-            f"rd {found.route_distinguisher.rpartition(':')[0]}:{FIRST_BRIDGED + one.vlan}",
-            [f"route-target {way} {one.route_target.removeprefix('target:')}" for way in ("import", "export")],
-        )
-        for one in found.vlans
-    ]
 
 
 def _group(bgp: Bgp, group: BgpGroup) -> Iterator[Section]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.render.sections import parse as parse_sections
+from railweave.render.sections import printed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,20 +20,7 @@ BEGIN, END = "configure terminal", ("end", "write memory")
 
 def to_text(sections: Iterable[Section]) -> str:
     """What is pasted into ``sonic-cli``: the mode, the sections with ``!`` between them, and that it is kept."""
-    lines = [BEGIN]
-
-    def add(one: Section, depth: int) -> None:
-        lines.append(f"{' ' * depth}{one.line}")
-        if one.body is not None:
-            for child in one.body:
-                add(child, depth + 1)
-            lines.append(f"{' ' * depth}exit")
-
-    for one in sections:
-        add(one, 0)
-        if one.body is not None:
-            lines.append("!")
-    return "\n".join([*lines, *END]) + "\n"
+    return "\n".join([BEGIN, *printed(sections, lambda _: "exit"), *END]) + "\n"
 
 
 def parse(text: str) -> list[Section]:

@@ -75,11 +75,11 @@ def overlay_family(config: DeviceConfig) -> Section | None:
         f"neighbor {GROUP} activate",
         f"neighbor {GROUP} route-map {TO_NEIGHBORS} out",
         f"neighbor {GROUP} attribute-unchanged next-hop" if found.reflects else "advertise-all-vni",
-        *_bridged(config),
+        *bridged_vnis(config),
     )
 
 
-def _bridged(config: DeviceConfig) -> list[Section]:
+def bridged_vnis(config: DeviceConfig) -> list[Section]:
     """The layer-2 VNIs, each with its own route target: what Junos has in one MAC-VRF is told apart by those too."""
     found = config.mac_vrf
     if found is None:
