@@ -13,8 +13,9 @@ from railweave.cli.app import app
 from railweave.design.growth import growth_of
 from railweave.design.growth_cost import grow
 from railweave.design.network import Network
+from railweave.design.size import Refused, Size, Wanted
 from railweave.design.sized import fabric_text
-from railweave.design.sizing import Refused, Size, Wanted, choose, size, sizes
+from railweave.design.sizing import choose, size, sizes
 from tests.conftest import designed
 
 SERVER, SWITCH = "h100-8gpu-cx7", "qfx5240-64od"
@@ -46,8 +47,12 @@ def modules(network: Network) -> int:
         (512, None, 1, 2),
         (512, "rail-planes", 1, 1),
         (512, "rail-planes", 1, 2),
+        (512, None, 3, 2),
+        (1000, None, 1.5, 1),
         (1000, None, 2, 1),
         (1000, None, 3, 1),
+        (1001, "rail-planes", 4, 3),
+        (1024, "rail-planes", 1, 1),
         (1024, None, 1, 1),
         (4608, "super-spine", 1, 1),
         (8192, None, 1, 1),
@@ -57,7 +62,7 @@ def test_design_of_the_file_has_what_sizing_counts(
     gpus: int, shape: str | None, oversubscription: float, growth: float, tmp_path: Path
 ) -> None:
     found = sized(gpus, shape, oversubscription, growth)
-    text = fabric_text(found)
+    text = fabric_text(catalog(), found)
     assert len(text.splitlines()) <= 15
     network, _ = designed(tmp_path, text)
     roles = [switch.role for switch in network.switches]
