@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.design.size_headroom import LEAST_SHARED, headroom_need, headroom_percent
+
 if TYPE_CHECKING:
     from railweave.catalog.models import Catalog
     from railweave.design.size import Size
@@ -28,6 +30,8 @@ def limits(catalog: Catalog, found: Size, mtu: int = 9000) -> list[tuple[str, in
     if found.spines:
         widest = max(found.uplinks, found.spine_uplinks, found.links_per_spine)
         rows.append(("links in a next-hop group", widest, model.limits.ecmp_members))
+    shared = LEAST_SHARED * model.buffer.shared_mb * 10 * headroom_percent(catalog, found)
+    rows.append(("kB of PFC headroom on the fullest switch", -(-headroom_need(catalog, found) // 1000), int(shared)))
     return [
         *rows,
         ("addresses of a NIC, link-local counted", colors + 1, kernel.max_addresses),

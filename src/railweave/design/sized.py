@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.design.size_headroom import headroom_percent
 from railweave.design.size_words import TITLES, switches
+from railweave.spec.qos import Buffers
 
 if TYPE_CHECKING:
     from railweave.catalog.models import Catalog
@@ -68,7 +70,16 @@ def fabric_text(catalog: Catalog, found: Size) -> str:
         f"    leaf: {{device: {wanted.switch}{nos}}}",
         *([f"    paths_per_nic: {found.colors}"] if found.spines and found.colors != found.uplinks else []),
         *(["    load_balancing: {mode: ecmp}"] if not found.spines else []),
+        *_buffers(headroom_percent(catalog, found)),
         "servers:",
         f'  - {{names: "{names}", model: {wanted.server}}}',
     ]
     return "\n".join(lines) + "\n"
+
+
+def _buffers(headroom: int) -> list[str]:
+    """The line that gives PFC headroom more than its default share, at the expense of lossless traffic."""
+    usual = Buffers()
+    if headroom == usual.headroom:
+        return []
+    return [f"    qos: {{buffers: {{lossless: {100 - usual.lossy - headroom}, headroom: {headroom}}}}}"]
