@@ -10,6 +10,7 @@ import pytest
 
 from railweave.design.network import Network
 from railweave.findings import Finding
+from railweave.report.body import body_of
 from railweave.report.page import report_html
 from railweave.routes.paths import queue_pair_paths
 from railweave.verify.registry import Subject
@@ -217,7 +218,7 @@ def test_8192_gpus(chromium: Chromium, tmp_path: Path) -> None:
     network = read(tmp_path, LARGE.replace("leaf:", "paths_per_nic: 8\n    leaf:"))
     routes = Subject.of(network).routes
     file = tmp_path / "report.html"
-    file.write_text(report_html(network, list(network.findings), routes), encoding="utf-8")
+    file.write_text(report_html(network, list(network.findings), body_of(network, routes)), encoding="utf-8")
     assert file.stat().st_size < MOST_BYTES / 5  # 32,768 GPUs are four times as much
     page = chromium.open(file, width=1440, height=900)
     page.send("Performance.enable")

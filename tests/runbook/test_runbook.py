@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from railweave.build import pages as build_pages
 from railweave.design import design
 from railweave.design.network import Network
 from railweave.device.build import device_config
-from railweave.runbook.network import runbooks
 from railweave.runbook.tenants import frr_tenants
 from railweave.spec.source import read_source
 from railweave.verify.registry import Subject
@@ -19,7 +19,8 @@ from tests.conftest import EXAMPLES, example
 
 def written(network: Network) -> dict[str, str]:
     subject = Subject.of(network)
-    return runbooks(network, subject.configs, subject.routes)
+    with build_pages.pages(network, subject.configs, subject.routes) as found:
+        return found()[0]
 
 
 @pytest.fixture(scope="module")

@@ -11,32 +11,18 @@ from typing import TYPE_CHECKING
 
 from railweave.counting import counted
 from railweave.findings import SEVERITIES
-from railweave.report.capacity import capacity_grid, rail_capacities
-from railweave.report.decisions import decisions
-from railweave.report.failures import failures_decision
 from railweave.report.figures import figures
-from railweave.report.forwarding import forwarding
 from railweave.report.lab_notes import lab_notes_joined
 from railweave.report.markup import asset, element, json_for_script, text
 from railweave.report.palette import network_strokes, stroke_rules
-from railweave.report.tables import (
-    addresses_table,
-    bill_table,
-    buffers_table,
-    cables_table,
-    findings_table,
-    switches_table,
-)
-from railweave.report.topology import topology_svg
-from railweave.spec.topology import Cabling
+from railweave.report.tables import findings_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from railweave.design.network import Network
     from railweave.findings import Finding
-    from railweave.report.statement import Decision, Grid
-    from railweave.routes.table import Routes
+    from railweave.report.body import Body
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 """Content security policy of the page: the browser itself refuses every request to a network."""
@@ -73,35 +59,35 @@ TABLES = (
 )
 """Tables with a section of their own: id, title, what it holds."""
 
+PATHS_ABOUT = (
+    "The links that each queue pair between two NICs crosses with nothing down, from the computed forwarding tables of "
+    "the switches; railweave paths tells the same, also with links down."
+)
+
 SCRIPTS = ("tables.js", "facts.js", "picture.js", "stripe.js", "paths.js", "page.js")
 """The page's script, in the order in which the parts build on each other."""
 
 
 def report_html(
-    network: Network, findings: Sequence[Finding], routes: Routes, design: str = "", checks: Sequence[str] = ()
+    network: Network, findings: Sequence[Finding], body: Body, design: str = "", checks: Sequence[str] = ()
 ) -> str:
     """The report of a network as one HTML document.
 
-    ``findings`` are listed errors first; ``routes`` are the forwarding tables with nothing down; ``design`` is what
-    tells this design from another (the digest of ``design.json``); ``checks`` are the ids of those that were run.
+    ``findings`` are listed errors first; ``body`` is the rest as drawn (``body_of``); ``design`` is what tells this design
+    from another (the digest of ``design.json``); ``checks`` are the ids of those that were run.
     """
     strokes = network_strokes(network)
     findings = lab_notes_joined(network, findings)
-    tables = [
-        findings_table(findings),
-        buffers_table(network),
-        cables_table(network, strokes),
-        addresses_table(network, strokes),
-        switches_table(network),
-        bill_table(network),
-    ]
     shown = [
-        ("topology", "Topology", "", _picture(network)),
-        ("paths", "Queue pair paths", PATHS_ABOUT, _paths(network)),
+        ("topology", "Topology", "", body.picture),
+        ("paths", "Queue pair paths", PATHS_ABOUT, body.paths),
         ("findings", "Findings", _tally(findings, checks), _table("findings") if findings else ""),
-        ("capacity", "Capacity per rail", "", _capacity(network, routes)),
-        ("decisions", "Decisions", "What was chosen, and why.", _decisions(network)),
-        *((name, title, about + _lengths(network, name), _table(name)) for name, title, about in TABLES),
+        ("capacity", "Capacity per rail", "", body.capacity),
+        ("decisions", "Decisions", "What was chosen, and why.", body.decisions),
+        *(
+            (name, title, about + (body.lengths if name == "cables" else ""), _table(name))
+            for name, title, about in TABLES
+        ),
     ]
     navigation = "".join(element("a", text(title), href=f"#{name}") for name, title, _, _ in shown)
     head = [
@@ -114,19 +100,20 @@ def report_html(
         element("style", f"{asset('page.css')}\n{stroke_rules(strokes)}"),
     ]
     made = "Made by railweave. The same design gives the same page."
-    body = [
+    tables = ",".join((json_for_script(findings_table(findings)), *body.tables))
+    content = [
         element("header", element("div", *_header(network, findings), class_="wide")),
         element("nav", element("div", navigation, class_="wide"), aria_label="Sections"),
         element("main", *(_section(*one) for one in shown), class_="wide"),
         element(
             "footer", text(made + (f" This one is {design} (SHA-256 of design.json)." if design else "")), class_="wide"
         ),
-        element("script", json_for_script(tables), type="application/json", id="tables"),
-        element("script", json_for_script(forwarding(network, routes)), type="application/json", id="forwarding"),
+        element("script", f"[{tables}]", type="application/json", id="tables"),
+        element("script", body.forwarding, type="application/json", id="forwarding"),
         element("script", '"use strict";\n(() => {\n' + "\n".join(asset(name) for name in SCRIPTS) + "\n})();"),
     ]
     return "\n".join(
-        ['<!doctype html>\n<html lang="en">\n<head>', *head, "</head>\n<body>", *body, "</body>\n</html>\n"]
+        ['<!doctype html>\n<html lang="en">\n<head>', *head, "</head>\n<body>", *content, "</body>\n</html>\n"]
     )
 
 
@@ -171,83 +158,6 @@ def _section(name: str, title: str, about: str, content: str) -> str:
     )
 
 
-def _picture(network: Network) -> str:
-    hint = (
-        "Point at a device to see its links, click to keep them; click a path color to see where it runs, "
-        "a stripe of a large fabric to open it."
-    )
-    bar = element(
-        "div",
-        element("span", hint, id="selection", role="status"),
-        '<button type="button" id="zoom" aria-pressed="false">Actual size</button>',
-        class_="bar",
-    )
-    return bar + element("div", topology_svg(network), class_="picture", id="picture") + '<div id="expanded"></div>'
-
-
-PATHS_ABOUT = (
-    "The links that each queue pair between two NICs crosses with nothing down, from the computed forwarding tables of "
-    "the switches; railweave paths tells the same, also with links down."
-)
-
-
-def _paths(network: Network) -> str:
-    """The form that asks for two NICs; nothing where there are no two on one fabric."""
-    fabric = network.fabrics[0].name
-    nics = [(server, nic) for server in network.servers for nic in server.nics if nic.fabric == fabric]
-    if len(nics) < 2:
-        return element("p", "There are no two NICs on one fabric yet.", class_="about")
-    server, source = nics[0]
-    # The far end of the same rail shows what spines are for; where a rail has one NIC, any other does.
-    there, target = next(
-        (one for one in reversed(nics) if one[1].rail == source.rail and one[0] is not server), nics[-1]
-    )
-    count = max(len(source.addresses), 1)
-    fields = [
-        _field("source", "From", f"{server.name}:{source.name}"),
-        _field("target", "To", f"{there.name}:{target.name}"),
-        f'<label>Queue pairs <input id="path-count" type="number" min="1" max="64" value="{min(count, 64)}"></label>',
-        '<button type="submit">Show</button><datalist id="path-nics"></datalist>',
-    ]
-    return element("form", *fields, id="path-form", class_="search") + element("div", "", id="path-result")
-
-
-def _field(name: str, label: str, value: str) -> str:
-    return element(
-        "label",
-        f"{label} ",
-        element("input", id=f"path-{name}", list="path-nics", value=value, autocomplete="off", spellcheck="false"),
-    )
-
-
-def _capacity(network: Network, routes: Routes) -> str:
-    several = len(network.fabrics) > 1
-    parts: list[str] = []
-    for fabric in network.fabrics:
-        capacities = rail_capacities(network, fabric, routes)
-        about, grid = capacity_grid(network, fabric, capacities)
-        parts += [element("h3", text(f"Fabric {fabric.name}"))] if several else []
-        parts += [element("p", text(about), class_="about"), element("div", _grid(grid), class_="table")]
-        failures = failures_decision(network, fabric, routes, capacities)
-        parts += [_decision(failures)] if failures else []
-    return "".join(parts)
-
-
-def _lengths(network: Network, name: str) -> str:
-    """How far the lengths of the cabling are to be believed."""
-    if name != "cables" or not network.cables:
-        return ""
-    measured = sum(cable.measured for cable in network.cables)
-    defaults = Cabling()
-    planned = {"server": defaults.server.length, "fabric": defaults.fabric.length}
-    if not measured and all(cable.length_m == planned[cable.kind] for cable in network.cables):
-        return (
-            f" No length is measured, and all are the defaults ({planned['server']:g} m to servers, "
-            f"{planned['fabric']:g} m between switches): set cabling in the fabric file, or measure."
-        )
-    return f" {measured:,} of {len(network.cables):,} lengths are measured, the others as planned."
-
-
 def _tally(findings: Sequence[Finding], checks: Sequence[str]) -> str:
     counts = Counter(one.severity for one in findings)
     words = {"error": "error", "warning": "warning", "info": "note"}
@@ -261,39 +171,3 @@ def _table(name: str) -> str:
         '<noscript><p class="about">The rows are drawn by the page\'s own script, which is turned off.</p></noscript>'
     )
     return element("div", noscript, class_="table", data_table=name)
-
-
-def _decisions(network: Network) -> str:
-    several = len(network.fabrics) > 1
-    parts: list[str] = []
-    for fabric in network.fabrics:
-        if several:
-            parts.append(element("h3", text(f"Fabric {fabric.name}")))
-        parts.append(element("div", *(_decision(one) for one in decisions(network, fabric)), class_="cards"))
-    return "".join(parts)
-
-
-def _decision(one: Decision) -> str:
-    facts = "".join(element("dt", text(name)) + element("dd", text(value)) for name, value in one.facts)
-    return element(
-        "article",
-        element("h4", text(one.title)),
-        element("p", text(one.chosen), class_="chosen"),
-        element("p", text(one.why), class_="why"),
-        element("dl", facts) if facts else "",
-        *(_grid(grid) for grid in one.grids),
-        class_="card",
-    )
-
-
-def _grid(grid: Grid) -> str:
-    head = element("tr", *(element("th", text(name) or " ", scope="col") for name in grid.header))
-    rows = [
-        element(
-            "tr",
-            *(element("td", text(cell) or " ") for cell in row),
-            class_="short" if place in grid.emphasis else None,
-        )
-        for place, row in enumerate(grid.rows)
-    ]
-    return element("div", element("table", element("thead", head), element("tbody", *rows)), class_="grid")
