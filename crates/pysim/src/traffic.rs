@@ -31,6 +31,7 @@ pub fn traffic(
     let limits = limits.map(|limits| limit(limits, pairs.len())).transpose()?.unwrap_or_default();
     let mut traffic = Traffic { pairs, messages: Vec::new(), limits };
     let given = Numbers::<u64>::read("messages", &[None, Some(4)], messages)?;
+    traffic.messages.reserve_exact(given.len() / 4);
     let mut packets = vec![0u64; traffic.pairs.len()];
     for (row, [qp, bytes, start, verb]) in given.rows() {
         let qp = given.one_of(row, "qp", qp, traffic.pairs.len(), "queue pairs")?;
@@ -50,7 +51,8 @@ pub fn traffic(
         (None, None) if delays.is_none() => {}
         _ => return Err(wrong("after", "after_start and after are given together or not at all")),
     }
-    if let Some(message) = traffic.circle() {
+    // without waits there is none
+    if let Some(message) = after.and_then(|_| traffic.circle()) {
         let what = format!("message {message} waits for itself, by others or by those before it on its queue pair");
         return Err(wrong("after", what));
     }
@@ -63,7 +65,7 @@ fn queue_pairs(pairs: &Bound<'_, PyAny>, topology: &Topology, tables: &Tables) -
     let given = Numbers::<u32>::read("queue_pairs", &[None, Some(4)], pairs)?;
     let nodes = topology.hosts();
     let hosts = nodes.len();
-    let mut pairs = Vec::new();
+    let mut pairs = Vec::with_capacity(given.len() / 4);
     let addresses = tables.addresses();
     let mut owners = vec![u32::MAX; addresses];
     for (row, [src, dst, to, back]) in given.rows() {

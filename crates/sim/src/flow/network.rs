@@ -26,8 +26,7 @@ pub struct Network {
     /// By class of queue pairs: the first that is in it, its delay, and how long a byte of a packet is stored behind the
     /// first wire, in units of 2^-16 ps.
     pub first: Vec<u32>,
-    delay: Vec<Ps>,
-    stored: Vec<u64>,
+    latency: Vec<(Ps, u64)>,
 }
 
 impl Network {
@@ -50,8 +49,7 @@ impl Network {
             paths: Paths::default(),
             graph: Graph::default(),
             first: Vec::new(),
-            delay: Vec::new(),
-            stored: Vec::new(),
+            latency: Vec::new(),
         };
         network.rebuild(pairs, true);
         network
@@ -102,14 +100,15 @@ impl Network {
                 self.first.push(qp as u32);
             }
         }
-        self.delay = self.first.iter().map(|&qp| self.delay_of(qp as usize)).collect();
-        self.stored = self.first.iter().map(|&qp| self.stored_of(qp as usize)).collect();
+        let latency = |&qp: &u32| (self.delay_of(qp as usize), self.stored_of(qp as usize));
+        self.latency = self.first.iter().map(latency).collect();
     }
 
     /// How long after a class has sent a message it arrives, where its last packet has `last` bytes.
     #[inline]
     pub fn latency(&self, class: u32, last: u32) -> Ps {
-        self.delay[class as usize] + ((self.stored[class as usize] * u64::from(last)) >> 16)
+        let (delay, stored) = self.latency[class as usize];
+        delay + ((stored * u64::from(last)) >> 16)
     }
 
     /// What each class sends at most, bytes per picosecond.
