@@ -31,6 +31,7 @@ pub use bound::{Bound, BoundTime};
 use fill::Fill;
 use finish::Finish;
 use network::Network;
+pub use path::{HERE, Tables};
 use plan::Plan;
 use symmetry::Classes;
 
@@ -130,7 +131,8 @@ impl FlowEngine {
         FlowEngine::with_profiles(config, &[config], &profile, topology, fib, traffic, options)
     }
 
-    /// The same where switches differ: node `n` has the seed of `profiles[of[n]]`.
+    /// The same where switches differ: node `n` has the seed of `profiles[of[n]]`. Where tables have columns that addresses
+    /// share, changes of routes are of columns.
     ///
     /// # Panics
     /// As `new`.
@@ -139,12 +141,12 @@ impl FlowEngine {
         profiles: &[Config],
         of: &[u16],
         topology: &Topology,
-        fib: Fib,
+        tables: impl Into<Tables>,
         traffic: Traffic,
         options: Options,
     ) -> Self {
         let seed = |node: usize| profiles[usize::from(of[node])].seed;
-        let network = Network::new(config, seed, topology, fib, &traffic.pairs, options.efficiency);
+        let network = Network::new(config, seed, topology, tables.into(), &traffic.pairs, options.efficiency);
         FlowEngine::on(network, traffic, options)
     }
 

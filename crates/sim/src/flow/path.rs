@@ -11,6 +11,10 @@ use crate::traffic::QueuePair;
 /// More switches than this in a row are a circle.
 const MOST_HOPS: usize = 64;
 
+/// In forwarding tables, beside what the packet engine has there: by the port that the address's host is on, where it is on
+/// this switch; no route where it is not.
+pub const HERE: u32 = NO_GROUP - 1;
+
 /// In `Paths::begin`: the way depends on the queue pair's hash.
 pub const PRIVATE: u32 = u32::MAX;
 
@@ -46,12 +50,47 @@ struct Front {
     stored: u64,
 }
 
+/// Forwarding tables. Addresses that every switch forwards alike, but for the one that their host is on, have a column in
+/// common, so that tables are as large as what differs.
+#[derive(Clone, Debug)]
+pub struct Tables {
+    /// Groups by row and column.
+    pub fib: Fib,
+    /// The column of each address; `None`: each has its own.
+    pub column: Option<Vec<u32>>,
+}
+
+impl From<Fib> for Tables {
+    fn from(fib: Fib) -> Self {
+        Tables { fib, column: None }
+    }
+}
+
+impl Tables {
+    /// How many addresses there are.
+    pub fn addresses(&self) -> usize {
+        self.column.as_ref().map_or(self.fib.addresses, Vec::len)
+    }
+
+    /// The entry of a switch for an address, whose host is the node `goal`.
+    #[inline]
+    fn entry(&self, topology: &Topology, node: usize, address: u32, goal: u32) -> u32 {
+        let column = self.column.as_ref().map_or(address, |column| column[address as usize]);
+        let entry = self.fib.group[self.fib.place(node, column)];
+        if entry != HERE {
+            return entry;
+        }
+        let wire = &topology.wires[topology.first[goal as usize] as usize];
+        if wire.peer_node as usize == node { ONE_PORT | (wire.peer - topology.first[node]) } else { NO_GROUP }
+    }
+}
+
 /// What decides paths.
 pub struct Forwarding<'a> {
     /// Nodes and cables.
     pub topology: &'a Topology,
     /// Forwarding tables.
-    pub fib: &'a Fib,
+    pub tables: &'a Tables,
     /// Seed of the hosts.
     pub seed: u64,
     /// Seed of each node.
@@ -100,7 +139,7 @@ impl Paths {
         front: &mut Vec<Front>,
         next: &mut Vec<Front>,
     ) -> bool {
-        let (topology, fib) = (forwarding.topology, forwarding.fib);
+        let (topology, tables) = (forwarding.topology, forwarding.tables);
         let (mut hashed, mut reaches, mut delay, mut stored) = (false, true, 0, 0);
         for _ in 0..MOST_HOPS {
             next.clear();
@@ -111,7 +150,7 @@ impl Paths {
                     (delay, stored) = (delay.max(at.delay), stored.max(at.stored));
                     continue;
                 }
-                let entry = fib.group[fib.place(node, to)];
+                let entry = tables.entry(topology, node, to, goal);
                 let mut send = |port: usize, share: f64| {
                     let port = topology.first[node] as usize + port;
                     let wire = &topology.wires[port];
@@ -132,8 +171,8 @@ impl Paths {
                 } else if entry & ONE_PORT != 0 {
                     send((entry & !ONE_PORT) as usize, at.share);
                 } else {
-                    let group = &fib.groups[entry as usize];
-                    let members = fib.ports(group);
+                    let group = &tables.fib.groups[entry as usize];
+                    let members = tables.fib.ports(group);
                     if group.balance == Balance::Hash {
                         hashed = true;
                         let flow = flow_hash(forwarding.seeds[node], to, entropy);
