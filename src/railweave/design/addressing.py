@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import ipaddress
 import socket
+import struct
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.design.network import Nic, NicAddress
 from railweave.design.segments import is_host
@@ -24,19 +25,32 @@ if TYPE_CHECKING:
 
 def eui64(prefix: str, mac: str) -> str:
     """The SLAAC address of a MAC in a /64 (RFC 4291, appendix A): ``fc00:1:1:1:a288:c2ff:fe3b:5066``."""
-    return socket.inet_ntop(socket.AF_INET6, _network_bits(prefix) + _interface_bits(mac))
+    network, interface = _network(prefix), _interface(mac)
+    if network.text:  # an interface has no two zeros in a row either: nothing is left out
+        return f"{network.text}:{interface.text}"
+    return socket.inet_ntop(socket.AF_INET6, network.bits + interface.bits)
+
+
+class _Half(NamedTuple):
+    """Half of an IPv6 address; a network with a zero in it has no text, for it depends on the rest what is left out."""
+
+    bits: bytes
+    text: str
 
 
 @lru_cache(maxsize=65536)
-def _network_bits(prefix: str) -> bytes:
-    return socket.inet_pton(socket.AF_INET6, prefix.partition("/")[0])[:8]  # ipaddress is ten times as slow
+def _network(prefix: str) -> _Half:
+    bits = socket.inet_pton(socket.AF_INET6, prefix.partition("/")[0])[:8]
+    groups = struct.unpack(">4H", bits)
+    return _Half(bits, ":".join(f"{group:x}" for group in groups) if all(groups) else "")
 
 
 @lru_cache(maxsize=64)
-def _interface_bits(mac: str) -> bytes:
+def _interface(mac: str) -> _Half:
     """Every address of a NIC has the same; there are eight, one after another."""
     octets = bytes.fromhex(mac.replace(":", ""))
-    return bytes([octets[0] ^ 0x02]) + octets[1:3] + b"\xff\xfe" + octets[3:]
+    bits = bytes([octets[0] ^ 0x02]) + octets[1:3] + b"\xff\xfe" + octets[3:]
+    return _Half(bits, ":".join(f"{group:x}" for group in struct.unpack(">4H", bits)))
 
 
 def placeholder_mac(server: str, nic: str) -> str:
