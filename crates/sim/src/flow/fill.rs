@@ -45,6 +45,8 @@ struct Share {
     active: bool,
     /// Whether its rate is being found.
     rises: bool,
+    /// Whether what was found last is something else than before.
+    moved: bool,
 }
 
 /// What is left of a constraint while rates rise.
@@ -70,7 +72,7 @@ impl Fill {
     pub fn new(graph: &Graph, most: Vec<f64>) -> Self {
         let (links, pairs) = (graph.capacity.len(), most.len());
         Fill {
-            shares: vec![Share { rate: 0.0, bound: NONE, active: false, rises: false }; pairs],
+            shares: vec![Share { rate: 0.0, bound: NONE, active: false, rises: false, moved: false }; pairs],
             load: vec![0.0; links],
             taken: vec![0.0; links],
             limited: most.iter().any(|most| most.is_finite()),
@@ -87,6 +89,12 @@ impl Fill {
     pub fn share(&self, qp: u32) -> (f64, u32) {
         let share = &self.shares[qp as usize];
         (share.rate, share.bound)
+    }
+
+    /// What queue pairs have of which something else was found than before.
+    pub fn moved(&self) -> impl Iterator<Item = (u32, f64, u32)> {
+        let share = |&qp: &u32| (qp, self.shares[qp as usize]);
+        self.found.iter().map(share).filter(|one| one.1.moved).map(|(qp, share)| (qp, share.rate, share.bound))
     }
 
     /// Whether a queue pair sends.
@@ -229,7 +237,9 @@ impl Fill {
     /// A queue pair's rate is found.
     #[inline]
     fn settle(&mut self, graph: &Graph, qp: usize, rate: f64, bound: u32) {
-        self.shares[qp] = Share { rate, bound, active: true, rises: false };
+        let share = &mut self.shares[qp];
+        let moved = share.rate != rate || share.bound != bound;
+        *share = Share { rate, bound, active: true, rises: false, moved };
         for edge in graph.edges(qp) {
             let (link, weight) = graph.edge(edge);
             let left = &mut self.left[link];

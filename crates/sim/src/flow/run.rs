@@ -165,8 +165,8 @@ impl FlowEngine {
         if self.fill.found.len() * 4 > self.count {
             self.finish.forget_order();
         }
-        for &qp in &self.fill.found {
-            let ((rate, bound), sender) = (self.fill.share(qp), &mut self.senders[qp as usize]);
+        for (qp, rate, bound) in self.fill.moved() {
+            let sender = &mut self.senders[qp as usize];
             self.bounds.set(qp, bound, now);
             if rate != sender.rate {
                 sender.settle(now);
@@ -198,7 +198,9 @@ impl FlowEngine {
         self.finish.forget_order();
         for &qp in &self.sending {
             self.fill.begin(&self.network.graph, qp as usize);
-            self.senders[qp as usize].rate = self.fill.share(qp).0;
+            let (rate, bound) = self.fill.share(qp);
+            self.bounds.set(qp, bound, now);
+            self.senders[qp as usize].rate = rate;
             self.finish.set(qp, self.senders[qp as usize].ends());
         }
         (0..self.network.graph.capacity.len() as u32).for_each(|link| self.fill.disturb(link));

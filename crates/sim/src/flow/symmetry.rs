@@ -72,7 +72,9 @@ impl Classes {
             }
         }
         let mut qp = traits.to_vec();
-        let mut link: Vec<u64> = graph.capacity.iter().map(|capacity| capacity.to_bits()).collect();
+        let users = graph.users.windows(2).map(|bounds| u64::from(bounds[1] - bounds[0]));
+        let mut link: Vec<u64> =
+            graph.capacity.iter().zip(users).map(|(capacity, users)| mix(capacity.to_bits(), users)).collect();
         let mut host = vec![0u64; hosts];
         let mut message = vec![0u64; messages.len()];
         let mut chain = vec![0u64; qp.len()];
