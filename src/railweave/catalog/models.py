@@ -313,6 +313,7 @@ class Optic(Model):
     part: str = Field(default="", description="one that can be ordered")
     connector: str = Field(default="", description="of one link")
     fibres: int | None = Field(default=None, description="that one link uses")
+    fibre: str = Field(default="", description="grade and polarity of the cable, as the module's maker asks for it")
     source: str
 
 

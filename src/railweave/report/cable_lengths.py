@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from railweave.design.network import Cable, Fabric, Network
     from railweave.report.headroom import Headroom
 
+FAR_M = 1000
+"""Length beyond which a limit inside a hall is of no interest."""
+
 KINDS = {"server": "server to leaf", "fabric": "switch to switch"}
 
 
@@ -43,7 +46,7 @@ def cable_lengths_decision(network: Network, fabric: Fabric) -> Decision | None:
                 f"{longest:g} m",
                 f"{measured:,} of {len(mine):,}",
                 f"{reach:g} m ({optic})" if reach is not None else "not known",
-                f"{limit[0]:.0f} m ({limit[1]})" if limit else "–",
+                _limit(*limit) if limit else "–",
             )
         )
     if not rows:
@@ -57,7 +60,14 @@ def cable_lengths_decision(network: Network, fabric: Fabric) -> Decision | None:
         "Beyond its reach a link needs another optic; beyond the other limit the headroom of the fullest switch no longer holds "
         "what arrives after a pause, if all cables of the kind are so long and the whole packet buffer is shared.",
         (("Slack", "lengths are taken as given: patch panels and slack count, and are not added here"),),
-        (Grid(("Cables", "Longest", "Measured", "Optic reaches", "Headroom holds up to"), tuple(rows), tuple(tight)),),
+        (
+            Grid(
+                ("Cables", "Longest", "Measured", "Optic reaches", "Headroom holds up to"),
+                tuple(rows),
+                tuple(tight),
+                noted=True,
+            ),
+        ),
     )
 
 
@@ -66,6 +76,10 @@ def _reach(cables: Sequence[Cable]) -> tuple[float | None, str]:
     names = {end.optic for one in cables for end in (one.a, one.b)}
     known = [(one.reach_m, name) for name in names if (one := catalog().optics.get(name)) is not None]
     return min(known, default=(None, ""))
+
+
+def _limit(metres: float, device: str) -> str:
+    return f"over {FAR_M:,} m" if metres > FAR_M else f"{metres:.0f} m ({device})"
 
 
 def _headroom_limit(fullest: Sequence[Headroom], kind: str) -> tuple[float, str] | None:

@@ -113,7 +113,8 @@ def _buffers(network: Network, fabric: Fabric, present: list[RoleName]) -> Decis
     if short:
         chosen = f"headroom is too small on {', '.join(short)}"
     elif found:
-        chosen = "headroom holds on every device: " + ", ".join(
+        thinly = ", though thinly" if any(one.is_thin for one in found) else ""
+        chosen = f"headroom holds on every device{thinly}: " + ", ".join(
             f"{one.role} {one.need_bytes / 1e6:.2f} of {one.partition_bytes / 1e6:.2f} MB" for one in found
         )
     elif any(one.lossless for role in present for one in fabric.role(role).qos.classes.values()):
