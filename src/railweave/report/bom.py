@@ -133,7 +133,9 @@ def _half_used(name: str, cables: Sequence[int]) -> str:
         return ""
     fewer = sum(count < optic.channels for count in cables)
     return (
-        f"; {fewer:,} of {len(cables):,} carry fewer than {optic.channels} links, by where ports lie" if fewer else ""
+        f"; {fewer:,} of {len(cables):,} carry fewer than {optic.channels} links, as ports are filled (fill: spread, or one left over)"
+        if fewer
+        else ""
     )
 
 

@@ -58,7 +58,7 @@ def cable_lengths_decision(network: Network, fabric: Fabric) -> Decision | None:
         "Cable lengths",
         chosen,
         "Beyond its reach a link needs another optic; beyond the other limit the headroom of the fullest switch no longer holds "
-        "what arrives after a pause, if all cables of the kind are so long and the whole packet buffer is shared.",
+        "what arrives after a pause, if all cables of the kind are so long. Dedicated buffers are taken off where they are published.",
         (("Slack", "lengths are taken as given: patch panels and slack count, and are not added here"),),
         (
             Grid(
@@ -79,6 +79,8 @@ def _reach(cables: Sequence[Cable]) -> tuple[float | None, str]:
 
 
 def _limit(metres: float, device: str) -> str:
+    if metres <= 0:
+        return f"no length ({device} is short already)"
     return f"over {FAR_M:,} m" if metres > FAR_M else f"{metres:.0f} m ({device})"
 
 

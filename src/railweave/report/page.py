@@ -33,8 +33,8 @@ TABLES = (
         "buffers",
         "Buffers per switch",
         (
-            "PFC headroom that each switch needs, against what its buffer allocates if the whole of it is shared (assumed); the "
-            "arithmetic, and what else is assumed, is under Decisions."
+            "PFC headroom that each switch needs, against what its buffer allocates if the whole of it is shared (assumed), and "
+            "less the dedicated buffers where they are published; the arithmetic is under Decisions."
         ),
     ),
     ("cables", "Cabling", "Every cable with its ports, lanes and optics; the same rows are in cabling.csv."),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from railweave.catalog import catalog
 from railweave.catalog.rdma import rdma_mtu
 from railweave.counting import counted
-from railweave.report.figures import models_of, roles, switches_of
+from railweave.report.figures import models_of, plural, roles, switches_of
 from railweave.report.headroom import headroom
 from railweave.report.statement import Decision, Grid
 from railweave.report.thresholds import threshold_facts
@@ -107,15 +107,21 @@ def _buffers(network: Network, fabric: Fabric, present: list[RoleName]) -> Decis
                 "that practice uses)"
             ),
         ),
-        ("Base of the shares", _base(network, fabric, present, found)),
+        ("Base of the shares", _base(found)),
+        *_published(found),
     ]
-    facts += [("Thin", thin) for thin in [_thin(found)] if thin]
     if short:
         chosen = f"headroom is too small on {', '.join(short)}"
     elif found:
-        thinly = ", though thinly" if any(one.is_thin for one in found) else ""
-        chosen = f"headroom holds on every device{thinly}: " + ", ".join(
+        thin = [one.role for one in found if one.is_thin]
+        chosen = "headroom holds if the whole buffer is shared: " if thin else "headroom holds on every device: "
+        chosen += ", ".join(
             f"{one.role} {one.need_bytes / 1e6:.2f} of {one.partition_bytes / 1e6:.2f} MB" for one in found
+        )
+        chosen += (
+            f". It is short or thin on {' and '.join(map(plural, thin))} once dedicated buffers are taken off"
+            if thin
+            else ""
         )
     elif any(one.lossless for role in present for one in fabric.role(role).qos.classes.values()):
         chosen = "headroom is not known: the catalog does not list the switch model"
@@ -131,23 +137,25 @@ def _buffers(network: Network, fabric: Fabric, present: list[RoleName]) -> Decis
     )
 
 
-def _base(network: Network, fabric: Fabric, present: list[RoleName], found: list[Headroom]) -> str:
+def _base(found: list[Headroom]) -> str:
     """What the percentages of partitions are taken of, and how much of it must be shared for the headroom to hold."""
-    words = "assumed: the whole packet buffer as the model's source gives it"
-    if any(one.nos == "junos" for role in present for one in switches_of(network, fabric, role)):
-        words += (
-            "; Junos takes dedicated buffers and a reserve off before it shares the rest, and how much is not published for "
-            "these models. show class-of-service shared-buffer tells it"
-        )
     needs = ", ".join(f"{one.role} {one.shared_needed_mb:.1f} of {one.shared_mb:g} MB" for one in found)
-    return f"{words}. Headroom holds where at least so much is shared: {needs}"
+    words = f"assumed: the whole packet buffer. Headroom holds where at least so much of it is shared: {needs}"
+    if any(one.published_bytes is not None for one in found):
+        words += ". Junos takes dedicated buffers and a reserve off first; show class-of-service shared-buffer tells what is left"
+    return words
 
 
-def _thin(found: list[Headroom]) -> str:
-    """The roles whose headroom may fall short once dedicated buffers are taken off."""
-    thin = [one for one in found if one.fits and one.is_thin]
-    return ", ".join(f"{one.device} needs {100 * one.used:.0f} % of its partition" for one in thin) + (
-        ": compare with the switch's own figures (finding headroom-thin)" if thin else ""
+def _published(found: list[Headroom]) -> list[tuple[str, str]]:
+    """The partition with the dedicated buffers that are published, role by role."""
+    known = [(one, one.published_bytes) for one in found if one.published_bytes is not None]
+    words = ", ".join(
+        f"{one.role} {have / 1e6:.2f} MB ({'needs' if one.need_bytes <= have else 'SHORT: needs'} {one.need_bytes / 1e6:.2f})"
+        for one, have in known
+    )
+    source = "Juniper TechPost, QFX5K-Series Switches Packet Buffer Architecture"
+    return (
+        [("By published defaults", f"headroom partition less dedicated buffers: {words} ({source})")] if known else []
     )
 
 

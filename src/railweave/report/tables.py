@@ -146,7 +146,7 @@ def buffers_table(network: Network) -> dict[str, Any]:
     columns = (
         ("Switch", "mono"), ("Fabric", "word"), ("Role", "word"), ("Ports and what each needs", "text"),
         ("Lossless classes", "number"), ("Headroom needed", "number"), ("Allocated", "number"), ("Used", "number"),
-        ("Lossless pool", "number"), ("Lossy pool", "number"), ("Fits", "word"),
+        ("Less dedicated buffers", "number"), ("Lossless pool", "number"), ("Lossy pool", "number"), ("Fits", "word"),
     )  # fmt: skip
     several = len(network.fabrics) > 1
     rows: list[tuple[object, ...]] = []
@@ -169,8 +169,9 @@ def buffers_table(network: Network) -> dict[str, Any]:
                         f"{one.need_bytes:,} B",
                         f"{one.partition_bytes:,} B",
                         used,
+                        "" if one.published_bytes is None else f"{one.published_bytes:,} B",
                         *pools,
-                        "yes" if one.fits else "NO",
+                        "NO" if not one.fits else "only without dedicated buffers" if one.is_thin else "yes",
                     )
                 )
     return table("buffers", columns, rows)
