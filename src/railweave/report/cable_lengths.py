@@ -35,7 +35,7 @@ def cable_lengths_decision(network: Network, fabric: Fabric) -> Decision | None:
         longest = max(one.length_m for one in mine)
         measured = sum(one.measured for one in mine)
         reach, optic = _reach(mine)
-        limit = _headroom_limit(fullest, "server" if kind == "server" else "leaf-spine")
+        term = "server" if kind == "server" else "leaf-spine"
         edge = reach is not None and any(not one.measured and one.length_m >= reach for one in mine)
         if edge:
             tight.append(len(rows))
@@ -46,7 +46,8 @@ def cable_lengths_decision(network: Network, fabric: Fabric) -> Decision | None:
                 f"{longest:g} m",
                 f"{measured:,} of {len(mine):,}",
                 f"{reach:g} m ({optic})" if reach is not None else "not known",
-                _limit(*limit) if limit else "–",
+                _limit([(one, one.partition_bytes) for one in fullest], term),
+                _limit([(one, one.published_bytes) for one in fullest if one.published_bytes is not None], term),
             )
         )
     if not rows:
@@ -58,11 +59,11 @@ def cable_lengths_decision(network: Network, fabric: Fabric) -> Decision | None:
         "Cable lengths",
         chosen,
         "Beyond its reach a link needs another optic; beyond the other limit the headroom of the fullest switch no longer holds "
-        "what arrives after a pause, if all cables of the kind are so long. Dedicated buffers are taken off where they are published.",
+        "what arrives after a pause, if all cables of the kind are so long: if the whole packet buffer is shared, and less the dedicated buffers that are published.",
         (("Slack", "lengths are taken as given: patch panels and slack count, and are not added here"),),
         (
             Grid(
-                ("Cables", "Longest", "Measured", "Optic reaches", "Headroom holds up to"),
+                ("Cables", "Longest", "Measured", "Optic reaches", "Headroom holds up to", "Less dedicated buffers"),
                 tuple(rows),
                 tuple(tight),
                 noted=True,
@@ -78,13 +79,13 @@ def _reach(cables: Sequence[Cable]) -> tuple[float | None, str]:
     return min(known, default=(None, ""))
 
 
-def _limit(metres: float, device: str) -> str:
+def _limit(have: Sequence[tuple[Headroom, int]], kind: str) -> str:
+    """The least of what each role's fullest switch allows cables of a kind with so many bytes, and which switch that is."""
+    physics = catalog().physics
+    found = [(limit, one.device) for one, size in have if (limit := one.longest_m(kind, physics, size)) is not None]
+    if not found:
+        return "–"
+    metres, device = min(found)
     if metres <= 0:
         return f"no length ({device} is short already)"
     return f"over {FAR_M:,} m" if metres > FAR_M else f"{metres:.0f} m ({device})"
-
-
-def _headroom_limit(fullest: Sequence[Headroom], kind: str) -> tuple[float, str] | None:
-    """The least of what each role's fullest switch allows cables of a kind, and which switch that is."""
-    found = [(limit, one.device) for one in fullest if (limit := one.longest_m(kind, catalog().physics)) is not None]
-    return min(found, default=None)
