@@ -8,8 +8,10 @@ from railweave.report.capacity import capacity_grid, rail_capacities
 from railweave.report.decisions import decisions
 from railweave.report.failures import failures_decision
 from railweave.report.forwarding import forwarding
+from railweave.report.management_decision import management_decision
 from railweave.report.markup import element, json_for_script, text
 from railweave.report.palette import network_strokes
+from railweave.report.servers import placeholders, servers_decisions
 from railweave.report.tables import addresses_table, bill_table, buffers_table, cables_table, switches_table
 from railweave.report.topology import topology_svg
 from railweave.spec.topology import Cabling
@@ -21,13 +23,17 @@ if TYPE_CHECKING:
 
 
 class Body(NamedTuple):
-    """Markup of sections, and as JSON the tables and how packets are forwarded; ``lengths`` says which cables were measured."""
+    """Markup of sections, and as JSON the tables and how packets are forwarded.
+
+    ``remarks`` are sentences about a table, by its id: which cables were measured, which MAC addresses are known.
+    """
 
     picture: str
     paths: str
     capacity: str
     decisions: str
-    lengths: str
+    servers: str
+    remarks: dict[str, str]
     tables: tuple[str, ...]
     forwarding: str
 
@@ -47,7 +53,8 @@ def body_of(network: Network, routes: Routes) -> Body:
         _paths(network),
         _capacity(network, routes),
         _decisions(network),
-        _lengths(network),
+        element("div", *(_decision(one) for one in servers_decisions(network)), class_="cards wide-cards"),
+        {"cables": _lengths(network), "addresses": placeholders(network)},
         tuple(map(json_for_script, tables)),
         json_for_script(forwarding(network, routes)),
     )
@@ -130,7 +137,12 @@ def _decisions(network: Network) -> str:
     for fabric in network.fabrics:
         if several:
             parts.append(element("h3", text(f"Fabric {fabric.name}")))
-        parts.append(element("div", *(_decision(one) for one in decisions(network, fabric)), class_="cards"))
+        more = [] if several else [management_decision(network)]
+        parts.append(element("div", *(_decision(one) for one in [*decisions(network, fabric), *more]), class_="cards"))
+    if several:
+        parts.append(
+            element("h3", "All fabrics") + element("div", _decision(management_decision(network)), class_="cards")
+        )
     return "".join(parts)
 
 
@@ -153,7 +165,7 @@ def _grid(grid: Grid) -> str:
         element(
             "tr",
             *(element("td", text(cell) or " ") for cell in row),
-            class_="short" if place in grid.emphasis else None,
+            class_=("noted" if grid.noted else "short") if place in grid.emphasis else None,
         )
         for place, row in enumerate(grid.rows)
     ]

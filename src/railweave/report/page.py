@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from railweave.counting import counted
 from railweave.findings import SEVERITIES
+from railweave.report.checked import applies
 from railweave.report.figures import figures
 from railweave.report.lab_notes import lab_notes_joined
 from railweave.report.markup import asset, element, json_for_script, text
@@ -31,13 +32,16 @@ TABLES = (
     (
         "buffers",
         "Buffers per switch",
-        "PFC headroom that each switch needs, against what its buffer sets aside; the arithmetic is under Decisions.",
+        (
+            "PFC headroom that each switch needs, against what its buffer allocates if the whole of it is shared (assumed), and "
+            "less the dedicated buffers where they are published; the arithmetic is under Decisions."
+        ),
     ),
     ("cables", "Cabling", "Every cable with its ports, lanes and optics; the same rows are in cabling.csv."),
     (
         "addresses",
         "NIC addresses",
-        "Every address of every NIC, with its leaf port; the same rows are in addresses.csv.",
+        "Every address of every NIC, with its leaf port. addresses.csv has these rows and those of the switches.",
     ),
     (
         "switches",
@@ -52,8 +56,9 @@ TABLES = (
         "bill",
         "Bill of materials",
         (
-            "One pluggable per physical port, one fibre cable per link, no spares. Not counted: the management network, "
-            "racks, power, patch panels."
+            "One pluggable per physical port, one fibre cable per link, no spares. Not counted: software licences and support, "
+            "the management network, racks, power, patch panels. Parts are what the catalog's sources name: ask the switch's "
+            "vendor for its own number of the same optic."
         ),
     ),
 )
@@ -62,6 +67,11 @@ TABLES = (
 PATHS_ABOUT = (
     "The links that each queue pair between two NICs crosses with nothing down, from the computed forwarding tables of "
     "the switches; railweave paths tells the same, also with links down."
+)
+
+SERVERS_ABOUT = (
+    "What a server of each model is told; its files are in hosts/NAME/, in the order in which they are put in place "
+    "(how-to: bring up a GPU server)."
 )
 
 SCRIPTS = ("tables.js", "facts.js", "picture.js", "stripe.js", "paths.js", "page.js")
@@ -77,17 +87,15 @@ def report_html(
     from another (the digest of ``design.json``); ``checks`` are the ids of those that were run.
     """
     strokes = network_strokes(network)
-    findings = lab_notes_joined(network, findings)
+    joined = lab_notes_joined(network, findings)
     shown = [
         ("topology", "Topology", "", body.picture),
         ("paths", "Queue pair paths", PATHS_ABOUT, body.paths),
-        ("findings", "Findings", _tally(findings, checks), _table("findings") if findings else ""),
+        ("findings", "Findings", _tally(network, findings, joined, checks), _table("findings") if joined else ""),
         ("capacity", "Capacity per rail", "", body.capacity),
         ("decisions", "Decisions", "What was chosen, and why.", body.decisions),
-        *(
-            (name, title, about + (body.lengths if name == "cables" else ""), _table(name))
-            for name, title, about in TABLES
-        ),
+        ("servers", "Servers", SERVERS_ABOUT, body.servers),
+        *((name, title, about + body.remarks.get(name, ""), _table(name)) for name, title, about in TABLES),
     ]
     navigation = "".join(element("a", text(title), href=f"#{name}") for name, title, _, _ in shown)
     head = [
@@ -100,7 +108,7 @@ def report_html(
         element("style", f"{asset('page.css')}\n{stroke_rules(strokes)}"),
     ]
     made = "Made by railweave. The same design gives the same page."
-    tables = ",".join((json_for_script(findings_table(findings)), *body.tables))
+    tables = ",".join((json_for_script(findings_table(joined)), *body.tables))
     content = [
         element("header", element("div", *_header(network, findings), class_="wide")),
         element("nav", element("div", navigation, class_="wide"), aria_label="Sections"),
@@ -126,19 +134,17 @@ def _header(network: Network, findings: Sequence[Finding]) -> list[str]:
         (f"{sums.spines:,}", "spine" if sums.spines == 1 else "spines"),
         *([(f"{sums.super_spines:,}", "super-spines")] if sums.super_spines else []),
         *([(f"{sums.dci:,}", "routers between sites")] if sums.dci else []),
-        (f"{sums.server_links + sums.fabric_links + sums.upper_links + sums.long_links:,}", "links"),
+        (f"{sums.server_links + sums.fabric_links + sums.upper_links + sums.long_links:,}", "cables"),
         *([(f"{sums.long_links:,}", "of them between sites")] if sums.long_links else []),
         (f"{sums.colors:,}", "path color" if sums.colors == 1 else "path colors"),
         ("–" if sums.oversubscription is None else f"{sums.oversubscription:.4g}:1", "oversubscription"),
     ]
-    errors = sum(one.severity == "error" for one in findings)
-    verdict = element(
-        "span",
-        text(counted(errors, "error")) if errors else "no errors",
-        class_="error" if errors else "good",
-    )
+    counts = Counter(one.severity for one in findings)
+    verdict = [
+        element("span", text(counted(counts[one], one)), class_=one) for one in ("error", "warning") if counts[one]
+    ] or [element("span", "no errors, no warnings", class_="good")]
     return [
-        element("h1", text(network.name), " ", verdict),
+        element("h1", text(network.name), " ", *verdict),
         element("p", text(network.description), class_="description") if network.description else "",
         element(
             "ul",
@@ -158,11 +164,16 @@ def _section(name: str, title: str, about: str, content: str) -> str:
     )
 
 
-def _tally(findings: Sequence[Finding], checks: Sequence[str]) -> str:
+def _tally(network: Network, findings: Sequence[Finding], joined: Sequence[Finding], checks: Sequence[str]) -> str:
+    """How many of each, as the command line counts them; which checks were run that look at what this network has."""
     counts = Counter(one.severity for one in findings)
     words = {"error": "error", "warning": "warning", "info": "note"}
     found = ", ".join(counted(counts[one], words[one]) for one in SEVERITIES if counts[one]) or "Nothing was found"
-    return f"{found}." + (f" Checked: {', '.join(checks)}." if checks else "")
+    together = len(findings) - len(joined)
+    if together:
+        found += f" ({together + 1} about the lab's frr.conf in one row)"
+    applying = [one for one in checks if applies(one, network)]
+    return f"{found}." + (f" Checked: {', '.join(applying)}." if applying else "")
 
 
 def _table(name: str) -> str:

@@ -173,6 +173,6 @@ def _unpublished(words: str, devices: list[str]) -> Finding:
         "info",
         devices[0],
         f"in no published model up to 24.4: {words} (here{others})",
-        "no outside judge can check these statements",
+        "no outside validator can check these statements",
         "check one device of the kind with `commit check` before the rest",
     )
