@@ -15,18 +15,18 @@ use crate::packet::{ECT, Kind, Packet, Ps};
 use crate::port::{Port, Rest, pfc_frame};
 use crate::report::{Counters, PortCounters};
 use crate::routing::{Fib, mix};
-use crate::topology::{NodeKind, Topology};
+use crate::topology::{NodeKind, Topology, Wire};
 use crate::wires::Wires;
 
+mod ahead;
 mod arrive;
 mod batch;
 mod depart;
-mod fifo;
 mod forward;
 mod look;
 mod pass;
-mod strict;
 
+use ahead::unmarked;
 pub use batch::{Batch, LONGEST};
 
 /// One switch.
@@ -44,6 +44,9 @@ pub struct Switch {
     profile: u16,
     /// Lanes that are served before others.
     strict: u8,
+    /// The lane of data, and those that are served before it.
+    line: u8,
+    above: u8,
     /// Lanes that are marked when they leave.
     late: u8,
     /// Shortest queue of each lane that may be marked.
@@ -53,6 +56,8 @@ pub struct Switch {
     seed: u64,
     /// Whether its ports meet in its buffer alone.
     apart: bool,
+    /// Whether much came in the last window.
+    crowded: bool,
     bands: Vec<u8>,
     /// Bytes a port can send between two samples.
     capacity: Vec<u64>,
@@ -79,45 +84,60 @@ pub struct SwitchContext<'a> {
 }
 
 impl Switch {
-    /// A switch of a topology, with its row of the forwarding tables and one of some profiles. `capacity`: bytes each port can send between two
-    /// samples of its load; empty: none are taken.
+    /// A switch of a topology, with its row of the forwarding tables and one of some profiles; so many lanes are in use.
+    /// `capacity`: bytes each port can send between two samples of its load; empty: none are taken.
     pub fn new(
         topology: &Topology,
         node: usize,
         row: usize,
-        profiles: &[Config],
-        profile: u16,
+        (profiles, profile, lanes): (&[Config], u16, usize),
         capacity: Vec<u64>,
     ) -> Self {
         let config = &profiles[usize::from(profile)];
         let own = topology.ports(node);
         let (ports, first) = (own.len(), own.start);
+        let (line, strict) = (config.host.data_class % LANES as u8, config.switch.strict());
+        let mark_from: [u32; LANES] = std::array::from_fn(|lane| match config.switch.classes[lane].ecn {
+            Ecn::Off => u32::MAX,
+            Ecn::Bytes { min, .. } => min.min(u64::from(u32::MAX)) as u32,
+            Ecn::Percent { .. } => 0,
+        });
+        let late = config.switch.marked_late();
+        let mark = |wire: &Wire| unmarked(mark_from[usize::from(line)], wire.ps_per_byte);
+        let port = |wire: &Wire| {
+            let unmarked = if late >> line & 1 == 1 { 0 } else { mark(wire) };
+            Port { unmarked, plain: unmarked, ..Port::default() }
+        };
         let behind = |port: usize| topology.kinds[topology.wires[port].peer_node as usize];
         Switch {
             node,
             row,
             first,
-            edge: own.map(|port| behind(port) == NodeKind::Host).collect(),
-            ports: (0..ports).map(|_| Port::default()).collect(),
+            edge: own.clone().map(|port| behind(port) == NodeKind::Host).collect(),
+            ports: topology.wires[own].iter().map(port).collect(),
             rest: vec![Rest::default(); ports],
-            buffer: Buffer::new(&config.switch),
+            buffer: Buffer::new(&config.switch, lanes),
             profile,
-            strict: config.switch.strict(),
-            late: config.switch.marked_late(),
-            mark_from: std::array::from_fn(|lane| match config.switch.classes[lane].ecn {
-                Ecn::Off => u32::MAX,
-                Ecn::Bytes { min, .. } => min.min(u64::from(u32::MAX)) as u32,
-                Ecn::Percent { .. } => 0,
-            }),
+            strict,
+            line,
+            above: if strict >> line & 1 == 1 { strict & !((2 << line) - 1) } else { strict },
+            late,
+            mark_from,
             active: vec![0; ports.div_ceil(64)],
             seed: mix(config.seed, node as u64),
             apart: config.switch.classes[..LANES].iter().all(|class| !matches!(class.ecn, Ecn::Percent { .. })),
+            crowded: false,
             bands: vec![BEST; ports],
             next_sample: if capacity.is_empty() { Ps::MAX } else { 0 },
             next_look: Ps::MAX,
             capacity,
             flowsets: HashMap::new(),
         }
+    }
+
+    /// Which node it is.
+    pub fn node(&self) -> usize {
+        self.node
     }
 
     /// Which profile it has.
@@ -148,11 +168,17 @@ impl Switch {
 
     /// Do everything before `end`. Returns when there is something to do next.
     pub fn run(&mut self, context: &mut SwitchContext<'_>, batch: &mut Batch, begin: Ps, end: Ps) -> Ps {
+        if self.apart && !self.buffer.is_calm() {
+            self.buffer.calm_down();
+        }
         let next = self.receive_all(context, batch, begin, end);
         if self.next_sample.min(self.next_look) < end {
             self.look_until(context, end - 1);
         }
-        next.min(self.settle_all(context, end - 1)).min(self.next_look)
+        self.send_ahead(context, end - 1);
+        // what a port sent by the next sample must be known then
+        let sample = if self.ports_send_after(self.next_sample) { self.next_sample } else { Ps::MAX };
+        next.min(self.settle_all(context, end - 1)).min(self.next_look).min(sample)
     }
 
     /// Send a PFC frame to the neighbor at a port.
@@ -182,7 +208,6 @@ impl Switch {
             self.replay(context, now);
         }
         if packet.kind == Kind::Pfc {
-            self.settle(context, from, now);
             self.paused_by_neighbor(context, from, packet.class, packet.psn == 1, now);
             return;
         }
@@ -194,7 +219,11 @@ impl Switch {
         };
         if let Some(vxlan) = &context.config.vxlan {
             let packet = self.tunnel(vxlan, packet, from, to);
-            self.queue(context, &packet, from, to);
+            self.forward(context, &packet, from, to);
+            return;
+        }
+        if self.buffer.is_calm() {
+            self.forward(context, packet, from, to);
             return;
         }
         let lane = usize::from(packet.class) % LANES;
@@ -228,9 +257,10 @@ impl Switch {
             return;
         }
         self.settle(context, to, now);
+        let sure = self.buffer.admit(packet) || self.buffer.is_calm() && self.makes_room(context, packet);
         let waiting = self.ports[to].lanes[lane].bytes;
         let ingress = &mut self.ports[from].lanes[lane];
-        if self.buffer.is_sure(context.config, packet, waiting, ingress) {
+        if sure || self.buffer.is_sure(context.config, packet, waiting, ingress) {
             self.buffer.take_sure(context.config, packet, ingress);
         } else if !self.take(context, packet, from, waiting) {
             self.rest[to].seen.dropped_packets += 1;
@@ -303,6 +333,7 @@ impl Switch {
     /// The cable of a port works again.
     pub fn mend(&mut self, number: usize) {
         self.ports[number].down = false;
+        self.ports[number].refresh();
     }
 
     /// Packets that wait in its queues. None: what its buffer counts is not what waits.

@@ -41,12 +41,30 @@ impl Feed<'_> {
     /// Put a packet on the wire at `start`. Returns when the port is free again.
     #[inline(always)]
     pub fn put(&mut self, packet: &Packet, start: Ps) -> Ps {
+        self.put_marked(packet, 0, start)
+    }
+
+    /// The same with more flags.
+    #[inline(always)]
+    pub fn put_marked(&mut self, packet: &Packet, flags: u8, start: Ps) -> Ps {
         let free = start + serialization(packet.bytes, self.link.ps_per_byte);
         let at = free + self.link.delay;
         self.link.bytes += u64::from(packet.bytes);
-        self.link.under_way.push(packet).at = at;
+        let copy = self.link.under_way.push(packet);
+        copy.at = at;
+        if flags != 0 {
+            copy.flags |= flags;
+        }
         self.begins = self.begins.min(at);
         free
+    }
+}
+
+impl Link {
+    /// When a packet on it left, or will.
+    #[inline]
+    fn left(&self, packet: &Packet) -> Ps {
+        packet.at - self.delay - serialization(packet.bytes, self.ps_per_byte)
     }
 }
 
@@ -125,6 +143,61 @@ impl Wires {
         (copy.at, copy.ingress) = (at, ingress);
         self.expect(port, at);
         free
+    }
+
+    /// Put a packet on the wire before those that leave after it came, but for those of lanes in `above`. The port is free at
+    /// `free` without it; returns when it is with it.
+    pub fn put_before(&mut self, port: usize, packet: &Packet, ingress: u16, free: Ps, above: u8) -> Ps {
+        let mut start = free;
+        let behind = self.ahead(port, packet.at, |packet, left| {
+            let moves = above >> packet.class & 1 == 0;
+            start = if moves { left } else { start };
+            moves
+        });
+        let link = &mut self.links[port];
+        let takes = serialization(packet.bytes, link.ps_per_byte);
+        let at = start + takes + link.delay;
+        link.bytes += u64::from(packet.bytes);
+        let copy = link.under_way.insert(packet, behind, |packet| packet.at += takes);
+        (copy.at, copy.ingress) = (at, ingress);
+        self.expect(port, at);
+        free + takes
+    }
+
+    /// The packets that leave a port after `now`, and when, the last first, as long as `each` says so. Returns how many.
+    #[inline]
+    pub fn ahead(&self, port: usize, now: Ps, mut each: impl FnMut(&Packet, Ps) -> bool) -> usize {
+        let link = &self.links[port];
+        let all = link.under_way.len();
+        for place in (0..all).rev() {
+            let packet = link.under_way.get(place);
+            let left = link.left(packet);
+            if left <= now || !each(packet, left) {
+                return all - place - 1;
+            }
+        }
+        all
+    }
+
+    /// When a packet of a port, `back` from the last, leaves; None: it is not under way any more.
+    #[inline]
+    pub fn leaves(&self, port: usize, back: usize) -> Option<(&Packet, Ps)> {
+        let link = &self.links[port];
+        let place = link.under_way.len().checked_sub(back)?;
+        let packet = link.under_way.get(place);
+        Some((packet, link.left(packet)))
+    }
+
+    /// Take back the last packet that was put on a port's wire and when it would have left.
+    pub fn take_back(&mut self, port: usize, count: usize, mut each: impl FnMut(&Packet, Ps)) {
+        let link = &mut self.links[port];
+        let all = link.under_way.len();
+        for place in all - count..all {
+            let packet = link.under_way.get(place);
+            link.bytes -= u64::from(packet.bytes);
+            each(packet, link.left(packet));
+        }
+        link.under_way.truncate(all - count);
     }
 
     /// A wire without losses, to put several packets on; `expect` is to be called with when the first arrives.

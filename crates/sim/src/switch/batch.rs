@@ -24,10 +24,6 @@ pub struct Batch {
     pub seen: Seen,
     /// What concerns each port of the switch; empty between windows.
     pub buckets: Vec<Bucket>,
-    /// Of the port that is looked at, by lane: keys of packets that came in this window and wait.
-    pub lines: [Line; LANES],
-    /// Of the port that is looked at: when packets left, and their bytes.
-    pub leaving: Vec<(Ps, u32)>,
 }
 
 /// What is counted of packets that are put into buckets.
@@ -54,17 +50,6 @@ pub struct Bucket {
     pub bytes: u32,
 }
 
-/// Packets that wait for a lane of a port.
-#[derive(Debug, Default)]
-pub struct Line {
-    /// Keys of packets that came in this window.
-    pub keys: Vec<u64>,
-    /// How many of them have left.
-    pub left: usize,
-    /// Bytes that wait, also from before.
-    pub waiting: u32,
-}
-
 impl Batch {
     /// Begin a window of a switch with so many ports.
     #[inline]
@@ -79,7 +64,10 @@ impl Batch {
     /// Add a packet that came in by `port`.
     #[inline(always)]
     pub fn push(&mut self, packet: &Packet, port: usize) {
-        self.packets.push(Packet { ingress: port as u16, ..*packet });
+        self.packets.push(*packet);
+        if let Some(copy) = self.packets.last_mut() {
+            copy.ingress = port as u16;
+        }
     }
 
     /// Put a packet at a place into the bucket of the port that it concerns.
