@@ -231,7 +231,7 @@ impl Host {
             flags,
             class: config.data_class,
         };
-        self.free = context.wires.send(self.port, &packet, start);
+        self.free = context.wires.put(self.port, &packet, 0, start);
         let mut gap = self.free - start;
         if let Some(dcqcn) = &config.dcqcn {
             sender.dcqcn.sent(dcqcn, start, u64::from(bytes));

@@ -70,9 +70,9 @@ impl Link {
 
 /// Whether chance takes a packet; PFC frames are spared, for a lost one would stop the port for good.
 #[cold]
-fn loses(loss: u32, port: usize, at: Ps, packet: &Packet) -> bool {
-    let own = u64::from(packet.qp) << 32 | u64::from(packet.psn) ^ (packet.kind as u64) << 30;
-    packet.kind != Kind::Pfc && (mix(at ^ (port as u64) << 40, own) >> 32) < u64::from(loss)
+fn loses(loss: u32, port: usize, at: Ps, (qp, psn, kind): (u32, u32, Kind)) -> bool {
+    let own = u64::from(qp) << 32 | u64::from(psn) ^ (kind as u64) << 30;
+    kind != Kind::Pfc && (mix(at ^ (port as u64) << 40, own) >> 32) < u64::from(loss)
 }
 
 /// Packets on every wire.
@@ -135,7 +135,7 @@ impl Wires {
         let free = start + serialization(packet.bytes, link.ps_per_byte);
         let at = free + link.delay;
         link.bytes += u64::from(packet.bytes);
-        if link.loss > 0 && loses(link.loss, port, at, packet) {
+        if link.loss > 0 && loses(link.loss, port, at, (packet.qp, packet.psn, packet.kind)) {
             self.lost += 1;
             return free;
         }
@@ -148,13 +148,17 @@ impl Wires {
     /// Put a packet on the wire before those that leave after it came, but for those of lanes in `above`. The port is free at
     /// `free` without it; returns when it is with it.
     pub fn put_before(&mut self, port: usize, packet: &Packet, ingress: u16, free: Ps, above: u8) -> Ps {
-        let mut start = free;
-        let behind = self.ahead(port, packet.at, |packet, left| {
-            let moves = above >> packet.class & 1 == 0;
-            start = if moves { left } else { start };
-            moves
-        });
+        let mut behind = self.ahead(port, packet.at);
         let link = &mut self.links[port];
+        let mut start = free;
+        while behind > 0 {
+            let first = link.under_way.get(link.under_way.len() - behind);
+            if above >> first.class & 1 == 0 {
+                start = link.left(first);
+                break;
+            }
+            behind -= 1;
+        }
         let takes = serialization(packet.bytes, link.ps_per_byte);
         let at = start + takes + link.delay;
         link.bytes += u64::from(packet.bytes);
@@ -164,19 +168,21 @@ impl Wires {
         free + takes
     }
 
-    /// The packets that leave a port after `now`, and when, the last first, as long as `each` says so. Returns how many.
-    #[inline]
-    pub fn ahead(&self, port: usize, now: Ps, mut each: impl FnMut(&Packet, Ps) -> bool) -> usize {
+    /// How many packets leave a port after `now`: they are the last on its wire.
+    pub fn ahead(&self, port: usize, now: Ps) -> usize {
         let link = &self.links[port];
-        let all = link.under_way.len();
-        for place in (0..all).rev() {
-            let packet = link.under_way.get(place);
-            let left = link.left(packet);
-            if left <= now || !each(packet, left) {
-                return all - place - 1;
-            }
+        let (mut gone, mut end) = (0, link.under_way.len());
+        while gone < end {
+            let middle = (gone + end) / 2;
+            if link.left(link.under_way.get(middle)) <= now { gone = middle + 1 } else { end = middle }
         }
-        all
+        link.under_way.len() - end
+    }
+
+    /// The last packets that were put on a port's wire, so many, in order.
+    pub fn last(&self, port: usize, count: usize) -> impl Iterator<Item = &Packet> {
+        let ring = &self.links[port].under_way;
+        (ring.len() - count..ring.len()).map(|place| ring.get(place))
     }
 
     /// When a packet of a port, `back` from the last, leaves; None: it is not under way any more.

@@ -102,7 +102,7 @@ impl Host {
     }
 
     /// Acknowledge at once where nothing is before it: all that could start by `now` has started.
-    #[inline]
+    #[inline(always)]
     fn answer(&mut self, context: &mut HostContext<'_>, answer: &Packet, now: Ps) {
         let waits = self.free > now
             || self.down
@@ -112,7 +112,7 @@ impl Host {
         if waits {
             self.control[1].push_back(*answer);
         } else {
-            self.free = context.wires.send(self.port, answer, now);
+            self.free = context.wires.put(self.port, answer, answer.ingress, now);
         }
     }
 

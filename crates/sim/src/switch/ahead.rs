@@ -140,20 +140,18 @@ impl Switch {
     }
 
     /// The data bytes that wait for a port at `now`.
+    #[inline]
     fn line(&mut self, context: &SwitchContext<'_>, number: usize, now: Ps) -> u32 {
         let (wire, line, port) = (self.first + number, self.line, &mut self.ports[number]);
         let data = |packet: &Packet| if packet.class == line { u32::from(packet.bytes) } else { 0 };
-        let (mut count, mut bytes) = port.line;
-        if !port.deep || context.wires.leaves(wire, count as usize).is_none() {
-            bytes = 0;
-            count = context.wires.ahead(wire, now, |packet, _| {
-                bytes += data(packet);
-                true
-            }) as u32;
+        if !port.deep || context.wires.leaves(wire, port.line.0 as usize).is_none() {
+            let count = context.wires.ahead(wire, now);
+            port.line = (count as u32, context.wires.last(wire, count).map(data).sum());
             port.deep = true;
             port.refresh();
             self.active[number / 64] |= 1 << (number % 64);
         }
+        let (mut count, mut bytes) = port.line;
         while count > 0
             && let Some((packet, left)) = context.wires.leaves(wire, count as usize)
             && left <= now
@@ -207,10 +205,10 @@ impl Switch {
     pub(super) fn makes_room(&mut self, context: &mut SwitchContext<'_>, packet: &Packet) -> bool {
         let mut waiting = [0; 2];
         for number in (0..self.ports.len()).filter(|&number| !self.ports[number].stays) {
-            context.wires.ahead(self.first + number, packet.at, |packet, _| {
+            let count = context.wires.ahead(self.first + number, packet.at);
+            for packet in context.wires.last(self.first + number, count) {
                 waiting[self.buffer.pool(packet.class)] += u64::from(packet.bytes);
-                true
-            });
+            }
         }
         if !self.buffer.find_room(waiting) {
             self.recall_all(context, packet.at);
@@ -237,7 +235,7 @@ impl Switch {
             return;
         }
         let wire = self.first + number;
-        let count = context.wires.ahead(wire, now, |_, _| true);
+        let count = context.wires.ahead(wire, now);
         if count == 0 {
             return;
         }

@@ -10,9 +10,6 @@ const PLACES: u64 = (1 << PLACE_BITS) - 1;
 /// The longest window whose times fit above.
 pub const LONGEST: Ps = 1 << (64 - PLACE_BITS);
 
-/// Bit of `Bucket::kinds` for PFC frames.
-pub const PFC: u8 = 1 << 7;
-
 /// The packets that arrive at a switch in a window. All switches use one after another, so that it stays in the cache.
 #[derive(Debug, Default)]
 pub struct Batch {
@@ -44,7 +41,7 @@ pub struct Seen {
 pub struct Bucket {
     /// Keys of packets.
     pub keys: Vec<u64>,
-    /// Lanes of the packets, a bit each, and `PFC`.
+    /// Lanes of the packets, a bit each; bit 7 for PFC frames.
     pub kinds: u8,
     /// Frame bytes.
     pub bytes: u32,
@@ -75,7 +72,7 @@ impl Batch {
     pub fn assign(&mut self, packet: &Packet, place: usize, port: usize, begin: Ps) {
         let bucket = &mut self.buckets[port];
         bucket.keys.push(key(packet, place, begin));
-        bucket.kinds |= if packet.kind == Kind::Pfc { PFC } else { 1 << packet.class };
+        bucket.kinds |= 1 << packet.class | u8::from(packet.kind == Kind::Pfc) << 7;
         bucket.bytes += u32::from(packet.bytes);
     }
 
