@@ -104,25 +104,25 @@ impl Host {
         loop {
             let arrival = context.wires.inbox(self.port).next();
             let (timer, start) = (first(&self.timers), first(&self.starts));
-            let now = arrival.min(timer).min(start).min(self.taken);
-            self.send_until(context, now.min(end - 1));
-            if first(&self.timers) < now {
-                continue; // sending set a timer, and it runs out before
+            let own = timer.min(start).min(self.taken);
+            let now = arrival.min(own);
+            if self.send_until(context, now.min(end - 1)) {
+                continue; // a timer was set, and may run out before
             }
             if now >= end {
                 return now.min(self.next_start());
             }
-            if start == now {
+            if own > now {
+                let packet = context.wires.inbox(self.port).take();
+                self.receive(context, &packet);
+            } else if start == now {
                 let Reverse((_, message)) = self.starts.pop().expect("looked at before");
                 self.start(context, message, now);
             } else if timer == now {
                 let Reverse((_, qp)) = self.timers.pop().expect("looked at before");
                 self.expire(context, now, qp);
-            } else if self.taken == now {
-                self.drain(context);
             } else {
-                let packet = context.wires.inbox(self.port).take();
-                self.receive(context, packet);
+                self.drain(context);
             }
         }
     }
@@ -162,7 +162,17 @@ impl Host {
         }
     }
 
+    #[inline]
     fn next_start(&self) -> Ps {
+        let waiting = self.pfc.len() | self.control[0].len() | self.control[1].len();
+        if waiting == 0 && self.paused == 0 && !self.down {
+            let ready = first(&self.ready);
+            return if ready == Ps::MAX { ready } else { ready.max(self.free) };
+        }
+        self.next_of_all()
+    }
+
+    fn next_of_all(&self) -> Ps {
         if self.down {
             return Ps::MAX;
         }
@@ -180,18 +190,24 @@ impl Host {
         if ready == Ps::MAX { ready } else { ready.max(self.free) }
     }
 
-    /// Start every transmission that can start at `until` or before, up to where a timer runs out.
+    /// Start every transmission that can start at `until` or before, up to where a timer is set. Returns whether one was.
     #[inline]
-    fn send_until(&mut self, context: &mut HostContext<'_>, until: Ps) {
+    fn send_until(&mut self, context: &mut HostContext<'_>, until: Ps) -> bool {
         while self.free <= until {
             let start = self.next_start();
-            if start > until || start > first(&self.timers) {
-                return;
+            if start > until {
+                return false;
             }
+            let timers = self.timers.len();
             self.send_one(context, start);
+            if self.timers.len() != timers {
+                return true;
+            }
         }
+        false
     }
 
+    #[inline]
     fn send_one(&mut self, context: &mut HostContext<'_>, start: Ps) {
         if let Some(packet) = self.pfc.pop_front() {
             self.free = context.wires.send(self.port, &packet, start);

@@ -249,6 +249,8 @@ pub struct Receiver {
     pub expected: u32,
     /// Segments that arrived whole.
     pub complete: u32,
+    /// No further one has before everything below this packet has arrived.
+    pub whole: u32,
     /// Not to send a congestion notification before.
     pub notify: Ps,
     /// Whether a marked packet came since the last acknowledgement.
@@ -282,6 +284,7 @@ impl Receiver {
             back,
             expected: 0,
             complete: 0,
+            whole: 0,
             notify: 0,
             marked: false,
             unacked: 0,
