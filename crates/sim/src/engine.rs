@@ -176,10 +176,16 @@ impl Engine {
 
     /// Run until nothing happens any more, or until `limit`.
     pub fn run(&mut self, limit: Ps) {
+        self.advance(limit);
+        self.recall(limit);
+    }
+
+    /// The same, for where only counters of the run, arrivals and whether anything happens any more are looked at before it
+    /// runs on: switches go on sending ahead.
+    pub fn advance(&mut self, limit: Ps) {
         loop {
             let (begin, change) = (self.wires.next(), self.timeline.next());
             if begin.min(change) >= limit {
-                self.recall(limit);
                 self.counters.lost_on_wire = self.wires.lost;
                 return;
             }
