@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from railweave.design import design
+from railweave.report.body import body_of
 from railweave.report.page import report_html
 from railweave.spec.source import read_source
 from railweave.verify.registry import Subject
@@ -75,4 +76,4 @@ def flat(tmp_path_factory: pytest.TempPathFactory) -> Network:
 @pytest.fixture(scope="session")
 def report() -> Report:
     """The page of a network and findings, with the forwarding tables that follow from the network."""
-    return lambda network, findings: report_html(network, findings, Subject.of(network).routes)
+    return lambda network, findings: report_html(network, findings, body_of(network, Subject.of(network).routes))

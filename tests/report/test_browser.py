@@ -10,6 +10,7 @@ import pytest
 
 from railweave.design.network import Network
 from railweave.findings import Finding
+from railweave.report.body import body_of
 from railweave.report.page import report_html
 from railweave.routes.paths import queue_pair_paths
 from railweave.verify.registry import Subject
@@ -183,7 +184,91 @@ def test_a_nic_has_no_path_to_itself_and_unknown_ones_are_asked_for(page: Page) 
     assert "needs no path to itself" in page.evaluate("document.getElementById('path-result').textContent")
     page.type("#path-target", "nobody")
     page.click("#path-form button")
-    assert page.evaluate("document.getElementById('path-result').textContent") == "Give both NICs as SERVER:NIC."
+    said = "document.getElementById('path-result').textContent"
+    assert page.evaluate(said) == 'There is no NIC "nobody": give SERVER:NIC, such as H100-01:gpu0_eth.'
+    page.type("#path-target", "H100-03:gpu0_eth")
+    for count in ("0", "1000"):
+        page.type("#path-count", count)
+        page.click("#path-form button")
+        assert page.evaluate(said) == "Give 1 to 64 queue pairs."
+    ask(page, "H100-01:gpu0_eth", "H100-03:gpu0_eth", 1)
+    assert "1 queue pair over 2 switch-to-switch links, on a path of its own" in page.evaluate(said)
+
+
+@pytest.mark.parametrize("width", [1400, 800])
+def test_findings_are_shown_whole(
+    chromium: Chromium, h100: Network, report: Report, tmp_path: Path, width: int
+) -> None:
+    where, fix = ", ".join(f"stripe{k}-leaf1" for k in range(40)), "set `cabling` " + "and measure every cable " * 20
+    found = [Finding("an-identifier-of-some-length", "warning", where, fix, fix, fix, "fabric-file.yaml", 7)] * 9
+    file = tmp_path / "report.html"
+    file.write_text(report(h100, found), encoding="utf-8")
+    page = chromium.open(file, width=width, height=900)
+    assert page.evaluate(
+        "(() => { const box = document.querySelector('[data-table=findings] .scroll');"
+        " return [box.scrollWidth - box.clientWidth, box.scrollHeight - box.clientHeight]; })()"
+    ) == [0, 0]
+    assert page.evaluate(
+        "[...document.querySelectorAll('[data-table=findings] td')].every((one) => one.scrollWidth <= one.clientWidth + 1"
+        " && one.getBoundingClientRect().right <= innerWidth)"
+    )
+    assert page.errors == []
+
+
+def test_a_click_on_a_heading_sorts(page: Page, h100: Network) -> None:
+    def names() -> list[str]:
+        return [row.split("\t")[0].strip() for row in shown_rows(page, "switches")]
+
+    heading = "[data-table=switches] th:nth-child({}) button"
+    before = names()
+    page.click(heading.format(1))
+    assert names() == [
+        *(f"spine{k}" for k in range(1, 5)),
+        *(f"stripe{s}-leaf{k}" for s in (1, 2) for k in range(1, 9)),
+    ]
+    page.click(heading.format(1))
+    assert names()[:2] == ["stripe2-leaf8", "stripe2-leaf7"]
+    assert page.evaluate("document.querySelector('[data-table=switches] th').getAttribute('aria-sort')") == "descending"
+    page.click(heading.format(1))
+    assert names() == before
+    # Numbers by their value, and only of the rows that are searched for.
+    page.evaluate(
+        "document.querySelectorAll('[data-table=cables] th button').forEach((one) => one.textContent === 'Length' && one.click())"
+    )
+    search(page, "cables", "stripe1-leaf1")
+    lengths = [cable.length_m for cable in h100.cables if "stripe1-leaf1" in {cable.a.device, cable.b.device}]
+    assert [row.split("\t")[-2].strip() for row in shown_rows(page, "cables")] == [
+        f"{one:g} m" for one in sorted(lengths)
+    ]
+
+
+DRAWN = """
+(() => {
+  const svg = document.querySelector("#path-result svg");
+  const frame = svg.getBoundingClientRect();
+  const boxes = new Map([...svg.querySelectorAll("rect")].map((one) => [one.dataset.device, one.getBoundingClientRect()]));
+  const wrong = [];
+  for (const way of svg.querySelectorAll(".way")) {
+    const line = way.querySelector(".line");
+    const end = (at) => line.getPointAtLength(at).matrixTransform(line.getScreenCTM());
+    for (const [device, point] of [[way.dataset.from, end(0)], [way.dataset.to, end(line.getTotalLength())]]) {
+      const box = boxes.get(device);
+      if (point.y < box.top || point.y > box.bottom || point.y < frame.top || point.y > frame.bottom) wrong.push(device);
+    }
+  }
+  for (const [device, box] of boxes) {
+    if (box.left < frame.left || box.right > frame.right || box.top < frame.top || box.bottom > frame.bottom) wrong.push(device);
+  }
+  return [svg.querySelectorAll(".way").length, wrong];
+})()
+"""
+"""How many lines the drawing of paths has, and the devices that a line misses or that stand out of the frame."""
+
+
+@pytest.mark.parametrize("pairs", [1, 4, 16, 64])
+def test_lines_end_at_their_own_devices(page: Page, pairs: int) -> None:
+    ask(page, "H100-01:gpu0_eth", "H100-03:gpu0_eth", pairs)
+    assert page.evaluate(DRAWN) == [4 * pairs, []]
 
 
 ECMP = """
@@ -217,7 +302,7 @@ def test_8192_gpus(chromium: Chromium, tmp_path: Path) -> None:
     network = read(tmp_path, LARGE.replace("leaf:", "paths_per_nic: 8\n    leaf:"))
     routes = Subject.of(network).routes
     file = tmp_path / "report.html"
-    file.write_text(report_html(network, list(network.findings), routes), encoding="utf-8")
+    file.write_text(report_html(network, list(network.findings), body_of(network, routes)), encoding="utf-8")
     assert file.stat().st_size < MOST_BYTES / 5  # 32,768 GPUs are four times as much
     page = chromium.open(file, width=1440, height=900)
     page.send("Performance.enable")
@@ -244,6 +329,7 @@ def test_8192_gpus(chromium: Chromium, tmp_path: Path) -> None:
     assert [len(hops) for hops in cells] == [4, 4]
     assert cells[0][1] == "stripe7-leaf3 → 8 switches: one of 8 links, 12.5 % each"
     found = queue_pair_paths(network, routes, f"{here.name}:gpu2_eth", f"{there.name}:gpu2_eth", 2)
+    assert page.evaluate(DRAWN) == [2 * (8 + 8 + 2), []]
     mine = {cable.name for cable in network.cables_of("stripe7-leaf3")}
     names = {link.link for path in found for hop in path.hops for link in hop} & mine
     page.evaluate("document.activeElement.blur()")

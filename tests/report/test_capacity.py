@@ -87,7 +87,7 @@ def test_a_color_that_loses_an_uplink_is_fuller_than_its_leaf(tmp_path: Path) ->
     assert {one.ways for one in found} == {(64, 64)}
     assert dict(failures.facts)["An uplink"] == "its path color keeps the other 7 uplinks of its next-hop group"
     _, grid = capacity_grid(network, network.fabrics[0], found)
-    assert "Ways to another leaf" in grid.header
+    assert "Uplinks used to another leaf" in grid.header
     assert {row[6] for row in grid.rows} == {words}
 
 

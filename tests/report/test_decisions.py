@@ -48,6 +48,19 @@ def test_a_cable_in_the_wrong_port_is_not_called_harmless(h100: Network, large: 
         assert "comes up all the same, with the wrong path color" in routing.why
 
 
+def test_what_keeps_paths_up_and_down_is_named_rightly(h100: Network) -> None:
+    """leaf1, spine1, leaf2, spine2, leaf3 are five AS numbers: BGP's loop check lets that path pass."""
+    found = {one.title: one for one in decisions(h100, h100.fabrics[0])}
+    assert "Each leaf advertises its own prefixes alone (policy term no-transit)" in found["Routing"].why
+    facts = dict(found["Routing"].facts)
+    assert facts["ECMP width"].startswith("next-hop groups of up to so many members: leaves 16, spines 16")
+    assert "qfx5240-64od" in facts["Routes"]
+    assert dict(found["Load balancing"].facts)["Hash"] == "addresses and UDP ports, seed the switch's default"
+    assert dict(found["Path colors"].facts)["Carried"].startswith("by BGP deterministic path forwarding")
+    scheduling = {row[0]: row[5] for row in found["Traffic classes"].grids[0].rows}
+    assert (scheduling["cnp"], scheduling["no-loss"]) == ("strict, at most 5 %", "weighted, at least 85 %")
+
+
 def test_tenants_are_decided_with_their_numbers_and_leaves() -> None:
     network = example("evpn-functional")
     found = next(one for one in decisions(network, network.fabrics[0]) if one.title == "Tenants")

@@ -11,12 +11,19 @@ import pytest
 
 from railweave.catalog import catalog
 from railweave.design.network import Network
+from railweave.device.host import host_config
 from railweave.findings import Finding
+from railweave.render.network import server_files
 from railweave.report.bom import bill
+from railweave.report.checked import ABOUT, applies
 from railweave.report.decisions import decisions
 from railweave.report.headroom import headroom
 from railweave.report.lab_notes import lab_notes_joined
+from railweave.report.management_decision import management_decision
+from railweave.report.servers import servers_decisions
 from railweave.report.tables import table
+from railweave.verify.checks import CHECKS
+from tests.conftest import example
 
 Report = Callable[[Network, Sequence[Finding]], str]
 
@@ -101,18 +108,38 @@ def test_numbers_in_the_header(h100: Network, report: Report) -> None:
         ("4", "servers"),
         ("16", "leaves"),
         ("4", "spines"),
-        ("96", "links"),
+        ("96", "cables"),
         ("4", "path colors"),
         ("0.5:1", "oversubscription"),
     ]
-    assert "no errors" in html
+    assert '<span class="good">no errors, no warnings</span>' in html
+
+
+def test_warnings_are_in_the_header(h100: Network, report: Report) -> None:
+    found = [
+        Finding("a", "warning", "w", "one"),
+        Finding("b", "warning", "w", "two"),
+        Finding("c", "error", "w", "three"),
+    ]
+    assert '<span class="error">1 error</span><span class="warning">2 warnings</span></h1>' in report(h100, found)
+    assert "</span></h1>" in report(h100, found[:2])
+    assert "no errors" not in report(h100, found[:2])
+
+
+def test_checks_are_named_where_they_have_anything_to_look_at() -> None:
+    plain, tenants = example("h100-rlb"), example("evpn-functional")
+    assert [one for one in CHECKS if not applies(one, plain)] == [
+        "sonic-lint", "dell-lint", "eos-lint", "tenant-isolation", "network-reach", "no-vtep", "tenant-missing",
+    ]  # fmt: skip
+    assert applies("tenant-isolation", tenants)
+    assert set(ABOUT) <= set(CHECKS)
 
 
 def test_every_link_in_the_navigation_has_its_section(h100: Network, report: Report) -> None:
     page = Page(report(h100, []))
     targets = [one["href"] for tag, one in page.tags if tag == "a"]
     assert targets == [f"#{one['id']}" for tag, one in page.tags if tag == "section"]
-    assert len(targets) == 10
+    assert len(targets) == 11
 
 
 def test_nothing_from_outside_is_markup(h100: Network, report: Report) -> None:
@@ -132,7 +159,7 @@ def test_notes_of_the_lab_file_are_one_row(h100: Network, report: Report) -> Non
     error, note = rows(page.table("findings"))
     assert (error["Id"], note["Id"], note["Where"]) == ("b", "frr-*", "spine1 and 19 more")
     assert note["What"] == "lab file only: frr.conf cannot express queues; breakout"
-    assert "1 error, 1 note." in page.text
+    assert "1 error, 2 notes (2 about the lab's frr.conf in one row)." in page.text
     frr = replace(h100, switches=tuple(replace(one, nos="frr") for one in h100.switches))
     assert lab_notes_joined(frr, notes) == notes
 
@@ -194,8 +221,9 @@ def test_addresses_that_follow_no_rule_are_listed_in_full(h100: Network, report:
 def test_switch_table_has_the_numbers(h100: Network, report: Report) -> None:
     found = rows(Page(report(h100, [])).table("switches"))
     assert len(found) == 20
-    assert found[0]["Name"] == "stripe1-leaf1"
-    assert (found[0]["AS number"], found[0]["Router id"], found[0]["Management"]) == (
+    assert [one["Brought up"] for one in found] == [1] * 4 + [2] * 16
+    assert found[4]["Name"] == "stripe1-leaf1"
+    assert (found[4]["AS number"], found[4]["Router id"], found[4]["Management"]) == (
         4200001001,
         "10.255.0.1",
         "172.20.0.10/24",
@@ -221,6 +249,13 @@ def test_bill_of_h100_rlb_by_hand(h100: Network) -> None:
         ("fibre cable", "multimode fibre, 10 m"): 4 * 8,
         ("fibre cable", "multimode fibre, 50 m"): 16 * 4,
     }
+
+
+def test_bill_says_what_to_order(h100: Network) -> None:
+    found = {one.name: one.description for one in bill(h100)}
+    # Each of 16 leaves has 4 uplinks, one to a cage (fill: spread).
+    assert "64 of 112 carry fewer than 2 links" in found["osfp-800g-2x400g-sr4"]
+    assert "OM4, crossover, MPO-12/APC" in found["multimode fibre, 50 m"]
 
 
 def test_a_splitter_counts_once_for_its_switch_port(flat: Network) -> None:
@@ -256,6 +291,83 @@ def test_headroom_is_the_sum_of_its_terms(h100: Network, report: Report) -> None
     assert "16,500,000 B" in html
 
 
+def test_headroom_is_compared_with_what_is_shared(large: Network) -> None:
+    """128 cables of 50 m: 14.94 MB. A tenth of 165 MB holds them, a tenth of 84,206 KB does not."""
+    spine = headroom(large, large.fabrics[0], "spine")
+    assert spine is not None
+    assert spine.need_bytes == 128 * 116_732
+    assert spine.published_bytes == round(84_206 * 1024 / 10)
+    assert spine.fits
+    assert spine.is_thin
+    card = next(one for one in decisions(large, large.fabrics[0]) if one.title == "Buffers and headroom")
+    assert "short or thin on leaves and spines" in card.chosen
+    assert "spine 149.4 of 165 MB" in dict(card.facts)["Base of the shares"]
+    assert "spine 8.62 MB (SHORT: needs 14.94)" in dict(card.facts)["By published defaults"]
+    assert [(one.severity, one.where) for one in large.findings if one.id == "headroom-thin"] == [
+        ("warning", "stripe1-leaf1"),
+        ("warning", "spine1"),
+    ]
+
+
+def test_fewer_dedicated_buffers_leave_more_to_share() -> None:
+    dedicated = catalog().switches["qfx5240-64od"].dedicated
+    assert dedicated is not None
+    # The output of `show class-of-service shared-buffer` in the same document: 23,135 and 25,964 KB dedicated, 113,162 shared.
+    assert dedicated.shared_bytes(75, 55) // 1024 == pytest.approx(113_162, abs=2)
+    assert dedicated.shared_bytes(None, None) == 84_206 * 1024
+
+
+def test_lengths_have_their_limits(large: Network, h100: Network) -> None:
+    card = next(one for one in decisions(large, large.fabrics[0]) if one.title == "Cable lengths")
+    server, fabric = card.grids[0].rows
+    assert server[:4] == ("8,192 x server to leaf", "10 m", "0 of 8,192", "50 m (osfp-400g-sr4)")
+    # (16.5 MB / 128 - 91,462 B) at 505.4 B a metre
+    assert fabric[4:] == ("74 m (spine1)", "no length (spine1 is short already)")
+    assert card.grids[0].emphasis == (1,)
+    assert "the planned length is all that the optic reaches" in card.chosen
+    measured = replace(h100, cables=tuple(replace(one, measured=True) for one in h100.cables))
+    card = next(one for one in decisions(measured, measured.fabrics[0]) if one.title == "Cable lengths")
+    assert card.grids[0].emphasis == ()
+
+
+def test_thresholds_are_told_in_bytes(large: Network) -> None:
+    facts = dict(next(one for one in decisions(large, large.fabrics[0]) if one.title == "Traffic classes").facts)
+    # 80 % of 165 MB, over 128 ports; half of the pool for one port, a 129th for each of 128
+    assert "1.03 MB, so 0.57 to 0.93 MB (assumed)" in facts["ECN marks"]
+    assert "66.0 MB where one port is congested, 1.02 MB each where all 128 are" in facts["PFC pauses"]
+
+
+def test_management_says_what_is_a_default_and_what_is_missing(large: Network, h100: Network, report: Report) -> None:
+    card = management_decision(h100)
+    assert card.chosen == "management network 172.20.0.0/24"
+    assert dict(card.facts)["Time (NTP)"] == "172.20.0.3"
+    card = management_decision(large)
+    assert (
+        card.chosen
+        == "management network 172.20.0.0/16, the default; no server for time, names, logs is in the fabric file"
+    )
+    assert dict(card.facts)["Gateway"] == "172.20.0.1, the first address of the pool, a default"
+    assert "management network 172.20.0.0/24" in Page(report(h100, [])).text
+
+
+def test_servers_are_told_once_per_model(h100: Network, report: Report) -> None:
+    [card] = servers_decisions(h100)
+    assert card.chosen == "4 servers with 8 H100 GPUs, 8 NICs"
+    facts = dict(card.facts)
+    assert "DSCP 26, priority 3, traffic class byte 106, lossless" in facts["QoS"]
+    assert "Congestion notification: DSCP 48, priority 6, strict" in facts["QoS"]
+    assert facts["Jobs"] == "NCCL, 4 queue pairs a connection, net plug-in railweave"
+    environment, firmware, files = card.grids
+    assert ("NCCL_IB_TC", "106") in {row[:2] for row in environment.rows}
+    assert ("CNP_DSCP_P1", "48") in {row[:2] for row in firmware.rows}
+    listed = [name for _, names in files.rows for name in names.split(", ")]
+    config = host_config(h100, h100.servers[0].name)
+    assert sorted(f"hosts/H100-01/{name}" for name in listed) == sorted(server_files(config))
+    assert "32 of 32 MAC addresses are placeholders" in Page(report(h100, [])).text
+    three = servers_decisions(example("aidc-three-fabrics"))
+    assert [one.title for one in three] == ["dgx-a100-aidc", "dgx-h100-aidc", "weka-storage", "headend"]
+
+
 def test_headroom_that_is_short_is_marked(h100: Network, report: Report) -> None:
     fabric = h100.fabrics[0]
     qos = fabric.spine.qos.model_copy(update={"buffers": fabric.spine.qos.buffers.model_copy(update={"headroom": 1})})
@@ -272,7 +384,7 @@ def test_decisions_name_what_was_chosen(h100: Network, flat: Network) -> None:
     titles = [one.title for one in decisions(h100, h100.fabrics[0])]
     assert titles == [
         "Topology", "Ports", "Addressing", "Routing", "Path colors", "Load balancing", "Traffic classes",
-        "Buffers and headroom", "MTU",
+        "Buffers and headroom", "MTU", "Cable lengths",
     ]  # fmt: skip
     cards = {one.title: one for one in decisions(h100, h100.fabrics[0])}
     assert cards["Topology"].chosen == "rail-optimised, 2 stripes of 8 leaves, 4 spines"

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from railweave.build import pages as build_pages
 from railweave.design import design
 from railweave.design.network import Network
 from railweave.device.build import device_config
-from railweave.runbook.network import runbooks
 from railweave.runbook.tenants import frr_tenants
 from railweave.spec.source import read_source
 from railweave.verify.registry import Subject
@@ -19,7 +19,8 @@ from tests.conftest import EXAMPLES, example
 
 def written(network: Network) -> dict[str, str]:
     subject = Subject.of(network)
-    return runbooks(network, subject.configs, subject.routes)
+    with build_pages.pages(network, subject.configs, subject.routes) as found:
+        return found()[0]
 
 
 @pytest.fixture(scope="module")
@@ -54,9 +55,10 @@ def test_sessions_of_a_leaf(pages: dict[str, str]) -> None:
     found = section(pages["runbook/stripe1-leaf1.md"], "BGP sessions")
     assert "Groups: 4  Peers: 4  Down peers: 0" in found
     assert "local AS 4200001001, router id 10.255.0.1" in found
-    # 15 other leaves with a prefix in each of 4 path colors; its own 4 go up.
+    assert "Active as in its last column" in found
+    # 15 other leaves with a prefix in each of 4 path colors, of which this spine's is used; its own 4 go up.
     assert cells(found) == [
-        [f"spine-{color}", f"%et-0/0/{k}:0.0", f"spine{k + 1}", str(4200000001 + k), "60", "4"]
+        [f"spine-{color}", f"%et-0/0/{k}:0.0", f"spine{k + 1}", str(4200000001 + k), "60", "4", "15"]
         for k, color in enumerate(("green", "blue", "red", "orange"))
     ]
 
@@ -66,7 +68,7 @@ def test_sessions_of_a_spine(h100: Network, pages: dict[str, str]) -> None:
     assert "Peers: 16  Down peers: 0" in found
     asns = {switch.name: str(switch.asn) for switch in h100.switches if switch.role == "leaf"}
     assert {row[2]: row[3] for row in cells(found)} == asns
-    assert {(row[4], row[5]) for row in cells(found)} == {("4", "60")}
+    assert {(row[4], row[5], row[6]) for row in cells(found)} == {("4", "60", "4")}
 
 
 def test_ports_are_what_lldp_must_show(h100: Network, pages: dict[str, str]) -> None:
@@ -93,11 +95,18 @@ def test_a_path_color_leaves_by_its_own_port(pages: dict[str, str]) -> None:
 
 def test_quality_of_service_is_the_device_s_own(pages: dict[str, str]) -> None:
     page = pages["runbook/stripe1-leaf1.md"]
-    assert ["NO-LOSS", "4", "26", "no-loss, PFC priority 3", "85 %", "55 % to 90 % fill, up to 100 %"] in cells(
-        section(page, "Classes, ECN, as configured")
-    )
+    found = {row[0]: row for row in cells(section(page, "Classes, ECN"))}
+    assert found["NO-LOSS"][1:] == [
+        "4", "26 (011010)", "no-loss, PFC priority 3", "low, at least 85 %", "55 % to 90 % fill, up to 100 %",
+    ]  # fmt: skip
+    assert found["CNP"][4] == "strict-high, at most 5 %"
     assert "ingress: lossless 80 %, headroom 10 %, lossy 10 %, dynamic threshold 7" in page
-    assert cells(section(page, "PFC per port, as configured")) == [
+    # 10 % of the 84,206 KB that a QFX5240 shares as delivered; 2 ports of 10 m and 4 of 50 m need 96,516 and 116,732 B each.
+    buffers = section(page, "Buffer partitions")
+    assert "Shared Buffer about 84,206 KB" in buffers
+    assert "Lossless Headroom 8,420 KB" in buffers
+    assert f"at least {-(-(2 * 96_516 + 4 * 116_732) // 1024)} KB" in buffers
+    assert cells(section(page, "PFC per port")) == [
         ["pfc-10m", "10 m", "9216", "2 ports"],
         ["pfc-50m", "50 m", "9216", "4 ports"],
     ]
@@ -109,15 +118,36 @@ def test_quality_of_service_is_the_device_s_own(pages: dict[str, str]) -> None:
 def test_every_cable_end_has_one_label(h100: Network, pages: dict[str, str]) -> None:
     labels = [line for page in pages.values() for line in section(page, "Cable labels").splitlines() if " > " in line]
     ends = [
-        f"{here.device} {here.port} > {there.device} {there.port}"
+        f"{here.device} {here.port} > {there.device} {there.port}, {cable.length_m:g} m"
         for cable in h100.cables
         for here, there in ((cable.a, cable.b), (cable.b, cable.a))
     ]
     assert sorted(labels) == sorted(ends)
 
 
+def test_every_port_s_module_is_looked_at(h100: Network, pages: dict[str, str]) -> None:
+    for name, modules, links in (("stripe1-leaf1", 5, 6), ("spine1", 8, 16)):
+        found = section(pages[f"runbook/{name}.md"], "Modules and error correction, all ports")
+        assert "show interfaces diagnostics optics" in found
+        assert f"light on {links} optical links" in found
+        assert cells(found) == [["osfp-800g-2x400g-sr4", str(modules), str(links), "2 x 400GBASE-SR4, twin MPO-12"]]
+        assert sum(name in {one.a.device, one.b.device} for one in h100.cables) == links
+
+
+def test_a_color_of_several_uplinks_is_used_from_all_of_them(tmp_path: Path) -> None:
+    file = tmp_path / "one.yaml"
+    file.write_text(ONE_STRIPE, encoding="utf-8")
+    found = section(written(design(read_source(file))[0])["runbook/stripe1-leaf1.md"], "BGP sessions")
+    assert "Active may count one with several next hops on one of their sessions alone" in found
+    # 7 other leaves; a color is 4 of the 8 uplinks, and each of its sessions has all of the color's prefixes.
+    assert {row[6] for row in cells(found)} == {"7"}
+
+
 def test_order_is_spines_first(pages: dict[str, str]) -> None:
     order = section(pages["runbook/stripe2-leaf1.md"], "Order")
+    assert (
+        "1. The management network 172.20.0.0/24 with its gateway 172.20.0.1, and its servers: time 172.20.0.3" in order
+    )
     assert "2. 4 spines, spine1 first" in order
     assert "3. 16 leaves, stripe1-leaf1 first" in order
     assert "**This switch is number 9 of them.**" in order
@@ -138,7 +168,7 @@ def blocks(text: str) -> list[list[str]]:
 def test_each_commit_waits_for_what_was_seen_before_it(h100: Network, pages: dict[str, str]) -> None:
     load = section(pages["runbook/spine3.md"], "Load")
     copied, checked, trial, login, commit = blocks(load)
-    assert copied == ["scp devices/spine3/junos.conf netops@ADDRESS:/var/tmp/spine3.conf"]
+    assert copied == ["scp devices/spine3/junos.conf root@ADDRESS:/var/tmp/spine3.conf"]  # netops comes with the file
     assert checked[-1] == "commit check"
     assert trial == ["commit confirmed 10"]
     assert login == [f"ssh netops@{h100.switch('spine3').management_address.partition('/')[0]}"]

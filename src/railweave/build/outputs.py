@@ -5,21 +5,20 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from railweave.build.rendering import joined
 from railweave.build.tables import addresses_csv, cabling_csv
 from railweave.build.write import digest
 from railweave.findings import Finding, by_severity, summed
 from railweave.report.page import report_html
 from railweave.report.topology import topology_svg
-from railweave.runbook.network import runbooks
 from railweave.verify.registry import CHECKS, SLOW
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from railweave.build.rendering import Rendered
     from railweave.design.network import Network
-    from railweave.device.model import DeviceConfig
-    from railweave.routes.table import Routes
+    from railweave.report.body import Body
 
 
 TABLES: dict[str, Callable[[Network], bytes]] = {
@@ -33,24 +32,23 @@ TABLES: dict[str, Callable[[Network], bytes]] = {
 
 def outputs(
     network: Network,
-    configs: Mapping[str, DeviceConfig],
-    routes: Routes,
-    rendered: Callable[[], Rendered],
+    written: Callable[[], tuple[dict[str, str], Body]],
+    rendered: Sequence[Callable[[], Rendered]],
     progress: Callable[[str], None],
-    checked: Sequence[Finding] = (),
+    checked: Sequence[Finding],
 ) -> tuple[dict[str, bytes], Rendered, list[Finding]]:
     """Content by path below the output folder, what was rendered, and every finding: of design, checks, and rendering.
 
-    ``rendered`` is asked last: it is worked on meanwhile.
+    ``written`` (runbooks and the body of the report) and what is ``rendered`` are waited for: they are worked on meanwhile.
     """
-    progress("writing runbooks")
-    files = {name: text.encode() for name, text in runbooks(network, configs, routes).items()}
     progress("finishing the files of switches and servers")
-    made = rendered()
+    made = joined([one() for one in rendered])
     found = summed([*network.findings, *checked, *made.gaps]) + _open_secrets(network, made.open_secrets)
-    progress("drawing the report")
+    progress("finishing runbooks and the report")
+    runbooks, body = written()
+    files = {name: text.encode() for name, text in runbooks.items()}
     ran = [name for name in CHECKS if name not in SLOW]
-    files["report.html"] = report_html(network, found, routes, digest(made.files["design.json"])[:12], ran).encode()
+    files["report.html"] = report_html(network, found, body, digest(made.files["design.json"])[:12], ran).encode()
     files["findings.json"] = (json.dumps([one.to_json() for one in by_severity(found)], indent=1) + "\n").encode()
     return {**files, **made.files}, made, found
 

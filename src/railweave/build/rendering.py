@@ -1,36 +1,35 @@
-"""The files of switches and servers, rendered beside the checks; those that stand in the output already are not.
-
-A folder ``devices/NAME`` or ``hosts/NAME`` follows from the configuration of that device alone, from the secrets, and
-from the program. The digest of the three is its key. ``manifest.json`` holds a stamp of key and files; where the stamp
-is that of the key wanted, and every file has its digest on the disk, rendering would write the same again.
-"""
+"""The files of switches and servers, rendered beside the checks; those that stand in the output already are not."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
 import json
+from dataclasses import fields
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import railweave
-from railweave.build.write import by_folder, digest, read_manifest, stamp
-from railweave.device.host import host_config
+from railweave.build.standing import OPEN
+from railweave.device.host import config_of
+from railweave.device.host_scope import host_scope
 from railweave.render.junos.tree import quoted
 from railweave.render.network import server_files, shared_files, switch_configs, switch_files, switch_gaps
 from railweave.render.workers import spreading
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
+    from railweave.build.standing import Standing
     from railweave.design.network import Network
+    from railweave.device.host_scope import HostScope
     from railweave.device.model import DeviceConfig
     from railweave.findings import Finding
 
 
 class Rendered(NamedTuple):
-    """What all devices came to: content of ``files`` to write, digests of ``kept`` ones, the key of every folder."""
+    """What devices came to: content of ``files`` to write, digests of ``kept`` ones, the key of every folder."""
 
     files: dict[str, bytes]
     kept: dict[str, str]
@@ -39,106 +38,111 @@ class Rendered(NamedTuple):
     open_secrets: int
 
 
-class _Member(NamedTuple):
-    """A server as the files see it that all servers share."""
-
-    library: str
-    gpu_vendor: str
-    gpus: int
-    job_fabric: str
-
-
 class _Folder(NamedTuple):
     """One folder as a worker gives it; ``files`` is None where what stands there is kept."""
 
     key: str
     files: dict[str, bytes] | None
-    gaps: list[Finding]
+    gaps: Sequence[Finding] = ()
     open_secrets: int = 0
-    member: _Member | None = None
 
 
 @contextlib.contextmanager
-def rendering(
-    network: Network,
-    own: Mapping[str, DeviceConfig],
-    secrets: Mapping[str, str],
-    out: Path,
-    tables: Mapping[str, Callable[[Network], bytes]],
+def rendering_servers(
+    network: Network, before: Standing, tables: Mapping[str, Callable[[Network], bytes]]
 ) -> Generator[Callable[[], Rendered]]:
-    """Start rendering for the output folder ``out``; what is given waits for the result.
+    """Start rendering the servers; what is given waits for the result, with the files that servers share.
 
     ``tables`` are files by path that follow from the network alone: they are worked out beside the others.
     """
-    manifest = read_manifest(out)
-    before = by_folder(manifest.files)
-    program = program_digest()
-
-    def standing(folder: str, key: str) -> dict[str, bytes] | None:
-        """The files of an earlier build, where they are what rendering gives."""
-        files = before.get(folder, {})
-        if not files or manifest.rendered.get(folder) != stamp(key, files):
-            return None
-        found: dict[str, bytes] = {}
-        for name, value in files.items():
-            try:
-                with open(f"{out}/{name}", "rb") as stream:  # noqa: PTH123 - pathlib takes a second more for 18,000
-                    found[name] = stream.read()
-            except OSError:
-                return None
-            if digest(found[name]) != value:
-                return None
-        return found
-
-    def switch(name: str) -> _Folder:
-        configs = switch_configs(network, own[name])
-        key = _key(program, configs, sorted(secrets.items()))
-        kept = standing(f"devices/{name}", key)
-        files = kept or {
-            path: _with_secrets(path, text, secrets).encode() for path, text in switch_files(configs).items()
-        }
-        still = sum(b"<secret:" in content for content in files.values())
-        return _Folder(key, None if kept else files, switch_gaps(configs), still)
+    words = _Words()
 
     def server(name: str) -> _Folder:
-        config = host_config(network, name)
-        key = _key(program, config)
-        files = None
-        if standing(f"hosts/{name}", key) is None:
-            files = {path: text.encode() for path, text in server_files(config).items()}
-        return _Folder(
-            key, files, [], member=_Member(config.library, config.gpu_vendor, config.gpus, config.job_fabric)
-        )
+        if name in tables:
+            return _Folder("", {name: tables[name](network)})
+        if name == "hosts":
+            return _Folder("", {path: text.encode() for path, text in shared_files(network).items()})
+        scope = host_scope(network, name.removeprefix("hosts/"))
+        key = _key(program_digest(), *_words_of(scope, words))
+        if before.has(name, key):
+            return _Folder(key, None)
+        return _Folder(key, {path: text.encode() for path, text in server_files(config_of(scope)).items()})
 
-    def render(folder: str) -> _Folder:
-        if folder in tables:
-            return _Folder("", {folder: tables[folder](network)}, [])
-        kind, _, name = folder.partition("/")
-        return switch(name) if kind == "devices" else server(name)
-
-    folders = list(tables)
-    folders += [f"devices/{one.name}" for one in network.switches]
-    folders += [f"hosts/{one.name}" for one in network.servers]
-    with spreading(render, folders) as results:
-        yield lambda: _together(network, dict(zip(folders, results(), strict=True)), before)
+    folders = [*tables, "hosts", *(f"hosts/{one.name}" for one in network.servers)]
+    with spreading(server, folders) as results:
+        yield lambda: _together(folders, results(), before)
 
 
-def _together(network: Network, found: Mapping[str, _Folder], before: Mapping[str, dict[str, str]]) -> Rendered:
-    members = {folder.partition("/")[2]: one.member for folder, one in found.items() if one.member is not None}
-    files = {name: text.encode() for name, text in shared_files(network, members).items()}
+@contextlib.contextmanager
+def rendering_switches(
+    network: Network, own: Mapping[str, DeviceConfig], secrets: Mapping[str, str], before: Standing
+) -> Generator[Callable[[], Rendered]]:
+    """Start rendering the switches, whose configurations are ``own``; what is given waits for the result."""
+    given = sorted(secrets.items())
+
+    def switch(folder: str) -> _Folder:
+        configs = switch_configs(network, own[folder.removeprefix("devices/")])
+        key = _key(program_digest(), configs, given)
+        gaps = switch_gaps(configs)
+        if before.has(folder, key):
+            return _Folder(key, None, gaps, before.whole[folder])
+        files = {path: _with_secrets(path, text, secrets).encode() for path, text in switch_files(configs).items()}
+        return _Folder(key, files, gaps, sum(OPEN in content for content in files.values()))
+
+    folders = [f"devices/{one.name}" for one in network.switches]
+    with spreading(switch, folders) as results:
+        yield lambda: _together(folders, results(), before)
+
+
+def _together(folders: Sequence[str], found: Sequence[_Folder], before: Standing) -> Rendered:
+    files: dict[str, bytes] = {}
     kept: dict[str, str] = {}
-    for folder, one in found.items():
+    for folder, one in zip(folders, found, strict=True):
         if one.files is None:
-            kept |= before[folder]
+            kept |= before.files[folder]
         else:
             files |= one.files
     return Rendered(
         files,
         kept,
-        {folder: one.key for folder, one in found.items() if one.key},
-        [gap for one in found.values() for gap in one.gaps],
-        sum(one.open_secrets for one in found.values()),
+        {folder: one.key for folder, one in zip(folders, found, strict=True) if one.key},
+        [gap for one in found for gap in one.gaps],
+        sum(one.open_secrets for one in found),
     )
+
+
+def joined(parts: Sequence[Rendered]) -> Rendered:
+    """Several as one."""
+    return Rendered(
+        {name: content for part in parts for name, content in part.files.items()},
+        {name: value for part in parts for name, value in part.kept.items()},
+        {folder: key for part in parts for folder, key in part.keys.items()},
+        [gap for part in parts for gap in part.gaps],
+        sum(part.open_secrets for part in parts),
+    )
+
+
+class _Words:
+    """The ``repr`` of objects that many servers share, written once each."""
+
+    def __init__(self) -> None:
+        self._found: dict[int, tuple[object, str]] = {}
+
+    def __call__(self, value: object) -> str:
+        found = self._found.get(id(value))
+        if found is None:
+            found = self._found[id(value)] = value, repr(value)  # the value too, so that its id stays its own
+        return found[1]
+
+
+def _words_of(scope: HostScope, words: _Words) -> Iterator[object]:
+    """All that a scope holds; what it shares with others as text."""
+    for field in fields(scope):
+        value: object = getattr(scope, field.name)
+        if isinstance(value, dict):
+            yield [(name, words(one)) for name, one in cast("dict[str, object]", value).items()]
+        else:
+            yield value if value is scope.server else words(value)
 
 
 def _key(*parts: object) -> str:

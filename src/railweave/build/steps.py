@@ -11,7 +11,9 @@ import yaml
 
 from railweave.build.extra import check_extra
 from railweave.build.outputs import TABLES, outputs
-from railweave.build.rendering import rendering
+from railweave.build.pages import pages
+from railweave.build.rendering import rendering_servers, rendering_switches
+from railweave.build.standing import standing
 from railweave.build.write import write_folder
 from railweave.counting import counted
 from railweave.design import design
@@ -60,12 +62,12 @@ def build(
     Raises ``InputError`` for bad input and ``OutputError`` where the output cannot be written; the old output and the
     lock are then as they were.
     """
-    with _uncollected():
+    with uncollected():
         return _build(fabric, out, secrets, progress, compact=compact, device=device)
 
 
 @contextlib.contextmanager
-def _uncollected() -> Generator[None]:
+def uncollected() -> Generator[None]:
     """No searches for garbage: a design is a million objects that stay, and searching them takes a tenth of the time."""
     enabled = gc.isenabled()
     gc.disable()
@@ -85,16 +87,23 @@ def _build(
     compact: bool,
     device: Sequence[str],
 ) -> Built:
-    progress(f"reading and designing {fabric}")
-    network, lock = design_file(fabric, compact=compact, device=device)
-    hidden = _read_secrets(secrets)
-    subject = Subject.of(network)
-    progress(
-        f"rendering {counted(len(network.switches), 'switch', 'switches')} and {counted(len(network.servers), 'server')}"
-    )
-    with rendering(network, subject.configs, hidden, out, TABLES) as rendered:
+    with contextlib.ExitStack() as beside:  # work in other processes, each begun as soon as its input is there
+        stands = beside.enter_context(standing(out))
+        progress(f"reading and designing {fabric}")
+        network, lock = design_file(fabric, compact=compact, device=device)
+        hidden, before = _read_secrets(secrets), stands()
+        switches, servers = (
+            counted(len(network.switches), "switch", "switches"),
+            counted(len(network.servers), "server"),
+        )
+        progress(f"rendering {switches} and {servers}")
+        hosts = beside.enter_context(rendering_servers(network, before, TABLES))
+        subject = Subject.of(network)
+        devices = beside.enter_context(rendering_switches(network, subject.configs, hidden, before))
+        progress("working out routes")
+        written = beside.enter_context(pages(network, subject.configs, subject.routes))
         checked = run_checks(subject, slow=False, progress=progress)
-        files, made, findings = outputs(network, subject.configs, subject.routes, rendered, progress, checked)
+        files, made, findings = outputs(network, written, [devices, hosts], progress, checked)
     text = lock.to_text().encode()
     files[LOCK] = text
     count = len(files) + len(made.kept)

@@ -17,7 +17,10 @@ CABLING = (
     "a_device", "a_port", "a_lanes", "a_optic", "b_device", "b_port", "b_lanes", "b_optic",
     "speed_gbps", "length_m", "length_is", "fabric", "kind", "color",
 )  # fmt: skip
-ADDRESSES = ("kind", "device", "interface", "address", "prefix", "color", "vlan", "mac", "origin")
+ADDRESSES = (
+    "kind", "device", "interface", "address", "prefix", "color", "vlan", "mac", "origin", "rail", "leaf", "leaf_port", "rdma",
+)  # fmt: skip
+"""Columns of addresses.csv; the last four are those of NICs."""
 
 
 def cabling_csv(network: Network) -> str:
@@ -47,7 +50,8 @@ def _cables(network: Network) -> Iterator[tuple[object, ...]]:
 
 def addresses_csv(network: Network) -> str:
     """Every address: management, router id, gateway, link, external router and NIC."""
-    return _csv(ADDRESSES, _addresses(network))
+    width = len(ADDRESSES)
+    return _csv(ADDRESSES, (row + ("",) * (width - len(row)) for row in _addresses(network)))
 
 
 def _addresses(network: Network) -> Iterator[tuple[object, ...]]:
@@ -96,6 +100,10 @@ def _addresses(network: Network) -> Iterator[tuple[object, ...]]:
                     nic.vlan or "",
                     mac,
                     one.origin,
+                    nic.rail,
+                    nic.leaf,
+                    nic.leaf_port,
+                    nic.rdma,
                 )
 
 

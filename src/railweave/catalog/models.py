@@ -54,6 +54,27 @@ class Buffer(Model):
     cell_source: str
 
 
+class DedicatedBuffer(Model):
+    """How a switch divides its packet buffer as long as nobody changes it: what ports keep for themselves, and what they share.
+
+    Sizes in KB of 1,024 bytes, on both sides of a switch whose shared pool is the same for ingress and egress.
+    """
+
+    shared_kb: int
+    ingress_kb: int
+    egress_kb: int
+    source: str
+
+    def shared_bytes(self, ingress_percent: int | None, egress_percent: int | None) -> int:
+        """What is shared where dedicated buffers are set to a percentage of their default (None: left as they are)."""
+        freed = [
+            kb * (100 - percent) / 100
+            for kb, percent in ((self.ingress_kb, ingress_percent), (self.egress_kb, egress_percent))
+            if percent is not None
+        ]
+        return round(1024 * (self.shared_kb + sum(freed)))
+
+
 class Limits(Model):
     """What a switch's silicon can hold. Empty where no source was found."""
 
@@ -119,6 +140,7 @@ class SwitchModel(Model):
     features: dict[str, str] = Field(default_factory=dict[str, str])
     cards: int | None = None
     platform: Platform = Platform()
+    dedicated: DedicatedBuffer | None = None
 
     def group_of(self, port: int) -> PortGroup | None:
         """The port group a physical port belongs to."""
@@ -313,6 +335,7 @@ class Optic(Model):
     part: str = Field(default="", description="one that can be ordered")
     connector: str = Field(default="", description="of one link")
     fibres: int | None = Field(default=None, description="that one link uses")
+    fibre: str = Field(default="", description="grade and polarity of the cable, as the module's maker asks for it")
     source: str
 
 

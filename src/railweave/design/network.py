@@ -341,6 +341,30 @@ class Network:
         return {one.key: one for one in self.segments}
 
     @cached_property
+    def _long_links(self) -> dict[str, list[Cable]]:
+        site = {switch.name: switch.site for switch in self.switches}
+        result: dict[str, list[Cable]] = {}
+        for cable in self.cables if len(set(site.values())) > 1 else ():
+            if cable.kind == "fabric" and site[cable.a.device] != site[cable.b.device]:
+                result.setdefault(cable.fabric, []).append(cable)
+        return result
+
+    @cached_property
+    def _far_apart(self) -> frozenset[str]:
+        return frozenset(cable.name for cables in self._long_links.values() for cable in cables)
+
+    @cached_property
+    def most_nics(self) -> dict[str, tuple[int, int]]:
+        """Of each fabric, the most NICs that a server has on it, and the speed of the fastest in Gb/s."""
+        result: dict[str, tuple[int, int]] = {}
+        for server in self.servers:
+            for fabric, count in Counter(nic.fabric for nic in server.nics).items():
+                speed = max(nic.speed_gbps for nic in server.nics if nic.fabric == fabric)
+                most, fastest = result.get(fabric, (0, 0))
+                result[fabric] = (max(most, count), max(fastest, speed))
+        return result
+
+    @cached_property
     def rail_sizes(self) -> Counter[tuple[str, str, int]]:
         """How many NICs there are, by fabric, stripe and rail."""
         return Counter((nic.fabric, nic.stripe, nic.rail) for server in self.servers for nic in server.nics)
@@ -396,9 +420,11 @@ class Network:
 
     def between_sites(self, cable: Cable) -> bool:
         """Whether a cable joins switches of two sites."""
-        switches = self._by_name["switch"]
-        a, b = switches.get(cable.a.device), switches.get(cable.b.device)
-        return a is not None and b is not None and a.site != b.site
+        return bool(self._far_apart) and cable.name in self._far_apart
+
+    def long_links(self, fabric: str) -> list[Cable]:
+        """The cables of a fabric between sites."""
+        return self._long_links.get(fabric, [])
 
     def systems_of(self, fabric: str) -> frozenset[tuple[str, str]]:
         """The operating systems, with their releases, of the switches of a fabric that look at path colors."""

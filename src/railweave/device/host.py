@@ -1,4 +1,4 @@
-"""``Network`` to ``HostConfig``: intent resolved for one server."""
+"""``HostScope`` to ``HostConfig``: intent resolved for one server."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from railweave.device.host_model import (
     HostRoute,
     HostRule,
 )
+from railweave.device.host_scope import HostScope, host_scope
 from railweave.device.host_sysctl import sysctl
 
 if TYPE_CHECKING:
-    from railweave.design.network import Fabric, Network, Nic, Server
+    from railweave.design.network import Fabric, Network, Nic
 
 LOSSY_PRIORITY = 3
 """The NIC's priority of RDMA data that no switch pauses for (facts the sources agree on: DSCP 26, priority 3)."""
@@ -43,40 +44,44 @@ def host_configs(network: Network) -> dict[str, HostConfig]:
 
 def host_config(network: Network, name: str) -> HostConfig:
     """The configuration of one server. Raises ``KeyError`` where there is no such server."""
-    server = network.server(name)
-    model = catalog().servers[server.model]
-    fabrics = [network.fabric(name) for name in dict.fromkeys(nic.fabric for nic in server.nics)]
-    qos = tuple(_qos(network, fabric, server) for fabric in fabrics)
-    nics = tuple(nic for fabric, one in zip(fabrics, qos, strict=True) for nic in _nics(network, server, fabric, one))
-    library = "RCCL" if model.gpu_vendor == "AMD" else "NCCL"
-    shared = tenant_jobs(network, nics, qos, library) if model.gpus else ()
+    return config_of(host_scope(network, name))
+
+
+def config_of(scope: HostScope) -> HostConfig:
+    """The configuration of the server of a scope."""
+    model, fabrics = scope.model, scope.fabrics
+    qos = tuple(_qos(scope, fabric) for fabric in fabrics.values())
+    nics = tuple(nic for one in qos for nic in _nics(scope, fabrics[one.fabric], one))
+    shared = tenant_jobs(scope, nics, qos) if model.gpus else ()
     return HostConfig(
-        network=network.name,
-        name=name,
-        model=server.model,
+        network=scope.network,
+        name=scope.name,
+        model=scope.server.model,
         gpus=model.gpus,
         gpu=model.gpu,
         gpu_vendor=model.gpu_vendor,
         cpu_vendor=model.cpu_vendor,
-        advertisements_by=network.hosts.router_advertisements,
+        advertisements_by=scope.hosts.router_advertisements,
         nics=nics,
-        routes=tuple(route for nic in nics for route in _routes(network.fabric(nic.fabric), nic)),
-        rules=tuple(rule for nic in nics for rule in _rules(network.fabric(nic.fabric), nic)),
+        routes=tuple(route for nic in nics for route in _routes(fabrics[nic.fabric], nic)),
+        rules=tuple(rule for nic in nics for rule in _rules(fabrics[nic.fabric], nic)),
         qos=qos,
-        bfd_detection_ms={f.name: f.underlay.bfd.detection_ms() for f in fabrics if f.underlay.bfd.enabled},
-        sysctl=sysctl(network, nics),
+        bfd_detection_ms={
+            name: one.underlay.bfd.detection_ms() for name, one in fabrics.items() if one.underlay.bfd.enabled
+        },
+        sysctl=sysctl(scope, nics),
         kernel_command_line=model.kernel_command_line,
         kernel_command_line_source=model.kernel_command_line_source,
         bios=tuple(BiosOption(one.area, one.setting, one.value, one.note, one.verify) for one in model.bios),
         bios_source=model.bios_source,
-        library=library,
-        job=() if shared or not model.gpus else job(network, nics, qos, library),
+        library=scope.library,
+        job=() if shared or not model.gpus else job(scope, nics, qos),
         tenant_jobs=shared,
     )
 
 
-def _nics(network: Network, server: Server, fabric: Fabric, qos: HostQos) -> list[HostNic]:
-    group = catalog().servers[server.model].nics[fabric.nics]
+def _nics(scope: HostScope, fabric: Fabric, qos: HostQos) -> list[HostNic]:
+    server, group = scope.server, scope.model.nics[fabric.nics]
     model = catalog().nics[group.nic]
     options = firmware(model, qos)
     found: list[HostNic] = []
@@ -85,7 +90,7 @@ def _nics(network: Network, server: Server, fabric: Fabric, qos: HostQos) -> lis
     for nic in server.nics:
         if nic.fabric != fabric.name:
             continue
-        addresses = _addresses(network, fabric, server, nic, table)
+        addresses = _addresses(scope, fabric, nic, table)
         table += len(addresses)
         found.append(
             HostNic(
@@ -117,8 +122,8 @@ def _nics(network: Network, server: Server, fabric: Fabric, qos: HostQos) -> lis
     return found
 
 
-def _addresses(network: Network, fabric: Fabric, server: Server, nic: Nic, table: int) -> tuple[HostAddress, ...]:
-    gateways = {subnet.color: subnet for subnet in network.segment_of(server.name, nic).subnets}
+def _addresses(scope: HostScope, fabric: Fabric, nic: Nic, table: int) -> tuple[HostAddress, ...]:
+    gateways = {subnet.color: subnet for subnet in scope.segments[nic.name].subnets}
     found: list[HostAddress] = []
     for path, one in enumerate(nic.addresses, 1):
         color = next((color for color in fabric.colors if color.index == one.color), None)
@@ -175,10 +180,10 @@ def _rules(fabric: Fabric, nic: HostNic) -> list[HostRule]:
     return found
 
 
-def _qos(network: Network, fabric: Fabric, server: Server) -> HostQos:
+def _qos(scope: HostScope, fabric: Fabric) -> HostQos:
     qos = fabric.leaf.qos
     data, cnp = qos.rdma_class(), qos.cnp_class()
-    model = catalog().nics[catalog().servers[server.model].nics[fabric.nics].nic]
+    model = catalog().nics[scope.model.nics[fabric.nics].nic]
     dscp = data.dscp[0] if data and data.dscp else 0
     priority = 0 if data is None else LOSSY_PRIORITY if data.pfc_priority is None else data.pfc_priority
     given = dict.fromkeys(data.dscp if data else (), priority)
@@ -194,7 +199,7 @@ def _qos(network: Network, fabric: Fabric, server: Server) -> HostQos:
         lossless=data is not None and data.lossless,
         cnp_dscp=cnp_dscp[0],
         cnp_priority=cnp_priority,
-        bandwidth_percent=network.hosts.roce_bandwidth,
+        bandwidth_percent=scope.hosts.roce_bandwidth,
         adaptive_routing=fabric.load_balancing.group_mode() in {"dlb-per-packet", "spray"},
         ecn=data is not None and data.ecn is not None,
         priorities=tuple(given.get(one, _other(one, priority, cnp_priority)) for one in range(64)),

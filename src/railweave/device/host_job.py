@@ -7,16 +7,16 @@ a number, which is not stable, so here it is found when a job starts.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from railweave.device.host_model import Variable
-from railweave.device.long_haul import environment, long_haul
+from railweave.device.long_haul import environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from railweave.design.network import Network
     from railweave.device.host_model import HostNic, HostQos
+    from railweave.device.host_scope import HostScope
     from railweave.device.long_haul import LongHaul
     from railweave.spec.hosts import Job
 
@@ -28,24 +28,22 @@ AMD_MPI_FOLDER = "/opt/AMD/install/mpi"
 LD = "LD_LIBRARY_PATH"
 
 
-def job(
-    network: Network, nics: Sequence[HostNic], qos: Sequence[HostQos], library: Literal["NCCL", "RCCL"]
-) -> tuple[Variable, ...]:
+def job(scope: HostScope, nics: Sequence[HostNic], qos: Sequence[HostQos]) -> tuple[Variable, ...]:
     """The variables, in the order they are written."""
     used = [nic for nic in rdma_nics(nics) if nic.addresses]
     if not used:
         return ()
-    wanted = network.hosts.job
+    wanted, library = scope.hosts.job, scope.library
     one = next(one for one in qos if one.fabric == used[0].fabric)
     colored = any(address.color is not None for address in used[0].addresses)
     ipv6 = ":" in used[0].addresses[0].address
-    far = long_haul(network, network.fabric(one.fabric))
+    far = scope.long_haul.get(one.fabric)
     found = [
         *(_path_colors(wanted, len(used[0].addresses)) if colored else _queue_pairs(wanted)),
         *(_long_links(far, wanted, colored=colored) if far else []),
         *_devices(used, exact=library == "NCCL"),
         *_traffic_class(one),
-        *_addresses(wanted, network.fabric(one.fabric).server_pool, ipv6=ipv6),
+        *_addresses(wanted, scope.fabrics[one.fabric].server_pool, ipv6=ipv6),
         *([] if colored else [_gid_index("NCCL_IB_GID_INDEX", library)]),
         *(_rccl() if library == "RCCL" else []),
         *_sockets(wanted, colored=colored),
@@ -57,20 +55,20 @@ def job(
 
 
 def tenant_jobs(
-    network: Network, nics: Sequence[HostNic], qos: Sequence[HostQos], library: Literal["NCCL", "RCCL"]
+    scope: HostScope, nics: Sequence[HostNic], qos: Sequence[HostQos]
 ) -> tuple[tuple[str, tuple[Variable, ...]], ...]:
     """The variables of each tenant's jobs, where the server's GPUs belong to several: its NICs and its GPUs only."""
     used = [nic for nic in rdma_nics(nics) if nic.addresses] if nics else []
     tenants = list(dict.fromkeys(nic.tenant for nic in used))
     if len(tenants) < 2:
         return ()
-    visible = "ROCR_VISIBLE_DEVICES" if library == "RCCL" else "CUDA_VISIBLE_DEVICES"
+    visible = "ROCR_VISIBLE_DEVICES" if scope.library == "RCCL" else "CUDA_VISIBLE_DEVICES"
     found: list[tuple[str, tuple[Variable, ...]]] = []
     for tenant in tenants:
         own = [nic for nic in used if nic.tenant == tenant]
         gpus = ",".join(str(nic.gpu) for nic in own if nic.gpu is not None)
         mine = Variable(visible, gpus, "the GPUs of this tenant: those beside its NICs")
-        found.append((tenant, (mine, *job(network, own, qos, library))))
+        found.append((tenant, (mine, *job(scope, own, qos))))
     return tuple(found)
 
 

@@ -179,11 +179,6 @@ class HostConfig:
         """The QoS of a fabric's NICs."""
         return next(one for one in self.qos if one.fabric == fabric)
 
-    @property
-    def job_fabric(self) -> str:
-        """The fabric of the NICs beside its GPUs, over which jobs of several servers run; empty where it has none."""
-        return next((nic.fabric for nic in self.nics if nic.gpu is not None), "")
-
     def nics_of(self, fabric: str) -> list[HostNic]:
         """The NICs on a fabric, by rail."""
         return [nic for nic in self.nics if nic.fabric == fabric]

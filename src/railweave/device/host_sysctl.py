@@ -12,18 +12,18 @@ from railweave.catalog import catalog
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from railweave.design.network import Network
     from railweave.device.host_model import HostNic
+    from railweave.device.host_scope import HostScope
 
 
-def sysctl(network: Network, nics: Sequence[HostNic]) -> dict[str, str]:
+def sysctl(scope: HostScope, nics: Sequence[HostNic]) -> dict[str, str]:
     """Value by parameter, as a line of sysctl.d names it.
 
     Where systemd-networkd handles router advertisements, nothing is said of ``accept_ra``: networkd sets it to 0 on its
     interfaces and takes advertisements all the same; a 1 would only have the kernel handle them a second time.
     """
     found: dict[str, str] = {}
-    if network.hosts.router_advertisements == "kernel":
+    if scope.hosts.router_advertisements == "kernel":
         for nic in nics:
             found |= _advertisements(nic) if nic.slaac else {}
     for nic in nics:
@@ -36,7 +36,7 @@ def sysctl(network: Network, nics: Sequence[HostNic]) -> dict[str, str]:
     for nic in with_ipv4:
         found[parameter("net", "ipv4", "conf", nic.netdev, "rp_filter")] = "2"
     for family in (4, 6):
-        found |= dict(_neighbors(family, _neighbor_count(network, nics, family)))
+        found |= dict(_neighbors(family, _neighbor_count(scope, nics, family)))
     return found | {"kernel.numa_balancing": "0"}
 
 
@@ -71,7 +71,7 @@ def _neighbors(family: int, count: int) -> Iterator[tuple[str, str]]:
         yield f"net.ipv{family}.neigh.default.gc_thresh{number}", str(threshold * wanted // third)
 
 
-def _neighbor_count(network: Network, nics: Sequence[HostNic], family: int) -> int:
+def _neighbor_count(scope: HostScope, nics: Sequence[HostNic], family: int) -> int:
     """Neighbors that a server can come to know on all its NICs.
 
     Every address of every other server on a NIC's segment, every gateway, and the link-local address of each.
@@ -79,12 +79,7 @@ def _neighbor_count(network: Network, nics: Sequence[HostNic], family: int) -> i
     total = 0
     for nic in nics:
         paths = sum((":" in one.address) == (family == 6) for one in nic.addresses)
-        link = network.fabric(nic.fabric).server_link
-        others = 1 if link == "routed" else network.rail_sizes[nic.fabric, nic.stripe, nic.rail]
-        if nic.network:
-            others = network.network_sizes[nic.fabric, nic.network]
-        if link == "proxy-arp":  # every NIC of the fabric is in the subnet
-            others = sum(size for (fabric, _, _), size in network.rail_sizes.items() if fabric == nic.fabric)
+        others = scope.sharing[nic.name]
         total += others * (paths + (family == 6)) if paths else 0
     return total
 

@@ -58,12 +58,11 @@ def one_way_us(length_m: float, delay_us: int | None) -> float:
 
 def long_haul(network: Network, fabric: Fabric) -> LongHaul | None:
     """The arithmetic of a fabric that spans sites; None for others, and without NICs."""
-    far = [one_way_us(one.length_m, one.delay_us) for one in network.cables if network.between_sites(one)]
-    nics = [[nic for nic in server.nics if nic.fabric == fabric.name] for server in network.servers]
-    if fabric.interconnect is None or not far or not any(nics):
+    far = [one_way_us(one.length_m, one.delay_us) for one in network.long_links(fabric.name)]
+    if fabric.interconnect is None or not far or fabric.name not in network.most_nics:
         return None
+    nics, nic_gbps = network.most_nics[fabric.name]
     adaptive = fabric.load_balancing.group_mode() in {"dlb-per-packet", "spray"}
-    nic_gbps = max(nic.speed_gbps for own in nics for nic in own)
     round_trip = 2 * max(far) * (1 + BESIDE_THE_WAY)
     each = ADAPTIVE_WINDOW * PAYLOAD * 8 / round_trip / 1e3
     needed = math.ceil(nic_gbps / each)
@@ -75,7 +74,7 @@ def long_haul(network: Network, fabric: Fabric) -> LongHaul | None:
         queue_pair_gbps=each if adaptive else None,
         queue_pairs=needed if adaptive else None,
         per_connection=_power_of_two(math.ceil(needed / CHANNELS_PER_NIC)) if adaptive else None,
-        channels=CHANNELS_PER_NIC * max(map(len, nics)),
+        channels=CHANNELS_PER_NIC * nics,
         buffer_floor_bytes=floor,
         buffer_bytes=_power_of_two(floor * BUFFER_FACTOR),
     )

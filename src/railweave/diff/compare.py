@@ -104,7 +104,7 @@ def diff(old: Network, new: Network) -> NetworkDiff:
         _servers(old, new, hosts),
         tuple(cable.name for cable in old.cables if cable.name not in now),
         tuple(cable.name for cable in new.cables if cable.name not in was),
-        _shared_files(old, new, hosts),
+        _shared_files(old, new),
     )
 
 
@@ -160,9 +160,9 @@ def _servers(old: Network, new: Network, hosts: Hosts) -> dict[str, tuple[str, .
     return result
 
 
-def _shared_files(old: Network, new: Network, hosts: Hosts) -> dict[str, tuple[str, ...]]:
+def _shared_files(old: Network, new: Network) -> dict[str, tuple[str, ...]]:
     """Changed lines of the files that all servers share."""
-    before, after = cluster_files(old, hosts[0]), cluster_files(new, hosts[1])
+    before, after = cluster_files(old), cluster_files(new)
     result: dict[str, tuple[str, ...]] = {}
     for file in dict.fromkeys((*before, *after)):
         was, now = before.get(file, "").splitlines(), after.get(file, "").splitlines()

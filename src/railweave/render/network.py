@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
 from railweave.device.build import device_config
-from railweave.device.host import host_configs
+from railweave.device.host import host_config
 from railweave.render import host, renderer
 from railweave.render.host.cluster import cluster_files
 from railweave.render.workers import spread
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from railweave.device.host_model import HostConfig
     from railweave.device.model import DeviceConfig
     from railweave.findings import Finding
-    from railweave.render.host.cluster import Member
 
 EMULATION = "frr"
 """What the lab runs in place of a system that has no ``frr.conf`` of its own."""
@@ -59,9 +58,9 @@ def server_files(config: HostConfig) -> dict[str, str]:
     return {f"hosts/{config.name}/{file}": text for file, text in host.files(config).items()}
 
 
-def shared_files(network: Network, members: Mapping[str, Member]) -> dict[str, str]:
+def shared_files(network: Network) -> dict[str, str]:
     """Text by path of what all servers share: ``hosts/<file>``."""
-    return {f"hosts/{name}": text for name, text in cluster_files(network, members).items()}
+    return {f"hosts/{name}": text for name, text in cluster_files(network).items()}
 
 
 def render_network(network: Network, own: Mapping[str, DeviceConfig]) -> tuple[dict[str, str], list[Finding]]:
@@ -80,8 +79,8 @@ def render_network(network: Network, own: Mapping[str, DeviceConfig]) -> tuple[d
 
 def render_hosts(network: Network) -> dict[str, str]:
     """The files of every server, and what they share."""
-    configs = host_configs(network)
-    files = shared_files(network, configs)
-    for one in spread(lambda name: server_files(configs[name]), list(configs)):
+    files = shared_files(network)
+    names = [server.name for server in network.servers]
+    for one in spread(lambda name: server_files(host_config(network, name)), names):
         files |= one
     return files

@@ -21,6 +21,8 @@ from railweave.catalog import catalog
 from railweave.report.figures import plural
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from railweave.design.network import Cable, End, Network
 
 KINDS = ("switch", "server", "NIC", "pluggable", "cable assembly", "fibre cable")
@@ -74,19 +76,20 @@ def _devices(network: Network) -> list[Item]:
 
 
 def _optics(network: Network) -> list[Item]:
-    modules: dict[str, set[tuple[str, int | str]]] = {}
+    modules: dict[str, Counter[tuple[str, int | str]]] = {}
     places: dict[str, set[str]] = {}
     leaves = {switch.name for switch in network.switches if switch.role == "leaf"}
     for cable in network.cables:
         for end, place in _counted_ends(network, cable, leaves):
-            modules.setdefault(end.optic, set()).add((end.device, end.port if end.physical is None else end.physical))
+            module = end.device, end.port if end.physical is None else end.physical
+            modules.setdefault(end.optic, Counter())[module] += 1
             places.setdefault(end.optic, set()).add(place)
     items = [
         Item(
             "cable assembly" if _is_assembly(name) else "pluggable",
             name,
             len(found),
-            _describe(name),
+            _describe(name) + ("" if _is_assembly(name) else _half_used(name, list(found.values()))),
             _places(places[name]),
         )
         for name, found in modules.items()
@@ -123,6 +126,19 @@ def _describe(name: str) -> str:
     return f"{optic.description}; {optic.media}, {optic.reach_m:g} m{part}"
 
 
+def _half_used(name: str, cables: Sequence[int]) -> str:
+    """How many modules that hold several links carry fewer, given how many cables each has."""
+    optic = catalog().optics.get(name)
+    if optic is None or optic.channels == 1:
+        return ""
+    fewer = sum(count < optic.channels for count in cables)
+    return (
+        f"; {fewer:,} of {len(cables):,} carry fewer than {optic.channels} links, as ports are filled (fill: spread, or one left over)"
+        if fewer
+        else ""
+    )
+
+
 def _places(found: set[str]) -> str:
     order = (
         "leaf server port",
@@ -151,9 +167,11 @@ def _fibre(network: Network) -> list[Item]:
 
 
 def _connectors(cable: Cable) -> str:
-    """What a fibre cable ends in, and how many of its fibres are used, where the catalog knows both ends."""
+    """What a fibre cable ends in, how many of its fibres are used, its grade and polarity, where the catalog knows both ends."""
     near, far = (catalog().optics.get(end.optic) for end in (cable.a, cable.b))
+    unknown = "; grade and polarity: see the data sheets of the optics"
     if near is None or far is None or not near.connector or not far.connector:
-        return ""
+        return unknown
     ends = near.connector if near.connector == far.connector else f"{near.connector} to {far.connector}"
-    return f", {ends}" + (f", {near.fibres} fibres used" if near.fibres == far.fibres else "")
+    used = f", {near.fibres} fibres used" if near.fibres == far.fibres else ""
+    return f", {ends}{used}" + (f"; {near.fibre}" if near.fibre and near.fibre == far.fibre else unknown)

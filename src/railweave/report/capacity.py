@@ -172,7 +172,7 @@ def capacity_grid(network: Network, fabric: Fabric, capacities: list[RailCapacit
     about = (
         "Oversubscription is server bandwidth over uplink bandwidth of the fullest leaf: 1:1 carries every NIC at full "
         "rate, below it uplinks are to spare. With one spine down, a path color that loses some of its uplinks is "
-        f"shown too. Ways are the uplinks that a leaf uses towards one leaf {there}; a path color is even where every color has the same bandwidth on every leaf."
+        f"shown too. Uplinks used are those of a leaf towards one leaf {there}; a path color is even where every color has the same bandwidth on every leaf."
     )
     if uplinks and not sites:
         about += f" All uplinks of leaves together carry {uplinks / 1000:,.1f} Tb/s each way."
@@ -184,7 +184,7 @@ def capacity_grid(network: Network, fabric: Fabric, capacities: list[RailCapacit
     above, gone = ("other sites", "one site") if sites else ("spines", "one spine")
     header = (
         "Rail", "Leaves", "NICs", "To servers", f"To {above}", "Oversubscription", f"With {gone} down",
-        "Ways to another stripe" if several else "Ways to another leaf", "Uplinks per path color", "Bandwidth of a path color on a leaf",
+        "Uplinks used to another stripe" if several else "Uplinks used to another leaf", "Uplinks per path color", "Bandwidth of a path color on a leaf",
     )  # fmt: skip
     return about, Grid(header, tuple(rows))
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.catalog import catalog
 from railweave.counting import counted
+from railweave.device.color_form import path_color_form
 from railweave.device.host import host_config
-from railweave.report.figures import models_of, roles, span, switches_of
+from railweave.report.bgp_decision import bgp_decision
+from railweave.report.cable_lengths import cable_lengths_decision
+from railweave.report.figures import span, switches_of
 from railweave.report.isis_decision import isis_decision
 from railweave.report.long_links import long_links_decisions
 from railweave.report.qos_decisions import qos_decisions
@@ -17,6 +19,7 @@ from railweave.report.topology_decisions import ports_decision, topology_decisio
 
 if TYPE_CHECKING:
     from railweave.design.network import Cable, Fabric, Network
+    from railweave.device.policy import Form
     from railweave.spec.balancing import Mode
 
 MODES: dict[Mode, tuple[str, str]] = {
@@ -54,21 +57,23 @@ INSIDE = {
 }
 """What happens inside a path color that has several uplinks, by the mode of next-hop groups."""
 
-PATH_COLOR = {
-    "auto": "by BGP deterministic path forwarding where the release has it, else by large communities and local preference",
-    "dpf": "by BGP deterministic path forwarding",
+PATH_COLOR: dict[Form, str] = {
+    "none": "not at all",
+    "dpf": "by BGP deterministic path forwarding (fabric-color, fabric-advertise)",
+    "aigp": "by large communities and AIGP",
     "local-preference": "by large communities and local preference",
 }
-"""How switches carry path colors, by ``Underlay.path_color``."""
+"""How switches carry path colors, by the form that all of a fabric's have."""
 
 
 def decisions(network: Network, fabric: Fabric) -> list[Decision]:
     """Every decision about a fabric."""
-    routing = isis_decision if fabric.underlay.protocol == "isis" else _bgp
+    routing = isis_decision if fabric.underlay.protocol == "isis" else bgp_decision
     made = [topology_decision, ports_decision, _addressing, routing, _colors, _balancing]
     found = [decide(network, fabric) for decide in made]
     found += [*tenant_decisions(network, fabric), *long_links_decisions(network, fabric)]
-    return [*found, *qos_decisions(network, fabric)]
+    lengths = cable_lengths_decision(network, fabric)
+    return [*found, *qos_decisions(network, fabric), *([lengths] if lengths else [])]
 
 
 def _addressing(network: Network, fabric: Fabric) -> Decision:
@@ -96,7 +101,7 @@ def _addressing(network: Network, fabric: Fabric) -> Decision:
         native = ", the native one of trunk ports" if fabric.server_link == "trunk" else ""
         vlans = f"{segments[0].vlan} to {segments[-1].vlan}, one per rail and stripe, local to its leaf{native}"
         facts.append(("VLANs", vlans if first.vlan else "none: every NIC is on a routed port of its leaf"))
-    facts.append(("May be originated", ", ".join(fabric.local_prefixes)))
+    facts.append(("Allowed prefixes", f"{', '.join(fabric.local_prefixes)}: policies let in nothing else"))
     if fabric.server_mode == "slaac":
         advertised = fabric.router_advertisements
         facts.append(
@@ -118,7 +123,7 @@ def _addressing(network: Network, fabric: Fabric) -> Decision:
         )
     else:
         chosen = "static: NIC addresses are numbered by server"
-        why = "Addresses follow from the server's slot and do not change with the NIC's MAC."
+        why = "Addresses follow from the number that the server was allocated and do not change with the NIC's MAC."
         if fabric.server_link == "proxy-arp":
             subnet = f"every NIC has {fabric.server_pool} as its subnet; leaves answer for what is not on the link (proxy ARP)"
             facts.append(("One subnet", subnet))
@@ -144,61 +149,6 @@ def _addressing(network: Network, fabric: Fabric) -> Decision:
     )
 
 
-def _bgp(network: Network, fabric: Fabric) -> Decision:
-    underlay, bfd = fabric.underlay, fabric.underlay.bfd
-    facts: list[tuple[str, str]] = []
-    pools: dict[str, tuple[int, int]] = {"leaf": fabric.leaf_asns, "spine": fabric.spine_asns}
-    for role in roles(network, fabric):
-        used = [switch.asn for switch in switches_of(network, fabric, role)]
-        pool = f", from the pool {pools[role][0]} to {pools[role][1]}" if role in pools else ""
-        facts.append((f"AS numbers, {role}", f"{min(used)} to {max(used)}{pool}"))
-    if bfd.enabled:
-        facts.append(
-            (
-                "BFD",
-                f"{bfd.minimum_interval} ms x {bfd.multiplier}: a silent neighbor is down after {bfd.detection_ms():,} ms",
-            )
-        )
-    else:
-        facts.append(("BFD", "off: a silent neighbor is noticed by BGP's hold timer, or by loss of light"))
-    facts.append(
-        (
-            "Next-hop groups",
-            f"up to {underlay.maximum_ecmp} members" if underlay.maximum_ecmp else "as wide as the uplinks need",
-        )
-    )
-    prefixes = sum(len(one.subnets) for one in network.segments if one.fabric == fabric.name)
-    facts.append(
-        (
-            "Routes",
-            f"every switch holds up to {counted(prefixes, 'server prefix', 'server prefixes')}{_limits(network, fabric)}",
-        )
-    )
-    numbered = underlay.peering == "numbered"
-    return Decision(
-        "Routing",
-        "eBGP with an AS number per switch, "
-        + ("an address pair per link" if numbered else "neighbors found by IPv6 neighbor discovery"),
-        "An AS number per switch lets BGP's own loop check keep paths valley-free; "
-        + (
-            "addresses on links can be monitored one by one."
-            if numbered
-            else "links need no addresses. A cable in the wrong port comes up all the same"
-            + (", with the wrong path color" if fabric.colors else "")
-            + ": LLDP, and the AS numbers in the runbook's table of sessions, show it."
-        ),
-        tuple(facts),
-    )
-
-
-def _limits(network: Network, fabric: Fabric) -> str:
-    """What the catalog knows of the tables that hold them."""
-    there = dict.fromkeys(model for role in roles(network, fabric) for model in models_of(network, fabric, role))
-    models = {model: catalog().switches.get(model) for model in there}
-    known = [f"{name} {one.limits.ipv6_routes:,}" for name, one in models.items() if one and one.limits.ipv6_routes]
-    return f"; room for {', '.join(known)}" if known else "; how many fit the hardware is not in the catalog"
-
-
 def _colors(network: Network, fabric: Fabric) -> Decision:
     if not fabric.colors:
         return Decision(
@@ -221,9 +171,16 @@ def _colors(network: Network, fabric: Fabric) -> Decision:
         f"{counted(len(fabric.colors), 'path color')}, and an address of every NIC in each",
         "A server chooses an uplink by the address it sends to: each address of a NIC belongs to one path color, "
         "and so does each uplink.",
-        (("Carried", PATH_COLOR[fabric.underlay.path_color]),),
+        (("Carried", _carried(network, fabric)),),
         (Grid(("Path color", "Community", "Uplinks per leaf", "Spines"), rows),),
     )
+
+
+def _carried(network: Network, fabric: Fabric) -> str:
+    """How path colors are carried, and by which releases."""
+    systems = sorted(network.systems_of(fabric.name))
+    names = ", ".join(f"{nos} {release}" for nos, release in systems)
+    return f"{PATH_COLOR[path_color_form(fabric, systems)]}; switches run {names}"
 
 
 def _uplinks_by_color(network: Network, fabric: Fabric) -> dict[int, list[Cable]]:
@@ -272,7 +229,7 @@ def _balancing(network: Network, fabric: Fabric) -> Decision:
         facts.append(("Selective", f"RDMA packets of opcodes {opcodes}; all others keep the static hash"))
     if balancing.global_balancing:
         facts.append(("Global", "leaves count in how loaded the spines' links are; spines tell them"))
-    seed = "per switch" if balancing.hash.seed is None else balancing.hash.seed
+    seed = "the switch's default" if balancing.hash.seed is None else balancing.hash.seed
     layers = [
         name for name, used in (("addresses", balancing.hash.layer3), ("UDP ports", balancing.hash.layer4)) if used
     ]

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
-from railweave.design.limits import headroom_bytes
+from railweave.design.limits import THIN_HEADROOM, headroom_bytes
 
 if TYPE_CHECKING:
+    from railweave.catalog.models import Physics, SwitchModel
     from railweave.design.network import Fabric, Network, RoleName
     from railweave.spec.qos import Buffers
 
@@ -31,7 +32,10 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Headroom:
-    """What one switch needs of headroom. ``partition_bytes`` is what its buffer, split as ``buffers`` says, sets aside."""
+    """What one switch needs of headroom. ``partition_bytes`` is what its buffer, split as ``buffers`` says, allocates.
+
+    ``published_bytes`` is the same of what is shared by published figures, less dedicated buffers; None where there are none.
+    """
 
     role: RoleName
     device: str
@@ -41,6 +45,7 @@ class Headroom:
     partition_percent: int
     shared_mb: float
     buffers: Buffers
+    published_bytes: int | None = None
 
     @property
     def need_bytes(self) -> int:
@@ -51,6 +56,38 @@ class Headroom:
     def fits(self) -> bool:
         """Whether every port can be paused without loss."""
         return self.need_bytes <= self.partition_bytes
+
+    @property
+    def used(self) -> float:
+        """What is needed over what is allocated."""
+        return self.need_bytes / max(1, self.partition_bytes)
+
+    @property
+    def is_thin(self) -> bool:
+        """Whether dedicated buffers take what is left, by published figures, or may take it where there are none."""
+        if self.published_bytes is not None:
+            return self.need_bytes > self.published_bytes
+        return self.used > THIN_HEADROOM
+
+    @property
+    def shared_needed_mb(self) -> float:
+        """How much of the packet buffer must be shared for the partition to hold what is needed."""
+        return self.need_bytes / 1e4 / max(1, self.partition_percent)
+
+    def longest_m(self, kind: str, physics: Physics, have_bytes: int) -> float | None:
+        """How long the cables of a kind may become, all alike, before ``have_bytes`` are short; None where there are none.
+
+        The other kind's cables stay as they are.
+        """
+        mine = [term for term in self.terms if term.kind == kind]
+        if not mine:
+            return None
+        per_metre = 2 / (physics.velocity_factor * physics.light_m_per_s) * 1e9 / 8
+        slope = self.priorities * per_metre * sum(term.ports * term.speed_gbps for term in mine)
+        fixed = self.need_bytes - sum(
+            self.priorities * term.ports * term.length_m * per_metre * term.speed_gbps for term in mine
+        )
+        return max(0.0, (have_bytes - fixed) / slope)
 
 
 def headrooms(network: Network, fabric: Fabric, role: RoleName) -> list[Headroom]:
@@ -73,9 +110,17 @@ def headrooms(network: Network, fabric: Fabric, role: RoleName) -> list[Headroom
                     partition_percent=qos.buffers.headroom,
                     shared_mb=model.buffer.shared_mb,
                     buffers=qos.buffers,
+                    published_bytes=_published(model, qos.buffers, switch.nos),
                 )
             )
     return found
+
+
+def _published(model: SwitchModel, buffers: Buffers, nos: str) -> int | None:
+    if model.dedicated is None or nos != "junos":
+        return None
+    shared = model.dedicated.shared_bytes(buffers.dedicated_ingress, buffers.dedicated_egress)
+    return round(shared * buffers.headroom / 100)
 
 
 def headroom(network: Network, fabric: Fabric, role: RoleName) -> Headroom | None:

@@ -13,21 +13,16 @@ from railweave.device.long_haul import BESIDE_THE_WAY, BUFFER_FACTOR, CHANNELS_P
 from railweave.report.statement import Decision, Grid
 
 if TYPE_CHECKING:
-    from railweave.design.network import Cable, Fabric, Network
+    from railweave.design.network import Fabric, Network
     from railweave.device.long_haul import LongHaul
 
 SHOWN = (1, 2, 4, 8, 16)
 """Numbers of queue pairs that the table has besides those that fill a NIC."""
 
 
-def long_links(network: Network, fabric: Fabric) -> list[Cable]:
-    """The cables of a fabric between sites."""
-    return [one for one in network.cables if one.fabric == fabric.name and network.between_sites(one)]
-
-
 def long_links_decisions(network: Network, fabric: Fabric) -> list[Decision]:
     """One decision where a fabric spans sites; none else."""
-    found, cables = long_haul(network, fabric), long_links(network, fabric)
+    found, cables = long_haul(network, fabric), network.long_links(fabric.name)
     across = fabric.interconnect
     if found is None or across is None or not cables:
         return []

@@ -11,32 +11,19 @@ from typing import TYPE_CHECKING
 
 from railweave.counting import counted
 from railweave.findings import SEVERITIES
-from railweave.report.capacity import capacity_grid, rail_capacities
-from railweave.report.decisions import decisions
-from railweave.report.failures import failures_decision
+from railweave.report.checked import applies
 from railweave.report.figures import figures
-from railweave.report.forwarding import forwarding
 from railweave.report.lab_notes import lab_notes_joined
 from railweave.report.markup import asset, element, json_for_script, text
 from railweave.report.palette import network_strokes, stroke_rules
-from railweave.report.tables import (
-    addresses_table,
-    bill_table,
-    buffers_table,
-    cables_table,
-    findings_table,
-    switches_table,
-)
-from railweave.report.topology import topology_svg
-from railweave.spec.topology import Cabling
+from railweave.report.tables import findings_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from railweave.design.network import Network
     from railweave.findings import Finding
-    from railweave.report.statement import Decision, Grid
-    from railweave.routes.table import Routes
+    from railweave.report.body import Body
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 """Content security policy of the page: the browser itself refuses every request to a network."""
@@ -45,13 +32,16 @@ TABLES = (
     (
         "buffers",
         "Buffers per switch",
-        "PFC headroom that each switch needs, against what its buffer sets aside; the arithmetic is under Decisions.",
+        (
+            "PFC headroom that each switch needs, against what its buffer allocates if the whole of it is shared (assumed), and "
+            "less the dedicated buffers where they are published; the arithmetic is under Decisions."
+        ),
     ),
     ("cables", "Cabling", "Every cable with its ports, lanes and optics; the same rows are in cabling.csv."),
     (
         "addresses",
         "NIC addresses",
-        "Every address of every NIC, with its leaf port; the same rows are in addresses.csv.",
+        "Every address of every NIC, with its leaf port. addresses.csv has these rows and those of the switches.",
     ),
     (
         "switches",
@@ -66,42 +56,46 @@ TABLES = (
         "bill",
         "Bill of materials",
         (
-            "One pluggable per physical port, one fibre cable per link, no spares. Not counted: the management network, "
-            "racks, power, patch panels."
+            "One pluggable per physical port, one fibre cable per link, no spares. Not counted: software licences and support, "
+            "the management network, racks, power, patch panels. Parts are what the catalog's sources name: ask the switch's "
+            "vendor for its own number of the same optic."
         ),
     ),
 )
 """Tables with a section of their own: id, title, what it holds."""
+
+PATHS_ABOUT = (
+    "The links that each queue pair between two NICs crosses with nothing down, from the computed forwarding tables of "
+    "the switches; railweave paths tells the same, also with links down."
+)
+
+SERVERS_ABOUT = (
+    "What a server of each model is told; its files are in hosts/NAME/, in the order in which they are put in place "
+    "(how-to: bring up a GPU server)."
+)
 
 SCRIPTS = ("tables.js", "facts.js", "picture.js", "stripe.js", "paths.js", "page.js")
 """The page's script, in the order in which the parts build on each other."""
 
 
 def report_html(
-    network: Network, findings: Sequence[Finding], routes: Routes, design: str = "", checks: Sequence[str] = ()
+    network: Network, findings: Sequence[Finding], body: Body, design: str = "", checks: Sequence[str] = ()
 ) -> str:
     """The report of a network as one HTML document.
 
-    ``findings`` are listed errors first; ``routes`` are the forwarding tables with nothing down; ``design`` is what
-    tells this design from another (the digest of ``design.json``); ``checks`` are the ids of those that were run.
+    ``findings`` are listed errors first; ``body`` is the rest as drawn (``body_of``); ``design`` is what tells this design
+    from another (the digest of ``design.json``); ``checks`` are the ids of those that were run.
     """
     strokes = network_strokes(network)
-    findings = lab_notes_joined(network, findings)
-    tables = [
-        findings_table(findings),
-        buffers_table(network),
-        cables_table(network, strokes),
-        addresses_table(network, strokes),
-        switches_table(network),
-        bill_table(network),
-    ]
+    joined = lab_notes_joined(network, findings)
     shown = [
-        ("topology", "Topology", "", _picture(network)),
-        ("paths", "Queue pair paths", PATHS_ABOUT, _paths(network)),
-        ("findings", "Findings", _tally(findings, checks), _table("findings") if findings else ""),
-        ("capacity", "Capacity per rail", "", _capacity(network, routes)),
-        ("decisions", "Decisions", "What was chosen, and why.", _decisions(network)),
-        *((name, title, about + _lengths(network, name), _table(name)) for name, title, about in TABLES),
+        ("topology", "Topology", "", body.picture),
+        ("paths", "Queue pair paths", PATHS_ABOUT, body.paths),
+        ("findings", "Findings", _tally(network, findings, joined, checks), _table("findings") if joined else ""),
+        ("capacity", "Capacity per rail", "", body.capacity),
+        ("decisions", "Decisions", "What was chosen, and why.", body.decisions),
+        ("servers", "Servers", SERVERS_ABOUT, body.servers),
+        *((name, title, about + body.remarks.get(name, ""), _table(name)) for name, title, about in TABLES),
     ]
     navigation = "".join(element("a", text(title), href=f"#{name}") for name, title, _, _ in shown)
     head = [
@@ -114,19 +108,20 @@ def report_html(
         element("style", f"{asset('page.css')}\n{stroke_rules(strokes)}"),
     ]
     made = "Made by railweave. The same design gives the same page."
-    body = [
+    tables = ",".join((json_for_script(findings_table(joined)), *body.tables))
+    content = [
         element("header", element("div", *_header(network, findings), class_="wide")),
         element("nav", element("div", navigation, class_="wide"), aria_label="Sections"),
         element("main", *(_section(*one) for one in shown), class_="wide"),
         element(
             "footer", text(made + (f" This one is {design} (SHA-256 of design.json)." if design else "")), class_="wide"
         ),
-        element("script", json_for_script(tables), type="application/json", id="tables"),
-        element("script", json_for_script(forwarding(network, routes)), type="application/json", id="forwarding"),
+        element("script", f"[{tables}]", type="application/json", id="tables"),
+        element("script", body.forwarding, type="application/json", id="forwarding"),
         element("script", '"use strict";\n(() => {\n' + "\n".join(asset(name) for name in SCRIPTS) + "\n})();"),
     ]
     return "\n".join(
-        ['<!doctype html>\n<html lang="en">\n<head>', *head, "</head>\n<body>", *body, "</body>\n</html>\n"]
+        ['<!doctype html>\n<html lang="en">\n<head>', *head, "</head>\n<body>", *content, "</body>\n</html>\n"]
     )
 
 
@@ -139,19 +134,17 @@ def _header(network: Network, findings: Sequence[Finding]) -> list[str]:
         (f"{sums.spines:,}", "spine" if sums.spines == 1 else "spines"),
         *([(f"{sums.super_spines:,}", "super-spines")] if sums.super_spines else []),
         *([(f"{sums.dci:,}", "routers between sites")] if sums.dci else []),
-        (f"{sums.server_links + sums.fabric_links + sums.upper_links + sums.long_links:,}", "links"),
+        (f"{sums.server_links + sums.fabric_links + sums.upper_links + sums.long_links:,}", "cables"),
         *([(f"{sums.long_links:,}", "of them between sites")] if sums.long_links else []),
         (f"{sums.colors:,}", "path color" if sums.colors == 1 else "path colors"),
         ("–" if sums.oversubscription is None else f"{sums.oversubscription:.4g}:1", "oversubscription"),
     ]
-    errors = sum(one.severity == "error" for one in findings)
-    verdict = element(
-        "span",
-        text(counted(errors, "error")) if errors else "no errors",
-        class_="error" if errors else "good",
-    )
+    counts = Counter(one.severity for one in findings)
+    verdict = [
+        element("span", text(counted(counts[one], one)), class_=one) for one in ("error", "warning") if counts[one]
+    ] or [element("span", "no errors, no warnings", class_="good")]
     return [
-        element("h1", text(network.name), " ", verdict),
+        element("h1", text(network.name), " ", *verdict),
         element("p", text(network.description), class_="description") if network.description else "",
         element(
             "ul",
@@ -171,88 +164,16 @@ def _section(name: str, title: str, about: str, content: str) -> str:
     )
 
 
-def _picture(network: Network) -> str:
-    hint = (
-        "Point at a device to see its links, click to keep them; click a path color to see where it runs, "
-        "a stripe of a large fabric to open it."
-    )
-    bar = element(
-        "div",
-        element("span", hint, id="selection", role="status"),
-        '<button type="button" id="zoom" aria-pressed="false">Actual size</button>',
-        class_="bar",
-    )
-    return bar + element("div", topology_svg(network), class_="picture", id="picture") + '<div id="expanded"></div>'
-
-
-PATHS_ABOUT = (
-    "The links that each queue pair between two NICs crosses with nothing down, from the computed forwarding tables of "
-    "the switches; railweave paths tells the same, also with links down."
-)
-
-
-def _paths(network: Network) -> str:
-    """The form that asks for two NICs; nothing where there are no two on one fabric."""
-    fabric = network.fabrics[0].name
-    nics = [(server, nic) for server in network.servers for nic in server.nics if nic.fabric == fabric]
-    if len(nics) < 2:
-        return element("p", "There are no two NICs on one fabric yet.", class_="about")
-    server, source = nics[0]
-    # The far end of the same rail shows what spines are for; where a rail has one NIC, any other does.
-    there, target = next(
-        (one for one in reversed(nics) if one[1].rail == source.rail and one[0] is not server), nics[-1]
-    )
-    count = max(len(source.addresses), 1)
-    fields = [
-        _field("source", "From", f"{server.name}:{source.name}"),
-        _field("target", "To", f"{there.name}:{target.name}"),
-        f'<label>Queue pairs <input id="path-count" type="number" min="1" max="64" value="{min(count, 64)}"></label>',
-        '<button type="submit">Show</button><datalist id="path-nics"></datalist>',
-    ]
-    return element("form", *fields, id="path-form", class_="search") + element("div", "", id="path-result")
-
-
-def _field(name: str, label: str, value: str) -> str:
-    return element(
-        "label",
-        f"{label} ",
-        element("input", id=f"path-{name}", list="path-nics", value=value, autocomplete="off", spellcheck="false"),
-    )
-
-
-def _capacity(network: Network, routes: Routes) -> str:
-    several = len(network.fabrics) > 1
-    parts: list[str] = []
-    for fabric in network.fabrics:
-        capacities = rail_capacities(network, fabric, routes)
-        about, grid = capacity_grid(network, fabric, capacities)
-        parts += [element("h3", text(f"Fabric {fabric.name}"))] if several else []
-        parts += [element("p", text(about), class_="about"), element("div", _grid(grid), class_="table")]
-        failures = failures_decision(network, fabric, routes, capacities)
-        parts += [_decision(failures)] if failures else []
-    return "".join(parts)
-
-
-def _lengths(network: Network, name: str) -> str:
-    """How far the lengths of the cabling are to be believed."""
-    if name != "cables" or not network.cables:
-        return ""
-    measured = sum(cable.measured for cable in network.cables)
-    defaults = Cabling()
-    planned = {"server": defaults.server.length, "fabric": defaults.fabric.length}
-    if not measured and all(cable.length_m == planned[cable.kind] for cable in network.cables):
-        return (
-            f" No length is measured, and all are the defaults ({planned['server']:g} m to servers, "
-            f"{planned['fabric']:g} m between switches): set cabling in the fabric file, or measure."
-        )
-    return f" {measured:,} of {len(network.cables):,} lengths are measured, the others as planned."
-
-
-def _tally(findings: Sequence[Finding], checks: Sequence[str]) -> str:
+def _tally(network: Network, findings: Sequence[Finding], joined: Sequence[Finding], checks: Sequence[str]) -> str:
+    """How many of each, as the command line counts them; which checks were run that look at what this network has."""
     counts = Counter(one.severity for one in findings)
     words = {"error": "error", "warning": "warning", "info": "note"}
     found = ", ".join(counted(counts[one], words[one]) for one in SEVERITIES if counts[one]) or "Nothing was found"
-    return f"{found}." + (f" Checked: {', '.join(checks)}." if checks else "")
+    together = len(findings) - len(joined)
+    if together:
+        found += f" ({together + 1} about the lab's frr.conf in one row)"
+    applying = [one for one in checks if applies(one, network)]
+    return f"{found}." + (f" Checked: {', '.join(applying)}." if applying else "")
 
 
 def _table(name: str) -> str:
@@ -261,39 +182,3 @@ def _table(name: str) -> str:
         '<noscript><p class="about">The rows are drawn by the page\'s own script, which is turned off.</p></noscript>'
     )
     return element("div", noscript, class_="table", data_table=name)
-
-
-def _decisions(network: Network) -> str:
-    several = len(network.fabrics) > 1
-    parts: list[str] = []
-    for fabric in network.fabrics:
-        if several:
-            parts.append(element("h3", text(f"Fabric {fabric.name}")))
-        parts.append(element("div", *(_decision(one) for one in decisions(network, fabric)), class_="cards"))
-    return "".join(parts)
-
-
-def _decision(one: Decision) -> str:
-    facts = "".join(element("dt", text(name)) + element("dd", text(value)) for name, value in one.facts)
-    return element(
-        "article",
-        element("h4", text(one.title)),
-        element("p", text(one.chosen), class_="chosen"),
-        element("p", text(one.why), class_="why"),
-        element("dl", facts) if facts else "",
-        *(_grid(grid) for grid in one.grids),
-        class_="card",
-    )
-
-
-def _grid(grid: Grid) -> str:
-    head = element("tr", *(element("th", text(name) or " ", scope="col") for name in grid.header))
-    rows = [
-        element(
-            "tr",
-            *(element("td", text(cell) or " ") for cell in row),
-            class_="short" if place in grid.emphasis else None,
-        )
-        for place, row in enumerate(grid.rows)
-    ]
-    return element("div", element("table", element("thead", head), element("tbody", *rows)), class_="grid")

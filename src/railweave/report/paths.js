@@ -2,6 +2,7 @@
 // `railweave paths` does, and drawn.
 
 const MOST_HOPS = 32;
+const MOST_PAIRS = 64;
 const CROWD = 16; // most devices beside each other that are drawn with room between them
 
 const runs = new Map(); // device to its row of the coded table for every segment
@@ -136,22 +137,39 @@ const pathDrawing = (pairs) => {
     const devices = levels[place];
     return ((devices.indexOf(device) + 0.5) * height) / devices.length;
   };
-  const svg = shape("svg", { class: "rw paths", viewBox: `0 0 ${width} ${height}`, role: "img", style: `--natural:${width}px` });
-  const spread = Math.min(5, 22 / pairs.length);
+  const svg = shape("svg", { class: "rw paths", viewBox: `-6 0 ${width + 12} ${height}`, role: "img", style: `--natural:${width}px` });
+  const tall = (place) => (levels[place].length > 1 ? (tight ? pitch - 2 : 24) : Math.max(24, Math.min(height - 4, pairs.length * 5 + 10)));
+  // Queue pairs that cross a device leave its box side by side, never beyond its edge: a line ends at its own device.
+  const crossing = new Map();
+  for (const { qp, hops } of pairs) {
+    hops.forEach((hop, place) => {
+      for (const link of hop) {
+        for (const [at, device] of [[place, link.from], [place + 1, link.to]]) {
+          const key = `${at}/${device}`;
+          if (!crossing.has(key)) crossing.set(key, []);
+          if (!crossing.get(key).includes(qp)) crossing.get(key).push(qp);
+        }
+      }
+    });
+  }
+  const shift = (place, device, qp) => {
+    const there = crossing.get(`${place}/${device}`);
+    return (there.indexOf(qp) - (there.length - 1) / 2) * Math.min(5, (tall(place) - 4) / there.length);
+  };
   for (const { qp, color, hops } of pairs) {
     const { css } = colorOf(color);
-    const shift = (qp - (pairs.length - 1) / 2) * spread;
     hops.forEach((hop, place) => {
       const x1 = place * (wide + gap) + wide;
       const x2 = x1 + gap;
       for (const link of hop) {
-        const [a, b] = [y(place, link.from) + shift, y(place + 1, link.to) + shift];
+        const a = y(place, link.from) + shift(place, link.from, qp);
+        const b = y(place + 1, link.to) + shift(place + 1, link.to, qp);
         const d = `M${x1} ${a.toFixed(1)}C${x1 + gap / 2} ${a.toFixed(1)} ${x2 - gap / 2} ${b.toFixed(1)} ${x2} ${b.toFixed(1)}`;
         const about = `queue pair ${qp}\n${link.cable.name}${hop.length > 1 ? `\n${share(link.share)} of it, by hash or load` : ""}`;
         svg.append(
           shape(
             "g",
-            { class: `cable way${hop.length > 1 ? " choice" : ""}` },
+            { class: `cable way${hop.length > 1 ? " choice" : ""}`, "data-from": link.from, "data-to": link.to },
             titled(about),
             shape("path", { d, class: `${css} line` }),
             shape("path", { d, class: "hit" }),
@@ -165,9 +183,8 @@ const pathDrawing = (pairs) => {
       const x = place * (wide + gap);
       const middle = y(place, device);
       const small = tight && devices.length > 1;
-      const tall = small ? pitch - 2 : Math.max(24, devices.length === 1 ? pairs.length * spread + 10 : 24);
       svg.append(
-        shape("rect", { x: x + 1, y: middle - tall / 2, width: wide - 2, height: tall, rx: small ? 3 : 6, class: "box" }),
+        shape("rect", { x: x + 1, y: middle - tall(place) / 2, width: wide - 2, height: tall(place), rx: small ? 3 : 6, class: "box", "data-device": device }),
         label(device, { x: x + wide / 2, y: middle + (small ? 3 : 4), class: small ? "middle small" : "middle name" }),
       );
     }
@@ -201,18 +218,24 @@ const summary = (source, target, pairs) => {
   const pinned = reached.filter(({ hops }) => hops.every((hop) => hop.length === 1)).length;
   if (!reached.length) return source === target ? "A NIC needs no path to itself: choose another." : "There is no path: see the findings.";
   if (source.leaf === target.leaf) return `Both NICs are on ${source.leaf}: no uplink is crossed.`;
-  const fixed = pinned === pairs.length ? "each on a path of its own, which no switch changes while its links are up" : `${pinned} of them pinned, the others spread by hash or load`;
-  return `${pairs.length} queue pairs over ${middle.size} switch-to-switch links, ${fixed}.`;
+  const fixed = pinned === pairs.length ? `${pairs.length === 1 ? "on a path" : "each on a path"} of its own, which no switch changes while its links are up` : `${pinned} of them pinned, the others spread by hash or load`;
+  const one = pairs.length === 1;
+  return `${pairs.length} queue ${one ? "pair" : "pairs"} over ${middle.size} switch-to-switch ${middle.size === 1 ? "link" : "links"}, ${fixed}.`;
 };
 
 // Show the paths that the fields ask for; `inPicture` lights them in the topology too.
 const showPaths = (inPicture) => {
   const [source, target] = ["source", "target"].map((name) => nicNamed.get(pathField(name).value.trim()));
-  const count = Math.min(64, Math.max(1, Math.round(Number(pathField("count").value)) || 1));
+  const count = Number(pathField("count").value);
   const note = make("p", "about");
   pathResult.replaceChildren(note);
-  if (!source || !target) {
-    note.textContent = "Give both NICs as SERVER:NIC.";
+  const unknown = ["source", "target"].map((name) => pathField(name).value.trim()).filter((name) => !nicNamed.has(name));
+  if (unknown.length) {
+    note.textContent = `There is no NIC ${unknown.map((name) => `"${name}"`).join(" and no ")}: give SERVER:NIC, such as ${nicNamed.keys().next().value}.`;
+    return;
+  }
+  if (!Number.isInteger(count) || count < 1 || count > MOST_PAIRS) {
+    note.textContent = `Give 1 to ${MOST_PAIRS} queue pairs.`;
     return;
   }
   if (source.fabric !== target.fabric) {
@@ -233,7 +256,7 @@ const showPaths = (inPicture) => {
   if (!inPicture || !drawing) return;
   const links = pairs.flatMap(({ hops }) => hops.flat());
   const shown = {
-    title: `${source.server} ${source.name} to ${target.server} ${target.name}, ${count} queue pairs`,
+    title: `${source.server} ${source.name} to ${target.server} ${target.name}, ${count} queue ${count === 1 ? "pair" : "pairs"}`,
     links: new Set(links.map((one) => one.cable.place)),
     devices: new Set(links.flatMap((one) => [one.from, one.to])),
     stripes: new Set([source, target].filter(() => source.leaf !== target.leaf).map((nic) => `${nic.fabric}/${stripeOf.get(nic.leaf)}`)),

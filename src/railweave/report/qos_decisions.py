@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from railweave.catalog import catalog
 from railweave.catalog.rdma import rdma_mtu
 from railweave.counting import counted
-from railweave.report.figures import models_of, roles, switches_of
+from railweave.report.figures import models_of, plural, roles, switches_of
 from railweave.report.headroom import headroom
 from railweave.report.statement import Decision, Grid
+from railweave.report.thresholds import threshold_facts
 
 if TYPE_CHECKING:
     from railweave.design.network import Fabric, Network, RoleName
@@ -22,27 +23,29 @@ def qos_decisions(network: Network, fabric: Fabric) -> list[Decision]:
     present = roles(network, fabric)
     same = len({fabric.role(role).qos.model_dump_json() for role in present}) == 1
     classes = [
-        _classes(fabric.role(role).qos, "" if same else f", {role}") for role in (present[:1] if same else present)
+        _classes(fabric.role(role).qos, "" if same else f", {role}", threshold_facts(network, fabric, role))
+        for role in (present[:1] if same else present)
     ]
     return [*classes, _buffers(network, fabric, present), _mtu(fabric)]
 
 
-def _classes(qos: Qos, suffix: str) -> Decision:
+def _classes(qos: Qos, suffix: str, thresholds: list[tuple[str, str]]) -> Decision:
     lossless = [name for name, one in qos.classes.items() if one.lossless]
     watchdog = qos.pfc.watchdog
     facts = [
+        *thresholds,
         (
             "PFC watchdog",
             f"looks every {watchdog.poll_interval} ms; a queue stuck {watchdog.detection} times in a row has its "
             f"packets {'dropped' if watchdog.action == 'drop' else 'forwarded'} for {watchdog.recovery} ms"
             if watchdog
             else "off",
-        )
+        ),
     ]
     return Decision(
         f"Traffic classes{suffix}",
         f"lossless: {', '.join(lossless)}" if lossless else "no lossless class",
-        "RoCEv2 data is never dropped for want of buffer: ECN slows senders first, PFC pauses them last. "
+        "RoCEv2 data is never dropped for want of buffer: ECN is meant to slow senders first, and PFC to pause them last. "
         "Congestion notifications have strict priority, so that they arrive while they matter."
         if lossless
         else "Everything may be dropped; RoCEv2 then recovers by retransmission.",
@@ -57,7 +60,6 @@ def _classes(qos: Qos, suffix: str) -> Decision:
 
 
 def _class_row(name: str, one: TrafficClass) -> tuple[str, ...]:
-    share = "" if one.transmit_percent is None else f" {one.transmit_percent} %"
     ecn = one.ecn
     return (
         name,
@@ -65,9 +67,16 @@ def _class_row(name: str, one: TrafficClass) -> tuple[str, ...]:
         ", ".join(map(str, one.dscp)) or "–",
         "lossless" if one.lossless else "lossy",
         "–" if one.pfc_priority is None else str(one.pfc_priority),
-        ("strict" if one.priority == "strict-high" else "weighted") + share,
-        f"{ecn.min_fill} to {ecn.max_fill} % fill, up to {ecn.max_probability} %" if ecn else "–",
+        _scheduling(one),
+        f"{ecn.min_fill} to {ecn.max_fill} % queue fill, up to {ecn.max_probability} %" if ecn else "–",
     )
+
+
+def _scheduling(one: TrafficClass) -> str:
+    """A strict class is served first, up to its share; the others share what is left by weight, each its share at least."""
+    if one.priority == "strict-high":
+        return "strict" if one.transmit_percent is None else f"strict, at most {one.transmit_percent} %"
+    return "weighted" if one.transmit_percent is None else f"weighted, at least {one.transmit_percent} %"
 
 
 def _buffers(network: Network, fabric: Fabric, present: list[RoleName]) -> Decision:
@@ -77,7 +86,7 @@ def _buffers(network: Network, fabric: Fabric, present: list[RoleName]) -> Decis
         Grid(
             (
                 "Role",
-                "Shared buffer",
+                "Packet buffer",
                 "Ingress lossless / headroom / lossy",
                 "Egress lossless / lossy / multicast",
                 "Ingress threshold",
@@ -92,16 +101,27 @@ def _buffers(network: Network, fabric: Fabric, present: list[RoleName]) -> Decis
         (
             "Headroom of a port",
             (
-                f"2 x length / ({physics.velocity_factor:g} c) x rate + 2 MTU "
-                f"+ {physics.peer_response_bytes:,} B peer response + {physics.pipeline_bytes:,} B pipeline, per lossless priority"
+                f"2 x length / ({physics.velocity_factor:g} c) x rate + 2 MTU + {physics.peer_response_bytes:,} B until the peer "
+                f"stops + {physics.pipeline_bytes:,} B pipeline, per lossless priority. Assumed: the peer's response time (905 "
+                "pause quanta of 512 bits, IEEE 802.3 Annex 31B) and the pipeline (what brings 400G over 100 m to the 142 KB "
+                "that practice uses)"
             ),
-        )
+        ),
+        ("Base of the shares", _base(found)),
+        *_published(found),
     ]
     if short:
         chosen = f"headroom is too small on {', '.join(short)}"
     elif found:
-        chosen = "headroom holds on every device: " + ", ".join(
+        thin = [one.role for one in found if one.is_thin]
+        chosen = "headroom holds if the whole buffer is shared: " if thin else "headroom holds on every device: "
+        chosen += ", ".join(
             f"{one.role} {one.need_bytes / 1e6:.2f} of {one.partition_bytes / 1e6:.2f} MB" for one in found
+        )
+        chosen += (
+            f". It is short or thin on {' and '.join(map(plural, thin))} once dedicated buffers are taken off"
+            if thin
+            else ""
         )
     elif any(one.lossless for role in present for one in fabric.role(role).qos.classes.values()):
         chosen = "headroom is not known: the catalog does not list the switch model"
@@ -114,6 +134,28 @@ def _buffers(network: Network, fabric: Fabric, present: list[RoleName]) -> Decis
         "switch at once, or the lossless class loses packets.",
         tuple(facts) if found else (),
         tuple(grids),
+    )
+
+
+def _base(found: list[Headroom]) -> str:
+    """What the percentages of partitions are taken of, and how much of it must be shared for the headroom to hold."""
+    needs = ", ".join(f"{one.role} {one.shared_needed_mb:.1f} of {one.shared_mb:g} MB" for one in found)
+    words = f"assumed: the whole packet buffer. Headroom holds where at least so much of it is shared: {needs}"
+    if any(one.published_bytes is not None for one in found):
+        words += ". Junos takes dedicated buffers and a reserve off first; show class-of-service shared-buffer tells what is left"
+    return words
+
+
+def _published(found: list[Headroom]) -> list[tuple[str, str]]:
+    """The partition with the dedicated buffers that are published, role by role."""
+    known = [(one, one.published_bytes) for one in found if one.published_bytes is not None]
+    words = ", ".join(
+        f"{one.role} {have / 1e6:.2f} MB ({'needs' if one.need_bytes <= have else 'SHORT: needs'} {one.need_bytes / 1e6:.2f})"
+        for one, have in known
+    )
+    source = "Juniper TechPost, QFX5K-Series Switches Packet Buffer Architecture"
+    return (
+        [("By published defaults", f"headroom partition less dedicated buffers: {words} ({source})")] if known else []
     )
 
 
@@ -160,7 +202,7 @@ def _headroom_grid(one: Headroom) -> Grid:
     )
     emphasis = () if one.fits else (len(rows) - 2, len(rows) - 1)
     return Grid(
-        (f"Neediest {one.role}", "Per port and priority", "Ports x priorities", "Bytes"),
+        (f"Fullest {one.role}", "Per port and priority", "Ports x priorities", "Bytes"),
         tuple(rows),
         emphasis,
     )

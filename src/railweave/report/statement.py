@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A small table of a decision; ``emphasis`` are the places of rows that need attention."""
+    """A small table of a decision; ``emphasis`` are the places of rows that need attention, as wrong or as ``noted``."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     emphasis: tuple[int, ...] = ()
+    noted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 // The searchable tables: rows are drawn as they are asked for, so that a table of half a million stays light.
 
 const STEP = 200; // rows drawn at a time
+const FEW = 24; // rows that are shown in full, without a scroll bar of their own
 
 const make = (tag, className, text) => {
   const node = document.createElement(tag);
@@ -112,7 +113,8 @@ const cell = (value, kind) => {
     const cut = shown.indexOf(" ");
     node.append(make("span", `swatch ${shown.slice(0, cut)}`), shown.slice(cut + 1));
   } else if (kind === "link" && shown) {
-    const link = make("a", "", shown);
+    const link = make("a", "", "open");
+    link.title = shown;
     link.href = encodeURI(shown);
     node.append(link);
   } else if (kind === "text" && shown.split("`").length % 2 && shown.includes("`")) {
@@ -121,6 +123,29 @@ const cell = (value, kind) => {
     node.textContent = shown;
   }
   return node;
+};
+
+// What rows are sorted by: numbers by their value, severities by weight, all else as text in which numbers count.
+const collator = new Intl.Collator("en", { numeric: true });
+const MANY = 20000; // distinct values from which on plain comparison is taken: it is many times faster
+const SEVERITIES = ["error", "warning", "info"];
+
+const sortKey = (value, kind) => {
+  if (kind === "severity") return SEVERITIES.indexOf(value);
+  if (kind !== "number") return searchable(value, kind);
+  const number = parseFloat(String(value ?? "").replace(/[^\d.-]/g, ""));
+  return Number.isNaN(number) ? -1 : number;
+};
+
+const sortedRows = (table, rows, place, descending) => {
+  const { kind } = table.columns[place];
+  const keys = new Map(rows.map((k) => [k, sortKey(table.row(k)[place], kind)]));
+  const distinct = [...new Set(keys.values())];
+  const byText = typeof distinct[0] === "string" && distinct.length < MANY;
+  distinct.sort(byText ? collator.compare : (a, b) => (a < b ? -1 : Number(a > b)));
+  const ranks = new Map(distinct.map((key, rank) => [key, rank]));
+  const sign = descending ? -1 : 1;
+  return [...rows].sort((a, b) => sign * (ranks.get(keys.get(a)) - ranks.get(keys.get(b))) || a - b);
 };
 
 const searches = {};
@@ -138,13 +163,20 @@ const mount = (host, table) => {
   status.setAttribute("role", "status");
   if (count > 8) bar.append(input);
   bar.append(status);
-  const scroll = make("div", "scroll");
+  const scroll = make("div", count > FEW ? "scroll long" : "scroll");
   const grid = make("table");
   const head = make("tr");
+  const titles = new Map();
   for (const place of places) {
-    const title = make("th", table.columns[place].kind, table.columns[place].title);
+    const title = make("th", table.columns[place].kind);
+    const button = make("button", "sort", table.columns[place].title);
+    button.type = "button";
+    button.title = "Sort";
+    button.addEventListener("click", () => sortBy(place));
     title.scope = "col";
+    title.append(button);
     head.append(title);
+    titles.set(place, title);
   }
   const body = make("tbody");
   const top = make("thead");
@@ -155,7 +187,9 @@ const mount = (host, table) => {
   more.type = "button";
   host.replaceChildren(bar, scroll, more);
 
-  let found = null; // indexes of matching rows; null: every row
+  let found = null; // indexes of matching rows, in order; null: every row as it comes
+  let by = null; // the column that rows are sorted by; null: as they come
+  let down = false;
   let shown = 0;
   const total = () => (found === null ? count : found.length);
   const draw = () => {
@@ -164,25 +198,38 @@ const mount = (host, table) => {
     for (; shown < end; shown++) {
       const values = table.row(found === null ? shown : found[shown]);
       const line = make("tr");
-      for (const place of places) line.append(cell(values[place], table.columns[place].kind));
+      for (const place of places) {
+        const one = cell(values[place], table.columns[place].kind);
+        if (host.dataset.table === "findings") one.dataset.title = table.columns[place].title;
+        line.append(one);
+      }
       rows.append(line);
     }
     body.append(rows);
     const all = count.toLocaleString("en");
     const part = total().toLocaleString("en");
-    const matched = found === null ? `${all} ${count === 1 ? "row" : "rows"}` : `${part} of ${all} rows match`;
+    const matched = found === null || found.length === count ? `${all} ${count === 1 ? "row" : "rows"}` : `${part} of ${all} rows match`;
     status.textContent = shown < total() ? `${matched}, first ${shown.toLocaleString("en")} shown` : matched;
     more.hidden = shown >= total();
     more.textContent = `Show ${Math.min(STEP, total() - shown)} more`;
   };
   const search = () => {
     const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
-    found = null;
-    if (words.length) found = table.find(words.map(wanted));
+    found = words.length ? table.find(words.map(wanted)) : null;
+    if (by !== null) found = sortedRows(table, found ?? Array.from({ length: count }, (_, k) => k), by, down);
     body.replaceChildren();
     shown = 0;
     scroll.scrollTop = 0;
     draw();
+  };
+  // First click: ascending; second: descending; third: as rows came.
+  const sortBy = (place) => {
+    [by, down] = by !== place ? [place, false] : down ? [null, false] : [place, true];
+    for (const [one, title] of titles) {
+      if (one === by) title.setAttribute("aria-sort", down ? "descending" : "ascending");
+      else title.removeAttribute("aria-sort");
+    }
+    search();
   };
   let timer = 0;
   input.addEventListener("input", () => {

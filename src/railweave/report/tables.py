@@ -2,7 +2,7 @@
 
 A table is ``{id, columns: [{title, kind}], rows, data}`` with one entry of ``data`` per column: a list of values, or
 ``{d: values, i: indexes}``. ``kind`` says how a cell is shown: ``text``, ``mono`` (names and addresses), ``number``,
-``severity``, or ``color``, whose values are ``SWATCH NAME`` with the CSS class of the path color's swatch.
+``word`` (short text), ``severity``, or ``color``, whose values are ``SWATCH NAME`` with the CSS class of the path color's swatch.
 
 Addresses are coded once more, for a large cluster has hundreds of thousands: a NIC has the same interface identifier
 behind every prefix of its segment, so the identifier is stored once per NIC and the prefixes once per segment; the
@@ -80,10 +80,10 @@ def cables_table(network: Network, strokes: Strokes) -> dict[str, Any]:
     several = len(network.fabrics) > 1
     color = _color_cell(network, strokes)
     columns = (
-        *((("Fabric", "text"),) if several else ()),
+        *((("Fabric", "word"),) if several else ()),
         ("From", "mono"), ("Port", "mono"), ("Lanes", "mono"), ("Optic", "mono"), ("Address", "mono"),
         ("To", "mono"), ("Port", "mono"), ("Lanes", "mono"), ("Optic", "mono"), ("Address", "mono"),
-        ("Speed", "number"), ("Length", "number"), ("Measured", "text"), ("Path color", "color"),
+        ("Speed", "number"), ("Length", "number"), ("Measured", "word"), ("Path color", "color"),
     )  # fmt: skip
     return table(
         "cables",
@@ -111,8 +111,8 @@ def switches_table(network: Network) -> dict[str, Any]:
     order = list(dict.fromkeys(one.role for one in reversed(network.switches)))  # from the top down, as in the runbook
     several, sites = len(network.fabrics) > 1, len({switch.site for switch in network.switches}) > 1
     columns = (
-        ("Name", "mono"), ("Role", "text"), ("Fabric", "text"), ("Site", "text"), ("Stripe", "text"),
-        ("Rails", "text"), ("Model", "mono"), ("System", "text"), ("AS number", "number"), ("Router id", "mono"),
+        ("Name", "mono"), ("Role", "word"), ("Fabric", "word"), ("Site", "word"), ("Stripe", "word"),
+        ("Rails", "word"), ("Model", "mono"), ("System", "word"), ("AS number", "number"), ("Router id", "mono"),
         ("Management", "mono"), ("Gateway", "mono"), ("Serial", "mono"), ("Brought up", "number"), ("Runbook", "link"),
     )  # fmt: skip
     return table(
@@ -136,7 +136,7 @@ def switches_table(network: Network) -> dict[str, Any]:
                 order.index(one.role) + 1,
                 f"runbook/{one.name}.md",
             )
-            for one in network.switches
+            for one in sorted(network.switches, key=lambda one: order.index(one.role))
         ],
     )
 
@@ -144,9 +144,9 @@ def switches_table(network: Network) -> dict[str, Any]:
 def buffers_table(network: Network) -> dict[str, Any]:
     """PFC headroom of every switch that has a lossless class, and the pools of its buffer."""
     columns = (
-        ("Switch", "mono"), ("Fabric", "text"), ("Role", "text"), ("Ports and what each needs", "text"),
-        ("Lossless classes", "number"), ("Headroom needed", "number"), ("Set aside", "number"), ("Used", "number"),
-        ("Lossless pool", "number"), ("Lossy pool", "number"), ("Fits", "text"),
+        ("Switch", "mono"), ("Fabric", "word"), ("Role", "word"), ("Ports and what each needs", "text"),
+        ("Lossless classes", "number"), ("Headroom needed", "number"), ("Allocated", "number"), ("Used", "number"),
+        ("Less dedicated buffers", "number"), ("Lossless pool", "number"), ("Lossy pool", "number"), ("Fits", "word"),
     )  # fmt: skip
     several = len(network.fabrics) > 1
     rows: list[tuple[object, ...]] = []
@@ -169,8 +169,9 @@ def buffers_table(network: Network) -> dict[str, Any]:
                         f"{one.need_bytes:,} B",
                         f"{one.partition_bytes:,} B",
                         used,
+                        "" if one.published_bytes is None else f"{one.published_bytes:,} B",
                         *pools,
-                        "yes" if one.fits else "NO",
+                        "NO" if not one.fits else "only without dedicated buffers" if one.is_thin else "yes",
                     )
                 )
     return table("buffers", columns, rows)
@@ -208,8 +209,8 @@ def addresses_table(network: Network, strokes: Strokes) -> dict[str, Any]:
         coded.append([(color(one.fabric, net.color), *_stem(net.prefix)) for net in one.subnets])
     nics = [(server, nic) for server in network.servers for nic in server.nics]
     columns = (
-        ("Server", "mono"), ("NIC", "mono"), ("RDMA device", "mono"), ("Fabric", "text"), ("Rail", "number"),
-        ("Leaf", "mono"), ("Leaf port", "mono"), ("VLAN", "number"), ("MAC", "mono"), ("MAC is", "text"),
+        ("Server", "mono"), ("NIC", "mono"), ("RDMA device", "mono"), ("Fabric", "word"), ("Rail", "number"),
+        ("Leaf", "mono"), ("Leaf port", "mono"), ("VLAN", "number"), ("MAC", "mono"), ("MAC is", "word"),
     )  # fmt: skip
     rows = [
         (

@@ -11,6 +11,7 @@ cables and legend entries of a path color have ``data-color`` (``FABRIC/NUMBER``
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
@@ -29,6 +30,9 @@ DETAIL_DEVICES = 64
 
 DETAIL_LINKS = 640
 """Most leaf-spine cables of a fabric that is drawn cable by cable; beyond that the lines run into one."""
+
+DETAIL_PARALLEL = 8
+"""Most cables between one leaf and one spine that are drawn one by one; more run into a band."""
 
 LEGEND_COLORS = 16
 """Most path colors that the legend lists one by one."""
@@ -81,6 +85,7 @@ def _panel(network: Network, fabric: Fabric, strokes: dict[int, Stroke]) -> tupl
         default=0,
     )
     small = max(sums.leaves, sums.servers) <= DETAIL_DEVICES and sums.fabric_links <= DETAIL_LINKS
+    small = small and _most_parallel(network, fabric) <= DETAIL_PARALLEL
     small = small and not sums.super_spines and not sums.dci  # their tier is drawn in blocks only
     groups = stripes(network, fabric)
     drawing, wide, height = (detail if small else overview)(network, fabric, groups, strokes)
@@ -111,6 +116,16 @@ def _panel(network: Network, fabric: Fabric, strokes: dict[int, Stroke]) -> tupl
         element("g", drawing, transform=f"translate({shift:g},{top:g})"),
     ]
     return "".join(markup), wide, top + height
+
+
+def _most_parallel(network: Network, fabric: Fabric) -> int:
+    """The most cables between any two switches of a site."""
+    pairs = Counter(
+        (cable.a.device, cable.b.device)
+        for cable in network.cables
+        if cable.fabric == fabric.name and cable.kind == "fabric" and not network.between_sites(cable)
+    )
+    return max(pairs.values(), default=0)
 
 
 def _legend(network: Network, fabric: Fabric, strokes: dict[int, Stroke], wide: float) -> tuple[str, float]:

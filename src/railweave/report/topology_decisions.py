@@ -127,7 +127,7 @@ def ports_decision(network: Network, fabric: Fabric) -> Decision:
     return Decision(
         "Ports",
         f"{' and '.join(leaves or [fabric.leaf.model])} as leaf" + (spine if spines else ""),
-        f"{alike} uses the same ports for the same neighbors, so one cabling plan fits every rack; slots of servers "
-        "and spines decide the port, and adding one moves no other.",
-        grids=(Grid(("Fullest device", "Towards", "Links", "Ports", "Cages used"), tuple(rows)),),
+        f"{alike} uses the same ports for the same neighbors, so one cabling plan fits every rack; the number that a "
+        "server or spine was allocated decides the port, and adding one moves no other.",
+        grids=(Grid(("Fullest device", "Towards", "Cables", "Ports", "Cages used"), tuple(rows)),),
     )

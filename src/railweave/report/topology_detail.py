@@ -58,7 +58,7 @@ def detail(
     frame = _measure(fabric, stripes, bool(spines))
     spine_room = max((width(spine.name, 14) + 40 for spine in spines), default=0)
     total = max(len(stripes) * (frame.stripe_width + STRIPE_GAP) - STRIPE_GAP, len(spines) * (spine_room + 18))
-    across = [c for c in network.cables if c.fabric == fabric.name and network.between_sites(c)]
+    across = network.long_links(fabric.name)
     if spines or across:
         zone = min(330.0, 120 + total * 0.085)
         frame.leaf_top += zone

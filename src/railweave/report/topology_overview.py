@@ -236,7 +236,7 @@ def _upper_bundle(network: Network, fabric: Fabric, spines: list[Switch], total:
 
 def _between(network: Network, fabric: Fabric) -> str:
     """The links between sites in words; empty where there are none."""
-    cables = [c for c in network.cables if c.fabric == fabric.name and network.between_sites(c)]
+    cables = network.long_links(fabric.name)
     if not cables:
         return ""
     length = max(cable.length_m for cable in cables)

@@ -81,7 +81,7 @@ def _order(network: Network, switch: Switch, fabric: Fabric) -> list[str]:
     """Where this switch stands in bringing up the fabric, top down: a switch is then checked in full when it comes up."""
     mine = [one for one in network.switches if one.fabric == fabric.name]
     roles = list(dict.fromkeys(one.role for one in reversed(mine)))  # switches are listed from the leaves up
-    lines = ["1. The management network and its servers (time, names, logs)."]
+    lines = [f"1. {_management(network, switch)}"]
     for number, role in enumerate(roles, 2):
         alike = [one.name for one in mine if one.role == role]
         names = {"leaf": ("leaf", "leaves"), "dci": ("router between sites", "routers between sites")}
@@ -102,6 +102,20 @@ def _order(network: Network, switch: Switch, fabric: Fabric) -> list[str]:
     else:
         now = "It has no switch for a neighbor: what is checked at once is the switch itself."
     return [*lines, "", f"{now} {_until_servers(switch, fabric)}"]
+
+
+def _management(network: Network, switch: Switch) -> str:
+    """The management network, and the servers that the configuration names."""
+    wanted = network.management
+    servers = [
+        (word, ", ".join(map(str, given)))
+        for word, given in (("time", wanted.ntp), ("names", wanted.dns), ("logs", [one.host for one in wanted.syslog]))
+    ]
+    there = ", ".join(f"{word} {hosts}" for word, hosts in servers if hosts)
+    missing = " and ".join(word for word, hosts in servers if not hosts)
+    line = f"The management network {wanted.pool} with its gateway {switch.management_gateway}"
+    line += f", and its servers: {there}" if there else ""
+    return line + (f". The fabric file names no server for {missing}." if missing else ".")
 
 
 def _until_servers(switch: Switch, fabric: Fabric) -> str:
@@ -175,10 +189,12 @@ def _labels(network: Network, config: DeviceConfig) -> list[str]:
     near: list[str] = []
     far: list[str] = []
     for _, cable, here, there in _ends(network, config):
-        near.append(f"{here.device} {here.port} > {there.device} {there.port}")
+        about = f"{cable.length_m:g} m"
+        near.append(f"{here.device} {here.port} > {there.device} {there.port}, {about}")
         if cable.kind == "server":
-            far.append(f"{there.device} {there.port} > {here.device} {here.port}")
-    lines = [f"One per line: {counted(len(near), 'label')} for the ends at this switch.", "", *block(near)]
+            far.append(f"{there.device} {there.port} > {here.device} {here.port}, {about}")
+    words = "This end, the other end, the length; the two ends are the cable's name in cabling.csv."
+    lines = [f"One per line: {counted(len(near), 'label')} for the ends at this switch. {words}", "", *block(near)]
     if far:
         lines += ["", f"{counted(len(far), 'label')} for the servers' ends:", "", *block(far)]
     return lines

@@ -9,11 +9,13 @@ from railweave.render.eos.qos import headroom_bytes, lossless
 from railweave.runbook.check import Check
 from railweave.runbook.eos_interconnect import isis_checks, macsec_checks
 from railweave.runbook.expected import SESSION_HEADER, example_routes, session_rows, sessions
+from railweave.runbook.modules import modules_check
 
 if TYPE_CHECKING:
     from railweave.design.network import Network
     from railweave.device.model import DeviceConfig, QosConfig
     from railweave.routes.table import Routes
+    from railweave.spec.qos import TrafficClass
 
 CONFIGURATION = "eos.conf"
 
@@ -23,8 +25,11 @@ def load(config: DeviceConfig) -> list[tuple[str, tuple[str, ...]]]:
     user = next(iter(config.management.users), "USER")
     steps: list[tuple[str, tuple[str, ...]]] = [
         (
-            "Copy the file to the switch, at the address that it has now, or from a USB stick.",
-            (f"scp devices/{config.name}/{CONFIGURATION} {user}@ADDRESS:/mnt/flash/{config.name}.conf",),
+            (
+                "Copy the file to the switch, at the address that it has now, or from a USB stick. A switch as delivered has "
+                "the user admin without a password, who may log in on the console alone: give admin one first."
+            ),
+            (f"scp devices/{config.name}/{CONFIGURATION} admin@ADDRESS:/mnt/flash/{config.name}.conf",),
         )
     ]
     if config.management.services.grpc_certificate:
@@ -64,12 +69,13 @@ def identity(config: DeviceConfig, serial: str) -> Check:
     """Model, release and serial number."""
     points = [f"model {config.model}, EOS {config.release} or newer"]
     points += [f"serial number {serial}"] if serial else []
+    points.append("another release: install this one first (`install source IMAGE`, `reload`), and look again")
     return Check("Model and release", ("show version",), tuple(points))
 
 
 def checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
     """Every check after the configuration is loaded, in the order in which one depends on another."""
-    made = [_ports(config), *macsec_checks(config), _lldp(config), *isis_checks(config)]
+    made = [_ports(config), _modules(network, config), *macsec_checks(config), _lldp(config), *isis_checks(config)]
     if config.bgp is not None:
         made += _bgp(config, routes)
         made += _routes(network, config, routes)
@@ -87,6 +93,11 @@ def _ports(config: DeviceConfig) -> Check:
     return Check("Ports", ("show interfaces status connected", "show interfaces description"), points)
 
 
+def _modules(network: Network, config: DeviceConfig) -> Check:
+    commands = ("show interfaces transceiver", "show interfaces error-correction", "show interfaces counters errors")
+    return modules_check(network, config, "Modules and error correction, all ports", commands, "")
+
+
 def _lldp(config: DeviceConfig) -> Check:
     points = (
         f"{counted(len(config.fabric_interfaces()), 'switch', 'switches')} seen, each on the port of the port table above",
@@ -102,7 +113,10 @@ def _bgp(config: DeviceConfig, routes: Routes) -> list[Check]:
     found = sessions(config, routes)
     points = (
         f"local AS {bgp.asn}, router id {bgp.router_id}, {counted(len(found), 'neighbor')}, all established",
-        "PfxRcd counts what was received, PfxAcc what the import policy lets in",
+        (
+            "PfxRcd counts what was received, PfxAcc what the import policy lets in; the last column counts prefixes that "
+            "have this session's port among their next hops"
+        ),
     )
     made = [
         Check(
@@ -128,7 +142,7 @@ def _routes(network: Network, config: DeviceConfig, routes: Routes) -> list[Chec
         Check(
             "Routes to another leaf",
             (f"show {word} route {examples[0].prefix}",),
-            (f"prefixes of {examples[0].leaf}, with exactly these ports as next hops",),
+            (f"prefixes of {examples[0].leaf}, with exactly these ports as next hops of the route in use",),
             ("Prefix", "Path color", "Next hops"),
             tuple((one.prefix, one.color, ", ".join(one.ports) or "none") for one in examples),
         )
@@ -164,12 +178,12 @@ def _qos(config: DeviceConfig, qos: QosConfig) -> list[Check]:
             one.queue,
             ", ".join(map(str, one.dscp)) or "–",
             f"no-drop, PFC priority {one.pfc_priority}" if one.lossless else "lossy",
-            f"{one.transmit_percent} %" if one.transmit_percent else "–",
+            _share(one),
             _marked(qos, name),
         )
         for name, one in sorted(qos.classes.items(), key=lambda item: item[1].queue)
     ]
-    header = ("Class", "Traffic class and queue", "DSCP", "Loss", "Rate", "ECN marking")
+    header = ("Class", "Traffic class and queue", "DSCP", "Loss", "Scheduling", "ECN marking")
     commands = ("show qos maps", f"show qos interfaces {port}")
     points = (f"bound to {counted(len(qos.ports), 'port')}; DSCPs not named below are {qos.default_class}",)
     made = [Check("Classes, ECN", commands, points, header, tuple(rows))]
@@ -190,6 +204,12 @@ def _qos(config: DeviceConfig, qos: QosConfig) -> list[Check]:
         )
         made.append(Check("Counters, before and under load", words, counters))
     return made
+
+
+def _share(one: TrafficClass) -> str:
+    if one.priority == "strict-high":
+        return f"strict, shaped to {one.transmit_percent} %" if one.transmit_percent else "strict"
+    return f"bandwidth {one.transmit_percent} %" if one.transmit_percent else "–"
 
 
 def _marked(qos: QosConfig, name: str) -> str:

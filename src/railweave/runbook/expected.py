@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from railweave.routes.table import LOCAL
 
@@ -17,15 +20,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedSession:
-    """A BGP session with the prefixes that it carries, before the receiver's policy.
+    """A BGP session with the prefixes that it carries, before the receiver's policy, and how many of these are ``used``.
 
-    A switch's own prefixes do not come back to it: Junos does not send them, FRR does not count them.
+    A switch's own prefixes do not come back to it: Junos does not send them, FRR does not count them. A prefix is used
+    where the session's link is a next hop of it; ``shared`` says whether any of these has other next hops besides.
     """
 
     group: BgpGroup
     session: Session
     received: int
     sent: int
+    used: int
+    shared: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +57,36 @@ def sessions(config: DeviceConfig, routes: Routes) -> list[ExpectedSession]:
             counts[key] = int((heard & (routes.fibs[device].group != LOCAL)).sum())
         return counts[key]
 
+    used, shared = _in_use(config.name, routes)
     return [
-        ExpectedSession(group, session, count(config.name, session.link), count(session.peer, session.link))
+        ExpectedSession(
+            group,
+            session,
+            count(config.name, session.link),
+            count(session.peer, session.link),
+            used[session.link],
+            session.link in shared,
+        )
         for group in (config.bgp.groups if config.bgp else ())
         for session in group.sessions
     ]
 
 
-SESSION_HEADER = ("Group", "Neighbor", "Switch", "AS", "Prefixes received", "Prefixes sent")
+def _in_use(device: str, routes: Routes) -> tuple[Counter[str], set[str]]:
+    """How many prefixes each link of a switch is a next hop of, and the links that share any with others."""
+    groups = routes.fibs[device].group
+    used: Counter[str] = Counter()
+    shared: set[str] = set()
+    for group, count in zip(*np.unique(groups[groups >= 0], return_counts=True), strict=True):
+        links = routes.groups[int(group)]
+        for link in links:
+            used[link] += int(count)
+        if len(links) > 1:
+            shared.update(links)
+    return used, shared
+
+
+SESSION_HEADER = ("Group", "Neighbor", "Switch", "AS", "Prefixes received", "Prefixes sent", "Of the received, used")
 
 
 def session_rows(found: Iterable[ExpectedSession], discovered: str = "{port}") -> tuple[tuple[object, ...], ...]:
@@ -71,6 +99,7 @@ def session_rows(found: Iterable[ExpectedSession], discovered: str = "{port}") -
             one.session.peer_as,
             one.received,
             one.sent,
+            one.used,
         )
         for one in found
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from railweave.counting import counted
 from railweave.runbook.check import Check
 from railweave.runbook.expected import SESSION_HEADER, example_routes, session_rows, sessions
+from railweave.runbook.modules import modules_check
 from railweave.runbook.tenants import frr_tenants
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def identity(config: DeviceConfig, serial: str) -> Check:
 
 def checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
     """Every check after the configuration is loaded, in the order in which one depends on another."""
-    made = [_ports(config), _lldp(config)]
+    made = [_ports(config), _modules(network, config), _lldp(config)]
     bgp = config.bgp
     if bgp is not None:
         family = bgp.families[0]
@@ -50,7 +51,10 @@ def checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check
                 (f"show bgp {family} unicast summary",),
                 (
                     f"local AS {bgp.asn}, router id {bgp.router_id}, {counted(len(found), 'neighbor')}, all established",
-                    "State/PfxRcd counts what the import policy lets in",
+                    (
+                        "State/PfxRcd counts what the import policy lets in; the last column counts prefixes that have this "
+                        "session's port among their next hops"
+                    ),
                 ),
                 SESSION_HEADER,
                 session_rows(found),
@@ -74,6 +78,12 @@ def _ports(config: DeviceConfig) -> Check:
     return Check("Ports", ("show interface brief",), points)
 
 
+def _modules(network: Network, config: DeviceConfig) -> Check:
+    first = config.interfaces[0].name if config.interfaces else "PORT"
+    commands = (f"ethtool -m {first}", f"ethtool --include-statistics --show-fec {first}", f"ethtool -S {first}")
+    return modules_check(network, config, "Modules and error correction, each port (in the shell)", commands, "")
+
+
 def _lldp(config: DeviceConfig) -> Check:
     count = len(config.fabric_interfaces())
     points = (
@@ -94,7 +104,7 @@ def _routes(network: Network, config: DeviceConfig, routes: Routes, family: str)
                 f"show bgp {family} unicast {examples[0].prefix}",
                 f"show {'ipv6' if family == 'ipv6' else 'ip'} route {examples[0].prefix}",
             ),
-            (f"prefixes of {examples[0].leaf}, with exactly these ports as next hops",),
+            (f"prefixes of {examples[0].leaf}, with exactly these ports as next hops of the best path",),
             ("Prefix", "Path color", "Next hops"),
             tuple((one.prefix, one.color, ", ".join(one.ports) or "none") for one in examples),
         )

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 from railweave.counting import counted
 from railweave.render.junos.selective import FILTER
 from railweave.runbook.check import Check
-from railweave.runbook.expected import SESSION_HEADER, example_routes, session_rows, sessions
+from railweave.runbook.expected import SESSION_HEADER, ExpectedSession, example_routes, session_rows, sessions
 from railweave.runbook.junos_interconnect import isis_checks, macsec_checks, spraying_checks
 from railweave.runbook.junos_overlay import overlay_checks
 from railweave.runbook.junos_qos import qos_checks
+from railweave.runbook.modules import modules_check
 from railweave.runbook.tenants import junos_tenants
 
 if TYPE_CHECKING:
@@ -28,12 +29,18 @@ CONFIGURATION = "junos.conf"
 def load(config: DeviceConfig) -> list[tuple[str, tuple[str, ...]]]:
     """Words and commands that put the configuration on the switch, each ``commit`` only after what was seen before it."""
     user = next(iter(config.management.users), "USER")
+    later = f"as {user} once it runs this design" if config.management.users else "as a user of its own once it has one"
     bgp = config.bgp
     untried = bgp is not None and (bgp.fabric_advertise or any(group.fabric_color for group in bgp.groups))
     steps: list[tuple[str, tuple[str, ...]]] = [
         (
-            "Copy the file to the switch, at the address that it has now, or from a USB stick.",
-            (f"scp devices/{config.name}/{CONFIGURATION} {user}@ADDRESS:/var/tmp/{config.name}.conf",),
+            (
+                "Copy the file to the switch, at the address that it has now, or from a USB stick: as root on a switch as "
+                f"delivered, {later}. As delivered, root has no password and may not log in over SSH: give it both on the "
+                "console first (`set system root-authentication plain-text-password`, `set system services ssh root-login "
+                "allow`, `commit`)."
+            ),
+            (f"scp devices/{config.name}/{CONFIGURATION} root@ADDRESS:/var/tmp/{config.name}.conf",),
         ),
         (
             (
@@ -66,12 +73,19 @@ def identity(config: DeviceConfig, serial: str) -> Check:
     """Model, release and serial number."""
     points = [f"model {config.model}, Junos OS Evolved {config.release}"]
     points += [f"chassis serial number {serial}"] if serial else []
-    return Check("Model and release", ("show version", "show chassis hardware"), tuple(points))
+    points += [
+        (
+            "another release: install this one first, from the console (`request system software add /var/tmp/PACKAGE`, `request "
+            "system reboot`), and look again"
+        ),
+        "licences: 0 in the column Licenses needed of every row, also after loading",
+    ]
+    return Check("Model and release", ("show version", "show chassis hardware", "show system license"), tuple(points))
 
 
 def checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
     """Every check after the configuration is loaded, in the order in which one depends on another."""
-    made = [_ports(config), *macsec_checks(config), _lldp(config)]
+    made = [_ports(config), _modules(network, config), *macsec_checks(config), _lldp(config)]
     if config.bgp is not None:
         made += [_discovery(config), *_bgp(config, routes)]
         made += _routes(network, config, routes)
@@ -82,7 +96,7 @@ def checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check
         made.append(_gateways(config))
     made += overlay_checks(config, routes)
     if config.qos is not None:
-        made += qos_checks(config.qos)
+        made += qos_checks(config, config.qos)
     made += [_balancing(config), *spraying_checks(config)]
     if config.qos is not None:
         made.append(_counters(config))
@@ -104,6 +118,15 @@ def _ports(config: DeviceConfig) -> Check:
     points.append(f"MTU {', '.join(map(str, mtus))} on every port")
     first = config.interfaces[0].name if config.interfaces else "et-*"
     return Check("Ports", ("show interfaces descriptions", f"show interfaces {first}"), tuple(points))
+
+
+def _modules(network: Network, config: DeviceConfig) -> Check:
+    commands = (
+        "show interfaces diagnostics optics",
+        'show interfaces et-* extensive | match "Physical interface|FEC|CRC"',
+        "show chassis alarms",
+    )
+    return modules_check(network, config, "Modules and error correction, all ports", commands, " (Junos: FEC119)")
 
 
 def _lldp(config: DeviceConfig) -> Check:
@@ -152,6 +175,7 @@ def _bgp(config: DeviceConfig, routes: Routes) -> list[Check]:
     ]
     points += [f"{counted(evpn, 'peer')} of them in group overlay, loopback to loopback"] if evpn else []
     points += [f"{counted(len(outside), 'peer')} of them external, in VRFs"] if outside else []
+    points.append(_counts(found))
     if discovered:
         points.append("a discovered neighbor is shown as its link-local address, % and the port")
     sums = Check(
@@ -163,6 +187,17 @@ def _bgp(config: DeviceConfig, routes: Routes) -> list[Check]:
     )
     alive = len(found) + (evpn if config.overlay and config.overlay.bfd else 0)
     return [sums, *([_bfd(config, alive)] if bgp.bfd else [])]
+
+
+def _counts(found: list[ExpectedSession]) -> str:
+    """How the counts of ``show bgp summary`` compare with the table of sessions."""
+    words = "each line ends in Active/Received/Accepted/Damped: Received and Accepted as in the table"
+    if not any(one.shared for one in found):
+        return f"{words}, Active as in its last column: each prefix is used from the session of its next hop alone"
+    return (
+        f"{words}. Its last column counts prefixes that have this session's port among their next hops; Active may count "
+        "one with several next hops on one of their sessions alone"
+    )
 
 
 def _bfd(config: DeviceConfig, count: int) -> Check:
@@ -192,7 +227,12 @@ def _routes(network: Network, config: DeviceConfig, routes: Routes) -> list[Chec
         )
     examples = example_routes(network, config, routes)
     if examples:
-        points = [f"prefixes of {examples[0].leaf}, with exactly these ports as next hops"]
+        points = [
+            (
+                f"prefixes of {examples[0].leaf}: the active path (marked `*`) has exactly these ports as next hops; paths by other "
+                "sessions are listed below it and not used"
+            )
+        ]
         if not config.gateways and len(examples) > 1:
             points.append("prefixes of path colors that the links to that leaf do not have are there as backup")
         made.append(
@@ -249,7 +289,8 @@ def _balancing(config: DeviceConfig) -> Check:
         ]
     width = config.maximum_ecmp()
     points += [f"next-hop groups of up to {width} members"] if width else []
-    commands = ["show configuration forwarding-options", "show configuration chassis"]
+    commands = ["show forwarding-options enhanced-hash-key"] if mode.startswith("dlb") else []
+    commands += ["show configuration forwarding-options", "show configuration chassis"]
     if config.balancing.selective:
         opcodes = ", ".join(map(str, config.balancing.selective))
         points.append(f"dynamically for RDMA opcodes {opcodes} alone: the counter rdma grows under load")
@@ -257,7 +298,7 @@ def _balancing(config: DeviceConfig) -> Check:
     if config.balancing.global_role:
         points.append(f"global load balancing, {config.balancing.global_role}")
         commands.append("show configuration protocols bgp global-load-balancing")
-    return Check("Load balancing, as configured", tuple(commands), tuple(points))
+    return Check("Load balancing", tuple(commands), tuple(points))
 
 
 def _counters(config: DeviceConfig) -> Check:
@@ -271,5 +312,6 @@ def _counters(config: DeviceConfig) -> Check:
     ]
     points.append("resource errors on input: the headroom partition is short for the real cables")
     commands = [f"show interfaces {port} extensive", f"show interfaces queue {port}"]
-    commands += [f"show interfaces queue buffer-occupancy {port}"] if config.qos and config.qos.buffer_monitor else []
+    if config.qos and config.qos.buffer_monitor:
+        commands += [f"show interfaces {what} buffer-occupancy {port}" for what in ("queue", "priority-group")]
     return Check("Counters, before and under load", tuple(commands), tuple(points))

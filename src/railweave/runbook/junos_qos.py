@@ -1,46 +1,59 @@
-"""The checks of Junos OS Evolved that print the configured quality of service; counters under load are in ``junos``."""
+"""The checks of Junos OS Evolved for quality of service as it is set up; counters under load are in ``junos``."""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
+from railweave.catalog import catalog
 from railweave.counting import counted
-from railweave.render.junos.cos import class_name
+from railweave.design.limits import headroom_bytes
+from railweave.render.junos.cos import CLASSIFIER, SCHEDULER_MAP, class_name
 from railweave.runbook.check import Check
 
 if TYPE_CHECKING:
-    from railweave.device.model import QosConfig
+    from railweave.device.model import DeviceConfig, QosConfig
+    from railweave.spec.qos import TrafficClass
 
 
-def qos_checks(qos: QosConfig) -> list[Check]:
+def qos_checks(config: DeviceConfig, qos: QosConfig) -> list[Check]:
     """Classes with their marking, buffer partitions, and PFC by cable length."""
     buffers = qos.buffers
+    port = qos.ports[0] if qos.ports else "PORT"
     rows = [
         (
             class_name(name),
             one.queue,
-            ", ".join(map(str, one.dscp)) or "–",
+            ", ".join(f"{dscp} ({dscp:06b})" for dscp in one.dscp) or "–",
             f"no-loss, PFC priority {one.pfc_priority}" if one.lossless else "lossy",
-            f"{one.transmit_percent} %" if one.transmit_percent else "–",
+            _share(one),
             f"{one.ecn.min_fill} % to {one.ecn.max_fill} % fill, up to {one.ecn.max_probability} %" if one.ecn else "–",
         )
         for name, one in qos.classes.items()
     ]
     made = [
         Check(
-            "Classes, ECN, as configured",
-            ("show class-of-service forwarding-class", "show configuration class-of-service | display set"),
+            "Classes, ECN",
+            (
+                "show class-of-service forwarding-class",
+                f"show class-of-service classifier name {CLASSIFIER}",
+                f"show class-of-service scheduler-map {SCHEDULER_MAP}",
+                "show class-of-service drop-profile",
+                f"show class-of-service interface {port}",
+                "show configuration class-of-service | display set",
+            ),
             (f"bound to {counted(len(qos.ports), 'port')}, none by wildcard", _own_packets(qos)),
-            ("Class", "Queue", "DSCP", "Loss", "Rate", "ECN marking"),
+            ("Class", "Queue", "DSCP", "Loss", "Scheduling", "ECN marking"),
             tuple(rows),
         ),
     ]
     if qos.shared_buffer:
         made.append(
             Check(
-                "Buffer partitions, as configured",
-                ("show configuration class-of-service shared-buffer",),
+                "Buffer partitions",
+                ("show class-of-service shared-buffer", "show configuration class-of-service shared-buffer"),
                 (
+                    *_shared(config, qos),
                     (
                         f"ingress: lossless {buffers.lossless} %, headroom {buffers.headroom} %, lossy {buffers.lossy} %, "
                         f"dynamic threshold {buffers.ingress_dynamic_threshold}"
@@ -61,10 +74,15 @@ def qos_checks(qos: QosConfig) -> list[Check]:
         )
         made.append(
             Check(
-                "PFC per port, as configured",
-                ("show configuration class-of-service congestion-notification-profile",),
+                "PFC per port",
+                (
+                    "show class-of-service congestion-notification",
+                    f"show interfaces {port} extensive",
+                    "show configuration class-of-service congestion-notification-profile",
+                ),
                 (
                     *points,
+                    "Priority Flow Control Statistics of a port list every priority: without load all 0",
                     "the cable length decides the headroom: correct it in the inventory where it was measured otherwise",
                 ),
                 ("Profile", "Cable length", "MRU", "Ports"),
@@ -75,6 +93,38 @@ def qos_checks(qos: QosConfig) -> list[Check]:
             )
         )
     return made
+
+
+def _share(one: TrafficClass) -> str:
+    if one.priority == "strict-high":
+        return f"strict-high, at most {one.transmit_percent} %" if one.transmit_percent else "strict-high"
+    return f"low, at least {one.transmit_percent} %" if one.transmit_percent else "low"
+
+
+def _shared(config: DeviceConfig, qos: QosConfig) -> tuple[str, ...]:
+    """What the pools must show: shares of what dedicated buffers leave, and at least what the ports' headroom needs."""
+    speeds = {one.name: one.speed_gbps for one in config.interfaces}
+    need = sum(
+        headroom_bytes(catalog(), profile.cable_length_m, speeds[port], profile.mru_bytes)
+        for profile in qos.profiles
+        for port in profile.ports
+    ) * sum(one.lossless for one in qos.classes.values())
+    words = (
+        [f"ingress, Lossless Headroom: at least {math.ceil(need / 1024):,} KB, which the ports below need"]
+        if need
+        else []
+    )
+    dedicated = catalog().switches[config.model].dedicated
+    if dedicated is None:
+        return tuple(words)
+    buffers = qos.buffers
+    shared = dedicated.shared_bytes(buffers.dedicated_ingress, buffers.dedicated_egress) // 1024
+    parts = {"Lossless": buffers.lossless, "Lossless Headroom": buffers.headroom, "Lossy": buffers.lossy}
+    pools = ", ".join(f"{name} {shared * part // 100:,} KB" for name, part in parts.items())
+    return (
+        f"ingress: Shared Buffer about {shared:,} KB as published for these dedicated buffers, of it {pools}",
+        *words,
+    )
 
 
 _CONTROL_QUEUE = 3

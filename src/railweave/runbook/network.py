@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, cast
 from railweave.runbook.document import document
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from railweave.design.network import Network
     from railweave.device.model import DeviceConfig
     from railweave.routes.table import Routes
@@ -27,10 +25,7 @@ def system(nos: str) -> System | None:
     return None
 
 
-def runbooks(network: Network, configs: Mapping[str, DeviceConfig], routes: Routes) -> dict[str, str]:
-    """Markdown by path (``runbook/<device>.md``) for every switch whose operating system is known here."""
-    return {
-        f"runbook/{name}.md": document(network, config, routes, found)
-        for name, config in configs.items()
-        if (found := system(config.nos)) is not None
-    }
+def runbook(network: Network, config: DeviceConfig, routes: Routes) -> str:
+    """The runbook of one switch as Markdown; empty where its operating system is not known here."""
+    found = system(config.nos)
+    return document(network, config, routes, found) if found is not None else ""

@@ -171,6 +171,22 @@ def no_login(subject: Subject) -> Iterator[Finding]:
         )
 
 
+@check("no-ntp")
+def no_ntp(subject: Subject) -> Iterator[Finding]:
+    """Switches whose configuration holds management are told where time comes from."""
+    systems = {config.nos for config in subject.configs.values()}
+    if systems and systems != {"frr"} and not subject.network.management.ntp:
+        yield Finding(
+            "no-ntp",
+            "info",
+            subject.network.name,
+            "the switches have no NTP server",
+            "their clocks drift apart: logs and telemetry of different switches cannot be put in order, and certificates "
+            "may seem not yet valid",
+            "set `management: {ntp: [ADDRESS]}`",
+        )
+
+
 @check("sonic-lint")
 def sonic_lint(subject: Subject) -> Iterator[Finding]:
     """Tables and routing of SONiC have nothing that the published models let through and the switch does not."""

@@ -15,7 +15,7 @@ from railweave.errors import RenderError
 from railweave.render import eos
 from railweave.render.sections import flat, parse
 from railweave.routes.control_plane import ControlPlane
-from railweave.runbook.network import runbooks
+from railweave.runbook.network import runbook
 from railweave.spec.qos import Qos, TrafficClass
 from tests.conftest import SMALL
 from tests.render.eos.networks import config, network, one_of_each_role
@@ -204,10 +204,10 @@ def test_own_statements_are_merged() -> None:
 @pytest.mark.parametrize("name", SMALL)
 def test_there_is_a_runbook_of_every_switch(name: str) -> None:
     own = {one.name: device_config(network(name), one.name) for one in network(name).switches}
-    pages = runbooks(network(name), own, ControlPlane(own.values()).routes())
-    assert len(pages) == len(own)
-    page = pages[f"runbook/{network(name).switches[0].name}.md"]
+    routes = ControlPlane(own.values()).routes()
+    assert all(runbook(network(name), one, routes) for one in own.values())
     first = own[network(name).switches[0].name]
+    page = runbook(network(name), first, routes)
     assert ("show bgp" in page) == (first.bgp is not None)
     assert ("show isis neighbors" in page) == (first.isis is not None)
     assert ("1000 to 3000 kB, up to 20 %" in page) == (bool(first.qos and first.qos.marking))

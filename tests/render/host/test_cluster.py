@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from railweave.design.network import Network
-from railweave.device.host import host_config
 from railweave.render.host.cluster import cluster_files
 from tests.conftest import designed, example
 from tests.render.host.stand_ins import Machine
 
 
-def rendered(network: Network) -> dict[str, str]:
-    return cluster_files(network, {one.name: host_config(network, one.name) for one in network.servers})
-
-
-def of_version(folder: Path, version: int, model: str) -> Network:
+def of_version(folder: Path, version: int, **models: str) -> Network:
+    """Servers by name (or range of names), with their models."""
+    servers = ", ".join(f'{{names: "{names}", model: {model}}}' for names, model in models.items())
     text = f"""
 name: small
 fabrics:
   backend:
     topology: {{stripes: 1, spines: 4, link_speed: 400G}}
     leaf: {{device: qfx5240-64od, release: 25.4R1}}
-servers: [{{names: "n[1-3]", model: {model}}}]
+servers: [{servers}]
 hosts: {{job: {{mpi_version: {version}}}}}
 """
     return designed(folder, text)[0]
@@ -51,13 +49,13 @@ def machine(tmp_path: Path) -> Machine:
 def test_every_server_is_listed_once(name: str) -> None:
     # The guide's own hostfile lists host2 twice (section 8.7.2).
     network = example(name)
-    lines = [line.split() for line in rendered(network)["hostfile"].splitlines() if not line.startswith("#")]
+    lines = [line.split() for line in cluster_files(network)["hostfile"].splitlines() if not line.startswith("#")]
     assert lines == [[server.name, "slots=8"] for server in network.servers]
 
 
 @pytest.mark.parametrize(("version", "left_out"), [(4, "^vader,tcp,openib,uct"), (5, "^sm,tcp,uct")])
 def test_versions_of_open_mpi(machine: Machine, tmp_path: Path, version: int, left_out: str) -> None:
-    machine.write(rendered(of_version(tmp_path, version, "mi300x-8gpu-thor2")))
+    machine.write(cluster_files(of_version(tmp_path, version, **{"n[1-3]": "mi300x-8gpu-thor2"})))
     words = command(machine)
     assert words[0] == "/opt/AMD/install/mpi/bin/mpirun"
     assert after(words, "-np") == ["24"]
@@ -72,7 +70,7 @@ def test_versions_of_open_mpi(machine: Machine, tmp_path: Path, version: int, le
 
 
 def test_choices(machine: Machine) -> None:
-    machine.write(rendered(example("h100-rlb")))
+    machine.write(cluster_files(example("h100-rlb")))
     words = command(
         machine, "--hosts", "2", "--per-host", "1", "--launcher", "python3 /opt/rw.pyz env", "alltoall_perf"
     )
@@ -96,14 +94,14 @@ def test_choices(machine: Machine) -> None:
     ],
 )
 def test_wrong_use_is_refused(machine: Machine, arguments: list[str], message: str) -> None:
-    machine.write(rendered(example("h100-rlb")))
+    machine.write(cluster_files(example("h100-rlb")))
     done = machine.run(machine.folder / "files" / "mpirun.sh", "--dry-run", *arguments)
     assert done.returncode == 2
     assert message in done.stderr
 
 
 def test_it_runs_mpirun(machine: Machine) -> None:
-    machine.write(rendered(example("h100-rlb")))
+    machine.write(cluster_files(example("h100-rlb")))
     assert "there is no mpirun" in machine.run(machine.folder / "files" / "mpirun.sh").stderr
     machine.tool("mpirun")
     assert machine.run(machine.folder / "files" / "mpirun.sh", "--hosts", "1").returncode == 0
@@ -113,10 +111,8 @@ def test_it_runs_mpirun(machine: Machine) -> None:
 
 
 def test_servers_of_two_libraries_are_two_jobs(machine: Machine, tmp_path: Path) -> None:
-    network = of_version(tmp_path, 5, "h100-8gpu-cx7")
-    configs = {one.name: host_config(network, one.name) for one in network.servers}
-    amd = host_config(of_version(tmp_path, 5, "mi300x-8gpu-thor2"), "n2")
-    machine.write(cluster_files(network, configs | {"n2": amd}))
+    models = {"n1": "h100-8gpu-cx7", "n2": "mi300x-8gpu-thor2", "n3": "h100-8gpu-cx7"}
+    machine.write(cluster_files(of_version(tmp_path, 5, **models)))
     files = machine.folder / "files"
     assert {file.name for file in files.iterdir()} == {
         "hostfile.nccl",
@@ -149,7 +145,7 @@ def test_servers_of_two_libraries_are_two_jobs(machine: Machine, tmp_path: Path)
     ],
 )
 def test_a_hostfile_that_says_too_little_is_refused(machine: Machine, text: str, message: str) -> None:
-    machine.write({**rendered(example("h100-rlb")), "mine": text})
+    machine.write({**cluster_files(example("h100-rlb")), "mine": text})
     done = machine.run(
         machine.folder / "files" / "mpirun.sh", "--dry-run", "--hostfile", str(machine.folder / "files/mine")
     )
@@ -159,9 +155,9 @@ def test_a_hostfile_that_says_too_little_is_refused(machine: Machine, text: str,
 
 def test_a_hostfile_of_ones_own(machine: Machine) -> None:
     text = "# all of them: slots=8\nn1 slots=8\n  #n2 slots=8\nn3  max_slots=9 slots=8\n"
-    machine.write({**rendered(example("h100-rlb")), "mine": text})
+    machine.write({**cluster_files(example("h100-rlb")), "mine": text})
     assert after(command(machine, "--hostfile", str(machine.folder / "files/mine")), "-np") == ["16"]
 
 
 def test_no_servers_no_files() -> None:
-    assert cluster_files(example("h100-rlb"), {}) == {}
+    assert cluster_files(replace(example("h100-rlb"), servers=())) == {}

@@ -22,10 +22,9 @@ EXAMPLES = ["h100-rlb", "mi300x-leaf-24"]
 
 def files(name: str) -> dict[str, str]:
     network = example(name)
-    configs = {one.name: host_config(network, one.name) for one in network.servers}
-    config = next(iter(configs.values()))
+    config = host_config(network, network.servers[0].name)
     own = {"nic-nvm.sh": nic_nvm(config), "bios.md": bios(config), "nccl.env": nccl_env_files(config)["nccl.env"]}
-    return nic_qos.files(config) | boot.files(config) | own | cluster_files(network, configs)
+    return nic_qos.files(config) | boot.files(config) | own | cluster_files(network)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

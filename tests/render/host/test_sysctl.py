@@ -10,6 +10,7 @@ import pytest
 
 from railweave.catalog import catalog
 from railweave.device.host_model import HostAddress, HostNic
+from railweave.device.host_scope import host_scope
 from railweave.device.host_sysctl import parameter, sysctl
 from railweave.render.host.sysctl_conf import sysctl_conf
 from tests.netns import Server, needs_root, server, until
@@ -49,7 +50,7 @@ def test_kernel_handles_advertisements() -> None:
 def test_room_for_twice_the_addresses(paths: int, room: int) -> None:
     one = config("h100-rlb", "H100-01", "kernel")
     nic = with_paths(one.nics[0], paths)
-    assert sysctl(network("h100-rlb", "kernel"), [nic])[MAX_ADDRESSES] == str(room)
+    assert sysctl(host_scope(network("h100-rlb", "kernel"), "H100-01"), [nic])[MAX_ADDRESSES] == str(room)
 
 
 def test_ipv4_nics() -> None:
@@ -66,9 +67,10 @@ def test_ipv4_nics() -> None:
 
 def test_static_ipv6_addresses_outlive_their_link() -> None:
     nic = config("h100-rlb", "H100-01").nics[0]
+    scope = host_scope(network("h100-rlb"), "H100-01")
     static = replace(nic, slaac=False, addresses=tuple(replace(one, origin="static") for one in nic.addresses))
-    assert "net.ipv6.conf.gpu0_eth.keep_addr_on_down" in sysctl(network("h100-rlb"), [static])
-    assert "net.ipv6.conf.gpu0_eth.keep_addr_on_down" not in sysctl(network("h100-rlb"), [nic])
+    assert "net.ipv6.conf.gpu0_eth.keep_addr_on_down" in sysctl(scope, [static])
+    assert "net.ipv6.conf.gpu0_eth.keep_addr_on_down" not in sysctl(scope, [nic])
 
 
 def test_neighbor_table() -> None:
@@ -77,7 +79,8 @@ def test_neighbor_table() -> None:
     assert not [key for key in one.sysctl if "gc_thresh" in key]
     # With 50 paths: 2 x 51 x 8 = 816, doubled and rounded up 2048; the kernel's own proportion is 1 : 4 : 8.
     assert catalog().kernel.neighbor_gc_thresh == (128, 512, 1024)
-    found = sysctl(network("h100-rlb"), [with_paths(nic, 50) for nic in one.nics])
+    scope = host_scope(network("h100-rlb"), "H100-01")
+    found = sysctl(scope, [with_paths(nic, 50) for nic in one.nics])
     values = [found[f"net.ipv6.neigh.default.gc_thresh{number}"] for number in (1, 2, 3)]
     assert values == ["256", "1024", "2048"]
 
@@ -114,7 +117,8 @@ def test_the_kernel_forms_more_addresses_than_its_default(tmp_path: Path) -> Non
     with server([nic.netdev], macs={nic.netdev: nic.mac}) as host:
         host.advertise(nic.netdev, prefixes, settle=False)
         until(lambda: len(addresses(host)[nic.netdev]) == 15, "the kernel has taken what it takes by default")
-        applied(host, tmp_path, sysctl_conf(replace(one, sysctl=sysctl(network("h100-rlb", "kernel"), [nic]))))
+        scope = host_scope(network("h100-rlb", "kernel"), "H100-01")
+        applied(host, tmp_path, sysctl_conf(replace(one, sysctl=sysctl(scope, [nic]))))
         host.advertise(nic.netdev, prefixes)
         assert addresses(host)[nic.netdev] == planned
 
@@ -127,6 +131,7 @@ def test_no_other_addresses_than_designed(tmp_path: Path) -> None:
     with server([nic.netdev], macs={nic.netdev: nic.mac}) as host:
         host.sysctl(f"net/ipv6/conf/{nic.netdev}/use_tempaddr", 2)
         host.sysctl(f"net/ipv6/conf/{nic.netdev}/addr_gen_mode", 3)
-        applied(host, tmp_path, sysctl_conf(replace(one, sysctl=sysctl(network("h100-rlb", "kernel"), [nic]))))
+        scope = host_scope(network("h100-rlb", "kernel"), "H100-01")
+        applied(host, tmp_path, sysctl_conf(replace(one, sysctl=sysctl(scope, [nic]))))
         host.advertise(nic.netdev, [address.prefix for address in nic.addresses])
         assert addresses(host)[nic.netdev] == {address.address for address in nic.addresses}

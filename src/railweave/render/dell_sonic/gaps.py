@@ -27,7 +27,7 @@ def gaps(config: DeviceConfig) -> list[Finding]:
         _note(
             config,
             "no-model",
-            "no judge can check sonic.cli",
+            "no validator can check sonic.cli",
             "Dell publishes no model of this command line; the lint knows the commands used, each from a public document",
             "load one leaf and one spine before the rest",
         ),

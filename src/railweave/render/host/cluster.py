@@ -7,51 +7,29 @@ Thor2 guide, section 8.7.2. Its hostfile lists a server twice. Its MCA options a
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from railweave.device.host_job import mpi_folder
+from railweave.device.host_scope import host_scope
 from railweave.render.host.shell import array, body, head
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Sequence
 
     from railweave.design.network import Network
+    from railweave.device.host_scope import HostScope
 
 TRANSPORTS = {4: "^vader,tcp,openib,uct", 5: "^sm,tcp,uct"}
 """Byte transfer layers that Open MPI leaves out, so that UCX carries everything, by its major version."""
 
 
-class Member(Protocol):
-    """What these files take from a server's configuration."""
-
-    @property
-    def library(self) -> str:
-        """NCCL or RCCL."""
-        ...
-
-    @property
-    def gpu_vendor(self) -> str:
-        """NVIDIA or AMD."""
-        ...
-
-    @property
-    def gpus(self) -> int:
-        """GPUs of the server."""
-        ...
-
-    @property
-    def job_fabric(self) -> str:
-        """The fabric of the NICs beside them."""
-        ...
-
-
-def cluster_files(network: Network, configs: Mapping[str, Member]) -> dict[str, str]:
+def cluster_files(network: Network) -> dict[str, str]:
     """Text by file name; nothing where there are no servers with GPUs."""
     # NCCL's ranks and RCCL's do not understand each other, and GPUs of different fabrics do not reach each other.
-    jobs: dict[tuple[str, str], dict[str, Member]] = {}
-    for name, config in configs.items():
-        if config.gpus:
-            jobs.setdefault((config.library, config.job_fabric), {})[name] = config
+    jobs: dict[tuple[str, str], list[HostScope]] = {}
+    for one in (host_scope(network, server.name) for server in network.servers):
+        if one.gpus:
+            jobs.setdefault((one.library, one.job_fabric), []).append(one)
     libraries, fabrics = ({key[place] for key in jobs} for place in (0, 1))
     found: dict[str, str] = {}
     for (library, fabric), some in jobs.items():
@@ -65,22 +43,22 @@ def cluster_files(network: Network, configs: Mapping[str, Member]) -> dict[str, 
     return found
 
 
-def _hostfile(network: Network, which: str, configs: Mapping[str, Member]) -> str:
+def _hostfile(network: Network, which: str, members: Sequence[HostScope]) -> str:
     whose = f"Servers of {network.name}{which}"
     lines = [f"# {whose}, one process a GPU; written by railweave."]
-    lines += [f"{name} slots={config.gpus}" for name, config in configs.items()]
+    lines += [f"{one.name} slots={one.gpus}" for one in members]
     return "\n".join(lines) + "\n"
 
 
-def _mpirun(network: Network, hostfile: str, configs: Mapping[str, Member]) -> str:
+def _mpirun(network: Network, hostfile: str, members: Sequence[HostScope]) -> str:
     wanted = network.hosts.job
-    vendors = {config.gpu_vendor for config in configs.values()}
+    vendors = {one.gpu_vendor for one in members}
     folder = mpi_folder(wanted, "AMD" if vendors == {"AMD"} else "NVIDIA")
     lines = head("Starts a collective test on the servers.", network=network.name)
     lines += [
         f"# Open MPI {wanted.mpi_version}: messages of MPI itself go by UCX, whose variables nccl.env sets.",
         f"SERVERS={hostfile}",
-        f"GPUS={min(config.gpus for config in configs.values())}",
+        f"GPUS={min(one.gpus for one in members)}",
         f"MPIRUN={shlex.quote(f'{folder}/bin/mpirun' if folder else 'mpirun')}",
     ]
     options = ["--prefix", folder] if folder else []

@@ -98,7 +98,7 @@ def gaps(config: DeviceConfig) -> list[Finding]:
                 "info",
                 config.name,
                 "fabric-color and fabric-advertise are in no published model",
-                "no judge can check them; that backup-color takes a list is read from the source, not tried on a device",
+                "no validator can check them; that backup-color takes a list is read from the source, not tried on a device",
                 "check one leaf and one spine with `commit check` before the rest",
             )
         )

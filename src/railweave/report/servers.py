@@ -1,0 +1,149 @@
+"""Servers: what their NICs, kernels and jobs are told, and in which order their files are put in place.
+
+One server of each model and set of fabrics is resolved: the others differ in names, addresses and MACs alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from railweave.catalog.rdma import rdma_mtu
+from railweave.counting import counted
+from railweave.device.host import host_config
+from railweave.render.network import server_files
+from railweave.report.figures import span
+from railweave.report.statement import Decision, Grid
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from railweave.design.network import Network, Server
+    from railweave.device.host_model import HostConfig, HostNic, HostQos, Variable
+
+ORDER: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("Settings of the server's firmware, by hand", ("bios.md",)),
+    ("Options in the NICs' flash", ("nic-nvm.sh",)),
+    (
+        "Kernel, names of NICs, limits; then restart",
+        (
+            "grub-railweave.cfg", "limits.conf", "acs-off.sh", "acs-off.service", "sysctl.conf", "70-railweave-net.rules",
+            "60-rdma-persistent-naming.rules",
+        ),
+    ),
+    ("QoS of the NICs, at every start", ("nic-qos.sh", "nic-qos.service", "bnxt_re.conf")),
+    (
+        "Addresses, tables and rules: by netplan, or by the kernel, or by railweave host",
+        (
+            "rt_tables.conf", "netplan.yaml", "05-railweave-unmanaged.network", "networkd.conf", "net-setup.sh",
+            "railweave-net.service", "host.json", "railweave-host.service",
+        ),
+    ),
+)  # fmt: skip
+"""Steps of bringing a server up, with their files (docs/howto/bring-up-a-gpu-server.md); what is left are jobs."""
+
+
+def servers_decisions(network: Network) -> list[Decision]:
+    """One statement per server model and set of fabrics."""
+    groups: dict[tuple[str, tuple[str, ...]], list[Server]] = {}
+    for server in network.servers:
+        fabrics = tuple(dict.fromkeys(nic.fabric for nic in server.nics))
+        groups.setdefault((server.model, fabrics), []).append(server)
+    return [_statement(network, model, members) for (model, _), members in groups.items()]
+
+
+def placeholders(network: Network) -> str:
+    """How many MAC addresses are not known yet, in a sentence; empty where all are."""
+    nics = [nic for server in network.servers for nic in server.nics]
+    count = sum(nic.mac_is_placeholder for nic in nics)
+    if not count:
+        return ""
+    return (
+        f" {count:,} of {len(nics):,} MAC addresses are placeholders, and addresses that follow from them will change."
+    )
+
+
+def _statement(network: Network, model: str, members: Sequence[Server]) -> Decision:
+    config = host_config(network, members[0].name)
+    gpus = f"{counted(config.gpus, f'{config.gpu} GPU'.strip())}, " if config.gpus else ""
+    facts: list[tuple[str, str]] = [("Servers", span([one.name for one in members]))]
+    for qos in config.qos:
+        more = f", {qos.fabric}" if len(config.qos) > 1 else ""
+        nics = config.nics_of(qos.fabric)
+        facts += [(f"NICs{more}", _nics(nics)), (f"QoS{more}", _qos(qos)), (f"MTU{more}", _mtu(nics))]
+    tenant, job = config.tenant_jobs[0] if config.tenant_jobs else ("", config.job)
+    if job:
+        facts.append((f"Jobs, {tenant} (other tenants alike)" if tenant else "Jobs", _job(config, job)))
+    if config.kernel_command_line:
+        facts.append(
+            (
+                "Kernel",
+                f"command line {' '.join(config.kernel_command_line)}; {counted(len(config.sysctl), 'sysctl value')}",
+            )
+        )
+    return Decision(
+        model,
+        f"{counted(len(members), 'server')} with {gpus}{counted(len(config.nics), 'NIC')}",
+        f"As {members[0].name} is told; the others of the model differ in names, addresses and MAC addresses.",
+        tuple(facts),
+        tuple(grid for grid in (_environment(job), _firmware(config.nics), _files(config)) if grid.rows),
+    )
+
+
+def _nics(nics: Sequence[HostNic]) -> str:
+    kinds = Counter((nic.model, nic.speed_gbps) for nic in nics)
+    first, last = nics[0], nics[-1]
+    words = ", ".join(f"{count} x {model} at {speed}G" for (model, speed), count in kinds.items())
+    ends = dict.fromkeys(f"{one.netdev} ({one.rdma})" for one in (first, last))
+    return f"{words}, driver {first.driver}: {' to '.join(ends)}, {counted(len(first.addresses), 'address', 'addresses')} each"
+
+
+def _qos(qos: HostQos) -> str:
+    paused = f"lossless (PFC on priority {qos.priority} only)" if qos.lossless else "not paused"
+    slowed = "; slows down by ECN (DCQCN)" if qos.ecn else ""
+    routed = "; adaptive routing on" if qos.adaptive_routing else ""
+    return (
+        f"RDMA data: DSCP {qos.dscp}, priority {qos.priority}, traffic class byte {qos.traffic_class}, {paused}, "
+        f"{qos.bandwidth_percent} % of the NIC's scheduler{slowed}{routed}. Congestion notification: DSCP {qos.cnp_dscp}, "
+        f"priority {qos.cnp_priority}, strict"
+    )
+
+
+def _mtu(nics: Sequence[HostNic]) -> str:
+    mtu = nics[0].mtu
+    return f"{mtu:,} B, RDMA {rdma_mtu(mtu, 'ipv6' if nics[0].addresses and ':' in nics[0].addresses[0].address else 'ipv4'):,} B"
+
+
+def _job(config: HostConfig, job: Sequence[Variable]) -> str:
+    given = {one.name: one.value for one in job}
+    pairs = given.get("NCCL_IB_QPS_PER_CONNECTION")
+    plugin = given.get("NCCL_NET_PLUGIN")
+    words = [config.library]
+    words.append(
+        f"{counted(int(pairs), 'queue pair')} a connection" if pairs else "the library's own number of queue pairs"
+    )
+    words.append(f"net plug-in {plugin}" if plugin else "no net plug-in")
+    return ", ".join(words)
+
+
+def _environment(job: Sequence[Variable]) -> Grid:
+    rows = tuple((one.name, "found when a job starts" if one.resolve else one.value, one.why) for one in job)
+    return Grid(("Variable of a job", "Value", "Why"), rows)
+
+
+def _firmware(nics: Sequence[HostNic]) -> Grid:
+    options = dict.fromkeys(option for nic in nics for option in nic.firmware)
+    rows = tuple((one.name, one.value or "reported only", one.why) for one in options)
+    return Grid(("NIC firmware option", "Value", "Why"), rows)
+
+
+def _files(config: HostConfig) -> Grid:
+    there = [path.removeprefix(f"hosts/{config.name}/") for path in server_files(config)]
+    rows = [(step, ", ".join(one for one in files if one in there)) for step, files in ORDER]
+    named = {one for _, files in ORDER for one in files}
+    rows.append(("Environment of jobs", ", ".join(one for one in there if one not in named)))
+    kept = [row for row in rows if row[1]]
+    return Grid(
+        (f"Files of hosts/{config.name}/, in order", ""),
+        tuple((f"{k}. {step}", names) for k, (step, names) in enumerate(kept, 1)),
+    )
