@@ -114,7 +114,7 @@ docs: $(STAMP)
 	$(BIN)/python docs/generate.py
 
 judge-all: $(STAMP)
-	@for f in examples/*.yaml; do echo "$$f"; $(BIN)/railweave verify -q "$$f" $(if $(wildcard .judges/frr),--frr-root .judges/frr) || exit 1; done
+	@for f in examples/*.yaml; do echo "$$f"; $(BIN)/railweave verify -q --every "$$f" $(foreach one,frr netplan,$(if $(wildcard .judges/$(one)),--$(one)-root .judges/$(one))) || exit 1; done
 
 judges: $(STAMP)
 	src/railweave/lab/frr-root.sh .judges/frr

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from railweave import _sim
-from railweave._sim import FlowEngine
-from tests.leaf_spine import HOSTS, LEAVES, arguments, traffic
+from railweave._sim import HERE, ONE_PORT, FlowEngine
+from tests.leaf_spine import HOSTS, LEAVES, SPINES, arguments, traffic
 
 NEVER = 2**64 - 1
 WIRE = (4096 + 62 + 20) * 8 / 400_000
@@ -40,6 +42,45 @@ def test_slices_and_folding_change_nothing() -> None:
     assert whole.classes <= sliced.classes
 
 
+def by_leaf(**changed: Any) -> dict[str, Any]:
+    """The same with a column for the hosts of each leaf."""
+    group = np.zeros((LEAVES + SPINES, LEAVES), np.uint32)
+    group[range(LEAVES), range(LEAVES)] = HERE
+    group[LEAVES:] = ONE_PORT | np.arange(LEAVES, dtype=np.uint32)
+    column = np.repeat(np.arange(LEAVES, dtype=np.uint32), HOSTS)
+    return {**arguments(), "group": group, "column": column, **changed}
+
+
+def test_addresses_that_are_forwarded_alike_share_a_column() -> None:
+    lost = (
+        10**7,
+        _sim.ROUTE,
+        LEAVES * HOSTS,
+        1,
+        ONE_PORT | HOSTS,
+    )  # the first leaf sends all to the second by one spine
+    for changes in ([], [lost]):
+        apart = [
+            (at, what, leaf, LEAVES * HOSTS - 1 - host, y) for at, what, leaf, _, y in changes for host in range(HOSTS)
+        ]
+        one = FlowEngine(**by_leaf(changes=np.array(changes, np.uint64).reshape(-1, 5)))
+        other = FlowEngine(**arguments(changes=np.array(apart, np.uint64).reshape(-1, 5)))
+        for engine in (one, other):
+            engine.run(10**12)
+        assert (one.arrivals() == other.arrivals()).all()
+        assert (one.link_bytes() == other.link_bytes()).all()
+
+
+def test_a_host_that_is_not_here_is_not_reached() -> None:
+    given = by_leaf()
+    given["group"][0, 1] = HERE
+    engine = FlowEngine(**given)
+    engine.run(10**12)
+    assert (engine.arrivals() == NEVER).tolist() == [True, True, False, False], (
+        "these go from the first leaf to the second"
+    )
+
+
 def test_messages_wait_for_the_proxy() -> None:
     posts = {"host.post-cost": "10us"}
     given = {
@@ -61,6 +102,16 @@ def test_messages_wait_for_the_proxy() -> None:
         ({"changes": np.array([(1, _sim.STORM, 0, 3, 1)], np.uint64)}, "changes: flows know nothing of pauses"),
         ({"kinds": [0, 1]}, "kinds: this is list, no array"),
         ({"group": np.zeros((12, 8), np.uint32)}, "group: .* of shape \\(4, n\\)"),
+        (
+            {"group": np.full((4, 8), HERE, np.uint32)},
+            "group: row 0: node 8: address 0: port 2147483646, and the switch",
+        ),
+        ({"column": np.full(8, 8, np.uint32)}, "column: row 0: it is 8, and there are 8 columns"),
+        ({"column": np.zeros(5, np.uint32)}, "queue_pairs: row 0: to is 5, and there are 5 addresses"),
+        (
+            {"column": np.arange(8, dtype=np.uint32) // 4 * 4},
+            "group: row 0: node 8: address 0: it leads to node 0, and queue pairs have addresses of several nodes there",
+        ),
     ],
 )
 def test_mistakes(changed: dict[str, object], error: str) -> None:
@@ -78,14 +129,18 @@ def test_a_flow_whose_way_is_gone_stands_still() -> None:
 
 
 NUMBERS = st.one_of(st.integers(0, 12), st.sampled_from([2**16 - 1, 2**31, 2**32 - 1, 2**64 - 1, 400_000, 10**6]))
-FIELDS = ("kinds", "cables", "group", "groups", "members", "queue_pairs", "messages")
+FIELDS = ("kinds", "cables", "group", "groups", "members", "column", "queue_pairs", "messages")
 
 
 @settings(max_examples=200)
-@given(st.lists(st.tuples(st.sampled_from(FIELDS), st.integers(0, 10**6), NUMBERS), min_size=1, max_size=6))
-def test_no_array_makes_the_engine_panic(edits: list[tuple[str, int, int]]) -> None:
-    given = arguments()
+@given(
+    st.lists(st.tuples(st.sampled_from(FIELDS), st.integers(0, 10**6), NUMBERS), min_size=1, max_size=6), st.booleans()
+)
+def test_no_array_makes_the_engine_panic(edits: list[tuple[str, int, int]], leaf: bool) -> None:
+    given = by_leaf() if leaf else arguments()
     for name, place, value in edits:
+        if name not in given:
+            continue
         given[name].flat[place % given[name].size] = min(value, np.iinfo(given[name].dtype).max)
     try:
         engine = FlowEngine(**given)

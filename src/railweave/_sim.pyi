@@ -14,6 +14,8 @@ NO_GROUP: Final[int]
 """In ``group``: no route."""
 ONE_PORT: Final[int]
 """In ``group``: set where it is one port of the switch; the rest is the port."""
+HERE: Final[int]
+"""In ``group``, where there is ``column``: the port of the address's host, where that is on the switch; else no route."""
 
 ECMP: Final[int]
 SPRAY: Final[int]
@@ -209,7 +211,7 @@ class PacketEngine:
 class FlowEngine:
     """The same network and traffic as flows: max-min fair rates over the packet engine's paths, for what is too large for it.
 
-    Arguments and numbers are ``PacketEngine``'s. It knows no queue, marking, pause, loss or timeout.
+    Arguments and numbers are ``PacketEngine``'s, and ``column``. It knows no queue, marking, pause, loss or timeout.
     """
 
     def __init__(
@@ -222,6 +224,7 @@ class FlowEngine:
         members: NDArray[np.uint16],
         queue_pairs: NDArray[np.uint32],
         messages: NDArray[np.uint64],
+        column: NDArray[np.uint32] | None = None,
         after_start: NDArray[np.uint64] | None = None,
         after: NDArray[np.uint32] | None = None,
         after_delay_ps: NDArray[np.uint64] | None = None,
@@ -236,6 +239,8 @@ class FlowEngine:
     ) -> None:
         """An engine at time 0. Raises ``ValueError`` as ``PacketEngine``, and where ``changes`` has ``LOSS`` or ``STORM``.
 
+        ``column``: the column of ``group`` by which each address is forwarded (left out: its own), so that those that switches
+        forward alike take memory once; ``HERE`` tells them apart at the switch they are on. ``ROUTE`` is then of a column.
         Parameters that say what a message takes on the wire count, ``host.window`` and ``host.post-cost`` too; those of
         queues and of congestion control have no effect. ``efficiency``: what part of a link's rate flows get. ``tolerance``:
         rates follow the beginning or end of a message after this part of its duration at the latest; 0: at once.

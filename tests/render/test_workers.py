@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
+import time
+from pathlib import Path
 
 import pytest
 
-from railweave.render.workers import LEAST, spread
+from railweave.render.workers import LEAST, spread, spreading
 
 
 @pytest.mark.parametrize("count", [3, LEAST])
@@ -27,3 +30,29 @@ def test_a_mistake_in_a_worker_is_raised() -> None:
 
     with pytest.raises(KeyError, match="7"):
         spread(fail, ["7"] * LEAST)
+
+
+def children() -> set[str]:
+    return set(Path(f"/proc/self/task/{os.getpid()}/children").read_text().split())
+
+
+def test_several_at_once_and_none_is_left() -> None:
+    before, names = children(), [str(number) for number in range(LEAST)]
+    for _ in range(20):
+        with spreading(str.upper, names) as one, spreading(str.lower, names) as two:
+            assert spread(str.title, names) == two() == one() == names
+    assert children() == before
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one core")
+def test_workers_end_where_nobody_asks_for_results() -> None:
+    before = children()
+    with spreading(lambda _: time.sleep(60), [str(number) for number in range(LEAST)]):
+        assert children() > before
+    assert children() == before
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one core")
+def test_a_worker_that_is_killed_is_missed() -> None:
+    with pytest.raises(RuntimeError, match="a worker ended with status -9"):
+        spread(lambda _: os.kill(os.getpid(), signal.SIGKILL), [str(number) for number in range(LEAST)])

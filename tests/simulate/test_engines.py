@@ -9,11 +9,12 @@ import pytest
 from benchmarks.engines import SCENARIOS, Scenario, compare
 
 import railweave
-from railweave._sim import LOSS
+from railweave._sim import LOSS, FlowEngine
 from railweave.errors import InputError
 from railweave.simulate import collective, engine_choice
 from railweave.simulate.collective import predict
 from railweave.simulate.engine_choice import links_crossed
+from railweave.simulate.outages import Outage, timeline
 from tests.conftest import EXAMPLES
 from tests.simulate.beds import bed, engine
 
@@ -51,11 +52,32 @@ def test_links_are_those_that_packets_cross() -> None:
     nics = fabric.wiring.nics
     pairs = fabric.queue_pairs([(nics[0], nic, 0) for nic in nics[1:]])
     crossed = links_crossed(fabric.wiring, fabric.arguments(pairs))
+    assert (crossed == links_crossed(fabric.wiring, fabric.arguments(pairs, by_prefix=True))).all()
     for row in (0, len(pairs) // 2, len(pairs) - 1):
         one = engine(fabric, pairs[row : row + 1], [(0, 1000, 0)])
         one.run(10**9)
         assert one.counters()["data_packet_hops"] == crossed[row]
     assert len(np.unique(crossed)) > 1
+
+
+def test_tables_by_prefix_are_those_by_address() -> None:
+    """With a dead spine that routes follow: changes of routes are by prefix, too."""
+    _, plane, fabric = bed("h100-rlb")
+    pairs = fabric.addresses.pairs(
+        *np.array([(a, b, b % 8) for a in range(32) for b in range(32) if a != b], np.uint32).T
+    )
+    messages = np.array([(row, 10 * MIB, 0, 0) for row in range(len(pairs))], np.uint64)
+    follows = timeline(fabric.wiring, plane, fabric.routes, [Outage("spine1", 10**8)], 10**8)
+    found: list[Any] = []
+    for by_prefix in (False, True):
+        given = fabric.arguments(pairs, follows, by_prefix=by_prefix)
+        flows = FlowEngine(**given, messages=messages)
+        flows.run(10**13)
+        found.append((given["group"].size, flows.arrivals(), flows.link_bytes()))
+    (by_address, arrivals, sent), (small, *others) = found
+    assert small < by_address
+    assert (arrivals == others[0]).all()
+    assert (sent == others[1]).all()
 
 
 def test_auto_takes_flows_beyond_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:

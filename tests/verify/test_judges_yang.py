@@ -15,6 +15,7 @@ from railweave.render.junos import files as junos_files
 from railweave.render.junos.parse import parse
 from railweave.verify.judges import junos_yang
 from railweave.verify.judges.junos_models import ModelsError, collect, repaired
+from railweave.verify.judges.sample import MOST_JUDGED, sample
 
 if TYPE_CHECKING:
     from railweave.findings import Finding
@@ -216,10 +217,10 @@ def test_of_many_devices_each_shape_and_a_sample_are_judged() -> None:
     texts = [f'system {{ host-name leaf{n}; x "{n} y"; a fc00:{n}::1/64; }}' for n in range(200)]
     texts[137] = "system { other 1; }"
     read = [junos_yang._Read(f"leaf{n}", parse(text), numbered=False) for n, text in enumerate(texts)]
-    chosen = [one.device for one in junos_yang._chosen(read)]
-    assert len(chosen) == junos_yang.MOST_JUDGED
+    chosen = [one.device for one in sample(read, junos_yang._shape)]
+    assert len(chosen) == MOST_JUDGED
     assert {"leaf0", "leaf137"} <= set(chosen)
-    assert junos_yang._chosen(read[:64]) == read[:64]
+    assert sample(read[:64], junos_yang._shape) == read[:64]
 
 
 @pytest.mark.parametrize("name", ["h100-rlb", "h100-rlb-8up"])

@@ -73,21 +73,33 @@ impl<'py, T: Element> Numbers<'py, T> {
 
 impl<T: Element + Copy + Into<u64>> Numbers<'_, T> {
     /// A number that counts things of which there are `count`.
+    #[inline]
     pub fn one_of(&self, row: usize, what: &str, value: T, count: usize, things: &str) -> PyResult<u32> {
         let value = value.into();
         // counts are below 2^32: engine.rs looks at every one of them
         if value < count as u64 {
             return Ok(value as u32);
         }
-        Err(self.wrong(row, format!("{what} is {value}, and there are {count} {things}")))
+        Err(self.not_one_of(row, what, value, count, things))
+    }
+
+    #[cold]
+    fn not_one_of(&self, row: usize, what: &str, value: u64, count: usize, things: &str) -> PyErr {
+        self.wrong(row, format!("{what} is {value}, and there are {count} {things}"))
     }
 
     /// A number within bounds.
+    #[inline]
     pub fn within(&self, row: usize, what: &str, value: T, least: u64, most: u64) -> PyResult<u64> {
         let value = value.into();
         if (least..=most).contains(&value) {
             return Ok(value);
         }
-        Err(self.wrong(row, format!("{what} is {value}: give {least} to {most}")))
+        Err(self.not_within(row, what, value, least, most))
+    }
+
+    #[cold]
+    fn not_within(&self, row: usize, what: &str, value: u64, least: u64, most: u64) -> PyErr {
+        self.wrong(row, format!("{what} is {value}: give {least} to {most}"))
     }
 }

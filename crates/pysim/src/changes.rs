@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 use railweave_sim::config::HostConfig;
 use railweave_sim::fault::Change;
+use railweave_sim::flow::HERE;
 use railweave_sim::input::flows::LATEST;
 use railweave_sim::input::spec::FASTEST_MBPS;
 use railweave_sim::packet::Ps;
@@ -92,6 +93,7 @@ pub fn changes(
                 }
                 let owner = owners[address as usize];
                 if owner != u32::MAX
+                    && group != HERE
                     && let Some(host) = fib.hosts(topology, node as usize, group).find(|&host| host != owner)
                 {
                     return Err(given.wrong(row, leads_astray(host, owner)));

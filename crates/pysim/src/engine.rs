@@ -8,8 +8,8 @@ use pyo3::types::PyDict;
 use railweave_sim::config::Config;
 use railweave_sim::engine::Engine;
 use railweave_sim::fault::{Change, Timeline};
+use railweave_sim::flow::Tables;
 use railweave_sim::packet::Ps;
-use railweave_sim::routing::Fib;
 use railweave_sim::series::Series;
 use railweave_sim::topology::Topology;
 use railweave_sim::traffic::Traffic;
@@ -31,7 +31,7 @@ pub struct Input {
     /// The profile of each node.
     pub of: Vec<u16>,
     pub topology: Topology,
-    pub fib: Fib,
+    pub tables: Tables,
     pub traffic: Traffic,
     pub timeline: Vec<(Ps, Change)>,
 }
@@ -47,24 +47,25 @@ impl Input {
     /// Look at all arguments.
     pub fn read<'a, 'py>(
         (kinds, cables): (Given<'a, 'py>, Given<'a, 'py>),
-        (group, groups, members): (Given<'a, 'py>, Given<'a, 'py>, Given<'a, 'py>),
+        (group, groups, members, column): (Given<'a, 'py>, Given<'a, 'py>, Given<'a, 'py>, Perhaps<'a, 'py>),
         (queue_pairs, limits, messages): (Given<'a, 'py>, Perhaps<'a, 'py>, Given<'a, 'py>),
         (after_start, after, after_delay_ps): (Perhaps<'a, 'py>, Perhaps<'a, 'py>, Perhaps<'a, 'py>),
         changes: Perhaps<'a, 'py>,
         (dcqcn, parameters, profiles, profile): Parameters<'a, 'py>,
     ) -> PyResult<Self> {
         let (topology, host_speed_mbps) = network::topology(kinds, cables)?;
-        let (fib, entries) = network::fib(&topology, group, groups, members)?;
+        let (fib, entries) = network::fib(&topology, group, groups, members, column.is_some())?;
+        let tables = network::columns(fib, column)?;
         let config = parameters::config(dcqcn, parameters, host_speed_mbps)?;
         let (profiles, of) = parameters::profiles(config, profiles, profile, topology.kinds.len())?;
-        let known = (&topology, &fib, config.host.mtu);
+        let known = (&topology, &tables, config.host.mtu);
         let (traffic, owners) =
             traffic::traffic(queue_pairs, limits, messages, after_start, after, after_delay_ps, known)?;
         let timeline = match changes {
-            Some(given) => changes::changes(given, &topology, (&fib, &entries, &owners), &config.host)?,
+            Some(given) => changes::changes(given, &topology, (&tables.fib, &entries, &owners), &config.host)?,
             None => Vec::new(),
         };
-        Ok(Input { config, profiles, of, topology, fib, traffic, timeline })
+        Ok(Input { config, profiles, of, topology, tables, traffic, timeline })
     }
 }
 
@@ -102,16 +103,17 @@ impl PacketEngine {
         profiles: Vec<Bound<'_, PyDict>>,
         profile: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let Input { config, profiles, of, topology, fib, traffic, timeline } = Input::read(
+        let Input { config, profiles, of, topology, tables, traffic, timeline } = Input::read(
             (kinds, cables),
-            (group, groups, members),
+            (group, groups, members, None),
             (queue_pairs, limits, messages),
             (after_start, after, after_delay_ps),
             changes,
             (dcqcn, parameters, &profiles, profile),
         )?;
         let timeline = Timeline::new(timeline);
-        let engine = Engine::with_profiles(config, profiles, &of, &topology, fib, &traffic).with_changes(timeline);
+        let engine = Engine::with_profiles(config, profiles, &of, &topology, tables.fib, &traffic);
+        let engine = engine.with_changes(timeline);
         let ports = topology.wires.len();
         Ok(PacketEngine { engine, ports, now: 0, collector: None, begin: Some((topology, traffic, config.host.mtu)) })
     }

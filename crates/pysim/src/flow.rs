@@ -20,8 +20,8 @@ pub struct FlowEngine {
 #[pymethods]
 impl FlowEngine {
     #[new]
-    #[pyo3(signature = (*, kinds, cables, group, groups, members, queue_pairs, messages, after_start=None, after=None, after_delay_ps=None,
-        changes=None, dcqcn=Some("connectx"), parameters=None, profiles=vec![], profile=None, efficiency=1.0, tolerance=0.01, fold=true))]
+    #[pyo3(signature = (*, kinds, cables, group, groups, members, queue_pairs, messages, column=None, after_start=None, after=None,
+        after_delay_ps=None, changes=None, dcqcn=Some("connectx"), parameters=None, profiles=vec![], profile=None, efficiency=1.0, tolerance=0.01, fold=true))]
     #[allow(clippy::too_many_arguments, reason = "Python gives them by name")]
     fn new(
         py: Python<'_>,
@@ -32,6 +32,7 @@ impl FlowEngine {
         members: &Bound<'_, PyAny>,
         queue_pairs: &Bound<'_, PyAny>,
         messages: &Bound<'_, PyAny>,
+        column: Option<&Bound<'_, PyAny>>,
         after_start: Option<&Bound<'_, PyAny>>,
         after: Option<&Bound<'_, PyAny>>,
         after_delay_ps: Option<&Bound<'_, PyAny>>,
@@ -50,9 +51,9 @@ impl FlowEngine {
         if !(0.0..=1.0).contains(&tolerance) {
             return Err(wrong("tolerance", format!("{tolerance} is not within 0 and 1")));
         }
-        let Input { config, profiles, of, topology, fib, traffic, timeline } = Input::read(
+        let Input { config, profiles, of, topology, tables, traffic, timeline } = Input::read(
             (kinds, cables),
-            (group, groups, members),
+            (group, groups, members, column),
             (queue_pairs, None, messages),
             (after_start, after, after_delay_ps),
             changes,
@@ -60,7 +61,7 @@ impl FlowEngine {
         )?;
         let options = Options { efficiency, post_cost: config.host.post_cost, tolerance, fold };
         let engine = py.detach(|| {
-            Engine::with_profiles(config, &profiles, &of, &topology, fib, traffic, options).with_changes(timeline)
+            Engine::with_profiles(config, &profiles, &of, &topology, tables, traffic, options).with_changes(timeline)
         });
         let engine = engine.map_err(|change| {
             let what = if matches!(change, Change::Loss(..)) { "lost packets" } else { "pauses" };

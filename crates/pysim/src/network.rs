@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 use railweave_sim::balance::Balance;
+use railweave_sim::flow::{HERE, Tables};
 use railweave_sim::input::network::fits;
 use railweave_sim::input::spec::{FASTEST_MBPS, LONGEST};
 use railweave_sim::input::topology_file::MOST_PORTS;
@@ -17,7 +18,7 @@ const SWITCH: u8 = 1;
 const BALANCES: [Balance; 4] = [Balance::Hash, Balance::Spray, Balance::Flowlet, Balance::Packet];
 
 /// Names of codes in Python.
-pub const CODES: [(&str, u64); 8] = [
+pub const CODES: [(&str, u64); 9] = [
     ("HOST", HOST as u64),
     ("SWITCH", SWITCH as u64),
     ("ECMP", 0),
@@ -26,6 +27,7 @@ pub const CODES: [(&str, u64); 8] = [
     ("DLB_PER_PACKET", 3),
     ("NO_GROUP", NO_GROUP as u64),
     ("ONE_PORT", ONE_PORT as u64),
+    ("HERE", HERE as u64),
 ];
 
 /// A topology, and the rate of its fastest host link, 10^6 bit/s.
@@ -76,12 +78,14 @@ pub fn topology(kinds: &Bound<'_, PyAny>, cables: &Bound<'_, PyAny>) -> PyResult
 pub struct Entries {
     /// The highest port of each group.
     highest: Vec<u16>,
+    /// Whether `HERE` is one.
+    here: bool,
 }
 
 impl Entries {
     /// What is wrong with an entry of a switch of so many ports, if anything.
     pub fn wrong(&self, entry: u32, ports: usize) -> Option<String> {
-        let port = if entry == NO_GROUP {
+        let port = if entry == NO_GROUP || (entry == HERE && self.here) {
             return None;
         } else if entry & ONE_PORT != 0 {
             entry & !ONE_PORT
@@ -95,12 +99,13 @@ impl Entries {
     }
 }
 
-/// Forwarding tables.
+/// Forwarding tables. `here`: entries may be `HERE`.
 pub fn fib(
     topology: &Topology,
     group: &Bound<'_, PyAny>,
     groups: &Bound<'_, PyAny>,
     members: &Bound<'_, PyAny>,
+    here: bool,
 ) -> PyResult<(Fib, Entries)> {
     let members = Numbers::<u16>::read("members", &[None], members)?;
     let given = Numbers::<u32>::read("groups", &[None, Some(3)], groups)?;
@@ -115,7 +120,7 @@ pub fn fib(
         highest.push(ports.iter().copied().max().unwrap_or(0));
         groups.push(Group { start, len: len as u16, balance });
     }
-    let entries = Entries { highest };
+    let entries = Entries { highest, here };
     let mut fib = Fib { addresses: 0, rows: Fib::rows(topology), group: Vec::new(), groups, members: Vec::new() };
     let switches: Vec<usize> = fib.switches().collect();
     let group = Numbers::<u32>::read("group", &[Some(switches.len()), None], group)?;
@@ -130,4 +135,35 @@ pub fn fib(
     }
     (fib.group, fib.members) = (group.slice().to_vec(), members.slice().to_vec());
     Ok((fib, entries))
+}
+
+/// The host of a column of tables whose addresses are those of several.
+pub const SEVERAL: u32 = u32::MAX - 1;
+
+/// The columns of addresses, where several have one in common.
+pub fn columns(fib: Fib, column: Option<&Bound<'_, PyAny>>) -> PyResult<Tables> {
+    let Some(column) = column else { return Ok(fib.into()) };
+    let given = Numbers::<u32>::read("column", &[None], column)?;
+    for (row, &column) in given.slice().iter().enumerate() {
+        given.one_of(row, "it", column, fib.addresses, "columns")?;
+    }
+    Ok(Tables { fib, column: Some(given.slice().to_vec()) })
+}
+
+/// The node of each column's host, from those of addresses (`u32::MAX`: no packet has the address), and where forwarding
+/// leads to another: as `Fib::astray`.
+pub fn owners(topology: &Topology, tables: &Tables, owners: Vec<u32>) -> (Vec<u32>, Option<(usize, usize, u32)>) {
+    let Some(column) = &tables.column else {
+        let astray = tables.fib.astray(topology, &owners);
+        return (owners, astray);
+    };
+    let mut of_column = vec![u32::MAX; tables.fib.addresses];
+    for (&column, &owner) in column.iter().zip(&owners).filter(|one| *one.1 != u32::MAX) {
+        let known = &mut of_column[column as usize];
+        *known = if *known == u32::MAX || *known == owner { owner } else { SEVERAL };
+    }
+    let mut plain = tables.fib.clone();
+    plain.group.iter_mut().filter(|entry| **entry == HERE).for_each(|entry| *entry = NO_GROUP);
+    let astray = plain.astray(topology, &of_column);
+    (of_column, astray)
 }

@@ -1,13 +1,14 @@
 //! Queue pairs and messages from arrays.
 
 use pyo3::prelude::*;
+use railweave_sim::flow::Tables;
 use railweave_sim::input::flows::{LATEST, MOST_BYTES};
 use railweave_sim::input::spec::FASTEST_MBPS;
-use railweave_sim::routing::Fib;
 use railweave_sim::topology::{NodeKind, Topology};
 use railweave_sim::traffic::{Limit, Message, QueuePair, Traffic, Verb, Wait};
 
 use crate::arrays::{Numbers, wrong};
+use crate::network::{self, SEVERAL};
 
 /// Names of codes in Python.
 pub const CODES: [(&str, u64); 3] = [("WRITE", 0), ("WRITE_WITH_IMMEDIATE", 1), ("SEND", 2)];
@@ -15,7 +16,7 @@ pub const CODES: [(&str, u64); 3] = [("WRITE", 0), ("WRITE_WITH_IMMEDIATE", 1), 
 /// In the order of their codes.
 const VERBS: [Verb; 3] = [Verb::Write, Verb::WriteWithImmediate, Verb::Send];
 
-/// What hosts are to send, and the node of each address's host (`u32::MAX`: the address is not used). Messages wait for
+/// What hosts are to send, and the node of each column's host (`u32::MAX`: it is not used). Messages wait for
 /// `after[after_start[m]..after_start[m + 1]]`.
 pub fn traffic(
     pairs: &Bound<'_, PyAny>,
@@ -24,12 +25,13 @@ pub fn traffic(
     after_start: Option<&Bound<'_, PyAny>>,
     after: Option<&Bound<'_, PyAny>>,
     delays: Option<&Bound<'_, PyAny>>,
-    (topology, fib, mtu): (&Topology, &Fib, u32),
+    (topology, tables, mtu): (&Topology, &Tables, u32),
 ) -> PyResult<(Traffic, Vec<u32>)> {
-    let (pairs, owners) = queue_pairs(pairs, topology, fib)?;
+    let (pairs, owners) = queue_pairs(pairs, topology, tables)?;
     let limits = limits.map(|limits| limit(limits, pairs.len())).transpose()?.unwrap_or_default();
     let mut traffic = Traffic { pairs, messages: Vec::new(), limits };
     let given = Numbers::<u64>::read("messages", &[None, Some(4)], messages)?;
+    traffic.messages.reserve_exact(given.len() / 4);
     let mut packets = vec![0u64; traffic.pairs.len()];
     for (row, [qp, bytes, start, verb]) in given.rows() {
         let qp = given.one_of(row, "qp", qp, traffic.pairs.len(), "queue pairs")?;
@@ -49,21 +51,23 @@ pub fn traffic(
         (None, None) if delays.is_none() => {}
         _ => return Err(wrong("after", "after_start and after are given together or not at all")),
     }
-    if let Some(message) = traffic.circle() {
+    // without waits there is none
+    if let Some(message) = after.and_then(|_| traffic.circle()) {
         let what = format!("message {message} waits for itself, by others or by those before it on its queue pair");
         return Err(wrong("after", what));
     }
     Ok((traffic, owners))
 }
 
-/// Queue pairs, and the node of each address's host. A packet that reached another host would be taken there, so forwarding
+/// Queue pairs, and the node of each column's host. A packet that reached another host would be taken there, so forwarding
 /// is looked at.
-fn queue_pairs(pairs: &Bound<'_, PyAny>, topology: &Topology, fib: &Fib) -> PyResult<(Vec<QueuePair>, Vec<u32>)> {
+fn queue_pairs(pairs: &Bound<'_, PyAny>, topology: &Topology, tables: &Tables) -> PyResult<(Vec<QueuePair>, Vec<u32>)> {
     let given = Numbers::<u32>::read("queue_pairs", &[None, Some(4)], pairs)?;
     let nodes = topology.hosts();
     let hosts = nodes.len();
-    let mut pairs = Vec::new();
-    let mut owners = vec![u32::MAX; fib.addresses];
+    let mut pairs = Vec::with_capacity(given.len() / 4);
+    let addresses = tables.addresses();
+    let mut owners = vec![u32::MAX; addresses];
     for (row, [src, dst, to, back]) in given.rows() {
         given.one_of(row, "src", src, hosts, "hosts")?;
         given.one_of(row, "dst", dst, hosts, "hosts")?;
@@ -71,7 +75,7 @@ fn queue_pairs(pairs: &Bound<'_, PyAny>, topology: &Topology, fib: &Fib) -> PyRe
             return Err(given.wrong(row, format!("host {src} sends to itself")));
         }
         for (what, address, host) in [("to", to, dst), ("back", back, src)] {
-            let owner = &mut owners[given.one_of(row, what, address, fib.addresses, "addresses")? as usize];
+            let owner = &mut owners[given.one_of(row, what, address, addresses, "addresses")? as usize];
             if *owner != u32::MAX && *owner != host {
                 let what =
                     format!("{what} is address {address}, which is host {owner}'s before and host {host}'s here");
@@ -92,8 +96,9 @@ fn queue_pairs(pairs: &Bound<'_, PyAny>, topology: &Topology, fib: &Fib) -> PyRe
     for owner in owners.iter_mut().filter(|owner| **owner != u32::MAX) {
         *owner = nodes[*owner as usize];
     }
-    if let Some((node, address, host)) = fib.astray(topology, &owners) {
-        let row = fib.rows[node];
+    let (owners, astray) = network::owners(topology, tables, owners);
+    if let Some((node, address, host)) = astray {
+        let row = tables.fib.rows[node];
         let what = format!("row {row}: node {node}: address {address}: {}", leads_astray(host, owners[address]));
         return Err(wrong("group", what));
     }
@@ -117,6 +122,9 @@ fn limit(limits: &Bound<'_, PyAny>, pairs: usize) -> PyResult<Vec<Limit>> {
 
 /// What is wrong where forwarding leads to another host than the address's.
 pub fn leads_astray(host: u32, owner: u32) -> String {
+    if owner == SEVERAL {
+        return format!("it leads to node {host}, and queue pairs have addresses of several nodes there");
+    }
     format!("it leads to node {host}, and queue pairs have the address for node {owner}")
 }
 

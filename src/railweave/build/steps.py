@@ -62,12 +62,12 @@ def build(
     Raises ``InputError`` for bad input and ``OutputError`` where the output cannot be written; the old output and the
     lock are then as they were.
     """
-    with _uncollected():
+    with uncollected():
         return _build(fabric, out, secrets, progress, compact=compact, device=device)
 
 
 @contextlib.contextmanager
-def _uncollected() -> Generator[None]:
+def uncollected() -> Generator[None]:
     """No searches for garbage: a design is a million objects that stay, and searching them takes a tenth of the time."""
     enabled = gc.isenabled()
     gc.disable()

@@ -20,16 +20,16 @@ LACKING = (
 def init(
     folder: Path = typer.Argument(..., help="Folder to make, or an empty one."),
     example: str | None = typer.Option(None, help="Example to start from; `list` names them."),
-    gpus: int | None = typer.Option(None, min=1, help="Size a fabric for this many GPUs."),
+    gpus: str | None = typer.Option(None, metavar="NUMBER", help="Size a fabric for this many GPUs."),
     nic: str = typer.Option(
         "cx7", help="With --gpus: the NIC or server model, as the catalog names it or a part of it."
     ),
     switch: str = typer.Option("qfx5240-64", help="With --gpus: the switch model, or how its name begins."),
-    oversubscription: float = typer.Option(
-        1.0, min=1.0, help="With --gpus: server bandwidth over uplink bandwidth of a leaf."
+    oversubscription: str = typer.Option(
+        "1", metavar="RATIO", help="With --gpus: server bandwidth over uplink bandwidth of a leaf, as 3:1 or 3."
     ),
     growth: str = typer.Option(
-        "1x", help="With --gpus: how often the GPUs may multiply without moving a cable, as 2x."
+        "1x", metavar="FACTOR", help="With --gpus: the factor that GPUs may grow by without a cable moving, as 2x."
     ),
     shape: str | None = typer.Option(
         None, help="With --gpus: one-leaf, two-tier, rail-planes or super-spine in place of the first that fits."
@@ -50,11 +50,28 @@ def init(
     if gpus is None:
         _example(folder, example or "")
         return
-    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)x?", growth)
-    factor = float(match[1]) if match else 0.0
-    if factor < 1:
-        raise InputError([Problem("--growth", 0, f"{growth!r} is no growth", "write it as 2x, at least 1x")])
-    _sized(folder, gpus, (nic, switch), (oversubscription, factor), shape, as_json=as_json)
+    numbers = (
+        _number("--gpus", gpus, r"([0-9]+)", "a number of GPUs", "write a whole number, at least 1, as 512"),
+        _number("--oversubscription", oversubscription, rf"({_RATIO})(?::1)?", "an oversubscription", _AS_RATIO),
+        _number("--growth", growth, rf"({_RATIO})x?", "a growth", "write a factor, at least 1, as 2x"),
+    )
+    _sized(folder, int(numbers[0]), (nic, switch), numbers[1:], shape, as_json=as_json)
+
+
+_RATIO = r"[0-9]{1,3}(?:\.[0-9]{1,3})?"
+"""At most six digits, which is what a fabric file gets (``fabric_text``)."""
+
+_AS_RATIO = "write server bandwidth over uplink bandwidth, at least 1, as 3:1, 3 or 1.5"
+
+
+def _number(option: str, text: str, pattern: str, what: str, fix: str) -> float:
+    """A number of the command line, at least 1. Raises ``InputError``."""
+    from railweave.errors import InputError, Problem
+
+    match = re.fullmatch(pattern, text.strip())
+    if match is None or float(match[1]) < 1:
+        raise InputError([Problem(option, 0, f"{text!r} is not {what}", fix)])
+    return float(match[1])
 
 
 def _example(folder: Path, example: str) -> None:
@@ -73,21 +90,23 @@ def _sized(
     folder: Path, gpus: int, models: tuple[str, str], ratios: tuple[float, float], shape: str | None, *, as_json: bool
 ) -> None:
     from railweave.catalog import catalog
-    from railweave.design.sized import fabric_text, pick, pick_switch, to_json, words
-    from railweave.design.sizing import Size, Wanted, choose, sizes
+    from railweave.design.size import Size, Wanted
+    from railweave.design.sized import fabric_text, servers_named, switches_named
+    from railweave.design.sizing import choose, sizes
+    from railweave.design.sizing_report import Sized, to_json, words
     from railweave.errors import InputError, Problem
     from railweave.examples import write_new
 
     known = catalog()
-    server, model = pick(known, models[0]), pick_switch(known, models[1])
-    if server is None:
-        names = ", ".join(known.servers)
+    servers, switches = servers_named(known, models[0]), switches_named(known, models[1])
+    if not servers:
+        names = ", ".join(name for name, one in known.servers.items() if "gpu" in one.nics)
         raise InputError([Problem("--nic", 0, f"no server has a NIC {models[0]!r}", f"server models are {names}")])
-    if model is None:
+    if not switches:
         names = ", ".join(known.switches)
         raise InputError([Problem("--switch", 0, f"no switch model begins with {models[1]!r}", f"models are {names}")])
     try:
-        found = sizes(known, Wanted(gpus, server, model, *ratios))
+        found = sizes(known, Wanted(gpus, servers[0], switches[0], *ratios))
     except ValueError as error:
         raise InputError([Problem("--switch", 0, str(error), "choose another switch or NIC")]) from None
     if shape is not None and shape not in found:
@@ -96,15 +115,17 @@ def _sized(
     best = choose(asked)
     if not isinstance(best, Size):
         why = "; ".join(f"{name}: {one.why}" for name, one in asked.items() if not isinstance(one, Size))
-        raise InputError(
-            [Problem("--gpus", 0, f"{gpus} GPUs fit no shape ({why})", "take a larger switch, or fewer GPUs")]
-        )
+        fix = "take a larger switch, or fewer GPUs"
+        if shape is not None and (other := choose(found)):
+            fix = f"{other.shape} takes them: leave --shape out"
+        raise InputError([Problem("--gpus", 0, f"{gpus} GPUs fit no shape ({why})", fix)])
     path = folder / f"rail-{gpus}.yaml"
-    write_new(folder, {path.name: fabric_text(best).encode()})
+    write_new(folder, {path.name: fabric_text(known, best).encode()})
+    sized = Sized(asked, best, servers[1:], switches[1:])
     if as_json:
-        print_json({"wrote": str(path), **to_json(known, found, best)})
+        print_json({"wrote": str(path), **to_json(known, sized)})
         return
-    for line in words(known, found, best):
+    for line in words(known, sized):
         typer.echo(line)
     typer.echo(f"wrote {path}")
     typer.echo("the file still lacks, for switches that take it and servers that answer:")

@@ -16,6 +16,7 @@ from railweave.errors import OutputError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from railweave.design.network import Network
     from railweave.simulate.job_run import JobPrediction
 
 
@@ -76,11 +77,9 @@ def collective(
 ) -> int:
     """Predict what a collective gets on a designed network, packet by packet or as flows, and what binds it."""
     from railweave.api import load
-    from railweave.simulate.compare import comparison, variants
+    from railweave.build.steps import uncollected
     from railweave.simulate.job_fabric import job_network
-    from railweave.simulate.question import answer, questions
 
-    network = job_network(load(fabric, device=device), on)
     given: dict[str, Any] = {
         "collective": collective,
         "size": size,
@@ -95,6 +94,18 @@ def collective(
         "engine": engine,
         "exact": exact,
     }
+    with uncollected():
+        network = job_network(load(fabric, device=device), on)
+        return _answered(network, given, compare, html, as_json=as_json, quiet=quiet)
+
+
+def _answered(
+    network: Network, given: dict[str, Any], compare: str | None, html: Path | None, *, as_json: bool, quiet: bool
+) -> int:
+    """Run what is asked, print and draw it; the exit code."""
+    from railweave.simulate.compare import comparison, variants
+    from railweave.simulate.question import answer, questions
+
     if compare is not None:
         say = progress(quiet=quiet)
         name = compare.partition("=")[0]

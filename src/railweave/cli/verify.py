@@ -30,6 +30,9 @@ def verify(
         envvar="RAILWEAVE_SONIC_YANG",
         help="Folder of published SONiC YANG models (src/sonic-yang-models of sonic-buildimage).",
     ),
+    every: bool = typer.Option(
+        False, "--every", help="Judges read every file; else of more than 64 one of each shape and a sample."
+    ),
     device: list[str] = DEVICE,
     all_: bool = typer.Option(False, "--all", help="Print notes too."),
     as_json: bool = typer.Option(False, "--json", help="Print findings and judges as JSON."),
@@ -46,6 +49,7 @@ def verify(
             frr_root=frr_root,
             netplan_root=netplan_root,
             sonic_yang=sonic_yang,
+            every=every,
             progress=progress(quiet=quiet or as_json),
         )
     finally:

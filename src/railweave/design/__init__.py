@@ -82,7 +82,7 @@ def design(source: Source) -> tuple[Network, Lock]:
         check_limits(context, layout, cables, colors)
         note_long_links(context, layout, cables)
         between = [one for one in cables if one.kind == "fabric"]
-        note_growth(context, growth(layout.name, made_switches, between, colors), layout.spine_uplinks)
+        note_growth(context, growth(layout.name, made_switches, between, colors), layout)
         fabrics.append(_fabric(source, layout, colors, known))
         all_segments += found
         all_cables += cables

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import ipaddress
 import socket
-from typing import TYPE_CHECKING
+import struct
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.design.network import Nic, NicAddress
 from railweave.design.segments import is_host
@@ -17,21 +19,44 @@ if TYPE_CHECKING:
     from railweave.design.network import Cable, Color, Segment, Server, Subnet
     from railweave.design.tenants import Owner
     from railweave.design.topology import Layout
+    from railweave.spec.addressing import Addressing
     from railweave.spec.document import Location
 
 
 def eui64(prefix: str, mac: str) -> str:
     """The SLAAC address of a MAC in a /64 (RFC 4291, appendix A): ``fc00:1:1:1:a288:c2ff:fe3b:5066``."""
+    network, interface = _network(prefix), _interface(mac)
+    if network.text:  # an interface has no two zeros in a row either: nothing is left out
+        return f"{network.text}:{interface.text}"
+    return socket.inet_ntop(socket.AF_INET6, network.bits + interface.bits)
+
+
+class _Half(NamedTuple):
+    """Half of an IPv6 address; a network with a zero in it has no text, for it depends on the rest what is left out."""
+
+    bits: bytes
+    text: str
+
+
+@lru_cache(maxsize=65536)
+def _network(prefix: str) -> _Half:
+    bits = socket.inet_pton(socket.AF_INET6, prefix.partition("/")[0])[:8]
+    groups = struct.unpack(">4H", bits)
+    return _Half(bits, ":".join(f"{group:x}" for group in groups) if all(groups) else "")
+
+
+@lru_cache(maxsize=64)
+def _interface(mac: str) -> _Half:
+    """Every address of a NIC has the same; there are eight, one after another."""
     octets = bytes.fromhex(mac.replace(":", ""))
-    host = bytes([octets[0] ^ 0x02]) + octets[1:3] + b"\xff\xfe" + octets[3:]
-    network = socket.inet_pton(socket.AF_INET6, prefix.partition("/")[0])[:8]
-    return socket.inet_ntop(socket.AF_INET6, network + host)  # ipaddress is ten times as slow, and there are many
+    bits = bytes([octets[0] ^ 0x02]) + octets[1:3] + b"\xff\xfe" + octets[3:]
+    return _Half(bits, ":".join(f"{group:x}" for group in struct.unpack(">4H", bits)))
 
 
 def placeholder_mac(server: str, nic: str) -> str:
     """A locally administered MAC that stands in for one not known yet; it follows from the names alone."""
     digest = hashlib.sha256(f"{server}:{nic}".encode()).digest()
-    return ":".join(f"{octet:02x}" for octet in (0x02, *digest[:5]))
+    return f"02:{digest[:5].hex(':')}"
 
 
 def nics(
@@ -107,6 +132,10 @@ def _addresses(
     addressing = layout.spec.addressing
     override = context.source.spec.overrides.nics.get(nic)
     fixed = override.addresses if override else {}
+    slaac = addressing.server_mode == "slaac" and not segment.network
+    if slaac and not fixed:
+        length = _length(addressing)
+        return tuple(NicAddress(eui64(one.prefix, mac), length, one.color, "slaac") for one in segment.subnets)
     names = {color.index: color.name for color in colors}
     unknown = sorted(set(fixed) - set(names.values()) - ({"default"} if not names else set()))
     for name in unknown:
@@ -119,9 +148,7 @@ def _addresses(
     for subnet in segment.subnets:
         label = "default" if subnet.color is None else names[subnet.color]
         given = fixed.get(label)
-        length = ipaddress.ip_network(subnet.prefix).prefixlen if segment.network else addressing.length()
-        if addressing.server_link == "proxy-arp":  # the leaf's port holds the pair, the NIC takes all for one subnet
-            length = ipaddress.ip_network(addressing.server_pool).prefixlen
+        length = ipaddress.ip_network(subnet.prefix).prefixlen if segment.network else _length(addressing)
         if given is not None:
             network = ipaddress.ip_network(subnet.prefix)
             address = ipaddress.ip_address(given)
@@ -135,7 +162,7 @@ def _addresses(
                     "choose one inside the prefix",
                 )
             result.append(NicAddress(given, length, subnet.color, "override"))
-        elif addressing.server_mode == "slaac" and not segment.network:
+        elif slaac:
             result.append(NicAddress(eui64(subnet.prefix, mac), length, subnet.color, "slaac"))
         else:
             address = _static(subnet, slot)
@@ -158,6 +185,12 @@ def _addresses(
                 context.check()
             result.append(NicAddress(address or subnet.gateway, length, subnet.color, "static"))
     return tuple(result)
+
+
+def _length(addressing: Addressing) -> int:
+    if addressing.server_link == "proxy-arp":  # the leaf's port holds the pair, the NIC takes all for one subnet
+        return ipaddress.ip_network(addressing.server_pool).prefixlen
+    return addressing.length()
 
 
 def _static(subnet: Subnet, number: int) -> str | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from railweave.design.interconnect import peers
 from railweave.design.network import Cable, End
-from railweave.design.optics import choose
+from railweave.design.optics import UNKNOWN, choose
 from railweave.design.panels import Owner, Panel, port_named
 from railweave.design.ports import slowed
 from railweave.design.ranges import port_ranges
@@ -44,6 +44,14 @@ class _Place(NamedTuple):
     place: int
 
 
+class _Spot(NamedTuple):
+    """A port of a range, which every switch of a kind has at the same place, with its name and its electrical lanes."""
+
+    port: Port
+    name: str
+    lanes: str
+
+
 class _Length(NamedTuple):
     """How long a cable is, and the inventory's line where that was measured (0: it is planned)."""
 
@@ -75,6 +83,8 @@ class _Cabler:
         self.short: set[tuple[Equipment, PortKind]] = set()
         self.overlaps: dict[Equipment, list[str]] = {}
         self.ranges = port_ranges(context, layout)
+        self.spots: dict[tuple[Equipment, PortKind, int, int, int, int | None], _Spot | None] = {}
+        self.optics: dict[tuple[str, int, int, float, bool], str] = {}
 
     def run(self) -> list[Cable]:
         layout = self.layout
@@ -165,13 +175,16 @@ class _Cabler:
             optic = best.get((end.device, end.physical), end.optic) if end.physical is not None else end.optic
             return end if optic == end.optic else replace(end, optic=optic)
 
-        return [replace(cable, a=settled(cable.a), b=settled(cable.b)) for cable in cables]
+        found: list[Cable] = []
+        for cable in cables:
+            a, b = settled(cable.a), settled(cable.b)
+            found.append(cable if a is cable.a and b is cable.b else replace(cable, a=a, b=b))
+        return found
 
     def _server_cable(self, server: PlacedServer, nic: str, rail: int, leaf: Leaf) -> Cable | None:
         fixed = self.overrides.take(f"{server.name}:{nic}", leaf.name)
-        ports = self.ranges[self.layout.equipment[leaf.name], "server_ports"]
         here, each = leaf.rails.index(rail), len(leaf.rails)
-        default = ports.port(server.slot, here, each)
+        default = self._spot(leaf.name, "server_ports", server.slot, here, each)
         speed = self.layout.nic_speeds[server.stripe]
         end = self._end(leaf.name, "server_ports", default, f"{server.name}:{nic}", fixed, speed)
         if end is None:
@@ -180,17 +193,17 @@ class _Cabler:
                 self._too_few(leaf.name, "server_ports", f"servers of {leaf.stripe}", most, each)
             return None
         intent = self.layout.spec.cabling.server
-        length = self._length(intent, fixed, (server.name, nic), (leaf.name, end[0]))
+        port = end.port
+        length = self._length(intent, fixed, (server.name, nic), (leaf.name, end.name))
         model = self.context.catalog.nics[server.nics.nic]
-        group = end[1].group
-        near = self._optic("server", fixed, length, group.cage, end[1].channels, model.speed_gbps)
+        near = self._optic("server", fixed, length, port.group.cage, port.channels, model.speed_gbps)
         far = near if near.endswith("-dac") else ""
         far = far or self._optic("server", fixed, length, model.cage, 1, model.speed_gbps, far=True)
         return Cable(
             kind="server",
             fabric=self.layout.name,
             a=End(server.name, nic, None, None, "1-4", far),
-            b=End(leaf.name, end[0], end[1].physical, end[1].channel, end[1].lanes, near),
+            b=End(leaf.name, end.name, port.physical, port.channel, end.lanes, near),
             speed_gbps=speed,
             length_m=length.metres,
             measured=length.line > 0,
@@ -202,8 +215,8 @@ class _Cabler:
         across = self.layout.spec.topology.interconnect if tier.kind == "interconnect" else None
         below: PortKind = "uplink_ports" if across else "leaf_ports"  # routers of two sites are each other's equals
         speed = across.link_speed if across else self.layout.link_speed(lower.name, upper.name)
-        up = self._port(lower.name, "uplink_ports", upper.place, link - 1, tier.links, speed)
-        down = self._port(upper.name, below, lower.place, link - 1, tier.links, speed)
+        up = self._spot(lower.name, "uplink_ports", upper.place, link - 1, tier.links, speed)
+        down = self._spot(upper.name, below, lower.place, link - 1, tier.links, speed)
         a = self._end(lower.name, "uplink_ports", up, f"{upper.name} link {link}", fixed, speed)
         b = self._end(upper.name, below, down, f"{lower.name} link {link}", fixed, speed)
         if a is None or b is None:
@@ -215,16 +228,16 @@ class _Cabler:
                 self._too_few(upper.name, below, f"{tier.lower} links", most, tier.links)
             return None
         intent: CableIntent = getattr(self.layout.spec.cabling, tier.kind)
-        length = self._length(intent, fixed, (lower.name, a[0]), (upper.name, b[0]))
+        length = self._length(intent, fixed, (lower.name, a.name), (upper.name, b.name))
         optics = [
-            self._optic(tier.kind, fixed, length, port.group.cage, port.channels, speed, far=far)
-            for far, (_, port) in ((False, a), (True, b))
+            self._optic(tier.kind, fixed, length, end.port.group.cage, end.port.channels, speed, far=far)
+            for far, end in ((False, a), (True, b))
         ]
         return Cable(
             kind="fabric",
             fabric=self.layout.name,
-            a=End(lower.name, a[0], a[1].physical, a[1].channel, a[1].lanes, optics[0]),
-            b=End(upper.name, b[0], b[1].physical, b[1].channel, b[1].lanes, optics[1]),
+            a=End(lower.name, a.name, a.port.physical, a.port.channel, a.lanes, optics[0]),
+            b=End(upper.name, b.name, b.port.physical, b.port.channel, b.lanes, optics[1]),
             speed_gbps=speed,
             length_m=length.metres,
             measured=length.line > 0,
@@ -232,11 +245,24 @@ class _Cabler:
             delay_us=across.delay if across else None,
         )
 
-    def _port(self, device: str, kind: PortKind, slot: int, link: int, links: int, speed: int) -> Port | None:
-        """The port of a range for a link between switches; a link slower than the range's takes a place all the same."""
-        ports = self.ranges[self.layout.equipment[device], kind]
-        port = ports.port(slot, link, links)
-        return port if port is None or speed == ports.speed_gbps else slowed(port, speed)
+    def _spot(
+        self, device: str, kind: PortKind, slot: int, link: int, links: int, speed: int | None = None
+    ) -> _Spot | None:
+        """The place of a link in a range; one between switches, which is slower than the range, takes a place all the same."""
+        equipment = self.layout.equipment[device]
+        key = (equipment, kind, slot, link, links, speed)
+        if key not in self.spots:
+            ports = self.ranges[equipment, kind]
+            port = ports.port(slot, link, links)
+            if port is not None and speed not in {None, ports.speed_gbps}:
+                port = slowed(port, speed)
+            self.spots[key] = None if port is None else self._named(equipment, port)
+        return self.spots[key]
+
+    def _named(self, equipment: Equipment, port: Port) -> _Spot:
+        system = self.context.catalog.systems[equipment.role.nos]
+        name = system.name_of(port.physical, port.channel, port.lane, port.group.lanes, equipment.model.cards)
+        return _Spot(port, name, port.lanes)
 
     def _most_above(self, role: RoleName) -> int:
         """The highest place of a spine among those a leaf sees, or of a super-spine in its plane."""
@@ -259,8 +285,9 @@ class _Cabler:
 
     def _length(self, intent: CableIntent, fixed: Fixed | None, *ends: tuple[str, str]) -> _Length:
         """The length measured at either end, else the planned one."""
-        for device, port in ends:
-            item = self.context.source.inventory.get(device, port)
+        inventory = self.context.source.inventory
+        for device, port in ends if inventory.items else ():
+            item = inventory.get(device, port)
             if item.length_m is not None:
                 return _Length(item.length_m, item.line)
         return _Length(self._planned(intent, fixed), 0)
@@ -282,7 +309,10 @@ class _Cabler:
         asked = intent.far_optic if far else intent.optic
         if fixed and (fixed.override.optic or asked is None):
             at, asked = (*fixed.at, "optic"), fixed.override.optic
-        return choose(
+        key = (cage, channels, speed, length.metres, kind == "server")
+        if asked is None and key in self.optics:
+            return self.optics[key]
+        found = choose(
             self.context,
             at,
             asked,
@@ -293,29 +323,32 @@ class _Cabler:
             measured_on=length.line,
             copper=kind == "server",
         )
+        if asked is None and found != UNKNOWN:  # where there is none, every cable says so
+            self.optics[key] = found
+        return found
 
     def _end(
-        self, device: str, kind: PortKind, port: Port | None, owner: str, fixed: Fixed | None, speed: int
-    ) -> tuple[str, Port] | None:
+        self, device: str, kind: PortKind, spot: _Spot | None, owner: str, fixed: Fixed | None, speed: int
+    ) -> _Spot | None:
         """The port of a cable at a switch, taken for it; None, and a problem noted, where there is none for it."""
-        equipment = self.layout.equipment[device]
-        intent, model = equipment.role, equipment.model
-        system = self.context.catalog.systems[intent.nos]
         fixed_at = None
         if fixed and device in fixed.override.ports:
             fixed_at = (*fixed.at, "ports", device)
-            name = fixed.override.ports[device]
+            equipment = self.layout.equipment[device]
+            intent, model, name = equipment.role, equipment.model, fixed.override.ports[device]
+            system = self.context.catalog.systems[intent.nos]
             port = port_named(self.context, fixed_at, intent.device, model, system, name, speed)
-        if port is None:
+            spot = None if port is None else self._named(equipment, port)
+        if spot is None:
             return None
-        name = system.name_of(port.physical, port.channel, port.lane, port.group.lanes, model.cards)
         panel = self.panels.get(device)
         if panel is None:
-            panel = self.panels[device] = Panel(device, model)
-        conflict = panel.take(port, Owner(owner, fixed_at, kind))
+            panel = self.panels[device] = Panel(device, self.layout.equipment[device].model)
+        conflict = panel.take(spot.port, Owner(owner, fixed_at, kind))
         if conflict is None:
-            return name, port
-        text, where = f"{device} {name} for {owner} {conflict.text}", fixed_at or conflict.other.fixed_at
+            return spot
+        equipment = self.layout.equipment[device]
+        text, where = f"{device} {spot.name} for {owner} {conflict.text}", fixed_at or conflict.other.fixed_at
         if where is None and conflict.other.kind == kind:
             fix = "use `fill: spread`, so that links of unlike speed share no port"
             self.context.problem(equipment.place(kind), text, fix)

@@ -9,12 +9,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from railweave.catalog import catalog
+from railweave.design.growth_cost import growth_steps
+from railweave.design.size_words import growth_lines
+from railweave.design.sized_layout import size_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from railweave.design.context import Context
     from railweave.design.network import Cable, Color, Fabric, Network, RoleName, Switch
+    from railweave.design.topology import Layout
 
 Pinned = Literal["link", "color", "spine"]
 Shape = Literal["one-stripe", "two-tier", "rail-planes", "super-spines", "sites"]
@@ -108,11 +112,9 @@ def _ports(model: str, speed_gbps: int) -> int:
     return max(ways, default=0)
 
 
-def note_growth(context: Context, found: Growth, spread: int) -> None:
-    """Findings about a fabric that cannot grow as it is, that has no way between rails, or that pins only part of a path.
-
-    ``spread`` is how many links a spine chooses from on its way to super-spines.
-    """
+def note_growth(context: Context, found: Growth, layout: Layout) -> None:
+    """Findings about a fabric that cannot grow as it is, that has no way between rails, or that pins only part of a path."""
+    spread = layout.spine_uplinks
     at = ("fabrics", found.fabric, "topology")
     tier = f"{found.top}s"
     if found.full:
@@ -122,8 +124,8 @@ def note_growth(context: Context, found: Growth, spread: int) -> None:
             found.fabric,
             at,
             f"the {tier} are full: a {found.top} has {found.used} of its {found.ports} ports in use",
-            "not one more stripe can be connected",
-            _WAYS_OUT[found.shape],
+            "not one more stripe can be connected without laying cables anew",
+            ways_out(layout, found),
         )
     if found.shape == "rail-planes":
         context.finding(
@@ -160,12 +162,18 @@ def note_growth(context: Context, found: Growth, spread: int) -> None:
         )
 
 
-_WAYS_OUT: dict[Shape, str] = {
-    "one-stripe": "",
-    "two-tier": "growth costs half the ports of every spine, for super-spines (`stripes_per_pod`, `super_spines`), or every "
-    "leaf-spine cable laid anew, for a plane a rail (`planes: rail`): `railweave init --gpus` counts both",
-    "rail-planes": "growth costs spines: half the links to each, and twice as many spines in every plane; with one link to "
-    "each spine already, a third tier in every plane",
-    "sites": "growth costs the site's spines: more of them, with fewer links to each, and every leaf-spine cable there laid anew",
-    "super-spines": "growth costs super-spines: half the links to each, and twice as many in every plane",
-}
+def ways_out(layout: Layout, found: Growth) -> str:
+    """How a full fabric can grow: where sizing counts such fabrics, what it says of twice the servers, in every shape."""
+    counted = size_of(catalog(), layout)
+    if counted is not None:
+        return "; or ".join(growth_lines(growth_steps(catalog(), counted, 2.0, every=True), 2.0))
+    ways: list[str] = []
+    topology = layout.spec.topology
+    links = topology.links_per_super_spine if found.shape == "super-spines" else topology.links_per_spine
+    if links > 1:
+        ways.append(f"more {found.top}s with fewer than {links} links to each, most cables to them laid anew")
+    if found.shape == "two-tier" and layout.rails > len(layout.leaves[0].rails):
+        ways.append("a plane a rail (`planes: rail`), every leaf-spine cable laid anew")
+    if found.shape == "two-tier":
+        ways.append("super-spines (`stripes_per_pod`, `super_spines`), for half the ports of every spine")
+    return "growth takes " + ", or ".join([*ways, f"{found.top}s with more ports"])

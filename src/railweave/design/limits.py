@@ -178,13 +178,17 @@ def _check_headroom(context: Context, layout: Layout, kind: Equipment, ports: Se
     if not priorities:
         return
     need: dict[str, int] = {}
+    known: dict[tuple[float, int, str], int] = {}
     across = layout.spec.topology.interconnect
     borders = {one.name for one in layout.borders}
     for device, cable in ports:
         if across and not across.pfc and {cable.a.device, cable.b.device} <= borders:
             continue  # no pause frames between sites
-        mtu = layout.spec.mtu.fabric if cable.kind == "fabric" else layout.spec.mtu.server_port
-        each = headroom_bytes(context.catalog, cable.length_m, cable.speed_gbps, mtu)
+        like = (cable.length_m, cable.speed_gbps, cable.kind)
+        each = known.get(like)
+        if each is None:
+            mtu = layout.spec.mtu.fabric if cable.kind == "fabric" else layout.spec.mtu.server_port
+            each = known[like] = headroom_bytes(context.catalog, cable.length_m, cable.speed_gbps, mtu)
         need[device] = need.get(device, 0) + priorities * each
     if not need:
         return

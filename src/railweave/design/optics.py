@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from railweave.catalog.models import Optic
+    from railweave.catalog.models import Catalog, Optic
     from railweave.design.context import Context
     from railweave.spec.document import Location
 
@@ -29,11 +29,7 @@ def choose(
     ``channels`` is how many links the port carries; ``measured_on`` the inventory's line where the length was measured
     (0: it is planned). Copper assemblies join a switch and a NIC, so leaf-spine cables leave them out.
     """
-    fits = [
-        (optic.reach_m, name)
-        for name, optic in context.catalog.optics.items()
-        if _fits(optic, cage, channels, speed_gbps) and optic.reach_m >= length_m and (copper or optic.kind != "dac")
-    ]
+    fits = fitting(context.catalog, cage, channels, speed_gbps, length_m, copper=copper)
     if asked is not None:
         _check(context, at, asked, f"{cage} of {channels} x {speed_gbps}G", sorted(fits), length_m, measured_on)
         return asked
@@ -49,6 +45,17 @@ def choose(
         "give one with `optic:`, or add it to the catalog",
     )
     return UNKNOWN
+
+
+def fitting(
+    catalog: Catalog, cage: str, channels: int, speed_gbps: int, length_m: float, *, copper: bool
+) -> list[tuple[float, str]]:
+    """What goes into a port and reaches far enough: reach in metres, and name in the catalog."""
+    return [
+        (optic.reach_m, name)
+        for name, optic in catalog.optics.items()
+        if _fits(optic, cage, channels, speed_gbps) and optic.reach_m >= length_m and (copper or optic.kind != "dac")
+    ]
 
 
 def _fits(optic: Optic, cage: str, channels: int, speed_gbps: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from railweave.catalog import catalog
@@ -35,7 +36,7 @@ from railweave.device.qos import qos_config
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.catalog.models import SwitchModel, System
+    from railweave.catalog.models import System
     from railweave.design.network import Cable, End, Fabric, Network, RoleName, Segment, Switch
     from railweave.device.policy import Form, RoutingPolicy
 
@@ -59,7 +60,10 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
     platform = model.platform if target == switch.nos else Platform()
     role = fabric.role(switch.role)
     ends = [_ends(cable, name) for cable in network.cables_of(name)]
-    names = {end.port: _port_name(system, model, end) for end, _, _ in ends}
+    lane = {end.port: _lanes(end.lanes)[0] for end, _, _ in ends}
+    names = {
+        end.port: _port_name(target, switch.model, end.physical or 0, end.channel, lane[end.port]) for end, _, _ in ends
+    }
     cabled = tuple(_interface(network, fabric, names[end.port], end, far, cable) for end, far, cable in ends)
     interfaces = (*cabled, *external_ports(fabric, switch, system, model))
     gateways = tuple(_gateway(system, fabric, one, interfaces) for one in network.segments_of(name) if one.subnets)
@@ -86,7 +90,7 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
         management_address=switch.management_address,
         management_gateway=switch.management_gateway,
         loopback=f"{switch.router_id}/32",
-        splits=_splits(system, switch, _used_ports(fabric, switch, ends)),
+        splits=_splits(target, switch.model, _used_ports(fabric, switch, ends)),
         interfaces=interfaces,
         gateways=gateways,
         bgp=_bgp(network, fabric, switch, system, form, names, large=large)
@@ -114,15 +118,18 @@ def _ends(cable: Cable, device: str) -> tuple[End, End, Cable]:
     return (cable.a, cable.b, cable) if cable.a.device == device else (cable.b, cable.a, cable)
 
 
-def _port_name(system: System, model: SwitchModel, end: End) -> str:
-    group = model.group_of(end.physical or 0)
-    lanes = group.lanes if group else 8
-    return system.name_of(end.physical or 0, end.channel, _lanes(end)[0], lanes, model.cards)
+@lru_cache(maxsize=65536)
+def _port_name(nos: str, switch: str, physical: int, channel: int | None, lane: int) -> str:
+    """What an operating system calls a port of a model: switches by the thousand have the same ports."""
+    model = catalog().switches[switch]
+    group = model.group_of(physical)
+    return catalog().systems[nos].name_of(physical, channel, lane, group.lanes if group else 8, model.cards)
 
 
-def _lanes(end: End) -> tuple[int, int]:
+@lru_cache(maxsize=256)
+def _lanes(text: str) -> tuple[int, int]:
     """The first and the last electrical lane of a port."""
-    first, _, last = end.lanes.partition("-")
+    first, _, last = text.partition("-")
     return int(first), int(last or first)
 
 
@@ -132,6 +139,7 @@ def _interface(network: Network, fabric: Fabric, name: str, end: End, far: End, 
         nic = network.server(far.device).nic(far.port)
         segment = network.segment_of(far.device, nic) if nic else None
     across = fabric.interconnect if network.between_sites(cable) else None
+    first, last = _lanes(end.lanes)
     return Interface(
         name=name,
         link=cable.name,
@@ -140,7 +148,7 @@ def _interface(network: Network, fabric: Fabric, name: str, end: End, far: End, 
         peer=far.device,
         peer_port=far.port,
         speed_gbps=cable.speed_gbps,
-        lanes=_lanes(end)[1] - _lanes(end)[0] + 1,
+        lanes=last - first + 1,
         mtu=fabric.mtu.fabric if cable.kind == "fabric" else fabric.mtu.server_port,
         length_m=cable.length_m,
         vlan=(segment.vlan_name or None) if segment else None,
@@ -178,15 +186,17 @@ def _purpose(segment: Segment) -> str:
 
 def _used_ports(
     fabric: Fabric, switch: Switch, ends: Sequence[tuple[End, End, Cable]]
-) -> list[tuple[int, int | None, int]]:
+) -> tuple[tuple[int, int | None, int], ...]:
     """The ports in use, by cables and links to external routers: physical port, channel, speed."""
     links = [one for tenant in fabric.tenants for router in tenant.external for one in router.links]
     found = [(end.physical, end.channel, cable.speed_gbps) for end, _, cable in ends if end.physical is not None]
-    return found + [(one.physical, one.channel, one.speed_gbps) for one in links if one.leaf == switch.name]
+    found += [(one.physical, one.channel, one.speed_gbps) for one in links if one.leaf == switch.name]
+    return tuple(dict.fromkeys(found))
 
 
-def _splits(system: System, switch: Switch, used: Sequence[tuple[int, int | None, int]]) -> tuple[Split, ...]:
-    model = catalog().switches[switch.model]
+@lru_cache(maxsize=256)
+def _splits(nos: str, switch: str, used: tuple[tuple[int, int | None, int], ...]) -> tuple[Split, ...]:
+    model, system = catalog().switches[switch], catalog().systems[nos]
     found: dict[int, Split] = {}
     for physical, channel, speed in used:
         if physical in found:

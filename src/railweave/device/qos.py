@@ -42,7 +42,7 @@ def qos_config(
                 f"pfc-{length}m" if len({m for _, m in by_need}) == 1 else f"pfc-{length}m-{mru}",
                 length,
                 mru,
-                max(headroom_bytes(catalog(), length, port.speed_gbps, mru) for port in ports),
+                max(headroom_bytes(catalog(), length, speed, mru) for speed in {port.speed_gbps for port in ports}),
                 tuple(port.name for port in ports),
             )
             for (length, mru), ports in sorted(by_need.items())

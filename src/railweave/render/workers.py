@@ -1,6 +1,8 @@
 """Rendering on every core: devices are independent of each other, and a large network has thousands.
 
-Workers are forks, so they have the network without its being sent to them; only the texts travel back.
+Workers are forks, so they have the network without its being sent to them; only the texts travel back. Each ends by itself when
+nothing is left to take, its results in memory that it shares with the parent: no thread is needed on either side, so
+that several of these can run inside each other, and a worker never waits for anybody.
 """
 
 from __future__ import annotations
@@ -8,19 +10,22 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
+import pickle
+import signal
 import sys
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
+    from multiprocessing.process import BaseProcess
+    from multiprocessing.sharedctypes import Synchronized
 
 Result = TypeVar("Result")
 
 LEAST = 128
 """Devices from which on forks pay: below, starting them takes longer than what they save."""
 
-_function: Callable[[str], Any] | None = None
-"""What the workers of the pool being started are to do; a fork finds it here."""
+MOST_WORKERS = 8
 
 
 def spread(function: Callable[[str], Result], names: Sequence[str]) -> list[Result]:
@@ -39,15 +44,60 @@ def spreading(function: Callable[[str], Result], names: Sequence[str]) -> Genera
     if cores < 2 or len(names) < LEAST or multiprocessing.current_process().daemon:
         yield lambda: [function(name) for name in names]
         return
-    global _function  # noqa: PLW0603 - see above
-    before, _function = _function, function
+    context = multiprocessing.get_context("fork")
+    taken = context.Value("l", 0)
+    step = max(1, len(names) // (8 * cores))
+    workers: list[tuple[BaseProcess, BinaryIO]] = []
     try:
-        with multiprocessing.get_context("fork").Pool(min(cores, 8)) as pool:
-            yield pool.map_async(_call, names, chunksize=max(1, len(names) // (8 * cores))).get
+        for _ in range(min(cores, MOST_WORKERS)):
+            file = os.fdopen(os.memfd_create("railweave"), "w+b")
+            workers.append(
+                (context.Process(target=_work, args=(function, names, step, taken, file), daemon=True), file)
+            )
+            workers[-1][0].start()
+        yield lambda: _gathered(workers, len(names))
     finally:
-        _function = before
+        for process, file in workers:
+            if process.is_alive():
+                process.kill()  # it has nothing to clean up
+            if process.pid is not None:
+                process.join()
+            file.close()
 
 
-def _call(name: str) -> Any:  # noqa: ANN401 - what the function gives
-    assert _function is not None  # noqa: S101 - set before the fork
-    return _function(name)
+def _work(
+    function: Callable[[str], object], names: Sequence[str], step: int, taken: Synchronized[int], file: BinaryIO
+) -> None:
+    """Take names until none is left, and leave the results by place in the file, or what went wrong."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it too, and ends its workers
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    found: dict[int, object] = {}
+    try:
+        while True:
+            with taken.get_lock():
+                first = taken.value
+                taken.value = first + step
+            if first >= len(names):
+                break
+            found.update({place: function(names[place]) for place in range(first, min(first + step, len(names)))})
+        pickle.dump(found, file, pickle.HIGHEST_PROTOCOL)
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is raised again where results are asked for
+        file.seek(0)
+        file.truncate()
+        pickle.dump(error, file)
+    file.flush()
+
+
+def _gathered(workers: Sequence[tuple[BaseProcess, BinaryIO]], count: int) -> list[Any]:
+    """The results of all workers, in order. Raises what one of them raised."""
+    found: dict[int, Any] = {}
+    for process, file in workers:
+        process.join()
+        if process.exitcode:
+            raise RuntimeError(f"a worker ended with status {process.exitcode}")
+        file.seek(0)
+        part: object = pickle.load(file)  # noqa: S301 - what our own fork wrote, into memory of ours
+        if isinstance(part, Exception):
+            raise part
+        found |= cast("dict[int, Any]", part)
+    return [found[place] for place in range(count)]

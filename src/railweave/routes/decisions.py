@@ -33,6 +33,13 @@ if TYPE_CHECKING:
     from railweave.routes.policy import PolicyEngine, Resolved
 
 
+_MANY = 4096
+"""Of so many routes heard, those that are alike are looked for."""
+
+_FACTOR = 0x1E3779B97F4A7C15
+"""Spreads hashes: 2^64 over the golden ratio, less than a sign bit."""
+
+
 class GroupRules(NamedTuple):
     """What a group takes and passes on; ``color`` is the value of its ``fabric_color``."""
 
@@ -158,10 +165,12 @@ class Decisions:
         self, common: CommonRules, rules: Rules | None, local: Mask, rows: Ids, weights: tuple[int, ...], places: Places
     ) -> Decision:
         """What follows for the prefixes at ``places`` from what a device accepted about them; ``local`` are its own."""
-        keys = self._table.keys(rows)
+        different = None if local.any() else _different(rows)
+        keys = self._table.keys(rows if different is None else rows[:, different[0]])
         best, winner = np.full(len(local), NONE, dtype=np.int32), np.zeros(len(local), dtype=np.intp)
         if len(rows):
             winner = keys.argmin(axis=0)
+            winner = winner if different is None else winner[different[1]]
             best = rows[winner, np.arange(len(local))]
         if rules is not None:
             own = np.where(local, self._direct_id, np.int32(NONE)).astype(np.int32)
@@ -171,7 +180,8 @@ class Decisions:
         own = () if isinstance(places, slice) else (id(rules), places.tobytes(), local.tobytes())
         key = ("passed", id(common), own, best.tobytes())
         passed = self.once(key, lambda: self._passed(common, rules, local, best, places))
-        return Decision(passed, winner, pattern(keys, local, weights))
+        found = pattern(keys, local if different is None else local[different[0]], weights)
+        return Decision(passed, winner, found if different is None else found.spread(different[1]))
 
     def _passed(
         self, common: CommonRules, rules: Rules | None, local: Mask, best: Ids, places: Places
@@ -205,13 +215,18 @@ class Decisions:
         return self._columns.paths(paths)
 
     def _accepted(self, common: CommonRules, heard: tuple[Candidate, ...], places: Places = ALL) -> Ids:
-        """What a device keeps of what it hears, a row for each candidate: loops and other colors out, then policy."""
-        rows = np.full((len(heard), self._count), NONE, dtype=np.int32)
+        """What a device keeps of what it hears, a row for each candidate: loops and other colors out, then policy.
+
+        Whatever is refused is among ``places``.
+        """
+        count = self._count if isinstance(places, slice) else len(places)
+        rows = np.full((len(heard), count), NONE, dtype=np.int32)
         for row, one in zip(rows, heard, strict=True):
             if not one.looped:
-                row[:] = self._imported(common.groups[one.group], one, ignore_aigp=not common.compare_aigp)
-                row[np.frombuffer(one.refused, np.int32)] = NONE
-        return rows[:, places]
+                row[:] = self._imported(common.groups[one.group], one, ignore_aigp=not common.compare_aigp)[places]
+                refused = np.frombuffer(one.refused, np.int32)
+                row[refused if isinstance(places, slice) else np.searchsorted(places, refused)] = NONE
+        return rows
 
     def _imported(self, group: GroupRules, one: Candidate, *, ignore_aigp: bool) -> Ids:
         def decide() -> Ids:
@@ -223,6 +238,18 @@ class Decisions:
 
         color = None if group.fabric_color is None else group.color
         return self.once(("import", one.routes, one.aigp, group.imports, color, ignore_aigp), decide)
+
+
+def _different(rows: Ids) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
+    """Columns that differ, and for each column its like among them: prefixes of which the same was heard are decided alike.
+
+    None where hashes of columns do not tell, or there are few.
+    """
+    if rows.size < _MANY:
+        return None
+    factors = np.arange(1, len(rows) + 1, dtype=np.int64) * _FACTOR | 1
+    _, first, like = np.unique(factors @ rows.astype(np.int64), return_index=True, return_inverse=True)
+    return (first, like) if (rows[:, first][:, like] == rows).all() else None
 
 
 def _patched(column: NDArray[Any], places: NDArray[np.intp], values: NDArray[Any]) -> NDArray[Any]:

@@ -81,6 +81,10 @@ class Pattern(NamedTuple):
         reason[places] = part.reason
         return Pattern(self.sets + part.sets, best, second, reason)
 
+    def spread(self, places: NDArray[np.intp]) -> Pattern:
+        """The table of prefixes that are each like one of these."""
+        return Pattern(self.sets, self.best[places], self.second[places], self.reason[places])
+
 
 def pattern(keys: NDArray[np.int64], local: Mask, weights: tuple[int, ...]) -> Pattern:
     """From the decision key of each candidate's route: ``keys`` has a row a candidate of ``weights`` sessions.

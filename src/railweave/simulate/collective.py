@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
-
-import numpy as np
 
 from railweave.collectives.collective import program
 from railweave.collectives.nccl import parameters
@@ -24,21 +23,17 @@ from railweave.simulate.flow_run import FLOW_NOTE, run_flows
 from railweave.simulate.measured import Measured, interval_ps
 from railweave.simulate.packet_run import run_packets
 from railweave.simulate.rhythm import rhythm
-from railweave.simulate.run import NEVER
 from railweave.simulate.traffic import traffic_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from numpy.typing import NDArray
-
     from railweave.collectives.bus_bandwidth import Collective
     from railweave.collectives.program import Program
     from railweave.design.network import Network
     from railweave.simulate.engine_choice import Choice
-    from railweave.simulate.fabric import PacketFabric
+    from railweave.simulate.fabric import Arguments
     from railweave.simulate.run import Steady
-    from railweave.simulate.traffic import Traffic
 
 POST_COST_PS = 670_000
 """What NCCL's network proxy takes, per NIC, for a message that it posts: a part of data on a queue pair, or a receiver's word
@@ -63,11 +58,15 @@ class Prediction:
     choice: Choice
     steady: Steady | None
     counters: dict[str, int] | None
-    flows: list[dict[str, Any]]
     load: Load
     wall_s: float
     notes: tuple[str, ...]
     measured: Measured | None = None
+
+    @cached_property
+    def flows(self) -> list[dict[str, Any]]:
+        """What each queue pair of data carried, and when its last message had arrived; null: it had not."""
+        return [] if self.measured is None else self.measured.flows_json()
 
     @property
     def bus_bandwidth_gbytes(self) -> float:
@@ -157,11 +156,10 @@ def predict(
     own = traffic_of(fabric.addresses, hosts, planned, parts)
     traffic = own if conditions.background is None else with_background(fabric, own, conditions.background)
     timeline = conditions.timeline.since(at_ps)
-    arguments = fabric.arguments(traffic.pairs, timeline)
     every_ps = interval_ps(fabric.wiring, own)
     wanted = dict(settings or {})
-    arguments["parameters"] = {"host.post-cost": f"{POST_COST_PS}ps"} | arguments["parameters"] | wanted
-    arguments["profiles"] = [one | wanted for one in arguments["profiles"]]  # else what switches have configured stays
+    by_prefix = engine != "packet"
+    arguments = _set(fabric.arguments(traffic.pairs, timeline, by_prefix=by_prefix), wanted)
     post_cost_ps = _post_cost_ps(wanted)
     if large:
         choice = whole_flows(fabric.wiring, arguments, own, count)
@@ -172,6 +170,8 @@ def predict(
     else:
         alone = conditions.background is None
         repeats = rhythm(planned, parts) if alone and not exact and choice.packet_hops >= LONG_PACKET_HOPS else None
+        if by_prefix:
+            arguments = _set(fabric.arguments(traffic.pairs, timeline), wanted)
         run = run_packets(
             arguments, traffic, progress, repeats, own=len(own.messages), series_every_ps=every_ps if watch else None
         )
@@ -193,7 +193,6 @@ def predict(
         choice=choice,
         steady=run.steady,
         counters=run.counters,
-        flows=_flows(fabric, own, run.arrivals),
         load=load,
         wall_s=time.perf_counter() - begin,
         notes=tuple(notes),
@@ -210,6 +209,13 @@ def _of_long_links(network: Network) -> list[str]:
     return []
 
 
+def _set(arguments: Arguments, wanted: dict[str, str]) -> Arguments:
+    """Arguments with the settings that were given."""
+    arguments["parameters"] = {"host.post-cost": f"{POST_COST_PS}ps"} | arguments["parameters"] | wanted
+    arguments["profiles"] = [one | wanted for one in arguments["profiles"]]  # else what switches have configured stays
+    return arguments
+
+
 def _post_cost_ps(settings: Mapping[str, str]) -> int:
     """What a message costs a proxy; the engine says what is wrong with a text that is none."""
     text = settings.get("host.post-cost", f"{POST_COST_PS}ps").replace(" ", "")
@@ -218,24 +224,3 @@ def _post_cost_ps(settings: Mapping[str, str]) -> int:
         return round(float(number) * {"ps": 1, "ns": 1e3, "us": 1e6, "ms": 1e9, "s": 1e12}[text[len(number) :]])
     except (KeyError, ValueError):
         return POST_COST_PS
-
-
-def _flows(fabric: PacketFabric, traffic: Traffic, arrivals: NDArray[np.uint64]) -> list[dict[str, Any]]:
-    """What each queue pair of data carried, and when its last message had arrived; null: it had not."""
-    which = traffic.messages[:, 0].astype(np.int64)
-    carried = np.bincount(which, traffic.messages[:, 1].astype(np.float64), len(traffic.pairs))
-    last = np.zeros(len(traffic.pairs), np.uint64)
-    np.maximum.at(last, which, arrivals)
-    return [
-        {
-            "src": fabric.wiring.nics[src],
-            "dst": fabric.wiring.nics[dst],
-            "bytes": int(size),
-            "start_us": 0.0,
-            "fct_us": None if end == NEVER else end / 1e6,
-        }
-        for (src, dst, _, _), size, end, data in zip(
-            traffic.pairs.tolist(), carried.tolist(), last.tolist(), traffic.data.tolist(), strict=True
-        )
-        if data
-    ]

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from railweave._sim import LOSS, NO_GROUP, ONE_PORT, STORM
+from railweave._sim import HERE, LOSS, NO_GROUP, ONE_PORT, STORM
 from railweave.errors import InputError, Problem
+from railweave.simulate.tables import nic_port
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -76,7 +77,10 @@ def packet_hops(wiring: Wiring, arguments: Arguments, traffic: Traffic) -> int:
 
 def links_crossed(wiring: Wiring, arguments: Arguments) -> NDArray[np.int64]:
     """Links from source to destination by queue pair, by the first member of every next-hop group."""
-    src, _, to, _ = arguments["queue_pairs"].astype(np.int64).T
+    src, dst, to, _ = arguments["queue_pairs"].astype(np.int64).T
+    if "column" in arguments:
+        to = arguments["column"].astype(np.int64)[to]
+    ports = nic_port(wiring)
     hosts = len(wiring.nics)
     group, groups, members = arguments["group"], arguments["groups"], arguments["members"]
     crossed = np.ones(len(src), np.int64)
@@ -86,6 +90,10 @@ def links_crossed(wiring: Wiring, arguments: Arguments) -> NDArray[np.int64]:
         if not len(going):
             break
         entry = group[node[going] - hosts, to[going]]
+        here = np.flatnonzero(entry == HERE)
+        if len(here):
+            leaf, port = ports[dst[going[here]]].T
+            entry[here] = np.where(leaf == node[going[here]], ONE_PORT | port, NO_GROUP)
         going, entry = going[entry != NO_GROUP], entry[entry != NO_GROUP]
         one = (entry & np.uint32(ONE_PORT)) != 0
         port = (entry & ~np.uint32(ONE_PORT)).astype(np.int64)

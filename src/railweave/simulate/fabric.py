@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from railweave.simulate.transport import transport
 from railweave.simulate.wiring import WIRING_NOTE, Wiring, wire
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -45,11 +45,12 @@ FAULTS_NOTE = (
 
 
 class Arguments(TypedDict):
-    """What engines take beside messages."""
+    """What engines take beside messages. ``column``: tables are by prefix, which ``FlowEngine`` alone takes."""
 
     kinds: NDArray[np.uint8]
     cables: NDArray[np.uint64]
     group: NDArray[np.uint32]
+    column: NotRequired[NDArray[np.uint32]]
     groups: NDArray[np.uint32]
     members: NDArray[np.uint16]
     queue_pairs: NDArray[np.uint32]
@@ -94,24 +95,32 @@ class PacketFabric:
         src, dst, qp = np.array(rows, np.uint32).reshape(-1, 3).T
         return self.addresses.pairs(src, dst, qp)
 
-    def arguments(self, queue_pairs: NDArray[np.uint32], timeline: Timeline | None = None) -> Arguments:
+    def arguments(
+        self, queue_pairs: NDArray[np.uint32], timeline: Timeline | None = None, *, by_prefix: bool = False
+    ) -> Arguments:
         """What ``PacketEngine`` takes beside messages: tables hold the addresses that these queue pairs use.
 
-        What is down in the routes is down from the beginning.
+        What is down in the routes is down from the beginning. ``by_prefix``: with tables by prefix, as ``FlowEngine`` can
+        take them: addresses are many times as many.
         """
         timeline = timeline or Timeline()
         used, places = np.unique(queue_pairs[:, 2:], return_inverse=True)
+        used = used.astype(np.int64)
         pairs = queue_pairs.copy()
         pairs[:, 2:] = places.reshape(-1, 2)
         forwarding = Forwarding(self.wiring, self.balance, self.repairs, self.joined)
         ports = nic_port(self.wiring)
-        now = by_address(self.wiring, self.addresses, ports, forwarding.entries(self.routes), used.astype(np.int64))
+
+        def table(routes: Routes, dead: Collection[str] = ()) -> NDArray[np.uint32]:
+            entries = forwarding.entries(routes, dead)
+            return entries if by_prefix else by_address(self.wiring, self.addresses, ports, entries, used)
+
+        now = table(self.routes)
         hosts = len(self.wiring.nics)
         group = now
         changes: list[NDArray[np.uint64]] = [_rows([*self._down(), *timeline.changes])]
         for one in timeline.tables:
-            entries = forwarding.entries(one.routes, one.dead)
-            after = by_address(self.wiring, self.addresses, ports, entries, used.astype(np.int64))
+            after = table(one.routes, one.dead)
             for name in one.routes.down & set(
                 self.wiring.switches
             ):  # what is dead keeps its tables: nothing reads them
@@ -122,7 +131,7 @@ class PacketFabric:
             now = after
         groups, members = forwarding.groups()
         rows = np.concatenate(changes)
-        return Arguments(
+        found = Arguments(
             kinds=self.wiring.kinds,
             cables=self.wiring.cables,
             group=group,
@@ -135,6 +144,9 @@ class PacketFabric:
             profiles=list(self.profiles),
             profile=self.profile,
         )
+        if by_prefix:
+            found["column"] = self.addresses.prefix[used].astype(np.uint32)
+        return found
 
     def _down(self) -> list[Change]:
         known = (

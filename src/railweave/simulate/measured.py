@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -165,6 +166,16 @@ class Measured:
             "bytes": np.bincount(which, messages[:, 1].astype(np.float64), self.own).astype(np.int64),
             "fct_us": np.where(last == NEVER, np.nan, last / 1e6),
         }
+
+    def flows_json(self) -> list[dict[str, Any]]:
+        """The queue pairs that carry the job's data, one by one; ``fct_us`` is None where something never arrived."""
+        found = self.flows
+        ends = zip(found["src"], found["dst"], found["bytes"].tolist(), found["fct_us"].tolist(), strict=True)
+        return [
+            {"src": src, "dst": dst, "bytes": size, "start_us": 0.0, "fct_us": None if isnan(end) else end}
+            for (src, dst, size, end), data in zip(ends, self.traffic.data[: self.own].tolist(), strict=True)
+            if data
+        ]
 
     @cached_property
     def series(self) -> Columns:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from railweave._sim import NO_GROUP, ONE_PORT
+from railweave._sim import HERE, NO_GROUP, ONE_PORT
 from railweave.routes.table import LOCAL, UNREACHABLE
 
 if TYPE_CHECKING:
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from railweave.routes.table import Routes
     from railweave.simulate.addresses import Addresses
     from railweave.simulate.wiring import Wiring
-
-HERE = NO_GROUP - 1
-"""In tables by prefix: the prefix is on the switch itself, so that the address decides the port."""
 
 
 class Forwarding:
@@ -44,7 +41,7 @@ class Forwarding:
         self._groups: dict[tuple[int, tuple[int, ...]], int] = {}
 
     def entries(self, routes: Routes, dead: Collection[str] = ()) -> NDArray[np.uint32]:
-        """A row for each switch and a column for each prefix: ``PacketEngine``'s entries, or ``HERE``.
+        """A row for each switch and a column for each prefix, as ``FlowEngine`` takes it: ``HERE`` where the address decides.
 
         Switches that repair their groups leave ``dead`` links out of those that have others.
         """

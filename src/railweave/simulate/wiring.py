@@ -8,6 +8,7 @@ part in collectives.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -65,10 +66,18 @@ class Wiring:
     def port(self, link: str, name: str) -> int:
         """The port, counted over all nodes, by which a NIC or switch is on a link. ``KeyError`` where it is not."""
         row, node = self.cable[link], self.node[name]
+        nodes, ports = self._ends
         for side in (0, 1):
-            if int(self.cables[row, side]) == node:
-                return int(self.end_ports[row, side])
+            if nodes[row][side] == node:
+                return ports[row][side]
         raise KeyError(f"{name} is not on {link}")
+
+    @cached_property
+    def _ends(self) -> tuple[list[list[int]], list[list[int]]]:
+        """Nodes and ports of the ends of each cable, as lists: numbers of arrays are slow to get one by one."""
+        nodes: list[list[int]] = self.cables[:, :2].tolist()
+        ports: list[list[int]] = self.end_ports.tolist()
+        return nodes, ports
 
     def port_link(self, port: int) -> str:
         """The name of the link that a port is on."""

@@ -47,12 +47,13 @@ def verify(
     frr_root: Path | None = None,
     netplan_root: Path | None = None,
     sonic_yang: Path | None = None,
+    every: bool = False,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Verified:
     """Check a network and have its files judged: those of a build ``folder`` as they stand there, else as rendered.
 
     ``yang`` holds published Junos models, ``sonic_yang`` SONiC's; ``frr_root`` and ``netplan_root`` are root folders with FRR and netplan in them. An absent judge is reported as
-    skipped, with the reason.
+    skipped, with the reason. ``every``: slow judges read all files of large networks too, not a sample.
     """
     progress(f"rendering {counted(len(network.switches), 'switch', 'switches')}")
     subject = Subject.of(network)
@@ -67,6 +68,6 @@ def verify(
         _, *device, file = name.split("/")
         by_device.setdefault("".join(device), {})[file] = text
     progress(f"judging {len(rendered)} files")
-    judges = judge_all(by_device, yang, frr_root, netplan_root, sonic_yang)
+    judges = judge_all(by_device, yang, frr_root, netplan_root, sonic_yang, every=every)
     found += [finding for judge in judges for finding in judge.findings]
     return Verified(by_severity(found), list(CHECKS), judges)

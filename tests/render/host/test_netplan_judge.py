@@ -8,6 +8,7 @@ import pytest
 
 from railweave.render.host.netplan import netplan_yaml
 from railweave.verify.judges import judge_all, netplan
+from railweave.verify.judges.sample import MOST_JUDGED
 from tests.render.host.servers import config, every
 
 
@@ -43,9 +44,10 @@ def test_a_sample_holds_every_shape() -> None:
     texts = {f"host{number}": {"netplan.yaml": text % (9000 + number)} for number in range(200)}
     texts["odd"] = {"netplan.yaml": "network: {version: 2, ethernet: {}}\n"}
     report = netplan.judge(texts)
-    assert report.judged == netplan.MOST_JUDGED
+    assert report.judged == MOST_JUDGED
     assert [one.where for one in report.findings] == ["odd"]
     assert "64 of 201 servers" in report.reason
+    assert judge_all(texts, None, None, every=True)[-1].judged == 201
 
 
 def test_without_netplan(tmp_path: Path) -> None:

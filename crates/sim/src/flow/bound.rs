@@ -21,37 +21,56 @@ pub type BoundTime = (Bound, Ps);
 /// In times: the host's posting.
 const POST: u32 = u32::MAX - 2;
 
+/// In lists of times: the end.
+const END: u32 = u32::MAX;
+
+/// A bound, for how long it held, and where the next one of the queue pair is.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    bound: u32,
+    next: u32,
+    time: Ps,
+}
+
+impl Held {
+    const NOTHING: Held = Held { bound: NONE, next: END, time: 0 };
+}
+
+/// What binds a queue pair, since when, and what bound it first; most are never bound by anything else.
+#[derive(Clone, Copy, Debug)]
+struct Binding {
+    since: Ps,
+    first: Held,
+    bound: u32,
+}
+
 /// Bounds of queue pairs, as they change.
 #[derive(Debug)]
 pub struct Bounds {
-    now: Vec<(u32, Ps)>,
-    /// What bound each first; most are never bound by anything else.
-    first: Vec<(u32, Ps)>,
-    times: Vec<Vec<(u32, Ps)>>,
-    /// Times on networks that are no more, by port.
+    now: Vec<Binding>,
+    /// What bound queue pairs later, in the order in which it did so first.
+    more: Vec<Held>,
+    /// Times on networks that are no more, by queue pair and port; empty where the network never changed.
     ports: Vec<Vec<BoundTime>>,
 }
 
 impl Bounds {
     /// Nothing sends.
     pub fn new(pairs: usize) -> Self {
-        Bounds {
-            now: vec![(NONE, 0); pairs],
-            first: vec![(NONE, 0); pairs],
-            times: vec![Vec::new(); pairs],
-            ports: vec![Vec::new(); pairs],
-        }
+        let nothing = Binding { since: 0, first: Held::NOTHING, bound: NONE };
+        Bounds { now: vec![nothing; pairs], more: Vec::new(), ports: Vec::new() }
     }
 
     /// A queue pair is bound by a constraint from `now` on.
     #[inline]
     pub fn set(&mut self, qp: u32, bound: u32, now: Ps) {
-        let (before, since) = self.now[qp as usize];
+        let Binding { since, bound: before, .. } = self.now[qp as usize];
         if before != bound {
             if before != NONE {
                 self.count(qp, before, now - since);
             }
-            self.now[qp as usize] = (bound, now);
+            let binding = &mut self.now[qp as usize];
+            (binding.bound, binding.since) = (bound, now);
         }
     }
 
@@ -66,30 +85,40 @@ impl Bounds {
     }
 
     fn count(&mut self, qp: u32, bound: u32, time: Ps) {
-        match &mut self.first[qp as usize] {
-            _ if time == 0 => {}
-            first if first.0 == bound => first.1 += time,
-            first if first.0 == NONE => *first = (bound, time),
-            _ => add(&mut self.times[qp as usize], bound, time),
+        if time == 0 {
+            return;
         }
+        let end = self.more.len() as u32;
+        let mut held = &mut self.now[qp as usize].first;
+        while held.bound != bound && held.bound != NONE {
+            if held.next == END {
+                held.next = end;
+                self.more.push(Held { bound, next: END, time });
+                return;
+            }
+            let next = held.next as usize;
+            held = &mut self.more[next];
+        }
+        (held.bound, held.time) = (bound, held.time + time);
     }
 
     /// Constraints change: keep what they did by the ports they are for.
     pub fn name_ports(&mut self, qp: u32, now: Ps, port: impl Fn(u32) -> Option<u32>) {
-        let bound = self.now[qp as usize].0;
-        self.ports[qp as usize] = self.times(qp, now, port);
-        self.first[qp as usize] = (NONE, 0);
-        self.times[qp as usize].clear();
-        self.now[qp as usize] = (if bound == NONE { NONE } else { WINDOW }, now);
+        let found = self.times(qp, now, port);
+        self.ports.resize(self.now.len(), Vec::new());
+        self.ports[qp as usize] = found;
+        let binding = &mut self.now[qp as usize];
+        binding.first = Held::NOTHING; // further ones stay where they are, for nobody
+        (binding.bound, binding.since) = (if binding.bound == NONE { NONE } else { WINDOW }, now);
     }
 
     /// What bound a queue pair until `now`, in the order in which it did so first.
     pub fn times(&self, qp: u32, now: Ps, port: impl Fn(u32) -> Option<u32>) -> Vec<BoundTime> {
-        let mut times = self.ports[qp as usize].clone();
-        let (bound, since) = self.now[qp as usize];
+        let mut times = self.ports.get(qp as usize).cloned().unwrap_or_default();
+        let Binding { since, bound, first } = self.now[qp as usize];
         let last = (bound != NONE).then(|| (bound, now - since));
-        let first = Some(self.first[qp as usize]).filter(|first| first.0 != NONE);
-        for (bound, time) in first.into_iter().chain(self.times[qp as usize].iter().copied()).chain(last) {
+        let all = std::iter::successors(Some(&first), |held| self.more.get(held.next as usize));
+        for (bound, time) in all.filter(|held| held.bound != NONE).map(|held| (held.bound, held.time)).chain(last) {
             let bound = match bound {
                 WINDOW => Some(Bound::Window),
                 POST => Some(Bound::Post),

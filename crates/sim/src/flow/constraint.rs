@@ -52,39 +52,56 @@ impl Graph {
             }
             graph.of_port[port] = number[leader as usize];
         }
-        // by way, each constraint once: what merged links carry is the same
-        let mut ways = vec![0u32];
+        graph.first.reserve(paths.up.len());
+        graph.link.reserve(paths.up.len() + paths.links.len());
+        let mut known = vec![NONE; paths.begin.len()];
         let mut edges: Vec<(u32, f64)> = Vec::new();
-        for way in 0..paths.begin.len() {
-            let begin = edges.len();
-            for (port, share) in paths.links(way) {
-                if merged[port] == port as u32 && graph.of_port[port] != NONE {
-                    match edges[begin..].iter_mut().find(|edge| edge.0 == graph.of_port[port]) {
-                        Some(edge) => edge.1 += share,
-                        None => edges.push((graph.of_port[port], share)),
+        for (qp, (&up, &way)) in paths.up.iter().zip(&paths.way).enumerate() {
+            graph.take(graph.of_port[up as usize], 1.0);
+            let before = std::mem::replace(&mut known[way as usize], qp as u32);
+            if before != NONE {
+                for edge in graph.edges(before as usize).skip(1) {
+                    let (link, weight) = graph.edge(edge);
+                    graph.take(link as u32, weight);
+                }
+            } else {
+                // each constraint once: what merged links carry is the same
+                edges.clear();
+                for (port, share) in paths.links(way as usize) {
+                    if merged[port] == port as u32 && graph.of_port[port] != NONE {
+                        match edges.iter_mut().find(|edge| edge.0 == graph.of_port[port]) {
+                            Some(edge) => edge.1 += share,
+                            None => edges.push((graph.of_port[port], share)),
+                        }
                     }
                 }
+                edges.iter().for_each(|&(link, weight)| graph.take(link, weight));
             }
-            ways.push(edges.len() as u32);
+            graph.next();
         }
-        let mut taken = Vec::with_capacity(paths.up.len() + edges.len());
-        for (&up, &way) in paths.up.iter().zip(&paths.way) {
-            taken.push((graph.of_port[up as usize], 1.0));
-            taken.extend(&edges[ways[way as usize] as usize..ways[way as usize + 1] as usize]);
-            graph.first.push(taken.len() as u32);
-        }
-        graph.index(&taken);
+        graph.index();
         graph
     }
 
-    /// Take constraints with their weights, of all queue pairs in the order of `first`, and find the queue pairs of each.
-    pub fn index(&mut self, taken: &[(u32, f64)]) {
-        self.link = taken.iter().map(|edge| edge.0).collect();
-        self.weight = if taken.iter().all(|edge| edge.1.to_bits() == 1f64.to_bits()) {
-            Vec::new()
-        } else {
-            taken.iter().map(|edge| edge.1).collect()
-        };
+    /// The queue pair that comes next takes so much of a constraint for each byte that it sends.
+    pub fn take(&mut self, link: u32, weight: f64) {
+        let other = weight.to_bits() != 1f64.to_bits();
+        if self.weight.is_empty() && other {
+            self.weight = vec![1.0; self.link.len()];
+        }
+        if other || !self.weight.is_empty() {
+            self.weight.push(weight);
+        }
+        self.link.push(link);
+    }
+
+    /// That is all that the queue pair takes.
+    pub fn next(&mut self) {
+        self.first.push(self.link.len() as u32);
+    }
+
+    /// Find the queue pairs of each constraint.
+    pub fn index(&mut self) {
         let mut users = vec![0u32; self.capacity.len() + 1];
         self.link.iter().for_each(|&link| users[link as usize + 1] += 1);
         (1..users.len()).for_each(|link| users[link] += users[link - 1]);

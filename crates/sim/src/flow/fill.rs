@@ -15,24 +15,38 @@ const MOST: usize = 8;
 /// Rates of queue pairs, and what is needed to find them.
 #[derive(Debug, Default)]
 pub struct Fill {
-    /// Bytes per picosecond that each queue pair sends.
-    pub rate: Vec<f64>,
-    /// The constraint that keeps each queue pair from more, `WINDOW` or `NONE`.
-    pub bound: Vec<u32>,
+    shares: Vec<Share>,
     /// Bytes per picosecond under each constraint.
-    pub load: Vec<f64>,
+    load: Vec<f64>,
     /// Sum of the weights of those that send, by constraint.
     taken: Vec<f64>,
     /// What each queue pair sends at most.
-    pub most: Vec<f64>,
+    most: Vec<f64>,
     /// Queue pairs whose rates were found last.
     pub found: Vec<u32>,
     limited: bool,
-    seen_qp: Vec<bool>,
+    /// Links whose rates are to be found anew, each once.
+    changed: Vec<u32>,
+    has_changed: Vec<bool>,
     seen_link: Vec<bool>,
     links: Vec<u32>,
     left: Vec<Left>,
     levels: BinaryHeap<Reverse<(u64, u32)>>,
+}
+
+/// What a queue pair has. Queue pairs are come to in no order that memory likes: it lies together.
+#[derive(Clone, Copy, Debug)]
+struct Share {
+    /// Bytes per picosecond.
+    rate: f64,
+    /// The constraint that keeps it from more, `WINDOW` or `NONE`.
+    bound: u32,
+    /// Whether it sends.
+    active: bool,
+    /// Whether its rate is being found.
+    rises: bool,
+    /// Whether what was found last is something else than before.
+    moved: bool,
 }
 
 /// What is left of a constraint while rates rise.
@@ -58,22 +72,48 @@ impl Fill {
     pub fn new(graph: &Graph, most: Vec<f64>) -> Self {
         let (links, pairs) = (graph.capacity.len(), most.len());
         Fill {
-            rate: vec![0.0; pairs],
-            bound: vec![NONE; pairs],
+            shares: vec![Share { rate: 0.0, bound: NONE, active: false, rises: false, moved: false }; pairs],
             load: vec![0.0; links],
             taken: vec![0.0; links],
             limited: most.iter().any(|most| most.is_finite()),
             most,
-            seen_qp: vec![false; pairs],
+            has_changed: vec![false; links],
             seen_link: vec![false; links],
             left: vec![Left::default(); links],
             ..Fill::default()
         }
     }
 
-    /// Find the rates of all queue pairs that have to do with `changed` links, if over others.
-    pub fn fill(&mut self, graph: &Graph, active: &[bool], changed: &mut Vec<u32>) {
-        self.reach(graph, active, changed);
+    /// What a queue pair sends, bytes per picosecond, and the constraint that keeps it from more, `WINDOW` or `NONE`.
+    #[inline]
+    pub fn share(&self, qp: u32) -> (f64, u32) {
+        let share = &self.shares[qp as usize];
+        (share.rate, share.bound)
+    }
+
+    /// What queue pairs have of which something else was found than before.
+    pub fn moved(&self) -> impl Iterator<Item = (u32, f64, u32)> {
+        let share = |&qp: &u32| (qp, self.shares[qp as usize]);
+        self.found.iter().map(share).filter(|one| one.1.moved).map(|(qp, share)| (qp, share.rate, share.bound))
+    }
+
+    /// Whether a queue pair sends.
+    #[inline]
+    pub fn active(&self, qp: u32) -> bool {
+        self.shares[qp as usize].active
+    }
+
+    /// Rates on a link are to be found anew.
+    #[inline]
+    pub fn disturb(&mut self, link: u32) {
+        if !std::mem::replace(&mut self.has_changed[link as usize], true) {
+            self.changed.push(link);
+        }
+    }
+
+    /// Find the rates of all queue pairs that have to do with links that changed, if over others.
+    pub fn fill(&mut self, graph: &Graph) {
+        self.reach(graph);
         self.levels.clear();
         for &link in &self.links {
             let place = link as usize;
@@ -97,7 +137,7 @@ impl Fill {
                 && self.most[qp as usize].to_bits() <= level.min(key)
             {
                 limited.pop();
-                if self.seen_qp[qp as usize] {
+                if self.shares[qp as usize].rises {
                     self.settle(graph, qp as usize, self.most[qp as usize], WINDOW);
                 }
                 self.levels.push(Reverse((key, link)));
@@ -111,7 +151,7 @@ impl Fill {
             let (begin, end) = (graph.users[place] as usize, graph.users[place + 1] as usize);
             for user in begin..end {
                 let qp = graph.qp[user] as usize;
-                if self.seen_qp[qp] {
+                if self.shares[qp].rises {
                     self.settle(graph, qp, f64::from_bits(key), link);
                 }
             }
@@ -121,35 +161,59 @@ impl Fill {
         }
     }
 
-    /// The links and the active queue pairs that have to do with `changed`.
-    fn reach(&mut self, graph: &Graph, active: &[bool], changed: &mut Vec<u32>) {
+    /// The links that changed and the active queue pairs that have to do with them.
+    fn reach(&mut self, graph: &Graph) {
         self.links.clear();
         self.found.clear();
-        for link in changed.drain(..) {
+        while let Some(link) = self.changed.pop() {
+            self.has_changed[link as usize] = false;
             self.see(graph, link);
-        }
-        if self.links.len() * MOST > graph.capacity.len() {
-            // nearly all will be reached: in the order of their numbers they are nearer to one another in memory
-            (0..graph.capacity.len() as u32).for_each(|link| self.see(graph, link));
-            (0..active.len()).filter(|&qp| active[qp]).for_each(|qp| self.find(graph, qp));
-            return;
         }
         let mut next = 0;
         while next < self.links.len() {
+            if self.links.len() * MOST > graph.capacity.len() {
+                return self.reach_all(graph);
+            }
             let link = self.links[next] as usize;
             next += 1;
             for &qp in graph.users(link) {
-                if active[qp as usize] && !self.seen_qp[qp as usize] {
+                let share = &self.shares[qp as usize];
+                if share.active && !share.rises {
                     self.find(graph, qp as usize);
                 }
             }
         }
     }
 
+    /// All links and active queue pairs, for nearly all will be reached: in the order of their numbers they are nearer to one
+    /// another in memory.
+    fn reach_all(&mut self, graph: &Graph) {
+        self.links.clear();
+        self.found.clear();
+        self.seen_link.fill(false);
+        (0..graph.capacity.len() as u32).for_each(|link| self.see(graph, link));
+        if !graph.weight.is_empty() {
+            for qp in 0..self.shares.len() {
+                if self.shares[qp].active {
+                    self.find(graph, qp);
+                }
+            }
+            return;
+        }
+        // all weights are 1, and how many send over each link is known
+        for (left, &taken) in self.left.iter_mut().zip(&self.taken) {
+            (left.weight, left.users) = (taken, taken as u32);
+        }
+        for (qp, share) in self.shares.iter_mut().enumerate().filter(|one| one.1.active) {
+            share.rises = true;
+            self.found.push(qp as u32);
+        }
+    }
+
     /// An active queue pair is among those whose rates are to be found.
     #[inline]
     fn find(&mut self, graph: &Graph, qp: usize) {
-        self.seen_qp[qp] = true;
+        self.shares[qp].rises = true;
         self.found.push(qp as u32);
         for edge in graph.edges(qp) {
             let (link, weight) = graph.edge(edge);
@@ -173,8 +237,9 @@ impl Fill {
     /// A queue pair's rate is found.
     #[inline]
     fn settle(&mut self, graph: &Graph, qp: usize, rate: f64, bound: u32) {
-        self.seen_qp[qp] = false;
-        (self.rate[qp], self.bound[qp]) = (rate, bound);
+        let share = &mut self.shares[qp];
+        let moved = share.rate != rate || share.bound != bound;
+        *share = Share { rate, bound, active: true, rises: false, moved };
         for edge in graph.edges(qp) {
             let (link, weight) = graph.edge(edge);
             let left = &mut self.left[link];
@@ -197,25 +262,26 @@ impl Fill {
                 (rate, bound) = (left, link as u32);
             }
         }
-        (self.rate[qp], self.bound[qp]) = (rate, bound);
-        self.add(graph, qp, rate);
+        let share = &mut self.shares[qp];
+        (share.rate, share.bound, share.active) = (rate, bound, true);
+        for edge in graph.edges(qp) {
+            let (link, weight) = graph.edge(edge);
+            self.load[link] += weight * rate;
+            self.disturb(link as u32);
+        }
         equal
     }
 
     /// A queue pair ends; what it used stays free.
     pub fn end(&mut self, graph: &Graph, qp: usize) {
-        self.add(graph, qp, -self.rate[qp]);
-        self.rate[qp] = 0.0;
+        let share = &mut self.shares[qp];
+        share.active = false;
+        let rate = std::mem::take(&mut share.rate);
         for edge in graph.edges(qp) {
             let (link, weight) = graph.edge(edge);
+            self.load[link] -= weight * rate;
             self.taken[link] -= weight;
-        }
-    }
-
-    fn add(&mut self, graph: &Graph, qp: usize, rate: f64) {
-        for edge in graph.edges(qp) {
-            let (link, weight) = graph.edge(edge);
-            self.load[link] += weight * rate;
+            self.disturb(link as u32);
         }
     }
 }

@@ -19,6 +19,7 @@ mod capacity;
 mod constraint;
 mod fill;
 mod finish;
+mod mixed;
 mod network;
 mod path;
 mod plan;
@@ -31,6 +32,7 @@ pub use bound::{Bound, BoundTime};
 use fill::Fill;
 use finish::Finish;
 use network::Network;
+pub use path::{HERE, Tables};
 use plan::Plan;
 use symmetry::Classes;
 
@@ -56,9 +58,12 @@ impl Default for Options {
 
 /// A queue pair that sends, or will.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))] // they are come to in no order that memory likes: each is a line of it
 struct Sender {
     /// The place of its next message in the plan's order.
     next: u32,
+    /// The place behind its last.
+    end: u32,
     /// Bytes of that message that were to be sent at `since`.
     left: f64,
     /// Bytes per picosecond from then on.
@@ -70,8 +75,8 @@ struct Sender {
     idle: Ps,
     /// Bytes sent until `since`.
     sent: f64,
-    /// Its place among those that send.
-    place: u32,
+    /// Whether it is in the list of those that send.
+    listed: bool,
 }
 
 /// What happens to a message: the order is that of things at one moment.
@@ -95,8 +100,10 @@ pub struct FlowEngine {
     fill: Fill,
     finish: Finish,
     senders: Vec<Sender>,
-    active: Vec<bool>,
+    /// Those that send, and some that did.
     sending: Vec<u32>,
+    /// How many send.
+    count: usize,
     waits: Vec<u32>,
     posted: Vec<bool>,
     ready: Vec<Ps>,
@@ -106,8 +113,7 @@ pub struct FlowEngine {
     starts: Vec<(Ps, Event)>,
     events: BinaryHeap<Reverse<(Ps, Event)>>,
     timeline: Timeline,
-    /// Links whose rates are to be found anew, until `due`.
-    changed: Vec<u32>,
+    /// When rates are to be found anew, on links that changed.
     due: Ps,
     bounds: Bounds,
     /// Bytes that ports sent before the last change of paths.
@@ -130,7 +136,8 @@ impl FlowEngine {
         FlowEngine::with_profiles(config, &[config], &profile, topology, fib, traffic, options)
     }
 
-    /// The same where switches differ: node `n` has the seed of `profiles[of[n]]`.
+    /// The same where switches differ: node `n` has the seed of `profiles[of[n]]`. Where tables have columns that addresses
+    /// share, changes of routes are of columns.
     ///
     /// # Panics
     /// As `new`.
@@ -139,12 +146,12 @@ impl FlowEngine {
         profiles: &[Config],
         of: &[u16],
         topology: &Topology,
-        fib: Fib,
+        tables: impl Into<Tables>,
         traffic: Traffic,
         options: Options,
     ) -> Self {
         let seed = |node: usize| profiles[usize::from(of[node])].seed;
-        let network = Network::new(config, seed, topology, fib, &traffic.pairs, options.efficiency);
+        let network = Network::new(config, seed, topology, tables.into(), &traffic.pairs, options.efficiency);
         FlowEngine::on(network, traffic, options)
     }
 
@@ -186,14 +193,14 @@ impl FlowEngine {
         let first = (0..messages as u32).filter(|&message| plan.waits[message as usize] == 0);
         let mut starts: Vec<_> = first.map(|message| (plan.start[message as usize], Event::Ready(message))).collect();
         starts.sort_unstable_by(|one, other| other.cmp(one));
-        let sender = |&next: &u32| Sender { next, ..Sender::default() };
+        let sender = |bounds: &[u32]| Sender { next: bounds[0], end: bounds[1], ..Sender::default() };
         FlowEngine {
             options,
             fill: Fill::new(&network.graph, network.most()),
             finish: Finish::new(pairs),
-            senders: plan.first[..pairs].iter().map(sender).collect(),
-            active: vec![false; pairs],
+            senders: plan.first.windows(2).map(sender).collect(),
             sending: Vec::new(),
+            count: 0,
             waits: plan.waits.clone(),
             posted: vec![false; messages],
             ready: vec![0; messages],
@@ -202,7 +209,6 @@ impl FlowEngine {
             starts,
             events: BinaryHeap::new(),
             timeline: Timeline::default(),
-            changed: Vec::new(),
             due: Ps::MAX,
             bounds: Bounds::new(pairs),
             before: vec![0.0; network.ports()],
@@ -220,7 +226,7 @@ impl FlowEngine {
 
 impl Sender {
     /// When its message will have been sent at its rate.
-    fn end(&self) -> Ps {
+    fn ends(&self) -> Ps {
         let takes = (self.left / self.rate).ceil();
         // what does not move never ends; a float beyond the range becomes the end of it
         if takes.is_finite() { self.since.saturating_add((takes as Ps).max(1)) } else { Ps::MAX }

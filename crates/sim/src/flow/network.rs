@@ -2,11 +2,11 @@
 
 use super::capacity::{Rates, full_packet, tunnel_factor};
 use super::constraint::Graph;
-use super::path::{Forwarding, Paths, seeds};
+use super::path::{Forwarding, Paths, Tables, seeds};
 use crate::config::Config;
 use crate::fault::Change;
 use crate::packet::{GAP_BYTES, Ps};
-use crate::routing::{Fib, mix};
+use crate::routing::mix;
 use crate::topology::{NodeKind, Topology};
 use crate::traffic::QueuePair;
 
@@ -15,7 +15,7 @@ pub struct Network {
     /// Parameters.
     pub config: Config,
     topology: Topology,
-    fib: Fib,
+    tables: Tables,
     seeds: Vec<u64>,
     rates: Rates,
     efficiency: f64,
@@ -26,8 +26,7 @@ pub struct Network {
     /// By class of queue pairs: the first that is in it, its delay, and how long a byte of a packet is stored behind the
     /// first wire, in units of 2^-16 ps.
     pub first: Vec<u32>,
-    delay: Vec<Ps>,
-    stored: Vec<u64>,
+    latency: Vec<(Ps, u64)>,
 }
 
 impl Network {
@@ -36,7 +35,7 @@ impl Network {
         config: Config,
         seed: impl Fn(usize) -> u64,
         topology: &Topology,
-        fib: Fib,
+        tables: Tables,
         pairs: &[QueuePair],
         efficiency: f64,
     ) -> Self {
@@ -45,13 +44,12 @@ impl Network {
             seeds: seeds(seed, topology.kinds.len()),
             rates: Rates::new(topology),
             topology: topology.clone(),
-            fib,
+            tables,
             efficiency,
             paths: Paths::default(),
             graph: Graph::default(),
             first: Vec::new(),
-            delay: Vec::new(),
-            stored: Vec::new(),
+            latency: Vec::new(),
         };
         network.rebuild(pairs, true);
         network
@@ -60,8 +58,12 @@ impl Network {
     /// Find constraints anew, and paths if they changed.
     pub fn rebuild(&mut self, pairs: &[QueuePair], paths: bool) {
         if paths {
-            let forwarding =
-                Forwarding { topology: &self.topology, fib: &self.fib, seed: self.config.seed, seeds: &self.seeds };
+            let forwarding = Forwarding {
+                topology: &self.topology,
+                tables: &self.tables,
+                seed: self.config.seed,
+                seeds: &self.seeds,
+            };
             self.paths = Paths::new(&forwarding, pairs);
             if let Some(vxlan) = &self.config.switch.vxlan {
                 for (&port, share) in self.paths.links.iter().zip(&mut self.paths.share) {
@@ -76,8 +78,8 @@ impl Network {
     /// A change happens. Returns whether paths may be others now.
     pub fn change(&mut self, change: Change) -> bool {
         if let Change::Route { node, address, group } = change {
-            let place = self.fib.place(node as usize, address);
-            self.fib.group[place] = group;
+            let place = self.tables.fib.place(node as usize, address);
+            self.tables.fib.group[place] = group;
             return true;
         }
         self.rates.change(&self.topology, change);
@@ -98,14 +100,15 @@ impl Network {
                 self.first.push(qp as u32);
             }
         }
-        self.delay = self.first.iter().map(|&qp| self.delay_of(qp as usize)).collect();
-        self.stored = self.first.iter().map(|&qp| self.stored_of(qp as usize)).collect();
+        let latency = |&qp: &u32| (self.delay_of(qp as usize), self.stored_of(qp as usize));
+        self.latency = self.first.iter().map(latency).collect();
     }
 
     /// How long after a class has sent a message it arrives, where its last packet has `last` bytes.
     #[inline]
     pub fn latency(&self, class: u32, last: u32) -> Ps {
-        self.delay[class as usize] + ((self.stored[class as usize] * u64::from(last)) >> 16)
+        let (delay, stored) = self.latency[class as usize];
+        delay + ((stored * u64::from(last)) >> 16)
     }
 
     /// What each class sends at most, bytes per picosecond.

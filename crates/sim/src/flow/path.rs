@@ -1,7 +1,6 @@
 //! The links that a queue pair's data takes, and what share of it each carries.
 
-use std::collections::HashMap;
-
+use super::mixed::MixedMap;
 use crate::balance::Balance;
 use crate::packet::Ps;
 use crate::routing::{Fib, NO_GROUP, ONE_PORT, entropy, flow_hash, mix, one_of};
@@ -10,6 +9,10 @@ use crate::traffic::QueuePair;
 
 /// More switches than this in a row are a circle.
 const MOST_HOPS: usize = 64;
+
+/// In forwarding tables, beside what the packet engine has there: by the port that the address's host is on, where it is on
+/// this switch; no route where it is not.
+pub const HERE: u32 = NO_GROUP - 1;
 
 /// In `Paths::begin`: the way depends on the queue pair's hash.
 pub const PRIVATE: u32 = u32::MAX;
@@ -46,16 +49,89 @@ struct Front {
     stored: u64,
 }
 
+/// Forwarding tables. Addresses that every switch forwards alike, but for the one that their host is on, have a column in
+/// common, so that tables are as large as what differs.
+#[derive(Clone, Debug)]
+pub struct Tables {
+    /// Groups by row and column.
+    pub fib: Fib,
+    /// The column of each address; `None`: each has its own.
+    pub column: Option<Vec<u32>>,
+}
+
+impl From<Fib> for Tables {
+    fn from(fib: Fib) -> Self {
+        Tables { fib, column: None }
+    }
+}
+
+impl Tables {
+    /// How many addresses there are.
+    pub fn addresses(&self) -> usize {
+        self.column.as_ref().map_or(self.fib.addresses, Vec::len)
+    }
+
+    /// The entry of a switch for an address, whose host is the node `goal`.
+    #[inline]
+    fn entry(&self, topology: &Topology, node: usize, address: u32, goal: u32) -> u32 {
+        let column = self.column.as_ref().map_or(address, |column| column[address as usize]);
+        let entry = self.fib.group[self.fib.place(node, column)];
+        if entry != HERE {
+            return entry;
+        }
+        let wire = &topology.wires[topology.first[goal as usize] as usize];
+        if wire.peer_node as usize == node { ONE_PORT | (wire.peer - topology.first[node]) } else { NO_GROUP }
+    }
+}
+
 /// What decides paths.
 pub struct Forwarding<'a> {
     /// Nodes and cables.
     pub topology: &'a Topology,
     /// Forwarding tables.
-    pub fib: &'a Fib,
+    pub tables: &'a Tables,
     /// Seed of the hosts.
     pub seed: u64,
     /// Seed of each node.
     pub seeds: &'a [u64],
+}
+
+/// What is forwarded: data of one entropy to an address, whose host is the node `goal`.
+#[derive(Clone, Copy)]
+struct Flow {
+    to: u32,
+    entropy: u16,
+    goal: u32,
+}
+
+/// How a switch sends a flow on, by its ports.
+enum Way<'a> {
+    None,
+    One(usize),
+    All(&'a [u16]),
+}
+
+impl Forwarding<'_> {
+    /// How a switch sends a flow on; notes where a hash decides.
+    #[inline]
+    fn way(&self, node: usize, flow: Flow, hashed: &mut bool) -> Way<'_> {
+        let fib = &self.tables.fib;
+        let entry = self.tables.entry(self.topology, node, flow.to, flow.goal);
+        if entry == NO_GROUP {
+            return Way::None;
+        }
+        if entry & ONE_PORT != 0 {
+            return Way::One((entry & !ONE_PORT) as usize);
+        }
+        let group = &fib.groups[entry as usize];
+        let members = fib.ports(group);
+        if group.balance != Balance::Hash {
+            return Way::All(members);
+        }
+        *hashed = true;
+        let hash = flow_hash(self.seeds[node], flow.to, flow.entropy);
+        Way::One(usize::from(members[one_of(hash, members.len())]))
+    }
 }
 
 impl Paths {
@@ -64,7 +140,9 @@ impl Paths {
         let topology = forwarding.topology;
         let hosts = topology.hosts();
         let mut paths = Paths { first: vec![0], ..Paths::default() };
-        let mut known: HashMap<u64, u32> = HashMap::new();
+        paths.up.reserve_exact(pairs.len());
+        paths.way.reserve_exact(pairs.len());
+        let mut known: MixedMap<u32> = MixedMap::default();
         let (mut front, mut next) = (Vec::new(), Vec::new());
         for (qp, pair) in pairs.iter().enumerate() {
             let up = topology.first[hosts[pair.src as usize] as usize];
@@ -78,10 +156,9 @@ impl Paths {
             }
             let way = paths.begin.len() as u32;
             paths.way.push(way);
-            front.clear();
-            front.push(Front { node: begin, share: 1.0, delay: 0, stored: 0 });
-            let entropy = entropy(forwarding.seed, qp as u64);
-            let hashed = paths.follow(forwarding, pair.to, entropy, hosts[pair.dst as usize], &mut front, &mut next);
+            let goal = hosts[pair.dst as usize];
+            let flow = Flow { to: pair.to, entropy: entropy(forwarding.seed, qp as u64), goal };
+            let hashed = paths.follow(forwarding, flow, begin, &mut front, &mut next);
             paths.begin.push(if hashed { PRIVATE } else { begin });
             if !hashed {
                 known.insert(key, way);
@@ -90,28 +167,46 @@ impl Paths {
         paths
     }
 
-    /// Follow data to the host `goal`, switch by switch. Returns whether a hash decided.
+    /// Follow a flow from the switch `begin` to its host, switch by switch. Returns whether a hash decided.
     fn follow(
         &mut self,
         forwarding: &Forwarding<'_>,
-        to: u32,
-        entropy: u16,
-        goal: u32,
+        flow: Flow,
+        begin: u32,
         front: &mut Vec<Front>,
         next: &mut Vec<Front>,
     ) -> bool {
-        let (topology, fib) = (forwarding.topology, forwarding.fib);
-        let (mut hashed, mut reaches, mut delay, mut stored) = (false, true, 0, 0);
-        for _ in 0..MOST_HOPS {
+        let topology = forwarding.topology;
+        let (mut hashed, mut reaches, mut delay, mut stored, mut hops) = (false, true, 0, 0, 0);
+        // as far as it stays together, as hashed flows do to the end
+        let mut at = Front { node: begin, share: 1.0, delay: 0, stored: 0 };
+        while hops < MOST_HOPS
+            && topology.kinds[at.node as usize] == NodeKind::Switch
+            && let Way::One(port) = forwarding.way(at.node as usize, flow, &mut hashed)
+        {
+            let port = topology.first[at.node as usize] as usize + port;
+            let wire = &topology.wires[port];
+            self.links.push(port as u32);
+            self.share.push(1.0);
+            at = Front {
+                node: wire.peer_node,
+                share: 1.0,
+                delay: at.delay + wire.delay,
+                stored: at.stored + wire.ps_per_byte,
+            };
+            hops += 1;
+        }
+        front.clear();
+        front.push(at);
+        for _ in hops..MOST_HOPS {
             next.clear();
             for at in front.iter() {
                 let node = at.node as usize;
                 if topology.kinds[node] == NodeKind::Host {
-                    reaches &= at.node == goal;
+                    reaches &= at.node == flow.goal;
                     (delay, stored) = (delay.max(at.delay), stored.max(at.stored));
                     continue;
                 }
-                let entry = fib.group[fib.place(node, to)];
                 let mut send = |port: usize, share: f64| {
                     let port = topology.first[node] as usize + port;
                     let wire = &topology.wires[port];
@@ -127,19 +222,11 @@ impl Paths {
                         None => next.push(Front { node: wire.peer_node, share, delay, stored }),
                     }
                 };
-                if entry == NO_GROUP {
-                    reaches = false;
-                } else if entry & ONE_PORT != 0 {
-                    send((entry & !ONE_PORT) as usize, at.share);
-                } else {
-                    let group = &fib.groups[entry as usize];
-                    let members = fib.ports(group);
-                    if group.balance == Balance::Hash {
-                        hashed = true;
-                        let flow = flow_hash(forwarding.seeds[node], to, entropy);
-                        send(usize::from(members[one_of(flow, members.len())]), at.share);
-                    } else {
-                        members.iter().for_each(|&port| send(usize::from(port), at.share / members.len() as f64));
+                match forwarding.way(node, flow, &mut hashed) {
+                    Way::None => reaches = false,
+                    Way::One(port) => send(port, at.share),
+                    Way::All(ports) => {
+                        ports.iter().for_each(|&port| send(usize::from(port), at.share / ports.len() as f64));
                     }
                 }
             }

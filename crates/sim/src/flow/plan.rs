@@ -65,6 +65,12 @@ pub fn lists<T: Copy + Default>(count: usize, pairs: impl Iterator<Item = (u32, 
 }
 
 impl Plan {
+    /// Whether others wait for a message.
+    #[inline]
+    pub fn is_followed(&self, message: u32) -> bool {
+        !self.followers.is_empty() && self.follow[message as usize] < self.follow[message as usize + 1]
+    }
+
     /// The plan for traffic, where each class does what the first of its members does.
     pub fn new(traffic: &Traffic, config: &HostConfig, classes: &Classes) -> Self {
         let (messages, pairs) = (&traffic.messages, &traffic.pairs);

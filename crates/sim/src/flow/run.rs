@@ -6,6 +6,9 @@ use super::fill::Fill;
 use super::{Event, FlowEngine};
 use crate::packet::Ps;
 
+/// So many that do not send any more, beside as many as do, may be in the list of senders.
+const RESTING: usize = 64;
+
 impl FlowEngine {
     /// Run until nothing happens any more, or until `limit`.
     pub fn run(&mut self, limit: Ps) {
@@ -89,21 +92,23 @@ impl FlowEngine {
         self.posted[message as usize] = true;
         let qp = self.plan.qp[message as usize];
         let sender = &mut self.senders[qp as usize];
-        if self.active[qp as usize] || self.plan.order[sender.next as usize] != message {
+        if self.fill.active(qp) || self.plan.order[sender.next as usize] != message {
             return;
         }
         let waited = now - self.ready[message as usize].max(sender.idle);
         self.bounds.waited_for_post(qp, waited);
         (sender.left, sender.since, sender.began) = (self.plan.bytes[message as usize], now, now);
-        sender.place = self.sending.len() as u32;
-        self.sending.push(qp);
-        self.active[qp as usize] = true;
+        if !std::mem::replace(&mut sender.listed, true) {
+            self.sending.push(qp);
+        }
+        self.count += 1;
         let equal = self.fill.begin(&self.network.graph, qp as usize);
-        sender.rate = self.fill.rate[qp as usize];
+        let bound;
+        (sender.rate, bound) = self.fill.share(qp);
         let duration = sender.left / equal;
-        self.finish.set(qp, sender.end());
-        self.bounds.set(qp, self.fill.bound[qp as usize], now);
-        self.disturb(qp, duration, now);
+        self.finish.set(qp, sender.ends());
+        self.bounds.set(qp, bound, now);
+        self.disturb(duration, now);
     }
 
     /// A queue pair's message is sent whole; the next one begins, or the queue pair rests.
@@ -113,37 +118,42 @@ impl FlowEngine {
         let at = now + self.network.latency(qp, self.plan.last[message as usize]);
         self.arrived[message as usize] = at;
         self.last = self.last.max(at);
-        if self.plan.follow[message as usize] < self.plan.follow[message as usize + 1] {
+        if self.plan.is_followed(message) {
             self.events.push(Reverse((at, Event::Arrived(message))));
         }
         sender.sent += sender.left;
         sender.next += 1;
         let duration = (now - sender.began) as f64;
-        if sender.next < self.plan.first[qp as usize + 1] {
+        if sender.next < sender.end {
             let message = self.plan.order[sender.next as usize] as usize;
             if self.posted[message] {
                 (sender.left, sender.since, sender.began) = (self.plan.bytes[message], now, now);
-                self.finish.set(qp, sender.end());
+                self.finish.set(qp, sender.ends());
                 return;
             }
         }
         (sender.left, sender.rate, sender.since, sender.idle) = (0.0, 0.0, now, now);
         self.finish.set(qp, Ps::MAX);
-        let place = sender.place;
-        self.sending.swap_remove(place as usize);
-        if let Some(&moved) = self.sending.get(place as usize) {
-            self.senders[moved as usize].place = place;
-        }
-        self.active[qp as usize] = false;
         self.fill.end(&self.network.graph, qp as usize);
+        self.count -= 1;
+        if self.sending.len() > 2 * self.count + RESTING {
+            self.forget_resting();
+        }
         self.bounds.rest(qp, now);
-        self.disturb(qp, duration, now);
+        self.disturb(duration, now);
     }
 
-    /// Rates on the links of a queue pair are to be found anew, after a part of `duration` at the latest.
-    fn disturb(&mut self, qp: u32, duration: f64, now: Ps) {
-        let graph = &self.network.graph;
-        self.changed.extend(&graph.link[graph.edges(qp as usize)]);
+    /// Take those off the list of senders that do not send.
+    fn forget_resting(&mut self) {
+        let (fill, senders) = (&self.fill, &mut self.senders);
+        self.sending.retain(|&qp| {
+            senders[qp as usize].listed = fill.active(qp);
+            fill.active(qp)
+        });
+    }
+
+    /// Rates on links that changed are to be found anew, after a part of `duration` at the latest.
+    fn disturb(&mut self, duration: f64, now: Ps) {
         self.due = self.due.min(now.saturating_add((self.options.tolerance * duration) as Ps));
     }
 
@@ -151,17 +161,17 @@ impl FlowEngine {
     fn share(&mut self, now: Ps) {
         self.due = Ps::MAX;
         self.fills += 1;
-        self.fill.fill(&self.network.graph, &self.active, &mut self.changed);
-        if self.fill.found.len() * 4 > self.sending.len() {
+        self.fill.fill(&self.network.graph);
+        if self.fill.found.len() * 4 > self.count {
             self.finish.forget_order();
         }
-        for &qp in &self.fill.found {
-            let (rate, sender) = (self.fill.rate[qp as usize], &mut self.senders[qp as usize]);
-            self.bounds.set(qp, self.fill.bound[qp as usize], now);
+        for (qp, rate, bound) in self.fill.moved() {
+            let sender = &mut self.senders[qp as usize];
+            self.bounds.set(qp, bound, now);
             if rate != sender.rate {
                 sender.settle(now);
                 sender.rate = rate;
-                self.finish.set(qp, sender.end());
+                self.finish.set(qp, sender.ends());
             }
         }
     }
@@ -174,6 +184,7 @@ impl FlowEngine {
         {
             paths |= self.network.change(change);
         }
+        self.forget_resting();
         for &qp in &self.sending {
             self.senders[qp as usize].settle(now);
         }
@@ -187,10 +198,12 @@ impl FlowEngine {
         self.finish.forget_order();
         for &qp in &self.sending {
             self.fill.begin(&self.network.graph, qp as usize);
-            self.senders[qp as usize].rate = self.fill.rate[qp as usize];
-            self.finish.set(qp, self.senders[qp as usize].end());
+            let (rate, bound) = self.fill.share(qp);
+            self.bounds.set(qp, bound, now);
+            self.senders[qp as usize].rate = rate;
+            self.finish.set(qp, self.senders[qp as usize].ends());
         }
-        self.changed = (0..self.network.graph.capacity.len() as u32).collect();
+        (0..self.network.graph.capacity.len() as u32).for_each(|link| self.fill.disturb(link));
         self.due = now;
     }
 }

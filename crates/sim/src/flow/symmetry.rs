@@ -4,9 +4,8 @@
 //! before it, a queue pair is its messages and its links, a link is its queue pairs. Then all of one color have the same
 //! rates at all times, since max-min fair rates are unique, and one of each color is enough. Colors are 64-bit hashes.
 
-use std::collections::HashMap;
-
 use super::constraint::Graph;
+use super::mixed::MixedMap;
 use super::plan::{lists, on_the_wire};
 use crate::config::HostConfig;
 use crate::routing::mix;
@@ -14,6 +13,9 @@ use crate::traffic::Traffic;
 
 /// Refining stops where more than this part of the queue pairs differs: there is little to be won.
 const WORTH: f64 = 0.5;
+
+/// Of about so many queue pairs it is looked how many differ.
+const SAMPLE: usize = 4096;
 
 /// The class of everything; classes count from 0 in the order of their first members.
 #[derive(Debug, Default)]
@@ -59,16 +61,20 @@ impl Classes {
             })
             .collect();
         let order = topological(traffic);
+        // what hosts post, in their order
+        let posted = if posts { messages } else { &[][..] };
         let (first, own) =
-            lists(hosts, messages.iter().zip(0..).map(|(m, number)| (traffic.pairs[m.qp as usize].src, number)));
-        let mut place = vec![0u64; messages.len()];
+            lists(hosts, posted.iter().zip(0..).map(|(m, number)| (traffic.pairs[m.qp as usize].src, number)));
+        let mut place = vec![0u64; posted.len()];
         for host in 0..hosts {
             for (number, &message) in own[first[host] as usize..first[host + 1] as usize].iter().enumerate() {
                 place[message as usize] = number as u64;
             }
         }
         let mut qp = traits.to_vec();
-        let mut link: Vec<u64> = graph.capacity.iter().map(|capacity| capacity.to_bits()).collect();
+        let users = graph.users.windows(2).map(|bounds| u64::from(bounds[1] - bounds[0]));
+        let mut link: Vec<u64> =
+            graph.capacity.iter().zip(users).map(|(capacity, users)| mix(capacity.to_bits(), users)).collect();
         let mut host = vec![0u64; hosts];
         let mut message = vec![0u64; messages.len()];
         let mut chain = vec![0u64; qp.len()];
@@ -103,8 +109,7 @@ impl Classes {
                 let src = if posts { host[traffic.pairs[number].src as usize] } else { 0 };
                 *color = mix(mix(mix(*color, chain[number]), links), src);
             }
-            let differing = distinct(&qp);
-            if differing as f64 > WORTH * qp.len() as f64 {
+            if mostly_distinct(&qp) {
                 return Classes::single(traffic, link.len(), hosts);
             }
             let mut sums = vec![0u64; link.len()];
@@ -115,7 +120,7 @@ impl Classes {
                 }
             }
             link.iter_mut().zip(&sums).for_each(|(color, &sum)| *color = mix(*color, sum));
-            let count = (differing, distinct(&link), distinct(&host));
+            let count = (distinct(&qp), distinct(&link), distinct(&host));
             if count == before {
                 break;
             }
@@ -162,16 +167,16 @@ impl Classes {
         let mut edges: Vec<(u32, f64)> = Vec::new();
         for class in 0..classes as u32 {
             while let Some(&&(_, link, weight)) = rest.peek().filter(|edge| edge.0 == class) {
-                let begin = folded.first[class as usize] as usize;
-                match edges[begin..].last_mut() {
+                match edges.last_mut() {
                     Some(last) if last.0 == link => last.1 += weight,
                     _ => edges.push((link, weight)),
                 }
                 rest.next();
             }
-            folded.first.push(edges.len() as u32);
+            edges.drain(..).for_each(|(link, weight)| folded.take(link, weight));
+            folded.next();
         }
-        folded.index(&edges);
+        folded.index();
         folded
     }
 }
@@ -213,6 +218,13 @@ fn topological(traffic: &Traffic) -> Vec<u32> {
     order
 }
 
+/// Whether about more than the part `WORTH` of the colors differ, by a sample: of equal colors all are in it or none.
+fn mostly_distinct(colors: &[u64]) -> bool {
+    let sampled = if colors.len() > SAMPLE { (colors.len() / SAMPLE).ilog2() } else { 0 };
+    let sample: Vec<u64> = colors.iter().copied().filter(|color| color.trailing_zeros() >= sampled).collect();
+    (distinct(&sample) << sampled) as f64 > WORTH * colors.len() as f64
+}
+
 fn distinct(colors: &[u64]) -> usize {
     let mut sorted = colors.to_vec();
     sorted.sort_unstable();
@@ -222,12 +234,10 @@ fn distinct(colors: &[u64]) -> usize {
 
 /// Colors as numbers, in the order in which they come up.
 fn numbered(colors: &[u64]) -> Vec<u32> {
-    let mut known = HashMap::new();
-    colors
-        .iter()
-        .map(|color| {
-            let next = known.len() as u32;
-            *known.entry(color).or_insert(next)
-        })
-        .collect()
+    let mut known = MixedMap::default();
+    let mut number = |&color: &u64| {
+        let next = known.len() as u32;
+        *known.entry(color).or_insert(next)
+    };
+    colors.iter().map(&mut number).collect()
 }

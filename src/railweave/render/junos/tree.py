@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ def block(
     return Statement(names, children=children)
 
 
+@lru_cache(maxsize=1 << 16)
 def quoted(word: str) -> str:
     """A word as Junos prints it: in quotes where it holds anything that would end it."""
     if _PLAIN.fullmatch(word):
@@ -78,21 +80,27 @@ def quoted(word: str) -> str:
     return f'"{escaped}"'
 
 
+@lru_cache(maxsize=1 << 16)
+def _line(words: tuple[str, ...]) -> str:
+    """Words of a line; most are the same on every port and switch."""
+    return " ".join(map(quoted, words))
+
+
 def to_curly(statements: Iterable[Statement]) -> str:
     """The curly-brace form, as ``show configuration`` prints it."""
     lines: list[str] = []
 
     def add(statement: Statement, indent: str) -> None:
-        words = " ".join(quoted(word) for word in statement.words)
+        words = _line(statement.words)
         if statement.children is not None:
             lines.append(f"{indent}{words} {{")
             for child in statement.children:
                 add(child, indent + INDENT)
             lines.append(f"{indent}}}")
         elif len(statement.values) > 1:
-            lines.append(f"{indent}{words} [ {' '.join(quoted(value) for value in statement.values)} ];")
+            lines.append(f"{indent}{words} [ {_line(statement.values)} ];")
         else:
-            lines.append(f"{indent}{' '.join([words, *(quoted(value) for value in statement.values)])};")
+            lines.append(f"{indent}{words} {_line(statement.values)};" if statement.values else f"{indent}{words};")
 
     for statement in statements:
         add(statement, "")
@@ -109,7 +117,21 @@ def set_paths(statement: Statement, above: tuple[str, ...] = ()) -> list[tuple[s
 
 def to_set(statements: Iterable[Statement]) -> str:
     """The ``set`` form, as ``show configuration | display set`` prints it."""
-    return "".join(f"set {' '.join(path)}\n" for statement in statements for path in set_paths(statement))
+    lines: list[str] = []
+
+    def add(statement: Statement, above: str) -> None:
+        here = f"{above} {_line(statement.words)}"
+        if statement.children is not None:
+            for child in statement.children:
+                add(child, here)
+        elif statement.values:
+            lines.extend(f"{here} {quoted(value)}" for value in statement.values)
+        else:
+            lines.append(here)
+
+    for statement in statements:
+        add(statement, "set")
+    return "".join(f"{line}\n" for line in lines)
 
 
 @dataclass

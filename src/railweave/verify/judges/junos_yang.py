@@ -20,6 +20,7 @@ from railweave.render.junos.tree import set_paths, to_curly
 from railweave.verify.judges.junos_models import ModelsError, load
 from railweave.verify.judges.junos_xml import Conversion, Unknown
 from railweave.verify.judges.report import JudgeReport
+from railweave.verify.judges.sample import MOST_JUDGED, said, sample
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 
 NAME = "junos-yang"
 FILE = "junos.conf"
-MOST_JUDGED = 64
-"""Devices that are all judged; of more, one of each shape and an even sample up to this number."""
 
 UNPUBLISHED = (
     ("protocols", "bgp", "fabric-advertise"),
@@ -61,8 +60,8 @@ class _Read:
     numbered: bool
 
 
-def judge(files: Files, yang: Path | None) -> JudgeReport:
-    """Judge the ``junos.conf`` of every device; skipped, with the reason, without models or libyang."""
+def judge(files: Files, yang: Path | None, most: int | None = MOST_JUDGED) -> JudgeReport:
+    """Judge the ``junos.conf`` of devices, at ``most`` so many where it is given; skipped, with the reason, without models or libyang."""
     texts = {device: named[FILE] for device, named in sorted(files.items()) if FILE in named}
     if not texts:
         return JudgeReport(NAME, ran=False, reason=f"there is no {FILE} to judge")
@@ -79,7 +78,7 @@ def judge(files: Files, yang: Path | None) -> JudgeReport:
             findings.append(_finding(device, f"cannot be read: {error}", 0))
             continue
         read.append(_Read(device, statements, numbered=to_curly(statements) == text))
-    chosen = _chosen(read)
+    chosen = sample(read, _shape, most)
     try:
         models = load(yang, {word for one in chosen for statement in one.statements for word in statement.words})
     except ModelsError as error:
@@ -91,25 +90,12 @@ def judge(files: Files, yang: Path | None) -> JudgeReport:
         if words:
             left_out.setdefault(", ".join(words), []).append(one.device)
     findings += [_unpublished(words, devices) for words, devices in left_out.items()]
-    shapes = (
-        f"; one of each shape and a sample: {len(chosen)} of {len(read)} devices" if len(chosen) < len(read) else ""
-    )
+    shapes = said(len(chosen), len(read), "devices")
     return JudgeReport(NAME, ran=True, reason=models.described + shapes, judged=len(chosen), findings=findings)
 
 
-def _chosen(read: list[_Read]) -> list[_Read]:
-    """All, or where there are many one of each shape and others evenly spaced, in the order given."""
-    if len(read) <= MOST_JUDGED:
-        return read
-    shapes: dict[frozenset[str], int] = {}
-    for place, one in enumerate(read):
-        lines = frozenset(_VARYING.sub("#", " ".join(path)) for top in one.statements for path in set_paths(top))
-        shapes.setdefault(lines, place)
-    places = set(shapes.values())
-    others = [place for place in range(len(read)) if place not in places]
-    room = max(MOST_JUDGED - len(places), 0)
-    places |= {others[number * len(others) // room] for number in range(min(room, len(others)))}
-    return [read[place] for place in sorted(places)]
+def _shape(one: _Read) -> frozenset[str]:
+    return frozenset(_VARYING.sub("#", " ".join(path)) for top in one.statements for path in set_paths(top))
 
 
 def _judge_one(models: Models, read: _Read) -> tuple[list[Finding], list[str]]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from railweave.findings import Finding
 from railweave.verify.judges.report import JudgeReport
+from railweave.verify.judges.sample import MOST_JUDGED, said, sample
 
 if TYPE_CHECKING:
     from railweave.verify.judges.report import Files
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 NAME = "netplan"
 FILE = "netplan.yaml"
 TIMEOUT_S = 60
-MOST_JUDGED = 64
-"""Servers that are all judged; of more, one of each shape and an even sample up to this number."""
 
 UNPACKED = Path(".judges/netplan")
 """Where `make judges` unpacks netplan, below the folder it is run in."""
@@ -86,8 +85,8 @@ def _in_root(root: Path) -> Tool | None:
     return Tool(program, tuple(found)) if program else None
 
 
-def judge(files: Files, root: Path | None = None) -> JudgeReport:
-    """Judge the ``netplan.yaml`` of every server: each refused line is an error."""
+def judge(files: Files, root: Path | None = None, most: int | None = MOST_JUDGED) -> JudgeReport:
+    """Judge the ``netplan.yaml`` of servers, at ``most`` so many where it is given: each refused line is an error."""
     texts = {host: named[FILE] for host, named in sorted(files.items()) if FILE in named}
     if not texts:
         return JudgeReport(NAME, ran=False, reason=f"there is no {FILE} to judge")
@@ -98,29 +97,12 @@ def judge(files: Files, root: Path | None = None) -> JudgeReport:
         _refused(tool, "network: {version: 2}\n")
     except (OSError, subprocess.TimeoutExpired) as error:
         return JudgeReport(NAME, ran=False, reason=f"{tool.program} does not run: {error}; {HOW_TO_GET}")
-    chosen = _chosen(texts)
+    chosen = sample(list(texts), lambda host: _VARYING.sub("#", texts[host]), most)
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
         found = list(pool.map(_judge_one, [tool] * len(chosen), chosen, [texts[host] for host in chosen]))
-    reason = str(tool.program)
-    if len(chosen) < len(texts):
-        reason += f"; one of each shape and a sample: {len(chosen)} of {len(texts)} servers"
+    reason = str(tool.program) + said(len(chosen), len(texts), "servers")
     findings = [finding for each in found for finding in each]
     return JudgeReport(NAME, ran=True, reason=reason, judged=len(chosen), findings=findings)
-
-
-def _chosen(texts: dict[str, str]) -> list[str]:
-    """All servers, or where there are many one of each shape and others evenly spaced, in order."""
-    hosts = list(texts)
-    if len(hosts) <= MOST_JUDGED:
-        return hosts
-    shapes: dict[str, int] = {}
-    for place, text in enumerate(texts.values()):
-        shapes.setdefault(_VARYING.sub("#", text), place)
-    places = set(shapes.values())
-    others = [place for place in range(len(hosts)) if place not in places]
-    room = min(max(MOST_JUDGED - len(places), 0), len(others))
-    places |= {others[number * len(others) // room] for number in range(room)}
-    return [hosts[place] for place in sorted(places)]
 
 
 def _refused(tool: Tool, text: str) -> list[tuple[int, str]]:

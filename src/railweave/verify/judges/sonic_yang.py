@@ -16,6 +16,7 @@ from railweave.errors import RenderError
 from railweave.findings import Finding
 from railweave.render.sonic.tables import parse
 from railweave.verify.judges.report import JudgeReport
+from railweave.verify.judges.sample import MOST_JUDGED, said, sample
 from railweave.verify.judges.sonic_models import INTEGERS, ModelsError, load
 
 if TYPE_CHECKING:
@@ -28,10 +29,9 @@ if TYPE_CHECKING:
 
 NAME = "sonic-yang"
 FILE = "config_db.json"
-MOST_JUDGED = 64
-"""Devices that are all judged; of more, an even sample of this number."""
 
 HOW_TO_GET = "give src/sonic-yang-models of the public repository sonic-net/sonic-buildimage with --sonic-yang DIR"
+_VARYING = re.compile(r"\d+")
 _SECRET = re.compile(r"<secret:[^>]*>")
 _KEY = re.compile(r'("primary_cak": ")<secret:[^>]*>')
 KEY_DIGITS = 130
@@ -41,8 +41,8 @@ STAND_IN = "stand-in-"
 """What is judged in a secret's place: the models have rules for passwords, and a secret's reference follows none."""
 
 
-def judge(files: Files, yang: Path | None) -> JudgeReport:
-    """Judge the ``config_db.json`` of every device; skipped, with the reason, without models or libyang."""
+def judge(files: Files, yang: Path | None, most: int | None = MOST_JUDGED) -> JudgeReport:
+    """Judge the ``config_db.json`` of devices, at ``most`` so many where it is given; skipped, with the reason, without models or libyang."""
     texts = {device: named[FILE] for device, named in sorted(files.items()) if FILE in named}
     if not texts:
         return JudgeReport(NAME, ran=False, reason=f"there is no {FILE} to judge")
@@ -55,11 +55,15 @@ def judge(files: Files, yang: Path | None) -> JudgeReport:
     except ModelsError as error:
         return JudgeReport(NAME, ran=False, reason=f"{error}; {HOW_TO_GET}")
     names = list(texts)
-    step = max(1, -(-len(names) // MOST_JUDGED))
-    chosen = names[::step]
-    sample = f"; a sample: {len(chosen)} of {len(names)} devices" if len(chosen) < len(names) else ""
+    chosen = sample(names, lambda device: _VARYING.sub("#", texts[device]), most)
     found = [finding for device in chosen for finding in _judge_one(models, device, texts[device])]
-    return JudgeReport(NAME, ran=True, reason=models.described + sample, judged=len(chosen), findings=found)
+    return JudgeReport(
+        NAME,
+        ran=True,
+        reason=models.described + said(len(chosen), len(names), "devices"),
+        judged=len(chosen),
+        findings=found,
+    )
 
 
 def _judge_one(models: SonicModels, device: str, text: str) -> list[Finding]:

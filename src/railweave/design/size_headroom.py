@@ -1,0 +1,35 @@
+"""PFC headroom of a size's switches, with cables as long as a fabric file takes them to be, and the share it needs."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from railweave.design.limits import headroom_bytes
+from railweave.spec.qos import Qos
+from railweave.spec.topology import Cabling, Mtu
+
+if TYPE_CHECKING:
+    from railweave.catalog.models import Catalog
+    from railweave.design.size import Size
+
+LEAST_SHARED = 0.5
+"""Share of a packet buffer that partitions are taken to be parts of: what a switch dedicates to its ports is taken off before,
+and of the models whose figures are public a QFX5240 shares least by default, 86 of 165 MB (Juniper TechPost, QFX5K-Series
+Switches Packet Buffer Architecture)."""
+
+
+def headroom_need(catalog: Catalog, found: Size) -> int:
+    """Headroom of the switch that needs most, bytes."""
+    lengths, mtu, speed = Cabling(), Mtu(), found.ports.speed_gbps
+    lossless = sum(one.lossless for one in Qos().classes.values())
+    to_server = headroom_bytes(catalog, lengths.server.length, speed, mtu.server_port)
+    between = headroom_bytes(catalog, lengths.fabric.length, speed, mtu.fabric)
+    leaf = (found.leaf_used - found.uplinks) * to_server + found.uplinks * between
+    return lossless * max(leaf, between * max(found.spine_used, found.top_used))
+
+
+def headroom_percent(catalog: Catalog, found: Size) -> int:
+    """The headroom partition that holds it, percent; the default where that does."""
+    shared = LEAST_SHARED * catalog.switches[found.wanted.switch].buffer.shared_mb * 1e6
+    return max(Qos().buffers.headroom, math.ceil(100 * headroom_need(catalog, found) / shared))

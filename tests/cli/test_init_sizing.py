@@ -1,0 +1,165 @@
+"""``railweave init --gpus``: what it prints, what it refuses, and that what it writes builds for every switch model."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from railweave.catalog import catalog
+from railweave.cli.app import app
+from railweave.design.network import Network
+from railweave.design.sized import servers_named, switches_named
+from railweave.errors import InputError
+from tests.conftest import designed
+
+
+def run(*words: str) -> str:
+    result = CliRunner().invoke(app, ["init", *words], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def made(folder: Path, *words: str) -> tuple[str, Network]:
+    """What it prints, and the design of the file it writes."""
+    out = run(str(folder / "new"), *words)
+    network, _ = designed(folder, next((folder / "new").glob("*.yaml")).read_text())
+    return out, network
+
+
+def test_a_file_with_choice_and_alternatives(tmp_path: Path) -> None:
+    out, network = made(tmp_path, "--gpus", "512", "--nic", "cx7", "--switch", "qfx5240-64", "--growth", "2x")
+    assert "chosen: two tiers, the first that fits" in out
+    assert "alternative: rail planes" in out
+    assert "not super-spines: " in out
+    assert len(network.servers) == 64
+
+
+def test_for_machines(tmp_path: Path) -> None:
+    found = json.loads(run(str(tmp_path / "new"), "--gpus", "32768", "--json"))
+    assert found["chosen"] == "rail-planes"
+    assert (found["server"], found["switch"]) == ("h100-8gpu-cx7", "qfx5240-64od")
+    fits = {one["shape"]: one["fits"] for one in found["shapes"]}
+    assert fits == {"one-leaf": False, "two-tier": False, "rail-planes": True, "super-spine": True}
+
+
+def test_models_and_optics_are_said_as_they_are_designed(tmp_path: Path) -> None:
+    out, network = made(tmp_path, "--gpus", "1024", "--nic", "connectx-7", "--oversubscription", "2:1")
+    assert "servers: 128 x h100-8gpu-cx7, 8 GPUs and 8 NICs each (ConnectX-7, one port of 400G)" in out
+    assert "other servers of that name: dgx-h100, dgx-h100-2gpu, dgx-h100-aidc; choose with --nic NAME" in out
+    assert "switches: qfx5240-64od (64 x 800G OSFP), as 128 ports of 400G, running junos" in out
+    assert "other switches of that name: qfx5240-64qd (64 x 800G QSFP-DD); choose with --switch NAME" in out
+    assert {one.model for one in network.switches} == {"qfx5240-64od"}
+    optics = {one.a.optic for one in network.cables if one.kind == "server"}
+    optics |= {one.b.optic for one in network.cables if one.kind == "server"}
+    optics |= {one.a.optic for one in network.cables if one.kind == "fabric"}
+    said = re.search(r"^optics: (.*)$", out, flags=re.MULTILINE)
+    assert said
+    assert set(re.findall(r": ([^ ;]+)", said[1])) == optics
+    assert "16 leaves, 4 spines; 1,024 server cables, 512 cables between switches, 2,048 optics" in out
+    assert "2 stripes of 64 servers; 32 uplinks a leaf, 8 to each of 4 spines (2:1); 8 path colors" in out
+
+
+def test_gpus_are_rounded_up_to_servers_and_that_is_said(tmp_path: Path) -> None:
+    out, network = made(tmp_path, "--gpus", "100")
+    assert "100 GPUs asked for, rounded up to whole servers: 104" in out
+    assert len(network.servers) == 13
+    assert "ports of 400G in use on the fullest leaf: 104 of 128" in out
+    assert "spare: 24 server ports on these leaves" in out
+    assert "as two tiers: 7 leaves, 2 spines" in out
+
+
+def test_ports_of_each_kind_of_switch_are_counted(tmp_path: Path) -> None:
+    out, _ = made(tmp_path, "--gpus", "600", "--oversubscription", "3", "--shape", "two-tier")
+    # 75 servers need 25 uplinks; 2 x 13 would be two path colors of 13, so there are 2 x 14; a spine has 14 from 8 leaves
+    assert "ports of 400G in use on the fullest leaf: 103 of 128" in out
+    assert "ports of 400G in use on the fullest spine: 112 of 128" in out
+
+
+@pytest.mark.parametrize("gpus", ["8", "100", "512"])
+def test_no_sentence_speaks_of_what_is_not_there(gpus: str, tmp_path: Path) -> None:
+    """Without spines no path is pinned, and nothing has three hops; one of a thing is not said in the plural."""
+    found = json.loads(run(str(tmp_path / "new"), "--gpus", gpus, "--json"))
+    for one in found["shapes"]:
+        if one["fits"] and not one["spines"]:
+            assert "one switch" in one["why"]
+            assert "pins" not in one["why"]
+            assert not any("spine" in limit["what"] or "next-hop" in limit["what"] for limit in one["limits"])
+        elif one["fits"]:
+            assert "pins" in one["why"]
+            assert "three switches" in one["why"]
+    out = run(str(tmp_path / "more"), "--gpus", gpus)
+    assert not re.search(r"\b1 (servers|stripes|leaves|spines|GPUs|NICs|cables|optics|uplinks)\b", out)
+
+
+@pytest.mark.parametrize("switch", list(catalog().switches))
+@pytest.mark.parametrize("oversubscription", ["1", "4:1"])
+def test_files_for_every_switch_model_build(switch: str, oversubscription: str, tmp_path: Path) -> None:
+    for name, words in (
+        ("one", ["--gpus", "16"]),
+        ("two", ["--gpus", "390", "--shape", "two-tier"]),
+        ("planes", ["--gpus", "390", "--shape", "rail-planes"]),
+        ("200", ["--gpus", "200", "--nic", "dgx-a100-aidc", "--shape", "two-tier"]),
+    ):
+        folder = tmp_path / name
+        folder.mkdir()
+        if name == "200" and not any(way.speed_gbps == 200 for way in catalog().switches[switch].ports[0].ways()):
+            with pytest.raises(InputError, match=f"{switch} has no 200G ports"):
+                made(folder, *words, "--switch", switch)
+            continue
+        out, network = made(folder, *words, "--switch", switch, "--oversubscription", oversubscription)
+        assert f"switches: {switch} (" in out
+        assert {one.model for one in network.switches} == {switch}
+        said = re.search(r"^optics: (.*)$", out, flags=re.MULTILINE)
+        assert said
+        ends = [end.optic for cable in network.cables for end in (cable.a, cable.b)]
+        assert set(re.findall(r": ([^;]+)", said[1])) == {one.replace("unlisted", "none in the catalog") for one in ends}
+        assert not any(one.severity == "error" for one in network.findings)
+
+
+def test_names_of_models() -> None:
+    assert switches_named(catalog(), "QFX5240-64") == ["qfx5240-64od", "qfx5240-64qd"]
+    assert switches_named(catalog(), "qfx5240-64qd") == ["qfx5240-64qd"]
+    assert servers_named(catalog(), "THOR2") == ["mi300x-8gpu-thor2"]
+    assert "weka-storage" not in servers_named(catalog(), "e")
+
+
+@pytest.mark.parametrize("ratio", ["3", "3:1", "3.0:1"])
+def test_oversubscription_is_read_as_it_is_written(ratio: str, tmp_path: Path) -> None:
+    run(str(tmp_path / "new"), "--gpus", "2048", "--oversubscription", ratio)
+    assert "oversubscription: 3}" in (tmp_path / "new" / "rail-2048.yaml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--gpus", "8", "--nic", "cx9"], "no server has a NIC 'cx9'"),
+        (["--gpus", "8", "--switch", "z7"], "no switch model begins with 'z7'"),
+        (["--gpus", "0"], "--gpus: '0' is not a number of GPUs\n    write a whole number, at least 1, as 512"),
+        (["--gpus", "many"], "'many' is not a number of GPUs"),
+        (["--gpus", "1.5"], "'1.5' is not a number of GPUs"),
+        (
+            ["--gpus", "8", "--growth", "twice"],
+            "--growth: 'twice' is not a growth\n    write a factor, at least 1, as 2x",
+        ),
+        (["--gpus", "8", "--growth", "0.5x"], "'0.5x' is not a growth"),
+        (
+            ["--gpus", "8", "--oversubscription", "0.5"],
+            "--oversubscription: '0.5' is not an oversubscription\n    write",
+        ),
+        (["--gpus", "8", "--oversubscription", "1:3"], "'1:3' is not an oversubscription"),
+        (["--gpus", "8", "--oversubscription", "nan"], "'nan' is not an oversubscription"),
+        (["--gpus", "8", "--shape", "ring"], "there is no shape 'ring'"),
+        (["--gpus", "9000", "--shape", "two-tier"], "9000 GPUs fit no shape .*\n    rail-planes takes them"),
+        (["--gpus", "512", "--oversubscription", "200", "--shape", "two-tier"], "at 200:1 no port of a leaf is left"),
+        ([], "nothing to start from"),
+        (["--gpus", "8", "--example", "h100-rlb"], "nothing to start from"),
+    ],
+)
+def test_what_cannot_be_sized_is_refused(words: list[str], said: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=said):
+        CliRunner().invoke(app, ["init", str(tmp_path / "new"), *words], catch_exceptions=False)
+    assert not (tmp_path / "new").exists()
