@@ -30,6 +30,11 @@ pub struct Buffer {
     /// Up to what a pool may be taken from for `calm` to hold.
     calm_in: [u64; 2],
     calm_out: [u64; 2],
+    /// What may be in a pool for any packet to be sure of its place.
+    limit: [u64; 2],
+    /// What each pool can take until that has to be looked at again.
+    room: [u64; 2],
+    is_calm: bool,
     /// Bytes in headroom.
     headroom: u64,
     /// How many ingress ports and lanes pause their neighbors now.
@@ -44,13 +49,16 @@ struct Calm {
     queue: u32,
 }
 
+/// Pools that hold less are never calm.
+const LEAST: u64 = 1 << 16;
+
 fn share(pool: u64, taken: u64, alpha: u64) -> u64 {
     (pool.saturating_sub(taken) * alpha) >> 10
 }
 
 impl Buffer {
-    /// An empty buffer.
-    pub fn new(config: &SwitchConfig) -> Self {
+    /// An empty buffer for so many lanes.
+    pub fn new(config: &SwitchConfig, lanes: usize) -> Self {
         let part =
             |pool: u64, alpha| share(pool, pool / 2 + u64::from(u16::MAX), alpha).min(u64::from(u32::MAX)) as u32;
         let calm = |lane: usize| {
@@ -66,8 +74,19 @@ impl Buffer {
             let ingress = if marks_all { 0 } else { part(config.ingress_pool[pool], config.ingress_alpha[pool]) };
             Calm { pool: pool as u8, ingress, queue }
         };
+        let calm: [Calm; LANES] = std::array::from_fn(calm);
+        let limit = |pool: usize| {
+            let own = calm[..lanes].iter().filter(|calm| usize::from(calm.pool) == pool);
+            let lanes = own.map(|calm| u64::from(calm.ingress.saturating_sub(1).min(calm.queue)));
+            lanes
+                .min()
+                .map_or(LEAST, |least| least.min(config.ingress_pool[pool] / 2).min(config.egress_pool[pool] / 2))
+        };
         Buffer {
-            calm: std::array::from_fn(calm),
+            limit: [limit(0), limit(1)],
+            room: [0; 2],
+            is_calm: false,
+            calm,
             taken_in: [0; 2],
             taken_out: [0; 2],
             calm_in: config.ingress_pool.map(|pool| pool / 2),
@@ -87,11 +106,11 @@ impl Buffer {
     /// Whether a packet that waits for nothing gets through for sure, and nobody is to be paused.
     #[inline(always)]
     pub fn lets_pass(&self, packet: &Packet, ingress: &Lane) -> bool {
-        self.pausing == 0 && self.is_calm(packet, 0, ingress)
+        self.pausing == 0 && self.fits(packet, 0, ingress)
     }
 
     #[inline(always)]
-    fn is_calm(&self, packet: &Packet, queue: u32, ingress: &Lane) -> bool {
+    fn fits(&self, packet: &Packet, queue: u32, ingress: &Lane) -> bool {
         let calm = &self.calm[usize::from(packet.class) % LANES];
         let pool = usize::from(calm.pool) % 2;
         let bytes = u32::from(packet.bytes);
@@ -105,7 +124,7 @@ impl Buffer {
     /// Whether the counters, which may be too high but never too low, leave no doubt that a packet fits and that nobody
     /// is to be paused. `queue` is what its queue holds, `ingress` the lane it came in by.
     pub fn is_sure(&self, config: &SwitchConfig, packet: &Packet, queue: u32, ingress: &Lane) -> bool {
-        if self.is_calm(packet, queue, ingress) {
+        if self.fits(packet, queue, ingress) {
             return true;
         }
         let class = usize::from(packet.class);
@@ -118,25 +137,62 @@ impl Buffer {
             && u64::from(queue) + bytes <= self.egress_share(config, class)
     }
 
-    /// Whether packets of so many bytes (by lane, and more in whichever) fit for sure and nobody is to be paused, whatever
-    /// ports they go through and whatever leaves meanwhile.
+    /// Whether packets of so many bytes (by lane, and more in whichever) are sure of their place, whatever ports they go
+    /// through and whatever leaves meanwhile.
     #[inline]
-    pub fn has_room(&self, config: &SwitchConfig, bytes: &[u64; LANES], more: u64) -> bool {
-        if self.pausing > 0 || self.headroom > 0 {
-            return false;
-        }
+    pub fn has_room(&self, bytes: &[u64; LANES], more: u64) -> bool {
         let mut into = [more; 2];
         for (calm, bytes) in self.calm.iter().zip(bytes) {
             into[usize::from(calm.pool) % 2] += bytes;
         }
-        self.calm.iter().zip(bytes).filter(|&(_, &bytes)| bytes > 0).all(|(calm, _)| {
-            let pool = usize::from(calm.pool) % 2;
-            let (all_in, all_out) = (self.taken_in[pool] + into[pool], self.taken_out[pool] + into[pool]);
-            all_in <= self.calm_in[pool]
-                && all_out <= self.calm_out[pool]
-                && all_in + config.reserved < u64::from(calm.ingress)
-                && all_out <= u64::from(calm.queue)
-        })
+        self.is_calm && into[0] <= self.room[0] && into[1] <= self.room[1]
+    }
+
+    /// The pool of a packet.
+    #[inline(always)]
+    pub fn pool(&self, class: u8) -> usize {
+        usize::from(self.calm[usize::from(class) % LANES].pool) % 2
+    }
+
+    /// Whether packets are sure of their place as long as there is room.
+    #[inline(always)]
+    pub fn is_calm(&self) -> bool {
+        self.is_calm
+    }
+
+    /// Have a packet use the room that there is; false: there is not enough.
+    #[inline(always)]
+    pub fn admit(&mut self, packet: &Packet) -> bool {
+        let room = &mut self.room[self.pool(packet.class)];
+        let bytes = u64::from(packet.bytes);
+        let fits = bytes <= *room;
+        *room -= if fits { bytes } else { 0 };
+        fits
+    }
+
+    /// Have packets of one pool use room that there is for sure.
+    #[inline(always)]
+    pub fn admit_all(&mut self, pool: usize, bytes: u64) {
+        self.room[pool % 2] -= bytes;
+    }
+
+    /// Be calm if that is safe, and likely to last.
+    #[inline]
+    pub fn calm_down(&mut self) {
+        if self.pausing == 0 && self.headroom == 0 && (0..2).all(|pool| self.taken_out[pool] <= self.limit[pool] / 2) {
+            self.find_room([0; 2]);
+        }
+    }
+
+    /// Find out how much room there is where so many bytes wait that are counted nowhere. False: little.
+    pub fn find_room(&mut self, waiting: [u64; 2]) -> bool {
+        let room = |pool: usize| self.limit[pool].saturating_sub(self.taken_out[pool] + waiting[pool]);
+        self.room = [room(0), room(1)];
+        self.is_calm = (0..2).all(|pool| self.room[pool] >= LEAST.max(self.limit[pool] / 4));
+        if !self.is_calm {
+            self.room = [0; 2];
+        }
+        self.is_calm
     }
 
     /// Take a packet in of which that is sure.

@@ -135,7 +135,7 @@ impl Engine {
                     let capacity = |port: usize| (period << 16) / topology.wires[port].ps_per_byte;
                     let capacity = if sampled { ports.clone().map(capacity).collect() } else { Vec::new() };
                     let row = fib.rows[node] as usize;
-                    switches.push(Switch::new(topology, node, row, &profiles, of[node], capacity));
+                    switches.push(Switch::new(topology, node, row, (&profiles, of[node], lanes.count), capacity));
                     Node::Switch(switches.len() as u32 - 1)
                 }
             });
@@ -176,6 +176,13 @@ impl Engine {
 
     /// Run until nothing happens any more, or until `limit`.
     pub fn run(&mut self, limit: Ps) {
+        self.advance(limit);
+        self.recall(limit);
+    }
+
+    /// The same, for where only counters of the run, arrivals and whether anything happens any more are looked at before it
+    /// runs on: switches go on sending ahead.
+    pub fn advance(&mut self, limit: Ps) {
         loop {
             let (begin, change) = (self.wires.next(), self.timeline.next());
             if begin.min(change) >= limit {
@@ -185,6 +192,7 @@ impl Engine {
             if change <= begin {
                 // everything before is done: no node has anything to do earlier
                 let (now, change) = self.timeline.take().expect("it has a time");
+                self.recall(now);
                 self.apply(change, now);
                 continue;
             }
@@ -222,6 +230,16 @@ impl Engine {
             Node::Switch(switch) => {
                 self.with_switch(switch, |switch, context, batch| switch.run(context, batch, begin, end))
             }
+        }
+    }
+
+    /// Have nothing leave switches ahead of `now`: what is to leave from then on waits in their queues.
+    fn recall(&mut self, now: Ps) {
+        let before = now.saturating_sub(1);
+        for switch in 0..self.switches.len() {
+            let next = self.with_switch(switch as u32, |switch, context, _| switch.recall_all(context, before));
+            let wake = self.wires.wake(self.switches[switch].node());
+            *wake = next.min(*wake);
         }
     }
 

@@ -1,11 +1,10 @@
 //! A host: one NIC port, its queue pairs as sender and receiver.
 
 use std::cmp::Reverse;
-use std::collections::binary_heap::PeekMut;
 use std::collections::{BinaryHeap, VecDeque};
 
 use crate::config::HostConfig;
-use crate::packet::{Kind, Packet, Ps};
+use crate::packet::{Packet, Ps};
 use crate::port::pfc_frame;
 use crate::report::{Counters, PortCounters};
 use crate::traffic::Schedule;
@@ -13,6 +12,7 @@ use crate::transport::{Receiver, Sender};
 use crate::wires::Wires;
 
 mod receive;
+mod send;
 mod slow;
 
 use slow::Slow;
@@ -104,25 +104,25 @@ impl Host {
         loop {
             let arrival = context.wires.inbox(self.port).next();
             let (timer, start) = (first(&self.timers), first(&self.starts));
-            let now = arrival.min(timer).min(start).min(self.taken);
-            self.send_until(context, now.min(end - 1));
-            if first(&self.timers) < now {
-                continue; // sending set a timer, and it runs out before
+            let own = timer.min(start).min(self.taken);
+            let now = arrival.min(own);
+            if self.send_until(context, now.min(end - 1)) {
+                continue; // a timer was set, and may run out before
             }
             if now >= end {
                 return now.min(self.next_start());
             }
-            if start == now {
+            if own > now {
+                let packet = context.wires.inbox(self.port).take();
+                self.receive(context, &packet);
+            } else if start == now {
                 let Reverse((_, message)) = self.starts.pop().expect("looked at before");
                 self.start(context, message, now);
             } else if timer == now {
                 let Reverse((_, qp)) = self.timers.pop().expect("looked at before");
                 self.expire(context, now, qp);
-            } else if self.taken == now {
-                self.drain(context);
             } else {
-                let packet = context.wires.inbox(self.port).take();
-                self.receive(context, packet);
+                self.drain(context);
             }
         }
     }
@@ -159,100 +159,6 @@ impl Host {
             sender.queued = true;
             sender.allowed = sender.allowed.max(now);
             self.ready.push(Reverse((sender.allowed, qp)));
-        }
-    }
-
-    fn next_start(&self) -> Ps {
-        if self.down {
-            return Ps::MAX;
-        }
-        let mut ready = self.pfc.front().map_or(Ps::MAX, |packet| packet.at);
-        for queue in &self.control {
-            if let Some(packet) = queue.front()
-                && self.paused >> packet.class & 1 == 0
-            {
-                ready = ready.min(packet.at);
-            }
-        }
-        if self.paused >> self.data_class & 1 == 0 {
-            ready = ready.min(first(&self.ready));
-        }
-        if ready == Ps::MAX { ready } else { ready.max(self.free) }
-    }
-
-    /// Start every transmission that can start at `until` or before, up to where a timer runs out.
-    #[inline]
-    fn send_until(&mut self, context: &mut HostContext<'_>, until: Ps) {
-        while self.free <= until {
-            let start = self.next_start();
-            if start > until || start > first(&self.timers) {
-                return;
-            }
-            self.send_one(context, start);
-        }
-    }
-
-    fn send_one(&mut self, context: &mut HostContext<'_>, start: Ps) {
-        if let Some(packet) = self.pfc.pop_front() {
-            self.free = context.wires.send(self.port, &packet, start);
-            return;
-        }
-        for queue in &mut self.control {
-            if let Some(&packet) = queue.front()
-                && packet.at <= start
-                && self.paused >> packet.class & 1 == 0
-            {
-                queue.pop_front();
-                self.free = context.wires.send(self.port, &packet, start);
-                return;
-            }
-        }
-        let config = context.config;
-        let mut turn = self.ready.peek_mut().expect("something can start");
-        let Reverse((_, qp)) = *turn;
-        let sender = &mut context.senders[qp as usize];
-        if !sender.can_send(config.window) {
-            sender.queued = false; // acknowledged meanwhile
-            PeekMut::pop(turn);
-            return;
-        }
-        let (psn, bytes, flags) = sender.take(config, &context.schedule.segments);
-        context.counters.sent += 1;
-        context.counters.retransmitted += u64::from(flags & crate::packet::AGAIN != 0);
-        let packet = Packet {
-            at: 0,
-            qp,
-            psn,
-            dst: sender.to,
-            bytes,
-            entropy: sender.entropy,
-            ingress: 0,
-            kind: Kind::Data,
-            flags,
-            class: config.data_class,
-        };
-        self.free = context.wires.send(self.port, &packet, start);
-        let mut gap = self.free - start;
-        if let Some(dcqcn) = &config.dcqcn {
-            sender.dcqcn.sent(dcqcn, start, u64::from(bytes));
-            if sender.dcqcn.limited() {
-                gap = sender.dcqcn.passed(dcqcn, start, u32::from(bytes) + 20) - start;
-            }
-        }
-        if sender.pace != 0 {
-            gap = gap.max(((u64::from(bytes) + 20) * sender.pace) >> 16);
-        }
-        sender.allowed = start + gap;
-        sender.queued = sender.can_send(config.window);
-        if sender.queued {
-            *turn = Reverse((sender.allowed, qp));
-        } else {
-            PeekMut::pop(turn);
-        }
-        if !sender.armed {
-            sender.armed = true;
-            sender.progress = start;
-            self.timers.push(Reverse((start + config.timeout, qp)));
         }
     }
 

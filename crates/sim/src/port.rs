@@ -35,6 +35,16 @@ pub struct Port {
     pub acting: u8,
     /// Whether its cable is broken.
     pub down: bool,
+    /// Whether packets leave it one by one, because what its wire does to them changes.
+    pub stays: bool,
+    /// Whether `line` is kept.
+    pub deep: bool,
+    /// Packets that wait for less long are not marked.
+    pub unmarked: Ps,
+    /// Packets that wait for less long are put on the wire as they come: `unmarked`, or 0.
+    pub plain: Ps,
+    /// Packets that wait to leave by the wire, as last looked at, and the data bytes of them.
+    pub line: (u32, u32),
     /// A lane per class.
     pub lanes: [Lane; LANES],
 }
@@ -80,10 +90,12 @@ impl Port {
         self.wants | self.paused | self.acting | u8::from(self.down) != 0
     }
 
-    /// Something was filled, emptied, paused or resumed.
+    /// Something was filled, emptied, paused or resumed, or anything else changed.
     #[inline]
     pub fn refresh(&mut self) {
         self.wants = self.filled & !self.paused | u8::from(self.control > 0) << 7;
+        let plain = !(self.is_busy() | self.stays | self.deep);
+        self.plain = self.unmarked * u64::from(plain);
     }
 
     /// Bytes that wait in all queues.

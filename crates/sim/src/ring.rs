@@ -34,6 +34,22 @@ impl Ring {
         self.slots.get(self.head as usize).map_or(Ps::MAX, |packet| packet.at | none)
     }
 
+    /// Add a copy of a packet in front of the last `behind`, which `each` is shown.
+    pub fn insert(&mut self, packet: &Packet, behind: usize, mut each: impl FnMut(&mut Packet)) -> &mut Packet {
+        self.push(packet);
+        let mask = self.slots.len() - 1;
+        let mut place = (self.head as usize + self.len() - 1) & mask;
+        for _ in 0..behind {
+            let before = place.wrapping_sub(1) & mask;
+            let mut moved = self.slots[before];
+            each(&mut moved);
+            self.slots[place] = moved;
+            place = before;
+        }
+        self.slots[place] = *packet;
+        &mut self.slots[place]
+    }
+
     /// The oldest packet.
     #[inline]
     pub fn front(&self) -> Option<&Packet> {
@@ -44,6 +60,11 @@ impl Ring {
     #[inline]
     pub fn get(&self, place: usize) -> &Packet {
         &self.slots[(self.head as usize + place) & (self.slots.len() - 1)]
+    }
+
+    /// Take back the packets that were added last, but for the first `len`.
+    pub fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len as u32);
     }
 
     /// Add a copy of a packet. What differs is to be written into the copy: a packet that was just written in parts is

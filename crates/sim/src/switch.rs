@@ -1,32 +1,34 @@
 //! A switch: it forwards by its table into output queues over a shared buffer, marks and pauses.
 //!
-//! Departures are worked out late: a port's transmissions are started ("settled") when something looks at the port, and
-//! at the end of a window. Buffer counters are therefore upper bounds between looks; where an upper bound leaves a doubt,
+//! Where packets are sure of their place in the buffer, departures are worked out ahead (`switch/ahead.rs`). Elsewhere they
+//! are worked out late: a port's transmissions are started ("settled") when something looks at the port, and at the end
+//! of a window. Buffer counters are therefore upper bounds between looks; where an upper bound leaves a doubt,
 //! every port is settled and the decision taken on exact counts. While the switch pauses a neighbor, departures of all
 //! ports are replayed in order of time, so that the moment of resuming is exact.
 
 use std::collections::HashMap;
 
 use crate::balance::{BEST, Dlb, Flowset};
-use crate::buffer::{Admission, Buffer};
+use crate::buffer::Buffer;
 use crate::config::{Config, Ecn, LANES, SwitchConfig};
 use crate::known::Known;
-use crate::packet::{ECT, Kind, Packet, Ps};
+use crate::packet::{Packet, Ps};
 use crate::port::{Port, Rest, pfc_frame};
 use crate::report::{Counters, PortCounters};
 use crate::routing::{Fib, mix};
-use crate::topology::{NodeKind, Topology};
+use crate::topology::{NodeKind, Topology, Wire};
 use crate::wires::Wires;
 
+mod ahead;
 mod arrive;
 mod batch;
 mod depart;
-mod fifo;
 mod forward;
 mod look;
 mod pass;
-mod strict;
+mod queue;
 
+use ahead::unmarked;
 pub use batch::{Batch, LONGEST};
 
 /// One switch.
@@ -44,6 +46,9 @@ pub struct Switch {
     profile: u16,
     /// Lanes that are served before others.
     strict: u8,
+    /// The lane of data, and those that are served before it.
+    line: u8,
+    above: u8,
     /// Lanes that are marked when they leave.
     late: u8,
     /// Shortest queue of each lane that may be marked.
@@ -53,6 +58,8 @@ pub struct Switch {
     seed: u64,
     /// Whether its ports meet in its buffer alone.
     apart: bool,
+    /// Whether much came in the last window.
+    crowded: bool,
     bands: Vec<u8>,
     /// Bytes a port can send between two samples.
     capacity: Vec<u64>,
@@ -79,45 +86,60 @@ pub struct SwitchContext<'a> {
 }
 
 impl Switch {
-    /// A switch of a topology, with its row of the forwarding tables and one of some profiles. `capacity`: bytes each port can send between two
-    /// samples of its load; empty: none are taken.
+    /// A switch of a topology, with its row of the forwarding tables and one of some profiles; so many lanes are in use.
+    /// `capacity`: bytes each port can send between two samples of its load; empty: none are taken.
     pub fn new(
         topology: &Topology,
         node: usize,
         row: usize,
-        profiles: &[Config],
-        profile: u16,
+        (profiles, profile, lanes): (&[Config], u16, usize),
         capacity: Vec<u64>,
     ) -> Self {
         let config = &profiles[usize::from(profile)];
         let own = topology.ports(node);
         let (ports, first) = (own.len(), own.start);
+        let (line, strict) = (config.host.data_class % LANES as u8, config.switch.strict());
+        let mark_from: [u32; LANES] = std::array::from_fn(|lane| match config.switch.classes[lane].ecn {
+            Ecn::Off => u32::MAX,
+            Ecn::Bytes { min, .. } => min.min(u64::from(u32::MAX)) as u32,
+            Ecn::Percent { .. } => 0,
+        });
+        let late = config.switch.marked_late();
+        let mark = |wire: &Wire| unmarked(mark_from[usize::from(line)], wire.ps_per_byte);
+        let port = |wire: &Wire| {
+            let unmarked = if late >> line & 1 == 1 { 0 } else { mark(wire) };
+            Port { unmarked, plain: unmarked, ..Port::default() }
+        };
         let behind = |port: usize| topology.kinds[topology.wires[port].peer_node as usize];
         Switch {
             node,
             row,
             first,
-            edge: own.map(|port| behind(port) == NodeKind::Host).collect(),
-            ports: (0..ports).map(|_| Port::default()).collect(),
+            edge: own.clone().map(|port| behind(port) == NodeKind::Host).collect(),
+            ports: topology.wires[own].iter().map(port).collect(),
             rest: vec![Rest::default(); ports],
-            buffer: Buffer::new(&config.switch),
+            buffer: Buffer::new(&config.switch, lanes),
             profile,
-            strict: config.switch.strict(),
-            late: config.switch.marked_late(),
-            mark_from: std::array::from_fn(|lane| match config.switch.classes[lane].ecn {
-                Ecn::Off => u32::MAX,
-                Ecn::Bytes { min, .. } => min.min(u64::from(u32::MAX)) as u32,
-                Ecn::Percent { .. } => 0,
-            }),
+            strict,
+            line,
+            above: if strict >> line & 1 == 1 { strict & !((2 << line) - 1) } else { strict },
+            late,
+            mark_from,
             active: vec![0; ports.div_ceil(64)],
             seed: mix(config.seed, node as u64),
             apart: config.switch.classes[..LANES].iter().all(|class| !matches!(class.ecn, Ecn::Percent { .. })),
+            crowded: false,
             bands: vec![BEST; ports],
             next_sample: if capacity.is_empty() { Ps::MAX } else { 0 },
             next_look: Ps::MAX,
             capacity,
             flowsets: HashMap::new(),
         }
+    }
+
+    /// Which node it is.
+    pub fn node(&self) -> usize {
+        self.node
     }
 
     /// Which profile it has.
@@ -148,11 +170,17 @@ impl Switch {
 
     /// Do everything before `end`. Returns when there is something to do next.
     pub fn run(&mut self, context: &mut SwitchContext<'_>, batch: &mut Batch, begin: Ps, end: Ps) -> Ps {
+        if self.apart && !self.buffer.is_calm() {
+            self.buffer.calm_down();
+        }
         let next = self.receive_all(context, batch, begin, end);
         if self.next_sample.min(self.next_look) < end {
             self.look_until(context, end - 1);
         }
-        next.min(self.settle_all(context, end - 1)).min(self.next_look)
+        self.send_ahead(context, end - 1);
+        // what a port sent by the next sample must be known then
+        let sample = if self.ports_send_after(self.next_sample) { self.next_sample } else { Ps::MAX };
+        next.min(self.settle_all(context, end - 1)).min(self.next_look).min(sample)
     }
 
     /// Send a PFC frame to the neighbor at a port.
@@ -169,91 +197,6 @@ impl Switch {
         self.rest[number].seen.pfc_tx += u64::from(stop);
         self.active[number / 64] |= 1 << (number % 64);
         self.rest[number].control.push_back(pfc_frame(class, stop, now));
-    }
-
-    #[inline(always)]
-    fn receive(&mut self, context: &mut SwitchContext<'_>, packet: &Packet, from: usize) {
-        let now = packet.at;
-        context.counters.arrived(packet, self.first + from);
-        if self.next_sample.min(self.next_look) <= now {
-            self.look_until(context, now);
-        }
-        if self.buffer.pausing > 0 {
-            self.replay(context, now);
-        }
-        if packet.kind == Kind::Pfc {
-            self.settle(context, from, now);
-            self.paused_by_neighbor(context, from, packet.class, packet.psn == 1, now);
-            return;
-        }
-        context.counters.hops += 1;
-        context.counters.data_hops += u64::from(packet.kind == Kind::Data);
-        let Some(to) = self.port_of(context.fib, context.known, context.dlb, packet) else {
-            context.counters.unroutable += 1;
-            return;
-        };
-        if let Some(vxlan) = &context.config.vxlan {
-            let packet = self.tunnel(vxlan, packet, from, to);
-            self.queue(context, &packet, from, to);
-            return;
-        }
-        let lane = usize::from(packet.class) % LANES;
-        let goes = self.buffer.lets_pass(packet, &self.ports[from].lanes[lane]);
-        if self.ports[to].next_start() <= now {
-            self.settle(context, to, now);
-        }
-        let port = &mut self.ports[to];
-        if goes && port.free <= now && !port.is_busy() && port.lanes[lane].bytes == 0 {
-            // Nothing is before it and nobody is paused: it goes on at once, and holds nothing of the buffer.
-            port.sent += u64::from(packet.bytes);
-            port.free = context.wires.put(self.first + to, packet, from as u16, now);
-            return;
-        }
-        self.queue(context, packet, from, to);
-    }
-
-    /// Put a packet that arrived into the queue it waits in, if it gets in.
-    #[inline(never)]
-    fn queue(&mut self, context: &mut SwitchContext<'_>, packet: &Packet, from: usize, to: usize) {
-        let (now, lane) = (packet.at, usize::from(packet.class) % LANES);
-        let port = &self.ports[to];
-        if port.down {
-            context.counters.dropped_down += 1;
-            self.rest[to].seen.dropped_packets += 1;
-            return;
-        }
-        if port.acting >> lane & 1 == 1 && context.config.watchdog.is_some_and(|watchdog| watchdog.drop) {
-            context.counters.dropped_watchdog += 1;
-            self.rest[to].seen.dropped_packets += 1;
-            return;
-        }
-        self.settle(context, to, now);
-        let waiting = self.ports[to].lanes[lane].bytes;
-        let ingress = &mut self.ports[from].lanes[lane];
-        if self.buffer.is_sure(context.config, packet, waiting, ingress) {
-            self.buffer.take_sure(context.config, packet, ingress);
-        } else if !self.take(context, packet, from, waiting) {
-            self.rest[to].seen.dropped_packets += 1;
-            return;
-        }
-        let marked = packet.flags & ECT != 0
-            && waiting >= self.mark_from[lane]
-            && self.late >> lane & 1 == 0
-            && self.marks(context, packet, waiting);
-        let flags = packet.flags | if marked { self.mark(context, packet, to) } else { 0 };
-        let port = &mut self.ports[to];
-        if port.idle() {
-            port.ready = now;
-        }
-        let queue = &mut port.lanes[lane];
-        queue.bytes += u32::from(packet.bytes);
-        let copy = queue.packets.push(packet);
-        (copy.ingress, copy.flags) = (from as u16, flags);
-        port.filled |= 1 << lane;
-        port.refresh();
-        if port.paused >> lane & 1 == 0 {
-            self.active[to / 64] |= 1 << (to % 64);
-        }
     }
 
     /// Put a packet on the wire at `start`.
@@ -303,6 +246,7 @@ impl Switch {
     /// The cable of a port works again.
     pub fn mend(&mut self, number: usize) {
         self.ports[number].down = false;
+        self.ports[number].refresh();
     }
 
     /// Packets that wait in its queues. None: what its buffer counts is not what waits.
@@ -311,24 +255,5 @@ impl Switch {
         let bytes = lanes().map(|lane| u64::from(lane.bytes)).sum();
         let packets = lanes().map(|lane| lane.packets.len() as u64).sum();
         self.buffer.holds(bytes, lanes()).then_some(packets)
-    }
-
-    /// Decide on exact counts whether a packet gets in.
-    #[cold]
-    fn take(&mut self, context: &mut SwitchContext<'_>, packet: &Packet, from: usize, waiting: u32) -> bool {
-        let now = packet.at;
-        self.settle_all(context, now);
-        let ingress = &mut self.ports[from].lanes[usize::from(packet.class)];
-        match self.buffer.take(context.config, packet, waiting, ingress, now) {
-            Admission::Taken => return true,
-            Admission::Pause => {
-                context.counters.pauses += 1;
-                self.pause(from, packet.class, true, now);
-                return true;
-            }
-            Admission::IngressFull => context.counters.dropped_ingress += 1,
-            Admission::EgressFull => context.counters.dropped_egress += 1,
-        }
-        false
     }
 }

@@ -5,6 +5,8 @@ use crate::ring::Ring;
 use crate::routing::mix;
 use crate::topology::{Topology, serialization};
 
+mod ahead;
+
 /// One direction of a cable with the packets on it. A cache line: every hop touches it.
 #[derive(Debug)]
 #[repr(align(64))]
@@ -41,10 +43,20 @@ impl Feed<'_> {
     /// Put a packet on the wire at `start`. Returns when the port is free again.
     #[inline(always)]
     pub fn put(&mut self, packet: &Packet, start: Ps) -> Ps {
+        self.put_marked(packet, 0, start)
+    }
+
+    /// The same with more flags.
+    #[inline(always)]
+    pub fn put_marked(&mut self, packet: &Packet, flags: u8, start: Ps) -> Ps {
         let free = start + serialization(packet.bytes, self.link.ps_per_byte);
         let at = free + self.link.delay;
         self.link.bytes += u64::from(packet.bytes);
-        self.link.under_way.push(packet).at = at;
+        let copy = self.link.under_way.push(packet);
+        copy.at = at;
+        if flags != 0 {
+            copy.flags |= flags;
+        }
         self.begins = self.begins.min(at);
         free
     }
@@ -52,9 +64,9 @@ impl Feed<'_> {
 
 /// Whether chance takes a packet; PFC frames are spared, for a lost one would stop the port for good.
 #[cold]
-fn loses(loss: u32, port: usize, at: Ps, packet: &Packet) -> bool {
-    let own = u64::from(packet.qp) << 32 | u64::from(packet.psn) ^ (packet.kind as u64) << 30;
-    packet.kind != Kind::Pfc && (mix(at ^ (port as u64) << 40, own) >> 32) < u64::from(loss)
+fn loses(loss: u32, port: usize, at: Ps, (qp, psn, kind): (u32, u32, Kind)) -> bool {
+    let own = u64::from(qp) << 32 | u64::from(psn) ^ (kind as u64) << 30;
+    kind != Kind::Pfc && (mix(at ^ (port as u64) << 40, own) >> 32) < u64::from(loss)
 }
 
 /// Packets on every wire.
@@ -117,7 +129,7 @@ impl Wires {
         let free = start + serialization(packet.bytes, link.ps_per_byte);
         let at = free + link.delay;
         link.bytes += u64::from(packet.bytes);
-        if link.loss > 0 && loses(link.loss, port, at, packet) {
+        if link.loss > 0 && loses(link.loss, port, at, (packet.qp, packet.psn, packet.kind)) {
             self.lost += 1;
             return free;
         }

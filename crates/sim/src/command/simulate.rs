@@ -106,7 +106,11 @@ pub fn simulate(setup: &Setup, interrupt: &Interrupt, progress: &mut Progress) -
         }
         let (sample, own) = (series.as_ref().map_or(Ps::MAX, Series::next), reached.saturating_add(slice));
         let (limit, watch) = (look.min(until).min(sample).min(own), Instant::now());
-        engine.run(limit);
+        if series.is_some() {
+            engine.run(limit)
+        } else {
+            engine.advance(limit)
+        }
         reached = limit;
         if let Some(series) = &mut series
             && limit == sample

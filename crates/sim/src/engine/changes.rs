@@ -16,9 +16,13 @@ impl Engine {
             Change::Rate(port, ps_per_byte) => {
                 for end in [port as usize, self.wires.other(port as usize)] {
                     self.wires.set_rate(end, ps_per_byte);
+                    self.stay(end);
                 }
             }
-            Change::Loss(port, loss) => self.wires.set_loss(port as usize, loss),
+            Change::Loss(port, loss) => {
+                self.wires.set_loss(port as usize, loss);
+                self.stay(port as usize);
+            }
             Change::Storm(port, class, stop) => {
                 let data_class = self.host.data_class;
                 if let Some(lane) = self.lanes.of(class)
@@ -37,6 +41,14 @@ impl Engine {
                 self.fib.group[place] = group;
                 self.known.forget(self.fib.rows[node as usize] as usize);
             }
+        }
+    }
+
+    /// Have packets leave a port one by one, where it is a switch's.
+    fn stay(&mut self, port: usize) {
+        let node = self.owner[port] as usize;
+        if let Node::Switch(switch) = self.nodes[node] {
+            self.switches[switch as usize].stay(port - self.first[node] as usize);
         }
     }
 

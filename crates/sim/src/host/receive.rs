@@ -7,9 +7,9 @@ use crate::packet::{CE, Kind, LAST, Packet, Ps};
 use crate::transport::Arrival;
 
 impl Host {
-    pub(super) fn receive(&mut self, context: &mut HostContext<'_>, packet: Packet) {
+    pub(super) fn receive(&mut self, context: &mut HostContext<'_>, packet: &Packet) {
         let now = packet.at;
-        context.counters.arrived(&packet, self.port);
+        context.counters.arrived(packet, self.port);
         if packet.kind == Kind::Pfc {
             let bit = 1 << packet.class;
             self.obey(if packet.psn == 1 { self.paused | bit } else { self.paused & !bit }, now);
@@ -47,12 +47,12 @@ impl Host {
         }
     }
 
-    pub(super) fn data(&mut self, context: &mut HostContext<'_>, packet: Packet) {
+    pub(super) fn data(&mut self, context: &mut HostContext<'_>, packet: &Packet) {
         let (config, now) = (context.config, packet.at);
         let receiver = &mut context.receivers[packet.qp as usize];
         let back = receiver.back;
         let reply =
-            |kind, bytes, class, psn| Packet { at: now, psn, dst: back, bytes, kind, flags: 0, class, ..packet };
+            |kind, bytes, class, psn| Packet { at: now, psn, dst: back, bytes, kind, flags: 0, class, ..*packet };
         if packet.flags & CE != 0
             && let Some(dcqcn) = &config.dcqcn
             && now >= receiver.notify
@@ -102,7 +102,7 @@ impl Host {
     }
 
     /// Acknowledge at once where nothing is before it: all that could start by `now` has started.
-    #[inline]
+    #[inline(always)]
     fn answer(&mut self, context: &mut HostContext<'_>, answer: &Packet, now: Ps) {
         let waits = self.free > now
             || self.down
@@ -112,7 +112,7 @@ impl Host {
         if waits {
             self.control[1].push_back(*answer);
         } else {
-            self.free = context.wires.send(self.port, answer, now);
+            self.free = context.wires.put(self.port, answer, answer.ingress, now);
         }
     }
 
@@ -121,10 +121,14 @@ impl Host {
     pub(super) fn complete(&mut self, context: &mut HostContext<'_>, qp: u32, now: Ps) {
         let receiver = &mut context.receivers[qp as usize];
         let schedule = &mut *context.schedule;
+        if receiver.expected < receiver.whole {
+            return;
+        }
         let (begin, end) = (schedule.first[qp as usize], schedule.first[qp as usize + 1]);
         while begin + receiver.complete < end {
             let place = (begin + receiver.complete) as usize;
-            if schedule.segments[place].end > receiver.expected {
+            receiver.whole = schedule.segments[place].end;
+            if receiver.whole > receiver.expected {
                 return;
             }
             receiver.complete += 1;

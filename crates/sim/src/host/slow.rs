@@ -25,7 +25,7 @@ impl Host {
 
     /// Put a data packet that arrived into the receive buffer.
     #[cold]
-    pub(super) fn buffer(&mut self, context: &mut HostContext<'_>, mut packet: Packet) {
+    pub(super) fn buffer(&mut self, context: &mut HostContext<'_>, packet: &Packet) {
         let (now, config) = (packet.at, context.config);
         let Some(slow) = &mut self.slow else { return };
         if slow.bytes + u64::from(packet.bytes) > config.receive_buffer {
@@ -33,9 +33,9 @@ impl Host {
             return;
         }
         slow.bytes += u64::from(packet.bytes);
-        packet.at = slow.waiting.back().map_or(now, |last| last.at.max(now))
+        let at = slow.waiting.back().map_or(now, |last| last.at.max(now))
             + ((u64::from(packet.bytes) * slow.ps_per_byte + (1 << 15)) >> 16);
-        slow.waiting.push_back(packet);
+        slow.waiting.push_back(Packet { at, ..*packet });
         self.taken = slow.waiting[0].at;
         if slow.bytes >= config.receive_xoff && !slow.full {
             slow.full = true;
@@ -60,7 +60,7 @@ impl Host {
         if self.slow.as_ref().is_some_and(|slow| slow.ps_per_byte == 0 && slow.waiting.is_empty()) {
             self.slow = None;
         }
-        self.data(context, packet);
+        self.data(context, &packet);
     }
 
     /// Pause a class without end, whatever comes in (a PFC storm), or stop doing so.

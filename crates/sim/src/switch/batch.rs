@@ -10,9 +10,6 @@ const PLACES: u64 = (1 << PLACE_BITS) - 1;
 /// The longest window whose times fit above.
 pub const LONGEST: Ps = 1 << (64 - PLACE_BITS);
 
-/// Bit of `Bucket::kinds` for PFC frames.
-pub const PFC: u8 = 1 << 7;
-
 /// The packets that arrive at a switch in a window. All switches use one after another, so that it stays in the cache.
 #[derive(Debug, Default)]
 pub struct Batch {
@@ -24,10 +21,6 @@ pub struct Batch {
     pub seen: Seen,
     /// What concerns each port of the switch; empty between windows.
     pub buckets: Vec<Bucket>,
-    /// Of the port that is looked at, by lane: keys of packets that came in this window and wait.
-    pub lines: [Line; LANES],
-    /// Of the port that is looked at: when packets left, and their bytes.
-    pub leaving: Vec<(Ps, u32)>,
 }
 
 /// What is counted of packets that are put into buckets.
@@ -48,21 +41,10 @@ pub struct Seen {
 pub struct Bucket {
     /// Keys of packets.
     pub keys: Vec<u64>,
-    /// Lanes of the packets, a bit each, and `PFC`.
+    /// Lanes of the packets, a bit each; bit 7 for PFC frames.
     pub kinds: u8,
     /// Frame bytes.
     pub bytes: u32,
-}
-
-/// Packets that wait for a lane of a port.
-#[derive(Debug, Default)]
-pub struct Line {
-    /// Keys of packets that came in this window.
-    pub keys: Vec<u64>,
-    /// How many of them have left.
-    pub left: usize,
-    /// Bytes that wait, also from before.
-    pub waiting: u32,
 }
 
 impl Batch {
@@ -79,7 +61,10 @@ impl Batch {
     /// Add a packet that came in by `port`.
     #[inline(always)]
     pub fn push(&mut self, packet: &Packet, port: usize) {
-        self.packets.push(Packet { ingress: port as u16, ..*packet });
+        self.packets.push(*packet);
+        if let Some(copy) = self.packets.last_mut() {
+            copy.ingress = port as u16;
+        }
     }
 
     /// Put a packet at a place into the bucket of the port that it concerns.
@@ -87,7 +72,7 @@ impl Batch {
     pub fn assign(&mut self, packet: &Packet, place: usize, port: usize, begin: Ps) {
         let bucket = &mut self.buckets[port];
         bucket.keys.push(key(packet, place, begin));
-        bucket.kinds |= if packet.kind == Kind::Pfc { PFC } else { 1 << packet.class };
+        bucket.kinds |= 1 << packet.class | u8::from(packet.kind == Kind::Pfc) << 7;
         bucket.bytes += u32::from(packet.bytes);
     }
 

@@ -9,6 +9,7 @@ impl Switch {
     #[cold]
     pub(super) fn look_until(&mut self, context: &mut SwitchContext<'_>, until: Ps) {
         while self.next_sample.min(self.next_look) <= until {
+            self.recall_all(context, self.next_sample.min(self.next_look));
             if self.next_sample <= self.next_look {
                 self.sample(context, until.min(self.next_look));
             } else {
@@ -67,6 +68,7 @@ impl Switch {
         if port.acting & bit != 0 {
             if now >= rest.until[place] {
                 port.acting &= !bit;
+                port.refresh();
                 rest.stuck[place] = 0;
                 if rest.wanted & bit != 0 {
                     self.obey(number, class, true, now);
@@ -84,6 +86,7 @@ impl Switch {
         }
         rest.until[place] = now + watchdog.recovery;
         port.acting |= bit;
+        port.refresh();
         context.counters.watchdog_acts += 1;
         if watchdog.drop {
             port.filled &= !bit;
@@ -103,12 +106,14 @@ impl Switch {
     /// The neighbor wants a class paused or resumed.
     pub(super) fn paused_by_neighbor(
         &mut self,
-        context: &SwitchContext<'_>,
+        context: &mut SwitchContext<'_>,
         number: usize,
         class: u8,
         stop: bool,
         now: Ps,
     ) {
+        self.recall(context, number, now);
+        self.settle(context, number, now);
         let rest = &mut self.rest[number];
         let wanted = if stop { rest.wanted | 1 << class } else { rest.wanted & !(1 << class) };
         match (rest.wanted, wanted) {
