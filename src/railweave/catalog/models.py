@@ -332,6 +332,7 @@ class Optic(Model):
     reach_m: float
     media: str
     kind: str
+    pmd: str = Field(default="", description="of its links: SR, DR, FR or ZR; the same at both ends of a link")
     part: str = Field(default="", description="one that can be ordered")
     connector: str = Field(default="", description="of one link")
     fibres: int | None = Field(default=None, description="that one link uses")

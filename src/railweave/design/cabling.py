@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from railweave.design.interconnect import peers
 from railweave.design.network import Cable, End
+from railweave.design.optic_pairs import Need, paired
 from railweave.design.optics import UNKNOWN, choose
 from railweave.design.panels import Owner, Panel, port_named
 from railweave.design.ports import slowed
@@ -85,6 +86,7 @@ class _Cabler:
         self.ranges = port_ranges(context, layout)
         self.spots: dict[tuple[Equipment, PortKind, int, int, int, int | None], _Spot | None] = {}
         self.optics: dict[tuple[str, int, int, float, bool], str] = {}
+        self.needs: dict[tuple[str, str], Need] = {}
 
     def run(self) -> list[Cable]:
         layout = self.layout
@@ -113,7 +115,8 @@ class _Cabler:
         self._check_overlaps()
         self._check_silicon()
         self.context.check()
-        return self._one_optic_a_port([cable for cable in made if cable])
+        settled = self._one_optic_a_port([cable for cable in made if cable])
+        return paired(self.context, layout.name, settled, self.needs)
 
     def _interconnect(self, across: Interconnect) -> list[Cable | None]:
         """The cables of spines to the routers of their site, and those between sites: each pair of routers once."""
@@ -196,9 +199,11 @@ class _Cabler:
         port = end.port
         length = self._length(intent, fixed, (server.name, nic), (leaf.name, end.name))
         model = self.context.catalog.nics[server.nics.nic]
-        near = self._optic("server", fixed, length, port.group.cage, port.channels, model.speed_gbps)
+        near = self._optic(
+            (leaf.name, end.name), "server", fixed, length, port.group.cage, port.channels, model.speed_gbps
+        )
         far = near if near.endswith("-dac") else ""
-        far = far or self._optic("server", fixed, length, model.cage, 1, model.speed_gbps, far=True)
+        far = far or self._optic((server.name, nic), "server", fixed, length, model.cage, 1, model.speed_gbps, far=True)
         return Cable(
             kind="server",
             fabric=self.layout.name,
@@ -230,8 +235,10 @@ class _Cabler:
         intent: CableIntent = getattr(self.layout.spec.cabling, tier.kind)
         length = self._length(intent, fixed, (lower.name, a.name), (upper.name, b.name))
         optics = [
-            self._optic(tier.kind, fixed, length, end.port.group.cage, end.port.channels, speed, far=far)
-            for far, end in ((False, a), (True, b))
+            self._optic(
+                (name, end.name), tier.kind, fixed, length, end.port.group.cage, end.port.channels, speed, far=far
+            )
+            for far, name, end in ((False, lower.name, a), (True, upper.name, b))
         ]
         return Cable(
             kind="fabric",
@@ -294,6 +301,7 @@ class _Cabler:
 
     def _optic(
         self,
+        of: tuple[str, str],
         kind: str,
         fixed: Fixed | None,
         length: _Length,
@@ -303,12 +311,13 @@ class _Cabler:
         *,
         far: bool = False,
     ) -> str:
-        """The optic of one end: as fixed for this cable, else as asked for its kind, else the shortest that fits."""
+        """The optic of one end, ``of`` a device and its port: as fixed for this cable, else as asked for its kind, else the shortest that fits."""
         intent: CableIntent = getattr(self.layout.spec.cabling, kind)
         at = ("fabrics", self.layout.name, "cabling", kind, "far_optic" if far else "optic")
         asked = intent.far_optic if far else intent.optic
         if fixed and (fixed.override.optic or asked is None):
             at, asked = (*fixed.at, "optic"), fixed.override.optic
+        self.needs[of] = Need(cage, channels, speed, length.metres, asked)
         key = (cage, channels, speed, length.metres, kind == "server")
         if asked is None and key in self.optics:
             return self.optics[key]

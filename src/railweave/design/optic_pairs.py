@@ -1,0 +1,132 @@
+"""Both ends of a link take optics of one kind, and so do all links that share a module.
+
+Each end has chosen for itself (``optics.choose``). Where two do not understand each other, as multimode and single mode do not,
+all modules that are joined by links or share them are given optics of one kind: that with the shortest reach in sum.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from railweave.design.optics import fitting
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from railweave.catalog.models import Optic
+    from railweave.design.context import Context
+    from railweave.design.network import Cable, End
+
+Module = tuple[str, str]
+"""A device, and its physical port or its NIC."""
+
+
+class Need(NamedTuple):
+    """What an end asks of its optic; ``asked`` is one that the file names."""
+
+    cage: str
+    channels: int
+    speed_gbps: int
+    length_m: float
+    asked: str | None
+
+
+def joins(one: Optic, other: Optic) -> bool:
+    """Whether a link can have these at its ends."""
+    return _kind(one) == _kind(other) if one.pmd and other.pmd else one.media == other.media
+
+
+def paired(context: Context, fabric: str, cables: list[Cable], needs: Mapping[tuple[str, str], Need]) -> list[Cable]:
+    """The cables with optics that understand each other; a finding where the catalog has none. ``needs``: by device and port."""
+    known = context.catalog.optics
+
+    def apart(cable: Cable) -> bool:
+        a, b = known.get(cable.a.optic), known.get(cable.b.optic)
+        return a is not None and b is not None and not joins(a, b)
+
+    wrong = [cable for cable in cables if apart(cable)]
+    if not wrong:
+        return cables
+    groups = _groups(cables)
+    chosen: dict[Module, str] = {}
+    unresolved: list[Cable] = []
+    for group in {id(groups[_module(one.a)]): groups[_module(one.a)] for one in wrong}.values():
+        own = [cable for cable in cables if _module(cable.a) in group]
+        found = _one_kind(context, [(end, needs[end.device, end.port]) for one in own for end in (one.a, one.b)])
+        chosen |= found
+        unresolved += [] if found else [one for one in own if apart(one)]
+    for kind in ("server", "fabric"):
+        of_kind = [one for one in unresolved if one.kind == kind]
+        if of_kind:
+            _note(context, fabric, of_kind, needs)
+    return [replace(one, a=_with(one.a, chosen), b=_with(one.b, chosen)) for one in cables]
+
+
+def _kind(optic: Optic) -> str:
+    return optic.pmd or optic.media
+
+
+def _module(end: End) -> Module:
+    return end.device, end.port if end.physical is None else str(end.physical)
+
+
+def _with(end: End, chosen: Mapping[Module, str]) -> End:
+    optic = chosen.get(_module(end), end.optic)
+    return end if optic == end.optic else replace(end, optic=optic)
+
+
+def _groups(cables: Sequence[Cable]) -> dict[Module, set[Module]]:
+    """By module all that must be of its kind: the larger of two sets takes the other in."""
+    found: dict[Module, set[Module]] = {}
+    for cable in cables:
+        one, other = (found.setdefault(place, {place}) for place in (_module(cable.a), _module(cable.b)))
+        if one is other:
+            continue
+        more, less = (one, other) if len(one) >= len(other) else (other, one)
+        more |= less
+        for place in less:
+            found[place] = more
+    return found
+
+
+def _one_kind(context: Context, ends: Sequence[tuple[End, Need]]) -> dict[Module, str]:
+    """Optics of one kind for all modules; empty where there is no such kind."""
+    known = context.catalog.optics
+    by_module: dict[Module, dict[str, list[tuple[float, str]]]] = {}
+    for end, need in ends:
+        fits = fitting(context.catalog, *need[:4], copper=False)
+        if need.asked is not None:
+            fits = [(known[need.asked].reach_m, need.asked)]
+        kinds: dict[str, list[tuple[float, str]]] = {}
+        for reach, name in fits:
+            kinds.setdefault(_kind(known[name]), []).append((reach, name))
+        before = by_module.get(_module(end), kinds)
+        by_module[_module(end)] = {
+            kind: both for kind in kinds if (both := [one for one in before.get(kind, []) if one in kinds[kind]])
+        }
+    sums = [
+        (sum(min(kinds[kind])[0] for kinds in by_module.values()), kind)
+        for kind in next(iter(by_module.values()))
+        if all(kind in kinds for kinds in by_module.values())
+    ]
+    if not sums:
+        return {}
+    best = min(sums)[1]
+    return {place: min(kinds[best])[1] for place, kinds in by_module.items()}
+
+
+def _note(context: Context, fabric: str, wrong: Sequence[Cable], needs: Mapping[tuple[str, str], Need]) -> None:
+    cable, known = wrong[0], context.catalog.optics
+    asked = any(needs[end.device, end.port].asked for end in (cable.a, cable.b))
+    words = " and ".join(f"{one.optic} ({known[one.optic].media}) at {one.device}" for one in (cable.a, cable.b))
+    more = f", and {len(wrong) - 1} links more" if len(wrong) > 1 else ""
+    context.finding(
+        "optic-mismatch",
+        "error" if asked else "warning",
+        cable.name,
+        ("fabrics", fabric, "cabling", cable.kind),
+        f"{words} are the ends of one link{more}",
+        "they do not understand each other, and no kind of optic in the catalog fits all modules that these links join",
+        "name others with `optic` and `far_optic`, or use ports that share no module",
+    )
