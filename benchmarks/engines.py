@@ -131,9 +131,10 @@ def compare(scenario: Scenario) -> Difference:
             fabric.addresses, hosts, planned, split(planned, scenario.qps, split_data=scenario.qps > 1)
         )
         floor, tail = planned.floor_ps, planned.tail_ps
-    arguments = fabric.arguments(traffic.pairs)
-    arguments["parameters"] = {"host.post-cost": f"{POST_COST_PS / 1e6}us"} | arguments["parameters"]
-    packets, flows = run_packets(arguments, traffic), run_flows(arguments, traffic)
+    arguments, by_prefix = fabric.arguments(traffic.pairs), fabric.flow_arguments(traffic.pairs)
+    for one in (arguments, by_prefix):
+        one["parameters"] = {"host.post-cost": f"{POST_COST_PS / 1e6}us"} | one["parameters"]
+    packets, flows = run_packets(arguments, traffic), run_flows(by_prefix, traffic)
     unmarked = run_packets(without_marks(arguments), traffic)
     if not (packets.complete and flows.complete and unmarked.complete):
         raise RuntimeError(f"{scenario.what}: messages never arrived")

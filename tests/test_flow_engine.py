@@ -128,6 +128,17 @@ def test_a_flow_whose_way_is_gone_stands_still() -> None:
     assert (engine.arrivals() < NEVER).all()
 
 
+def test_a_change_elsewhere_leaves_what_binds() -> None:
+    """Networks are built anew at a change; a flow that has what it had is still bound by its link, not by its window."""
+    one = traffic([(0, 5, 10_000_000)])
+    changes = np.array([(10**7, _sim.RATE, 3, 200_000, 0)], np.uint64)
+    quiet, changed = FlowEngine(**arguments(**one)), FlowEngine(**arguments(**one, changes=changes))
+    for engine in (quiet, changed):
+        engine.run(10**12)
+    assert quiet.bottlenecks() == changed.bottlenecks()
+    assert [kind for kind, _, _ in changed.bottlenecks()] == ["link"]
+
+
 NUMBERS = st.one_of(st.integers(0, 12), st.sampled_from([2**16 - 1, 2**31, 2**32 - 1, 2**64 - 1, 400_000, 10**6]))
 FIELDS = ("kinds", "cables", "group", "groups", "members", "column", "queue_pairs", "messages")
 

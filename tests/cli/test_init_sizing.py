@@ -116,7 +116,9 @@ def test_files_for_every_switch_model_build(switch: str, oversubscription: str, 
         said = re.search(r"^optics: (.*)$", out, flags=re.MULTILINE)
         assert said
         ends = [end.optic for cable in network.cables for end in (cable.a, cable.b)]
-        assert set(re.findall(r": ([^;]+)", said[1])) == {one.replace("unlisted", "none in the catalog") for one in ends}
+        assert set(re.findall(r": ([^;]+)", said[1])) == {
+            one.replace("unlisted", "none in the catalog") for one in ends
+        }
         assert not any(one.severity == "error" for one in network.findings)
 
 

@@ -52,7 +52,7 @@ def test_links_are_those_that_packets_cross() -> None:
     nics = fabric.wiring.nics
     pairs = fabric.queue_pairs([(nics[0], nic, 0) for nic in nics[1:]])
     crossed = links_crossed(fabric.wiring, fabric.arguments(pairs))
-    assert (crossed == links_crossed(fabric.wiring, fabric.arguments(pairs, by_prefix=True))).all()
+    assert (crossed == links_crossed(fabric.wiring, fabric.flow_arguments(pairs))).all()
     for row in (0, len(pairs) // 2, len(pairs) - 1):
         one = engine(fabric, pairs[row : row + 1], [(0, 1000, 0)])
         one.run(10**9)
@@ -69,8 +69,7 @@ def test_tables_by_prefix_are_those_by_address() -> None:
     messages = np.array([(row, 10 * MIB, 0, 0) for row in range(len(pairs))], np.uint64)
     follows = timeline(fabric.wiring, plane, fabric.routes, [Outage("spine1", 10**8)], 10**8)
     found: list[Any] = []
-    for by_prefix in (False, True):
-        given = fabric.arguments(pairs, follows, by_prefix=by_prefix)
+    for given in (fabric.arguments(pairs, follows), fabric.flow_arguments(pairs, follows)):
         flows = FlowEngine(**given, messages=messages)
         flows.run(10**13)
         found.append((given["group"].size, flows.arrivals(), flows.link_bytes()))

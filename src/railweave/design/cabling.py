@@ -254,7 +254,7 @@ class _Cabler:
         if key not in self.spots:
             ports = self.ranges[equipment, kind]
             port = ports.port(slot, link, links)
-            if port is not None and speed not in {None, ports.speed_gbps}:
+            if port is not None and speed is not None and speed != ports.speed_gbps:
                 port = slowed(port, speed)
             self.spots[key] = None if port is None else self._named(equipment, port)
         return self.spots[key]

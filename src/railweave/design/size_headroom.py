@@ -14,9 +14,16 @@ if TYPE_CHECKING:
     from railweave.design.size import Size
 
 LEAST_SHARED = 0.5
-"""Share of a packet buffer that partitions are taken to be parts of: what a switch dedicates to its ports is taken off before,
-and of the models whose figures are public a QFX5240 shares least by default, 86 of 165 MB (Juniper TechPost, QFX5K-Series
-Switches Packet Buffer Architecture)."""
+"""Share of a packet buffer that partitions are parts of where nobody says what a model dedicates to its ports: of those whose
+figures are public a QFX5240 shares least, 86 of 165 MB (``dedicated`` in the catalog)."""
+
+
+def shared_bytes(catalog: Catalog, found: Size) -> float:
+    """What the partitions of a switch's packet buffer are parts of."""
+    model = catalog.switches[found.wanted.switch]
+    if model.dedicated is not None:
+        return model.dedicated.shared_bytes(None, None)
+    return LEAST_SHARED * model.buffer.shared_mb * 1e6
 
 
 def headroom_need(catalog: Catalog, found: Size) -> int:
@@ -31,5 +38,5 @@ def headroom_need(catalog: Catalog, found: Size) -> int:
 
 def headroom_percent(catalog: Catalog, found: Size) -> int:
     """The headroom partition that holds it, percent; the default where that does."""
-    shared = LEAST_SHARED * catalog.switches[found.wanted.switch].buffer.shared_mb * 1e6
-    return max(Qos().buffers.headroom, math.ceil(100 * headroom_need(catalog, found) / shared))
+    need = headroom_need(catalog, found)
+    return max(Qos().buffers.headroom, math.ceil(100 * need / shared_bytes(catalog, found)))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
-from railweave.design.size_headroom import LEAST_SHARED, headroom_need, headroom_percent
+from railweave.design.size_headroom import headroom_need, headroom_percent, shared_bytes
 
 if TYPE_CHECKING:
     from railweave.catalog.models import Catalog
@@ -30,8 +31,9 @@ def limits(catalog: Catalog, found: Size, mtu: int = 9000) -> list[tuple[str, in
     if found.spines:
         widest = max(found.uplinks, found.spine_uplinks, found.links_per_spine)
         rows.append(("links in a next-hop group", widest, model.limits.ecmp_members))
-    shared = LEAST_SHARED * model.buffer.shared_mb * 10 * headroom_percent(catalog, found)
-    rows.append(("kB of PFC headroom on the fullest switch", -(-headroom_need(catalog, found) // 1000), int(shared)))
+    partition = shared_bytes(catalog, found) * headroom_percent(catalog, found) / 100
+    need = headroom_need(catalog, found)
+    rows.append(("kB of PFC headroom on the fullest switch", math.ceil(need / 1000), int(partition / 1000)))
     return [
         *rows,
         ("addresses of a NIC, link-local counted", colors + 1, kernel.max_addresses),

@@ -106,14 +106,17 @@ def _layout(found: Size) -> str:
     if last != found.servers_per_stripe:
         text += f", {last} in the last"
     if found.spines:
-        each = "one" if found.links_per_spine == 1 else str(found.links_per_spine)
-        text += f"; {counted(found.uplinks, 'uplink')} a leaf, {each} to each of {counted(found.spines, 'spine')}"
+        text += f"; {counted(found.uplinks, 'uplink')} a leaf, {_each(found.links_per_spine)} {counted(found.spines, 'spine')}"
         text += f" ({found.servers_per_stripe / found.uplinks:.3g}:1)"
         text += f"; {counted(found.colors, 'path color')}"
     if found.super_spines:
-        ups = f"{found.links_per_super_spine} to each of {found.super_spines} super-spines"
-        text += f"; {counted(found.pods, 'pod')}; {found.spine_uplinks} links up a spine, {ups}"
+        ups = f"{_each(found.links_per_super_spine)} {counted(found.super_spines, 'super-spine')}"
+        text += f"; {counted(found.pods, 'pod')}; {counted(found.spine_uplinks, 'link')} up a spine, {ups}"
     return text
+
+
+def _each(links: int) -> str:
+    return f"{'one' if links == 1 else links} to each of"
 
 
 def _spare(found: Size) -> str:

@@ -13,7 +13,7 @@ How things are counted:
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -76,13 +76,13 @@ def _devices(network: Network) -> list[Item]:
 
 
 def _optics(network: Network) -> list[Item]:
-    modules: dict[str, Counter[tuple[str, int | str]]] = {}
+    modules: defaultdict[str, Counter[tuple[str, int | str]]] = defaultdict(Counter)
     places: dict[str, set[str]] = {}
     leaves = {switch.name for switch in network.switches if switch.role == "leaf"}
     for cable in network.cables:
         for end, place in _counted_ends(network, cable, leaves):
             module = end.device, end.port if end.physical is None else end.physical
-            modules.setdefault(end.optic, Counter())[module] += 1
+            modules[end.optic][module] += 1
             places.setdefault(end.optic, set()).add(place)
     items = [
         Item(
@@ -155,20 +155,21 @@ def _places(found: set[str]) -> str:
 
 
 def _fibre(network: Network) -> list[Item]:
+    alike = Counter((cable.a.optic, cable.b.optic, cable.length_m) for cable in network.cables)
     found: Counter[tuple[str, float, str]] = Counter()
-    for cable in network.cables:
-        optic = catalog().optics.get(cable.a.optic)
-        if not _is_assembly(cable.a.optic):
-            found[optic.media if optic else "medium not known", cable.length_m, _connectors(cable)] += 1
+    for (near, far, length), count in alike.items():
+        optic = catalog().optics.get(near)
+        if not _is_assembly(near):
+            found[optic.media if optic else "medium not known", length, _connectors(near, far)] += count
     return [
         Item("fibre cable", f"{media}, {length:g} m", count, f"one per link{ends}", "between two pluggables")
         for (media, length, ends), count in sorted(found.items())
     ]
 
 
-def _connectors(cable: Cable) -> str:
+def _connectors(one: str, other: str) -> str:
     """What a fibre cable ends in, how many of its fibres are used, its grade and polarity, where the catalog knows both ends."""
-    near, far = (catalog().optics.get(end.optic) for end in (cable.a, cable.b))
+    near, far = (catalog().optics.get(name) for name in (one, other))
     unknown = "; grade and polarity: see the data sheets of the optics"
     if near is None or far is None or not near.connector or not far.connector:
         return unknown

@@ -34,7 +34,8 @@ TABLES = (
         "Buffers per switch",
         (
             "PFC headroom that each switch needs, against what its buffer allocates if the whole of it is shared (assumed), and "
-            "less the dedicated buffers where they are published; the arithmetic is under Decisions."
+            "less the dedicated buffers where they are published (short: it does not fit then; thin: nothing is published, and "
+            "little is left). The arithmetic is under Decisions."
         ),
     ),
     ("cables", "Cabling", "Every cable with its ports, lanes and optics; the same rows are in cabling.csv."),

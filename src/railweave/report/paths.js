@@ -131,7 +131,8 @@ const pathDrawing = (pairs) => {
   const pitch = tight ? 13 : 30;
   const height = Math.max(90, Math.min(pairs.length * 5 + 40, 200), most * pitch + 16);
   const wide = Math.max(...levels.flat().map((name) => name.length)) * 7.4 + 24;
-  const gap = Math.max(90, (VIEW.width - levels.length * wide) / Math.max(1, levels.length - 1));
+  const room = Math.min(VIEW.width, pathResult.clientWidth || VIEW.width);
+  const gap = Math.max(44, (room - levels.length * wide) / Math.max(1, levels.length - 1));
   const width = levels.length * wide + (levels.length - 1) * gap;
   const y = (place, device) => {
     const devices = levels[place];

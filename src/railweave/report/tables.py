@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from railweave.design.network import Network, Nic
     from railweave.findings import Finding
+    from railweave.report.headroom import Headroom
     from railweave.report.palette import Stroke
 
 Strokes = dict[str, dict[int, "Stroke"]]
@@ -171,16 +172,25 @@ def buffers_table(network: Network) -> dict[str, Any]:
                         used,
                         "" if one.published_bytes is None else f"{one.published_bytes:,} B",
                         *pools,
-                        "NO" if not one.fits else "only without dedicated buffers" if one.is_thin else "yes",
+                        _fits(one),
                     )
                 )
     return table("buffers", columns, rows)
 
 
+def _fits(one: Headroom) -> str:
+    """NO: the partition is too small; short: less dedicated buffers it is, as published; thin: it may be."""
+    if not one.fits:
+        return "NO"
+    if not one.is_thin:
+        return "yes"
+    return "thin" if one.published_bytes is None else "short"
+
+
 def bill_table(network: Network) -> dict[str, Any]:
     """The bill of materials."""
     columns = (
-        ("Kind", "text"),
+        ("Kind", "word"),
         ("Catalog name", "mono"),
         ("Count", "number"),
         ("Description", "text"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from railweave.collectives.collective import program
 from railweave.collectives.nccl import parameters
@@ -32,8 +32,10 @@ if TYPE_CHECKING:
     from railweave.collectives.program import Program
     from railweave.design.network import Network
     from railweave.simulate.engine_choice import Choice
-    from railweave.simulate.fabric import Arguments
+    from railweave.simulate.fabric import Arguments, FlowArguments
     from railweave.simulate.run import Steady
+
+A = TypeVar("A", "Arguments", "FlowArguments")
 
 POST_COST_PS = 670_000
 """What NCCL's network proxy takes, per NIC, for a message that it posts: a part of data on a queue pair, or a receiver's word
@@ -158,8 +160,7 @@ def predict(
     timeline = conditions.timeline.since(at_ps)
     every_ps = interval_ps(fabric.wiring, own)
     wanted = dict(settings or {})
-    by_prefix = engine != "packet"
-    arguments = _set(fabric.arguments(traffic.pairs, timeline, by_prefix=by_prefix), wanted)
+    arguments = _set(fabric.flow_arguments(traffic.pairs, timeline), wanted)
     post_cost_ps = _post_cost_ps(wanted)
     if large:
         choice = whole_flows(fabric.wiring, arguments, own, count)
@@ -170,10 +171,9 @@ def predict(
     else:
         alone = conditions.background is None
         repeats = rhythm(planned, parts) if alone and not exact and choice.packet_hops >= LONG_PACKET_HOPS else None
-        if by_prefix:
-            arguments = _set(fabric.arguments(traffic.pairs, timeline), wanted)
+        by_address = _set(fabric.arguments(traffic.pairs, timeline), wanted)
         run = run_packets(
-            arguments, traffic, progress, repeats, own=len(own.messages), series_every_ps=every_ps if watch else None
+            by_address, traffic, progress, repeats, own=len(own.messages), series_every_ps=every_ps if watch else None
         )
     proxies_ps = count // len(hosts) * post_cost_ps if large else 0
     time_ps = max(run.last_ps + planned.tail_ps, planned.floor_ps, proxies_ps, 1)
@@ -209,7 +209,7 @@ def _of_long_links(network: Network) -> list[str]:
     return []
 
 
-def _set(arguments: Arguments, wanted: dict[str, str]) -> Arguments:
+def _set(arguments: A, wanted: dict[str, str]) -> A:
     """Arguments with the settings that were given."""
     arguments["parameters"] = {"host.post-cost": f"{POST_COST_PS}ps"} | arguments["parameters"] | wanted
     arguments["profiles"] = [one | wanted for one in arguments["profiles"]]  # else what switches have configured stays

@@ -14,7 +14,7 @@ from railweave.simulate.tables import nic_port
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from railweave.simulate.fabric import Arguments
+    from railweave.simulate.fabric import Arguments, FlowArguments
     from railweave.simulate.traffic import Traffic
     from railweave.simulate.wiring import Wiring
 
@@ -34,7 +34,9 @@ class Choice:
     why: str
 
 
-def choose(wanted: str, wiring: Wiring, arguments: Arguments, traffic: Traffic, *, others: bool = False) -> Choice:
+def choose(
+    wanted: str, wiring: Wiring, arguments: Arguments | FlowArguments, traffic: Traffic, *, others: bool = False
+) -> Choice:
     """The engine for traffic, where ``wanted`` is packet, flow or auto. ``others``: there is traffic of others besides.
 
     Raises ``InputError`` for another word, and for flows with traffic of others.
@@ -58,14 +60,14 @@ def choose(wanted: str, wiring: Wiring, arguments: Arguments, traffic: Traffic, 
     return Choice("flow", hops, f"{about}, above {limit}")
 
 
-def whole_flows(wiring: Wiring, arguments: Arguments, traffic: Traffic, messages: int) -> Choice:
+def whole_flows(wiring: Wiring, arguments: Arguments | FlowArguments, traffic: Traffic, messages: int) -> Choice:
     """Flows, because there would be so many messages; traffic has each connection's bytes as one."""
     hops = packet_hops(wiring, arguments, traffic)
     why = f"about {hops / 1e6:,.1f} M packet hops, in {messages / 1e6:,.1f} M messages: one flow a connection and queue pair"
     return Choice("flow", hops, why)
 
 
-def packet_hops(wiring: Wiring, arguments: Arguments, traffic: Traffic) -> int:
+def packet_hops(wiring: Wiring, arguments: Arguments | FlowArguments, traffic: Traffic) -> int:
     """How many links the packets of traffic cross, acknowledgements too, where nothing is lost."""
     mtu = int(arguments["parameters"].get("host.mtu", "4096"))
     every = int(arguments["parameters"].get("host.ack-every", "1"))
@@ -75,7 +77,7 @@ def packet_hops(wiring: Wiring, arguments: Arguments, traffic: Traffic) -> int:
     return int((both_ways * links[traffic.messages[:, 0].astype(np.int64)]).sum())
 
 
-def links_crossed(wiring: Wiring, arguments: Arguments) -> NDArray[np.int64]:
+def links_crossed(wiring: Wiring, arguments: Arguments | FlowArguments) -> NDArray[np.int64]:
     """Links from source to destination by queue pair, by the first member of every next-hop group."""
     src, dst, to, _ = arguments["queue_pairs"].astype(np.int64).T
     if "column" in arguments:

@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NotRequired, TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
@@ -45,12 +45,11 @@ FAULTS_NOTE = (
 
 
 class Arguments(TypedDict):
-    """What engines take beside messages. ``column``: tables are by prefix, which ``FlowEngine`` alone takes."""
+    """What engines take beside messages."""
 
     kinds: NDArray[np.uint8]
     cables: NDArray[np.uint64]
     group: NDArray[np.uint32]
-    column: NotRequired[NDArray[np.uint32]]
     groups: NDArray[np.uint32]
     members: NDArray[np.uint16]
     queue_pairs: NDArray[np.uint32]
@@ -59,6 +58,12 @@ class Arguments(TypedDict):
     parameters: dict[str, str]
     profiles: list[dict[str, str]]
     profile: NDArray[np.uint16]
+
+
+class FlowArguments(Arguments):
+    """The same with tables by prefix, which ``FlowEngine`` alone takes: ``column`` is that of each address."""
+
+    column: NDArray[np.uint32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,19 +100,22 @@ class PacketFabric:
         src, dst, qp = np.array(rows, np.uint32).reshape(-1, 3).T
         return self.addresses.pairs(src, dst, qp)
 
-    def arguments(
-        self, queue_pairs: NDArray[np.uint32], timeline: Timeline | None = None, *, by_prefix: bool = False
-    ) -> Arguments:
+    def arguments(self, queue_pairs: NDArray[np.uint32], timeline: Timeline | None = None) -> Arguments:
         """What ``PacketEngine`` takes beside messages: tables hold the addresses that these queue pairs use.
 
-        What is down in the routes is down from the beginning. ``by_prefix``: with tables by prefix, as ``FlowEngine`` can
-        take them: addresses are many times as many.
+        What is down in the routes is down from the beginning.
         """
-        timeline = timeline or Timeline()
-        used, places = np.unique(queue_pairs[:, 2:], return_inverse=True)
-        used = used.astype(np.int64)
-        pairs = queue_pairs.copy()
-        pairs[:, 2:] = places.reshape(-1, 2)
+        return self._arguments(*_used(queue_pairs), timeline or Timeline(), by_prefix=False)
+
+    def flow_arguments(self, queue_pairs: NDArray[np.uint32], timeline: Timeline | None = None) -> FlowArguments:
+        """The same for ``FlowEngine``, which needs no column for each address: prefixes are many times fewer."""
+        pairs, used = _used(queue_pairs)
+        found = self._arguments(pairs, used, timeline or Timeline(), by_prefix=True)
+        return FlowArguments(**found, column=self.addresses.prefix[used].astype(np.uint32))
+
+    def _arguments(
+        self, pairs: NDArray[np.uint32], used: NDArray[np.int64], timeline: Timeline, *, by_prefix: bool
+    ) -> Arguments:
         forwarding = Forwarding(self.wiring, self.balance, self.repairs, self.joined)
         ports = nic_port(self.wiring)
 
@@ -131,7 +139,7 @@ class PacketFabric:
             now = after
         groups, members = forwarding.groups()
         rows = np.concatenate(changes)
-        found = Arguments(
+        return Arguments(
             kinds=self.wiring.kinds,
             cables=self.wiring.cables,
             group=group,
@@ -144,9 +152,6 @@ class PacketFabric:
             profiles=list(self.profiles),
             profile=self.profile,
         )
-        if by_prefix:
-            found["column"] = self.addresses.prefix[used].astype(np.uint32)
-        return found
 
     def _down(self) -> list[Change]:
         known = (
@@ -223,6 +228,14 @@ def _others(network: Network, wiring: Wiring, sent: Transport) -> list[str]:
                 if (own.parameters, own.dcqcn) != (sent.parameters, sent.dcqcn):
                     found.append(f"NICs of {host.model} on {nic.fabric}: the transport of the first server is taken")
     return found
+
+
+def _used(queue_pairs: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """Queue pairs with addresses counted among those that are used, and these."""
+    used, places = np.unique(queue_pairs[:, 2:], return_inverse=True)
+    pairs = queue_pairs.copy()
+    pairs[:, 2:] = places.reshape(-1, 2)
+    return pairs, used.astype(np.int64)
 
 
 def _rows(changes: Sequence[Change]) -> NDArray[np.uint64]:

@@ -11,7 +11,7 @@ from railweave.simulate.run import SLICE_PS, Run
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from railweave.simulate.fabric import Arguments
+    from railweave.simulate.fabric import FlowArguments
     from railweave.simulate.traffic import Traffic
 
 FLOW_NOTE = (
@@ -20,8 +20,8 @@ FLOW_NOTE = (
 )
 
 
-def run_flows(arguments: Arguments, traffic: Traffic, progress: Callable[[int, int], None] | None = None) -> Run:
-    """Run until every message arrived, or nothing more happens. Arguments and errors as of ``packet_run.run_packets``."""
+def run_flows(arguments: FlowArguments, traffic: Traffic, progress: Callable[[int, int], None] | None = None) -> Run:
+    """Run until every message arrived, or nothing more happens. ``arguments``: ``PacketFabric.flow_arguments``; errors as of ``run_packets``."""
     try:
         engine = FlowEngine(
             **arguments,
