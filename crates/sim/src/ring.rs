@@ -5,6 +5,12 @@ use crate::packet::{Kind, Packet, Ps};
 const BLANK: Packet =
     Packet { at: 0, qp: 0, psn: 0, dst: 0, bytes: 0, entropy: 0, ingress: 0, kind: Kind::Data, flags: 0, class: 0 };
 
+/// A queue that uses less than one part in so many of its memory gets less: what it goes round in is to stay in the cache.
+const SPARSE: usize = 8;
+
+/// Not where it has no more slots than this.
+const SMALL: usize = 64;
+
 /// A first-in first-out queue in one block of memory, whose size is a power of two.
 #[derive(Clone, Debug, Default)]
 pub struct Ring {
@@ -99,8 +105,12 @@ impl Ring {
         while left > 0 {
             let packet = &self.slots[head];
             if packet.at >= end {
+                let next = packet.at;
                 (self.head, self.len) = (head as u32, left);
-                return packet.at;
+                if left as usize * SPARSE < self.slots.len() && self.slots.len() > SMALL {
+                    self.resize(self.slots.len() / 4);
+                }
+                return next;
             }
             each(packet);
             head = (head + 1) & mask;
@@ -112,7 +122,11 @@ impl Ring {
 
     #[cold]
     fn grow(&mut self) {
-        let size = (self.slots.len() * 2).max(8);
+        self.resize((self.slots.len() * 2).max(8));
+    }
+
+    #[cold]
+    fn resize(&mut self, size: usize) {
         let mut slots = Vec::with_capacity(size);
         slots.extend((0..self.len()).map(|place| *self.get(place)));
         slots.resize(size, BLANK);
