@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from railweave.design.optics import fitting
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from railweave.catalog.models import Optic
+    from railweave.catalog.models import Catalog, Optic
     from railweave.design.context import Context
     from railweave.design.network import Cable, End
 
@@ -32,8 +32,10 @@ class Need(NamedTuple):
     asked: str | None
 
 
-def joins(one: Optic, other: Optic) -> bool:
-    """Whether a link can have these at its ends."""
+def joins(one: Optic | None, other: Optic | None) -> bool:
+    """Whether a link can have these at its ends; of what the catalog does not have nothing is known."""
+    if one is None or other is None:
+        return True
     return _kind(one) == _kind(other) if one.pmd and other.pmd else one.media == other.media
 
 
@@ -42,8 +44,7 @@ def paired(context: Context, fabric: str, cables: list[Cable], needs: Mapping[tu
     known = context.catalog.optics
 
     def apart(cable: Cable) -> bool:
-        a, b = known.get(cable.a.optic), known.get(cable.b.optic)
-        return a is not None and b is not None and not joins(a, b)
+        return not joins(known.get(cable.a.optic), known.get(cable.b.optic))
 
     wrong = [cable for cable in cables if apart(cable)]
     if not wrong:
@@ -53,7 +54,8 @@ def paired(context: Context, fabric: str, cables: list[Cable], needs: Mapping[tu
     unresolved: list[Cable] = []
     for group in {id(groups[_module(one.a)]): groups[_module(one.a)] for one in wrong}.values():
         own = [cable for cable in cables if _module(cable.a) in group]
-        found = _one_kind(context, [(end, needs[end.device, end.port]) for one in own for end in (one.a, one.b)])
+        ends = [end for one in own for end in (one.a, one.b)]
+        found = of_one_kind(context.catalog, [(_module(end), needs[end.device, end.port]) for end in ends])
         chosen |= found
         unresolved += [] if found else [one for one in own if apart(one)]
     for kind in ("server", "fabric"):
@@ -90,19 +92,19 @@ def _groups(cables: Sequence[Cable]) -> dict[Module, set[Module]]:
     return found
 
 
-def _one_kind(context: Context, ends: Sequence[tuple[End, Need]]) -> dict[Module, str]:
+def of_one_kind(catalog: Catalog, ends: Iterable[tuple[Module, Need]]) -> dict[Module, str]:
     """Optics of one kind for all modules; empty where there is no such kind."""
-    known = context.catalog.optics
+    known = catalog.optics
     by_module: dict[Module, dict[str, list[tuple[float, str]]]] = {}
-    for end, need in ends:
-        fits = fitting(context.catalog, *need[:4], copper=False)
+    for place, need in ends:
+        fits = fitting(catalog, *need[:4], copper=False)
         if need.asked is not None:
             fits = [(known[need.asked].reach_m, need.asked)]
         kinds: dict[str, list[tuple[float, str]]] = {}
         for reach, name in fits:
             kinds.setdefault(_kind(known[name]), []).append((reach, name))
-        before = by_module.get(_module(end), kinds)
-        by_module[_module(end)] = {
+        before = by_module.get(place, kinds)
+        by_module[place] = {
             kind: both for kind in kinds if (both := [one for one in before.get(kind, []) if one in kinds[kind]])
         }
     sums = [

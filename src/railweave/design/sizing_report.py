@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from railweave.counting import counted
 from railweave.design.growth_cost import default_growth, growth_steps
+from railweave.design.optic_pairs import Need, joins, of_one_kind
 from railweave.design.optics import fitting
 from railweave.design.size import Refused, Size
 from railweave.design.size_limits import limits
@@ -84,6 +85,10 @@ def optics_of(catalog: Catalog, found: Size) -> dict[str, str]:
         fits = fitting(catalog, own, channels, ports.speed_gbps, length, copper=copper)
         if found.spines or end != f"between switches ({between:g} m)":
             names[end] = min(fits)[1] if fits else "none in the catalog"
+    pair = list(names)[:2]
+    if not joins(*(catalog.optics.get(names[end]) for end in pair)):
+        asked = {(end, ""): Need(*ends[end][:2], ports.speed_gbps, down, None) for end in pair}
+        names |= {end: name for (end, _), name in of_one_kind(catalog, asked.items()).items()}
     return names
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.verify import consistency, routing, tenancy
+from railweave.verify import consistency, lints, routing, tenancy
 from railweave.verify.registry import CHECKS, SLOW
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from railweave.findings import Finding
     from railweave.verify.registry import Subject
 
-_ = (consistency, routing, tenancy)  # importing them registers their checks
+_ = (consistency, lints, routing, tenancy)  # importing them registers their checks
 
 
 def run_checks(

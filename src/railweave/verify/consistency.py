@@ -6,14 +6,8 @@ from ipaddress import ip_interface
 from typing import TYPE_CHECKING
 
 from railweave.findings import Finding
-from railweave.render import dell_sonic, eos, junos, sonic
-from railweave.render.sonic import frr as sonic_frr
 from railweave.routes.isis import adjacencies
-from railweave.verify.dell_lint import lint as lint_dell
-from railweave.verify.eos_lint import lint as lint_eos
-from railweave.verify.junos_lint import lint
 from railweave.verify.registry import check
-from railweave.verify.sonic_lint import lint as lint_sonic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -185,35 +179,3 @@ def no_ntp(subject: Subject) -> Iterator[Finding]:
             "may seem not yet valid",
             "set `management: {ntp: [ADDRESS]}`",
         )
-
-
-@check("sonic-lint")
-def sonic_lint(subject: Subject) -> Iterator[Finding]:
-    """Tables and routing of SONiC have nothing that the published models let through and the switch does not."""
-    for config in subject.configs.values():
-        if config.nos == "sonic":
-            yield from lint_sonic(config.name, sonic.tables(config), sonic_frr.tree(config))
-
-
-@check("dell-lint")
-def dell_lint(subject: Subject) -> Iterator[Finding]:
-    """Commands of Enterprise SONiC are known, and what they name is defined."""
-    for config in subject.configs.values():
-        if config.nos == "dell_sonic":
-            yield from lint_dell(config.name, dell_sonic.tree(config))
-
-
-@check("junos-lint", slow=True)
-def junos_lint(subject: Subject) -> Iterator[Finding]:
-    """Mistakes that published models let through."""
-    for config in subject.configs.values():
-        if config.nos == "junos":
-            yield from lint(config.name, junos.tree(config))
-
-
-@check("eos-lint", slow=True)
-def eos_lint(subject: Subject) -> Iterator[Finding]:
-    """Mistakes that AVD's schema lets through."""
-    for config in subject.configs.values():
-        if config.nos == "eos":
-            yield from lint_eos(config.name, eos.lines(config))
