@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from railweave.counting import counted
 from railweave.render.eos.qos import headroom_bytes, lossless
 from railweave.runbook.check import Check
-from railweave.runbook.eos_interconnect import isis_checks, macsec_checks
+from railweave.runbook.eos_interconnect import ISIS, macsec_checks
 from railweave.runbook.expected import SESSION_HEADER, example_routes, session_rows, sessions
+from railweave.runbook.isis import isis_checks
 from railweave.runbook.modules import modules_check
 
 if TYPE_CHECKING:
@@ -75,7 +76,13 @@ def identity(config: DeviceConfig, serial: str) -> Check:
 
 def checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
     """Every check after the configuration is loaded, in the order in which one depends on another."""
-    made = [_ports(config), _modules(network, config), *macsec_checks(config), _lldp(config), *isis_checks(config)]
+    made = [
+        _ports(config),
+        _modules(network, config),
+        *macsec_checks(config),
+        _lldp(config),
+        *isis_checks(config, ISIS),
+    ]
     if config.bgp is not None:
         made += _bgp(config, routes)
         made += _routes(network, config, routes)

@@ -7,27 +7,14 @@ from typing import TYPE_CHECKING
 from railweave.counting import counted
 from railweave.render.eos.macsec import CIPHERS, MACSEC_PROFILE
 from railweave.runbook.check import Check
+from railweave.runbook.isis import IsisWords
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig
 
 
-def isis_checks(config: DeviceConfig) -> list[Check]:
-    """Adjacencies, and BFD where it runs."""
-    found = config.isis
-    if found is None:
-        return []
-    rows = tuple((port.interface, port.peer, port.metric) for port in found.ports)
-    points = (
-        f"{counted(len(rows), 'adjacency', 'adjacencies')}, level 2, all up",
-        f"network entity title {found.net}; {counted(len(found.passive), 'server port')} and Loopback0 passive",
-    )
-    commands = ("show isis neighbors", "show isis interface", "show isis summary")
-    made = [Check("IS-IS adjacencies", commands, points, ("Interface", "Neighbor", "Metric"), rows)]
-    if found.bfd:
-        timers = f"{found.bfd.minimum_interval} ms x {found.bfd.multiplier}, down after {found.bfd.detection_ms():,} ms"
-        made.append(Check("BFD", ("show bfd peers",), (f"{counted(len(rows), 'session')} up", timers)))
-    return made
+ISIS = IsisWords(("show isis neighbors", "show isis interface", "show isis summary"), "show bfd peers", "Loopback0")
+"""IS-IS in the words of EOS."""
 
 
 def macsec_checks(config: DeviceConfig) -> list[Check]:

@@ -12,7 +12,8 @@ from railweave.counting import counted
 from railweave.render.junos.selective import FILTER
 from railweave.runbook.check import Check
 from railweave.runbook.expected import SESSION_HEADER, ExpectedSession, example_routes, session_rows, sessions
-from railweave.runbook.junos_interconnect import isis_checks, macsec_checks, spraying_checks
+from railweave.runbook.isis import isis_checks
+from railweave.runbook.junos_interconnect import ISIS, macsec_checks, spraying_checks
 from railweave.runbook.junos_overlay import overlay_checks
 from railweave.runbook.junos_qos import qos_checks
 from railweave.runbook.modules import modules_check
@@ -90,7 +91,7 @@ def checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check
         made += [_discovery(config), *_bgp(config, routes)]
         made += _routes(network, config, routes)
     if config.isis is not None:
-        made += [*isis_checks(config), *_routes(network, config, routes)]
+        made += [*isis_checks(config, ISIS), *_routes(network, config, routes)]
     made += junos_tenants(config, routes)
     if config.gateways:
         made.append(_gateways(config))

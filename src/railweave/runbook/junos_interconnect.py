@@ -7,27 +7,16 @@ from typing import TYPE_CHECKING
 from railweave.counting import counted
 from railweave.render.junos.spraying import FILTER, INSTANCE, by_opcode
 from railweave.runbook.check import Check
+from railweave.runbook.isis import IsisWords
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig
 
 
-def isis_checks(config: DeviceConfig) -> list[Check]:
-    """Adjacencies, and BFD where it runs."""
-    found = config.isis
-    if found is None:
-        return []
-    rows = tuple((f"{port.interface}.0", port.peer, port.metric) for port in found.ports)
-    points = (
-        f"{counted(len(rows), 'adjacency', 'adjacencies')}, level 2, all up",
-        f"network entity title {found.net}; {counted(len(found.passive), 'server port')} and lo0.0 passive",
-    )
-    commands = ("show isis adjacency", "show isis interface", "show isis overview")
-    made = [Check("IS-IS adjacencies", commands, points, ("Interface", "Neighbor", "Metric"), rows)]
-    if found.bfd:
-        timers = f"{found.bfd.minimum_interval} ms x {found.bfd.multiplier}, down after {found.bfd.detection_ms():,} ms"
-        made.append(Check("BFD", ("show bfd session",), (f"{counted(len(rows), 'session')} up", timers)))
-    return made
+ISIS = IsisWords(
+    ("show isis adjacency", "show isis interface", "show isis overview"), "show bfd session", "lo0.0", "{port}.0"
+)
+"""IS-IS in the words of Junos."""
 
 
 def macsec_checks(config: DeviceConfig) -> list[Check]:
