@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from railweave.catalog import catalog
-from railweave.design.limits import headroom_bytes
+from railweave.design.headroom import headroom_bytes
 from railweave.design.network import Network
 from railweave.device.build import device_config
 from railweave.device.model import DeviceConfig

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from railweave.design.interconnect import peers
 from railweave.design.network import Cable, End
-from railweave.design.optic_pairs import Need, paired
+from railweave.design.optic_pairs import Need, settled
 from railweave.design.optics import UNKNOWN, choose
 from railweave.design.panels import Owner, Panel, port_named
 from railweave.design.ports import slowed
@@ -115,8 +114,7 @@ class _Cabler:
         self._check_overlaps()
         self._check_silicon()
         self.context.check()
-        settled = self._one_optic_a_port([cable for cable in made if cable])
-        return paired(self.context, layout.name, settled, self.needs)
+        return settled(self.context, layout.name, [cable for cable in made if cable], self.needs)
 
     def _interconnect(self, across: Interconnect) -> list[Cable | None]:
         """The cables of spines to the routers of their site, and those between sites: each pair of routers once."""
@@ -162,27 +160,6 @@ class _Cabler:
                     f"{panel.device} would have {len(panel.owners)} ports in use, its silicon has {limit}",
                     "split fewer ports",
                 )
-
-    def _one_optic_a_port(self, cables: list[Cable]) -> list[Cable]:
-        """Channels of one port share its module: the longest reach that any of them needs."""
-        optics = self.context.catalog.optics
-        best: dict[tuple[str, int], str] = {}
-        ends = [end for cable in cables for end in (cable.a, cable.b)]
-        for end in ends:
-            if end.physical is not None and end.optic in optics:
-                key = (end.device, end.physical)
-                if key not in best or optics[end.optic].reach_m > optics[best[key]].reach_m:
-                    best[key] = end.optic
-
-        def settled(end: End) -> End:
-            optic = best.get((end.device, end.physical), end.optic) if end.physical is not None else end.optic
-            return end if optic == end.optic else replace(end, optic=optic)
-
-        found: list[Cable] = []
-        for cable in cables:
-            a, b = settled(cable.a), settled(cable.b)
-            found.append(cable if a is cable.a and b is cable.b else replace(cable, a=a, b=b))
-        return found
 
     def _server_cable(self, server: PlacedServer, nic: str, rail: int, leaf: Leaf) -> Cable | None:
         fixed = self.overrides.take(f"{server.name}:{nic}", leaf.name)
@@ -311,7 +288,10 @@ class _Cabler:
         *,
         far: bool = False,
     ) -> str:
-        """The optic of one end, ``of`` a device and its port: as fixed for this cable, else as asked for its kind, else the shortest that fits."""
+        """The optic of one end, ``of`` a device and its port.
+
+        As fixed for this cable, else as asked for its kind, else the shortest that fits.
+        """
         intent: CableIntent = getattr(self.layout.spec.cabling, kind)
         at = ("fabrics", self.layout.name, "cabling", kind, "far_optic" if far else "optic")
         asked = intent.far_optic if far else intent.optic

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.catalog.rdma import ADAPTIVE_WINDOW
-from railweave.design.limits import headroom_bytes
+from railweave.design.headroom import headroom_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

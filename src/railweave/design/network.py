@@ -254,6 +254,11 @@ class End:
     optic: str
     address: str = ""
 
+    @property
+    def module(self) -> tuple[str, str | int]:
+        """The device and the place of its pluggable: the physical port, or the NIC; channels of a port share it."""
+        return self.device, self.port if self.physical is None else self.physical
+
 
 @dataclass(frozen=True, slots=True)
 class Cable:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from railweave.design.context import Context
     from railweave.design.network import Cable, End
 
-Module = tuple[str, str]
-"""A device, and its physical port or its NIC."""
+Module = tuple[str, str | int]
+"""``End.module``."""
 
 
 class Need(NamedTuple):
@@ -39,50 +39,72 @@ def joins(one: Optic | None, other: Optic | None) -> bool:
     return _kind(one) == _kind(other) if one.pmd and other.pmd else one.media == other.media
 
 
-def paired(context: Context, fabric: str, cables: list[Cable], needs: Mapping[tuple[str, str], Need]) -> list[Cable]:
+def settled(context: Context, fabric: str, cables: list[Cable], needs: Mapping[tuple[str, str], Need]) -> list[Cable]:
     """The cables with optics that understand each other; a finding where the catalog has none. ``needs``: by device and port."""
     known = context.catalog.optics
 
     def apart(cable: Cable) -> bool:
         return not joins(known.get(cable.a.optic), known.get(cable.b.optic))
 
+    cables = _refitted(cables, _one_a_module(context.catalog, cables))
     wrong = [cable for cable in cables if apart(cable)]
     if not wrong:
         return cables
     groups = _groups(cables)
+    members: dict[int, list[Cable]] = {id(groups[one.a.module]): [] for one in wrong}
+    for cable in cables:
+        own = members.get(id(groups[cable.a.module]))
+        if own is not None:
+            own.append(cable)
     chosen: dict[Module, str] = {}
     unresolved: list[Cable] = []
-    for group in {id(groups[_module(one.a)]): groups[_module(one.a)] for one in wrong}.values():
-        own = [cable for cable in cables if _module(cable.a) in group]
+    for own in members.values():
         ends = [end for one in own for end in (one.a, one.b)]
-        found = of_one_kind(context.catalog, [(_module(end), needs[end.device, end.port]) for end in ends])
+        found = of_one_kind(context.catalog, [(end.module, needs[end.device, end.port]) for end in ends])
         chosen |= found
         unresolved += [] if found else [one for one in own if apart(one)]
     for kind in ("server", "fabric"):
         of_kind = [one for one in unresolved if one.kind == kind]
         if of_kind:
             _note(context, fabric, of_kind, needs)
-    return [replace(one, a=_with(one.a, chosen), b=_with(one.b, chosen)) for one in cables]
+    return _refitted(cables, chosen)
+
+
+def _one_a_module(catalog: Catalog, cables: Sequence[Cable]) -> dict[Module, str]:
+    """Channels of one port share its module: the longest reach that any of them needs."""
+    known = catalog.optics
+    best: dict[Module, str] = {}
+    for end in (end for cable in cables for end in (cable.a, cable.b)):
+        if end.physical is not None and end.optic in known:
+            before = best.setdefault(end.module, end.optic)
+            if known[end.optic].reach_m > known[before].reach_m:
+                best[end.module] = end.optic
+    return best
 
 
 def _kind(optic: Optic) -> str:
     return optic.pmd or optic.media
 
 
-def _module(end: End) -> Module:
-    return end.device, end.port if end.physical is None else str(end.physical)
+def _refitted(cables: Sequence[Cable], chosen: Mapping[Module, str]) -> list[Cable]:
+    """The cables with the optics chosen for their modules."""
 
+    def fitted(end: End) -> End:
+        optic = chosen.get(end.module, end.optic)
+        return end if optic == end.optic else replace(end, optic=optic)
 
-def _with(end: End, chosen: Mapping[Module, str]) -> End:
-    optic = chosen.get(_module(end), end.optic)
-    return end if optic == end.optic else replace(end, optic=optic)
+    found: list[Cable] = []
+    for cable in cables:
+        a, b = fitted(cable.a), fitted(cable.b)
+        found.append(cable if a is cable.a and b is cable.b else replace(cable, a=a, b=b))
+    return found
 
 
 def _groups(cables: Sequence[Cable]) -> dict[Module, set[Module]]:
     """By module all that must be of its kind: the larger of two sets takes the other in."""
     found: dict[Module, set[Module]] = {}
     for cable in cables:
-        one, other = (found.setdefault(place, {place}) for place in (_module(cable.a), _module(cable.b)))
+        one, other = (found.setdefault(place, {place}) for place in (cable.a.module, cable.b.module))
         if one is other:
             continue
         more, less = (one, other) if len(one) >= len(other) else (other, one)

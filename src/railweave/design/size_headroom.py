@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from railweave.design.limits import headroom_bytes
+from railweave.design.headroom import headroom_bytes
 from railweave.spec.qos import Qos
 from railweave.spec.topology import Cabling, Mtu
 

@@ -81,8 +81,7 @@ def _optics(network: Network) -> list[Item]:
     leaves = {switch.name for switch in network.switches if switch.role == "leaf"}
     for cable in network.cables:
         for end, place in _counted_ends(network, cable, leaves):
-            module = end.device, end.port if end.physical is None else end.physical
-            modules[end.optic][module] += 1
+            modules[end.optic][end.module] += 1
             places.setdefault(end.optic, set()).add(place)
     items = [
         Item(

@@ -1,6 +1,6 @@
 """PFC headroom per switch against its partition of the packet buffer: the arithmetic, laid open.
 
-The sum is the one that design checks (``design.limits``); here each of its terms is shown.
+The sum is the one that design checks (``design.headroom``); here each of its terms is shown.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
-from railweave.design.limits import THIN_HEADROOM, headroom_bytes
+from railweave.design.headroom import THIN_HEADROOM, headroom_bytes
 
 if TYPE_CHECKING:
     from railweave.catalog.models import Physics, SwitchModel
@@ -126,7 +126,7 @@ def _published(model: SwitchModel, buffers: Buffers, nos: str) -> int | None:
 def headroom(network: Network, fabric: Fabric, role: RoleName) -> Headroom | None:
     """The headroom of the switch of a role that needs most of what it has; None where there is none to speak of."""
     found = headrooms(network, fabric, role)
-    return max(found, key=lambda one: one.need_bytes / max(1, one.partition_bytes), default=None)
+    return max(found, key=lambda one: one.used, default=None)
 
 
 def _terms(network: Network, fabric: Fabric, device: str) -> tuple[Term, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from railweave.catalog import catalog
 from railweave.catalog.rdma import ADAPTIVE_WINDOW
 from railweave.counting import counted
-from railweave.design.limits import headroom_bytes
+from railweave.design.headroom import headroom_bytes
 from railweave.device.long_haul import BESIDE_THE_WAY, BUFFER_FACTOR, CHANNELS_PER_NIC, PAYLOAD, long_haul
 from railweave.report.statement import Decision, Grid
 

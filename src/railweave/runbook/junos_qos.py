@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
 from railweave.counting import counted
-from railweave.design.limits import headroom_bytes
+from railweave.design.headroom import headroom_bytes
 from railweave.render.junos.cos import CLASSIFIER, SCHEDULER_MAP, class_name
 from railweave.runbook.check import Check
 

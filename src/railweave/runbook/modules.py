@@ -20,12 +20,12 @@ PAM4_GBPS = (200, 400, 800)
 def modules_check(network: Network, config: DeviceConfig, title: str, commands: tuple[str, ...], fec: str) -> Check:
     """A check of all modules and of error correction; ``fec`` is how the system names RS(544,514)."""
     ports = [one for one in config.interfaces if one.kind != "external"]
-    places: dict[str, set[int | str]] = {}
+    places: dict[str, set[tuple[str, int | str]]] = {}
     links: Counter[str] = Counter()
     for port in ports:
         cable = network.cable(port.link)
         here = cable.a if cable.a.device == config.name else cable.b
-        places.setdefault(here.optic, set()).add(here.port if here.physical is None else here.physical)
+        places.setdefault(here.optic, set()).add(here.module)
         links[here.optic] += 1
     rows = tuple(
         (

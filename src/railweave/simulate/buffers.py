@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
-from railweave.design.limits import headroom_bytes
+from railweave.design.headroom import headroom_bytes
 from railweave.simulate.wiring import delay_ps
 
 if TYPE_CHECKING:
