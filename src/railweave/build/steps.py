@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from railweave.counting import counted
 from railweave.design import design
 from railweave.design.retarget import retargeted
 from railweave.errors import InputError, Problem
+from railweave.garbage import uncollected
 from railweave.spec.document import read_document
 from railweave.spec.source import companion, read_source
 from railweave.verify.checks import run_checks
@@ -28,7 +28,7 @@ LOCK = "fabric.lock"
 """The lock's name in an output folder: a copy, so that `diff` can design a changed file with its allocations."""
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from railweave.design.network import Network
@@ -66,18 +66,6 @@ def build(
         return _build(fabric, out, secrets, progress, compact=compact, device=device)
 
 
-@contextlib.contextmanager
-def uncollected() -> Generator[None]:
-    """No searches for garbage: a design is a million objects that stay, and searching them takes a tenth of the time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
 def _build(
     fabric: Path,
     out: Path,
@@ -92,11 +80,8 @@ def _build(
         progress(f"reading and designing {fabric}")
         network, lock = design_file(fabric, compact=compact, device=device)
         hidden, before = _read_secrets(secrets), stands()
-        switches, servers = (
-            counted(len(network.switches), "switch", "switches"),
-            counted(len(network.servers), "server"),
-        )
-        progress(f"rendering {switches} and {servers}")
+        switches = counted(len(network.switches), "switch", "switches")
+        progress(f"rendering {switches} and {counted(len(network.servers), 'server')}")
         hosts = beside.enter_context(rendering_servers(network, before, TABLES))
         subject = Subject.of(network)
         devices = beside.enter_context(rendering_switches(network, subject.configs, hidden, before))

@@ -77,7 +77,7 @@ def collective(
 ) -> int:
     """Predict what a collective gets on a designed network, packet by packet or as flows, and what binds it."""
     from railweave.api import load
-    from railweave.build.steps import uncollected
+    from railweave.garbage import uncollected
     from railweave.simulate.job_fabric import job_network
 
     given: dict[str, Any] = {
