@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 ENGINE := Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml) $(shell find crates/*/src -name '*.rs')
 
-.PHONY: help demo test lint format bench golden docs screenshot judge-all judges zipapp engine wheel try-wheel fuzz validation \
+.PHONY: help demo test lint format bench golden docs screenshot validate-all validators zipapp engine wheel try-wheel fuzz validation \
 	plugin plugin-test plugin-lint plugin-bench soak test-rxe clean
 
 help:
@@ -19,7 +19,7 @@ help:
 	@echo "make validation  run the packet engine against models and tables; draws docs/images/validation"
 	@echo "make golden  refresh tests/golden after an intended change (read the diff)"
 	@echo "make docs    refresh the generated reference and schema"
-	@echo "make judge-all  every check and judge on every file of every example, 8,192 and 32,768 GPUs too: needs an hour and 16 GB"
+	@echo "make validate-all  every check and validator on every file of every example, 8,192 and 32,768 GPUs too: needs an hour and 16 GB"
 	@echo "make wheel   build dist/railweave-*.whl, which installs where there is no compiler"
 	@echo "make try-wheel  install that wheel into a clean environment without a compiler, run the demo with it"
 	@echo "make screenshot  draw docs/images/report.png from the example's report; needs Chromium"
@@ -27,7 +27,7 @@ help:
 	@echo "make soak    the plugin under random faults, plain and under sanitizers (SOAK_JOBS runs at once, 4)"
 	@echo "make test-rxe  the plugin over Soft-RoCE between two QEMU guests; says why where it cannot"
 	@echo "make zipapp  write dist/railweave-host.pyz, railweave host as one file for servers"
-	@echo "make judges  fetch the outside judges: a root folder with FRR 10, libyang (need root), netplan"
+	@echo "make validators  fetch the outside validators: a root folder with FRR 10, libyang (need root), netplan"
 
 $(STAMP): pyproject.toml $(ENGINE)
 	@command -v cargo > /dev/null || { echo "railweave builds its packet engine with cargo: install Rust 1.88 or newer (https://rustup.rs)"; exit 1; }
@@ -39,7 +39,7 @@ $(STAMP): pyproject.toml $(ENGINE)
 demo: $(STAMP)
 	@mkdir -p out
 	$(BIN)/railweave build examples/h100-rlb.yaml -o out/demo
-	$(BIN)/railweave verify out/demo $(if $(wildcard .judges/frr),--frr-root .judges/frr)
+	$(BIN)/railweave verify out/demo $(if $(wildcard .validators/frr),--frr-root .validators/frr)
 	$(BIN)/railweave paths out/demo --src H100-01:gpu0_eth --dst H100-03:gpu0_eth --qps 4
 	$(BIN)/railweave sim examples/h100-rlb.yaml --collective all-reduce --size 256M --qps 4 -o out/demo-prediction.html --quiet
 	@echo
@@ -113,14 +113,14 @@ golden: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/python docs/generate.py
 
-judge-all: $(STAMP)
-	@for f in examples/*.yaml; do echo "$$f"; $(BIN)/railweave verify -q --every "$$f" $(foreach one,frr netplan,$(if $(wildcard .judges/$(one)),--$(one)-root .judges/$(one))) || exit 1; done
+validate-all: $(STAMP)
+	@for f in examples/*.yaml; do echo "$$f"; $(BIN)/railweave verify -q --every "$$f" $(foreach one,frr netplan,$(if $(wildcard .validators/$(one)),--$(one)-root .validators/$(one))) || exit 1; done
 
-judges: $(STAMP)
-	src/railweave/lab/frr-root.sh .judges/frr
-	src/railweave/lab/frr-root.sh .judges/frr-forky forky
+validators: $(STAMP)
+	src/railweave/lab/frr-root.sh .validators/frr
+	src/railweave/lab/frr-root.sh .validators/frr-forky forky
 	tools/libyang.sh $(BIN)/python
-	tools/netplan.sh .judges/netplan
+	tools/netplan.sh .validators/netplan
 
 wheel: $(STAMP)
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist . -C build-args="--compatibility pypi"

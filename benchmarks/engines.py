@@ -21,13 +21,13 @@ from railweave.collectives.collective import program
 from railweave.collectives.nccl import parameters
 from railweave.collectives.queue_pairs import split
 from railweave.device.build import device_config
-from railweave.routes.control_plane import ControlPlane
-from railweave.simulate.collective import POST_COST_PS
-from railweave.simulate.fabric import Arguments, PacketFabric, packet_fabric
-from railweave.simulate.flow_run import run_flows
-from railweave.simulate.job import job_of
-from railweave.simulate.packet_run import run_packets
-from railweave.simulate.traffic import Traffic, traffic_of
+from railweave.routing.control_plane import ControlPlane
+from railweave.simulation.collective import POST_COST_PS
+from railweave.simulation.fabric import Arguments, PacketFabric, packet_fabric
+from railweave.simulation.flow_run import run_flows
+from railweave.simulation.job import job_of
+from railweave.simulation.packet_run import run_packets
+from railweave.simulation.traffic import Traffic, traffic_of
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "engine.md"

@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING
 
 from benchmarks.sim import machine
 
-from railweave.build.steps import build, design_file
 from railweave.device.build import device_config
-from railweave.routes.control_plane import ControlPlane
-from railweave.simulate.collective import predict
-from railweave.simulate.conditions import bed_of
+from railweave.outputs.steps import build, design_file
+from railweave.routing.control_plane import ControlPlane
+from railweave.simulation.collective import predict
+from railweave.simulation.conditions import bed_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

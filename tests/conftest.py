@@ -10,9 +10,9 @@ from textwrap import dedent
 import pytest
 from hypothesis import settings
 
-from railweave.build.steps import design_file
 from railweave.design.network import Network
-from railweave.spec.lock import Lock
+from railweave.intent.lock import Lock
+from railweave.outputs.steps import design_file
 
 # A slow machine is no failure, and a failure is the same on every machine.
 settings.register_profile("railweave", deadline=None, derandomize=True)
@@ -40,9 +40,9 @@ def designed(folder: Path, text: str, lock: Lock | None = None, inventory: str =
 
 
 def frr_root() -> Path | None:
-    """A root folder with FRR for the vtysh judge: RAILWEAVE_FRR_ROOT, or what `make judges` made."""
+    """A root folder with FRR for the vtysh validator: RAILWEAVE_FRR_ROOT, or what `make validators` made."""
     given = os.environ.get("RAILWEAVE_FRR_ROOT")
-    place = Path(given) if given else ROOT / ".judges" / "frr"
+    place = Path(given) if given else ROOT / ".validators" / "frr"
     return place if place.is_dir() else None
 
 

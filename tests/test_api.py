@@ -93,7 +93,7 @@ def test_verify_by_sampling_on_a_large_network(tmp_path: Path) -> None:
 
 def test_a_copy_to_compare_needs_no_inventory_of_its_own(tmp_path: Path) -> None:
     from railweave.api import load_pair
-    from railweave.diff.compare import diff
+    from railweave.outputs.differences import diff
 
     copy = tmp_path / "more.yaml"
     copy.write_text(FILE.read_text().replace("H100-[01-02]", "H100-[01-02,05]"))

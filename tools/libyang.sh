@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Install libyang for the Junos judge into a Python environment: tools/libyang.sh PYTHON
+# Install libyang for the Junos validator into a Python environment: tools/libyang.sh PYTHON
 #
 # The Python package is compiled against the system's library. Says why where it cannot be had.
 set -euo pipefail

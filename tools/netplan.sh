@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Unpack netplan's generator for the netplan judge: tools/netplan.sh DIR
+# Unpack netplan's generator for the netplan validator: tools/netplan.sh DIR
 #
 # From the package mirror that this machine already uses; nothing is installed or started, and root is not needed. Says
 # why where it cannot.

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
 from railweave.device.build import device_config
-from railweave.routes.control_plane import ControlPlane
-from railweave.simulate.collective import predict
-from railweave.simulate.fabric import packet_fabric
-from railweave.simulate.perftest import write_bandwidth_gbps
+from railweave.routing.control_plane import ControlPlane
+from railweave.simulation.collective import predict
+from railweave.simulation.fabric import packet_fabric
+from railweave.simulation.perftest import write_bandwidth_gbps
 
 from . import beds, long_haul
 from .engine import ROOT
@@ -180,9 +180,11 @@ def table(predicted: dict[Job, float]) -> list[str]:
             "none" if row.within is None else f"{row.within:.0%}: {'met' if abs(error) <= row.within else '**missed**'}"
         )
         lines.append(f"| {row.row_id} | {row.what} | {shown} | {value:.4g} {row.unit} | {off} | {target} |")
-    judged = [(row, row.error(predicted[row.job])) for row in rows() if row.job is not None and row.within is not None]
-    met = sum(abs(error) <= (row.within or 0) for row, error in judged)
-    return [*lines, "", f"{met} of {len(judged)} rows with a target meet it."]
+    validated = [
+        (row, row.error(predicted[row.job])) for row in rows() if row.job is not None and row.within is not None
+    ]
+    met = sum(abs(error) <= (row.within or 0) for row, error in validated)
+    return [*lines, "", f"{met} of {len(validated)} rows with a target meet it."]
 
 
 def main() -> None:

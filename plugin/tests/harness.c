@@ -93,7 +93,7 @@ static bool says_where(const char *text) {
   return strstr(text, "no path of any NIC") && strstr(text, "fake0 port 1") && strstr(text, "leaf leaf");
 }
 
-static int judge(const struct plan *p, const struct schedule *s, struct board *b, uint64_t fatal, bool hung) {
+static int verdict(const struct plan *p, const struct schedule *s, struct board *b, uint64_t fatal, bool hung) {
   int bad = 0;
   bool told = false;
   if (hung) {
@@ -169,7 +169,7 @@ static int run(const struct plan *p, const struct schedule *s) {
     }
   }
   uint64_t fatal = watch(p, s, f, b, pids, &hung);
-  int result = judge(p, s, b, fatal, hung);
+  int result = verdict(p, s, b, fatal, hung);
   fake_fabric_close(f);
   munmap(b, sizeof(*b));
   cleanup(p);

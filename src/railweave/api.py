@@ -5,23 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from railweave.build.steps import LOCK, Built, design_file
-from railweave.build.steps import build as _build
 from railweave.design.network import Network
 from railweave.device.build import device_config
 from railweave.errors import InputError, Problem
-from railweave.routes.control_plane import ControlPlane
-from railweave.routes.paths import queue_pair_paths
-from railweave.spec.lock import read_lock
+from railweave.intent.lock import read_lock
+from railweave.outputs.steps import LOCK, Built, design_file
+from railweave.outputs.steps import build as _build
+from railweave.routing.control_plane import ControlPlane
+from railweave.routing.paths import queue_pair_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from railweave.routes.paths import QueuePairPath
-    from railweave.routes.table import Routes
-    from railweave.simulate.job_run import JobPrediction
-    from railweave.spec.lock import Lock
-    from railweave.verify.run import Verified
+    from railweave.checks.run import Verified
+    from railweave.intent.lock import Lock
+    from railweave.routing.paths import QueuePairPath
+    from railweave.routing.table import Routes
+    from railweave.simulation.job_run import JobPrediction
 
 Input = Network | Path | str
 
@@ -91,17 +91,17 @@ def _network(source: Input, device: Sequence[str] = ()) -> Network:
     return source if isinstance(source, Network) else load(source, device=device)
 
 
-def build(fabric: Path | str, out: Path | str, **options: Any) -> Built:  # noqa: ANN401 - options of railweave.build.steps.build
-    """Build a fabric file into a folder: see ``railweave.build.steps.build``."""
+def build(fabric: Path | str, out: Path | str, **options: Any) -> Built:  # noqa: ANN401 - options of railweave.outputs.steps.build
+    """Build a fabric file into a folder: see ``railweave.outputs.steps.build``."""
     return _build(Path(fabric), Path(out), **options)
 
 
-def verify(source: Input, *, device: Sequence[str] = (), **options: Any) -> Verified:  # noqa: ANN401 - options of railweave.verify.run.verify
-    """Every check and every outside judge that is there: see ``railweave.verify.run.verify`` for the options.
+def verify(source: Input, *, device: Sequence[str] = (), **options: Any) -> Verified:  # noqa: ANN401 - options of railweave.checks.run.verify
+    """Every check and every outside validator that is there: see ``railweave.checks.run.verify`` for the options.
 
     ``device`` is that of ``load``.
     """
-    from railweave.verify.run import verify as run  # brings every check and renderer with it
+    from railweave.checks.run import verify as run  # brings every check and renderer with it
 
     folder = Path(source) if not isinstance(source, Network) and Path(source).is_dir() else None
     return run(_network(source, device), folder=folder, **options)
@@ -164,8 +164,8 @@ def simulate(
     for ``pandas.DataFrame`` or ``polars.DataFrame``; the last three need ``watch``, which changes no result. Raises
     ``InputError``.
     """
-    from railweave.simulate.job_fabric import job_network
-    from railweave.simulate.question import answer, questions
+    from railweave.simulation.job_fabric import job_network
+    from railweave.simulation.question import answer, questions
 
     network = job_network(_network(source), fabric)
     asked = questions(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from railweave.cli import main
-from tests.build.fabrics import fabric
+from tests.outputs.fabrics import fabric
 
 FINDING = {"id", "severity", "where", "file", "line", "what", "why", "fix"}
 SAME_RAIL = ("--src", "gpu-01:gpu0_eth", "--dst", "gpu-03:gpu0_eth")
@@ -75,16 +75,16 @@ def test_a_finding_points_into_the_fabric_file(read: Any, tmp_path: Path) -> Non
 
 def test_verify(read: Any, tmp_path: Path) -> None:
     found = read("verify", fabric(tmp_path))
-    assert found.keys() == {"good", "checks", "judges", "findings"}
+    assert found.keys() == {"good", "checks", "validators", "findings"}
     assert found["good"] is True
     assert found["checks"]
     assert all(isinstance(check, str) for check in found["checks"])
-    assert found["judges"]
-    for judge in found["judges"]:
-        assert judge.keys() == {"name", "ran", "judged", "reason"}
-        assert isinstance(judge["ran"], bool)
-        assert isinstance(judge["judged"], int)
-        assert judge["ran"] or judge["reason"], "a judge that did not run says why"
+    assert found["validators"]
+    for validator in found["validators"]:
+        assert validator.keys() == {"name", "ran", "validated", "reason"}
+        assert isinstance(validator["ran"], bool)
+        assert isinstance(validator["validated"], int)
+        assert validator["ran"] or validator["reason"], "a validator that did not run says why"
     check_findings(found["findings"])
 
 

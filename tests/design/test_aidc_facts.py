@@ -14,9 +14,10 @@ from railweave.catalog import catalog
 from railweave.design.network import Network
 from railweave.device.build import device_config
 from railweave.device.host import host_config
-from railweave.render import frr, junos
 from railweave.render.host import files as host_files
-from railweave.routes.control_plane import ControlPlane
+from railweave.routing.control_plane import ControlPlane
+from railweave.systems.frr import render as frr
+from railweave.systems.junos import render as junos
 from tests.conftest import EXAMPLES, designed, example
 
 

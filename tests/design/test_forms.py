@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from railweave.checks.checks import run_checks
+from railweave.checks.registry import Subject
 from railweave.device.build import device_config
 from railweave.errors import DesignError
 from railweave.findings import Finding
-from railweave.render import junos
-from railweave.verify.checks import run_checks
-from railweave.verify.registry import Subject
+from railweave.systems.junos import render as junos
 from tests.conftest import designed
 
 SHARED = """

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from railweave.checks.checks import run_checks
+from railweave.checks.registry import Subject
 from railweave.design.network import Network
 from railweave.device.build import device_config
-from railweave.render import junos
-from railweave.routes.control_plane import ControlPlane
-from railweave.routes.paths import QueuePairPath, queue_pair_paths
-from railweave.routes.table import Routes
-from railweave.verify.checks import run_checks
-from railweave.verify.registry import Subject
+from railweave.routing.control_plane import ControlPlane
+from railweave.routing.paths import QueuePairPath, queue_pair_paths
+from railweave.routing.table import Routes
+from railweave.systems.junos import render as junos
 from tests.conftest import designed
 
 TWO_SITES = """

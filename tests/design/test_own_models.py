@@ -7,20 +7,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 from railweave.catalog import catalog
+from railweave.checks.checks import run_checks
+from railweave.checks.registry import Subject
 from railweave.design.growth import growth_of
 from railweave.device.build import device_config
 from railweave.device.host import host_config
 from railweave.errors import RailweaveError
-from railweave.render import renderer
 from railweave.report.bom import bill
 from railweave.report.headroom import headrooms
 from railweave.report.tables import buffers_table
-from railweave.routes.control_plane import ControlPlane
+from railweave.routing.control_plane import ControlPlane
 from railweave.runbook.document import document
-from railweave.runbook.network import system
-from railweave.simulate.buffers import switch_parameters
-from railweave.verify.checks import run_checks
-from railweave.verify.registry import Subject
+from railweave.simulation.buffers import switch_parameters
+from railweave.systems import system
 from tests.conftest import designed
 
 if TYPE_CHECKING:
@@ -91,7 +90,7 @@ def test_configurations_split_only_the_ports_that_are_split(tmp_path: Path) -> N
     found = network(tmp_path)
     assert device_config(found, "spine2").splits == ()
     assert {(one.channels, one.speed_gbps) for one in device_config(found, "spine1").splits} == {(2, 400)}
-    text = "".join(renderer("junos").files(device_config(found, "stripe2-leaf1")).values())
+    text = "".join(system("junos").files(device_config(found, "stripe2-leaf1")).values())
     assert "number-of-sub-ports" not in text
 
 
@@ -175,7 +174,7 @@ def test_the_bill_and_the_runbook_name_each_model(tmp_path: Path) -> None:
         "qfx5230-64cd": (1, "spines"),
     }
     routes = ControlPlane(device_config(found, switch.name) for switch in found.switches).routes()
-    junos = system("junos")
+    junos = system("junos").runbook
     assert junos is not None
     page = document(found, device_config(found, "spine2"), routes, junos)
     assert "qfx5230-64cd" in page

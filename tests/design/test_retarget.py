@@ -12,8 +12,8 @@ from railweave.design.network import Network
 from railweave.design.retarget import _like, parse_target
 from railweave.device.build import device_config
 from railweave.errors import InputError
-from tests.build.fabrics import fabric
 from tests.conftest import EXAMPLES, SMALL
+from tests.outputs.fabrics import fabric
 
 H100 = EXAMPLES / "h100-rlb.yaml"
 

@@ -15,7 +15,7 @@ from railweave.design.network import Network
 from railweave.design.shared_pools import BLOCKS
 from railweave.device.build import device_config
 from railweave.errors import DesignError
-from railweave.spec.lock import Lock
+from railweave.intent.lock import Lock
 from tests.conftest import designed, example
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from railweave.device.build import device_config
 from railweave.device.host import host_config
-from railweave.render import junos
+from railweave.systems.junos import render as junos
 from tests.conftest import designed, example
 
 FABRIC = """

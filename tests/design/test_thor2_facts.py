@@ -10,7 +10,7 @@ import pytest
 
 from railweave.design.network import Network
 from railweave.device.build import device_config
-from railweave.render import junos
+from railweave.systems.junos import render as junos
 from tests.conftest import example
 
 PORTS = [f"et-0/0/{port}:{channel}" for port in range(1, 5) for channel in range(2)]

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from railweave.checks.checks import run_checks
+from railweave.checks.registry import Subject
 from railweave.design.network import Network
 from railweave.device.build import device_config
 from railweave.errors import SpecError
-from railweave.routes.control_plane import ControlPlane
-from railweave.routes.paths import queue_pair_paths
-from railweave.verify.checks import run_checks
-from railweave.verify.registry import Subject
+from railweave.routing.control_plane import ControlPlane
+from railweave.routing.paths import queue_pair_paths
 from tests.conftest import designed
 
 FABRIC = """

@@ -8,8 +8,8 @@ import pytest
 
 from railweave.device.build import device_config
 from railweave.errors import DesignError
-from railweave.render import junos
-from railweave.simulate.balancing import balancing_notes
+from railweave.simulation.balancing import balancing_notes
+from railweave.systems.junos import render as junos
 from tests.conftest import designed
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 from railweave.design.network import Network
 from railweave.device.host import host_config
 from railweave.device.host_model import HostQos
-from railweave.diff.compare import diff
+from railweave.outputs.differences import diff
 from tests.conftest import designed
 
 FILE = """

@@ -18,15 +18,17 @@ from railweave.device.build import device_config
 from railweave.device.host import host_config
 from railweave.device.long_haul import PAYLOAD, environment, long_haul
 from railweave.device.platform import lowered_balancing
-from railweave.render import frr, host, junos
-from railweave.render.junos.parse import parse
-from railweave.render.junos.tree import set_paths
-from railweave.routes.control_plane import ControlPlane
-from railweave.simulate.collective import POST_COST_PS, predict
-from railweave.simulate.conditions import bed_of
-from railweave.simulate.perftest import write_bandwidth_gbps
-from railweave.simulate.transport import FRAMES
-from railweave.spec.balancing import LoadBalancing
+from railweave.intent.balancing import LoadBalancing
+from railweave.render import host
+from railweave.routing.control_plane import ControlPlane
+from railweave.simulation.collective import POST_COST_PS, predict
+from railweave.simulation.conditions import bed_of
+from railweave.simulation.perftest import write_bandwidth_gbps
+from railweave.simulation.transport import FRAMES
+from railweave.systems.frr import render as frr
+from railweave.systems.junos import render as junos
+from railweave.systems.junos.render.parse import parse
+from railweave.systems.junos.render.tree import set_paths
 from tests.conftest import EXAMPLES, designed, example
 
 NETWORK = example("dci-50km")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from railweave.verify.judges import netplan
+from railweave.checks import netplan
 from tests.netns import Server, until
 from tests.render.host.networkd import PROGRAM as NETWORKD
 

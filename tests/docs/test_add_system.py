@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from railweave import api, render
+from railweave import api
+from railweave import systems as registry
 from railweave.catalog import catalog
 from railweave.cli import main
-from railweave.render import renderer, systems
 from railweave.render.support import FEATURES, matrix
+from railweave.systems import definitions, system, systems
 from tests.conftest import EXAMPLES, ROOT
 
 PAGE = ROOT / "docs" / "howto" / "add-a-network-operating-system.md"
@@ -24,20 +25,22 @@ def forget() -> None:
     """What was read of the systems there are."""
     catalog.cache_clear()
     systems.cache_clear()
-    for name in [one for one in sys.modules if one.startswith("railweave.render.acme")]:
+    definitions.cache_clear()
+    system.cache_clear()
+    for name in [one for one in sys.modules if one.startswith("railweave.systems.acme")]:
         del sys.modules[name]
 
 
 @pytest.fixture
 def acme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The folder that the page describes, where packages of ``railweave.render`` are looked for."""
-    folder = tmp_path / "render" / "acme"
+    """The folder that the page describes, where packages of ``railweave.systems`` are looked for."""
+    folder = tmp_path / "systems" / "acme"
     folder.mkdir(parents=True)
     blocks = BLOCK.findall(PAGE.read_text(encoding="utf-8"))
     assert [name for name, _ in blocks] == ["system.yaml", "__init__.py"]
     for name, text in blocks:
         (folder / name).write_text(text, encoding="utf-8")
-    monkeypatch.setattr(render, "__path__", [*render.__path__, str(folder.parent)])
+    monkeypatch.setattr(registry, "__path__", [*registry.__path__, str(folder.parent)])
     forget()
     yield folder
     monkeypatch.undo()
@@ -74,7 +77,7 @@ def test_it_has_a_column_in_the_matrix(acme: Path) -> None:
 
 def test_two_designs_are_compared(acme: Path) -> None:
     old, new = api.load_pair(EXAMPLES / "h100-rlb.yaml", EXAMPLES / "h100-rlb.yaml", device=["leaf=:acme"])
-    from railweave.diff.compare import diff
+    from railweave.outputs.differences import diff
 
     changes = {one.device: one for one in diff(old, new).devices}
     assert "acme" in changes["stripe1-leaf1"].added
@@ -84,4 +87,4 @@ def test_two_designs_are_compared(acme: Path) -> None:
 def test_it_is_gone_afterwards() -> None:
     assert "acme" not in systems()
     with pytest.raises(KeyError):
-        renderer("acme")
+        system("acme")

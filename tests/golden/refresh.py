@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from railweave.build.steps import build
+from railweave.outputs.steps import build
 from tests.golden.scale import BUILT, DESIGNED, kept_files
 
 GOLDEN = Path(__file__).parent

@@ -10,10 +10,11 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from railweave.build.steps import build, design_file
 from railweave.device.build import device_config
 from railweave.device.host import host_config
-from railweave.render import host, renderer
+from railweave.outputs.steps import build, design_file
+from railweave.render import host
+from railweave.systems import system
 
 if TYPE_CHECKING:
     from railweave.design.network import Network
@@ -37,7 +38,7 @@ def kept_files(name: str, fabric: Path, folder: Path) -> dict[str, bytes]:
     for device in first.values():
         for nos in ("junos", "frr"):
             config = device_config(network, device, nos)
-            files |= {f"{device}/{file}": text.encode() for file, text in renderer(nos).files(config).items()}
+            files |= {f"{device}/{file}": text.encode() for file, text in system(nos).files(config).items()}
     server = network.servers[0].name
     texts = host.files(host_config(network, server))
     files |= {f"{server}/{file}": text.encode() for file, text in texts.items()}

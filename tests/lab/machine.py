@@ -23,7 +23,7 @@ def _reason() -> str:
     if os.geteuid() != 0:
         return "a lab needs root (sudo make test)"
     if frr_root() is None and not shutil.which("mmdebstrap"):
-        return "there is no FRR: neither .judges/frr (sudo make judges) nor mmdebstrap"
+        return "there is no FRR: neither .validators/frr (sudo make validators) nor mmdebstrap"
     return ""
 
 

@@ -16,7 +16,7 @@ from railweave.lab.namespace import existing
 from railweave.lab.running import Running
 from railweave.lab.scenario import play
 from railweave.lab.sweep import sweep
-from railweave.routes.fib_file import read_fibs, write_fibs
+from railweave.routing.fib_file import read_fibs, write_fibs
 from tests.conftest import example
 from tests.lab.machine import bring_up, lab, needs_lab
 

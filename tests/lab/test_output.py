@@ -84,7 +84,7 @@ def test_without_root_the_command_to_run_is_said(words: list[str], monkeypatch: 
 
 
 def test_without_frr_the_command_to_run_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    with pytest.raises(life.LabError, match="run `sudo make judges`"):
+    with pytest.raises(life.LabError, match="run `sudo make validators`"):
         find(tmp_path, PLAIN, lambda _: None)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("railweave.lab.rootfs.CACHE", tmp_path / "cache")

@@ -11,7 +11,7 @@ from railweave.errors import LabError
 from railweave.lab import life, names
 from railweave.lab.overlay import Overlay
 from railweave.lab.plan import MOST_CHARACTERS, make_plan
-from railweave.render import renderer
+from railweave.systems import system
 from tests.conftest import example
 
 
@@ -20,7 +20,7 @@ def test_every_cable_joins_the_interfaces_that_the_configurations_name() -> None
     assert len(plan.wires) == len(plan.network.cables)
     for wire in plan.wires:
         if wire.a.device in plan.configs:
-            text = renderer("frr").files(plan.configs[wire.a.device])["frr.conf"]
+            text = system("frr").files(plan.configs[wire.a.device])["frr.conf"]
             assert f"interface {wire.a.interface}\n" in text
         assert plan.link(wire.b.device, wire.b.interface) == wire.link
         assert plan.interface(wire.b.device, wire.link) == wire.b.interface
@@ -32,7 +32,7 @@ def test_every_cable_joins_the_interfaces_that_the_configurations_name() -> None
 def test_the_overlay_changes_timers_and_nothing_else() -> None:
     network = example("h100-rlb")
     plain, timed = make_plan(network, None), make_plan(network, Overlay())
-    texts = [renderer("frr").files(plan.configs["stripe1-leaf1"])["frr.conf"].splitlines() for plan in (plain, timed)]
+    texts = [system("frr").files(plan.configs["stripe1-leaf1"])["frr.conf"].splitlines() for plan in (plain, timed)]
     changed = [(a.strip(), b.strip()) for a, b in zip(*texts, strict=True) if a != b]
     assert ("receive-interval 1000", "receive-interval 100") in changed
     assert ("ipv6 nd ra-lifetime 1800", "ipv6 nd ra-lifetime 16") in changed

@@ -8,7 +8,7 @@ from railweave.design.network import Network
 from railweave.device.build import device_config
 from railweave.errors import InputError
 from railweave.lab.slicing import parse
-from railweave.routes.control_plane import ControlPlane
+from railweave.routing.control_plane import ControlPlane
 from tests.conftest import example
 from tests.lab.machine import part_of
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from railweave.device.build import device_config
 from railweave.lab import assertions, life
-from railweave.render import sonic
+from railweave.systems.sonic import render as sonic
 from tests.conftest import frr_root
 from tests.lab.machine import needs_lab
 from tests.retarget import retargeted

@@ -13,9 +13,9 @@ import pytest
 
 from railweave.device.build import device_config
 from railweave.device.communities import standard
-from railweave.render import dell_sonic
-from railweave.render.dell_sonic.qos import numbers
-from railweave.render.dell_sonic.tree import parse, to_text
+from railweave.systems.dell_sonic import render as dell_sonic
+from railweave.systems.dell_sonic.render.qos import numbers
+from railweave.systems.dell_sonic.render.tree import parse, to_text
 from tests.conftest import designed
 from tests.retarget import ON_DELL, retargeted
 

@@ -1,4 +1,4 @@
-"""FRR configuration in both modes; every file is judged by vtysh in tests/verify."""
+"""FRR configuration in both modes; every file is validated by vtysh in tests/verify."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from railweave.config.sections import flat, merge, parse, section
 from railweave.design.network import Network
 from railweave.device.build import device_config
-from railweave.render import frr
-from railweave.render.frr.tree import to_text
-from railweave.render.sections import flat, merge, parse, section
+from railweave.systems.frr import render as frr
+from railweave.systems.frr.render.tree import to_text
 from tests.conftest import example
 
 

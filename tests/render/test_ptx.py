@@ -9,7 +9,7 @@ import pytest
 from railweave.catalog import catalog
 from railweave.design.network import Network
 from railweave.device.build import device_config
-from railweave.render import junos
+from railweave.systems.junos import render as junos
 from tests.conftest import designed
 
 TEXT = """

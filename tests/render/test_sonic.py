@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 
 from railweave.catalog import catalog
+from railweave.config.sections import flat
+from railweave.config.sections import parse as parse_frr
 from railweave.design.headroom import headroom_bytes
 from railweave.design.network import Network
 from railweave.device.build import device_config
 from railweave.device.model import DeviceConfig
 from railweave.errors import RenderError
-from railweave.render import sonic
-from railweave.render.frr.tree import to_text as to_frr
-from railweave.render.sections import flat
-from railweave.render.sections import parse as parse_frr
-from railweave.render.sonic.names import vrf_names
-from railweave.render.sonic.tables import Tables, parse, to_text
+from railweave.systems.frr.render.tree import to_text as to_frr
+from railweave.systems.sonic import render as sonic
+from railweave.systems.sonic.render.names import vrf_names
+from railweave.systems.sonic.render.tables import Tables, parse, to_text
 from tests.conftest import SMALL, designed
 from tests.retarget import retargeted
 
@@ -99,7 +99,7 @@ def test_a_400g_port_of_four_lanes_is_called_after_them() -> None:
 
 @cache
 def designed_on(model: str) -> Network:
-    from railweave.build.steps import design_file
+    from railweave.outputs.steps import design_file
     from tests.conftest import EXAMPLES
 
     return design_file(EXAMPLES / "mi300x-leaf-31.yaml", device=[f"leaf={model}:sonic"])[0]
@@ -231,11 +231,11 @@ def test_what_has_no_place_is_said() -> None:
 
 
 def test_a_secret_is_put_in_as_json_has_it(tmp_path: Path) -> None:
-    from railweave.build.rendering import _with_secrets
+    from railweave.outputs.rendering import _with_secrets
 
     text = sonic.files(config("stripe1-leaf1"))["config_db.json"]
     hidden = 'a "quoted\\ word'
-    found = parse(_with_secrets("devices/leaf/config_db.json", text, {"snmp-community": hidden}))
+    found = parse(_with_secrets("devices/leaf/config_db.json", text, {"snmp-community": hidden}, "sonic"))
     assert found["SNMP_COMMUNITY"] == {hidden: {"TYPE": "RO"}}
 
 

@@ -6,15 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from railweave.build.steps import design_file
+from railweave.config.sections import flat
 from railweave.device.build import device_config
 from railweave.device.model import DeviceConfig
 from railweave.errors import InputError
-from railweave.render import dell_sonic, sonic
-from railweave.render.sections import flat
-from railweave.render.sonic.names import routed_name
-from railweave.verify.dell_lint import lint as lint_dell
-from railweave.verify.sonic_lint import lint
+from railweave.outputs.steps import design_file
+from railweave.systems.dell_sonic import render as dell_sonic
+from railweave.systems.dell_sonic.lint import lint as lint_dell
+from railweave.systems.sonic import render as sonic
+from railweave.systems.sonic.lint import lint
+from railweave.systems.sonic.render.names import routed_name
 from tests.conftest import EXAMPLES, example
 from tests.retarget import STAND_IN, retargeted
 

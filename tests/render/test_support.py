@@ -8,8 +8,8 @@ import pytest
 
 from railweave.device.build import device_config
 from railweave.device.model import DeviceConfig
-from railweave.render import renderer, systems
 from railweave.render.support import FEATURES, Cell, matrix
+from railweave.systems import system, systems
 from tests.conftest import ROOT, example
 
 LINES = {
@@ -69,7 +69,7 @@ def test_what_eos_has_is_in_its_configuration() -> None:
     for one in FEATURES:
         if one.id in have and one.id in LINES:
             config = one.asked(asked("eos")[one.of == "tenants"][0])
-            assert any(LINES[one.id] in line for line in renderer("eos").lines(config)), one.id
+            assert any(LINES[one.id] in line for line in system("eos").lines(config)), one.id
 
 
 def test_what_a_renderer_says_is_missing_is_not_native() -> None:

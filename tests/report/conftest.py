@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from railweave.checks.registry import Subject
 from railweave.design import design
+from railweave.intent.source import read_source
 from railweave.report.body import body_of
 from railweave.report.page import report_html
-from railweave.spec.source import read_source
-from railweave.verify.registry import Subject
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

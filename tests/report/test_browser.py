@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from railweave.checks.registry import Subject
 from railweave.design.network import Network
 from railweave.findings import Finding
 from railweave.report.body import body_of
 from railweave.report.page import report_html
-from railweave.routes.paths import queue_pair_paths
-from railweave.verify.registry import Subject
+from railweave.routing.paths import queue_pair_paths
 from tests.chromium import Chromium, Page, browser, program
 from tests.report.conftest import LARGE, read
 

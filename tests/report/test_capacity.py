@@ -3,11 +3,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from railweave.checks.registry import Subject
 from railweave.design.network import Network
 from railweave.report.capacity import capacity_grid, rail_capacities
 from railweave.report.failures import failures_decision
 from railweave.report.forwarding import forwarding
-from railweave.verify.registry import Subject
 from tests.report.conftest import read
 
 COLORED = """

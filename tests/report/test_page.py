@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from railweave.catalog import catalog
+from railweave.checks.checks import CHECKS
 from railweave.design.network import Network
 from railweave.device.host import host_config
 from railweave.findings import Finding
@@ -22,7 +23,6 @@ from railweave.report.lab_notes import lab_notes_joined
 from railweave.report.management_decision import management_decision
 from railweave.report.servers import servers_decisions
 from railweave.report.tables import table
-from railweave.verify.checks import CHECKS
 from tests.conftest import example
 
 Report = Callable[[Network, Sequence[Finding]], str]

@@ -15,8 +15,8 @@ import railweave
 from railweave.report.charts import Axis, Line, lines, ticks
 from railweave.report.comparison_page import comparison_html
 from railweave.report.prediction_page import prediction_html, size
-from railweave.simulate.compare import Comparison, Outcome
-from railweave.simulate.job_run import JobPrediction
+from railweave.simulation.compare import Comparison, Outcome
+from railweave.simulation.job_run import JobPrediction
 from tests.conftest import example
 
 VOID = {"meta", "link", "br"}

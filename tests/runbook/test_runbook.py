@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from railweave.build import pages as build_pages
+from railweave.checks.registry import Subject
 from railweave.design import design
 from railweave.design.network import Network
 from railweave.device.build import device_config
+from railweave.intent.source import read_source
+from railweave.outputs import pages as build_pages
 from railweave.runbook.tenants import frr_tenants
-from railweave.spec.source import read_source
-from railweave.verify.registry import Subject
 from tests.conftest import EXAMPLES, example
 
 

@@ -1,14 +1,13 @@
 """Hardware facts and limits, each value with its source.
 
-YAML files beside this one; and ``system.yaml`` of every package under ``railweave.render``: what an operating system
-calls things, holds and can do lies beside its renderer.
+YAML files beside this one; and ``system.yaml`` of every package under ``railweave.systems``: what an operating system
+calls things, holds and can do lies in its folder.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
 from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -22,8 +21,8 @@ def catalog() -> Catalog:
     """The catalog, read once."""
     import yaml
 
-    from railweave import render
     from railweave.catalog.models import Catalog
+    from railweave.systems import definitions
 
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     here = files("railweave.catalog")
@@ -33,8 +32,7 @@ def catalog() -> Catalog:
     }
     data["switches"] = {name: value for name, value in data["switches"].items() if not name.startswith(".")}
     data["systems"] = {
-        path.parent.name: yaml.load(path.read_text(encoding="utf-8"), Loader=loader)  # noqa: S506 - safe loader
-        for folder in render.__path__
-        for path in sorted(Path(folder).glob("*/system.yaml"))
+        name: yaml.load(path.read_text(encoding="utf-8"), Loader=loader)  # noqa: S506 - safe loader
+        for name, path in definitions().items()
     }
     return Catalog.model_validate(data)

@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from railweave.spec.base import Model
+from railweave.intent.base import Model
 
 
 class Breakout(Model):

@@ -30,8 +30,8 @@ def build(
     Writes OUT/design.json, cabling.csv, addresses.csv, topology.svg, report.html, findings.json and
     devices/DEVICE/FILE, then NAME.lock beside the fabric file. Exits 1 where a finding is an error.
     """
-    from railweave.build.steps import build as run
     from railweave.findings import by_severity
+    from railweave.outputs.steps import build as run
 
     try:
         built = run(

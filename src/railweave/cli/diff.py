@@ -30,7 +30,7 @@ def diff(
 ) -> None:
     """Show what changes, per device, between two fabric files or builds. Exits 0 where nothing does, 1 where something does."""
     from railweave.api import load_pair
-    from railweave.diff.compare import diff as compare
+    from railweave.outputs.differences import diff as compare
 
     found = compare(*load_pair(old, new, device=device))
     if as_json:

@@ -27,7 +27,7 @@ def up(
     ),
     device: list[str] = DEVICE,
     frr_root: Path | None = typer.Option(
-        None, envvar="RAILWEAVE_FRR_ROOT", help="Root folder with FRR in it (`make judges`)."
+        None, envvar="RAILWEAVE_FRR_ROOT", help="Root folder with FRR in it (`make validators`)."
     ),
     as_json: bool = JSON,
     quiet: bool = QUIET,
@@ -205,11 +205,11 @@ def fault(
     from railweave.cli.lab_output import print_measured
     from railweave.design.fault_targets import fault_targets
     from railweave.errors import InputError, Problem
+    from railweave.intent.scenario import read_scenario
     from railweave.lab import life, matrix
     from railweave.lab.page import faults_html
     from railweave.lab.scenario import play
     from railweave.lab.state import locked
-    from railweave.spec.scenario import read_scenario
 
     life.need_root("fault", fabric)
     if (scenario is not None) + bool(one) + all_single != 1:
@@ -268,7 +268,7 @@ def fib(
     """Write the kernels' forwarding tables as the arrays of `routes`. Exits 1 where they differ from what `routes` computes."""
     from railweave.lab import fib as tables
     from railweave.lab import life
-    from railweave.routes.fib_file import write_fibs
+    from railweave.routing.fib_file import write_fibs
 
     life.need_root("fib", fabric)
     _, lab = life.attach(fabric)

@@ -11,7 +11,7 @@ def schema(
     markdown: bool = typer.Option(False, "--markdown", help="Print the field-by-field reference instead."),
 ) -> None:
     """Print the JSON Schema of the fabric file, for editors."""
-    from railweave.spec.reference import fabric_reference, fabric_schema
+    from railweave.intent.reference import fabric_reference, fabric_schema
 
     if markdown:
         typer.echo(fabric_reference(), nl=False)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from railweave.design.network import Network
-    from railweave.simulate.job_run import JobPrediction
+    from railweave.simulation.job_run import JobPrediction
 
 
 def sim(ctx: typer.Context) -> None:
@@ -78,7 +78,7 @@ def collective(
     """Predict what a collective gets on a designed network, packet by packet or as flows, and what binds it."""
     from railweave.api import load
     from railweave.garbage import uncollected
-    from railweave.simulate.job_fabric import job_network
+    from railweave.simulation.job_fabric import job_network
 
     given: dict[str, Any] = {
         "collective": collective,
@@ -103,8 +103,8 @@ def _answered(
     network: Network, given: dict[str, Any], compare: str | None, html: Path | None, *, as_json: bool, quiet: bool
 ) -> int:
     """Run what is asked, print and draw it; the exit code."""
-    from railweave.simulate.compare import comparison, variants
-    from railweave.simulate.question import answer, questions
+    from railweave.simulation.compare import comparison, variants
+    from railweave.simulation.question import answer, questions
 
     if compare is not None:
         say = progress(quiet=quiet)

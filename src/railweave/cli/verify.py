@@ -18,12 +18,12 @@ def verify(
     frr_root: Path | None = typer.Option(
         None,
         envvar="RAILWEAVE_FRR_ROOT",
-        help="Root folder with FRR in it (`make judges`), where vtysh is not installed.",
+        help="Root folder with FRR in it (`make validators`), where vtysh is not installed.",
     ),
     netplan_root: Path | None = typer.Option(
         None,
         envvar="RAILWEAVE_NETPLAN_ROOT",
-        help="Root folder with netplan in it (`make judges`), where it is not installed.",
+        help="Root folder with netplan in it (`make validators`), where it is not installed.",
     ),
     sonic_yang: Path | None = typer.Option(
         None,
@@ -31,14 +31,14 @@ def verify(
         help="Folder of published SONiC YANG models (src/sonic-yang-models of sonic-buildimage).",
     ),
     every: bool = typer.Option(
-        False, "--every", help="Judges read every file; else of more than 64 one of each shape and a sample."
+        False, "--every", help="Validators read every file; else of more than 64 one of each shape and a sample."
     ),
     device: list[str] = DEVICE,
     all_: bool = typer.Option(False, "--all", help="Print notes too."),
-    as_json: bool = typer.Option(False, "--json", help="Print findings and judges as JSON."),
+    as_json: bool = typer.Option(False, "--json", help="Print findings and validators as JSON."),
     quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress."),
 ) -> None:
-    """Check a network against itself and have outside judges read its files. Exits 1 where a finding is an error."""
+    """Check a network against itself and have outside validators read its files. Exits 1 where a finding is an error."""
     from railweave.api import verify as run
 
     try:
@@ -59,18 +59,23 @@ def verify(
             {
                 "good": result.good,
                 "checks": result.checks,
-                "judges": [
-                    {"name": j.name, "ran": j.ran, "judged": j.judged, "reason": j.reason} for j in result.judges
+                "validators": [
+                    {"name": j.name, "ran": j.ran, "validated": j.validated, "reason": j.reason}
+                    for j in result.validators
                 ],
                 "findings": [finding.to_json() for finding in result.findings],
             }
         )
     else:
         print_findings(result.findings, least=("error", "warning", "info") if all_ else ("error", "warning"))
-        for judge in result.judges:
+        for validator in result.validators:
             typer.echo(
-                f"judge {judge.name}: "
-                + (f"{judge.judged} files, {judge.reason}" if judge.ran else f"skipped: {judge.reason}")
+                f"validator {validator.name}: "
+                + (
+                    f"{validator.validated} files, {validator.reason}"
+                    if validator.ran
+                    else f"skipped: {validator.reason}"
+                )
             )
         typer.echo(f"{len(result.checks)} checks: {tally(result.findings)}")
     if not result.good:

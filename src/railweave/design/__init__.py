@@ -38,12 +38,12 @@ if TYPE_CHECKING:
     from railweave.design.network import Cable, Color, Nic, Segment, Switch
     from railweave.design.overlay_model import Tenant
     from railweave.design.topology import Layout
-    from railweave.spec.fabric import Fabric as FabricSpec
-    from railweave.spec.fabric import ServerGroup
-    from railweave.spec.lock import Lock
-    from railweave.spec.source import Source
-    from railweave.spec.tenants import Overlay as OverlayIntent
-    from railweave.spec.topology import Role
+    from railweave.intent.fabric import Fabric as FabricSpec
+    from railweave.intent.fabric import ServerGroup
+    from railweave.intent.lock import Lock
+    from railweave.intent.source import Source
+    from railweave.intent.tenants import Overlay as OverlayIntent
+    from railweave.intent.topology import Role
 
 __all__ = ["Network", "design"]
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from railweave.design.network import Cable, Color, Segment, Server, Subnet
     from railweave.design.tenants import Owner
     from railweave.design.topology import Layout
-    from railweave.spec.addressing import Addressing
-    from railweave.spec.document import Location
+    from railweave.intent.addressing import Addressing
+    from railweave.intent.document import Location
 
 
 def eui64(prefix: str, mac: str) -> str:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from railweave.design.context import Context
-    from railweave.spec.document import Location
-    from railweave.spec.overrides import CableOverride
+    from railweave.intent.document import Location
+    from railweave.intent.overrides import CableOverride
 
 
 @dataclass(frozen=True, slots=True)

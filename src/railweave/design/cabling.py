@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from railweave.design.ports import Port, PortKind
     from railweave.design.tiers import Leaf
     from railweave.design.topology import Layout, PlacedServer
-    from railweave.spec.interconnect import Interconnect
-    from railweave.spec.topology import CableIntent
+    from railweave.intent.interconnect import Interconnect
+    from railweave.intent.topology import CableIntent
 
 
 class _Tier(NamedTuple):

@@ -10,7 +10,7 @@ from railweave.design.network import Color
 if TYPE_CHECKING:
     from railweave.design.context import Context
     from railweave.design.topology import Layout
-    from railweave.spec.lock import Lock
+    from railweave.intent.lock import Lock
 
 
 def color(context: Context, layout: Layout) -> tuple[tuple[Color, ...], dict[tuple[str, int], int]]:

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from railweave.catalog.models import Catalog
-    from railweave.spec.document import Key
-    from railweave.spec.lock import Lock
-    from railweave.spec.source import Source
+    from railweave.intent.document import Key
+    from railweave.intent.lock import Lock
+    from railweave.intent.source import Source
 
 
 @dataclass

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from railweave.design.context import Context
     from railweave.design.network import RoleName
     from railweave.design.ports import PortKind
-    from railweave.spec.document import Location
-    from railweave.spec.fabric import Fabric
-    from railweave.spec.topology import PortRange, Role
+    from railweave.intent.document import Location
+    from railweave.intent.fabric import Fabric
+    from railweave.intent.topology import PortRange, Role
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from railweave.design.network import Cable, Segment
     from railweave.design.overlay_model import Tenant
     from railweave.design.topology import Layout
-    from railweave.spec.document import Location
-    from railweave.spec.networks import ExternalLink as LinkIntent
+    from railweave.intent.document import Location
+    from railweave.intent.networks import ExternalLink as LinkIntent
 
 DEFAULT_ROUTES = {4: "0.0.0.0/0", 6: "::/0"}
 

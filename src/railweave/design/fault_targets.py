@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from railweave.design.network import Network
     from railweave.errors import Problem
-    from railweave.spec.faults import Fault
-    from railweave.spec.scenario import ScenarioFile
+    from railweave.intent.faults import Fault
+    from railweave.intent.scenario import ScenarioFile
 
 
 @dataclass(frozen=True, slots=True)

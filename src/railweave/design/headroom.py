@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from railweave.design.equipment import Equipment
     from railweave.design.network import Cable
     from railweave.design.topology import Layout
-    from railweave.spec.document import Location
+    from railweave.intent.document import Location
 
 THIN_HEADROOM = 0.75
 """Share of the headroom partition from which on a design is near the limit, where nobody says how much of a model's packet

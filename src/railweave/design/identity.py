@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.design.network import Cable, Switch
 from railweave.design.platform import own_marking
-from railweave.spec.names import expand
+from railweave.intent.names import expand
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

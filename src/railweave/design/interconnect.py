@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from railweave.design.context import Context
     from railweave.design.tiers import Leaf
-    from railweave.spec.fabric import Fabric
+    from railweave.intent.fabric import Fabric
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from railweave.design.equipment import Equipment
     from railweave.design.network import Cable, Color
     from railweave.design.topology import Layout
-    from railweave.spec.document import Location
-    from railweave.spec.qos import Qos
+    from railweave.intent.document import Location
+    from railweave.intent.qos import Qos
 
 
 def tunnel_overhead_bytes(vtep: str) -> int:

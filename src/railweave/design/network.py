@@ -14,13 +14,13 @@ from pydantic import TypeAdapter
 
 from railweave.design.overlay_model import Endpoint, ExternalLink, ExternalRouter, Overlay, Rare, Tenant
 from railweave.findings import Finding
-from railweave.spec.balancing import LoadBalancing
-from railweave.spec.hosts import HostRouting, Hosts
-from railweave.spec.interconnect import Interconnect
-from railweave.spec.management import Management
-from railweave.spec.qos import Buffers, Qos
-from railweave.spec.topology import Mtu, Naming
-from railweave.spec.underlay import RouterAdvertisements, Underlay
+from railweave.intent.balancing import LoadBalancing
+from railweave.intent.hosts import HostRouting, Hosts
+from railweave.intent.interconnect import Interconnect
+from railweave.intent.management import Management
+from railweave.intent.qos import Buffers, Qos
+from railweave.intent.topology import Mtu, Naming
+from railweave.intent.underlay import RouterAdvertisements, Underlay
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

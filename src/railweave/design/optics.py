@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from railweave.catalog.models import Catalog, Optic
     from railweave.design.context import Context
-    from railweave.spec.document import Location
+    from railweave.intent.document import Location
 
 UNKNOWN = "unlisted"
 

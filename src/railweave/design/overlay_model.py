@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from railweave.spec.underlay import Bfd
+from railweave.intent.underlay import Bfd
 
 Rare = Field(exclude_if=lambda value: value in ("", None, ()))
 """A part that most networks lack; it is left out of the file form then."""

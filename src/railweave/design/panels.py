@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from railweave.catalog.models import SwitchModel, System
     from railweave.design.context import Context
     from railweave.design.ports import PortKind
-    from railweave.spec.document import Location
+    from railweave.intent.document import Location
 
 
 class Owner(NamedTuple):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from railweave.catalog import catalog
 
 if TYPE_CHECKING:
-    from railweave.spec.qos import Qos
+    from railweave.intent.qos import Qos
 
 
 def with_platform_defaults(qos: Qos, device: str) -> Qos:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from railweave.catalog.models import Breakout, PortGroup, SwitchModel
-    from railweave.spec.topology import PortRange, Topology
+    from railweave.intent.topology import PortRange, Topology
 
 
 PortKind = Literal["server_ports", "uplink_ports", "leaf_ports"]

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from railweave.design.equipment import Equipment
     from railweave.design.ports import PortKind, Range
     from railweave.design.topology import Layout
-    from railweave.spec.document import Location
-    from railweave.spec.topology import PortRange, Role
+    from railweave.intent.document import Location
+    from railweave.intent.topology import PortRange, Role
 
 
 def port_ranges(context: Context, layout: Layout) -> dict[tuple[Equipment, PortKind], Range]:

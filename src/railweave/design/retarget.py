@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from railweave.design.context import Context
     from railweave.design.network import RoleName
     from railweave.design.topology import Layout
-    from railweave.spec.fabric import Fabric, FabricFile
-    from railweave.spec.networks import ExternalRouter
-    from railweave.spec.source import Source
-    from railweave.spec.topology import Role
+    from railweave.intent.fabric import Fabric, FabricFile
+    from railweave.intent.networks import ExternalRouter
+    from railweave.intent.source import Source
+    from railweave.intent.topology import Role
 
 ROLES: dict[str, RoleName] = {"leaf": "leaf", "spine": "spine", "super-spine": "super-spine", "dci": "dci"}
 _FORM = re.compile(

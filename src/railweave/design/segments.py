@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from railweave.design.network import Segment, Subnet
-from railweave.spec.formula import fields_of, fill
+from railweave.intent.formula import fields_of, fill
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from railweave.design.overlay_model import Tenant, VirtualNetwork
     from railweave.design.tenants import Owner
     from railweave.design.topology import Layout, Leaf, PlacedServer
-    from railweave.spec.addressing import Addressing, FieldBits
+    from railweave.intent.addressing import Addressing, FieldBits
 
     Prefix = ipaddress.IPv4Network | ipaddress.IPv6Network
     Place = tuple[Leaf, int, int, int, int | None]
@@ -252,7 +252,7 @@ def _bits(context: Context, layout: Layout, colors: Sequence[Color]) -> Callable
 
 
 def _default_bits(free: int) -> FieldBits:
-    from railweave.spec.addressing import FieldBits
+    from railweave.intent.addressing import FieldBits
 
     if free >= 48:
         return FieldBits(stripe=free - 32, rail=16, color=16)
@@ -264,7 +264,7 @@ def _default_bits(free: int) -> FieldBits:
 
 def _tenant_bits(free: int) -> FieldBits:
     """Bits where tenants share the pool."""
-    from railweave.spec.addressing import FieldBits
+    from railweave.intent.addressing import FieldBits
 
     if free >= 40:
         return FieldBits(tenant=free - 32, stripe=16, rail=8, color=8)
@@ -275,7 +275,7 @@ def _tenant_bits(free: int) -> FieldBits:
 
 def _routed_bits(free: int) -> FieldBits:
     """Bits where every NIC has a prefix of its own."""
-    from railweave.spec.addressing import FieldBits
+    from railweave.intent.addressing import FieldBits
 
     color = 8 if free >= 40 else 4 if free >= 20 else 0
     rail = min(4, free - color)

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from railweave.design.context import Context
     from railweave.design.network import Cable, Fabric, Segment, Switch
-    from railweave.spec.document import Location
-    from railweave.spec.fabric import Fabric as FabricSpec
+    from railweave.intent.document import Location
+    from railweave.intent.fabric import Fabric as FabricSpec
 
     Prefix = ipaddress.IPv4Network | ipaddress.IPv6Network
     Held = tuple[Prefix, str, Location]

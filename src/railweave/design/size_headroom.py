@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING
 
 from railweave.design.headroom import headroom_bytes
-from railweave.spec.qos import Qos
-from railweave.spec.topology import Cabling, Mtu
+from railweave.intent.qos import Qos
+from railweave.intent.topology import Cabling, Mtu
 
 if TYPE_CHECKING:
     from railweave.catalog.models import Catalog

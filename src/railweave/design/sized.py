@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from railweave.design.size_headroom import headroom_percent
 from railweave.design.size_words import TITLES, switches
-from railweave.spec.qos import Buffers
+from railweave.intent.qos import Buffers
 
 if TYPE_CHECKING:
     from railweave.catalog.models import Catalog

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from railweave.design.size import Size, Wanted
 from railweave.design.sizing import ports_of
-from railweave.spec.topology import PortRange
+from railweave.intent.topology import PortRange
 
 if TYPE_CHECKING:
     from railweave.catalog.models import Catalog

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from railweave.design.ports import breakout_of, default_server_first
 from railweave.design.size import SHAPES, Ports, Refused, Size
 from railweave.design.uplinks import shared, spread
-from railweave.spec.topology import PortRange, Topology
+from railweave.intent.topology import PortRange, Topology
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,7 +13,7 @@ from railweave.design.size import Refused, Size
 from railweave.design.size_limits import limits
 from railweave.design.size_words import TITLES, growth_lines, reason, switches
 from railweave.design.sized import system_of
-from railweave.spec.topology import Cabling
+from railweave.intent.topology import Cabling
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from railweave.design.context import Context
     from railweave.design.overlay_model import VirtualNetwork
     from railweave.design.topology import Layout
-    from railweave.spec.document import Location
+    from railweave.intent.document import Location
 
 MOST_VRF_NAME = 31
 """Letters of a VRF's name. Junos takes 128, Linux and FRR 15 for an interface: FRR's form is shortened where needed."""

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from railweave.design.context import Context
-    from railweave.spec.fabric import Fabric
-    from railweave.spec.topology import Topology
+    from railweave.intent.fabric import Fabric
+    from railweave.intent.topology import Topology
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from railweave.design.interconnect import Border
     from railweave.design.network import RoleName
     from railweave.design.tiers import Spine, SuperSpine
-    from railweave.spec.fabric import Fabric, ServerGroup
-    from railweave.spec.topology import Topology
+    from railweave.intent.fabric import Fabric, ServerGroup
+    from railweave.intent.topology import Topology
 
 
 @dataclass(frozen=True, slots=True)

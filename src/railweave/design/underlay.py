@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from railweave.design.context import Context
     from railweave.design.equipment import Equipment
-    from railweave.spec.fabric import Fabric
+    from railweave.intent.fabric import Fabric
 
 
 def check_underlay(context: Context, name: str, fabric: Fabric) -> None:

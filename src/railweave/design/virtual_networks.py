@@ -11,9 +11,9 @@ from railweave.design.segments import is_host
 if TYPE_CHECKING:
     from railweave.design.context import Context
     from railweave.design.topology import Layout
-    from railweave.spec.document import Location
-    from railweave.spec.networks import VirtualNetwork as Intent
-    from railweave.spec.tenants import Overlay
+    from railweave.intent.document import Location
+    from railweave.intent.networks import VirtualNetwork as Intent
+    from railweave.intent.tenants import Overlay
 
 
 def virtual_networks(context: Context, layout: Layout, overlay: Overlay) -> dict[str, tuple[VirtualNetwork, ...]]:

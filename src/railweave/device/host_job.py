@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from railweave.device.host_model import HostNic, HostQos
     from railweave.device.host_scope import HostScope
     from railweave.device.long_haul import LongHaul
-    from railweave.spec.hosts import Job
+    from railweave.intent.hosts import Job
 
 PLUGIN = "railweave"
 PLUGIN_FOLDER = "/usr/local/lib"

@@ -14,7 +14,7 @@ from railweave.device.long_haul import LongHaul, long_haul
 if TYPE_CHECKING:
     from railweave.catalog.models import ServerModel
     from railweave.design.network import Fabric, Network, Nic, Segment, Server
-    from railweave.spec.hosts import Hosts
+    from railweave.intent.hosts import Hosts
 
 
 @dataclass(frozen=True, slots=True)

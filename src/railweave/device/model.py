@@ -1,6 +1,6 @@
 """``DeviceConfig``: the typed, vendor-neutral configuration of one switch, resolved per port.
 
-Renderers print it, ``routes`` computes what it does, ``verify`` judges it. Nothing in it is a decision left to a
+Renderers print it, ``routes`` computes what it does, ``verify`` checks it. Nothing in it is a decision left to a
 renderer: path colors are already in the form that the device's operating system has (``fabric_color`` or policies).
 """
 
@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from railweave.spec.balancing import LoadBalancing
-    from railweave.spec.interconnect import Macsec
-    from railweave.spec.management import Management
-    from railweave.spec.qos import Buffers, TrafficClass, Watchdog
-    from railweave.spec.underlay import Bfd, RouterAdvertisements
+    from railweave.intent.balancing import LoadBalancing
+    from railweave.intent.interconnect import Macsec
+    from railweave.intent.management import Management
+    from railweave.intent.qos import Buffers, TrafficClass, Watchdog
+    from railweave.intent.underlay import Bfd, RouterAdvertisements
 
 
 _BY_COLON: tuple[tuple[bool, Literal["ipv4", "ipv6"]], ...] = ((False, "ipv4"), (True, "ipv6"))

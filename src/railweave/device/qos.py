@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from railweave.catalog.models import System
     from railweave.design.network import Fabric, Switch
     from railweave.device.model import Interface
-    from railweave.spec.qos import Ecn, TrafficClass
+    from railweave.intent.qos import Ecn, TrafficClass
 
 
 def qos_config(

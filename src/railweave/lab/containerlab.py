@@ -18,7 +18,7 @@ from railweave.device.host import host_config
 from railweave.errors import InputError, LabError, Problem
 from railweave.lab.links import router_lines
 from railweave.render import host as render_host
-from railweave.render import renderer
+from railweave.systems import system
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,7 +65,7 @@ def topology(network: Network, images: dict[str, str]) -> dict[str, str]:
         ports = zip(config.interfaces, renamed.interfaces, strict=True)
         names |= {(switch.name, old.link): new.name for old, new in ports}
         path = f"{switch.name}/{kind.file}"
-        files[path] = renderer(switch.nos).files(renamed)[kind.file]
+        files[path] = system(switch.nos).files(renamed)[kind.file]
         nodes[switch.name] = {"kind": kind.name, "image": images.get(kind.name, kind.image)}
         if kind.name == "linux":
             files[f"{switch.name}/daemons"] = "bgpd=yes\nbfdd=yes\n"

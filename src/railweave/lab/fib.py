@@ -11,7 +11,7 @@ import numpy as np
 
 from railweave.lab import overlay_fib
 from railweave.lab.netlink import BGP, ISIS, KERNEL
-from railweave.routes.table import LOCAL, UNREACHABLE, Fib, Heard, Routes
+from railweave.routing.table import LOCAL, UNREACHABLE, Fib, Heard, Routes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

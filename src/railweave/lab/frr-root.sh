@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Make a root folder with FRR 10 in it, for the lab and the vtysh judge: frr-root.sh DIR [SUITE]
+# Make a root folder with FRR 10 in it, for the lab and the vtysh validator: frr-root.sh DIR [SUITE]
 #
 # The FRR of a Debian suite (trixie, whose 10.3 everything was measured with), from the package mirror that this machine already uses. Needs root and a Debian-like system;
 # says why where it cannot. Nothing in it is started.

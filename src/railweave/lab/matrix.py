@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from railweave.design.fault_targets import fault_targets
 from railweave.errors import InputError, Problem
-from railweave.spec.document import Document, validate
-from railweave.spec.scenario import Scenario, ScenarioFile
+from railweave.intent.document import Document, validate
+from railweave.intent.scenario import Scenario, ScenarioFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

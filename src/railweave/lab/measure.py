@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from railweave.lab.prober import Probed
     from railweave.lab.running import Running
     from railweave.lab.traffic import QueuePair
-    from railweave.routes.table import Routes
+    from railweave.routing.table import Routes
 
 TOUCHED, OTHERS = 64, 16
 """Queue pairs that send steadily: of those that cross what breaks, and of the others."""

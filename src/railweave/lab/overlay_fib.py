@@ -14,13 +14,13 @@ from railweave.device.model import as_host_prefix
 from railweave.lab import tunnels
 from railweave.lab.netlink import BGP, KERNEL
 from railweave.lab.spaces import vrf_space
-from railweave.routes.table import LOCAL, UNREACHABLE
+from railweave.routing.table import LOCAL, UNREACHABLE
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig, Vrf
     from railweave.lab.netlink import KernelRoute
     from railweave.lab.running import Running
-    from railweave.routes.table import Routes
+    from railweave.routing.table import Routes
 
 
 def add_tenants(lab: Running, routes: Routes) -> list[tuple[str, str]]:

@@ -11,7 +11,7 @@ from railweave.device.host import host_config
 from railweave.errors import LabError
 from railweave.lab.spaces import spaces_of, vrf_by_interface, vrf_space
 from railweave.render.network import EMULATION, emulation
-from railweave.routes.control_plane import ControlPlane
+from railweave.routing.control_plane import ControlPlane
 
 if TYPE_CHECKING:
     from railweave.design.network import Cable, End, Network

@@ -1,4 +1,4 @@
-"""Where FRR comes from: a root folder that is made once and checked, shared with the vtysh judge; else the system's own."""
+"""Where FRR comes from: a root folder that is made once and checked, shared with the vtysh validator; else the system's own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from railweave.errors import LabError
 from railweave.lab import tunnels
-from railweave.verify.judges.vtysh import packaged
+from railweave.systems.frr.validator import packaged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -24,8 +24,8 @@ VERSION = "10.3"
 CACHE = Path("/var/cache/railweave")
 """Where a root folder is made that nobody named."""
 
-JUDGES = Path(".judges")
-"""Where ``make judges`` puts them."""
+VALIDATORS = Path(".validators")
+"""Where ``make validators`` puts them."""
 
 
 @dataclass(frozen=True)
@@ -101,16 +101,16 @@ def need(configs: Iterable[DeviceConfig]) -> Need:
 
 
 def find(given: Path | None, wanted: Need, progress: Callable[[str], None]) -> Frr:
-    """The FRR to use: the folder given, that of ``make judges``, the cached one (made now if it can be), the system's.
+    """The FRR to use: the folder given, that of ``make validators``, the cached one (made now if it can be), the system's.
 
     Raises ``LabError`` with the one command that helps.
     """
     if given is not None:
         if not (given / _DAEMONS / "zebra").exists():
-            raise LabError(f"there is no FRR in {given}: run `sudo make judges`, then give .judges/frr")
+            raise LabError(f"there is no FRR in {given}: run `sudo make validators`, then give .validators/frr")
         return _checked(given.resolve(), wanted)
     cache = CACHE / wanted.folder
-    for folder in (JUDGES / wanted.folder, cache):
+    for folder in (VALIDATORS / wanted.folder, cache):
         if (folder / _DAEMONS / "zebra").exists():
             return _checked(folder.resolve(), wanted)
     system = (Path("/") / _DAEMONS / "zebra").exists()
@@ -140,7 +140,7 @@ def _checked(root: Path, wanted: Need) -> Frr:
     if root != Path("/") and wanted.suite == PLAIN.suite and not version.startswith(VERSION):
         raise LabError(
             f"{root} holds FRR {version or 'of no known version'}, and the lab is made for {VERSION}: "
-            f"remove the folder, and run `sudo make judges`"
+            f"remove the folder, and run `sudo make validators`"
         )
     if numbers < wanted.oldest:
         least = ".".join(map(str, wanted.oldest)) + (f" ({wanted.why})" if wanted.why else "")
@@ -166,4 +166,4 @@ def _ids(root: Path) -> tuple[int, int]:
         name, _, user, group = line.split(":")[:4]
         if name == "frr":
             return int(user), int(group)
-    raise LabError(f"{root} has no user frr: remove the folder, and run `sudo make judges`")
+    raise LabError(f"{root} has no user frr: remove the folder, and run `sudo make validators`")

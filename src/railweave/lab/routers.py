@@ -17,7 +17,7 @@ from railweave.lab.names import MARK, namespace
 from railweave.lab.namespace import entered
 from railweave.lab.processes import alive
 from railweave.lab.spaces import vrf_space
-from railweave.render import renderer
+from railweave.systems import system
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -78,7 +78,7 @@ def write_files(place: Place, frr: Frr, configs: Sequence[DeviceConfig]) -> None
             (folder / name).mkdir(parents=True, exist_ok=True)
             os.chown(folder / name, frr.user, frr.group)
         files = {
-            "frr.conf": renderer(config.nos).files(config)["frr.conf"],
+            "frr.conf": system(config.nos).files(config)["frr.conf"],
             "vtysh.conf": "service integrated-vtysh-config\n",
         }
         for name, text in files.items():

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from railweave.lab.plan import Plan
     from railweave.lab.rootfs import Frr
     from railweave.lab.state import Place
-    from railweave.routes.control_plane import ControlPlane
+    from railweave.routing.control_plane import ControlPlane
 
 
 class Running:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.lab import fib
-from railweave.render.frr import overlay
-from railweave.render.frr.routing import BFD_PROFILE
+from railweave.systems.frr.render import overlay
+from railweave.systems.frr.render.routing import BFD_PROFILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from railweave.lab.fib import Difference
     from railweave.lab.running import Running
     from railweave.lab.vty import Vty
-    from railweave.routes.table import Routes
+    from railweave.routing.table import Routes
 
 PATIENCE_S = 7
 """How long sessions are left to themselves: longer than the 5 s after which they try again."""

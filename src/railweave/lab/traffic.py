@@ -15,13 +15,13 @@ from railweave.errors import LabError
 from railweave.lab import tunnels
 from railweave.lab.names import namespace
 from railweave.lab.namespace import entered
-from railweave.routes.paths import queue_pair_paths
+from railweave.routing.paths import queue_pair_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from railweave.lab.running import Running
-    from railweave.routes.table import Routes
+    from railweave.routing.table import Routes
 
 PORT = 4791
 """The UDP port of RoCEv2 (IANA; InfiniBand Architecture Specification, annex A17)."""

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from railweave.catalog import catalog
 from railweave.device.build import device_config
 from railweave.device.host import host_config
-from railweave.render import host, renderer
+from railweave.render import host
 from railweave.render.host.cluster import cluster_files
 from railweave.render.workers import spread
+from railweave.systems import system
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,13 +45,13 @@ def switch_files(configs: Sequence[DeviceConfig]) -> dict[str, str]:
     return {
         f"devices/{config.name}/{file}": text
         for config in configs
-        for file, text in renderer(config.nos).files(config).items()
+        for file, text in system(config.nos).files(config).items()
     }
 
 
 def switch_gaps(configs: Sequence[DeviceConfig]) -> list[Finding]:
     """What the targets of a switch cannot express."""
-    return [gap for config in configs for gap in renderer(config.nos).gaps(config)]
+    return [gap for config in configs for gap in system(config.nos).gaps(config)]
 
 
 def server_files(config: HostConfig) -> dict[str, str]:

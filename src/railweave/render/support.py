@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Literal
 
 from railweave.catalog import catalog
 from railweave.device.model import BridgedVlan, ExternalPeer, Isis, MacVrf, Session, TunnelEndpoint
-from railweave.render import renderer
-from railweave.spec.interconnect import Macsec
-from railweave.spec.management import Services, Snmp, Syslog, User
+from railweave.intent.interconnect import Macsec
+from railweave.intent.management import Services, Snmp, Syslog, User
+from railweave.systems import system
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -202,7 +202,7 @@ def cell(nos: str, feature: Feature, configs: Iterable[DeviceConfig]) -> Cell:
     """How a system has a feature that ``configs``, lowered for it, are made to ask for."""
     wanted = {f"{nos}-no-{key}" for key in feature.gaps}
     for config in configs:
-        missing = next((one for one in renderer(nos).gaps(feature.asked(config)) if one.id in wanted), None)
+        missing = next((one for one in system(nos).gaps(feature.asked(config)) if one.id in wanted), None)
         if missing is not None:
             return Cell("not expressible", missing.why)
     entry = catalog().systems[nos].capabilities.get(feature.id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from railweave.intent.topology import Cabling
 from railweave.report.capacity import capacity_grid, rail_capacities
 from railweave.report.decisions import decisions
 from railweave.report.failures import failures_decision
@@ -14,12 +15,11 @@ from railweave.report.palette import network_strokes
 from railweave.report.servers import placeholders, servers_decisions
 from railweave.report.tables import addresses_table, bill_table, buffers_table, cables_table, switches_table
 from railweave.report.topology import topology_svg
-from railweave.spec.topology import Cabling
 
 if TYPE_CHECKING:
     from railweave.design.network import Network
     from railweave.report.statement import Decision, Grid
-    from railweave.routes.table import Routes
+    from railweave.routing.table import Routes
 
 
 class Body(NamedTuple):

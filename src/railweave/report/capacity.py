@@ -18,7 +18,7 @@ from railweave.report.statement import Grid
 
 if TYPE_CHECKING:
     from railweave.design.network import Cable, Fabric, Network, Segment, Switch
-    from railweave.routes.table import Routes
+    from railweave.routing.table import Routes
 
 
 @dataclass(frozen=True, slots=True)

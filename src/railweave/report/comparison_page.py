@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from railweave.report.markup import element, text
 from railweave.report.prediction_page import document, table, tile
 from railweave.report.run_charts import run_charts
-from railweave.simulate.compare import longest_run, why
-from railweave.simulate.reasons import reasons
+from railweave.simulation.compare import longest_run, why
+from railweave.simulation.reasons import reasons
 
 if TYPE_CHECKING:
     from railweave.design.network import Network
-    from railweave.simulate.compare import Comparison
+    from railweave.simulation.compare import Comparison
 
 SHOWN = ("utilisation", "queues", "ecn", "pfc", "rates", "fct")
 """Charts that stand side by side."""

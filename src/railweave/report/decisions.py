@@ -20,7 +20,7 @@ from railweave.report.topology_decisions import ports_decision, topology_decisio
 if TYPE_CHECKING:
     from railweave.design.network import Cable, Fabric, Network
     from railweave.device.policy import Form
-    from railweave.spec.balancing import Mode
+    from railweave.intent.balancing import Mode
 
 MODES: dict[Mode, tuple[str, str]] = {
     "ecmp": (

@@ -11,7 +11,7 @@ from railweave.report.statement import Decision
 if TYPE_CHECKING:
     from railweave.design.network import Fabric, Network, Segment, Switch
     from railweave.report.capacity import RailCapacity
-    from railweave.routes.table import Routes
+    from railweave.routing.table import Routes
 
 
 def failures_decision(

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from railweave.routes.table import UNREACHABLE
+from railweave.routing.table import UNREACHABLE
 
 if TYPE_CHECKING:
     from railweave.design.network import Network
-    from railweave.routes.table import Routes
+    from railweave.routing.table import Routes
 
 
 def forwarding(network: Network, routes: Routes) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from railweave.design.headroom import THIN_HEADROOM, headroom_bytes
 if TYPE_CHECKING:
     from railweave.catalog.models import Physics, SwitchModel
     from railweave.design.network import Fabric, Network, RoleName
-    from railweave.spec.qos import Buffers
+    from railweave.intent.qos import Buffers
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.intent.management import Management
 from railweave.report.statement import Decision
-from railweave.spec.management import Management
 
 if TYPE_CHECKING:
     from railweave.design.network import Network

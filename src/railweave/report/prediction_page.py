@@ -11,14 +11,14 @@ from railweave.report.markup import asset, element, json_for_script, text
 from railweave.report.page import POLICY
 from railweave.report.palette import HUES, TURN
 from railweave.report.run_charts import run_charts
-from railweave.simulate.reasons import reasons
+from railweave.simulation.reasons import reasons
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from railweave.design.network import Network
-    from railweave.simulate.collective import Prediction
-    from railweave.simulate.job_run import JobPrediction, JobStep
+    from railweave.simulation.collective import Prediction
+    from railweave.simulation.job_run import JobPrediction, JobStep
 
 MOST_RUNS = 8
 """Runs that a page draws: those that took longest. All are in its table."""

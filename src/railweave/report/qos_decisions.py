@@ -14,8 +14,8 @@ from railweave.report.thresholds import threshold_facts
 
 if TYPE_CHECKING:
     from railweave.design.network import Fabric, Network, RoleName
+    from railweave.intent.qos import Qos, TrafficClass
     from railweave.report.headroom import Headroom
-    from railweave.spec.qos import Qos, TrafficClass
 
 
 def qos_decisions(network: Network, fabric: Fabric) -> list[Decision]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from railweave.simulate.measured import Measured
+    from railweave.simulation.measured import Measured
 
 BUCKETS = 120
 """Columns of a chart at most: finer intervals are put together."""

@@ -10,7 +10,7 @@ from railweave.report.figures import switches_of
 if TYPE_CHECKING:
     from railweave.catalog.models import SwitchModel
     from railweave.design.network import Fabric, Network, RoleName
-    from railweave.spec.qos import Buffers, Ecn
+    from railweave.intent.qos import Buffers, Ecn
 
 
 def threshold_facts(network: Network, fabric: Fabric, role: RoleName) -> list[tuple[str, str]]:

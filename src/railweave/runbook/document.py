@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from railweave.counting import counted
 from railweave.runbook.markdown import block, table
@@ -10,29 +10,12 @@ from railweave.runbook.markdown import block, table
 if TYPE_CHECKING:
     from railweave.design.network import Cable, End, Fabric, Network, Switch
     from railweave.device.model import DeviceConfig, Interface
-    from railweave.routes.table import Routes
+    from railweave.routing.table import Routes
     from railweave.runbook.check import Check
+    from railweave.systems.protocol import Runbook
 
 
-class System(Protocol):
-    """What an operating system's module offers."""
-
-    CONFIGURATION: str
-
-    def load(self, config: DeviceConfig) -> list[tuple[str, tuple[str, ...]]]:
-        """What to do to put the configuration on the switch, step by step: words, and the commands to type."""
-        ...
-
-    def identity(self, config: DeviceConfig, serial: str) -> Check:
-        """What to look at before anything is loaded."""
-        ...
-
-    def checks(self, network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
-        """What to look at afterwards, in order."""
-        ...
-
-
-def document(network: Network, config: DeviceConfig, routes: Routes, system: System) -> str:
+def document(network: Network, config: DeviceConfig, routes: Routes, system: Runbook) -> str:
     """The runbook of a switch as Markdown."""
     switch = network.switch(config.name)
     fabric = network.fabric(switch.fabric)
@@ -66,7 +49,7 @@ def _about(network: Network, switch: Switch, fabric: Fabric) -> str:
     return f"The leaf of {rails} in {switch.stripe}, {place}."
 
 
-def _identity(switch: Switch, config: DeviceConfig, system: System) -> list[tuple[str, str]]:
+def _identity(switch: Switch, config: DeviceConfig, system: Runbook) -> list[tuple[str, str]]:
     return [
         ("Model", switch.model),
         ("Serial number", switch.serial or "not in the inventory"),
@@ -166,7 +149,7 @@ def _ports(network: Network, config: DeviceConfig, fabric: Fabric) -> list[tuple
     return [*rows, *((one.name, one.peer, "–", f"{one.speed_gbps}G", "–", "–", "–", "–") for one in outside)]
 
 
-def _load(config: DeviceConfig, system: System) -> list[str]:
+def _load(config: DeviceConfig, system: Runbook) -> list[str]:
     lines = [
         f"Where `devices/{config.name}/{system.CONFIGURATION}` holds `<secret:NAME>`, build with `--secrets FILE` first.",
         "",

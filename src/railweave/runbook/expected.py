@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from railweave.routes.table import LOCAL
+from railweave.routing.table import LOCAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from railweave.design.network import Network
     from railweave.device.model import BgpGroup, DeviceConfig, Session
-    from railweave.routes.table import Routes
+    from railweave.routing.table import Routes
 
 
 @dataclass(frozen=True, slots=True)

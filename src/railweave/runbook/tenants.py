@@ -9,7 +9,7 @@ from railweave.runbook.check import Check
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig
-    from railweave.routes.table import Routes
+    from railweave.routing.table import Routes
 
 _HEADER = ("VRF", "VNI", "Route distinguisher", "Route targets", "Own prefixes", "Prefixes of other leaves")
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 
-from railweave.build.steps import design_file
 from railweave.design.network import Network
 from railweave.device.build import device_config
 from railweave.device.model import DeviceConfig
+from railweave.outputs.steps import design_file
 from tests.conftest import EXAMPLES
 
 

@@ -8,15 +8,15 @@ from dataclasses import replace
 import pytest
 
 from railweave.catalog import catalog
+from railweave.config.sections import flat, parse
 from railweave.device.build import device_config
 from railweave.device.model import DeviceConfig
 from railweave.device.qos import on_queues
 from railweave.errors import RenderError
-from railweave.render import eos
-from railweave.render.sections import flat, parse
-from railweave.routes.control_plane import ControlPlane
+from railweave.intent.qos import Qos, TrafficClass
+from railweave.routing.control_plane import ControlPlane
 from railweave.runbook.network import runbook
-from railweave.spec.qos import Qos, TrafficClass
+from railweave.systems.eos import render as eos
 from tests.conftest import SMALL
 from tests.render.eos.networks import config, network, one_of_each_role
 

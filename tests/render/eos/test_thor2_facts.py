@@ -10,8 +10,8 @@ import pytest
 
 from railweave import api
 from railweave.device.build import device_config
-from railweave.render import eos
-from tests.build.fabrics import fabric
+from railweave.systems.eos import render as eos
+from tests.outputs.fabrics import fabric
 from tests.render.eos.networks import config
 
 LEAF = ("mi300x-leaf-31", "leaf1")

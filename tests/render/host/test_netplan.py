@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import yaml
 
+from railweave.checks import netplan
 from railweave.render.host import files
 from railweave.render.host.netplan import document, netplan_yaml
-from railweave.verify.judges import netplan
 from tests.render.host.servers import config, every
 
 FACTS = Path(__file__).parent / "facts"

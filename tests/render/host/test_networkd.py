@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from railweave.checks import netplan
 from railweave.device.host_model import HostConfig
 from railweave.render.host import files
-from railweave.verify.judges import netplan
 from tests.netns import Server, needs_root, server, until, usable
 from tests.render.host.networkd import needs_networkd, networkd
 from tests.render.host.servers import (

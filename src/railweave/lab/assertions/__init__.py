@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from railweave.lab.running import Running
-    from railweave.routes.table import Routes
+    from railweave.routing.table import Routes
 
 SHOWN = 20
 """How many failures of one assertion are kept; their number is always told."""

@@ -9,14 +9,14 @@ from railweave.counting import counted
 from railweave.lab import fib as tables
 from railweave.lab import stuck
 from railweave.lab.assertions import Seen
-from railweave.routes.attributes import DEFAULT_LOCAL_PREFERENCE
+from railweave.routing.attributes import DEFAULT_LOCAL_PREFERENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from railweave.device.model import Bgp, DeviceConfig, Session
     from railweave.lab.running import Running
-    from railweave.routes.table import Routes
+    from railweave.routing.table import Routes
 
 _ABSENT_AIGP = 1 << 62
 

@@ -10,7 +10,7 @@ from railweave.lab.assertions import Seen
 
 if TYPE_CHECKING:
     from railweave.lab.running import Running
-    from railweave.routes.table import Routes
+    from railweave.routing.table import Routes
 
 
 def addresses(lab: Running, routes: Routes) -> Seen:  # noqa: ARG001 - as every assertion

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig, Vrf
     from railweave.lab.running import Running
     from railweave.lab.traffic import QueuePair
-    from railweave.routes.table import Routes
+    from railweave.routing.table import Routes
 
 _TYPE_5 = "show bgp l2vpn evpn route type prefix"
 

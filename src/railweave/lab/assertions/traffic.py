@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from railweave.lab.counters import Direction, Snapshot
     from railweave.lab.running import Running
     from railweave.lab.traffic import QueuePair
-    from railweave.routes.table import Routes
+    from railweave.routing.table import Routes
 
 BATCH = 256
 """Queue pairs that are sent at once: so few that what daemons say meanwhile stays below half a packet on every link."""

@@ -1,0 +1,181 @@
+"""Rules about values that must agree between devices and files."""
+
+from __future__ import annotations
+
+from ipaddress import ip_interface
+from typing import TYPE_CHECKING
+
+from railweave.checks.registry import check
+from railweave.findings import Finding
+from railweave.routing.isis import adjacencies
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.checks.registry import Subject
+
+
+@check("duplicate-address")
+def duplicate_address(subject: Subject) -> Iterator[Finding]:
+    """No address is given twice."""
+    network = subject.network
+    owners: dict[str, str] = {}
+    given = [
+        (f"network {one.network} of {one.fabric}" if one.network else one.leaf, subnet.gateway)
+        for one in network.segments
+        for subnet in one.subnets
+    ]
+    given += [
+        (f"{server.name}:{nic.name}", one.address)
+        for server in network.servers
+        for nic in server.nics
+        for one in nic.addresses
+    ]
+    given += [(end.device, end.address) for cable in network.cables for end in (cable.a, cable.b) if end.address]
+    for owner, address in given:
+        other = owners.setdefault(address, owner)
+        if other != owner:
+            yield Finding(
+                "duplicate-address",
+                "error",
+                owner,
+                f"address {address} is also on {other}",
+                "neither will work reliably",
+                "change the override or the MAC address that leads to it",
+            )
+
+
+@check("mtu-mismatch")
+def mtu_mismatch(subject: Subject) -> Iterator[Finding]:
+    """Both ends of a leaf-spine link carry frames of one size."""
+    ends: dict[str, tuple[str, int]] = {}
+    for config in subject.configs.values():
+        for port in config.fabric_interfaces():
+            other, mtu = ends.setdefault(port.link, (config.name, port.mtu))
+            if mtu != port.mtu:
+                yield Finding(
+                    "mtu-mismatch",
+                    "error",
+                    port.link,
+                    f"MTU {port.mtu} on {config.name}, {mtu} on {other}",
+                    "large packets are dropped in one direction",
+                    "give both roles the same fabric MTU",
+                )
+
+
+@check("qos-mismatch")
+def qos_mismatch(subject: Subject) -> Iterator[Finding]:
+    """What is lossless on one switch is lossless on its neighbors: same DSCP, same PFC priority on the wire.
+
+    Queue numbers are local and may differ.
+    """
+    shapes: dict[str, dict[frozenset[tuple[int, int | None]], str]] = {}
+    for config in subject.configs.values():
+        if config.qos is not None:
+            lossless = frozenset(
+                (d, one.pfc_priority) for one in config.qos.classes.values() if one.lossless for d in one.dscp
+            )
+            fabric = subject.network.switch(config.name).fabric
+            shapes.setdefault(fabric, {}).setdefault(lossless, config.name)
+    for fabric, found in shapes.items():
+        if len(found) > 1:
+            shown = "; ".join(
+                f"{name}: {', '.join(f'DSCP {d} on priority {p}' for d, p in sorted(shape, key=str)) or 'none'}"
+                for shape, name in found.items()
+            )
+            yield Finding(
+                "qos-mismatch",
+                "error",
+                fabric,
+                f"lossless traffic differs between switches ({shown})",
+                "packets that one switch protects are dropped by the next",
+                "use the same dscp and pfc_priority in every role",
+            )
+
+
+def _adjacency_down(subject: Subject) -> Iterator[Finding]:
+    """Every link that one end runs IS-IS on comes up at both, in one subnet."""
+    up = adjacencies(subject.configs, frozenset())
+    for config in subject.configs.values():
+        there = {adjacency.link for adjacency in up.get(config.name, ())}
+        ports = {port.link: port for port in config.interfaces}
+        for port in config.isis.ports if config.isis else ():
+            here = [ip_interface(address).network for address in ports[port.link].addresses]
+            far = subject.configs[port.peer]
+            others = [
+                ip_interface(address).network
+                for other in far.interfaces
+                if other.link == port.link
+                for address in other.addresses
+            ]
+            if port.link not in there or here != others:
+                yield Finding(
+                    "adjacency-down",
+                    "error",
+                    config.name,
+                    f"IS-IS on {port.interface} towards {port.peer} cannot come up",
+                    "the other end does not run it there, or has an address of another subnet",
+                    "compare both ends",
+                )
+
+
+@check("session-down")
+def session_down(subject: Subject) -> Iterator[Finding]:
+    """Every leaf-spine link has a BGP session that both ends accept, or an adjacency of IS-IS."""
+    yield from _adjacency_down(subject)
+    routes = subject.routes
+    for config in subject.configs.values():
+        for group in config.bgp.groups if config.bgp else ():
+            for session in group.sessions:
+                if (config.name, session.link) not in routes.heard:
+                    yield Finding(
+                        "session-down",
+                        "error",
+                        config.name,
+                        f"the session to {session.peer} on {session.interface} cannot come up",
+                        "one end does not expect the other's AS number, or has no session there",
+                        "compare AS numbers and AS lists of both ends",
+                    )
+
+
+@check("no-login")
+def no_login(subject: Subject) -> Iterator[Finding]:
+    """A Junos configuration has a root password, which commit asks for, and a user, for root may not log in over SSH."""
+    if all(config.nos != "junos" for config in subject.configs.values()):
+        return
+    management = subject.network.management
+    fix = "set `management: {root_password: secret:root-hash, users: …}`"
+    if not management.root_password:
+        yield Finding(
+            "no-login",
+            "warning",
+            subject.network.name,
+            "the switches have no root password",
+            "Junos refuses a commit without root-authentication",
+            fix,
+        )
+    if not management.users:
+        yield Finding(
+            "no-login",
+            "warning",
+            subject.network.name,
+            "the switches have no user",
+            "nobody can log in over SSH: root-login is deny",
+            fix,
+        )
+
+
+@check("no-ntp")
+def no_ntp(subject: Subject) -> Iterator[Finding]:
+    """Switches whose configuration holds management are told where time comes from."""
+    systems = {config.nos for config in subject.configs.values()}
+    if systems and systems != {"frr"} and not subject.network.management.ntp:
+        yield Finding(
+            "no-ntp",
+            "info",
+            subject.network.name,
+            "the switches have no NTP server",
+            "their clocks drift apart: logs and telemetry of different switches cannot be put in order, and certificates "
+            "may seem not yet valid",
+            "set `management: {ntp: [ADDRESS]}`",
+        )

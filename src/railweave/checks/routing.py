@@ -1,0 +1,156 @@
+"""Rules about what the control plane does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from railweave.checks.registry import check
+from railweave.device.model import as_host_prefix
+from railweave.findings import Finding
+from railweave.routing.table import UNREACHABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.checks.registry import Subject
+    from railweave.routing.table import Routes
+
+EVERY_FAULT_UP_TO = 64
+"""Networks of up to this many switches have every single fault tried; of larger ones ``SAMPLED_FAULTS``, evenly spread."""
+
+SAMPLED_FAULTS = 24
+MOST_SHOWN = 20
+
+
+def _unreached(subject: Subject, routes: Routes) -> list[tuple[str, str]]:
+    """(leaf, prefix) without a route; leaves that are down themselves do not count."""
+    found: list[tuple[str, str]] = []
+    for leaf, remote in subject.remote.items():
+        if leaf in routes.fibs:
+            lost = remote.places[routes.fibs[leaf].group[remote.places] == UNREACHABLE]
+            found += [(leaf, routes.prefixes[place]) for place in cast("list[int]", lost.tolist())]
+    return found
+
+
+@check("unreachable")
+def unreachable(subject: Subject) -> Iterator[Finding]:
+    """Every leaf reaches every server prefix of its fabric."""
+    by_leaf: dict[str, list[str]] = {}
+    for leaf, prefix in _unreached(subject, subject.routes):
+        by_leaf.setdefault(leaf, []).append(prefix)
+    for leaf, prefixes in list(by_leaf.items())[:MOST_SHOWN]:
+        yield Finding(
+            "unreachable",
+            "error",
+            leaf,
+            f"no route to {prefixes[0]}" + (f" and {len(prefixes) - 1} more prefixes" if prefixes[1:] else ""),
+            "servers there cannot be reached from this leaf",
+            "compare policies and sessions of both leaves and the spines between them",
+        )
+
+
+@check("path-color")
+def path_color(subject: Subject) -> Iterator[Finding]:
+    """A prefix of a path color leaves every other leaf by that color's uplinks, all of them and no others."""
+    network, routes = subject.network, subject.routes
+    for leaf, remote in subject.remote.items():
+        fabric = network.fabric(network.switch(leaf).fabric)
+        group = routes.fibs[leaf].group[remote.places]
+        for color in fabric.colors:
+            wanted = {c.name for c in network.cables_of(leaf) if c.kind == "fabric" and c.color == color.index}
+            mine = remote.colors == color.index
+            for number in cast("list[int]", np.unique(group[mine]).tolist()):
+                found = set(routes.groups[number]) if number >= 0 else wanted
+                if found == wanted:
+                    continue
+                places = cast("list[int]", remote.places[mine & (group == number)].tolist())
+                more = f" and {len(places) - 1} more prefixes" if places[1:] else ""
+                yield Finding(
+                    "path-color",
+                    "error",
+                    leaf,
+                    f"{routes.prefixes[places[0]]}{more} ({color.name}) leave by {', '.join(sorted(found))} "
+                    f"instead of {', '.join(sorted(wanted))}",
+                    "queue pairs of different colors would share an uplink while another stays idle",
+                    "check the color of the group, the community and fabric-advertise or the import policy, on both ends",
+                )
+
+
+@check("leaf-transit")
+def leaf_transit(subject: Subject) -> Iterator[Finding]:
+    """Spines hear from a leaf only what that leaf originates."""
+    network, routes = subject.network, subject.routes
+    own = {leaf: np.isin(np.arange(len(routes.prefixes)), _designed(subject, leaf)) for leaf in subject.remote}
+    for (spine, link), heard in routes.heard.items():
+        leaf = network.cable(link).a.device
+        if spine == leaf or leaf not in own:  # a leaf's own end, or a link between spine and super-spine
+            continue
+        foreign = np.flatnonzero(heard & ~own[leaf]).tolist()
+        if foreign:
+            more = (
+                f" and {len(foreign) - 1} more prefixes it only learned" if foreign[1:] else ", which it only learned"
+            )
+            yield Finding(
+                "leaf-transit",
+                "error",
+                leaf,
+                f"advertises {routes.prefixes[foreign[0]]} to {spine}{more}",
+                "a leaf must not carry traffic between spines",
+                "restore the no-transit term of its export policy",
+            )
+
+
+def _designed(subject: Subject, leaf: str) -> list[int]:
+    """The places of what a leaf originates by design: its server prefixes, its loopback and tunnel endpoints."""
+    switch, index = subject.network.switch(leaf), subject.routes.index
+    prefixes = [subnet.prefix for segment in subject.network.segments_of(leaf) for subnet in segment.subnets]
+    addresses = [switch.loopback, *(one.address for one in switch.endpoints)] if switch.loopback else []
+    prefixes += [as_host_prefix(address) for address in addresses]
+    return [index[prefix] for prefix in prefixes if prefix in index]
+
+
+@check("single-fault", slow=True)
+def single_fault(subject: Subject) -> Iterator[Finding]:
+    """No single link, spine or super-spine down leaves a leaf without a route to a prefix whose own leaf is up."""
+    network = subject.network
+    faults = [cable.name for cable in network.cables if cable.kind == "fabric"]
+    faults += [switch.name for switch in network.switches if switch.role != "leaf"]
+    step = max(1, len(faults) // SAMPLED_FAULTS) if len(network.switches) > EVERY_FAULT_UP_TO else 1
+    if step > 1:
+        yield Finding(
+            "single-fault-sampled",
+            "info",
+            network.name,
+            f"{len(faults[::step])} of {len(faults)} single faults were tried",
+            "the others differ only in which leaf or spine they touch",
+        )
+    single = {fabric.name for fabric in network.fabrics if _uplinks(subject, fabric.name) <= 1}
+    for fault in faults[::step]:
+        lost = _unreached(subject, subject.control_plane.routes([fault]))
+        lost = [(leaf, prefix) for leaf, prefix in lost if network.switch(leaf).fabric not in single]
+        if lost:
+            yield Finding(
+                "single-fault",
+                "error",
+                fault,
+                f"with it down, {lost[0][0]} has no route to {lost[0][1]} ({len(lost)} such in all)",
+                "one failure cuts servers off",
+                "give every prefix a backup color, or every leaf a second spine",
+            )
+    for fabric in sorted(single):
+        if _uplinks(subject, fabric):
+            yield Finding(
+                "no-redundancy",
+                "warning",
+                fabric,
+                "every leaf has one uplink: any fault on it cuts its servers off",
+                "there is no other path to take",
+                "add a spine or a second link",
+            )
+
+
+def _uplinks(subject: Subject, fabric: str) -> int:
+    leaf = next((s.name for s in subject.network.switches if s.fabric == fabric and s.role == "leaf"), "")
+    return sum(1 for cable in subject.network.cables_of(leaf) if cable.kind == "fabric")

@@ -1,0 +1,149 @@
+"""Rules about tenants: each reaches its own, and nobody else's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from railweave.catalog import catalog
+from railweave.checks.registry import check
+from railweave.findings import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.checks.registry import Subject
+    from railweave.design.network import Fabric
+
+MOST_SHOWN = 20
+
+
+@check("tenant-isolation")
+def tenant_isolation(subject: Subject) -> Iterator[Finding]:
+    """No VRF holds a prefix of another tenant, and no tenant's prefix is in the underlay."""
+    network, routes = subject.network, subject.routes
+    shown = 0
+    for fabric in network.fabrics:
+        if fabric.overlay is None:
+            continue
+        own: dict[str, set[int]] = {tenant.name: set() for tenant in fabric.tenants}
+        for segment in network.segments:
+            if segment.fabric == fabric.name and segment.tenant:
+                own[segment.tenant] |= {routes.index[s.prefix] for s in segment.subnets if s.prefix in routes.index}
+        yield from _shared(subject, fabric)
+        owner = {place: tenant for tenant, places in own.items() for place in places}
+        for (leaf, vrf), held in routes.holds.items():
+            if network.switch(leaf).fabric != fabric.name:
+                continue
+            foreign = [place for place in np.flatnonzero(held).tolist() if owner.get(place) != vrf]
+            if foreign and shown < MOST_SHOWN:
+                shown += 1
+                more = f" and {len(foreign) - 1} more" if foreign[1:] else ""
+                yield Finding(
+                    "tenant-isolation",
+                    "error",
+                    leaf,
+                    f"VRF {vrf} holds {routes.prefixes[foreign[0]]}{more}, of tenant {owner.get(foreign[0], 'nobody')}",
+                    "packets of one tenant would reach another's servers",
+                    "compare the route targets that the VRFs import and export",
+                )
+
+
+def _shared(subject: Subject, fabric: Fabric) -> Iterator[Finding]:
+    """The same for what several leaves have: subnets of layer-2 networks, and routes of external routers."""
+    subnets = {one.prefix: tenant.name for tenant in fabric.tenants for one in tenant.networks}
+    outside = {prefix: tenant.name for tenant in fabric.tenants for one in tenant.external for prefix in one.accept}
+    accepted = {(tenant.name, prefix) for tenant in fabric.tenants for one in tenant.external for prefix in one.accept}
+    for (leaf, vrf), exits in subject.routes.shared.exits.items():
+        if subject.network.switch(leaf).fabric != fabric.name:
+            continue
+        for prefix in exits:
+            if subnets.get(prefix, vrf) != vrf or (prefix in outside and (vrf, prefix) not in accepted):
+                owner = subnets.get(prefix) or outside.get(prefix, "nobody")
+                yield Finding(
+                    "tenant-isolation",
+                    "error",
+                    leaf,
+                    f"VRF {vrf} holds {prefix}, of tenant {owner}",
+                    "packets of one tenant would reach another's servers",
+                    "compare the route targets that the VRFs import and export",
+                )
+
+
+@check("network-reach")
+def network_reach(subject: Subject) -> Iterator[Finding]:
+    """Every leaf of a layer-2 network knows the others' MAC addresses; every leaf of its tenant has a way to its subnet."""
+    network, known = subject.network, subject.routes.shared
+    for fabric in network.fabrics:
+        for tenant in fabric.tenants:
+            leaves = {one.leaf for one in network.segments if one.fabric == fabric.name and one.tenant == tenant.name}
+            for one in tenant.networks:
+                having = {s.leaf for s in network.segments if s.fabric == fabric.name and s.network == one.name}
+                for leaf in sorted(having):
+                    missing = having - set(known.bridged.get((leaf, one.vni), ()))
+                    if missing:
+                        yield Finding(
+                            "network-reach",
+                            "error",
+                            leaf,
+                            f"network {one.name} does not reach {', '.join(sorted(missing))}",
+                            "servers of one network on different leaves would not see each other",
+                            "compare VNI and route target of the VLAN on both leaves, and their EVPN sessions",
+                        )
+                prefixes = [one.prefix, *(p for router in tenant.external for p in router.accept)]
+                for leaf in sorted(leaves):
+                    for prefix in prefixes:
+                        if not known.leaves(leaf, tenant.name, prefix):
+                            yield Finding(
+                                "network-reach",
+                                "error",
+                                leaf,
+                                f"VRF {tenant.name} has no way to {prefix}",
+                                "servers of the tenant cannot reach it",
+                                "compare the route targets that the VRFs import and export, and the external sessions",
+                            )
+
+
+@check("no-vtep")
+def no_vtep(subject: Subject) -> Iterator[Finding]:
+    """Leaves of an overlay are of models that a published configuration has as tunnel endpoints."""
+    for fabric in subject.network.fabrics:
+        leaves = [one for one in subject.network.switches if one.fabric == fabric.name and one.role == "leaf"]
+        kinds = ["type-5"] if fabric.overlay else []
+        kinds += ["type-2"] if any(tenant.networks for tenant in fabric.tenants) else []
+        for model in dict.fromkeys(one.model for one in leaves) if kinds else ():
+            proven = catalog().switches[model].tunnels
+            missing = [kind for kind in kinds if kind not in proven]
+            if missing:
+                names = [one.name for one in leaves if one.model == model]
+                yield Finding(
+                    "no-vtep",
+                    "warning",
+                    names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more",
+                    f"no published configuration has {model} as a tunnel endpoint of EVPN {' and '.join(missing)} routes",
+                    "the switch may refuse the configuration, or not forward by it",
+                    "ask the vendor, or use a model that has one: "
+                    + ", ".join(n for n, m in catalog().switches.items() if all(k in m.tunnels for k in kinds)),
+                )
+
+
+@check("tenant-missing")
+def tenant_missing(subject: Subject) -> Iterator[Finding]:
+    """NICs that wait for a tenant are listed: their ports are shut."""
+    network = subject.network
+    overlays = {fabric.name for fabric in network.fabrics if fabric.overlay is not None}
+    waiting: dict[str, list[str]] = {}
+    for server in network.servers:
+        for nic in server.nics:
+            if nic.fabric in overlays and not nic.tenant:
+                waiting.setdefault(nic.fabric, []).append(f"{server.name}:{nic.name}")
+    for fabric, nics in waiting.items():
+        yield Finding(
+            "tenant-missing",
+            "info",
+            fabric,
+            f"{len(nics)} NICs have no tenant: {', '.join(nics[:4])}" + (", …" if nics[4:] else ""),
+            "their ports are shut, and they have no address",
+            "list them, or their servers, as members of a tenant",
+        )

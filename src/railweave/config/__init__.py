@@ -1,0 +1,1 @@
+"""Configuration as trees, whatever the operating system: how they are compared, and what a change is."""

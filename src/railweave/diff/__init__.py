@@ -1,1 +1,0 @@
-"""What changes between two networks, per device."""

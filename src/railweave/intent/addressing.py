@@ -1,0 +1,223 @@
+"""Addressing intent: server prefixes, number pools, path colors."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from itertools import combinations
+from typing import Annotated, Literal, cast
+
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, field_validator, model_validator
+
+from railweave.intent.base import Model, PartError
+from railweave.intent.formula import PrefixFormula, length_of
+
+
+def _network(value: object) -> object:
+    try:
+        return str(ipaddress.ip_network(str(value)))
+    except ValueError as error:
+        raise ValueError(f"{value!r} is not a prefix ({error}) -- write it as fc00::/16 or 10.0.0.0/8") from None
+
+
+Prefix = Annotated[str, BeforeValidator(_network), WithJsonSchema({"type": "string", "examples": ["fc00::/16"]})]
+"""An IPv4 or IPv6 prefix in canonical text form."""
+
+
+def _address(example: str) -> AfterValidator:
+    """A validator of an IP address, which it gives in canonical text form."""
+
+    def parse(value: str) -> str:
+        try:
+            return str(ipaddress.ip_address(value))
+        except ValueError:
+            raise ValueError(f"{value!r} is not an IP address -- for example {example}") from None
+
+    return AfterValidator(parse)
+
+
+def _router_id(value: str) -> str:
+    if ipaddress.ip_address(value).version != 4:
+        raise ValueError(f"{value} is not an IPv4 address -- a router id has 32 bits: write it as 10.255.0.1")
+    return value
+
+
+Address = Annotated[str, _address("fc00:1:1:1::10")]
+"""An IPv4 or IPv6 address in canonical text form."""
+
+ManagementAddress = Annotated[str, _address("172.20.0.1")]
+"""An address of the management network."""
+
+RouterId = Annotated[str, _address("10.255.0.1"), AfterValidator(_router_id)]
+"""A BGP identifier, written as an IPv4 address (RFC 6286)."""
+
+
+def _number_range(value: object) -> object:
+    if isinstance(value, tuple):  # a default, or one read back from design.json
+        return cast("object", value)
+    first, dash, last = str(value).partition("-")
+    if not dash or not first.strip().isdigit() or not last.strip().isdigit() or int(first) > int(last):
+        raise ValueError(f"{value!r} is not a range -- write it as 2-4094")
+    return (int(first), int(last))
+
+
+NumberRange = Annotated[
+    tuple[int, int], BeforeValidator(_number_range), WithJsonSchema({"type": "string", "examples": ["2-4094"]})
+]
+"""A closed range of numbers, written ``low-high``."""
+
+
+class FieldBits(Model):
+    """How many bits of a server prefix each number takes, after the pool's own bits."""
+
+    stripe: int = Field(ge=0, le=32, description="bits of the stripe number")
+    rail: int = Field(ge=0, le=32, description="bits of the rail number")
+    color: int = Field(ge=0, le=32, description="bits of the path-color number")
+    server: int = Field(default=0, ge=0, le=32, description="bits of the server number in its stripe, on routed links")
+    tenant: int = Field(default=0, ge=0, le=32, description="bits of the tenant number, first after the pool")
+
+
+class Addressing(Model):
+    """Addresses of the servers.
+
+    A server prefix is the pool followed by stripe, rail and color number: ``fc00::/16`` with 16 bits each gives
+    ``fc00:<stripe>:<rail>:<color>::/64`` (RLB document, Table 2).
+    """
+
+    server_pool: Prefix = Field(default="fc00::/16", description="pool that server prefixes are cut from")
+    prefix_length: int = Field(default=64, ge=8, le=128, description="length of a server prefix")
+    bits: FieldBits | None = Field(
+        default=None,
+        description="bits of each number; empty: dealt by what the pool holds, 16 each where they fit (routed links: stripe, server, rail and color)",
+    )
+    server_mode: Literal["slaac", "static"] = Field(
+        default="slaac",
+        description="slaac: NICs form EUI-64 addresses from router advertisements; static: numbered by server",
+    )
+    server_link: Literal["access", "trunk", "routed", "proxy-arp"] = Field(
+        default="access",
+        description="access: the NICs of a rail and stripe share a VLAN and its prefixes; trunk: the same, the VLAN being "
+        "the native one of a trunk port; routed: every NIC has a link and prefixes of its own on a routed port; proxy-arp: the "
+        "same, and NICs take the whole IPv4 pool for one subnet, whose other addresses the leaf answers for",
+    )
+    server_prefix: PrefixFormula | None = Field(
+        default=None,
+        description="a formula for server prefixes in place of the pool's bits, for example 192.168.{rail}.0/24 or "
+        "10.1.{server+100}.{rail*10+4}/31; fields: {stripe}, {rail}, {color}, {tenant}, and {server} on routed links",
+    )
+    gateway_host: int = Field(default=1, ge=0, le=254, description="host part of the leaf's address in a server prefix")
+    local_prefixes: tuple[Prefix, ...] = Field(
+        default=(), description="prefixes a leaf may originate, in its `local` list; empty: the server pool"
+    )
+
+    @model_validator(mode="after")
+    def _proxy_arp(self) -> Addressing:
+        if self.server_link == "proxy-arp" and (self.server_mode != "static" or ":" in self.server_pool):
+            raise PartError(
+                "server_link proxy-arp is for static IPv4 addresses -- set server_mode: static and an IPv4 server_pool",
+                ["server_link"],
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _one_way_to_cut(self) -> Addressing:
+        if self.server_prefix is None:
+            return self
+        if self.bits is not None:
+            raise PartError("server_prefix and bits both deal out the pool -- keep one", ["bits"], ["server_prefix"])
+        length = length_of(self.server_prefix)
+        if "prefix_length" in self.model_fields_set and self.prefix_length != length:
+            raise PartError(
+                f"prefix_length {self.prefix_length} contradicts server_prefix {self.server_prefix} -- leave it out",
+                ["prefix_length"],
+            )
+        return self
+
+    @property
+    def own_links(self) -> bool:
+        """Whether every NIC has a routed port and prefixes of its own."""
+        return self.server_link in {"routed", "proxy-arp"}
+
+    def length(self) -> int:
+        """The length of a server prefix."""
+        return self.prefix_length if self.server_prefix is None else length_of(self.server_prefix)
+
+
+class Pools(Model):
+    """Number pools. Allocations are recorded in the lock and never move."""
+
+    leaf_asn: NumberRange = Field(
+        default=(4200001001, 4200099999), description="AS numbers of leaves (RFC 6996 private range)"
+    )
+    spine_asn: NumberRange = Field(default=(4200000001, 4200000999), description="AS numbers of spines")
+    super_spine_asn: NumberRange = Field(
+        default=(4200100001, 4200100999), description="AS numbers of super-spines, where there are such"
+    )
+    dci_asn: NumberRange = Field(
+        default=(4200200001, 4200200999), description="AS numbers of routers of the interconnect, where there are such"
+    )
+    vlan: NumberRange = Field(
+        default=(2, 4094), description="VLAN ids of server-facing segments; the IRB unit equals the VLAN"
+    )
+    router_id: Prefix = Field(default="10.255.0.0/16", description="router ids, also the loopback address")
+    fabric_links: Prefix = Field(default="fd00:ffff::/48", description="link addresses, for numbered peering")
+
+    @field_validator("vlan")
+    @classmethod
+    def _vlan_range(cls, value: tuple[int, int]) -> tuple[int, int]:
+        if value[0] < 1 or value[1] > 4094:
+            raise ValueError(f"VLAN ids {value[0]}-{value[1]} leave the range 1-4094 -- for example 2-4094")
+        return value
+
+    @field_validator("leaf_asn", "spine_asn", "super_spine_asn", "dci_asn")
+    @classmethod
+    def _asn_range(cls, value: tuple[int, int]) -> tuple[int, int]:
+        if value[0] < 1 or value[1] > 4_294_967_294:
+            raise ValueError(
+                f"AS numbers {value[0]}-{value[1]} leave the range 1-4294967294 -- for example 4200000001-4200000999"
+            )
+        return value
+
+    @field_validator("router_id")
+    @classmethod
+    def _router_ids(cls, value: str) -> str:
+        if ":" in value:
+            raise ValueError(
+                f"router ids are 32-bit numbers, not from {value} -- use an IPv4 pool such as 10.255.0.0/16"
+            )
+        return value
+
+    @model_validator(mode="after")
+    def _apart(self) -> Pools:
+        keys = ("leaf_asn", "spine_asn", "super_spine_asn", "dci_asn")
+        rare = {"super_spine_asn", "dci_asn"} - self.model_fields_set  # most fabrics have none: in nobody's way
+        pools = {key: getattr(self, key) for key in keys if key not in rare}
+        for (one, (first, last)), (other, (low, high)) in combinations(pools.items(), 2):
+            if first <= high and low <= last:
+                raise PartError(
+                    f"{one} {first}-{last} and {other} {low}-{high} overlap -- move the ranges apart", [other], [one]
+                )
+        return self
+
+
+def _color_name(value: str) -> str:
+    if re.fullmatch(COLOR_NAME, value) is None:
+        raise ValueError(
+            f"{value!r} is not a name of a color -- use letters, digits, dashes and underscores, at most 32, "
+            "the first a letter"
+        )
+    return value
+
+
+COLOR_NAME = r"^[A-Za-z][A-Za-z0-9_-]{0,31}$"
+
+
+class ColorName(Model):
+    """A path color: its name, and its number in the color community ``color:0:N``."""
+
+    name: Annotated[str, AfterValidator(_color_name), WithJsonSchema({"type": "string", "pattern": COLOR_NAME})] = (
+        Field(description="used in community and group names")
+    )
+    number: int | None = Field(
+        default=None, ge=1, le=4_294_967_295, description="N of color:0:N; empty: its place in the list"
+    )

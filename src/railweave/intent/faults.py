@@ -1,0 +1,138 @@
+"""What can break in a scenario: one vocabulary, for ``railweave sim`` and for the lab.
+
+``KINDS`` is the only place that says what a kind is aimed at, and which of the two can make it happen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from railweave.intent.base import Mbps, Model, PartError, Picoseconds, Share
+
+Runner = Literal["sim", "lab"]
+"""What runs a scenario."""
+
+FaultKind = Literal[
+    "link-down",
+    "link-flap",
+    "link-slow",
+    "link-lossy",
+    "nic-down",
+    "device-down",
+    "device-reboot",
+    "blackhole",
+    "bgp-session-down",
+    "bgp-down",
+    "daemon-kill",
+    "ra-stopped",
+    "slow-receiver",
+    "pfc-storm",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of fault. ``needs`` are fields of ``Fault`` that it must have, besides ``at``; others it must not have.
+
+    ``lasts``: whether it may end, by ``until`` or ``for``. ``sim`` and ``lab`` say why that one cannot make it happen;
+    empty: it can.
+    """
+
+    meaning: str
+    needs: tuple[str, ...]
+    lasts: bool = True
+    sim: str = ""
+    lab: str = ""
+
+    def refused_by(self, runner: Runner) -> str:
+        """Why a runner cannot make it happen; empty: it can."""
+        return self.sim if runner == "sim" else self.lab
+
+
+NO_DAEMONS = "`sim` runs no daemons, only the routes that they settle on: `railweave lab fault` has them"
+NO_PFC = "the lab's links and hosts have no PFC and no line rate: `railweave sim` has them"
+
+KINDS: dict[FaultKind, Kind] = {
+    "link-down": Kind("the link breaks for both ends", ("link",)),
+    "link-flap": Kind(
+        "the link breaks `count` times, every `period`, for half of it", ("link", "period", "count"), lasts=False
+    ),
+    "link-slow": Kind("the link runs at `rate`, both ways", ("link", "rate")),
+    "link-lossy": Kind("packets are lost on the link with this chance, both ways", ("link", "loss")),
+    "nic-down": Kind("the NIC's link breaks", ("nic",)),
+    "device-down": Kind("all links of a switch or server break", ("device",)),
+    "device-reboot": Kind(
+        "a switch loses its links and all that its daemons knew; at the end it boots: they start, read their "
+        "configuration, and learn it again",
+        ("device",),
+    ),
+    "blackhole": Kind("the switch forwards nothing, and says nothing: its links and sessions stay up", ("device",)),
+    "bgp-session-down": Kind("the BGP sessions between two switches end; links stay up", ("device", "neighbor")),
+    "bgp-down": Kind(
+        "all BGP sessions of a switch end, as where BGP is deactivated on it; its links stay up", ("device",)
+    ),
+    "daemon-kill": Kind("the daemon is killed; it is started again at the end", ("device", "daemon"), sim=NO_DAEMONS),
+    "ra-stopped": Kind(
+        "the leaf's router advertisements on this port stop",
+        ("device", "port"),
+        sim="`sim` takes addresses and gateways as given: `railweave lab fault` has router advertisements",
+    ),
+    "slow-receiver": Kind("the NIC takes data at `rate` only, and pauses its leaf", ("nic", "rate"), lab=NO_PFC),
+    "pfc-storm": Kind("the NIC pauses its leaf's data class without end", ("nic",), lab=NO_PFC),
+}
+
+
+class Fault(Model):
+    """Something that breaks at a moment, and is whole again later or never."""
+
+    at: Picoseconds = Field(ge=0, description="when it begins, from the start of the scenario")
+    until: Picoseconds | None = Field(default=None, description="when it ends; empty, and no `for`: never")
+    lasts: Picoseconds | None = Field(
+        default=None, alias="for", gt=0, description="how long it lasts, instead of `until`"
+    )
+    kind: FaultKind = Field(description="what breaks, see the table of kinds")
+    link: str | None = Field(
+        default=None, description="A:port--B:port as in cabling.csv, or A--B: all links between the two"
+    )
+    device: str | None = Field(default=None, description="a switch; for device-down also a server")
+    neighbor: str | None = Field(default=None, description="the switch at the other end of the sessions")
+    daemon: str | None = Field(default=None, description="a daemon of the device: bgpd, zebra, bfdd, …")
+    port: str | None = Field(default=None, description="a port of the device")
+    nic: str | None = Field(default=None, description="a server's NIC: SERVER:NIC")
+    rate: Mbps | None = Field(default=None, gt=0, description="what is left of the rate")
+    loss: Share | None = Field(default=None, gt=0, le=1, description="chance that a packet is lost")
+    period: Picoseconds | None = Field(default=None, gt=1, description="from one break to the next")
+    count: int | None = Field(default=None, ge=1, le=10_000, description="how many breaks")
+
+    @model_validator(mode="after")
+    def _fits(self) -> Fault:
+        kind = KINDS[self.kind]
+        for name in TARGETS:
+            given = getattr(self, name) is not None
+            if given and name not in kind.needs:
+                raise PartError(f"{self.kind} has no {name!r} -- it has {_listed(kind.needs)}", [name])
+            if not given and name in kind.needs:
+                raise ValueError(f"{self.kind} needs {name!r} -- add `{name}:`: {Fault.model_fields[name].description}")
+        if self.until is not None and self.lasts is not None:
+            raise PartError("both `until` and `for` are given -- give one", ["for"])
+        if not kind.lasts and self.end_ps is not None:
+            raise PartError(f"{self.kind} ends by itself -- leave it out", ["until"], ["for"])
+        if self.until is not None and self.until <= self.at:
+            raise PartError("it ends before it begins -- give a later end", ["until"])
+        return self
+
+    @property
+    def end_ps(self) -> int | None:
+        """When it ends; None: never, or by itself."""
+        return self.until if self.lasts is None else self.at + self.lasts
+
+
+TARGETS = ("link", "device", "neighbor", "daemon", "port", "nic", "rate", "loss", "period", "count")
+"""Fields that say what a fault is aimed at."""
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return " and ".join(repr(name) for name in names)

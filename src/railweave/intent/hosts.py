@@ -1,0 +1,136 @@
+"""What is wanted of the servers: how they route, who handles router advertisements, how jobs are started."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Annotated, Literal, cast
+
+from pydantic import AfterValidator, Field, field_validator
+
+from railweave.intent.base import Model, Percent
+from railweave.intent.names import naming_pattern
+
+VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]{0,127}$"
+
+
+def _no_space(value: str) -> str:
+    if any(character.isspace() for character in value):
+        raise ValueError(f"{value!r} holds a space -- names of interfaces and plug-ins have none")
+    return value
+
+
+Word = Annotated[str, AfterValidator(_no_space)]
+"""Text without spaces."""
+
+
+def _main_route(value: str) -> str:
+    if value == "default":
+        return value
+    try:
+        return str(ipaddress.ip_network(value))
+    except ValueError as error:
+        raise ValueError(f"{value!r} is not a prefix ({error}) -- write `default`, or 10.3.0.0/16") from None
+
+
+MainRoute = Annotated[str, AfterValidator(_main_route)]
+"""A prefix, or ``default``."""
+
+
+class HostRouting(Model):
+    """Source routing on a server: one routing table per NIC address, chosen by a rule on the source address.
+
+    Without it Linux answers and sends by any NIC, whatever address a queue pair is bound to (RLB document, Tables 8 to
+    10; Thor2 guide, section 2.4).
+    """
+
+    first_table: int | None = Field(
+        default=None,
+        ge=1,
+        le=4_294_967_295,
+        description="number of the first table; empty: 10000, and 1000 more for each further fabric",
+    )
+    table_name: Annotated[str, naming_pattern(nic="eth1", rail=1, gpu=0, path=1, color="green")] | None = Field(
+        default=None,
+        description="name of a table, of {nic}, {rail} (from 1), {gpu} (from 0), {path} (number of the address on its NIC) "
+        "and {color}; empty: gpu{gpu}_subnet{path} for NICs of GPUs, else {nic}_subnet{path}",
+    )
+    prefix_route: bool | None = Field(
+        default=None,
+        description="a route to the server prefix itself in every table; empty: where the NIC's prefix is shared by servers, and SLAAC or proxy ARP",
+    )
+    main_routes: tuple[MainRoute, ...] = Field(
+        default=(),
+        exclude_if=lambda value: value == (),
+        description="what the servers reach by their first NIC of this fabric whatever address a socket is bound to: routes "
+        "of the main table, prefixes or `default`",
+    )
+    rule_priority: int | None = Field(
+        default=10000, ge=0, le=32765, description="priority of the rules; null: the kernel's choice"
+    )
+
+
+class Job(Model):
+    """How a collective job is started on the servers: what goes into ``nccl.env`` and the mpirun command."""
+
+    net_plugin: Word | None = Field(
+        default=None,
+        description="NCCL_NET_PLUGIN, with path colors; empty: railweave (the source's own plug-in is juniper-ib)",
+    )
+    qps_per_connection: int | None = Field(
+        default=None, ge=1, le=128, description="queue pairs per connection; empty: one per path color"
+    )
+    socket_interface: Word | None = Field(
+        default=None,
+        description="NCCL_SOCKET_IFNAME, the interface of the bootstrap connections; empty: NCCL's choice",
+    )
+    socket_family: Literal["AF_INET", "AF_INET6"] | None = Field(
+        default=None, description="NCCL_SOCKET_FAMILY; empty: that of the server addresses"
+    )
+    library_folder: Word | None = Field(
+        default=None,
+        description="folder of the net plug-in, put on LD_LIBRARY_PATH; empty: /usr/local/lib with path colors, else none",
+    )
+    mpi_folder: Word | None = Field(
+        default=None,
+        description="folder Open MPI is installed in, the same on every server; empty: /opt/AMD/install/mpi beside AMD "
+        "GPUs, else what PATH finds",
+    )
+    environment: dict[str, str | int | None] = Field(
+        default_factory=dict[str, "str | int | None"],
+        description="variables that are added or changed; null leaves one out; $NAME stands for what the server's own NAME holds",
+    )
+    mpi_version: Literal[4, 5] = Field(default=5, description="major version of Open MPI that mpirun is of")
+
+    @field_validator("environment", mode="before")
+    @classmethod
+    def _no_truth(cls, value: object) -> object:
+        for name, text in cast("dict[str, object]", value).items() if isinstance(value, dict) else ():
+            if isinstance(text, bool):
+                raise ValueError(f"the value of {name} is neither text nor a number -- write it in quotes")  # noqa: TRY004
+        return cast("object", value)
+
+    @field_validator("environment")
+    @classmethod
+    def _names(cls, value: dict[str, str | int | None]) -> dict[str, str | int | None]:
+        import re
+
+        for name, text in value.items():
+            if re.fullmatch(VARIABLE, name) is None:
+                raise ValueError(f"{name!r} is not the name of a variable -- use letters, digits and underscores")
+            if isinstance(text, str) and ("\n" in text or "\0" in text):
+                raise ValueError(f"the value of {name} spans lines -- write it on one")
+        return value
+
+
+class Hosts(Model):
+    """The servers' own configuration."""
+
+    router_advertisements: Literal["networkd", "kernel"] = Field(
+        default="networkd",
+        description="who forms addresses from router advertisements: systemd-networkd (which turns the kernel's handling "
+        "off on its interfaces) or the kernel (NICs not managed by networkd)",
+    )
+    roce_bandwidth: Percent = Field(
+        default=50, ge=1, le=99, description="share of RDMA data in the NICs' own scheduler, percent"
+    )
+    job: Job = Field(default=Job(), description="how collective jobs are started")

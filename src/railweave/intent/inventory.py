@@ -1,0 +1,110 @@
+"""NAME.inventory.csv: facts that are known only when hardware has been delivered.
+
+Columns: ``device, interface, mac, serial, netdev, rdma, length``. A row without ``interface`` gives a device's serial
+number; a row for a server's NIC gives its MAC address, Linux interface name and RDMA device name; a row for any port
+may give the measured length of the cable in it. Empty cells are not known yet.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from railweave.errors import Problem, SpecError
+from railweave.intent.text import read_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+COLUMNS = ("device", "interface", "mac", "serial", "netdev", "rdma", "length")
+_MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
+_LENGTH = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*m?")
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """What is known about one port, NIC or device."""
+
+    mac: str = ""
+    serial: str = ""
+    netdev: str = ""
+    rdma: str = ""
+    length_m: float | None = None
+    line: int = 0
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """Items by (device, interface); interface is empty for the device itself."""
+
+    file: str = ""
+    items: dict[tuple[str, str], Item] = field(default_factory=dict[tuple[str, str], Item])
+
+    def get(self, device: str, interface: str = "") -> Item:
+        """What is known; an empty item where nothing is."""
+        return self.items.get((device, interface), _NOTHING)
+
+
+_NOTHING = Item()
+
+
+def read_inventory(path: Path) -> Inventory:
+    """Read an inventory; a missing file is an empty one. Raises ``SpecError`` with every bad line."""
+    try:
+        text = read_text(path)
+    except FileNotFoundError:
+        return Inventory(str(path))
+    reader = csv.DictReader(io.StringIO(text, newline=""))
+    unknown = sorted(set(reader.fieldnames or ()) - set(COLUMNS))
+    if reader.fieldnames is None or "device" not in reader.fieldnames or unknown:
+        what = f"unknown column {unknown[0]!r}" if unknown else "the first line must name the columns"
+        raise SpecError([Problem(str(path), 1, what, f"columns are {','.join(COLUMNS)}")])
+    problems: list[Problem] = []
+    items: dict[tuple[str, str], Item] = {}
+    seen: dict[str, int] = {}
+    for row in reader:
+        cells = {column: (row.get(column) or "").strip() for column in COLUMNS}
+        key = (cells["device"], cells["interface"])
+        if not key[0] or key[0].startswith("#"):
+            continue
+        item, wrong = _item(cells, reader.line_num)
+        for what in _unique(key, item):
+            if what in seen:
+                wrong.append((f"duplicate {what}", f"it is first given on line {seen[what]}"))
+            seen.setdefault(what, item.line)
+        problems += [Problem(str(path), item.line, what, fix) for what, fix in wrong]
+        items[key] = item
+    if problems:
+        raise SpecError(problems)
+    return Inventory(str(path), items)
+
+
+def _item(cells: dict[str, str], line: int) -> tuple[Item, list[tuple[str, str]]]:
+    """A row as an item, and what is wrong in it: what, and how to write it."""
+    wrong: list[tuple[str, str]] = []
+    mac = cells["mac"].lower().replace("-", ":")
+    if mac and not _MAC.fullmatch(mac):
+        wrong.append((f"{cells['mac']!r} is not a MAC address", "write it as a0:88:c2:3b:50:66"))
+        mac = ""
+    elif mac and int(mac[:2], 16) & 1:  # the group bit, IEEE 802
+        wrong.append((f"{mac} is a group address, not a NIC's", "read it from the card's label or `ip link`"))
+        mac = ""
+    length = _LENGTH.fullmatch(cells["length"] or "0")
+    if length is None:
+        wrong.append((f"{cells['length']!r} is not a length", "write metres, for example 12.5"))
+    metres = float(length[1]) if length else 0.0
+    return Item(mac, cells["serial"], cells["netdev"], cells["rdma"], metres or None, line), wrong
+
+
+def _unique(key: tuple[str, str], item: Item) -> Iterator[str]:
+    """What no other row may say: whom it is about, a MAC address, a device's interface and RDMA names."""
+    if item.mac:
+        yield f"MAC address {item.mac}"
+    yield f"entry for {':'.join(filter(None, key))}"
+    for column, name in (("netdev", item.netdev), ("rdma", item.rdma)):
+        if name:
+            yield f"{column} {name!r} of {key[0]}"

@@ -1,0 +1,289 @@
+"""QoS intent: traffic classes, buffers, ECN and PFC, per role.
+
+The defaults are those that the sources agree on: RoCEv2 data on DSCP 26 and PFC priority 3, congestion notification
+packets on DSCP 48 (Thor2 guide, section 2.5; facts/configuration.md), shared buffer 80/10/10 with dynamic threshold 7
+and an ECN fill level of 55 % (EVPN test report, "Buffer management values").
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, cast
+
+from pydantic import Field, SerializerFunctionWrapHandler, field_serializer, field_validator, model_validator
+
+from railweave.intent.base import Bytes, Milliseconds, Model, PartError, Percent
+from railweave.intent.names import Name
+from railweave.intent.profiles import QOS, known_profile, with_profile
+
+Dscp = Annotated[int, Field(ge=0, le=63)]
+
+
+class Ecn(Model):
+    """ECN marking (WRED) of one queue: linear between two fill levels of the queue's share of the buffer."""
+
+    min_fill: Percent = Field(default=55, ge=0, le=100, description="fill level at which marking starts, percent")
+    max_fill: Percent = Field(
+        default=90, ge=0, le=100, description="fill level at which marking reaches `max_probability`, percent"
+    )
+    max_probability: Percent = Field(
+        default=100, ge=0, le=100, description="marking probability at `max_fill`, percent"
+    )
+
+    min_bytes: Bytes | None = Field(
+        default=None,
+        ge=1,
+        exclude_if=lambda value: value is None,
+        description="queue length at which marking starts, on systems that count bytes; empty: the system's default",
+    )
+    max_bytes: Bytes | None = Field(
+        default=None,
+        ge=1,
+        exclude_if=lambda value: value is None,
+        description="queue length at which marking reaches `max_probability`, on the same systems",
+    )
+
+    @model_validator(mode="after")
+    def _both_bytes(self) -> Ecn:
+        if (self.min_bytes is None) != (self.max_bytes is None):
+            raise ValueError("min_bytes and max_bytes go together -- give both or neither, for example 1M and 3M")
+        if self.min_bytes is not None and self.max_bytes is not None and self.min_bytes >= self.max_bytes:
+            raise ValueError(
+                f"min_bytes {self.min_bytes} must be below max_bytes {self.max_bytes} -- for example 1M and 3M"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Ecn:
+        if self.min_fill >= self.max_fill:
+            raise ValueError(
+                f"min_fill {self.min_fill} must be below max_fill {self.max_fill} -- for example 55 and 90"
+            )
+        return self
+
+
+class TrafficClass(Model):
+    """One forwarding class: which packets, which queue, how it is served and marked."""
+
+    queue: int = Field(ge=0, le=11, description="egress queue number on the switch (local; need not match the NIC's)")
+    dscp: tuple[Dscp, ...] = Field(default=(), description="DSCP values classified into this class, 0 to 63")
+    lossless: bool = Field(default=False, description="never drop: PFC is enabled for this class")
+    pfc_priority: int | None = Field(
+        default=None, ge=0, le=7, description="PFC priority on the wire; required when lossless"
+    )
+    priority: Literal["low", "strict-high"] = Field(
+        default="low", description="scheduling: weighted round robin or strict"
+    )
+    transmit_percent: Percent | None = Field(
+        default=None, ge=1, le=100, description="scheduler weight or strict-priority cap, percent of port rate"
+    )
+    buffer_percent: Percent | None = Field(
+        default=None,
+        ge=0,
+        le=100,
+        description="dedicated buffer of the queue, percent of the port's; empty: the system's default",
+    )
+    dynamic_threshold: int | None = Field(
+        default=None,
+        ge=0,
+        le=10,
+        description="egress shared-buffer threshold index; alpha = 2^(index-7); empty: the system's default, 7",
+    )
+    ecn: Ecn | None = Field(default=None, description="ECN marking; empty: none")
+
+    @model_validator(mode="after")
+    def _lossless_has_priority(self) -> TrafficClass:
+        if self.lossless and self.pfc_priority is None:
+            raise ValueError("a lossless class needs a pfc_priority -- RoCEv2 fabrics use 3")
+        if self.pfc_priority is not None and not self.lossless:
+            raise ValueError("pfc_priority on a class that is not lossless -- set `lossless: true` or remove it")
+        return self
+
+
+class Buffers(Model):
+    """Partition of the shared packet buffer, percent of it."""
+
+    lossless: Percent = Field(default=80, ge=0, le=100, description="ingress pool of lossless classes")
+    headroom: Percent = Field(
+        default=10, ge=0, le=100, description="ingress pool that absorbs what arrives after a PFC pause is sent"
+    )
+    lossy: Percent = Field(default=10, ge=0, le=100, description="ingress pool of lossy classes")
+    egress_lossless: Percent = Field(default=80, ge=0, le=100, description="egress pool of lossless classes")
+    egress_lossy: Percent = Field(default=10, ge=0, le=100, description="egress pool of lossy unicast")
+    egress_multicast: Percent = Field(default=10, ge=0, le=100, description="egress pool of multicast")
+    ingress_dynamic_threshold: int = Field(
+        default=7,
+        ge=0,
+        le=10,
+        description="shared-buffer threshold index of ingress lossless priority groups; alpha = 2^(index-7)",
+    )
+    dedicated_ingress: Percent | None = Field(
+        default=None, ge=0, le=100, description="dedicated buffer, percent of its default; empty: unchanged"
+    )
+    dedicated_egress: Percent | None = Field(
+        default=None, ge=0, le=100, description="dedicated buffer, percent of its default; empty: unchanged"
+    )
+
+    @model_validator(mode="after")
+    def _sums(self) -> Buffers:
+        for side, parts in (
+            ("ingress", (self.lossless, self.headroom, self.lossy)),
+            ("egress", (self.egress_lossless, self.egress_lossy, self.egress_multicast)),
+        ):
+            if sum(parts) > 100:
+                shown = " + ".join(str(part) for part in parts)
+                raise ValueError(
+                    f"{side} partitions {shown} are {sum(parts)} %, more than the whole -- make them at most 100"
+                )
+        return self
+
+
+class Watchdog(Model):
+    """PFC watchdog: breaks a queue that has been paused for too long (Junos defaults, facts/physics.md)."""
+
+    poll_interval: Milliseconds = Field(default=100, ge=1, le=1000, description="time between looks at a paused queue")
+    detection: int = Field(default=2, ge=1, le=10, description="polls in a row that find it stuck before acting")
+    recovery: Milliseconds = Field(
+        default=200, ge=100, le=1500, description="how long the action lasts before PFC is honoured again"
+    )
+    action: Literal["drop", "forward"] = Field(
+        default="drop", description="what happens to packets of the stuck queue meanwhile"
+    )
+
+
+class Pfc(Model):
+    """Priority flow control of the lossless classes."""
+
+    xon_offset: Bytes | None = Field(
+        default=None,
+        ge=0,
+        le=25_400_000,
+        description="how far below XOFF the pause is lifted, bytes; empty: the system's default",
+    )
+    mru: Bytes | None = Field(
+        default=None,
+        ge=1500,
+        le=9416,
+        description="largest packet a peer may have in flight, bytes; empty: the port MTU",
+    )
+    watchdog: Watchdog | None = Field(default=Watchdog(), description="PFC watchdog; null turns it off")
+
+
+def _default_classes() -> dict[str, TrafficClass]:
+    return {name: TrafficClass(**value) for name, value in DEFAULT_CLASSES.items()}
+
+
+DEFAULT_CLASSES: dict[str, dict[str, Any]] = {
+    "best-effort": {"queue": 0, "dscp": (0,), "priority": "low", "transmit_percent": 5},
+    "cnp": {"queue": 3, "dscp": (48,), "priority": "strict-high", "transmit_percent": 5},
+    "no-loss": {
+        "queue": 4,
+        "dscp": (26,),
+        "lossless": True,
+        "pfc_priority": 3,
+        "priority": "low",
+        "transmit_percent": 85,
+        "ecn": {},
+    },
+    "network-control": {"queue": 7, "dscp": (56,), "priority": "low", "transmit_percent": 5},
+}
+"""The classes a fabric has unless it says otherwise; a fabric file changes single keys of them."""
+
+
+class Qos(Model):
+    """QoS of one role, or of every role of a fabric."""
+
+    profile: str | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,
+        description="a set of values from a test report (docs/profiles.md); fields given beside it win",
+    )
+    classes: dict[Name, TrafficClass] = Field(
+        default_factory=_default_classes,
+        description="forwarding classes by name; keys given here change or add to the default classes "
+        "best-effort, cnp, no-loss and network-control; null removes one",
+    )
+    buffers: Buffers = Field(default=Buffers(), description="shared-buffer partition")
+    pfc: Pfc = Field(default=Pfc(), description="priority flow control")
+    buffer_monitor: bool = Field(default=True, description="record peak buffer occupancy per queue and priority group")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _merge_defaults(cls, data: Any) -> Any:  # noqa: ANN401 - raw input
+        data = with_profile(QOS, data)
+        whole = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
+        if not isinstance(whole.get("classes"), dict):
+            return cast("object", data)
+        given = cast("dict[str, Any]", whole["classes"])
+        classes: dict[str, Any] = {name: dict(value) for name, value in DEFAULT_CLASSES.items()}
+        for name, change in given.items():
+            if change is None:
+                classes.pop(name, None)
+            elif isinstance(change, dict):
+                classes[name] = {**classes.get(name, {}), **cast("dict[str, Any]", change)}
+            else:
+                classes[name] = change
+        return {**whole, "classes": classes}
+
+    @field_serializer("classes", mode="wrap")
+    def _with_removed(
+        self, value: dict[str, TrafficClass], handler: SerializerFunctionWrapHandler
+    ) -> dict[str, object]:
+        """What is read again gets the default classes, so those that were removed are written as such."""
+        return {**handler(value), **{name: None for name in DEFAULT_CLASSES if name not in value}}
+
+    @field_validator("profile")
+    @classmethod
+    def _known(cls, value: str | None) -> str | None:
+        return known_profile(QOS, value)
+
+    @model_validator(mode="after")
+    def _no_collisions(self) -> Qos:
+        for attribute, wording in (("queue", "queue"), ("pfc_priority", "PFC priority")):
+            seen: dict[int, str] = {}
+            for name, one in self.classes.items():
+                value = getattr(one, attribute)
+                if value is None:
+                    continue
+                if value in seen:
+                    raise PartError(
+                        f"classes {seen[value]!r} and {name!r} both use {wording} {value} -- give each its own",
+                        ["classes", name],
+                        ["classes", seen[value]],
+                    )
+                seen[value] = name
+        owners: dict[int, str] = {}
+        for name, one in self.classes.items():
+            for dscp in one.dscp:
+                if dscp in owners:
+                    raise PartError(
+                        f"DSCP {dscp} is in classes {owners[dscp]!r} and {name!r} -- it can be in one",
+                        ["classes", name],
+                        ["classes", owners[dscp]],
+                    )
+                owners[dscp] = name
+        return self
+
+    @model_validator(mode="after")
+    def _shares_fit(self) -> Qos:
+        shares = {name: one.transmit_percent for name, one in self.classes.items() if one.transmit_percent}
+        if sum(shares.values()) > 100:
+            *most, last = (f"{name!r} {share}" for name, share in shares.items())
+            raise PartError(
+                f"classes {', '.join(most)} and {last} have transmit_percent {sum(shares.values())} together "
+                "-- make them at most 100",
+                *(["classes", name] for name in reversed(shares)),
+            )
+        return self
+
+    def lossless_class(self) -> TrafficClass | None:
+        """The first lossless class, which carries RDMA data; none where the role is lossy throughout."""
+        return next((one for one in self.classes.values() if one.lossless), None)
+
+    def rdma_class(self) -> TrafficClass | None:
+        """The class of RDMA data: the lossless one; where the role is lossy, the first that has a DSCP and is marked."""
+        marked = (one for one in self.classes.values() if one.dscp and one.ecn is not None)
+        return self.lossless_class() or next(marked, None)
+
+    def cnp_class(self) -> TrafficClass | None:
+        """The class of congestion notification packets: the one named ``cnp``; none where it was removed."""
+        return self.classes.get("cnp")

@@ -1,0 +1,88 @@
+"""Tenants of a fabric: which NICs are theirs, and the EVPN-VXLAN overlay that keeps them apart."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, model_validator
+
+from railweave.intent.addressing import NumberRange, Prefix
+from railweave.intent.base import Model
+from railweave.intent.names import Name
+from railweave.intent.networks import ExternalRouter, Members, VirtualNetwork
+from railweave.intent.underlay import Bfd
+
+
+def _unicast_mac(value: str) -> str:
+    octets = value.lower().split(":")
+    if len(octets) != 6 or any(len(one) != 2 or set(one) - set("0123456789abcdef") for one in octets):
+        raise ValueError(f"{value!r} is not a MAC address -- for example 00:1c:73:00:00:01")
+    if int(octets[0], 16) & 1:
+        raise ValueError(f"{value} is a multicast address -- a gateway needs one whose first octet is even")
+    return ":".join(octets)
+
+
+class Overlay(Model):
+    """EVPN-VXLAN: an IP-VRF per tenant on the leaves, pure type-5 routes between them (RFC 9136, section 4.4.1).
+
+    Leaves and spines peer loopback to loopback by EBGP; spines pass routes on with the next hop unchanged, so that
+    tunnels run from leaf to leaf (EVPN test report; values as in Juniper's validated configuration of it).
+    """
+
+    vtep: Literal["ipv4", "ipv6"] = Field(
+        default="ipv4", description="address family of loopbacks and tunnels: overlay sessions and VXLAN use it"
+    )
+    vni: NumberRange = Field(default=(20001, 29999), description="VNIs of tenants, one each")
+    network_vni: NumberRange = Field(default=(10001, 19999), description="VNIs of layer-2 networks, one each")
+    gateway_mac: Annotated[str, AfterValidator(_unicast_mac)] = Field(
+        default="00:1c:73:00:00:01",
+        description="MAC address of the gateways of layer-2 networks, the same on every leaf (anycast)",
+    )
+    route_target_as: int = Field(
+        default=64512, ge=1, le=65535, description="first half of the route targets, target:AS:VNI"
+    )
+    loopbacks: Prefix = Field(
+        default="fd00:fffe::/64",
+        description="IPv6 loopbacks of switches, where `vtep` is ipv6; IPv4 ones are the router ids",
+    )
+    color_endpoints: Prefix | None = Field(
+        default=None,
+        description="tunnel endpoints of leaves, one per path color; empty: 10.254.0.0/16 or fd00:fffd::/64",
+    )
+    bfd: Bfd = Field(
+        default=Bfd(minimum_interval=3000), description="BFD of the overlay sessions; slower than the underlay's"
+    )
+
+    def endpoint_pool(self) -> str:
+        """The pool of the tunnel endpoints that carry a path color."""
+        return self.color_endpoints or ("10.254.0.0/16" if self.vtep == "ipv4" else "fd00:fffd::/64")
+
+
+class Tenant(Model):
+    """A tenant: servers, or single NICs of servers, that reach each other and nobody else.
+
+    It is what others call a routing zone. NICs are on routed segments of their own (``members``) or share a network.
+    """
+
+    members: Members = Field(
+        default=(),
+        description="servers (H100-[01-02]: all their NICs on this fabric) or NICs (H100-[01-04]:gpu[0-3]_eth)",
+    )
+    networks: dict[Name, VirtualNetwork] = Field(
+        default_factory=dict[str, VirtualNetwork],
+        description="layer-2 networks by name, each a VLAN on every leaf with a member, one subnet, one gateway address",
+    )
+    external: dict[Name, ExternalRouter] = Field(
+        default_factory=dict[str, ExternalRouter],
+        description="routers outside the fabric that the VRF peers with, by name",
+    )
+    vni: int | None = Field(
+        default=None, ge=1, le=16_777_215, description="VNI; empty: by its slot from the overlay's range"
+    )
+    description: str = Field(default="", description="free text")
+
+    @model_validator(mode="after")
+    def _somebody(self) -> Tenant:
+        if not self.members and not self.networks:
+            raise ValueError("a tenant without members -- list servers under `members:`, or under a network")
+        return self

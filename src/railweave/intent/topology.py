@@ -1,0 +1,242 @@
+"""Topology intent: stripes, rails, spines, device roles, port layout, cabling."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, cast
+
+from pydantic import AfterValidator, Field, field_validator, model_validator
+
+from railweave.intent.base import Gbps, Metres, Model, PartError
+from railweave.intent.interconnect import Interconnect
+from railweave.intent.names import expand_all, naming_pattern
+from railweave.intent.qos import Qos
+
+
+class PortRange(Model):
+    """Which ports of a device one kind of cable takes, and in which order."""
+
+    first: int | None = Field(default=None, ge=0, description="first physical port; empty: chosen by the topology")
+    last: int | None = Field(
+        default=None, ge=0, description="last physical port; empty: the end of the device or of the free range"
+    )
+    fill: Literal["pack", "spread"] = Field(
+        default="pack",
+        description="pack: every channel of a port before the next port; spread: each neighbor on a port of its own",
+    )
+    breakout: str | None = Field(
+        default=None, description="for example 2x400G; empty: the breakout of the port that gives the link speed"
+    )
+
+    @model_validator(mode="after")
+    def _ordered(self) -> PortRange:
+        if self.first is not None and self.last is not None and self.first > self.last:
+            raise ValueError(f"begins at {self.first} and ends at {self.last} -- write the lower port as `first:`")
+        return self
+
+
+def _release(value: str) -> str:
+    if not value[:1].isdecimal():
+        raise ValueError(f"{value!r} is not a release -- write it as 25.4R1, number first")
+    return value
+
+
+Release = Annotated[str, AfterValidator(_release)]
+"""A release of a network operating system; its first numbers give its order."""
+
+
+class Role(Model):
+    """Every device of one role (leaf, spine, super-spine or dci) of a fabric."""
+
+    device: str = Field(description="switch model, as the catalog names it, for example qfx5240-64od")
+    nos: str = Field(default="junos", description="network operating system to render for")
+    release: Release | None = Field(
+        default=None, description="release of that system; decides which features can be used; empty: the catalog's"
+    )
+    uplink_ports: PortRange = Field(
+        default=PortRange(),
+        description="leaf: ports towards the spines; spine: towards super-spines or routers of the interconnect; what is joined between sites: towards other sites",
+    )
+    server_ports: PortRange = Field(default=PortRange(), description="leaf only: ports towards servers")
+    leaf_ports: PortRange = Field(
+        default=PortRange(),
+        description="spine: ports towards the leaves; super-spine and dci: ports towards the spines",
+    )
+    qos: Qos | None = Field(default=None, description="QoS of this role; empty: the fabric's")
+    extra: dict[str, str] = Field(
+        default_factory=dict[str, str],
+        description="the operator's own statements by network operating system, as that would print them "
+        "(junos: curly or set form); merged into the rendered tree, validated and listed",
+    )
+
+
+def _count_or_names(value: object) -> object:
+    """A count as it is; a list of names, or one host list, as names."""
+    if isinstance(value, list | tuple) or (isinstance(value, str) and "[" in value):
+        return expand_all(cast("object", value), "{} is listed twice -- name each stripe or spine once")
+    if value is None or isinstance(value, dict):  # of another kind, which pydantic says
+        return cast("object", value)
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ValueError(f"{value!r} is neither a count nor a list of names -- write 4, or [name1, name2]")  # noqa: TRY004
+    if not 0 <= value <= 4096:
+        raise ValueError(f"{value} is out of range -- 0 to 4096")
+    return value
+
+
+class Topology(Model):
+    """A rail-optimised leaf-spine fabric: NIC r of every server of a stripe is on that stripe's leaf of rail r.
+
+    One set of spines joins all leaves, unless ``planes`` or ``stripes_per_pod`` give each rail or each pod its own.
+    """
+
+    stripes: int | tuple[str, ...] = Field(
+        default=1,
+        description="groups of servers that share one set of leaves: a count, or names so that one can be removed from the middle",
+    )
+    leaves_per_stripe: int | None = Field(
+        default=None,
+        ge=1,
+        description="empty: one leaf per rail; fewer put several rails on a leaf and must divide the rails",
+    )
+    spines: int | tuple[str, ...] = Field(
+        default=0,
+        description="spines (of each rail plane or pod, where there are such): a count or names; 0 for no spine tier",
+    )
+    planes: Literal["rail"] | None = Field(
+        default=None,
+        description="rail: each rail has spines of its own, a two-tier fabric a rail with no path to another rail; empty: one set of spines joins all rails",
+    )
+    stripes_per_pod: int | None = Field(
+        default=None,
+        ge=1,
+        description="stripes that share one set of spines, under super-spines; empty: all, without super-spines",
+    )
+    super_spines: int = Field(
+        default=0,
+        ge=0,
+        le=512,
+        description="super-spines above each spine of a pod: they join the spines of one number of all pods",
+    )
+    links_per_super_spine: int = Field(
+        default=1, ge=1, le=64, description="parallel links between a spine and each of its super-spines"
+    )
+    interconnect: Interconnect | None = Field(
+        default=None,
+        description="sites that the fabric spans, each with spines of its own, and the long links between them",
+    )
+    links_per_spine: int = Field(default=1, ge=1, le=64, description="parallel links between a leaf and each spine")
+    link_speed: Gbps = Field(default=400, description="speed of leaf-spine links")
+    oversubscription: float = Field(
+        default=1.0, gt=0, description="server bandwidth over uplink bandwidth of a leaf that is still accepted"
+    )
+    servers_per_stripe: int | None = Field(
+        default=None,
+        ge=1,
+        description="how many servers are placed in a stripe before the next one; empty: what the server ports allow",
+    )
+
+    @model_validator(mode="after")
+    def _tiers(self) -> Topology:
+        if self.planes and (self.super_spines or self.stripes_per_pod):
+            part = "super_spines" if self.super_spines else "stripes_per_pod"
+            raise PartError(
+                f"planes and {part} exclude each other -- keep one way to grow beyond two tiers", ["planes"]
+            )
+        if bool(self.super_spines) != bool(self.stripes_per_pod):
+            there, missing = ("super_spines", "stripes_per_pod")[:: 1 if self.super_spines else -1]
+            raise PartError(f"{there} without {missing} -- pods joined by super-spines need both", [there])
+        if self.interconnect and (self.planes or self.super_spines):
+            part = "planes" if self.planes else "super_spines"
+            raise PartError(f"interconnect and {part} exclude each other -- keep one", ["interconnect"])
+        if self.interconnect and bool(self.interconnect.routers) != bool(self.spines):
+            what = "spines without routers" if self.spines else "routers without spines"
+            raise PartError(
+                f"{what} -- spines are joined by routers of each site; without spines, the leaves are", ["interconnect"]
+            )
+        if self.super_spines and not self.spines:
+            raise PartError("super_spines without spines -- add `spines:`", ["super_spines"])
+        return self
+
+    @field_validator("stripes", "spines", mode="before")
+    @classmethod
+    def _expand(cls, value: object) -> object:
+        return _count_or_names(value)
+
+    @field_validator("stripes")
+    @classmethod
+    def _some(cls, value: int | tuple[str, ...]) -> int | tuple[str, ...]:
+        if not value:
+            raise ValueError("0 stripes hold no servers -- give at least 1")
+        return value
+
+    def stripe_names(self) -> list[str]:
+        """Stripe names in file order; a count stands for stripe1, stripe2, …"""
+        return _names(self.stripes, "stripe")
+
+    def spine_names(self) -> list[str]:
+        """Spine names in file order; a count stands for spine1, spine2, …"""
+        return _names(self.spines, "spine")
+
+
+def _names(value: int | tuple[str, ...], stem: str) -> list[str]:
+    return [f"{stem}{number}" for number in range(1, value + 1)] if isinstance(value, int) else list(value)
+
+
+class CableIntent(Model):
+    """Cables of one kind: how long, and which optic or cable at each end."""
+
+    length: Metres = Field(description="planned length; a measured one in the inventory wins")
+    optic: str | None = Field(
+        default=None, description="catalog name at the switch end; empty: the shortest reach that fits"
+    )
+    far_optic: str | None = Field(
+        default=None, description="catalog name at the far end (NIC or spine); empty: chosen likewise"
+    )
+
+
+class Cabling(Model):
+    """Cables of a fabric."""
+
+    server: CableIntent = Field(default=CableIntent(length=10), description="server to leaf")
+    fabric: CableIntent = Field(default=CableIntent(length=50), description="leaf to spine")
+    interconnect: CableIntent = Field(
+        default=CableIntent(length=50_000),
+        exclude_if=lambda value: value == CableIntent(length=50_000),
+        description="between sites",
+    )
+
+
+class Mtu(Model):
+    """MTUs, bytes. A port carries Ethernet frames; an IRB and a NIC carry IP packets."""
+
+    fabric: int = Field(default=9216, ge=1500, le=9416, description="leaf-spine ports, Ethernet frame")
+    server_port: int = Field(default=9216, ge=1500, le=9416, description="server-facing ports, Ethernet frame")
+    irb: int = Field(default=9000, ge=1280, le=9400, description="server-facing gateway interface, IP packet")
+    server: int = Field(default=9000, ge=1280, le=9400, description="NIC, IP packet")
+
+
+class Naming(Model):
+    """Names of devices. Fields in braces: {fabric}, {stripe} and {leaf} (numbers) for a leaf, {spine} for a spine."""
+
+    leaf: Annotated[str, naming_pattern(fabric="backend", stripe="stripe1", leaf=1)] = Field(
+        default="{stripe}-leaf{leaf}", description="{stripe} is the stripe's name"
+    )
+    spine: Annotated[str, naming_pattern(fabric="backend", spine="spine1")] = Field(
+        default="{spine}",
+        description="{spine} is the spine's name, with its rail or pod before it where there are such",
+    )
+    super_spine: Annotated[str, naming_pattern(fabric="backend", super_spine="plane1-super1")] = Field(
+        default="{super_spine}",
+        exclude_if=lambda value: value == "{super_spine}",
+        description="{super_spine} is the super-spine's plane and number",
+    )
+    dci: Annotated[str, naming_pattern(fabric="backend", site="site1", dci=1)] = Field(
+        default="{site}-dci{dci}",
+        exclude_if=lambda value: value == "{site}-dci{dci}",
+        description="routers of the interconnect: {site} is the site's name, {dci} their number there",
+    )
+    vlan: Annotated[str, naming_pattern(fabric="backend", stripe="stripe1", rail=1, vlan=2)] = Field(
+        default="vn{vlan}", description="{vlan} is the VLAN id"
+    )
+    bgp_group: Annotated[str, naming_pattern(role="spine", color="color1")] = Field(
+        default="{role}-{color}", description="{role} is the neighbor's role, {color} the path color's name"
+    )

@@ -1,0 +1,68 @@
+"""Every file of a build, from a ``Network``."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from railweave.checks.registry import CHECKS, SLOW
+from railweave.findings import Finding, by_severity, summed
+from railweave.outputs.rendering import joined
+from railweave.outputs.tables import addresses_csv, cabling_csv
+from railweave.outputs.write import digest
+from railweave.report.page import report_html
+from railweave.report.topology import topology_svg
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from railweave.design.network import Network
+    from railweave.outputs.rendering import Rendered
+    from railweave.report.body import Body
+
+
+TABLES: dict[str, Callable[[Network], bytes]] = {
+    "design.json": lambda network: network.to_json(),
+    "cabling.csv": lambda network: cabling_csv(network).encode(),
+    "addresses.csv": lambda network: addresses_csv(network).encode(),
+    "topology.svg": lambda network: topology_svg(network).encode(),
+}
+"""Files that follow from the network alone."""
+
+
+def outputs(
+    network: Network,
+    written: Callable[[], tuple[dict[str, str], Body]],
+    rendered: Sequence[Callable[[], Rendered]],
+    progress: Callable[[str], None],
+    checked: Sequence[Finding],
+) -> tuple[dict[str, bytes], Rendered, list[Finding]]:
+    """Content by path below the output folder, what was rendered, and every finding: of design, checks, and rendering.
+
+    ``written`` (runbooks and the body of the report) and what is ``rendered`` are waited for: they are worked on meanwhile.
+    """
+    progress("finishing the files of switches and servers")
+    made = joined([one() for one in rendered])
+    found = summed([*network.findings, *checked, *made.gaps]) + _open_secrets(network, made.open_secrets)
+    progress("finishing runbooks and the report")
+    runbooks, body = written()
+    files = {name: text.encode() for name, text in runbooks.items()}
+    ran = [name for name in CHECKS if name not in SLOW]
+    files["report.html"] = report_html(network, found, body, digest(made.files["design.json"])[:12], ran).encode()
+    files["findings.json"] = (json.dumps([one.to_json() for one in by_severity(found)], indent=1) + "\n").encode()
+    return {**files, **made.files}, made, found
+
+
+def _open_secrets(network: Network, count: int) -> list[Finding]:
+    if not count:
+        return []
+    return [
+        Finding(
+            "secret-open",
+            "info",
+            network.name,
+            f"{count} device files hold references such as <secret:NAME> in place of secrets",
+            "the files can be shared and committed, but not loaded as they are",
+            "build with --secrets FILE (NAME: value, one a line) for files to load",
+        )
+    ]

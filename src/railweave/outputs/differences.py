@@ -1,0 +1,203 @@
+"""Compare two networks: devices, servers, cables, and every rendered statement."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from railweave.counting import counted
+from railweave.device.build import device_config
+from railweave.device.host import host_configs
+from railweave.render import host
+from railweave.render.host.cluster import cluster_files
+from railweave.render.network import targets
+from railweave.systems import system
+from railweave.systems.junos import render as junos
+from railweave.systems.junos.render.tree import Change, compare
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from railweave.design.network import Network
+    from railweave.device.host_model import HostConfig
+    from railweave.device.model import DeviceConfig
+
+    Hosts = tuple[dict[str, HostConfig], dict[str, HostConfig]]
+    """The configuration of every server, old and new."""
+
+
+@dataclass(frozen=True)
+class DeviceDiff:
+    """What changes on one switch: commands (Junos), or added and removed lines by operating system."""
+
+    device: str
+    change: str
+    junos: tuple[str, ...] = ()
+    removed: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    added: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+
+
+@dataclass(frozen=True)
+class NetworkDiff:
+    """What changes between two networks. Empty where they are the same."""
+
+    devices: tuple[DeviceDiff, ...]
+    servers: dict[str, tuple[str, ...]]
+    cables_removed: tuple[str, ...]
+    cables_added: tuple[str, ...]
+    shared: dict[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
+    """Files that all servers share, with their changed lines."""
+
+    @property
+    def equal(self) -> bool:
+        """Whether nothing changes."""
+        return not (self.devices or self.servers or self.shared or self.cables_removed or self.cables_added)
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented JSON object."""
+        return {"equal": self.equal, **asdict(self)}
+
+    def lines(self) -> list[str]:
+        """The diff as text: a summary, then a block a device."""
+        counts = {kind: sum(1 for one in self.devices if one.change == kind) for kind in ("changed", "new", "gone")}
+        parts = [f"{counted(number, 'switch', 'switches')} {kind}" for kind, number in counts.items() if number]
+        parts += [f"{counted(len(self.servers), 'server', 'servers')} changed"] if self.servers else []
+        cables = (("more", self.cables_added), ("fewer", self.cables_removed))
+        parts += [f"{counted(len(names), 'cable', 'cables')} {word}" for word, names in cables if names]
+        found: list[str] = [] if self.equal else ["; ".join(parts)]
+        for device in self.devices:
+            found.append(f"{device.device}: {device.change}")
+            found += [f"  {line}" for line in device.junos]
+            if not device.junos:
+                for target in sorted({*device.removed, *device.added}):
+                    found += [f"  - {line}" for line in device.removed.get(target, ())]
+                    found += [f"  + {line}" for line in device.added.get(target, ())]
+        for server, changes in self.servers.items():
+            found.append(f"{server}:")
+            found += [f"  {line}" for line in changes]
+        for file, changes in self.shared.items():
+            found.append(f"hosts/{file}:")
+            found += [f"  {line}" for line in changes]
+        found += [f"- cable {name}" for name in self.cables_removed]
+        found += [f"+ cable {name}" for name in self.cables_added]
+        return found
+
+    def junos_lines(self) -> list[str]:
+        """Only what a Junos CLI takes, each device's block after a comment with its name."""
+        found: list[str] = []
+        for device in self.devices:
+            if device.junos:
+                found += [f"# {device.device}", *device.junos]
+        return found
+
+
+def diff(old: Network, new: Network) -> NetworkDiff:
+    """What must change for ``old`` to become ``new``."""
+    before, after = {s.name for s in old.switches}, {s.name for s in new.switches}
+    devices = [
+        one
+        for name in (*(s.name for s in old.switches), *(s.name for s in new.switches if s.name not in before))
+        if (one := _device(old if name in before else None, new if name in after else None, name)) is not None
+    ]
+    hosts = host_configs(old), host_configs(new)
+    was, now = {cable.name for cable in old.cables}, {cable.name for cable in new.cables}
+    return NetworkDiff(
+        tuple(devices),
+        _servers(old, new, hosts),
+        tuple(cable.name for cable in old.cables if cable.name not in now),
+        tuple(cable.name for cable in new.cables if cable.name not in was),
+        _shared_files(old, new),
+    )
+
+
+def _device(old: Network | None, new: Network | None, name: str) -> DeviceDiff | None:
+    configs: dict[str, list[DeviceConfig | None]] = {}
+    for side, network in enumerate((old, new)):
+        if network is not None:
+            for target in targets(network.switch(name)):
+                configs.setdefault(target, [None, None])[side] = device_config(network, name, target)
+    commands: tuple[str, ...] = ()
+    removed: dict[str, tuple[str, ...]] = {}
+    added: dict[str, tuple[str, ...]] = {}
+    for target, (before, after) in configs.items():
+        if target == "junos":
+            commands = tuple(_junos(before, after).lines())
+            continue
+        lines = [system(target).lines(config) if config else [] for config in (before, after)]
+        gone, come = _minus(lines[0], lines[1]), _minus(lines[1], lines[0])
+        removed |= {target: gone} if gone else {}
+        added |= {target: come} if come else {}
+    change = "new" if old is None else "gone" if new is None else "changed"
+    if new is None:  # what it held is of no use to anyone
+        removed = {}
+    if change == "changed" and not (commands or removed or added):
+        return None
+    return DeviceDiff(name, change, commands, removed, added)
+
+
+def _junos(before: DeviceConfig | None, after: DeviceConfig | None) -> Change:
+    if after is None:  # nothing to load on a device that goes away
+        return Change()
+    return compare(junos.tree(before) if before else [], junos.tree(after))
+
+
+def _minus(lines: Iterable[str], other: Iterable[str]) -> tuple[str, ...]:
+    known = set(other)
+    return tuple(line for line in lines if line not in known)
+
+
+def _servers(old: Network, new: Network, hosts: Hosts) -> dict[str, tuple[str, ...]]:
+    """NICs, addresses and attachment of each server, as lines; only servers in which something differs."""
+    shapes = [
+        {server.name: _server_lines(network, server.name) for server in network.servers} for network in (old, new)
+    ]
+    result: dict[str, tuple[str, ...]] = {}
+    for name in dict.fromkeys((*shapes[0], *shapes[1])):
+        before, after = shapes[0].get(name, []), shapes[1].get(name, [])
+        changes = [f"- {line}" for line in _minus(before, after)] + [f"+ {line}" for line in _minus(after, before)]
+        if before and after:
+            changes += _host_files(hosts[0][name], hosts[1][name])
+        if changes:
+            result[name] = tuple(changes)
+    return result
+
+
+def _shared_files(old: Network, new: Network) -> dict[str, tuple[str, ...]]:
+    """Changed lines of the files that all servers share."""
+    before, after = cluster_files(old), cluster_files(new)
+    result: dict[str, tuple[str, ...]] = {}
+    for file in dict.fromkeys((*before, *after)):
+        was, now = before.get(file, "").splitlines(), after.get(file, "").splitlines()
+        if was != now:
+            lines = (*(f"- {line}" for line in _minus(was, now)), *(f"+ {line}" for line in _minus(now, was)))
+            result[file] = lines or ("lines change places",)
+    return result
+
+
+def _host_files(one: HostConfig, other: HostConfig) -> list[str]:
+    """The changed lines of a server's files, but of host.json, which says again what the others say."""
+    if one == other:
+        return []
+    before, after = host.files(one), host.files(other)
+    lines: list[str] = []
+    for file in dict.fromkeys((*before, *after)):
+        was, now = before.get(file, "").splitlines(), after.get(file, "").splitlines()
+        if was != now:
+            lines.append(f"{file} changes")
+            if file != "host.json":
+                lines += [f"- {file}: {line.strip()}" for line in _minus(was, now)]
+                lines += [f"+ {file}: {line.strip()}" for line in _minus(now, was)]
+    return lines
+
+
+def _server_lines(network: Network, name: str) -> list[str]:
+    server = network.server(name)
+    lines = [f"model {server.model}"]
+    for nic in server.nics:
+        lines.append(f"{nic.name} mac {nic.mac} netdev {nic.netdev} rdma {nic.rdma}")
+        lines.append(f"{nic.name} on {nic.leaf} {nic.leaf_port}" + (f" vlan {nic.vlan}" if nic.vlan else ""))
+        fabric = network.fabric(nic.fabric)
+        lines += [
+            f"{nic.name} {fabric.color_name(one.color)} {one.address}/{one.prefix_length}" for one in nic.addresses
+        ]
+    return lines

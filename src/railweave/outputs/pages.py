@@ -1,0 +1,36 @@
+"""What is written for people from the design and its routes: a runbook of every switch, and the report but for findings."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, cast
+
+from railweave.render.workers import spreading
+from railweave.report.body import Body, body_of
+from railweave.runbook.network import runbook
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Mapping
+
+    from railweave.design.network import Network
+    from railweave.device.model import DeviceConfig
+    from railweave.routing.table import Routes
+
+
+@contextlib.contextmanager
+def pages(
+    network: Network, configs: Mapping[str, DeviceConfig], routes: Routes
+) -> Generator[Callable[[], tuple[dict[str, str], Body]]]:
+    """Start writing; what is given waits for the runbooks, by path, and the body of the report."""
+
+    def write(device: str) -> str | Body:
+        return runbook(network, configs[device], routes) if device else body_of(network, routes)
+
+    with spreading(write, ["", *configs]) as results:
+
+        def found() -> tuple[dict[str, str], Body]:
+            body, *texts = results()
+            runbooks = {f"runbook/{name}.md": cast("str", text) for name, text in zip(configs, texts, strict=True)}
+            return {path: text for path, text in runbooks.items() if text}, cast("Body", body)
+
+        yield found

@@ -1,0 +1,175 @@
+"""The files of switches and servers, rendered beside the checks; those that stand in the output already are not."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from dataclasses import fields
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+import railweave
+from railweave.device.host import config_of
+from railweave.device.host_scope import host_scope
+from railweave.outputs.standing import OPEN
+from railweave.render.network import server_files, shared_files, switch_configs, switch_files, switch_gaps
+from railweave.render.workers import spreading
+from railweave.systems import system
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+
+    from railweave.design.network import Network
+    from railweave.device.host_scope import HostScope
+    from railweave.device.model import DeviceConfig
+    from railweave.findings import Finding
+    from railweave.outputs.standing import Standing
+
+
+class Rendered(NamedTuple):
+    """What devices came to: content of ``files`` to write, digests of ``kept`` ones, the key of every folder."""
+
+    files: dict[str, bytes]
+    kept: dict[str, str]
+    keys: dict[str, str]
+    gaps: list[Finding]
+    open_secrets: int
+
+
+class _Folder(NamedTuple):
+    """One folder as a worker gives it; ``files`` is None where what stands there is kept."""
+
+    key: str
+    files: dict[str, bytes] | None
+    gaps: Sequence[Finding] = ()
+    open_secrets: int = 0
+
+
+@contextlib.contextmanager
+def rendering_servers(
+    network: Network, before: Standing, tables: Mapping[str, Callable[[Network], bytes]]
+) -> Generator[Callable[[], Rendered]]:
+    """Start rendering the servers; what is given waits for the result, with the files that servers share.
+
+    ``tables`` are files by path that follow from the network alone: they are worked out beside the others.
+    """
+    words = _Words()
+
+    def server(name: str) -> _Folder:
+        if name in tables:
+            return _Folder("", {name: tables[name](network)})
+        if name == "hosts":
+            return _Folder("", {path: text.encode() for path, text in shared_files(network).items()})
+        scope = host_scope(network, name.removeprefix("hosts/"))
+        key = _key(program_digest(), *_words_of(scope, words))
+        if before.has(name, key):
+            return _Folder(key, None)
+        return _Folder(key, {path: text.encode() for path, text in server_files(config_of(scope)).items()})
+
+    folders = [*tables, "hosts", *(f"hosts/{one.name}" for one in network.servers)]
+    with spreading(server, folders) as results:
+        yield lambda: _together(folders, results(), before)
+
+
+@contextlib.contextmanager
+def rendering_switches(
+    network: Network, own: Mapping[str, DeviceConfig], secrets: Mapping[str, str], before: Standing
+) -> Generator[Callable[[], Rendered]]:
+    """Start rendering the switches, whose configurations are ``own``; what is given waits for the result."""
+    given = sorted(secrets.items())
+
+    def switch(folder: str) -> _Folder:
+        configs = switch_configs(network, own[folder.removeprefix("devices/")])
+        key = _key(program_digest(), configs, given)
+        gaps = switch_gaps(configs)
+        if before.has(folder, key):
+            return _Folder(key, None, gaps, before.whole[folder])
+        files = {
+            path: _with_secrets(path, text, secrets, one.nos).encode()
+            for one in configs
+            for path, text in switch_files([one]).items()
+        }
+        return _Folder(key, files, gaps, sum(OPEN in content for content in files.values()))
+
+    folders = [f"devices/{one.name}" for one in network.switches]
+    with spreading(switch, folders) as results:
+        yield lambda: _together(folders, results(), before)
+
+
+def _together(folders: Sequence[str], found: Sequence[_Folder], before: Standing) -> Rendered:
+    files: dict[str, bytes] = {}
+    kept: dict[str, str] = {}
+    for folder, one in zip(folders, found, strict=True):
+        if one.files is None:
+            kept |= before.files[folder]
+        else:
+            files |= one.files
+    return Rendered(
+        files,
+        kept,
+        {folder: one.key for folder, one in zip(folders, found, strict=True) if one.key},
+        [gap for one in found for gap in one.gaps],
+        sum(one.open_secrets for one in found),
+    )
+
+
+def joined(parts: Sequence[Rendered]) -> Rendered:
+    """Several as one."""
+    return Rendered(
+        {name: content for part in parts for name, content in part.files.items()},
+        {name: value for part in parts for name, value in part.kept.items()},
+        {folder: key for part in parts for folder, key in part.keys.items()},
+        [gap for part in parts for gap in part.gaps],
+        sum(part.open_secrets for part in parts),
+    )
+
+
+class _Words:
+    """The ``repr`` of objects that many servers share, written once each."""
+
+    def __init__(self) -> None:
+        self._found: dict[int, tuple[object, str]] = {}
+
+    def __call__(self, value: object) -> str:
+        found = self._found.get(id(value))
+        if found is None:
+            found = self._found[id(value)] = value, repr(value)  # the value too, so that its id stays its own
+        return found[1]
+
+
+def _words_of(scope: HostScope, words: _Words) -> Iterator[object]:
+    """All that a scope holds; what it shares with others as text."""
+    for field in fields(scope):
+        value: object = getattr(scope, field.name)
+        if isinstance(value, dict):
+            yield [(name, words(one)) for name, one in cast("dict[str, object]", value).items()]
+        else:
+            yield value if value is scope.server else words(value)
+
+
+def _key(*parts: object) -> str:
+    """The digest of values whose ``repr`` tells them apart: frozen dataclasses and models of plain values."""
+    return hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
+
+
+@lru_cache(maxsize=1)
+def program_digest() -> str:
+    """The digest of the program's version and source: any change of it may change what is rendered."""
+    found = hashlib.blake2b(railweave.__version__.encode(), digest_size=16)
+    here = Path(railweave.__file__).parent
+    for path in sorted(here.rglob("*")):
+        if path.suffix in {".py", ".sh", ".yaml"}:
+            content = path.read_bytes()
+            found.update(f"{path.relative_to(here)} {len(content)}\n".encode() + content)
+    return found.hexdigest()
+
+
+def _with_secrets(path: str, text: str, secrets: Mapping[str, str], nos: str) -> str:
+    """References in a file replaced by what they stand for, quoted as files of its kind are."""
+    for name, value in secrets.items():
+        file = path.rpartition("/")[2]
+        shown = json.dumps(value)[1:-1] if file.endswith(".json") else system(nos).quoted(file, value)
+        text = text.replace(f"<secret:{name}>", shown)
+    return text

@@ -1,0 +1,131 @@
+"""``build``: read, design, render, write; the lock last."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from railweave.checks.checks import run_checks
+from railweave.checks.registry import Subject
+from railweave.counting import counted
+from railweave.design import design
+from railweave.design.retarget import retargeted
+from railweave.errors import InputError, Problem
+from railweave.garbage import uncollected
+from railweave.intent.document import read_document
+from railweave.intent.source import companion, read_source
+from railweave.outputs.contents import TABLES, outputs
+from railweave.outputs.extra import check_extra
+from railweave.outputs.pages import pages
+from railweave.outputs.rendering import rendering_servers, rendering_switches
+from railweave.outputs.standing import standing
+from railweave.outputs.write import write_folder
+
+LOCK = "fabric.lock"
+"""The lock's name in an output folder: a copy, so that `diff` can design a changed file with its allocations."""
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from railweave.design.network import Network
+    from railweave.findings import Finding
+    from railweave.intent.lock import Lock
+
+
+@dataclass(frozen=True)
+class Built:
+    """What a build made: the network, every finding, and which output files changed."""
+
+    network: Network
+    findings: list[Finding]
+    changed: list[str]
+    files: int
+
+
+def build(
+    fabric: Path,
+    out: Path,
+    *,
+    secrets: Path | None = None,
+    compact: bool = False,
+    device: Sequence[str] = (),
+    progress: Callable[[str], None] = lambda _: None,
+) -> Built:
+    """Build ``fabric`` into ``out``. ``compact`` frees slots of names that are gone before designing.
+
+    ``device`` gives roles other switches than the file does: ``leaf=MODEL:NOS`` (``railweave.design.retarget``).
+
+    Raises ``InputError`` for bad input and ``OutputError`` where the output cannot be written; the old output and the
+    lock are then as they were.
+    """
+    with uncollected():
+        return _build(fabric, out, secrets, progress, compact=compact, device=device)
+
+
+def _build(
+    fabric: Path,
+    out: Path,
+    secrets: Path | None,
+    progress: Callable[[str], None],
+    *,
+    compact: bool,
+    device: Sequence[str],
+) -> Built:
+    with contextlib.ExitStack() as beside:  # work in other processes, each begun as soon as its input is there
+        stands = beside.enter_context(standing(out))
+        progress(f"reading and designing {fabric}")
+        network, lock = design_file(fabric, compact=compact, device=device)
+        hidden, before = _read_secrets(secrets), stands()
+        switches = counted(len(network.switches), "switch", "switches")
+        progress(f"rendering {switches} and {counted(len(network.servers), 'server')}")
+        hosts = beside.enter_context(rendering_servers(network, before, TABLES))
+        subject = Subject.of(network)
+        devices = beside.enter_context(rendering_switches(network, subject.configs, hidden, before))
+        progress("working out routes")
+        written = beside.enter_context(pages(network, subject.configs, subject.routes))
+        checked = run_checks(subject, slow=False, progress=progress)
+        files, made, findings = outputs(network, written, [devices, hosts], progress, checked)
+    text = lock.to_text().encode()
+    files[LOCK] = text
+    count = len(files) + len(made.kept)
+    progress(f"writing {count} files to {out}")
+    also = {companion(fabric, "lock"): text}
+    changed = write_folder(out, files, also, kept=made.kept, keys=made.keys, private=secrets is not None)
+    return Built(network, findings, changed, count)
+
+
+def design_file(
+    fabric: Path,
+    lock: Lock | None = None,
+    *,
+    compact: bool = False,
+    inventory_of: Path | None = None,
+    device: Sequence[str] = (),
+) -> tuple[Network, Lock]:
+    """Read a fabric file with its inventory (or that of ``inventory_of``) and lock (or the one given) and design it.
+
+    ``compact`` frees the slots of names that the file no longer has, for new names to use. Raises ``InputError`` with file and line of everything that is wrong.
+    """
+    source = retargeted(read_source(fabric, lock, inventory_of=inventory_of), device)
+    check_extra(source)
+    source.lock.compacting |= compact
+    return design(source)
+
+
+def _read_secrets(path: Path | None) -> dict[str, str]:
+    if path is None:
+        return {}
+    content: object = read_document(path).value  # for its errors: the values are wanted as they are written
+    if not isinstance(content, dict):
+        raise InputError([Problem(str(path), 1, "not a list of secrets", "write NAME: value, one a line")])
+    words: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.BaseLoader)  # noqa: S506 - text only
+    for name, value in words.items():
+        if not isinstance(value, str):
+            raise InputError(
+                [Problem(str(path), 1, f"secret {name!r} is not a single value", "write NAME: value, one a line")]
+            )
+    return words

@@ -1,0 +1,259 @@
+"""What devices decide: the best of what they hear, what they pass on, and where packets go.
+
+A decision depends on a device's rules, on what it originates, and on what it hears. Devices with equal ones, as the
+spines of a path color have, decide alike: every decision is taken once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from railweave.routing.advertised import Interned
+from railweave.routing.as_paths import EMPTY
+from railweave.routing.attributes import ALL, NONE, Attributes, as_sent
+from railweave.routing.candidates import NOWHERE
+from railweave.routing.colors import advertised, color_value, foreign_color
+from railweave.routing.forwarding import pattern
+from railweave.routing.once import Once
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from railweave.device.model import BgpGroup, DeviceConfig, FabricAdvertise
+    from railweave.routing.advertised import Advertised, PathColumn, RouteColumn
+    from railweave.routing.as_paths import AsPaths
+    from railweave.routing.attributes import AttributeTable, Ids, Mask, Places
+    from railweave.routing.candidates import Candidate, Candidates
+    from railweave.routing.forwarding import Pattern
+    from railweave.routing.policy import PolicyEngine, Resolved
+
+
+_MANY = 4096
+"""Of so many routes heard, those that are alike are looked for."""
+
+_FACTOR = 0x1E3779B97F4A7C15
+"""Spreads hashes: 2^64 over the golden ratio, less than a sign bit."""
+
+
+class GroupRules(NamedTuple):
+    """What a group takes and passes on; ``color`` is the value of its ``fabric_color``."""
+
+    imports: Resolved
+    exports: Resolved
+    fabric_color: str | None
+    color: str
+
+
+class CommonRules(NamedTuple):
+    """How a device decides about prefixes of others."""
+
+    groups: tuple[GroupRules, ...]
+    compare_aigp: bool
+
+
+class Rules(NamedTuple):
+    """How a device decides, apart from its name, its AS numbers and its neighbors."""
+
+    common: CommonRules
+    redistribute: Resolved | None
+    advertise: tuple[FabricAdvertise, ...]
+
+
+class Decision(NamedTuple):
+    """What a device decided about some prefixes, or all: by group the routes passed on, and the candidates packets go to.
+
+    ``winner`` is the candidate that each prefix's best route is of.
+    """
+
+    passed: tuple[Ids, ...]
+    winner: NDArray[np.intp]
+    pattern: Pattern
+
+
+class Outcome(NamedTuple):
+    """What follows for all prefixes. ``learned`` are the places of those passed on from others."""
+
+    routes: tuple[RouteColumn, ...]
+    learned: NDArray[np.intp]
+    winner: NDArray[np.intp]
+    pattern: Pattern
+
+
+def rules_of(config: DeviceConfig, policies: PolicyEngine, once: Once) -> Rules:
+    """The rules of a device; equal ones are one object."""
+    bgp = config.bgp
+    if bgp is None:
+        return once("no rules", lambda: Rules(CommonRules((), compare_aigp=False), None, ()))
+
+    def of_group(group: BgpGroup) -> GroupRules:
+        imports, exports = policies.resolved(bgp, group.import_policy), policies.resolved(bgp, group.export_policy)
+        return GroupRules(imports, exports, group.fabric_color, color_value(config, group))
+
+    common = CommonRules(tuple(map(of_group, bgp.groups)), bgp.compare_aigp)
+    connected = bgp.redistribute_connected
+    rules = Rules(
+        once(("common rules", common), lambda: common),
+        None if connected is None else policies.resolved(bgp, connected),
+        bgp.fabric_advertise,
+    )
+    return once(("rules", rules), lambda: rules)
+
+
+class Decisions:
+    """Decisions taken so far."""
+
+    def __init__(
+        self, table: AttributeTable, policies: PolicyEngine, paths: AsPaths, place: Mapping[str, int], once: Once
+    ) -> None:
+        self._table, self._policies, self._paths, self._place, self.once = table, policies, paths, place, once
+        self._count = policies.count
+        self._columns = Interned(paths, once)
+        self._direct_id = np.int32(table.id_of(Attributes("direct")))
+        self._no_paths = self._columns.paths(np.full(self._count, EMPTY, dtype=np.int32))
+        self._no_prefixes = np.zeros(self._count, dtype=np.bool_)
+        no_routes = self._columns.routes(np.full(self._count, NONE, dtype=np.int32))
+        self.nothing = self._columns.advertised(no_routes, self._no_paths)
+
+    def further(self) -> Decisions:
+        """A place for more decisions beside these, which go when it is no longer used."""
+        return Decisions(self._table, self._policies, self._paths, self._place, Once(self.once))
+
+    def decide(self, rules: Rules, local: Mask, choice: Candidates) -> Outcome:
+        """What a device decides that originates the ``local`` prefixes."""
+        weights = tuple(map(len, choice.rows))
+        key = ("outcome", id(rules), local.tobytes(), choice.heard, weights)
+        return self.once(key, lambda: self._decide(rules, local, choice.heard, weights))
+
+    def told(self, outcome: Outcome, choice: Candidates) -> list[Advertised]:
+        """What a device tells the neighbors of each of its groups."""
+        paths = self._no_paths
+        if len(outcome.learned):
+            key = ("paths", id(outcome), choice.senders)
+            paths = self.once(key, lambda: self._extended(outcome, choice.senders))
+        return [self._columns.advertised(routes, paths) for routes in outcome.routes]
+
+    def _decide(self, rules: Rules, local: Mask, heard: tuple[Candidate, ...], weights: tuple[int, ...]) -> Outcome:
+        """Leaves of a stripe decide alike about prefixes of others: their own, and what they refuse, they do alone."""
+        common = rules.common
+        alike = tuple(one._replace(refused=NOWHERE) for one in heard)
+        shared = self.once(
+            ("shared", id(common), alike, weights),
+            lambda: self._decided(common, None, self._no_prefixes, self._accepted(common, alike), weights, ALL),
+        )
+        special = local.copy()
+        for one in heard:
+            special[np.frombuffer(one.refused, np.int32)] = True
+        places = np.flatnonzero(special)
+        passed, winner, pattern = shared
+        if len(places):
+            rows, mine = self._accepted(common, heard, places), local[places]
+            key = ("own", id(rules), places.tobytes(), mine.tobytes(), rows.tobytes(), weights)
+            own = self.once(key, lambda: self._decided(common, rules, mine, rows, weights, places))
+            passed = tuple(_patched(one, places, other) for one, other in zip(passed, own.passed, strict=True))
+            winner, pattern = _patched(winner, places, own.winner), pattern.patched(places, own.pattern)
+        learned = np.zeros(self._count, dtype=np.bool_)
+        for one in passed:
+            learned |= one != NONE
+        return Outcome(tuple(map(self._columns.routes, passed)), np.flatnonzero(learned & ~local), winner, pattern)
+
+    def _decided(
+        self, common: CommonRules, rules: Rules | None, local: Mask, rows: Ids, weights: tuple[int, ...], places: Places
+    ) -> Decision:
+        """What follows for the prefixes at ``places`` from what a device accepted about them; ``local`` are its own."""
+        different = None if local.any() else _different(rows)
+        keys = self._table.keys(rows if different is None else rows[:, different[0]])
+        best, winner = np.full(len(local), NONE, dtype=np.int32), np.zeros(len(local), dtype=np.intp)
+        if len(rows):
+            winner = keys.argmin(axis=0)
+            winner = winner if different is None else winner[different[1]]
+            best = rows[winner, np.arange(len(local))]
+        if rules is not None:
+            own = np.where(local, self._direct_id, np.int32(NONE)).astype(np.int32)
+            if rules.redistribute is not None:
+                own = self._policies.apply(rules.redistribute, own, local, places)
+            best = np.where(local, own, best).astype(np.int32)
+        own = () if isinstance(places, slice) else (id(rules), places.tobytes(), local.tobytes())
+        key = ("passed", id(common), own, best.tobytes())
+        passed = self.once(key, lambda: self._passed(common, rules, local, best, places))
+        found = pattern(keys, local if different is None else local[different[0]], weights)
+        return Decision(passed, winner, found if different is None else found.spread(different[1]))
+
+    def _passed(
+        self, common: CommonRules, rules: Rules | None, local: Mask, best: Ids, places: Places
+    ) -> tuple[Ids, ...]:
+        """What each group's policy lets pass, by the rules of its color if it has one."""
+        after = {
+            one: self._policies.apply(one, best, local, places) for one in {group.exports for group in common.groups}
+        }
+        own = local & (best >= 0)
+        found: list[Ids] = []
+        for group in common.groups:
+            passed = after[group.exports]
+            name, value = group.fabric_color, group.color
+            if name is not None and (passed != NONE).any():
+                kept = np.where(foreign_color(self._table, passed, value), np.int32(NONE), passed).astype(np.int32)
+                if rules is not None and not isinstance(places, slice):
+                    kept = advertised(
+                        self._table, self._place, rules.advertise, (name, value), own, kept, passed, places
+                    )
+                passed = kept
+            found.append(passed)
+        return tuple(found)
+
+    def _extended(self, outcome: Outcome, senders: tuple[tuple[int, PathColumn], ...]) -> PathColumn:
+        """The AS paths of what is passed on: those that the winners sent, with their own numbers in front."""
+        paths = np.full(self._count, EMPTY, dtype=np.int32)
+        at = outcome.learned
+        winner = outcome.winner[at]
+        sent = np.stack([column.ids for _, column in senders])[winner, at]
+        paths[at] = self._paths.extended(np.array([asn for asn, _ in senders], dtype=np.int64)[winner], sent)
+        return self._columns.paths(paths)
+
+    def _accepted(self, common: CommonRules, heard: tuple[Candidate, ...], places: Places = ALL) -> Ids:
+        """What a device keeps of what it hears, a row for each candidate: loops and other colors out, then policy.
+
+        Whatever is refused is among ``places``.
+        """
+        count = self._count if isinstance(places, slice) else len(places)
+        rows = np.full((len(heard), count), NONE, dtype=np.int32)
+        for row, one in zip(rows, heard, strict=True):
+            if not one.looped:
+                row[:] = self._imported(common.groups[one.group], one, ignore_aigp=not common.compare_aigp)[places]
+                refused = np.frombuffer(one.refused, np.int32)
+                row[refused if isinstance(places, slice) else np.searchsorted(places, refused)] = NONE
+        return rows
+
+    def _imported(self, group: GroupRules, one: Candidate, *, ignore_aigp: bool) -> Ids:
+        def decide() -> Ids:
+            ids = self._table.map(("send", one.aigp), one.routes.ids, lambda old: as_sent(old, aigp=one.aigp))
+            if group.fabric_color is not None:
+                ids = np.where(foreign_color(self._table, ids, group.color), np.int32(NONE), ids).astype(np.int32)
+            ids = self._policies.apply(group.imports, ids, self._no_prefixes)
+            return self._table.map("ignore AIGP", ids, lambda old: replace(old, aigp=None)) if ignore_aigp else ids
+
+        color = None if group.fabric_color is None else group.color
+        return self.once(("import", one.routes, one.aigp, group.imports, color, ignore_aigp), decide)
+
+
+def _different(rows: Ids) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
+    """Columns that differ, and for each column its like among them: prefixes of which the same was heard are decided alike.
+
+    None where hashes of columns do not tell, or there are few.
+    """
+    if rows.size < _MANY:
+        return None
+    factors = np.arange(1, len(rows) + 1, dtype=np.int64) * _FACTOR | 1
+    _, first, like = np.unique(factors @ rows.astype(np.int64), return_index=True, return_inverse=True)
+    return (first, like) if (rows[:, first][:, like] == rows).all() else None
+
+
+def _patched(column: NDArray[Any], places: NDArray[np.intp], values: NDArray[Any]) -> NDArray[Any]:
+    """A column with other values at some places."""
+    patched = column.copy()
+    patched[places] = values
+    return patched

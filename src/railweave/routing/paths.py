@@ -1,0 +1,198 @@
+"""The path of each queue pair: its GIDs, and every link it may cross with what share.
+
+Queue pair i of a connection takes path color i mod P (docs/path-colors.md), so its source and destination address
+both lie in prefixes of that color, and so does its way back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from railweave.errors import InputError, Problem
+
+if TYPE_CHECKING:
+    from railweave.design.network import Network, Nic, NicAddress
+    from railweave.routing.table import Routes
+
+    _State = tuple[str, tuple[str, ...]]
+    """Where packets are, and the prefixes that they still go by, in order."""
+
+SHARE_DIGITS = 6
+MAXIMUM_HOPS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class LinkShare:
+    """A link, in the direction travelled, and the share of the queue pair's traffic that it is expected to carry."""
+
+    link: str
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class QueuePairPath:
+    """The path of one queue pair. ``hops`` is empty where the destination cannot be reached.
+
+    A hop with several links is a choice by hash or DLB: each link's share is an expectation, not a promise, and
+    ``pinned`` is False.
+    """
+
+    qp: int
+    src_gid: str
+    dst_gid: str
+    color: str
+    hops: tuple[tuple[LinkShare, ...], ...]
+    pinned: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented JSON object."""
+        return {
+            "qp": self.qp,
+            "src_gid": self.src_gid,
+            "dst_gid": self.dst_gid,
+            "color": self.color,
+            "hops": [[{"link": one.link, "share": one.share} for one in hop] for hop in self.hops],
+            "pinned": self.pinned,
+        }
+
+
+def find_nic(network: Network, name: str) -> tuple[str, Nic]:
+    """``SERVER:NIC`` (NIC, interface or RDMA name) as the server's name and its NIC. Raises ``InputError``."""
+    server_name, _, nic_name = name.partition(":")
+    names = [server.name for server in network.servers]
+    if server_name not in names:
+        raise InputError([Problem(name, 0, f"there is no server {server_name!r}", f"servers are {_some(names)}")])
+    server = network.server(server_name)
+    nic = server.nic(nic_name)
+    if nic is None:
+        raise InputError(
+            [
+                Problem(
+                    name,
+                    0,
+                    f"{server_name} has no NIC {nic_name!r}",
+                    f"its NICs are {_some([n.name for n in server.nics])}",
+                )
+            ]
+        )
+    return server_name, nic
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
+
+
+def queue_pair_paths(network: Network, routes: Routes, src: str, dst: str, qps: int) -> list[QueuePairPath]:
+    """The path of each of ``qps`` queue pairs from NIC ``src`` to NIC ``dst`` (``SERVER:NIC``).
+
+    Raises ``InputError`` for an unknown or unconnected NIC.
+    """
+    if qps < 1:
+        raise InputError([Problem("--qps", 0, f"{qps} queue pairs", "give at least 1")])
+    source_host, source = find_nic(network, src)
+    target_host, target = find_nic(network, dst)
+    if source.fabric != target.fabric:
+        raise InputError(
+            [
+                Problem(
+                    dst, 0, f"{src} is on fabric {source.fabric}, {dst} on {target.fabric}", "choose NICs of one fabric"
+                )
+            ]
+        )
+    for name, nic in ((src, source), (dst, target)):
+        if not nic.addresses:
+            raise InputError(
+                [Problem(name, 0, "the NIC has no address: it waits for a tenant", "make it a member of one")]
+            )
+    fabric = network.fabric(source.fabric)
+    result: list[QueuePairPath] = []
+    for qp in range(qps):
+        here = source.addresses[qp % len(source.addresses)]
+        there = next(
+            (one for one in target.addresses if one.color == here.color), target.addresses[qp % len(target.addresses)]
+        )
+        hops = _hops(network, routes, (source_host, source), (target_host, target), there)
+        result.append(
+            QueuePairPath(
+                qp,
+                here.address,
+                there.address,
+                fabric.color_name(here.color),
+                hops,
+                bool(hops) and all(len(hop) == 1 for hop in hops),
+            )
+        )
+    return result
+
+
+def _hops(
+    network: Network, routes: Routes, source: tuple[str, Nic], target: tuple[str, Nic], there: NicAddress
+) -> tuple[tuple[LinkShare, ...], ...]:
+    """Follow the forwarding tables from the source's leaf to the destination's, splitting evenly over each group."""
+    first = f"{source[0]}:{source[1].name}--{source[1].leaf}:{source[1].leaf_port}"
+    last = f"{target[0]}:{target[1].name}--{target[1].leaf}:{target[1].leaf_port}"
+    gone = {source[1].leaf, target[1].leaf, first, last, source[0], target[0]} & routes.down
+    if gone or source == target:
+        return ()
+    at = _start(network, routes, source, target, there)
+    hops: list[tuple[LinkShare, ...]] = [(LinkShare(first, 1.0),)]
+    while at and any(left for _, left in at):
+        links: dict[str, float] = {}
+        following: dict[_State, float] = {}
+        for (device, left), share in at.items():
+            group = routes.next_hops(device, left[0]) if left else ()
+            if left and not group:
+                return ()
+            for link in group:
+                part = share / len(group)
+                links[link] = links.get(link, 0.0) + part
+                state = _arrived(routes, _far_end(network, device, link), left)
+                following[state] = following.get(state, 0.0) + part
+            if not left:  # it waits for the other ways
+                following[device, left] = following.get((device, left), 0.0) + share
+        hops.append(tuple(LinkShare(link, round(share, SHARE_DIGITS)) for link, share in links.items()))
+        at = following
+        if len(hops) > MAXIMUM_HOPS:
+            return ()
+    if set(at) != {(target[1].leaf, ())}:
+        return ()
+    hops.append((LinkShare(last, 1.0),))
+    return tuple(hops)
+
+
+def _start(
+    network: Network, routes: Routes, source: tuple[str, Nic], target: tuple[str, Nic], there: NicAddress
+) -> dict[_State, float]:
+    """Where packets are at first, and the prefixes they go by; empty where the source's leaf has no route.
+
+    To a routed NIC they go by its own prefix, on a layer-2 network by the tunnel endpoint of the leaf that has it. A leaf
+    without that network sends to any leaf with it (type 5), and that one on.
+    """
+    leaf, nic = source[1].leaf, target[1]
+    segment = network.segment_of(*target)
+    subnet = next(subnet for subnet in segment.subnets if subnet.color == there.color)
+    if source[1].tenant != nic.tenant:
+        return {}
+    if not nic.network:
+        here = routes.held(leaf, source[1].tenant, subnet.prefix)
+        return {_arrived(routes, leaf, (subnet.prefix,)): 1.0} if here else {}
+    exits = (leaf,) if source[1].network == nic.network else routes.shared.leaves(leaf, nic.tenant, subnet.prefix)
+    tenant = next(one for one in network.fabric(nic.fabric).tenants if one.name == nic.tenant)
+    vni = next(one.vni for one in tenant.networks if one.name == nic.network)
+    if any(nic.leaf not in routes.shared.bridged.get((one, vni), ()) for one in exits):
+        return {}
+    ways = [(routes.shared.endpoints[one], subnet.routed_by) for one in exits]
+    return {_arrived(routes, leaf, tuple(dict.fromkeys(way))): 1 / len(ways) for way in ways}
+
+
+def _arrived(routes: Routes, device: str, left: tuple[str, ...]) -> _State:
+    """A device, and the prefixes still to go by there: without those that it has itself."""
+    while left and routes.is_local(device, left[0]):
+        left = left[1:]
+    return device, left
+
+
+def _far_end(network: Network, device: str, link: str) -> str:
+    cable = network.cable(link)
+    return cable.b.device if cable.a.device == device else cable.a.device

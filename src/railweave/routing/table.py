@@ -1,0 +1,125 @@
+"""What the control plane leaves behind: forwarding tables as flat arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from railweave.routing.attributes import REASONS
+from railweave.routing.shared import Shared
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from railweave.routing.candidates import Told
+
+UNREACHABLE, LOCAL = -1, -2
+"""Group ids that are no next-hop group: no route; the prefix is on the device itself."""
+
+
+@dataclass(frozen=True)
+class Fib:
+    """One device's forwarding table. All arrays run over ``Routes.prefixes``.
+
+    ``group`` and ``backup`` are ids of next-hop groups (``Routes.groups``), or ``UNREACHABLE`` or ``LOCAL``; ``backup``
+    is the group that takes over when every member of ``group`` is gone, as far as the routes now held tell.
+    ``reason`` is a code of ``railweave.routing.attributes.REASONS``.
+    """
+
+    device: str
+    group: NDArray[np.int32]
+    backup: NDArray[np.int32]
+    reason: NDArray[np.uint8]
+
+
+class Heard(Mapping[tuple[str, str], "NDArray[np.bool_]"]):
+    """What each session that is up received before policy: (device, link) to a mask over the prefixes.
+
+    ``told`` is what groups of devices say, and ``sender`` which of them is at the far end; None where the session is gone.
+    """
+
+    def __init__(
+        self,
+        told: Told,
+        sessions: Collection[tuple[str, str]],
+        sender: Callable[[tuple[str, str]], tuple[str, int] | None],
+    ) -> None:
+        self._told, self._sessions, self._sender = told, sessions, sender
+
+    def __getitem__(self, key: tuple[str, str]) -> NDArray[np.bool_]:
+        sender = self._sender(key)
+        if sender is None:
+            raise KeyError(key)
+        return self._told[sender].routes.present
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return (key for key in self._sessions if self._sender(key) is not None)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+@dataclass
+class Routes:
+    """Forwarding tables of all devices for one set of failures.
+
+    ``groups`` holds link names, all of equal weight; one ``ControlPlane`` gives the same groups the same ids, whatever
+    is down. ``index`` is the place of each prefix.
+    """
+
+    prefixes: list[str]
+    index: dict[str, int] = field(repr=False)
+    fibs: dict[str, Fib] = field(repr=False)
+    groups: list[tuple[str, ...]] = field(repr=False)
+    down: frozenset[str]
+    heard: Heard = field(repr=False)
+    holds: dict[tuple[str, str], NDArray[np.bool_]] = field(default_factory=dict[tuple[str, str], "NDArray[np.bool_]"])
+    shared: Shared = field(default_factory=Shared)
+
+    def held(self, device: str, vrf: str, prefix: str) -> bool:
+        """Whether a VRF of a device holds a prefix; the table without a name (no tenant) holds all that is in no VRF."""
+        mask = self.holds.get((device, vrf))
+        return bool(mask[self.index[prefix]]) if mask is not None else not vrf
+
+    def next_hops(self, device: str, prefix: str) -> tuple[str, ...]:
+        """The links a device sends a prefix to; empty where it is local or unreachable."""
+        group = int(self.fibs[device].group[self.index[prefix]])
+        return self.groups[group] if group >= 0 else ()
+
+    def exit_links(self, device: str, vrf: str, prefix: str) -> tuple[str, ...]:
+        """The links by which a VRF of a device sends what several leaves share; empty where it is here, or unknown."""
+        leaves = [leaf for leaf in self.shared.leaves(device, vrf, prefix) if leaf != device]
+        links = [link for leaf in leaves for link in self.next_hops(device, self.shared.endpoints[leaf])]
+        return tuple(dict.fromkeys(links))
+
+    def backup(self, device: str, prefix: str) -> tuple[str, ...]:
+        """The links that take over when all next hops are gone."""
+        group = int(self.fibs[device].backup[self.index[prefix]])
+        return self.groups[group] if group >= 0 else ()
+
+    def reason(self, device: str, prefix: str) -> str:
+        """Why the route won: one of ``REASONS``."""
+        return REASONS[int(self.fibs[device].reason[self.index[prefix]])]
+
+    def is_local(self, device: str, prefix: str) -> bool:
+        """Whether the prefix is on the device itself."""
+        return int(self.fibs[device].group[self.index[prefix]]) == LOCAL
+
+    def equal(self, other: Routes) -> bool:
+        """Whether both send every prefix everywhere to the same links, with the same backups and reasons."""
+        return (
+            self.prefixes == other.prefixes
+            and self.fibs.keys() == other.fibs.keys()
+            and all(self._same(other, device, prefix) for device in self.fibs for prefix in self.prefixes)
+        )
+
+    def _same(self, other: Routes, device: str, prefix: str) -> bool:
+        return (
+            self.next_hops(device, prefix) == other.next_hops(device, prefix)
+            and self.backup(device, prefix) == other.backup(device, prefix)
+            and self.reason(device, prefix) == other.reason(device, prefix)
+        )

@@ -1,0 +1,226 @@
+"""What a collective gets on a designed network, packet by packet or as flows, and what binds it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from railweave.collectives.collective import program
+from railweave.collectives.nccl import parameters
+from railweave.collectives.queue_pairs import split
+from railweave.collectives.whole import messages, whole
+from railweave.device.long_haul import environment, long_haul
+from railweave.simulation.background import NOTE as BACKGROUND_NOTE
+from railweave.simulation.background import with_background
+from railweave.simulation.bottleneck import Load, bottleneck
+from railweave.simulation.conditions import Bed, Conditions, bed_of
+from railweave.simulation.engine_choice import choose, whole_flows
+from railweave.simulation.engine_report import congestion_text, counters_json, engine_json, engine_text
+from railweave.simulation.faults import slowed
+from railweave.simulation.flow_run import FLOW_NOTE, run_flows
+from railweave.simulation.measured import Measured, interval_ps
+from railweave.simulation.packet_run import run_packets
+from railweave.simulation.rhythm import rhythm
+from railweave.simulation.traffic import traffic_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from railweave.collectives.bus_bandwidth import Collective
+    from railweave.collectives.program import Program
+    from railweave.design.network import Network
+    from railweave.simulation.engine_choice import Choice
+    from railweave.simulation.fabric import Arguments, FlowArguments
+    from railweave.simulation.run import Steady
+
+A = TypeVar("A", "Arguments", "FlowArguments")
+
+POST_COST_PS = 670_000
+"""What NCCL's network proxy takes, per NIC, for a message that it posts: a part of data on a queue pair, or a receiver's word
+that a buffer is free. Fitted: docs/validation.md, "What was fitted"."""
+
+LONG_PACKET_HOPS = 20_000_000
+"""From so many on (some seconds), a run of packets is stopped when it is steady."""
+
+MOST_FLOW_MESSAGES = 4_000_000
+"""Beyond, flows are one for each connection and queue pair (``collectives.whole``): messages would take gigabytes."""
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What one collective of one size gets. Rates in 10^9 byte/s, as nccl-tests prints them."""
+
+    collective: str
+    size_bytes: int
+    program: Program
+    time_ps: int
+    complete: bool
+    choice: Choice
+    steady: Steady | None
+    counters: dict[str, int] | None
+    load: Load
+    wall_s: float
+    notes: tuple[str, ...]
+    measured: Measured | None = None
+
+    @cached_property
+    def flows(self) -> list[dict[str, Any]]:
+        """What each queue pair of data carried, and when its last message had arrived; null: it had not."""
+        return [] if self.measured is None else self.measured.flows_json()
+
+    @property
+    def bus_bandwidth_gbytes(self) -> float:
+        """Bus bandwidth."""
+        return self.program.bus_bandwidth_gbytes(self.time_ps)
+
+    def to_text(self) -> str:
+        """A few lines for people."""
+        bound = bottleneck(self.load, self.time_ps)
+        state = "" if self.complete else "  (not complete: some messages never arrived)"
+        return (
+            f"{self.collective} of {self.size_bytes} bytes: {self.program.algorithm}, {self.program.protocol}, "
+            f"{self.program.channels} channels\n"
+            f"  time           {self.time_ps / 1e6:.1f} us{state}\n"
+            f"  bus bandwidth  {self.bus_bandwidth_gbytes:.2f} GB/s\n"
+            f"  bound by       {bound.to_text()}\n"
+            f"  congestion     {congestion_text(self.counters)}\n"
+            f"  engine         {engine_text(self.choice, self.steady)}"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented JSON object (docs/predict.md)."""
+        return {
+            "collective": self.collective,
+            "size_bytes": self.size_bytes,
+            "algorithm": self.program.algorithm,
+            "protocol": self.program.protocol,
+            "channels": self.program.channels,
+            **engine_json(self.choice, self.steady),
+            "complete": self.complete,
+            "time_us": self.time_ps / 1e6,
+            "bus_bandwidth_GBps": self.bus_bandwidth_gbytes,
+            "alg_bandwidth_GBps": self.size_bytes / self.time_ps * 1e3,
+            "bottleneck": bottleneck(self.load, self.time_ps).to_json(),
+            "wall_s": self.wall_s,
+            **counters_json(self.counters),
+            "flows": self.flows,
+            "notes": list(self.notes),
+        }
+
+
+def predict(
+    network: Network,
+    collective: str,
+    size_bytes: int,
+    *,
+    qps: int | None = None,
+    nccl: Iterable[str] = (),
+    lb: str | None = None,
+    settings: Mapping[str, str] | None = None,
+    engine: str = "auto",
+    exact: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+    bed: Bed | None = None,
+    conditions: Conditions | None = None,
+    at_ps: int = 0,
+    watch: bool = False,
+) -> Prediction:
+    """Run a collective over all servers of a network through the packet engine or the flow engine.
+
+    ``qps`` is the number of queue pairs per connection (default: one per path color), ``nccl`` are ``KEY=VALUE`` words,
+    ``lb`` overrides how switches share (``simulate.balancing``), ``settings`` are further engine parameters (docs/sim.md).
+    ``engine`` is packet, flow or auto (``simulate.engine_choice``); a long run of packets is stopped when it is steady
+    (``simulate.steady``), unless it is to be ``exact``. ``progress`` is told messages arrived, and how many there are. ``bed``
+    is the network made ready before (then ``lb`` is the bed's), ``conditions`` what else goes on, in a job whose collective
+    begins at ``at_ps``; with ``watch`` series are collected (``Prediction.measured``). Raises ``InputError`` for what cannot be.
+    """
+    bed = bed or bed_of(network, lb)
+    conditions = conditions or Conditions()
+    fabric, job, hosts = bed.fabric, bed.job, bed.hosts
+    colors = int((fabric.addresses.places >= 0).sum(axis=1).max())
+    words = [*_of_long_links(network), *nccl]
+    if qps is not None:
+        words.append(f"NCCL_IB_QPS_PER_CONNECTION={qps}")
+    elif not any(word.startswith("NCCL_IB_QPS_PER_CONNECTION") for word in words):
+        words.append(f"NCCL_IB_QPS_PER_CONNECTION={colors}")
+    if colors > 1 and not any(word.startswith("NCCL_IB_SPLIT_DATA_ON_QPS") for word in words):
+        words.append("NCCL_IB_SPLIT_DATA_ON_QPS=1")
+    known = parameters(words, job.library)
+    kind = cast("Collective", collective)
+    count = messages(job, kind, size_bytes, known)
+    large = engine != "packet" and count > MOST_FLOW_MESSAGES and conditions.background is None
+    # What can be under way is what receivers' buffers hold: without credit all of an all-to-all would be at once.
+    planned = whole(job, kind, size_bytes, known) if large else program(job, kind, size_bytes, known, credit=True)
+    begin = time.perf_counter()
+    parts = split(planned, known["NCCL_IB_QPS_PER_CONNECTION"], split_data=bool(known["NCCL_IB_SPLIT_DATA_ON_QPS"]))
+    own = traffic_of(fabric.addresses, hosts, planned, parts)
+    traffic = own if conditions.background is None else with_background(fabric, own, conditions.background)
+    timeline = conditions.timeline.since(at_ps)
+    every_ps = interval_ps(fabric.wiring, own)
+    wanted = dict(settings or {})
+    arguments = _set(fabric.flow_arguments(traffic.pairs, timeline), wanted)
+    post_cost_ps = _post_cost_ps(wanted)
+    if large:
+        choice = whole_flows(fabric.wiring, arguments, own, count)
+    else:
+        choice = choose(engine, fabric.wiring, arguments, own, others=conditions.background is not None)
+    if choice.engine == "flow":
+        run = run_flows(arguments, traffic, progress)
+    else:
+        alone = conditions.background is None
+        repeats = rhythm(planned, parts) if alone and not exact and choice.packet_hops >= LONG_PACKET_HOPS else None
+        by_address = _set(fabric.arguments(traffic.pairs, timeline), wanted)
+        run = run_packets(
+            by_address, traffic, progress, repeats, own=len(own.messages), series_every_ps=every_ps if watch else None
+        )
+    proxies_ps = count // len(hosts) * post_cost_ps if large else 0
+    time_ps = max(run.last_ps + planned.tail_ps, planned.floor_ps, proxies_ps, 1)
+    slower = slowed(fabric.wiring, timeline.changes, time_ps)
+    load = Load.of(fabric.wiring, run.sent_bytes * slower, own, post_cost_ps, planned.floor_ps)
+    if large:  # proxies post all messages, words of credit too, though flows are one a queue pair
+        load = replace(load, proxy_ps=proxies_ps)
+    notes = [*fabric.notes, *conditions.notes]
+    notes += [] if conditions.background is None else [BACKGROUND_NOTE]
+    notes += [FLOW_NOTE] if choice.engine == "flow" else []
+    return Prediction(
+        collective=collective,
+        size_bytes=size_bytes,
+        program=planned,
+        time_ps=time_ps,
+        complete=run.complete,
+        choice=choice,
+        steady=run.steady,
+        counters=run.counters,
+        load=load,
+        wall_s=time.perf_counter() - begin,
+        notes=tuple(notes),
+        measured=Measured.of(fabric.wiring, traffic, len(own.pairs), run, time_ps, every_ps, slower),
+    )
+
+
+def _of_long_links(network: Network) -> list[str]:
+    """NCCL's parameters as servers' ``nccl.env`` has them for the delay between sites; later ones come before them."""
+    for fabric in network.fabrics:
+        far = long_haul(network, fabric)
+        if far is not None:
+            return [f"{name}={value}" for name, (value, _) in environment(far).items()]
+    return []
+
+
+def _set(arguments: A, wanted: dict[str, str]) -> A:
+    """Arguments with the settings that were given."""
+    arguments["parameters"] = {"host.post-cost": f"{POST_COST_PS}ps"} | arguments["parameters"] | wanted
+    arguments["profiles"] = [one | wanted for one in arguments["profiles"]]  # else what switches have configured stays
+    return arguments
+
+
+def _post_cost_ps(settings: Mapping[str, str]) -> int:
+    """What a message costs a proxy; the engine says what is wrong with a text that is none."""
+    text = settings.get("host.post-cost", f"{POST_COST_PS}ps").replace(" ", "")
+    number = text.rstrip("pnums")
+    try:
+        return round(float(number) * {"ps": 1, "ns": 1e3, "us": 1e6, "ms": 1e9, "s": 1e12}[text[len(number) :]])
+    except (KeyError, ValueError):
+        return POST_COST_PS

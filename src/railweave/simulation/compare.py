@@ -1,0 +1,244 @@
+"""The same question with one parameter varied, side by side in parallel processes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, replace
+from multiprocessing import get_context
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from railweave.errors import InputError, Problem
+from railweave.simulation.bottleneck import bottleneck
+from railweave.simulation.question import Question, answer, questions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from railweave.design.network import Network
+    from railweave.simulation.collective import Prediction
+    from railweave.simulation.job_run import JobPrediction
+
+OPTIONS = ("lb", "qps", "size", "collective", "background", "engine", "fib", "scenario", "tenant")
+"""Options that can be varied; so can every parameter of NCCL (``NCCL_…``) and of the engine (``host.mtu``)."""
+
+EQUAL = 0.005
+"""Closer than this two results are the same."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One value of what is varied, and the question with it."""
+
+    value: str
+    question: Question
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a variant got."""
+
+    value: str
+    answer: JobPrediction
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All variants, in the order in which they were given."""
+
+    name: str
+    outcomes: tuple[Outcome, ...]
+
+    @property
+    def complete(self) -> bool:
+        """Whether all of them came to their end."""
+        return all(one.answer.complete for one in self.outcomes)
+
+    @property
+    def ranked(self) -> list[Outcome]:
+        """The fastest first; those that did not come to their end last."""
+        return sorted(self.outcomes, key=lambda one: (not one.answer.complete, one.answer.time_ps))
+
+    def verdict(self) -> str:
+        """Who wins, by how much, and why, in two sentences."""
+        best, *others = self.ranked
+        if not others:
+            return f"{self.name}={best.value} is alone."
+        second, worst = others[0], others[-1]
+        alike = [
+            one for one in others if one.answer.time_ps <= best.answer.time_ps * (1 + EQUAL) and one.answer.complete
+        ]
+        if len(alike) == len(others):
+            return f"All do alike, to {EQUAL:.1%}: {why(best)}."
+        if alike:
+            names = " and ".join(one.value for one in [best, *alike])
+            head = f"{self.name}: {names} do alike and best"
+        else:
+            faster = second.answer.time_ps / best.answer.time_ps - 1
+            head = f"{self.name}={best.value} wins: {second.value} takes {faster:.1%} longer"
+        if worst is second and not alike:
+            return f"{head}. {best.value}: {why(best)}; {worst.value}: {why(worst)}."
+        slower = worst.answer.time_ps / best.answer.time_ps - 1
+        return f"{head}, {worst.value} {slower:.1%}. {best.value}: {why(best)}; {worst.value}: {why(worst)}."
+
+    def to_text(self) -> str:
+        """A table for people, the fastest first, and the verdict."""
+        rows: list[tuple[str, ...]] = [(self.name, "time us", "GB/s", "marked", "pauses", "sent again", "bound by")]
+        for one in self.ranked:
+            longest = longest_run(one.answer)
+            counted = longest.counters or {}
+            rows.append(
+                (
+                    one.value,
+                    f"{one.answer.time_ps / 1e6:.1f}",
+                    f"{longest.bus_bandwidth_gbytes:.2f}",
+                    *(
+                        str(counted.get(f"{name}", "–"))
+                        for name in ("ecn_marked_packets", "pfc_pauses", "retransmitted_packets")
+                    ),
+                    why(one),
+                )
+            )
+        widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+        lines = [
+            "  ".join(
+                cell.ljust(width) if place in {0, 6} else cell.rjust(width)
+                for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in rows
+        ]
+        return "\n".join([*lines, self.verdict()])
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented JSON object (docs/predict.md)."""
+        return {
+            "compare": self.name,
+            "winner": self.ranked[0].value,
+            "verdict": self.verdict(),
+            "variants": [
+                {"value": one.value, "time_us": one.answer.time_ps / 1e6, "result": one.answer.to_json()}
+                for one in self.outcomes
+            ],
+        }
+
+
+def longest_run(found: JobPrediction) -> Prediction:
+    """The collective of a job that took longest."""
+    return max((one.prediction for one in found.steps), key=lambda one: one.time_ps)
+
+
+def why(one: Outcome) -> str:
+    """What binds a variant, shortly: the busiest thing, and what else took time."""
+    longest = longest_run(one.answer)
+    bound = bottleneck(longest.load, longest.time_ps)
+    said = [f"{bound.kind} {bound.what} busy {bound.busy:.1%}"]
+    counted = longest.counters or {}
+    for name, word in (
+        ("timeouts", "timeouts"),
+        ("pfc_pauses", "pauses"),
+        ("retransmitted_packets", "packets sent again"),
+    ):
+        if counted.get(name):
+            said.append(f"{counted[name]:,} {word}")
+    return ", ".join(said)
+
+
+def values_of(name: str, text: str) -> list[str]:
+    """``a,b,c``; values with commas of their own are joined again by what they look like, or parted by ``;``."""
+    if ";" in text:
+        return [item.strip() for item in text.split(";") if item.strip()]
+    found: list[str] = []
+    for item in text.split(","):
+        knob = name == "lb" and "=" in item and ":" not in item
+        if found and ((knob and ":" in found[-1]) or (name == "background" and not item.startswith("share="))):
+            found[-1] += f",{item}"
+        else:
+            found.append(item)
+    return [item.strip() for item in found if item.strip()]
+
+
+def variants(network: Network, text: str, given: Mapping[str, Any]) -> list[Variant]:
+    """The questions of ``NAME=a,b,c`` over what is given. Raises ``InputError`` where one of them cannot be asked."""
+    name, equals, rest = text.partition("=")
+    wanted = values_of(name, rest) if equals else []
+    if len(wanted) < 2 or len(set(wanted)) < len(wanted):
+        raise InputError(
+            [Problem("--compare", 0, f"{text!r} are not several values", "write --compare lb=ecmp,dlb,rlb")]
+        )
+    return [Variant(value, _asked(network, name, value, given)) for value in wanted]
+
+
+def _asked(network: Network, name: str, value: str, given: Mapping[str, Any]) -> Question:
+    from pathlib import Path
+
+    varied = dict(given)
+    if name.startswith("NCCL_"):
+        varied["nccl"] = _added(given.get("nccl"), name, value)
+    elif "." in name or name in {"seed", "buffer", "alpha", "ecn", "lossless"}:
+        varied["settings"] = _added(given.get("settings"), name, value)
+    elif name in OPTIONS:
+        number = name == "qps"
+        if number and not value.isdecimal():
+            raise InputError([Problem("--compare", 0, f"qps={value}: that is no number", "write --compare qps=1,2,4")])
+        varied[name] = int(value) if number else Path(value) if name in {"fib", "scenario"} else value
+    else:
+        fix = f"it can be {', '.join(OPTIONS)}, NCCL_… or a parameter of the engine such as host.mtu"
+        raise InputError([Problem("--compare", 0, f"{name!r} cannot be varied", fix)])
+    asked = questions(network, varied)
+    if len(asked) != 1:
+        raise InputError([Problem("--size", 0, "several sizes and --compare", "give one size, or --compare size=…")])
+    return asked[0]
+
+
+def _added(words: Mapping[str, str] | Iterable[str] | None, name: str, value: str) -> dict[str, str]:
+    if isinstance(words, Mapping):
+        return {**words, name: value}
+    return {**dict(word.split("=", 1) for word in words or () if "=" in word), name: value}
+
+
+def comparison(
+    network: Network,
+    wanted: Sequence[Variant],
+    name: str,
+    *,
+    watch: bool = False,
+    progress: Callable[[str], None] | None = None,
+) -> Comparison:
+    """Run variants in as many processes as there are cores. Raises ``InputError`` where one of them does."""
+    found: dict[str, JobPrediction] = {}
+    workers = min(len(wanted), os.cpu_count() or 1)
+    # started afresh: a fork would take over threads that numpy may have begun
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        runs = {pool.submit(_run, network, one.question, watch): one.value for one in wanted}
+        try:
+            for done in as_completed(runs):
+                found[runs[done]] = done.result()
+                if progress is not None:
+                    progress(f"{len(found)} of {len(wanted)} variants")
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return Comparison(name, tuple(Outcome(one.value, found[one.value]) for one in wanted))
+
+
+def _run(network: Network, asked: Question, watch: bool) -> JobPrediction:
+    """A variant, without the messages of its collectives: they are many, and only the run needs them."""
+    found = answer(network, asked, watch=watch)
+    light = {id(one.prediction): _light(one.prediction) for one in found.steps}
+    return replace(found, steps=tuple(replace(one, prediction=light[id(one.prediction)]) for one in found.steps))
+
+
+def _light(prediction: Prediction) -> Prediction:
+    none = np.zeros(0, np.uint64)
+    few = np.zeros(0, np.uint32)
+    program = replace(
+        prediction.program, connection=few, bytes=none, delay_ps=none, after_start=none, after=few, after_delay_ps=none
+    )
+    measured = prediction.measured
+    if measured is not None:
+        traffic = replace(measured.traffic, after_start=none, after=few, after_delay_ps=none)
+        measured = replace(measured, traffic=traffic)
+    return replace(prediction, program=program, measured=measured)

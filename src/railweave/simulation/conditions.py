@@ -1,0 +1,88 @@
+"""A network made ready for runs, and what else goes on there while a collective runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from railweave.device.build import device_config
+from railweave.routing.control_plane import ControlPlane
+from railweave.routing.fib_file import read_fibs
+from railweave.simulation.fabric import packet_fabric
+from railweave.simulation.faults import REROUTE_PS, fault_timeline
+from railweave.simulation.job import job_of
+from railweave.simulation.outages import Timeline
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from railweave.collectives.job import Job
+    from railweave.design.fault_targets import FaultTarget
+    from railweave.design.network import Network
+    from railweave.intent.scenario import Background
+    from railweave.simulation.fabric import PacketFabric
+
+
+@dataclass(frozen=True, eq=False)
+class Bed:
+    """A network as the engines take it, and the job of all its servers. ``hosts``: the engine's host of each NIC of the job.
+
+    ``plane`` is None where forwarding tables came from a file: nothing is known that would change them.
+    """
+
+    plane: ControlPlane | None
+    fabric: PacketFabric
+    job: Job
+    hosts: NDArray[np.uint32]
+
+
+def bed_of(network: Network, lb: str | None = None, fibs: Path | None = None, tenant: str | None = None) -> Bed:
+    """Make a network ready.
+
+    ``lb``: see ``simulate.balancing``; ``fibs``: a file of forwarding tables (``routes.fib_file``); ``tenant``: whose job it
+    is, where there are several.
+
+    Raises ``InputError``.
+    """
+    plane = ControlPlane(device_config(network, switch.name) for switch in network.switches)
+    routes = plane.routes() if fibs is None else read_fibs(fibs, network, plane.prefixes)
+    fabric = packet_fabric(network, plane.configs, routes, lb)
+    job, hosts = job_of(network, fabric.wiring, tenant)
+    return Bed(plane if fibs is None else None, fabric, job, hosts)
+
+
+@dataclass(frozen=True, eq=False)
+class Conditions:
+    """What goes on besides the collective. Times of ``timeline`` count from the beginning of the job."""
+
+    background: Background | None = None
+    timeline: Timeline = Timeline()  # noqa: RUF009 - it is immutable
+    notes: tuple[str, ...] = ()
+
+
+def conditions_of(
+    bed: Bed, background: Background | None, faults: Sequence[FaultTarget], reroute_ps: int | None
+) -> Conditions:
+    """The conditions of runs on a bed. Raises ``InputError`` where outages overlap."""
+    notes: list[str] = []
+    if not faults:
+        return Conditions(background)
+    if bed.plane is None:
+        notes.append("faults: forwarding tables are those of the file, and do not follow")
+    elif reroute_ps is None:
+        notes.append(f"faults: routes follow {REROUTE_PS // 10**9} ms after each (assumed; `reroute` says otherwise)")
+    else:
+        notes.append(f"faults: routes follow {reroute_ps / 1e6:g} us after each, as the scenario has it")
+    timeline = fault_timeline(
+        bed.fabric.wiring,
+        bed.plane,
+        bed.fabric.routes,
+        faults,
+        REROUTE_PS if reroute_ps is None else reroute_ps,
+        int(bed.fabric.parameters["host.data-class"]),
+    )
+    return Conditions(background, timeline, tuple(notes))

@@ -1,0 +1,52 @@
+"""The job that runs on a network: its servers with their GPUs and NICs, as the collectives room takes them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from railweave.catalog import catalog
+from railweave.collectives.job import Job, Nic, Server, gpu_link
+from railweave.errors import InputError, Problem
+from railweave.simulation.wiring import servers
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from railweave.design.network import Network
+    from railweave.simulation.wiring import Wiring
+
+
+def job_of(network: Network, wiring: Wiring, tenant: str | None = None) -> tuple[Job, NDArray[np.uint32]]:
+    """The job of all servers of a network, or of a tenant's, and the engine's host of each of its NICs (``Job.nics``).
+
+    Raises ``JobError`` where the servers are not alike, ``InputError`` where it is not said which tenant's job it is.
+    """
+    whose = _tenant(network, tenant)
+    rails = {f"{server.name}:{nic.name}": nic.rail for server in network.servers for nic in server.nics}
+    models = {server.name: server.model for server in network.servers}
+    rates = {int(a): int(rate) for a, b, rate, _ in wiring.cables.tolist() for a in (a, b)}
+    found: list[Server] = []
+    hosts: list[int] = []
+    for name, own, gpus in servers(network, wiring, whose):
+        model = catalog().servers.get(models[name])
+        gpu = model.gpu if model else "H100"
+        nics = tuple(Nic(wiring.nics[host].partition(":")[2], rails[wiring.nics[host]], rates[host]) for host in own)
+        nearest = tuple(number * len(nics) // gpus for number in range(gpus))
+        found.append(Server(name, nics, nearest, gpu, link=gpu_link(gpu)))
+        hosts += own
+    library = "RCCL" if found and found[0].gpu.startswith("MI") else "NCCL"
+    return Job(tuple(found), library), np.array(hosts, np.uint32)
+
+
+def _tenant(network: Network, asked: str | None) -> str:
+    """The tenant whose job it is; empty where the network has none."""
+    known = [tenant.name for fabric in network.fabrics for tenant in fabric.tenants]
+    if asked is not None and asked not in known:
+        fix = f"tenants are {', '.join(known)}" if known else "leave it out: the network has no tenants"
+        raise InputError([Problem("--tenant", 0, f"there is no tenant {asked!r}", fix)])
+    if asked is None and len(known) > 1:
+        what = f"the network has {len(known)} tenants, which do not reach each other"
+        raise InputError([Problem("--tenant", 0, what, f"say whose job it is: {', '.join(known)}")])
+    return asked or (known[0] if known else "")

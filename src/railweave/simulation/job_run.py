@@ -1,0 +1,200 @@
+"""A user's job on a designed network: collectives one after another, with time for computing between."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from railweave.errors import InputError, Problem
+from railweave.simulation.collective import Prediction, predict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from railweave.design.network import Network
+    from railweave.intent.scenario import Scenario, Setting, Step
+    from railweave.simulation.conditions import Bed, Conditions
+    from railweave.simulation.measured import Columns
+
+MOST_SHOWN = 200
+"""Steps that a result lists one by one."""
+
+
+@dataclass(frozen=True)
+class JobStep:
+    """A collective of a job. ``at_ps`` is when it began, ``number`` its place in the job, from 1."""
+
+    number: int
+    step: Step
+    at_ps: int
+    prediction: Prediction
+
+
+@dataclass(frozen=True)
+class JobPrediction:
+    """What a job gets. ``steps`` are all of its collectives in order; those that found the network alike share a prediction."""
+
+    name: str
+    steps: tuple[JobStep, ...]
+    compute_ps: int
+    events: tuple[tuple[int, str], ...] = ()
+    """Faults that began and ended: when, from the beginning of the job, ps, and what."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether every collective came to its end."""
+        return all(one.prediction.complete for one in self.steps)
+
+    @property
+    def time_ps(self) -> int:
+        """Job completion time: from the beginning to the end of the last collective."""
+        last = self.steps[-1]
+        return last.at_ps + last.prediction.time_ps
+
+    @property
+    def links(self) -> Columns:
+        """Links and directions by ``step``: see ``Measured.links``. So are the other tables; times count from the job's start."""
+        return self._table("links")
+
+    @property
+    def flows(self) -> Columns:
+        """Queue pairs of the job, see ``Measured.flows``; ``fct_us`` counts from the beginning of the collective."""
+        return self._table("flows")
+
+    @property
+    def series(self) -> Columns:
+        """Links over time, see ``Measured.series``; empty unless watched."""
+        return self._table("series")
+
+    @property
+    def queues(self) -> Columns:
+        """Queues over time, see ``Measured.queues``; empty unless watched."""
+        return self._table("queues")
+
+    @property
+    def rates(self) -> Columns:
+        """Queue pairs over time, see ``Measured.rates``; empty unless watched."""
+        return self._table("rates")
+
+    def own_runs(self) -> list[JobStep]:
+        """The steps that were run: of those that share a prediction, the first."""
+        seen: dict[int, JobStep] = {}
+        for one in self.steps:
+            seen.setdefault(id(one.prediction), one)
+        return list(seen.values())
+
+    def _table(self, name: str) -> Columns:
+        parts: list[Columns] = []
+        for one in self.own_runs():
+            columns: Columns = {} if one.prediction.measured is None else getattr(one.prediction.measured, name)
+            if columns:
+                rows = len(next(iter(columns.values())))
+                moved = {"time_us": columns["time_us"] + one.at_ps / 1e6} if "time_us" in columns else {}
+                parts.append({"step": np.full(rows, one.number), **columns, **moved})
+        return {} if not parts else {key: _joined([part[key] for part in parts]) for key in parts[0]}
+
+    def to_text(self) -> str:
+        """A few lines for people."""
+        if len(self.steps) == 1 and not self.compute_ps:
+            return self.steps[0].prediction.to_text()
+        lines: list[str] = []
+        for one in self.steps[:MOST_SHOWN]:
+            found = one.prediction
+            lines.append(
+                f"{one.number:>4}  at {one.at_ps / 1e6:>10.1f} us  {one.step.collective:<14} {one.step.size:>12} bytes  "
+                f"{found.time_ps / 1e6:>10.1f} us  {found.bus_bandwidth_gbytes:>8.2f} GB/s"
+                f"{'' if found.complete else '  (not complete)'}"
+            )
+        if self.steps[MOST_SHOWN:]:
+            lines.append(f"      and {len(self.steps) - MOST_SHOWN} more")
+        lines.append(
+            f"job completion time {self.time_ps / 1e6:.1f} us, of which {self.compute_ps / 1e6:.1f} us computing"
+            f"{'' if self.complete else ' (not complete: some messages never arrived)'}"
+        )
+        return "\n".join(lines)
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented JSON object (docs/predict.md): of one collective without computing, that collective's."""
+        if len(self.steps) == 1 and not self.compute_ps:
+            return self.steps[0].prediction.to_json()
+        return {
+            "name": self.name,
+            "complete": self.complete,
+            "job_completion_time_us": self.time_ps / 1e6,
+            "compute_us": self.compute_ps / 1e6,
+            "steps": [{"at_us": one.at_ps / 1e6, **one.prediction.to_json()} for one in self.steps],
+        }
+
+
+def _joined(columns: list[Any]) -> Any:  # noqa: ANN401 - arrays or lists
+    if isinstance(columns[0], list):
+        return [value for column in columns for value in column]
+    return np.concatenate(columns)
+
+
+def words(*settings: dict[str, Setting]) -> list[str]:
+    """``KEY=VALUE`` of settings, of which later ones replace earlier ones."""
+    merged = {key: value for one in settings for key, value in one.items()}
+    return [f"{key}={_word(value)}" for key, value in merged.items()]
+
+
+def _word(value: Setting) -> str:
+    return ("no", "yes")[value] if isinstance(value, bool) else str(value)
+
+
+def run_job(
+    network: Network,
+    bed: Bed,
+    scenario: Scenario,
+    conditions: Conditions,
+    *,
+    watch: bool = False,
+    progress: Callable[[str, int, int], None] | None = None,
+    engine: str = "auto",
+    exact: bool = False,
+) -> JobPrediction:
+    """Run the traffic of a scenario. Its overrides of NCCL and of the engine apply, ``lb`` is the bed's; ``engine`` and ``exact`` are as of ``predict``.
+
+    A collective that finds the network as an equal one before did, with nothing changing meanwhile, has that one's result
+    without another run. What is still in queues when a collective ends is not carried over into the next. Raises
+    ``InputError``.
+    """
+    if not scenario.traffic:
+        raise InputError([Problem("--scenario", 0, "it has no traffic", "add `traffic:` with a collective and a size")])
+    moments = conditions.timeline.moments
+    settings = {key: _word(value) for key, value in scenario.overrides.settings.items()}
+    known: dict[tuple[int, int], Prediction] = {}
+    found: list[JobStep] = []
+    now = compute = 0
+    for _ in range(scenario.iterations):
+        for place, step in enumerate(scenario.traffic):
+            for _ in range(step.repeat):
+                now, compute = now + step.compute, compute + step.compute
+                passed = sum(moment <= now for moment in moments)
+                prediction = known.get((place, passed))
+                if prediction is None or (passed < len(moments) and moments[passed] < now + prediction.time_ps):
+                    what = f"{step.collective} of {step.size} bytes ({len(found) + 1})"
+                    prediction = predict(
+                        network,
+                        step.collective,
+                        step.size,
+                        qps=step.qps,
+                        nccl=words(scenario.overrides.nccl, step.nccl),
+                        settings=settings,
+                        progress=None if progress is None else lambda done, of, what=what: progress(what, done, of),
+                        bed=bed,
+                        conditions=conditions,
+                        at_ps=now,
+                        watch=watch,
+                        engine=engine,
+                        exact=exact,
+                    )
+                    if passed == len(moments) or moments[passed] >= now + prediction.time_ps:
+                        known[place, passed] = prediction
+                found.append(JobStep(len(found) + 1, step, now, prediction))
+                now += prediction.time_ps
+                if not prediction.complete:
+                    return JobPrediction(scenario.name, tuple(found), compute)
+    return JobPrediction(scenario.name, tuple(found), compute)

@@ -1,0 +1,52 @@
+"""perftest's ``ib_write_bw`` between two NICs of a designed network, packet by packet.
+
+No library is above it: a NIC takes the messages that the program has posted, one after another over its queue pairs, and
+what it can take a second is a figure of the NIC (``catalog/nics.yaml``). Left out: ``--tx-depth``, which with 128 messages a
+queue pair does not bind inside a building, and the time before the first and after the last completion.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from railweave._sim import WRITE, PacketEngine
+
+if TYPE_CHECKING:
+    from railweave.simulation.fabric import PacketFabric
+
+FEWEST, MOST = 4, 1_000
+"""Messages of a queue pair."""
+BYTES = 8 << 20
+"""Of a queue pair, between these: enough that what the first and last message wait does not count."""
+
+
+def write_bandwidth_gbps(
+    fabric: PacketFabric,
+    src: str,
+    dst: str,
+    size_bytes: int,
+    *,
+    qps: int,
+    post_cost_ps: int,
+    both_ways: bool = False,
+) -> float:
+    """Payload in 10^9 bit/s, both directions together where they are (``-b``), as perftest prints the average.
+
+    ``src`` and ``dst`` are ``SERVER:NIC``; ``post_cost_ps`` is what a NIC takes for a message. Raises ``InputError`` for an
+    unknown NIC.
+    """
+    ends = [(src, dst), (dst, src)] if both_ways else [(src, dst)]
+    pairs = fabric.queue_pairs([(*end, qp) for end in ends for qp in range(qps)])
+    each = min(max(BYTES // size_bytes, FEWEST), MOST)
+    number = each * len(pairs)
+    messages = np.zeros((number, 4), np.uint64)
+    messages[:, 0] = np.tile(np.arange(len(pairs)), each)  # the program posts to its queue pairs in turn
+    messages[:, 1] = size_bytes
+    messages[:, 3] = WRITE
+    arguments = fabric.arguments(pairs)
+    arguments["parameters"] = arguments["parameters"] | {"host.post-cost": f"{post_cost_ps}ps"}
+    engine = PacketEngine(**arguments, messages=messages)
+    engine.run(10**13)
+    return number * size_bytes * 8e3 / int(engine.arrivals().max())

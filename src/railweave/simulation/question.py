@@ -1,0 +1,175 @@
+"""What is asked of a simulation, from a scenario file, from options, or from both; and the run that answers it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
+
+from pydantic import ValidationError
+
+from railweave.collectives.bus_bandwidth import COLLECTIVES
+from railweave.collectives.queue_pairs import MOST_QUEUE_PAIRS
+from railweave.collectives.sizes import sizes
+from railweave.design.fault_targets import fault_targets
+from railweave.errors import InputError, Problem
+from railweave.intent.scenario import Background, Scenario, Step, read_scenario
+from railweave.simulation.conditions import bed_of, conditions_of
+from railweave.simulation.job_run import JobPrediction, run_job
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from railweave.design.fault_targets import FaultTarget
+    from railweave.design.network import Network
+    from railweave.intent.scenario import ScenarioFile
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked. ``file`` is the scenario file that it comes from, ``fib`` one of forwarding tables.
+
+    ``engine``, ``exact``: see ``collective.predict``; ``tenant`` is whose job it is, where there are several.
+    """
+
+    scenario: Scenario
+    faults: tuple[FaultTarget, ...] = ()
+    file: ScenarioFile | None = None
+    fib: Path | None = None
+    tenant: str | None = None
+    engine: str = "auto"
+    exact: bool = False
+
+
+def background(text: str) -> Background:
+    """``share=0.3,ports=A:nic+B:nic,qps=4,packet=9000`` as the scenario's. Raises ``InputError``."""
+    given: dict[str, Any] = {}
+    for item in text.split(","):
+        name, equals, value = item.partition("=")
+        if not equals or name in given:
+            what = f"{item!r} is no NAME=VALUE" if not equals else f"{name} is given twice"
+            raise InputError([Problem("--background", 0, what, "write share=30%,ports=*:gpu0_eth,qps=4,packet=9000")])
+        given[name] = value.split("+") if name == "ports" else value
+    try:
+        return Background.model_validate(given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        what = f"{'.'.join(map(str, first['loc']))}: {first['msg'].removeprefix('Value error, ')}"
+        fix = f"it has {', '.join(Background.model_fields)}"
+        raise InputError([Problem("--background", 0, what, fix)]) from None
+
+
+def questions(network: Network, given: Mapping[str, Any]) -> list[Question]:
+    """What options ask, over what a scenario file asks: one question for each size.
+
+    ``given`` has options by the names of ``railweave.simulate``; what is left out or None has its default. A collective is
+    the scenario's or the options'. Raises ``InputError``; of the file with lines.
+    """
+    path: Path | None = given.get("scenario")
+    file = read_scenario(path, "sim") if path is not None else None
+    base = file.scenario if file is not None else Scenario()
+    if base.traffic and any(given.get(name) is not None for name in ("collective", "size", "qps")):
+        fix = "leave out --collective, --size and --qps, or the scenario's traffic"
+        raise InputError([Problem(str(path), 0, "the scenario has traffic, and so has the command line", fix)])
+    words = _named(given.get("nccl") or (), "--nccl", "NCCL_BUFFSIZE=8M")
+    settings = _named(given.get("settings") or (), "--set", "host.post-cost=750ns")
+    lb, others = given.get("lb"), given.get("background")
+    overrides = base.overrides.model_copy(
+        update={"lb": base.overrides.lb if lb is None else lb, "settings": {**base.overrides.settings, **settings}}
+    )
+    faults = tuple(fault_targets(network, file)) if file is not None else ()
+    found: list[Question] = []
+    for traffic in [base.traffic] if base.traffic else _traffic(given):
+        steps = tuple(step.model_copy(update={"nccl": {**step.nccl, **words}}) for step in traffic)
+        asked = base.model_copy(
+            update={
+                "traffic": steps,
+                "overrides": overrides,
+                "background": base.background if others is None else background(others),
+            }
+        )
+        engine, exact = given.get("engine") or "auto", bool(given.get("exact"))
+        found.append(Question(asked, faults, file, given.get("fib"), given.get("tenant"), engine, exact))
+    return found
+
+
+def _traffic(given: Mapping[str, Any]) -> list[tuple[Step]]:
+    """One collective for each size."""
+    name, qps = given.get("collective") or "all-reduce", given.get("qps")
+    if name not in COLLECTIVES:
+        known = ", ".join(COLLECTIVES)
+        raise InputError([Problem("--collective", 0, f"{name!r} is not known", f"there are {known}")])
+    if qps is not None and not 1 <= qps <= MOST_QUEUE_PAIRS:
+        raise InputError([Problem("--qps", 0, f"{qps} queue pairs per connection", f"give 1 to {MOST_QUEUE_PAIRS}")])
+    return [(Step(collective=name, size=size, qps=qps),) for size in sizes(str(given.get("size") or "1G"))]
+
+
+def _named(words: Iterable[str] | Mapping[str, str], option: str, example: str) -> dict[str, str]:
+    """``KEY=VALUE`` words by key; a mapping is taken as it is."""
+    if isinstance(words, Mapping):
+        return dict(cast("Mapping[str, str]", words))
+    found: dict[str, str] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals:
+            raise InputError([Problem(option, 0, f"{word!r} is no NAME=VALUE", f"write {option} {example}")])
+        found[name] = value
+    return found
+
+
+def answer(
+    network: Network,
+    asked: Question,
+    *,
+    watch: bool = False,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> JobPrediction:
+    """Run what is asked. With ``watch``, series are collected. Raises ``InputError``; of a scenario file with its line."""
+    scenario = asked.scenario
+    try:
+        bed = bed_of(network, scenario.overrides.lb, asked.fib, asked.tenant)
+        conditions = conditions_of(bed, scenario.background, asked.faults, scenario.reroute)
+        found = run_job(
+            network, bed, scenario, conditions, watch=watch, progress=progress, engine=asked.engine, exact=asked.exact
+        )
+        return replace(found, events=_events(asked.faults))
+    except InputError as error:
+        if asked.file is None:
+            raise
+        raise InputError([_placed(asked.file, problem) for problem in error.problems]) from None
+
+
+def _events(faults: tuple[FaultTarget, ...]) -> tuple[tuple[int, str], ...]:
+    """When faults begin and end, and what they are."""
+    found: list[tuple[int, str]] = []
+    for one in faults:
+        fault = one.fault
+        what = f"{fault.kind} {fault.link or fault.nic or fault.device}"
+        found.append((fault.at, what))
+        if fault.end_ps is not None:
+            found.append((fault.end_ps, f"{what} ends"))
+    return tuple(sorted(found))
+
+
+PLACES = {
+    "--lb": ("overrides", "lb"),
+    "--set": ("overrides", "set"),
+    "--nccl": ("overrides", "nccl"),
+    "--background": ("background", "ports"),
+    "--scenario": (),
+}
+
+
+def _placed(file: ScenarioFile, problem: Problem) -> Problem:
+    """A problem of an option at the line of the scenario that gave it, where the scenario did."""
+    place = PLACES.get(problem.file)
+    if place is None:
+        return problem
+    known = [path for path in file.document.lines if path[: len(place)] == place]
+    named = [path for path in known if len(path) > len(place) and str(path[-1]) in problem.what]
+    if place == ("overrides", "nccl") and not named:
+        named = [path for path in file.document.lines if path[-2:-1] == ("nccl",) and str(path[-1]) in problem.what]
+    if place and not known and not named:
+        return problem
+    return file.document.problem((named or [place])[0], problem.what, problem.fix)

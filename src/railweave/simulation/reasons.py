@@ -1,0 +1,91 @@
+"""Why a collective took as long as it did, in sentences: which link, queue or host limit binds, and by how much."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from railweave.simulation.bottleneck import bottleneck
+
+if TYPE_CHECKING:
+    from railweave.simulation.collective import Prediction
+    from railweave.simulation.measured import Columns, Measured
+
+FULL = 0.9
+"""What is busy for this part of the time binds; where nothing is, waiting does."""
+
+
+def reasons(prediction: Prediction) -> list[str]:
+    """What binds first, then what of congestion, loss and waiting there was; nothing that was not counted."""
+    bound = bottleneck(prediction.load, prediction.time_ps)
+    found = [f"{bound.kind} {bound.what} was busy for {bound.busy:.1%} of the time: "]
+    if bound.busy >= FULL:
+        found[0] += f"it binds. Next is {_with_article(bound.next_kind)} with {bound.next_busy:.1%}."
+    else:
+        found[0] += (
+            f"nothing is full, so {1 - bound.busy:.1%} of the time went by in waiting (latency, or what is below)."
+        )
+    measured, counted = prediction.measured, prediction.counters
+    if measured is None or counted is None:
+        return found
+    links = measured.links
+    if not prediction.complete:
+        found.append("Some messages never arrived: their queue pairs have no path that works, or came to a standstill.")
+    if counted["timeouts"]:
+        found.append(
+            f"{_many(counted['timeouts'], 'retransmission timeout')}: queue pairs lost packets and said nothing until then "
+            f"(4 ms each, unless `host.timeout` says otherwise); {counted['retransmitted_packets']:,} packets were sent again."
+        )
+    lost = {name[8:]: count for name, count in counted.items() if name.startswith("dropped_") and count}
+    if lost:
+        where = _most(links, "dropped_packets")
+        found.append(f"{sum(lost.values()):,} packets were dropped ({', '.join(sorted(lost))}){where}.")
+    if counted["pfc_pauses"]:
+        where = _most(links, "paused_us", " us")
+        found.append(
+            f"{_many(counted['pfc_pauses'], 'PFC pause')}, {counted['pfc_pause_ps'] / 1e6:,.1f} us in all{where}."
+        )
+    if counted["ecn_marked_packets"]:
+        where = _most(links, "ecn_ce_packets")
+        found.append(
+            f"{counted['ecn_marked_packets']:,} packets were marked (ECN){where}; {counted['cnps']:,} notifications slowed senders."
+            f"{_slowest(measured)}"
+        )
+    queued = links["most_queued_bytes"]
+    if len(queued) and queued.max() > 0:
+        port = int(queued.argmax())
+        found.append(
+            f"The deepest queue held {queued[port] / 1e3:,.0f} KB: {links['from'][port]} towards {links['to'][port]}."
+        )
+    return found
+
+
+def _most(links: Columns, column: str, unit: str = "") -> str:
+    values = links[column]
+    port = int(values.argmax())
+    if not values[port]:
+        return ""
+    shown = f"{values[port]:,.1f}" if unit else f"{int(values[port]):,}"
+    return f", most of it at {links['from'][port]} towards {links['to'][port]} ({shown}{unit})"
+
+
+def _slowest(measured: Measured) -> str:
+    rates: dict[str, Any] = measured.rates
+    if not rates:
+        return ""
+    of_job = ~rates["background"]
+    if not of_job.any():
+        return ""
+    rate = rates["rate_gbps"][of_job]
+    return f" The median queue pair was allowed {np.median(rate):,.0f} Gb/s, the slowest {rate.min():,.1f}."
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def _with_article(kind: str) -> str:
+    return {"link": "a link", "proxy": "NCCL's proxy of a NIC", "server": "what joins the GPUs of a server"}.get(
+        kind, kind
+    )

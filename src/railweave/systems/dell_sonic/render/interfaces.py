@@ -1,0 +1,130 @@
+"""Ports, VLANs, gateways, loopback, and router advertisements."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.config.sections import line, section
+from railweave.systems.dell_sonic.render.qos import bound
+from railweave.systems.dell_sonic.render.tree import quoted
+from railweave.systems.frr.render import advertisements, discovery
+from railweave.systems.sonic.render.names import ETHERNET_HEADER, transit_vlan, vrf_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.config.sections import Section
+    from railweave.device.model import DeviceConfig, Gateway, Interface
+
+PROXY_ARP = "ip proxy-arp enable remote-only"
+"""Answers for addresses that the switch has a route to by another interface."""
+
+
+def port_order(name: str) -> tuple[int, ...]:
+    """Ports by number: Eth1/2 before Eth1/16, channels in order."""
+    return tuple(int(number) for number in name.removeprefix("Eth").split("/"))
+
+
+def breakouts(config: DeviceConfig) -> Iterator[Section]:
+    """How ports are split, before their channels are configured. One that only runs slower is told so by ``speed``."""
+    for split in config.splits:
+        if split.channels == 1:
+            continue
+        port = split.port.removeprefix("Eth")
+        yield line(f"interface breakout port {port} mode {split.channels}x{split.speed_gbps}G")
+
+
+def interfaces(config: DeviceConfig) -> Iterator[Section]:
+    """Loopback, VLANs with their gateways, and every cabled port."""
+    loopbacks = [
+        f"{address(one)}{' secondary' if place and ':' not in one else ''}" for place, one in _numbered(config)
+    ]
+    yield section("interface Loopback 0", loopbacks)
+    names = vrf_names(config)
+    for gateway in config.gateways:
+        if gateway.vlan:
+            vrf = [f"ip vrf forwarding {names[gateway.vrf]}"] if gateway.vrf else []
+            head = [f"description {quoted(gateway.description)}", f"mtu {gateway.mtu}"]
+            proxy = [PROXY_ARP] if gateway.proxy_arp else []
+            yield section(f"interface Vlan {gateway.vlan}", head, vrf, _addressed(gateway), proxy)
+    for vrf in config.vrfs:
+        yield section(f"interface Vlan {transit_vlan(config, vrf.name)}", f"ip vrf forwarding {names[vrf.name]}")
+    routed = {one.port: one for one in config.gateways if one.port}
+    vlans = {one.vlan_name: one.vlan for one in config.gateways}
+    for port in sorted(config.interfaces, key=lambda one: port_order(one.name)):
+        yield _port(config, port, routed.get(port.name), vlans)
+        if port.kind == "external" and port.unit_vlan is not None:
+            yield section(
+                f"interface {port.name}.{port.unit_vlan}",
+                f"description {quoted(port.description)}",
+                f"encapsulation dot1q vlan-id {port.unit_vlan}",
+                _external(config, port),
+            )
+
+
+def anycast(config: DeviceConfig) -> Iterator[Section]:
+    """The MAC address that gateways of layer-2 networks have on every leaf; a fabric has one."""
+    of_networks = [one for one in config.gateways if one.mac]
+    if not of_networks:
+        return
+    yield line(f"ip anycast-mac-address {of_networks[0].mac}")
+    for six, word in ((False, "ip"), (True, "ipv6")):
+        if any((":" in address) is six for one in of_networks for address in one.addresses):
+            yield line(f"{word} anycast-address enable")
+
+
+def _external(config: DeviceConfig, port: Interface) -> list[str]:
+    """What a port to an external router, or the sub-interface of its tag, has: the tenant's VRF, and addresses."""
+    return [f"ip vrf forwarding {vrf_names(config)[port.vrf]}", *(address(one) for one in port.addresses)]
+
+
+def _numbered(config: DeviceConfig) -> Iterator[tuple[int, str]]:
+    """Loopback addresses, those of each family counted."""
+    seen = {True: 0, False: 0}
+    for one in config.loopbacks():
+        yield seen[":" in one], one
+        seen[":" in one] += 1
+
+
+def address(one: str) -> str:
+    """The command that gives an interface an address."""
+    return f"{'ipv6' if ':' in one else 'ip'} address {one}"
+
+
+def _port(config: DeviceConfig, port: Interface, gateway: Gateway | None, vlans: dict[str, int | None]) -> Section:
+    body = [
+        f"description {quoted(port.description)}",
+        f"mtu {gateway.mtu if gateway else port.mtu - ETHERNET_HEADER}",
+        f"speed {port.speed_gbps * 1000}",
+        "fec RS",
+        # Servers' cables are copper, over which both ends have to train (Thor2 guide, section 2.5.2).
+        *(["standalone-link-training"] if port.kind == "server" else []),
+        "unreliable-los auto",
+    ]
+    waits = port.kind == "server" and port.vlan is None and gateway is None  # for a tenant
+    body.append("shutdown" if waits else "no shutdown")
+    if gateway is not None:
+        body += [f"ip vrf forwarding {vrf_names(config)[gateway.vrf]}"] if gateway.vrf else []
+        body += _addressed(gateway)
+        body += [PROXY_ARP] if gateway.proxy_arp else []
+    elif port.kind == "external":
+        body += _external(config, port) if port.unit_vlan is None else []
+    elif port.vlan is not None:
+        body.append(f"switchport access Vlan {vlans[port.vlan]}")
+    elif port.kind == "fabric":
+        body += [address(one) for one in port.addresses] or ["ipv6 enable"]
+        body += discovery(port)
+    return section(f"interface {port.name}", body, bound(config, port))
+
+
+def _addressed(gateway: Gateway) -> list[str]:
+    if gateway.mac:
+        shared = [address(one).replace(" address", " anycast-address", 1) for one in gateway.addresses]
+        return shared + advertisements(gateway)
+    found = [
+        f"{address(one)}{' secondary' if place and ':' not in one else ''}"
+        for place, one in enumerate(gateway.addresses)
+    ]
+    told = advertisements(gateway)
+    timers = gateway.advertisements
+    return found + told + ([f"ipv6 nd min-ra-interval {timers.min_interval}"] if timers else [])

@@ -1,0 +1,34 @@
+"""The command line of Enterprise SONiC as text: sections one space deeper per level, each closed with ``exit``.
+
+The sections are those of FRR's configuration, which has the same shape.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.config.sections import parse as parse_sections
+from railweave.config.sections import printed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from railweave.config.sections import Section
+
+BEGIN, END = "configure terminal", ("end", "write memory")
+
+
+def to_text(sections: Iterable[Section]) -> str:
+    """What is pasted into ``sonic-cli``: the mode, the sections with ``!`` between them, and that it is kept."""
+    return "\n".join([BEGIN, *printed(sections, lambda _: "exit"), *END]) + "\n"
+
+
+def parse(text: str) -> list[Section]:
+    """The sections of a file. Raises ``RenderError`` with the line where it is indented in another way."""
+    kept = [line for line in text.splitlines() if line.strip() not in {BEGIN, *END}]
+    return parse_sections("\n".join(kept))
+
+
+def quoted(text: str) -> str:
+    """A text that may have spaces, as the command line takes it."""
+    return f'"{text}"' if " " in text or not text else text

@@ -1,0 +1,67 @@
+"""Arista EOS: see ``System`` for what each part is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.systems.protocol import System
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from railweave.device.model import DeviceConfig
+    from railweave.findings import Finding
+    from railweave.findings.validators import Validator
+    from railweave.systems.protocol import Runbook
+
+
+class Eos(System):
+    """Arista EOS."""
+
+    def files(self, config: DeviceConfig) -> dict[str, str]:
+        """``eos.conf`` and ``avd.json``."""
+        from railweave.systems.eos import render
+
+        return render.files(config)
+
+    def gaps(self, config: DeviceConfig) -> list[Finding]:
+        """What has no place in these files, and the operator's own statements."""
+        from railweave.systems.eos import render
+
+        return render.gaps(config)
+
+    def lines(self, config: DeviceConfig) -> list[str]:
+        """Every statement with what it stands in."""
+        from railweave.systems.eos import render
+
+        return render.lines(config)
+
+    def check_extra(self, text: str) -> None:
+        """Raises ``RenderError`` with the line where the operator's own statements cannot be read."""
+        from railweave.systems.eos import render
+
+        render.check_extra(text)
+
+    def lint(self, config: DeviceConfig) -> list[Finding]:
+        """Mistakes that AVD's schema lets through."""
+        from railweave.systems.eos.lint import lint
+        from railweave.systems.eos.render import lines
+
+        return lint(config.name, lines(config))
+
+    @property
+    def validators(self) -> Sequence[Validator]:
+        """Arista's own generator, AVD."""
+        from railweave.systems.eos.validator import VALIDATOR
+
+        return (VALIDATOR,)
+
+    @property
+    def runbook(self) -> Runbook:
+        """In the command line of EOS."""
+        from railweave.systems.eos import runbook
+
+        return runbook
+
+
+SYSTEM = Eos()

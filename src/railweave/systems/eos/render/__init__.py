@@ -1,0 +1,72 @@
+"""Arista EOS: ``eos.conf``, a running configuration; and ``avd.json``, the same in the data model of Arista's AVD.
+
+The two are made apart from each other, so that a generator which is not ours can validate one by the other
+(docs/validators.md).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from railweave.catalog import catalog
+from railweave.config.sections import flat, merge, parse
+from railweave.systems.eos.render.avd import structured_config
+from railweave.systems.eos.render.bridging import shared_gateways
+from railweave.systems.eos.render.gaps import gaps
+from railweave.systems.eos.render.isis import router_isis
+from railweave.systems.eos.render.macsec import macsec
+from railweave.systems.eos.render.management import management, management_port
+from railweave.systems.eos.render.overlay import instances, overlay_policies, tunnels
+from railweave.systems.eos.render.ports import interfaces
+from railweave.systems.eos.render.qos import balancing, class_of_service
+from railweave.systems.eos.render.routing import policies, router_bgp, routing
+from railweave.systems.eos.render.tree import to_text
+
+if TYPE_CHECKING:
+    from railweave.config.sections import Section
+    from railweave.device.model import DeviceConfig
+
+__all__ = ["check_extra", "files", "gaps", "lines", "tree"]
+
+
+def tree(config: DeviceConfig) -> list[Section]:
+    """The configuration of a device, the operator's own lines merged in.
+
+    Raises ``RenderError`` where those cannot be read.
+    """
+    sections = [
+        *management(config),
+        *routing(),
+        *macsec(config),
+        *instances(config),
+        *class_of_service(config, catalog().switches[config.model].buffer.shared_mb),
+        *interfaces(config),
+        *management_port(config),
+        *tunnels(config),
+        *shared_gateways(config),
+        *balancing(config),
+        *policies(config),
+        *overlay_policies(config),
+        *router_bgp(config),
+        *router_isis(config),
+    ]
+    if config.extra.strip():
+        merge(sections, parse(config.extra))
+    return sections
+
+
+def files(config: DeviceConfig) -> dict[str, str]:
+    """``eos.conf`` and ``avd.json``."""
+    data = structured_config(config, catalog().switches[config.model].buffer.shared_mb)
+    return {"eos.conf": to_text(tree(config)), "avd.json": json.dumps(data, indent=1) + "\n"}
+
+
+def lines(config: DeviceConfig) -> list[str]:
+    """Every line with the headers above it."""
+    return flat(tree(config))
+
+
+def check_extra(text: str) -> None:
+    """Raise ``RenderError`` where the operator's lines cannot be read."""
+    parse(text)

@@ -1,0 +1,117 @@
+"""AVD: the management plane."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from railweave.systems.eos.render.management import PORT, ROLES, SNMP_GROUP, SSL_PROFILE, VRF, secret, trap_level
+
+if TYPE_CHECKING:
+    from railweave.device.model import DeviceConfig
+    from railweave.intent.management import Management, Snmp
+
+
+def management(config: DeviceConfig, raw: list[str]) -> dict[str, Any]:
+    """Logins, servers, APIs and the management port. ``raw`` takes lines that the schema has no word for."""
+    wanted = config.management
+    address = config.management_address
+    six = ":" in address
+    found: dict[str, Any] = {
+        "hostname": config.name,
+        "clock": {"timezone": wanted.time_zone},
+        "lldp": {"management_address": address.partition("/")[0], "vrf": VRF} if wanted.lldp else {"run": False},
+        "management_interfaces": [{"name": PORT, "vrf": VRF, "ipv6_address" if six else "ip_address": address}],
+        "ipv6_static_routes" if six else "static_routes": [
+            {"vrf": VRF, "prefix": "::/0" if six else "0.0.0.0/0", "next_hop": config.management_gateway}
+        ],
+        "management_ssh": {
+            "authentication": {"empty_passwords": "deny"},
+            "vrfs": [{"name": VRF, "enable": True}],
+        },
+    }
+    if wanted.domain:
+        found["dns_domain"] = wanted.domain
+    if wanted.dns:
+        found["ip_name_server"] = {"vrfs": [{"name": VRF, "servers": [{"ip_address": one} for one in wanted.dns]}]}
+    if wanted.ntp:
+        found["ntp"] = {"vrf": VRF, "servers": [{"name": one} for one in wanted.ntp]}
+    if wanted.banner:
+        found["banners"] = {"login": "\n".join([*wanted.banner.splitlines(), "EOF"])}
+    if wanted.snmp:
+        found["snmp_server"] = _snmp(wanted.snmp)
+    if wanted.services.netconf:
+        raw += ["management api netconf", "   transport ssh default", f"      vrf {VRF}"]
+    return {**found, **_logins(wanted), **_logging(wanted), **_telemetry(wanted)}
+
+
+def _logins(wanted: Management) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if wanted.root_password:
+        found["aaa_root"] = {"secret": {"sha512_password": secret(wanted.root_password)}}
+    users: list[dict[str, Any]] = []
+    for name, user in wanted.users.items():
+        privilege, role = ROLES[user.role]
+        one: dict[str, Any] = {"name": name, "privilege": privilege, "role": role}
+        one |= {"sha512_password": secret(user.password)} if user.password else {"no_password": True}
+        one |= dict(zip(("ssh_key", "secondary_ssh_key"), user.ssh_keys, strict=False))
+        users.append(one)
+    if users:
+        found["local_users"] = users
+        found["aaa_authentication"] = {"login": {"default": "local"}}
+        found["aaa_authorization"] = {"exec": {"default": "local"}}
+    return found
+
+
+def _logging(wanted: Management) -> dict[str, Any]:
+    level = trap_level(wanted)
+    if level is None:
+        return {}
+    hosts: dict[str, list[int]] = {}
+    for one in wanted.syslog:
+        hosts.setdefault(one.host, []).append(one.port)
+    servers = [{"name": host, "ports": ports} for host, ports in hosts.items()]
+    return {"logging": {"trap": level, "format": {"rfc5424": True}, "vrfs": [{"name": VRF, "hosts": servers}]}}
+
+
+def _snmp(snmp: Snmp) -> dict[str, Any]:
+    found: dict[str, Any] = {"vrfs": [{"name": VRF, "enable": True}]}
+    found |= {key: value for key, value in (("contact", snmp.contact), ("location", snmp.location)) if value}
+    if snmp.community:
+        found["communities"] = [{"name": secret(snmp.community), "access": "ro"}]
+    if snmp.users:
+        found["groups"] = [{"name": SNMP_GROUP, "version": "v3", "authentication": "priv"}]
+        found["users"] = [
+            {
+                "name": name,
+                "group": SNMP_GROUP,
+                "version": "v3",
+                "auth": "sha256",
+                "auth_passphrase": secret(user.auth),
+                "priv": "aes",
+                "priv_passphrase": secret(user.privacy),
+            }
+            for name, user in snmp.users.items()
+        ]
+    if snmp.trap_targets and (snmp.community or snmp.users):
+        how: dict[str, Any] = (
+            {"version": "2c", "community": secret(snmp.community)}
+            if snmp.community
+            else {
+                "version": "3",
+                "users": [{"username": next(iter(snmp.users)), "authentication_level": "priv"}],
+            }
+        )
+        found["hosts"] = [{"host": target, "vrf": VRF, **how} for target in snmp.trap_targets]
+        found["traps"] = {"enable": True}
+    return found
+
+
+def _telemetry(wanted: Management) -> dict[str, Any]:
+    if not wanted.services.grpc_certificate:
+        return {}
+    file = {"file": f"{SSL_PROFILE}.pem", "key": f"{SSL_PROFILE}.key"}
+    grpc = {"name": "default", "ssl_profile": SSL_PROFILE, "port": wanted.services.grpc_port, "vrf": VRF}
+    return {
+        "management_security": {"ssl_profiles": [{"name": SSL_PROFILE, "certificate": file}]},
+        "management_api_gnmi": {"provider": "eos-native", "transport": {"grpc": [grpc]}},
+    }

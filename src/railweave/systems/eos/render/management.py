@@ -1,0 +1,146 @@
+"""Management plane: identity, logins, name servers, time, syslog, SNMP, LLDP, APIs; all in the VRF ``MGMT``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.config.sections import Section, line, section
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.device.model import DeviceConfig
+    from railweave.intent.management import Management
+
+VRF = "MGMT"
+PORT = "Management1"
+SSL_PROFILE = "railweave"
+SNMP_GROUP = "railweave"
+
+ROLES = {"super-user": (15, "network-admin"), "operator": (1, "network-operator"), "read-only": (1, "network-operator")}
+"""Privilege and role of a login, by what its user may do. EOS has two roles of its own."""
+
+SEVERITIES = {
+    "emergency": "emergencies",
+    "alert": "alerts",
+    "critical": "critical",
+    "error": "errors",
+    "warning": "warnings",
+    "notice": "notifications",
+    "info": "informational",
+    "any": "debugging",
+}
+"""EOS's words for severities, the gravest first."""
+
+
+def secret(reference: str) -> str:
+    """How a secret stands in a file until ``build --secrets`` puts its value in: ``<secret:NAME>``."""
+    return f"<{reference}>"
+
+
+def trap_level(wanted: Management) -> str | None:
+    """The level of remote logging: EOS has one for all servers, so the one that sends most."""
+    order = list(SEVERITIES)
+    levels = [order.index(one.severity) for one in wanted.syslog]
+    return SEVERITIES[order[max(levels)]] if levels else None
+
+
+def management(config: DeviceConfig) -> Iterator[Section]:
+    """Everything but the management port and its route."""
+    wanted = config.management
+    yield line(f"hostname {config.name}")
+    if wanted.domain:
+        yield line(f"dns domain {wanted.domain}")
+    for server in wanted.dns:
+        yield line(f"ip name-server vrf {VRF} {server}")
+    if wanted.root_password:
+        yield line(f"aaa root secret sha512 {secret(wanted.root_password)}")
+    yield from _users(wanted)
+    if wanted.users:
+        yield line("aaa authentication login default local")
+        yield line("aaa authorization exec default local")
+    yield line(f"clock timezone {wanted.time_zone}")
+    for server in wanted.ntp:
+        yield line(f"ntp server vrf {VRF} {server}")
+    yield from _logging(wanted)
+    yield from _snmp(wanted)
+    yield from _lldp(config)
+    if wanted.banner:
+        yield from (line(text) for text in ("banner login", *wanted.banner.splitlines(), "EOF"))
+    yield from _apis(wanted)
+
+
+def _users(wanted: Management) -> Iterator[Section]:
+    for name, user in wanted.users.items():
+        privilege, role = ROLES[user.role]
+        how = f"secret sha512 {secret(user.password)}" if user.password else "nopassword"
+        yield line(f"username {name} privilege {privilege} role {role} {how}")
+        for place, key in enumerate(user.ssh_keys[:2]):
+            yield line(f"username {name} ssh-key {'secondary ' if place else ''}{key}")
+
+
+def _logging(wanted: Management) -> Iterator[Section]:
+    level = trap_level(wanted)
+    if level is None:
+        return
+    yield line(f"logging trap {level}")
+    for server in wanted.syslog:
+        yield line(f"logging vrf {VRF} host {server.host} {server.port}")
+    yield line("logging format rfc5424")
+
+
+def _snmp(wanted: Management) -> Iterator[Section]:
+    snmp = wanted.snmp
+    if snmp is None:
+        return
+    if snmp.contact:
+        yield line(f"snmp-server contact {snmp.contact}")
+    if snmp.location:
+        yield line(f"snmp-server location {snmp.location}")
+    if snmp.community:
+        yield line(f"snmp-server community {secret(snmp.community)} ro")
+    if snmp.users:
+        yield line(f"snmp-server group {SNMP_GROUP} v3 priv")
+    for name, user in snmp.users.items():
+        keys = f"auth sha256 {secret(user.auth)} priv aes {secret(user.privacy)}"
+        yield line(f"snmp-server user {name} {SNMP_GROUP} v3 {keys}")
+    if snmp.community or snmp.users:
+        for target in snmp.trap_targets:
+            yield line(f"snmp-server host {target} vrf {VRF} {trap_form(wanted)}")
+        if snmp.trap_targets:
+            yield line("snmp-server enable traps")
+    yield line(f"snmp-server vrf {VRF}")
+
+
+def trap_form(wanted: Management) -> str:
+    """How traps are sent: with the community, else as the first user."""
+    snmp = wanted.snmp
+    if snmp is None or not (snmp.community or snmp.users):
+        return ""
+    return f"version 2c {secret(snmp.community)}" if snmp.community else f"version 3 priv {next(iter(snmp.users))}"
+
+
+def _lldp(config: DeviceConfig) -> Iterator[Section]:
+    if not config.management.lldp:
+        yield line("no lldp run")
+        return
+    yield line(f"lldp management-address {config.management_address.partition('/')[0]}")
+    yield line(f"lldp management-address vrf {VRF}")
+
+
+def _apis(wanted: Management) -> Iterator[Section]:
+    yield section("management ssh", "authentication empty-passwords deny", section(f"vrf {VRF}", "no shutdown"))
+    if wanted.services.netconf:
+        yield section("management api netconf", section("transport ssh default", f"vrf {VRF}"))
+    if wanted.services.grpc_certificate:
+        certificate = f"certificate {SSL_PROFILE}.pem key {SSL_PROFILE}.key"
+        yield section("management security", section(f"ssl profile {SSL_PROFILE}", certificate))
+        grpc = (f"ssl profile {SSL_PROFILE}", f"port {wanted.services.grpc_port}", f"vrf {VRF}")
+        yield section("management api gnmi", section("transport grpc default", *grpc), "provider eos-native")
+
+
+def management_port(config: DeviceConfig) -> Iterator[Section]:
+    """The management port in its VRF, and the way out of it."""
+    family, default = ("ipv6", "::/0") if ":" in config.management_address else ("ip", "0.0.0.0/0")
+    yield section(f"interface {PORT}", f"vrf {VRF}", f"{family} address {config.management_address}")
+    yield line(f"{family} route vrf {VRF} {default} {config.management_gateway}")

@@ -1,0 +1,209 @@
+"""Ports, VLANs with their gateways, loopbacks, router advertisements."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from railweave.config.sections import Section, section
+from railweave.systems.eos.render.isis import on_port, passive, told
+from railweave.systems.eos.render.macsec import MACSEC_PROFILE
+from railweave.systems.eos.render.qos import profile_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.device.model import DeviceConfig, Gateway, Interface
+
+ETHERNET_HEADER = 14
+"""An interface's MTU counts the IP packet, the design's the frame."""
+
+MOST_LANES = {100: 4, 200: 4}
+"""The lanes of a slower module in a whole port, where those are fewer than the port's (AVD, ethernet_interfaces.speed)."""
+
+SOURCE = "Loopback1"
+"""The loopback that tunnels end on, where they have addresses of their own."""
+
+
+class Loopback(NamedTuple):
+    """A loopback interface: its name, what it is for, its addresses with their lengths."""
+
+    name: str
+    description: str
+    addresses: tuple[str, ...]
+
+
+def family(address: str) -> str:
+    """EOS's word for an address family."""
+    return "ipv6" if ":" in address else "ip"
+
+
+def order(name: str) -> tuple[int, ...]:
+    """Ports by number: Ethernet2/1 before Ethernet16/1."""
+    return tuple(int(number) for number in re.findall(r"\d+", name))
+
+
+def speed(port: Interface) -> str:
+    """The speed with the lanes it runs on: ``400g-4``; a breakout is nothing else than that."""
+    return f"{port.speed_gbps}g-{min(port.lanes, MOST_LANES.get(port.speed_gbps, port.lanes))}"
+
+
+def vlan_ids(config: DeviceConfig) -> dict[str, int]:
+    """VLAN ids by VLAN name."""
+    return {one.vlan_name: one.vlan for one in config.gateways if one.vlan}
+
+
+def loopbacks(config: DeviceConfig) -> tuple[Loopback, ...]:
+    """The loopback of router id and sessions; and the one that tunnels end on, where it has addresses of its own."""
+    ends = {one.address for one in config.overlay.endpoints} if config.overlay else set[str]()
+    own = {config.loopback.partition("/")[0], config.overlay.loopback if config.overlay else ""}
+    apart = tuple(one for one in config.loopbacks() if one.partition("/")[0] in ends - own)
+    first = Loopback("Loopback0", "router id", tuple(one for one in config.loopbacks() if one not in apart))
+    return (first, Loopback(SOURCE, "tunnels", apart)) if apart else (first,)
+
+
+def interfaces(config: DeviceConfig) -> Iterator[Section]:
+    """VLANs, then every interface but the management port."""
+    for one in config.gateways:
+        if one.vlan:
+            yield section(f"vlan {one.vlan}", f"name {one.vlan_name}")
+    routed = {gateway.port: gateway for gateway in config.gateways if gateway.port}
+    for port in sorted(config.interfaces, key=lambda one: order(one.name)):
+        yield section(f"interface {port.name}", _port(config, port, routed.get(port.name)))
+        if port.unit_vlan is not None:
+            yield section(f"interface {tagged_name(port)}", _tagged(port))
+    for loopback in loopbacks(config):
+        addresses = [
+            f"{family(one)} address {one}{more}"
+            for one, more in zip(loopback.addresses, secondary(loopback.addresses), strict=True)
+        ]
+        yield section(
+            f"interface {loopback.name}",
+            f"description {loopback.description}",
+            addresses,
+            passive() if config.isis else None,
+        )
+    for one in config.gateways:
+        if one.vlan:
+            yield section(f"interface Vlan{one.vlan}", f"description {one.description}", gateway_lines(config, one))
+
+
+def secondary(addresses: tuple[str, ...]) -> list[str]:
+    """`` secondary`` for every IPv4 address but the first; IPv6 has no such word."""
+    four = [one for one in addresses if ":" not in one]
+    return [" secondary" if one in four[1:] else "" for one in addresses]
+
+
+def _port(config: DeviceConfig, port: Interface, gateway: Gateway | None) -> list[str]:
+    lines = [f"description {port.description}"]
+    if waits(port, gateway):
+        lines.append("shutdown")
+    if not bridged(port, gateway):
+        mtu = gateway.mtu if gateway else port.mtu - ETHERNET_HEADER
+        lines.append(f"mtu {mtu}")
+    lines += ["flowcontrol send off", "flowcontrol receive off"]
+    lines += [f"speed {speed(port)}", "error-correction encoding reed-solomon"]
+    if gateway is not None:
+        lines += ["no switchport", *gateway_lines(config, gateway)[1:]]
+    elif bridged(port, gateway):
+        lines += _bridged(config, port)
+    elif port.unit_vlan is not None:
+        lines.append("no switchport")
+    elif port.addresses:
+        lines += ["no switchport", *_addressed(port)]
+    else:
+        lines += ["no switchport", "ipv6 enable"]
+    lines += [f"mac security profile {MACSEC_PROFILE}"] if port.macsec else []
+    lines += on_port(config, port.name)
+    profile = profile_of(config, port.name)
+    return [*lines, f"service-profile {profile}"] if profile else lines
+
+
+def tagged_name(port: Interface) -> str:
+    """The subinterface of a tagged port to an external router."""
+    return f"{port.name}.{port.unit_vlan}"
+
+
+def _tagged(port: Interface) -> list[str]:
+    return [f"description {port.description}", f"encapsulation dot1q vlan {port.unit_vlan}", *_addressed(port)]
+
+
+def _addressed(port: Interface) -> list[str]:
+    own = [f"vrf {port.vrf}"] if port.vrf else []
+    own += ["ipv6 enable"] if port.vrf and ":" in port.addresses[0] else []
+    return [*own, *(f"{family(one)} address {one}" for one in port.addresses)]
+
+
+def waits(port: Interface, gateway: Gateway | None) -> bool:
+    """Whether a server port has no tenant yet."""
+    return port.kind == "server" and port.vlan is None and gateway is None
+
+
+def bridged(port: Interface, gateway: Gateway | None) -> bool:
+    """Whether a port is a member of a VLAN, or will be."""
+    return port.kind == "server" and gateway is None
+
+
+def _bridged(config: DeviceConfig, port: Interface) -> list[str]:
+    if port.vlan is None:
+        return ["switchport"]
+    number = vlan_ids(config)[port.vlan]
+    if port.native_vlan is None:
+        return [f"switchport access vlan {number}", "switchport mode access", "switchport"]
+    return [
+        f"switchport trunk native vlan {port.native_vlan}",
+        f"switchport trunk allowed vlan {number}",
+        "switchport mode trunk",
+        "switchport",
+    ]
+
+
+def gateway_lines(config: DeviceConfig, gateway: Gateway) -> list[str]:
+    """MTU first, then the VRF, addresses and router advertisements of a server-facing interface."""
+    lines = [f"mtu {gateway.mtu}"]
+    lines += [f"vrf {gateway.vrf}"] if gateway.vrf else []
+    more = secondary(gateway.addresses)
+    lines += ["ip proxy-arp"] if gateway.proxy_arp else []
+    lines += ["ipv6 enable"] if ":" in gateway.addresses[0] else []
+    shared = " virtual" if gateway.mac else ""
+    lines += [f"{family(one)} address{shared} {one}{word}" for one, word in zip(gateway.addresses, more, strict=True)]
+    lines += passive() if told(config, gateway) else []
+    return [*lines, *advertised(gateway), *advertised_unknown_to_avd(gateway)]
+
+
+def advertised(gateway: Gateway) -> list[str]:
+    """Flags and prefixes of router advertisements."""
+    timers = gateway.advertisements
+    if timers is None:
+        return ["ipv6 nd ra disabled"] if ":" in gateway.addresses[0] else []
+    lines = ["ipv6 nd managed-config-flag"] if timers.managed else []
+    lines += ["ipv6 nd other-config-flag"] if timers.other else []
+    if timers.on_link:
+        lines += [f"ipv6 nd prefix {prefix} {_lifetimes(gateway)}" for prefix in gateway.prefixes]
+    return lines
+
+
+def advertised_unknown_to_avd(gateway: Gateway) -> list[str]:
+    """The same, where AVD's schema has no word for it."""
+    timers = gateway.advertisements
+    if timers is None:
+        return []
+    lines = [
+        f"ipv6 nd ra interval {timers.max_interval} {timers.min_interval}",
+        f"ipv6 nd ra lifetime {timers.router_lifetime}",
+        f"ipv6 nd ra hop-limit {timers.hop_limit}",
+    ]
+    lines += [] if timers.link_mtu else ["ipv6 nd ra mtu suppress"]
+    lines += [f"ipv6 nd reachable-time {timers.reachable_time}"] if timers.reachable_time else []
+    lines += [f"ipv6 nd ns-interval {timers.retransmit_timer}"] if timers.retransmit_timer else []
+    if not timers.on_link:
+        lines += [f"ipv6 nd prefix {prefix} {_lifetimes(gateway)} no-onlink" for prefix in gateway.prefixes]
+    return lines
+
+
+def _lifetimes(gateway: Gateway) -> str:
+    timers = gateway.advertisements
+    if timers is None:
+        return ""
+    alone = "" if timers.autonomous else " no-autoconfig"
+    return f"{timers.prefix_valid_lifetime} {timers.prefix_preferred_lifetime}{alone}"

@@ -1,0 +1,172 @@
+"""QoS: DSCPs to traffic classes, a profile with PFC and queues, buffers, the watchdog; how next-hop groups are shared."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.config.sections import Section, line, section
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.device.model import DeviceConfig, QosConfig
+    from railweave.intent.qos import TrafficClass, Watchdog
+
+PROFILE = "ROCE"
+UNPAUSED = "ROCE-UNPAUSED"
+"""The same without PFC: for links between sites that are not paused, and for ports to routers outside."""
+
+QUEUE_PROFILE = "railweave"
+ACTIONS = {"drop": "drop", "forward": "notify-only"}
+"""The watchdog's action on packets of a stuck queue; ``notify-only`` lets them pass."""
+
+DEFAULT_THRESHOLD = 7
+"""The threshold index of a class that has none of its own: alpha 1."""
+
+
+def profile_of(config: DeviceConfig, port: str) -> str:
+    """The QoS profile that is bound to a port; empty: none."""
+    if config.qos is None or port not in config.qos.ports:
+        return ""
+    return UNPAUSED if _unpaused(config.qos, port) else PROFILE
+
+
+def _unpaused(qos: QosConfig, port: str) -> bool:
+    return bool(lossless(qos)) and not any(port in one.ports for one in qos.profiles)
+
+
+def profiles(qos: QosConfig) -> dict[str, bool]:
+    """The profiles that ports need, and whether PFC is in them."""
+    found = {PROFILE: bool(lossless(qos))}
+    return {**found, UNPAUSED: False} if any(_unpaused(qos, port) for port in qos.ports) else found
+
+
+def dscp_map(qos: QosConfig) -> list[str]:
+    """DSCPs by traffic class, as EOS writes them: every DSCP, for those of no class would keep EOS's own class."""
+    by_class = {one.queue: list(one.dscp) for one in qos.classes.values()}
+    named = {dscp for values in by_class.values() for dscp in values}
+    by_class[qos.classes[qos.default_class].queue] += [dscp for dscp in range(64) if dscp not in named]
+    return [
+        f"{' '.join(map(str, sorted(values)))} to traffic-class {number}"
+        for number, values in sorted(by_class.items())
+        if values
+    ]
+
+
+def threshold(index: int) -> str:
+    """A dynamic threshold as EOS writes it: index 0 to 10 is 1/128 to 8."""
+    return str(2 ** (index - 7)) if index >= 7 else f"1/{2 ** (7 - index)}"
+
+
+def seconds(milliseconds: int) -> str:
+    """Milliseconds as EOS writes seconds."""
+    return f"{milliseconds / 1000:g}"
+
+
+def queues(qos: QosConfig) -> list[TrafficClass]:
+    """Classes by their queues."""
+    return sorted(qos.classes.values(), key=lambda one: one.queue)
+
+
+def lossless(qos: QosConfig) -> list[int]:
+    """The PFC priorities of lossless classes."""
+    return sorted(one.pfc_priority for one in qos.classes.values() if one.pfc_priority is not None)
+
+
+def headroom_bytes(qos: QosConfig) -> int:
+    """The headroom of a priority group: EOS has one for all ports of a queue profile, so what the neediest needs."""
+    return max((one.headroom_bytes for one in qos.profiles), default=0)
+
+
+def pool_bytes(config: DeviceConfig, shared_mb: float) -> int:
+    """What headroom may take of the chip's buffer."""
+    return round(shared_mb * 1e6 * config.qos.buffers.headroom / 100) if config.qos else 0
+
+
+def watchdog_default(one: Watchdog) -> dict[str, str]:
+    """The watchdog's timers: a queue is stuck after some polls in a row."""
+    return {
+        "timeout": seconds(one.poll_interval * one.detection),
+        "recovery-time": seconds(one.recovery),
+        "polling-interval": seconds(one.poll_interval),
+    }
+
+
+def class_of_service(config: DeviceConfig, shared_mb: float) -> Iterator[Section]:
+    """Everything of QoS but the binding to ports."""
+    qos = config.qos
+    if qos is None:
+        return
+    for text in dscp_map(qos):
+        yield line(f"qos map dscp {text}")
+    for one in queues(qos):
+        yield line(f"qos map traffic-class {one.queue} to uc-tx-queue {one.queue}")
+    if qos.watchdog is not None and lossless(qos):
+        for word, value in watchdog_default(qos.watchdog).items():
+            yield line(f"priority-flow-control pause watchdog default {word} {value}")
+        yield line(f"priority-flow-control pause watchdog action {ACTIONS[qos.watchdog.action]}")
+    for profile, pauses in profiles(qos).items():
+        queue_lines = [_queue(qos, name) for name in _by_queue(qos)]
+        yield section(f"qos profile {profile}", "qos trust dscp", _pfc(qos) if pauses else None, queue_lines)
+    yield from _buffers(config, qos, shared_mb)
+    if qos.buffer_monitor:
+        yield line("queue-monitor length")
+
+
+def _by_queue(qos: QosConfig) -> list[str]:
+    return sorted(qos.classes, key=lambda name: qos.classes[name].queue)
+
+
+def _pfc(qos: QosConfig) -> list[str]:
+    lines = ["priority-flow-control on"]
+    lines += [f"priority-flow-control priority {one} no-drop" for one in lossless(qos)]
+    return [*lines, *(["priority-flow-control pause watchdog"] if qos.watchdog else [])]
+
+
+def _queue(qos: QosConfig, name: str) -> Section:
+    one = qos.classes[name]
+    strict = one.priority == "strict-high"
+    share = f"shape rate {one.transmit_percent} percent" if strict else f"bandwidth percent {one.transmit_percent}"
+    marking = qos.marking.get(name)
+    return section(
+        f"uc-tx-queue {one.queue}",
+        "priority strict" if strict else "no priority",
+        share if one.transmit_percent else None,
+        f"random-detect ecn minimum-threshold {marking.first // 1000} kbytes maximum-threshold {marking.last // 1000} kbytes "
+        f"max-mark-probability {marking.probability} weight 0"
+        if marking
+        else None,
+        "random-detect ecn count" if marking else None,
+    )
+
+
+def _buffers(config: DeviceConfig, qos: QosConfig, shared_mb: float) -> Iterator[Section]:
+    """Headroom and thresholds of lossless priority groups, thresholds of queues."""
+    body: list[str] = []
+    if lossless(qos):
+        body.append(f"ingress headroom bytes {headroom_bytes(qos)}")
+        body += [
+            f"ingress priority-group {one} threshold {threshold(qos.buffers.ingress_dynamic_threshold)}"
+            for one in lossless(qos)
+        ]
+    for one in queues(qos):
+        index = DEFAULT_THRESHOLD if one.dynamic_threshold is None else one.dynamic_threshold
+        body.append(f"egress unicast queue {one.queue} threshold {threshold(index)}")
+    yield section(f"platform trident mmu queue profile {QUEUE_PROFILE}", body)
+    yield line(f"platform trident mmu queue profile {QUEUE_PROFILE} apply")
+    if lossless(qos):
+        yield line(f"platform trident mmu headroom-pool limit bytes {pool_bytes(config, shared_mb)}")
+
+
+def flow_set_size(config: DeviceConfig) -> int:
+    """EOS's number of a flowset table's size: 0, which is not written, is 256; 7 is 32768."""
+    return config.balancing.intent.dlb.flowset_table_size.bit_length() - 9
+
+
+def balancing(config: DeviceConfig) -> Iterator[Section]:
+    """How next-hop groups are shared, where not by hash."""
+    if config.balancing.group_mode == "dlb-flowlet":
+        distribution = "ip hardware fib load-balance distribution dynamic"
+        yield line(distribution)
+        if flow_set_size(config):
+            yield line(f"{distribution} flow-set-size {flow_set_size(config)}")

@@ -1,0 +1,93 @@
+"""Arista's AVD reads every EOS configuration: ``avd.json`` by its schema, and ``eos.conf`` line by line by its templates.
+
+The two files are rendered apart. AVD (PyPI ``pyavd``) validates the data and makes a configuration of it; where ours
+has a line that AVD's has not, or the other way round, one of them is wrong. What stands in ``eos_cli`` is text that AVD
+passes on: those lines are counted, for they are not validated.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Any, cast
+
+from railweave.config.sections import flat, parse
+from railweave.errors import RenderError
+from railweave.findings import Finding
+from railweave.findings.validators import Validator, ValidatorReport
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.findings.validators import Files
+
+NAME = "pyavd"
+MOST_SHOWN = 5
+
+
+def validate(files: Files) -> ValidatorReport:
+    """Validate the EOS files of every device that has them; skipped where there is no pyavd."""
+    wanted = {device: own for device, own in files.items() if "eos.conf" in own}
+    try:
+        avd: Any = importlib.import_module("pyavd")
+    except ImportError:
+        return ValidatorReport(NAME, ran=False, reason="pyavd is not installed: pip install 'railweave[eos]'")
+    report = ValidatorReport(NAME, ran=True, reason="")
+    passed_on = 0
+    for device, own in wanted.items():
+        report.validated += 1
+        try:
+            data = json.loads(own.get("avd.json", ""))
+        except ValueError as error:
+            what = f"avd.json cannot be read: {error}"
+            report.findings.append(_finding("eos-avd-schema", device, "avd.json", what))
+            continue
+        passed_on += sum(_raw(data))
+        report.findings += _validate_one(avd, device, own["eos.conf"], data)
+    version = importlib.metadata.version("pyavd")
+    report.reason = f"pyavd {version}; {passed_on} lines are outside its schema and not validated"
+    return report
+
+
+def _validate_one(avd: Any, device: str, text: str, data: object) -> Iterator[Finding]:  # noqa: ANN401 - pyavd is untyped
+    result = avd.validate_structured_config(data)
+    if result.validated_data is None:
+        for one in result.validation_result.violations:
+            path = ".".join(map(str, one.path))
+            yield _finding("eos-avd-schema", device, "avd.json", f"AVD's schema refuses {path}: {one.message}")
+        return
+    try:
+        ours = Counter(flat(parse(text)))
+    except RenderError as error:
+        yield _finding("eos-avd-differs", device, "eos.conf", f"eos.conf cannot be read: {error}")
+        return
+    theirs = Counter(flat(parse(avd.get_device_config(result.validated_data))))
+    for found, whose in ((ours - theirs, "only in eos.conf"), (theirs - ours, "missing in eos.conf")):
+        for line in list(found)[:MOST_SHOWN]:
+            yield _finding("eos-avd-differs", device, "eos.conf", f"{whose}: {line}")
+        if len(found) > MOST_SHOWN:
+            yield _finding("eos-avd-differs", device, "eos.conf", f"{whose}: {len(found) - MOST_SHOWN} lines more")
+
+
+def _raw(data: object) -> Iterator[int]:
+    """How many lines each ``eos_cli`` of the data holds."""
+    if isinstance(data, dict):
+        for key, value in cast("dict[str, object]", data).items():
+            if key == "eos_cli" and isinstance(value, str):
+                yield len(value.splitlines())
+            else:
+                yield from _raw(value)
+    elif isinstance(data, list):
+        for one in cast("list[object]", data):
+            yield from _raw(one)
+
+
+def _finding(id_: str, device: str, file: str, what: str) -> Finding:
+    why = "the configuration and its data model are rendered apart, and say different things or what AVD does not know"
+    fix = "report it: it is a mistake of railweave, unless the files were changed by hand"
+    return Finding(id_, "error", device, what, why, fix, f"devices/{device}/{file}")
+
+
+VALIDATOR = Validator(NAME, "eos.conf", "", lambda files, _, __: validate(files), always=False)

@@ -1,0 +1,194 @@
+"""FRRouting: one ``frr.conf`` per device, loadable by ``vtysh -b`` and validated by ``vtysh -C``.
+
+FRR is a routing suite, not a switch operating system: ports, VLANs, MTUs and QoS belong to the Linux host under it.
+What has no place in ``frr.conf`` is stated by ``gaps``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.config.sections import flat, line, merge, parse, section
+from railweave.findings import Finding
+from railweave.render.extra import extra_findings
+from railweave.systems.frr.render.isis import on_port, router_isis
+from railweave.systems.frr.render.overlay import overlay_sections, vrf_routers
+from railweave.systems.frr.render.routing import bfd, lists, route_maps, router_bgp
+from railweave.systems.frr.render.tree import to_text
+
+if TYPE_CHECKING:
+    from railweave.config.sections import Section
+    from railweave.device.model import DeviceConfig, Gateway, Interface
+
+VERSIONS = {"local-preference": "8.4", "aigp": "10.3"}
+
+
+ROUTING = ("router bgp", "router isis", "route-map", "ip prefix-list", "ipv6 prefix-list", "bgp ")
+"""Lines that decide what ``routes`` computes."""
+
+
+def tree(config: DeviceConfig) -> list[Section]:
+    """The configuration of a device, the operator's own lines merged in. Lists and route-maps stand before their users.
+
+    Raises ``RenderError`` where the operator's lines cannot be read.
+    """
+    sections = [
+        *general(config),
+        section("interface lo", [f"{_family(one)} address {one}" for one in config.loopbacks()], on_port(config, "lo")),
+        *(_fabric_port(config, one) for one in config.fabric_interfaces()),
+        *(_external_port(one) for one in config.interfaces if one.kind == "external"),
+        *(_gateway(config, one) for one in config.gateways),
+        *routing(config),
+    ]
+    if config.extra.strip():
+        merge(sections, parse(config.extra))
+    return sections
+
+
+def general(config: DeviceConfig) -> list[Section]:
+    """What stands at the top: name, logging, forwarding."""
+    return [
+        line("frr defaults datacenter"),
+        line(f"hostname {config.name}"),
+        line("log syslog informational"),
+        line("service integrated-vtysh-config"),
+        line("ipv6 forwarding"),
+        # With shared next-hop objects the kernel keeps no route where uplinks go down together (FRR issue 14481).
+        line("no zebra nexthop kernel enable"),
+        *([line("ip forwarding")] if "ipv4" in config.balancing.ether_types else []),
+    ]
+
+
+def routing(config: DeviceConfig) -> list[Section]:
+    """BFD, lists, route-maps and BGP, in the default VRF and in those of tenants; or IS-IS."""
+    bgp = config.bgp
+    if bgp is None:
+        return router_isis(config)
+    found = bfd(config, bgp)
+    sections = [*([found] if found else []), *lists(bgp), *route_maps(bgp), *overlay_sections(config)]
+    return [*sections, router_bgp(config, bgp), *vrf_routers(config, bgp.asn)]
+
+
+def _external_port(port: Interface) -> Section:
+    name = port.name if port.unit_vlan is None else f"{port.name}.{port.unit_vlan}"
+    family = [f"{_family(address)} address {address}" for address in port.addresses]
+    return section(f"interface {name} vrf {port.vrf}", f"description {port.description}", family)
+
+
+def _family(address: str) -> str:
+    return "ipv6" if ":" in address else "ip"
+
+
+def discovery(port: Interface) -> list[str]:
+    """Router advertisements on a link without addresses, by which BGP finds its neighbor."""
+    return [] if port.addresses else ["no ipv6 nd suppress-ra", "ipv6 nd ra-interval 10"]
+
+
+def _fabric_port(config: DeviceConfig, port: Interface) -> Section:
+    family = [f"{_family(address)} address {address}" for address in port.addresses]
+    return section(
+        f"interface {port.name}",
+        f"description {port.description}",
+        family,
+        discovery(port),
+        on_port(config, port.name),
+    )
+
+
+def _gateway(config: DeviceConfig, gateway: Gateway) -> Section:
+    return section(
+        f"interface {gateway.name}" + (f" vrf {gateway.vrf}" if gateway.vrf else ""),
+        f"description {gateway.description}",
+        [f"{_family(address)} address {address}" for address in gateway.addresses],
+        advertisements(gateway),
+        on_port(config, gateway.name),
+    )
+
+
+def advertisements(gateway: Gateway) -> list[str]:
+    """What a gateway tells servers in router advertisements; nothing where it sends none."""
+    timers = gateway.advertisements
+    if timers is None:
+        return []
+    flags = ("" if timers.on_link else " off-link") + ("" if timers.autonomous else " no-autoconfig")
+    body = [
+        "no ipv6 nd suppress-ra",
+        f"ipv6 nd ra-interval {timers.max_interval}",
+        f"ipv6 nd ra-lifetime {timers.router_lifetime}",
+        f"ipv6 nd ra-hop-limit {timers.hop_limit}",
+    ]
+    body += [f"ipv6 nd reachable-time {timers.reachable_time}"] if timers.reachable_time else []
+    body += [f"ipv6 nd ra-retrans-interval {timers.retransmit_timer}"] if timers.retransmit_timer else []
+    body += [f"ipv6 nd mtu {gateway.mtu}"] if timers.link_mtu else []
+    body += ["ipv6 nd managed-config-flag"] if timers.managed else []
+    body += ["ipv6 nd other-config-flag"] if timers.other else []
+    lifetimes = f"{timers.prefix_valid_lifetime} {timers.prefix_preferred_lifetime}"
+    return body + [f"ipv6 nd prefix {prefix} {lifetimes}{flags}" for prefix in gateway.prefixes]
+
+
+def files(config: DeviceConfig) -> dict[str, str]:
+    """``frr.conf``."""
+    return {"frr.conf": to_text(tree(config))}
+
+
+def lines(config: DeviceConfig) -> list[str]:
+    """Every line with the headers above it."""
+    return flat(tree(config))
+
+
+def check_extra(text: str) -> None:
+    """Raise ``RenderError`` where the operator's lines cannot be read."""
+    parse(text)
+
+
+def gaps(config: DeviceConfig) -> list[Finding]:
+    """What has no place in ``frr.conf``, and the operator's own lines."""
+    host = "belongs to the Linux host under FRR"
+    missing = [
+        ("ports", "port breakout, speed and MTU, VLANs and bridges", host),
+        ("qos", "classifiers, queues, buffers, ECN and PFC", host),
+        ("management", "logins, NTP, SNMP, LLDP and telemetry", host),
+    ]
+    if config.balancing.group_mode != "ecmp":
+        opcodes = config.balancing.intent.spray_opcodes
+        only = f" of RDMA opcodes {', '.join(map(str, opcodes))}" if opcodes else ""
+        missing.append(
+            (
+                "load-balancing",
+                f"{config.balancing.group_mode}{only} inside a next-hop group",
+                "FRR hands groups to the kernel, which hashes",
+            )
+        )
+    if any(gateway.proxy_arp for gateway in config.gateways):
+        missing.append(("proxy-arp", "proxy ARP", host))
+    if any(port.macsec for port in config.interfaces):
+        missing.append(("macsec", "MACsec", f"{host}: wpa_supplicant, or `ip macsec`"))
+    if config.balancing.intent.hash.seed is not None:
+        missing.append(("hash", "the seed of the ECMP hash", "the kernel's own: net.ipv6.fib_multipath_hash_policy"))
+    if config.vrfs:
+        missing.append(("tunnels", "VRF devices and VXLAN tunnels", host))
+    if config.mac_vrf:
+        missing.append(("anycast", "the MAC address that gateways of layer-2 networks share", host))
+    if config.overlay and len(config.overlay.endpoints) > 1:
+        missing.append(("color-endpoints", "a tunnel endpoint per path color", "FRR has one VTEP address per VNI"))
+    if config.gateways and config.gateways[0].advertisements:
+        if config.gateways[0].advertisements.routes:
+            missing.append(("ra-routes", "route information options", "FRR's router advertisements have none"))
+        missing.append(("ra-interval", "the shortest router-advertisement interval", "FRR derives it from the longest"))
+    found = [
+        Finding(f"frr-no-{key}", "info", config.name, f"frr.conf cannot express {what}", why, "")
+        for key, what, why in missing
+    ]
+    if config.bgp and config.bgp.as_lists:
+        found.append(
+            Finding(
+                "frr-peer-as",
+                "info",
+                config.name,
+                "FRR has no list of accepted AS numbers; each neighbor is given the one that design knows",
+                "a neighbor with another AS stays down, so the effect is stricter",
+            )
+        )
+    if config.extra.strip():
+        found += extra_findings(config.name, flat(parse(config.extra)), ROUTING)
+    return found

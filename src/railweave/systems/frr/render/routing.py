@@ -1,0 +1,145 @@
+"""Lists, route-maps and ``router bgp``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.config.sections import Section, line, section
+from railweave.systems.frr.render.overlay import overlay_family, overlay_neighbors, overlay_profile
+from railweave.systems.frr.render.sessions import community_word, neighbor, profile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.device.model import Bgp, BgpGroup, DeviceConfig, Policy, Session, Term
+
+BFD_PROFILE = "fabric"
+_FAMILIES = {"ipv4": "ip", "ipv6": "ipv6"}
+
+
+def _version(prefix: str) -> str:
+    return "ipv6" if ":" in prefix else "ipv4"
+
+
+def lists(bgp: Bgp) -> Iterator[Section]:
+    """Prefix lists (exact and equal-or-longer forms as used), community lists."""
+    used = {(t.match.prefix_list, t.match.orlonger) for p in bgp.policies for t in p.terms if t.match.prefix_list}
+    for name, orlonger in sorted((name or "", longer) for name, longer in used):
+        for sequence, prefix in enumerate(bgp.prefix_lists.get(name, ()), 1):
+            version = _version(prefix)
+            most = " le 128" if version == "ipv6" else " le 32"
+            listed = f"{_FAMILIES[version]} prefix-list {name} seq {5 * sequence} permit {prefix}"
+            yield line(listed + (most if orlonger else ""))
+    values = {community.name: community.value for community in bgp.communities}
+    matched = {term.match.community for policy in bgp.policies for term in policy.terms if term.match.community}
+    for name in sorted(matched):
+        yield line(f"bgp {community_word(values[name])}-list standard {name} seq 5 permit {values[name]}")
+
+
+def route_maps(bgp: Bgp) -> Iterator[Section]:
+    """Every policy as a route-map; what no term takes is denied."""
+    values = {community.name: community.value for community in bgp.communities}
+    for policy in bgp.policies:
+        yield from _route_map(bgp, policy, values)
+
+
+def _route_map(bgp: Bgp, policy: Policy, values: dict[str, str]) -> Iterator[Section]:
+    for number, term in enumerate(policy.terms, 1):
+        verdict = "permit" if term.action.accept else "deny"
+        yield section(
+            f"route-map {policy.name} {verdict} {10 * number}",
+            f"description {term.name}",
+            _matches(bgp, term, values),
+            _sets(term, values),
+        )
+
+
+def _matches(bgp: Bgp, term: Term, values: dict[str, str]) -> list[str]:
+    match = term.match
+    found: list[str] = []
+    if match.prefix_list:
+        family = _FAMILIES[bgp.families[0]]
+        found.append(f"match {family} address prefix-list {match.prefix_list}")
+    if match.community:
+        found.append(f"match {community_word(values[match.community])} {match.community}")
+    return found
+
+
+def _sets(term: Term, values: dict[str, str]) -> list[str]:
+    action = term.action
+    found: list[str] = []
+    if action.local_preference is not None:
+        found.append(f"set local-preference {action.local_preference}")
+    if action.aigp is not None:
+        found.append(f"set aigp-metric {action.aigp}")
+    if action.add_communities:
+        added = [values[name] for name in action.add_communities]
+        found.append(f"set {community_word(added[0])} {' '.join(added)} additive")
+    return found
+
+
+def bfd(config: DeviceConfig, bgp: Bgp) -> Section | None:
+    """The BFD profiles of the fabric's sessions, and of the overlay's."""
+    profiles = [one for one in (overlay_profile(config), profile(BFD_PROFILE, bgp.bfd)) if one is not None]
+    return section("bfd", *profiles) if profiles else None
+
+
+def router_bgp(config: DeviceConfig, bgp: Bgp) -> Section:
+    """``router bgp``: a peer group per path color; each neighbor with the one AS number that design gave it."""
+    peers: list[str] = []
+    for group in bgp.groups:
+        peers += _group(bgp, group)
+    families = [_address_family(bgp, family) for family in bgp.families]
+    return section(
+        f"router bgp {bgp.asn}",
+        f"bgp router-id {bgp.router_id}",
+        "no bgp default ipv4-unicast",
+        "bgp bestpath as-path multipath-relax",
+        "bgp bestpath aigp" if bgp.compare_aigp else None,
+        "bgp fast-convergence" if config.balancing.intent.fast_reroute else None,
+        peers,
+        overlay_neighbors(config),
+        families,
+        overlay_family(config),
+    )
+
+
+def _group(bgp: Bgp, group: BgpGroup) -> list[str]:
+    found = [
+        f"neighbor {group.name} peer-group",
+        f"neighbor {group.name} description {group.description}",
+        f"neighbor {group.name} timers connect 5",
+    ]
+    found += [f"neighbor {group.name} bfd profile {BFD_PROFILE}"] if bgp.bfd else []
+    found += [f"neighbor {group.name} capability extended-nexthop"] if "ipv4" in bgp.families else []
+    for session in group.sessions:
+        found += _session(group, session)
+    return found
+
+
+def _session(group: BgpGroup, session: Session) -> list[str]:
+    """The AS number stands at the neighbor: a peer with another one stays down, as ``peer-as-list`` would have it."""
+    if session.peer_address:
+        return neighbor(session, group.name)
+    return [
+        f"neighbor {session.interface} interface remote-as {session.peer_as}",
+        f"neighbor {session.interface} peer-group {group.name}",
+        f"neighbor {session.interface} description {session.peer}",
+    ]
+
+
+def _address_family(bgp: Bgp, family: str) -> Section:
+    groups: list[str] = []
+    for group in bgp.groups:
+        groups += [
+            f"neighbor {group.name} activate",
+            f"neighbor {group.name} soft-reconfiguration inbound",
+            f"neighbor {group.name} route-map {group.import_policy} in",
+            f"neighbor {group.name} route-map {group.export_policy} out",
+        ]
+    return section(
+        f"address-family {family} unicast",
+        f"redistribute connected route-map {bgp.redistribute_connected}" if bgp.redistribute_connected else None,
+        f"maximum-paths {bgp.maximum_ecmp}",
+        groups,
+    )

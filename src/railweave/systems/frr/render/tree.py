@@ -1,0 +1,19 @@
+"""FRR configuration as text: sections one space deeper per level, closed as FRR closes them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.config.sections import printed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from railweave.config.sections import Section
+
+_CLOSERS = {"address-family": "exit-address-family", "vni": "exit-vni"}
+
+
+def to_text(sections: Iterable[Section]) -> str:
+    """The file form. Sections at the top are separated by ``!``."""
+    return "\n".join(printed(sections, lambda word: _CLOSERS.get(word, "exit"))) + "\n"

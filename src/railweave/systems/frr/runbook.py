@@ -1,0 +1,126 @@
+"""The checks of FRRouting, in ``vtysh``; what FRR does not do (ports, QoS) is the Linux host's and is not here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.counting import counted
+from railweave.runbook.check import Check
+from railweave.runbook.expected import SESSION_HEADER, example_routes, session_rows, sessions
+from railweave.runbook.modules import modules_check
+from railweave.runbook.tenants import frr_tenants
+
+if TYPE_CHECKING:
+    from railweave.design.network import Network
+    from railweave.device.model import DeviceConfig
+    from railweave.routing.table import Routes
+
+CONFIGURATION = "frr.conf"
+
+
+def load(config: DeviceConfig) -> list[tuple[str, tuple[str, ...]]]:
+    """Words and commands that put the configuration on the switch."""
+    words = f"Copy `devices/{config.name}/{CONFIGURATION}` to the switch as `{config.name}.conf`, then in its shell:"
+    commands = (
+        f"install -o frr -g frr -m 640 {config.name}.conf /etc/frr/frr.conf",
+        "vtysh -C -f /etc/frr/frr.conf",
+        "systemctl restart frr",
+    )
+    return [(words, commands)]
+
+
+def identity(config: DeviceConfig, serial: str) -> Check:
+    """The release."""
+    return Check(
+        "Release",
+        ("show version",),
+        (f"FRRouting {config.release} or newer", *((f"serial number {serial}",) if serial else ())),
+    )
+
+
+def checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
+    """Every check after the configuration is loaded, in the order in which one depends on another."""
+    made = [_ports(config), _modules(network, config), _lldp(config)]
+    bgp = config.bgp
+    if bgp is not None:
+        family = bgp.families[0]
+        found = sessions(config, routes)
+        made.append(
+            Check(
+                "BGP sessions",
+                (f"show bgp {family} unicast summary",),
+                (
+                    f"local AS {bgp.asn}, router id {bgp.router_id}, {counted(len(found), 'neighbor')}, all established",
+                    (
+                        "State/PfxRcd counts what the import policy lets in; the last column counts prefixes that have this "
+                        "session's port among their next hops"
+                    ),
+                ),
+                SESSION_HEADER,
+                session_rows(found),
+            )
+        )
+        if bgp.bfd:
+            timers = f"{bgp.bfd.minimum_interval} ms x {bgp.bfd.multiplier}, down after {bgp.bfd.detection_ms():,} ms"
+            made.append(Check("BFD", ("show bfd peers brief",), (f"{counted(len(found), 'session')} up", timers)))
+        made += _routes(network, config, routes, family)
+    if config.isis is not None:
+        count = counted(len(config.isis.ports), "neighbor")
+        made.append(Check("IS-IS", ("show isis neighbor", "show isis route"), (f"{count}, level 2, state Up",)))
+    made += frr_tenants(config, routes)
+    if config.gateways:
+        made.append(_gateways(config))
+    return made
+
+
+def _ports(config: DeviceConfig) -> Check:
+    points = (f"{counted(len(config.interfaces), 'port')} up", "names and neighbors as in the port table above")
+    return Check("Ports", ("show interface brief",), points)
+
+
+def _modules(network: Network, config: DeviceConfig) -> Check:
+    first = config.interfaces[0].name if config.interfaces else "PORT"
+    commands = (f"ethtool -m {first}", f"ethtool --include-statistics --show-fec {first}", f"ethtool -S {first}")
+    return modules_check(network, config, "Modules and error correction, each port (in the shell)", commands, "")
+
+
+def _lldp(config: DeviceConfig) -> Check:
+    count = len(config.fabric_interfaces())
+    points = (
+        f"{counted(count, 'switch', 'switches')} seen, each on the port of the port table above",
+        "FRR has no LLDP: lldpd runs beside it",
+    )
+    return Check("Cabling, by LLDP (in the shell)", ("lldpcli show neighbors",), points)
+
+
+def _routes(network: Network, config: DeviceConfig, routes: Routes, family: str) -> list[Check]:
+    examples = example_routes(network, config, routes)
+    if not examples:
+        return []
+    return [
+        Check(
+            "Routes to another leaf",
+            (
+                f"show bgp {family} unicast {examples[0].prefix}",
+                f"show {'ipv6' if family == 'ipv6' else 'ip'} route {examples[0].prefix}",
+            ),
+            (f"prefixes of {examples[0].leaf}, with exactly these ports as next hops of the best path",),
+            ("Prefix", "Path color", "Next hops"),
+            tuple((one.prefix, one.color, ", ".join(one.ports) or "none") for one in examples),
+        )
+    ]
+
+
+def _gateways(config: DeviceConfig) -> Check:
+    rows = [
+        (one.name, address, prefix)
+        for one in config.gateways
+        for address, prefix in zip(one.addresses, one.prefixes, strict=True)
+    ]
+    advertised = any(one.advertisements for one in config.gateways)
+    commands = ("show interface brief", *(("show ipv6 nd ra-interfaces",) if advertised else ()))
+    points = (
+        "the gateway addresses below",
+        *(("each interface below sends router advertisements",) if advertised else ()),
+    )
+    return Check("Server prefixes", commands, points, ("Interface", "Gateway", "Prefix"), tuple(rows))

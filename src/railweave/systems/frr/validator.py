@@ -1,0 +1,160 @@
+"""The FRR validator: ``vtysh -C -f FILE`` reads a configuration and refuses unknown commands, without daemons or root.
+
+It sees spelling, value ranges and which stanza a command belongs to. It does not see references (an undefined
+route-map passes), values inside free text, or relations between values.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from railweave.findings import Finding
+from railweave.findings.validators import Validator, ValidatorReport
+
+if TYPE_CHECKING:
+    from railweave.findings.validators import Files
+
+NAME = "vtysh"
+FILE = "frr.conf"
+TIMEOUT_S = 60
+AIGP_COMMAND = "bgp bestpath aigp"
+"""A command that FRR has from 10 on; files with it are not given to an older vtysh."""
+
+HOW_TO_GET = "install FRR (apt install frr), or unpack a root folder of FRR 10.3 and give it with --frr-root DIR"
+
+_REFUSED = re.compile(r"^line (\d+): (?:% )?(.*?)(?:\[\d+\])?: +(.*)$", re.MULTILINE)
+"""``line N: % Unknown command[NODE]:  TEXT``; NODE is a number that means nothing outside vtysh."""
+_PROBE = "route-map probe permit 10\n set aigp-metric 1\nexit\n"
+_LOADERS = ("lib64/ld-linux*.so.*", "lib/ld-linux*.so.*", "lib/*/ld-linux*.so.*", "lib/ld-musl-*.so.*")
+_LIBRARIES = (
+    "usr/lib/*-linux-*/frr",
+    "usr/lib/*-linux-*",
+    "lib/*-linux-*",
+    "usr/lib/frr",
+    "usr/lib64/frr",
+    "usr/lib",
+    "usr/lib64",
+)
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A vtysh that can be run: the command before its arguments, and where it comes from."""
+
+    command: tuple[str, ...]
+    origin: str
+
+    def refused(self, text: str) -> list[tuple[int, str]]:
+        """The lines of a configuration that vtysh refuses, with its words.
+
+        Raises ``OSError`` where vtysh cannot be run or fails in another way, ``subprocess.TimeoutExpired`` where it
+        does not end.
+        """
+        with tempfile.TemporaryDirectory(prefix="railweave-vtysh-") as folder:
+            (Path(folder) / "vtysh.conf").write_text("service integrated-vtysh-config\n", encoding="utf-8")
+            path = Path(folder) / FILE
+            path.write_text(text, encoding="utf-8")
+            command = [*self.command, "--config_dir", folder, "-C", "-f", str(path)]
+            done = subprocess.run(  # noqa: S603 - no shell; the tool is the user's own choice
+                command,
+                capture_output=True,
+                text=True,
+                timeout=TIMEOUT_S,
+                check=False,
+                env={**os.environ, "LC_ALL": "C"},
+            )
+        lines = [(int(number), f"{what}: {line}") for number, what, line in _REFUSED.findall(done.stderr)]
+        if done.returncode and not lines:
+            raise OSError((done.stderr or done.stdout).strip()[-300:] or f"exit status {done.returncode}")
+        return lines
+
+
+def in_root(root: Path) -> Tool | None:
+    """The vtysh of an unpacked root folder, run by that folder's own loader and libraries, so without chroot.
+
+    None where the folder has no vtysh or no loader.
+    """
+    program = next((path for name in ("usr/bin/vtysh", "bin/vtysh") if (path := root / name).exists()), None)
+    loader = next((path for pattern in _LOADERS for path in sorted(root.glob(pattern))), None)
+    if program is None or loader is None:
+        return None
+    libraries = [str(path.resolve()) for pattern in _LIBRARIES for path in sorted(root.glob(pattern)) if path.is_dir()]
+    command = (str(loader.resolve()), "--library-path", ":".join(dict.fromkeys(libraries)), str(program.resolve()))
+    return Tool(command, f"FRR {version}" if (version := packaged(root)) else f"FRR in {root}")
+
+
+def packaged(root: Path) -> str:
+    """The version of the frr package that a Debian root folder has; empty where it has none."""
+    status = root / "var/lib/dpkg/status"
+    if not status.is_file():
+        return ""
+    found = re.search(
+        r"^Package: frr\n(?:\S.*\n| .*\n)*?Version: (\S+)", status.read_text(encoding="utf-8"), re.MULTILINE
+    )
+    return found.group(1) if found else ""
+
+
+def find(frr_root: Path | None) -> Tool | str:
+    """The vtysh to use, or why there is none."""
+    if frr_root is not None:
+        return in_root(frr_root) or f"no vtysh and loader in {frr_root}: {HOW_TO_GET}"
+    path = shutil.which("vtysh")
+    return Tool((path,), path) if path else f"vtysh was not found: {HOW_TO_GET}"
+
+
+def validate(files: Files, frr_root: Path | None) -> ValidatorReport:
+    """Validate every ``frr.conf``: each refused line is an error."""
+    texts = {device: named[FILE] for device, named in sorted(files.items()) if FILE in named}
+    if not texts:
+        return ValidatorReport(NAME, ran=False, reason=f"there is no {FILE} to validate")
+    tool = find(frr_root)
+    if isinstance(tool, str):
+        return ValidatorReport(NAME, ran=False, reason=tool)
+    try:
+        modern = not tool.refused(_PROBE)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return ValidatorReport(NAME, ran=False, reason=f"{tool.origin} does not run: {error}; {HOW_TO_GET}")
+    known = texts if modern else {device: text for device, text in texts.items() if AIGP_COMMAND not in text}
+    left_out = (
+        f"; {len(texts) - len(known)} files with AIGP need FRR 10: {HOW_TO_GET}" if len(known) < len(texts) else ""
+    )
+    reason = f"{tool.origin}, which {'knows' if modern else 'does not know'} AIGP{left_out}"
+    if not known:
+        return ValidatorReport(NAME, ran=False, reason=reason)
+    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+        found = list(pool.map(_validate_one, [tool] * len(known), known, known.values()))
+    findings = [finding for each in found for finding in each]
+    return ValidatorReport(NAME, ran=True, reason=reason, validated=len(known), findings=findings)
+
+
+def _validate_one(tool: Tool, device: str, text: str) -> list[Finding]:
+    file = f"devices/{device}/{FILE}"
+    try:
+        refused = tool.refused(text)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        what = f"vtysh could not validate the file: {error}"
+        return [Finding("validator-vtysh", "error", device, what, "what is in it is not known to be good", "", file)]
+    return [
+        Finding(
+            "validator-vtysh",
+            "error",
+            device,
+            f"FRR refuses the line: {what}",
+            "the daemon would not load it, and the router would run without it",
+            "remove it from `extra:` if it is yours; otherwise report it",
+            file,
+            number,
+        )
+        for number, what in refused
+    ]
+
+
+VALIDATOR = Validator(NAME, FILE, "frr_root", lambda files, place, _: validate(files, place))

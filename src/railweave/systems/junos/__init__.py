@@ -1,0 +1,73 @@
+"""Junos OS Evolved: see ``System`` for what each part is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.systems.protocol import System
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from railweave.device.model import DeviceConfig
+    from railweave.findings import Finding
+    from railweave.findings.validators import Validator
+    from railweave.systems.protocol import Runbook
+
+
+class Junos(System):
+    """Junos OS Evolved."""
+
+    def files(self, config: DeviceConfig) -> dict[str, str]:
+        """``junos.conf`` (curly) and ``junos.set``, from one tree."""
+        from railweave.systems.junos import render
+
+        return render.files(config)
+
+    def gaps(self, config: DeviceConfig) -> list[Finding]:
+        """What has no place in these files, and the operator's own statements."""
+        from railweave.systems.junos import render
+
+        return render.gaps(config)
+
+    def lines(self, config: DeviceConfig) -> list[str]:
+        """Every statement with what it stands in."""
+        from railweave.systems.junos import render
+
+        return render.lines(config)
+
+    def check_extra(self, text: str) -> None:
+        """Raises ``RenderError`` with the line where the operator's own statements cannot be read."""
+        from railweave.systems.junos import render
+
+        render.check_extra(text)
+
+    def quoted(self, file: str, text: str) -> str:
+        """In quotation marks where a word of Junos needs them."""
+        from railweave.systems.junos.render.tree import quoted
+
+        return quoted(text) if file in {"junos.conf", "junos.set"} else text
+
+    def lint(self, config: DeviceConfig) -> list[Finding]:
+        """Mistakes that published models let through."""
+        from railweave.systems.junos.lint import lint
+        from railweave.systems.junos.render import tree
+
+        return lint(config.name, tree(config))
+
+    @property
+    def validators(self) -> Sequence[Validator]:
+        """By libyang with Juniper's published models."""
+        from railweave.systems.junos.validator import VALIDATOR
+
+        return (VALIDATOR,)
+
+    @property
+    def runbook(self) -> Runbook:
+        """In the command line of Junos."""
+        from railweave.systems.junos import runbook
+
+        return runbook
+
+
+SYSTEM = Junos()

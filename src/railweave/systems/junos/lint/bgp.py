@@ -1,0 +1,163 @@
+"""BGP: dynamic neighbors, timers, path colors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.systems.junos.lint.registry import rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.systems.junos.lint.words import Words
+
+BGP = ("protocols", "bgp")
+AUTHENTICATION = ("authentication-key", "authentication-algorithm", "authentication-key-chain")
+
+
+def _groups(root: Words) -> Iterator[tuple[str, Words]]:
+    yield from root.at(*BGP, "group").below.items()
+
+
+@rule(
+    "junos-dynamic-neighbor",
+    why="commit asks for exactly one of them, and refuses peer-limit with peer-auto-discovery",
+    fix="keep peer-auto-discovery alone, or allow with its limit",
+)
+def dynamic_neighbor(root: Words) -> Iterator[str]:
+    """``junos:must`` of protocols/bgp/group/dynamic-neighbor: allow or peer-auto-discovery, not both."""
+    for group, one in _groups(root):
+        for name, neighbor in one.at("dynamic-neighbor").below.items():
+            allow, discovery = neighbor.has("allow"), neighbor.has("peer-auto-discovery")
+            if allow == discovery:
+                yield f"group {group} dynamic-neighbor {name} has {'both' if allow else 'neither'} allow and peer-auto-discovery"
+            if discovery and neighbor.has("peer-limit"):
+                yield f"group {group} dynamic-neighbor {name} has peer-limit with peer-auto-discovery"
+
+
+@rule(
+    "junos-peer-auto-discovery",
+    why="discovered neighbors are single-hop EBGP peers without authentication; commit refuses the rest",
+    fix="remove it, or configure the neighbors of this group by address",
+)
+def peer_auto_discovery(root: Words) -> Iterator[str]:
+    """``junos:must`` of peer-auto-discovery (authentication), and the auto-discovery page (no IBGP, no multihop)."""
+    for group, one in _groups(root):
+        if not any(True for _ in one.every("dynamic-neighbor", "*", "peer-auto-discovery")):
+            continue
+        if one.value("type") == "internal":
+            yield f"group {group} discovers neighbors and is internal"
+        if one.has("multihop"):
+            yield f"group {group} discovers neighbors and has multihop"
+        levels = [root.at(*BGP), one, *one.at("dynamic-neighbor").below.values()]
+        for word in AUTHENTICATION:
+            if any(level.has(word) for level in levels):
+                yield f"group {group} discovers neighbors and has {word}"
+
+
+@rule(
+    "junos-discovery-interface",
+    why="a neighbor is discovered by its router advertisements on a link that speaks IPv6",
+    fix="give the unit `family inet6` and list it under `protocols router-advertisement`, in one group only",
+)
+def discovery_interface(root: Words) -> Iterator[str]:
+    """The auto-discovery page: IPv6 and router advertisements on the link, one remote neighbor per interface."""
+    owners: dict[str, str] = {}
+    for group, one in _groups(root):
+        for (*_, interface), _ in one.every("dynamic-neighbor", "*", "peer-auto-discovery", "interface", "*"):
+            name, _, unit = interface.rpartition(".")
+            if not root.has("interfaces", name, "unit", unit, "family", "inet6"):
+                yield f"group {group} discovers on {interface}, which has no family inet6"
+            if not root.has("protocols", "router-advertisement", "interface", interface):
+                yield f"group {group} discovers on {interface}, which sends no router advertisements"
+            if owners.setdefault(interface, group) != group:
+                yield f"groups {owners[interface]} and {group} both discover on {interface}"
+
+
+@rule(
+    "junos-peer-as-list",
+    why="commit refuses it: an AS list is for neighbors that are not configured one by one",
+    fix="give the neighbors their peer-as",
+)
+def peer_as_list(root: Words) -> Iterator[str]:
+    """``junos:must`` of peer-as-list: only with allow or dynamic-neighbor."""
+    for group, one in _groups(root):
+        if one.has("peer-as-list") and not (one.has("allow") or one.has("dynamic-neighbor")):
+            yield f"group {group} has peer-as-list without allow or dynamic-neighbor"
+
+
+@rule(
+    "junos-graceful-restart-time",
+    why="commit refuses a group's restart time while graceful restart is off",
+    fix="add `routing-options graceful-restart`",
+)
+def graceful_restart_time(root: Words) -> Iterator[str]:
+    """``junos:must`` of graceful-restart/restart-time."""
+    if root.has("routing-options", "graceful-restart"):
+        return
+    for path, _ in root.at(*BGP).every("**", "graceful-restart", "restart-time"):
+        yield f"bgp {' '.join(path)} without routing-options graceful-restart"
+
+
+@rule(
+    "junos-bfd",
+    why="commit refuses it",
+    fix="keep one of echo and echo-lite; use holddown-interval on external groups only",
+)
+def bfd(root: Words) -> Iterator[str]:
+    """``junos:must`` of bfd-liveness-detection: echo excludes echo-lite, holddown-interval is for EBGP."""
+    for group, one in _groups(root):
+        for _, detection in one.every("**", "bfd-liveness-detection"):
+            if detection.has("echo") and detection.has("echo-lite"):
+                yield f"group {group} has BFD echo and echo-lite"
+            if detection.has("holddown-interval") and one.value("type") == "internal":
+                yield f"group {group} is internal and has a BFD holddown-interval"
+
+
+@rule(
+    "junos-prefix-limit",
+    why="commit refuses more than one of teardown, drop-excess and hide-excess",
+    fix="keep one",
+)
+def prefix_limit(root: Words) -> Iterator[str]:
+    """``junos:must`` of prefix-limit."""
+    for path, limit in root.at(*BGP).every("**", "prefix-limit"):
+        found = [word for word in ("teardown", "drop-excess", "hide-excess") if limit.has(word)]
+        if len(found) > 1:
+            yield f"bgp {' '.join(path)} has {', '.join(found)}"
+
+
+@rule(
+    "junos-fabric-color",
+    why="path colors are for single-hop EBGP",
+    fix="make the group external and remove multihop",
+)
+def fabric_color(root: Words) -> Iterator[str]:
+    """The command reference of ``fabric-color`` (Junos OS 25.4R1)."""
+    for group, one in _groups(root):
+        if one.has("fabric-color"):
+            if one.value("type") == "internal":
+                yield f"group {group} has a fabric-color and is internal"
+            if one.has("multihop"):
+                yield f"group {group} has a fabric-color and multihop"
+
+
+@rule(
+    "junos-color-policy",
+    why="a policy that changes the color community undoes what fabric-advertise chose",
+    fix="take the color community out of the policy",
+)
+def color_policy(root: Words) -> Iterator[str]:
+    """Beside ``fabric-advertise`` an export policy must leave color communities alone (deterministic path forwarding)."""
+    if not root.has(*BGP, "fabric-advertise"):
+        return
+    colors = {
+        name
+        for name, one in root.at("policy-options", "community").below.items()
+        if any(value.startswith("color:") for value in one.names("members"))
+    }
+    for policy in dict.fromkeys(path[-1] for path, _ in root.at(*BGP).every("**", "export", "*")):
+        statement = root.at("policy-options", "policy-statement", policy)
+        for (*_, action, name), _ in statement.every("**", "then", "community", "*", "*"):
+            if name in colors or action == "set":
+                yield f"export policy {policy} has `community {action} {name}`"

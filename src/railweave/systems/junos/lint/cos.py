@@ -1,0 +1,256 @@
+"""Class of service: queues, schedulers, classifiers, buffers. PFC has its own module."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from railweave.systems.junos.lint.registry import rule
+from railweave.systems.junos.lint.words import Words, as_number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+COS = "class-of-service"
+QUEUES = range(12)
+"""Queues of the QFX5000 family: 0 to 7 unicast, 8 to 11 multicast."""
+
+UNICAST_QUEUES = range(8)
+PRIORITIES = frozenset({"low", "medium-low", "medium-high", "high", "strict-high", "low-latency"})
+QFX5000_PRIORITIES = frozenset({"low", "strict-high"})
+PARTITIONS = {
+    "ingress": frozenset({"lossless", "lossless-headroom", "lossy"}),
+    "egress": frozenset({"lossless", "lossy", "multicast"}),
+}
+CODE_POINT_BITS = {"dscp": 6, "dscp-ipv6": 6, "ieee-802.1": 3, "ieee-802.1ad": 4, "inet-precedence": 3, "exp": 3}
+_ALIAS = re.compile(r"ef|be|nc[12]|cs[1-7]|af[1-4][1-3]")
+"""Names that Junos has for code points (RFC 2474, RFC 2597, RFC 3246, and its own be, nc1, nc2)."""
+
+
+@rule(
+    "junos-queue-number",
+    why="the model takes any number; the switch has 8 unicast and 4 multicast queues",
+    fix="use a queue from 0 to 7 for unicast classes, 8 to 11 for multicast",
+)
+def queue_number(root: Words) -> Iterator[str]:
+    """Queues exist; lossless classes use unicast queues. The models have no range for ``queue-num``."""
+    for name, one in root.at(COS, "forwarding-classes", "class").below.items():
+        queue = as_number(one.inside("queue-num"))
+        if queue is None or queue not in QUEUES:
+            yield f"forwarding class {name} has queue {one.inside('queue-num')}"
+        elif queue not in UNICAST_QUEUES and one.inside("no-loss") is not None:
+            yield f"lossless forwarding class {name} has the multicast queue {queue}"
+    for name in root.names(COS, "forwarding-classes", "queue"):
+        if as_number(name) not in QUEUES:
+            yield f"forwarding-classes queue {name}"
+
+
+@rule(
+    "junos-forwarding-class-form",
+    why="commit refuses both forms together ('queue' and 'class' cannot coexist)",
+    fix="use `forwarding-classes class` only",
+)
+def forwarding_class_form(root: Words) -> Iterator[str]:
+    """``junos:must`` of class-of-service/forwarding-classes/class."""
+    if root.has(COS, "forwarding-classes", "class") and root.has(COS, "forwarding-classes", "queue"):
+        yield "forwarding-classes has both `class` and `queue` statements"
+
+
+@rule(
+    "junos-queue-shared",
+    why="a lossy class in a lossless queue is paused with it, and its drops are not what PFC promises",
+    fix="give each class its own queue",
+)
+def queue_shared(root: Words) -> Iterator[str]:
+    """A lossless class has its queue for itself (follows from what PFC does)."""
+    classes = root.at(COS, "forwarding-classes", "class").below
+    for name, one in classes.items():
+        if one.inside("no-loss") is None:
+            continue
+        for other, another in classes.items():
+            if other != name and another.inside("queue-num") == one.inside("queue-num"):
+                yield f"forwarding class {other} shares queue {one.inside('queue-num')} with lossless class {name}"
+
+
+@rule(
+    "junos-scheduler-priority",
+    why="the model takes any text; commit or the packet forwarding engine refuses it",
+    fix="use low or strict-high",
+)
+def scheduler_priority(root: Words) -> Iterator[str]:
+    """``priority`` is a free string in the models; the words are those of the command reference."""
+    for (*_, name, _, priority), _ in root.every(COS, "schedulers", "*", "priority", "*"):
+        if priority not in PRIORITIES:
+            yield f"scheduler {name} has priority {priority!r}"
+
+
+@rule(
+    "junos-scheduler-priority-platform",
+    severity="warning",
+    why="the command reference has the medium, high and low-latency priorities for other platforms than QFX5000",
+    fix="use low or strict-high",
+)
+def scheduler_priority_platform(root: Words) -> Iterator[str]:
+    """The command reference of ``priority`` (schedulers) names the platforms of each word."""
+    for (*_, name, _, priority), _ in root.every(COS, "schedulers", "*", "priority", "*"):
+        if priority in PRIORITIES - QFX5000_PRIORITIES:
+            yield f"scheduler {name} has priority {priority}"
+
+
+@rule(
+    "junos-scheduler-rates",
+    why="commit refuses these together",
+    fix="keep one of them",
+)
+def scheduler_rates(root: Words) -> Iterator[str]:
+    """``junos:must`` of class-of-service/schedulers/{excess-rate,excess-priority,shaping-rate}."""
+    for (*_, name), one in root.every(COS, "schedulers", "*"):
+        capped = next(
+            (word for word in ("exact", "rate-limit") if one.at("transmit-rate").inside(word) is not None), None
+        )
+        for excess in ("excess-rate", "excess-priority"):
+            if one.has(excess) and capped:
+                yield f"scheduler {name} has {excess} and transmit-rate {capped}"
+            if one.has(excess) and one.value("priority") == "strict-high":
+                yield f"scheduler {name} has {excess} and priority strict-high"
+        if one.has("shaping-rate") and capped:
+            yield f"scheduler {name} has shaping-rate and transmit-rate {capped}"
+
+
+@rule(
+    "junos-transmit-rate",
+    why="more than the port's rate cannot be guaranteed",
+    fix="let the guaranteed rates of a scheduler map add up to at most 100 percent",
+)
+def transmit_rate(root: Words) -> Iterator[str]:
+    """Guaranteed rates of a map fit the port; strict-high queues are served first and are not counted."""
+    for (*_, name), one in root.every(COS, "scheduler-maps", "*"):
+        used = {path[-1] for path, _ in one.every("forwarding-class", "*", "scheduler", "*")}
+        rates = [
+            root.number(COS, "schedulers", scheduler, "transmit-rate", "percent") or 0
+            for scheduler in used
+            if root.value(COS, "schedulers", scheduler, "priority") != "strict-high"
+        ]
+        if sum(rates) > 100:
+            yield f"the transmit rates of scheduler map {name} add up to {sum(rates)} percent"
+
+
+@rule(
+    "junos-code-point",
+    why="the models take any text; a code point that is none classifies nothing",
+    fix="write the bits (011010 is DSCP 26), or a DiffServ name such as af31",
+)
+def code_point(root: Words) -> Iterator[str]:
+    """Code points of classifiers, rewrite rules and PFC profiles are bits of the right number, or names."""
+    own = {path[-1] for path, _ in root.every(COS, "code-point-aliases", "*", "*")}
+    for word in ("classifiers", "rewrite-rules"):
+        for kind, bits in CODE_POINT_BITS.items():
+            pattern = ("*", "forwarding-class", "*", "loss-priority", "*")
+            for (name, *_), one in root.at(COS, word, kind).every(*pattern):
+                for value in (*one.names("code-points"), *one.names("code-point")):
+                    if not (_bits(value, bits) or value in own or _ALIAS.fullmatch(value)):
+                        yield f"{word} {kind} {name} has code point {value!r}, which is not {bits} bits"
+    for (*_, profile, _, kind, _, value), _ in root.every(
+        COS, "congestion-notification-profile", "*", "*", "*", "code-point", "*"
+    ):
+        bits = CODE_POINT_BITS.get(kind, 3)
+        if not _bits(value, bits):
+            yield f"congestion-notification-profile {profile} has {kind} code point {value!r}, which is not {bits} bits"
+
+
+def _bits(value: str, count: int) -> bool:
+    return len(value) == count and set(value) <= {"0", "1"}
+
+
+@rule(
+    "junos-code-point-twice",
+    why="a packet can be in one class only",
+    fix="give the code point to one class",
+)
+def code_point_twice(root: Words) -> Iterator[str]:
+    """One code point is in one class of a classifier (follows from its meaning)."""
+    for kind in CODE_POINT_BITS:
+        for name, one in root.at(COS, "classifiers", kind).below.items():
+            seen: dict[str, str] = {}
+            for (_, class_name, *_, value), _ in one.every(
+                "forwarding-class", "*", "loss-priority", "*", "code-points", "*"
+            ):
+                if seen.setdefault(value, class_name) != class_name:
+                    yield f"classifier {kind} {name} has {value} in {seen[value]} and in {class_name}"
+
+
+@rule(
+    "junos-classifier-empty",
+    why="commit refuses it: a forwarding class or an import is required",
+    fix="classify a code point in it, or remove it",
+)
+def classifier_empty(root: Words) -> Iterator[str]:
+    """``junos:must`` of every kind of classifier and rewrite rule."""
+    for word in ("classifiers", "rewrite-rules"):
+        for kind in CODE_POINT_BITS:
+            for name, one in root.at(COS, word, kind).below.items():
+                if not (one.has("forwarding-class") or one.has("import")):
+                    yield f"{word} {kind} {name} has neither a forwarding class nor an import"
+
+
+@rule(
+    "junos-cos-interface",
+    why="commit refuses these together on one interface",
+    fix="keep one of them",
+)
+def cos_interface(root: Words) -> Iterator[str]:
+    """``junos:must`` of class-of-service/interfaces/interface and of its ``rewrite-rules``."""
+    for (*_, name), one in root.every(COS, "interfaces", "*"):
+        for first, second in (("forwarding-class", "classifiers"), ("scheduler-map", "forwarding-class-set")):
+            if one.has(first) and one.has(second):
+                yield f"interface {name} has {first} and {second}"
+        for path, rules in one.every("**", "rewrite-rules"):
+            for first, second in (("dscp", "inet-precedence"), ("dscp-ipv6", "inet6-precedence")):
+                if rules.has(first) and rules.has(second):
+                    yield f"interface {' '.join((name, *path))} has {first} and {second}"
+        if one.has("scheduler-map") and any(True for _ in one.every("unit", "*", "scheduler-map")):
+            yield f"interface {name} has a scheduler-map on itself and on a unit"
+
+
+@rule(
+    "junos-drop-profile",
+    why="a curve whose fill levels do not rise has no meaning",
+    fix="list the fill levels in rising order, and probabilities that do not fall",
+)
+def drop_profile(root: Words) -> Iterator[str]:
+    """Points of an interpolated drop profile rise (command reference of ``interpolate``)."""
+    for (*_, name, _), one in root.every(COS, "drop-profiles", "*", "interpolate"):
+        for word in ("fill-level", "drop-probability"):
+            values = [as_number(value) for value in one.names(word)]
+            known = [value for value in values if value is not None]
+            if known != sorted(known) or len(known) < len(values):
+                yield f"drop profile {name} has {word} {' '.join(one.names(word))}"
+
+
+@rule(
+    "junos-buffer-partition",
+    why="the model takes any name; the switch has three partitions in each direction",
+    fix="ingress: lossless, lossless-headroom, lossy; egress: lossless, lossy, multicast",
+)
+def buffer_partition(root: Words) -> Iterator[str]:
+    """Partition names are free text in the models; these are the command reference's."""
+    for direction, known in PARTITIONS.items():
+        for name in root.names(COS, "shared-buffer", direction, "buffer-partition"):
+            if name not in known:
+                yield f"shared-buffer {direction} has no partition {name!r}"
+
+
+@rule(
+    "junos-buffer-total",
+    why="the ingress partitions must make up the whole buffer, and no direction can have more than all of it",
+    fix="change the percentages to add up to 100",
+)
+def buffer_total(root: Words) -> Iterator[str]:
+    """The command reference asks for exactly 100; Juniper's own QFX5240 egress has 76 and none for multicast."""
+    for direction in PARTITIONS:
+        partitions = root.at(COS, "shared-buffer", direction, "buffer-partition")
+        if not partitions.below:
+            continue
+        total = sum(one.number("percent") or 0 for one in partitions.below.values())
+        if total > 100 or (direction == "ingress" and total != 100):
+            yield f"the {direction} partitions of the shared buffer add up to {total} percent"

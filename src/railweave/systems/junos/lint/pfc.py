@@ -1,0 +1,115 @@
+"""Priority flow control: congestion notification profiles and the classes they pause."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.systems.junos.lint.cos import COS
+from railweave.systems.junos.lint.registry import rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.systems.junos.lint.words import Words
+
+
+def _profiles(root: Words) -> Iterator[tuple[str, Words]]:
+    yield from root.at(COS, "congestion-notification-profile").below.items()
+
+
+@rule(
+    "junos-pfc-watchdog-output",
+    why="commit refuses it: pfc-watchdog configurations mandate output config",
+    fix="add `output ieee-802.1 code-point … flow-control-queue …` to the profile",
+)
+def watchdog_output(root: Words) -> Iterator[str]:
+    """``junos:must`` of class-of-service/congestion-notification-profile/pfc-watchdog."""
+    for name, one in _profiles(root):
+        if one.has("pfc-watchdog") and not one.has("output"):
+            yield f"congestion-notification-profile {name} has pfc-watchdog and no output section"
+
+
+@rule(
+    "junos-watchdog-action",
+    why="the watchdog acts alike on all ports",
+    fix="give every profile the same watchdog-action",
+)
+def watchdog_action(root: Words) -> Iterator[str]:
+    """The PFC watchdog's page of the QFX5240 guide: one action for the whole switch (default drop)."""
+    actions = {
+        name: one.value("pfc-watchdog", "watchdog-action") or "drop"
+        for name, one in _profiles(root)
+        if one.has("pfc-watchdog")
+    }
+    if len(set(actions.values())) > 1:
+        yield f"watchdog actions differ: {', '.join(f'{name} {action}' for name, action in actions.items())}"
+
+
+@rule(
+    "junos-pfc-code-point",
+    why="commit refuses it: MRU and XON are not allowed without PFC",
+    fix="add `pfc` at that code point, or remove the other",
+)
+def pfc_code_point(root: Words) -> Iterator[str]:
+    """``junos:must`` of ``mru`` and ``xon`` at a code point of a profile."""
+    for name, profile in _profiles(root):
+        for (_, kind, _, value), one in profile.every("input", "*", "code-point", "*"):
+            for word in ("mru", "xon"):
+                if one.inside(word) is not None and one.inside("pfc") is None:
+                    yield f"congestion-notification-profile {name} has {word} without pfc at {kind} {value}"
+
+
+@rule(
+    "junos-pfc-kind",
+    why="a profile pauses by DSCP or by 802.1p, not by both",
+    fix="use one profile for each, on different interfaces",
+)
+def pfc_kind(root: Words) -> Iterator[str]:
+    """The page on PFC with DSCP: the two cannot share a profile."""
+    for name, one in _profiles(root):
+        if one.has("input", "dscp") and one.has("input", "ieee-802.1"):
+            yield f"congestion-notification-profile {name} has both dscp and ieee-802.1 inputs"
+
+
+@rule(
+    "junos-pfc-queue",
+    why="pausing a queue that is not lossless stops traffic and protects none",
+    fix="name the queue of the `no-loss` class, and its pfc-priority as code point",
+)
+def pfc_queue(root: Words) -> Iterator[str]:
+    """A profile's output pauses the queues of lossless classes, at their PFC priority (follows from its meaning)."""
+    lossless = {
+        one.inside("queue-num"): one.inside("pfc-priority")
+        for one in root.at(COS, "forwarding-classes", "class").below.values()
+        if one.inside("no-loss") is not None
+    }
+    for name, profile in _profiles(root):
+        for (*_, value), one in profile.every("output", "ieee-802.1", "code-point", "*"):
+            for queue in one.names("flow-control-queue"):
+                if queue not in lossless:
+                    yield f"congestion-notification-profile {name} pauses queue {queue}, which no lossless class has"
+                elif (priority := lossless[queue]) and priority.isdecimal() and value != f"{int(priority):03b}":
+                    yield f"congestion-notification-profile {name} pauses queue {queue} at {value}, its class has priority {priority}"
+
+
+@rule(
+    "junos-pfc-class",
+    why="packets would be paused for, but dropped: their class is not lossless",
+    fix="classify the code point into a `no-loss` class",
+)
+def pfc_class(root: Words) -> Iterator[str]:
+    """What is paused at ingress is in a lossless class (follows from its meaning)."""
+    lossless = {
+        name
+        for name, one in root.at(COS, "forwarding-classes", "class").below.items()
+        if one.inside("no-loss") is not None
+    }
+    classified: dict[str, set[str]] = {}
+    for kind in ("dscp", "dscp-ipv6"):
+        pattern = ("*", "forwarding-class", "*", "loss-priority", "*", "code-points", "*")
+        for (_, _, class_name, *_, value), _ in root.at(COS, "classifiers", kind).every(*pattern):
+            classified.setdefault(value, set()).add(class_name)
+    for name, profile in _profiles(root):
+        for (*_, value), one in profile.every("input", "dscp", "code-point", "*"):
+            if one.inside("pfc") is not None and not classified.get(value, set()) & lossless:
+                yield f"congestion-notification-profile {name} has pfc at {value}, which is in no lossless class"

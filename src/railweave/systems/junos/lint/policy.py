@@ -1,0 +1,122 @@
+"""Policies, communities, and how next-hop groups are balanced."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from railweave.systems.junos.lint.registry import rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.systems.junos.lint.words import Words
+
+ENHANCED_HASH = ("forwarding-options", "enhanced-hash-key")
+INACTIVITY_US = range(16, 32001)
+"""16 us to 32 ms: what the command reference gives for flowlets of the same switches."""
+
+WELL_KNOWN = frozenset(
+    {"no-export", "no-advertise", "no-export-subconfed", "no-peer", "llgr-stale", "no-llgr", "accept-own"}
+)
+_PATTERN = re.compile(r"[*.+?\[\](){}^$|\\]")
+_TYPES = (
+    "target|origin|domain-id|src-as|rt-import|bandwidth|bandwidth-non-transitive|encapsulation|redirect|redirect-to-ip"
+    "|traffic-rate|l2info|mac-mobility|es-import-rt|evpn-etree|evpn-l2-info|evpn-mcast-flags|df-election|0x[0-9a-f]+"
+)
+_TYPED = re.compile(rf"(?:{_TYPES}):[^:\s]+(?::[^:\s]+)+")
+
+
+@rule(
+    "junos-aigp-next-hop",
+    why="commit refuses it: aigp-originate requires next-hop",
+    fix="add `next-hop self` to the same `then`",
+)
+def aigp_next_hop(root: Words) -> Iterator[str]:
+    """``junos:must`` of policy-statement/then/aigp-originate."""
+    for path, then in root.at("policy-options", "policy-statement").every("**", "then"):
+        if then.has("aigp-originate") and not then.has("next-hop"):
+            yield f"policy {' '.join(path)} has aigp-originate without next-hop"
+
+
+@rule(
+    "junos-community-value",
+    why="the model takes any text; commit refuses it, or the community matches nothing",
+    fix="use color:0:N, large:A:B:C, A:B, a typed extended community, or a well-known name",
+)
+def community_value(root: Words) -> Iterator[str]:
+    """Forms of RFC 1997, RFC 4360, RFC 8092 and RFC 9012 (color) as Junos writes them; patterns are not checked."""
+    for (name, _, value), _ in root.at("policy-options", "community").every("*", "members", "*"):
+        if not _is_community(value):
+            yield f"community {name} has the member {value!r}"
+
+
+def _is_community(value: str) -> bool:
+    if value in WELL_KNOWN or _PATTERN.search(value):
+        return True
+    head, *rest = value.split(":")
+    if head == "color":
+        return len(rest) == 2 and rest[0] in {"0", "1", "2", "3", "00", "01", "10", "11"} and _within(rest[1], 32)
+    if head == "large":
+        return len(rest) == 3 and all(_within(part, 32) for part in rest)
+    if head.isdecimal():
+        return len(rest) == 1 and _within(head, 16) and _within(rest[0], 16)
+    return _TYPED.fullmatch(value) is not None
+
+
+def _within(text: str, bits: int) -> bool:
+    return text.isdecimal() and int(text) < 2**bits
+
+
+@rule(
+    "junos-inactivity-interval",
+    why="the model takes any number; the switch chip times idle gaps from 16 us to 32 ms",
+    fix="use 16 to 32000 microseconds",
+)
+def inactivity_interval(root: Words) -> Iterator[str]:
+    """The range is the command reference's for flowlets; the models have none."""
+    value = root.value(*ENHANCED_HASH, "ecmp-dlb", "flowlet", "inactivity-interval")
+    if (
+        value is not None
+        and root.number(*ENHANCED_HASH, "ecmp-dlb", "flowlet", "inactivity-interval") not in INACTIVITY_US
+    ):
+        yield f"flowlet inactivity-interval is {value}"
+
+
+@rule(
+    "junos-dlb-exclusive",
+    why="commit refuses dynamic load balancing and resilient hashing together",
+    fix="keep one",
+)
+def dlb_exclusive(root: Words) -> Iterator[str]:
+    """``junos:must`` of enhanced-hash-key/ecmp-dlb."""
+    if root.has(*ENHANCED_HASH, "ecmp-dlb") and root.has(*ENHANCED_HASH, "ecmp-resilient-hash"):
+        yield "enhanced-hash-key has ecmp-dlb and ecmp-resilient-hash"
+
+
+@rule(
+    "junos-dlb-quantization-pair",
+    why="commit asks for both bounds; the lower must be below the upper to tell loads apart",
+    fix="give min and max, min below max",
+)
+def dlb_quantization_pair(root: Words) -> Iterator[str]:
+    """``junos:must`` of ecmp-dlb/egress-quantization: min and max only together."""
+    bounds = root.at(*ENHANCED_HASH, "ecmp-dlb", "egress-quantization")
+    if bounds.has("min") != bounds.has("max"):
+        yield f"egress-quantization has {'min' if bounds.has('min') else 'max'} alone"
+        return
+    low, high = bounds.number("min"), bounds.number("max")
+    if low is not None and high is not None and low >= high:
+        yield f"egress-quantization has min {low} and max {high}"
+
+
+@rule(
+    "junos-reassignment-pair",
+    why="commit asks for quality-delta with prob-threshold",
+    fix="add quality-delta",
+)
+def reassignment_pair(root: Words) -> Iterator[str]:
+    """``junos:must`` of ecmp-dlb/flowlet/reassignment/prob-threshold."""
+    found = root.at(*ENHANCED_HASH, "ecmp-dlb", "flowlet", "reassignment")
+    if found.has("prob-threshold") and not found.has("quality-delta"):
+        yield "flowlet reassignment has prob-threshold without quality-delta"

@@ -1,0 +1,183 @@
+"""Interfaces, VLANs with their gateways, router advertisements."""
+
+from __future__ import annotations
+
+import re
+from ipaddress import IPv4Network, IPv6Network, ip_interface
+from typing import TYPE_CHECKING
+
+from railweave.systems.junos.lint.registry import rule
+from railweave.systems.junos.lint.words import vlans
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.systems.junos.lint.words import Words
+
+ADVERTISED = ("protocols", "router-advertisement", "interface")
+MOST_MTU = 9216
+ETHERNET_HEADER = 14
+LEAST_MTU = {"inet": 256, "inet6": 1280}
+_CHANNEL = re.compile(r"([a-z]+-\d+/\d+/\d+):(\d+)")
+
+
+def _network(text: str) -> IPv4Network | IPv6Network | None:
+    """The network of a prefix or of an address with its prefix length; None for other text."""
+    try:
+        return ip_interface(text).network
+    except ValueError:
+        return None
+
+
+@rule(
+    "junos-ra-prefix-on-interface",
+    why="commit refuses a prefix that is on no address of the interface, and servers would have no router in it",
+    fix="give the interface an address in the prefix, or remove the prefix",
+)
+def ra_prefix_on_interface(root: Words) -> Iterator[str]:
+    """A commit check that is in no model: an advertised prefix is one of the interface's own."""
+    for interface, one in root.at(*ADVERTISED).below.items():
+        name, _, unit = interface.rpartition(".")
+        addresses = root.names("interfaces", name, "unit", unit, "family", "inet6", "address")
+        own = [_network(address) for address in addresses]
+        for prefix in one.names("prefix"):
+            if _network(prefix) not in own:
+                yield f"{interface} advertises {prefix}, which none of its addresses is in"
+
+
+@rule(
+    "junos-ra-timers",
+    why="a host would lose its router or address between two advertisements",
+    fix="minimum interval at most 0.75 of the maximum, lifetime 0 or at least the maximum, preferred at most valid",
+)
+def ra_timers(root: Words) -> Iterator[str]:
+    """RFC 4861 sections 6.2.1 and 4.6.2."""
+    for interface, one in root.at(*ADVERTISED).below.items():
+        least, most = one.number("min-advertisement-interval"), one.number("max-advertisement-interval")
+        lifetime = one.number("default-lifetime")
+        if least is not None and most is not None and 4 * least > 3 * most:
+            yield f"{interface} has a minimum interval of {least} s and a maximum of {most} s"
+        if lifetime and most is not None and lifetime < most:
+            yield f"{interface} has a default lifetime of {lifetime} s and advertises every {most} s"
+        for prefix, times in one.at("prefix").below.items():
+            preferred, valid = times.number("preferred-lifetime"), times.number("valid-lifetime")
+            if preferred is not None and valid is not None and preferred > valid:
+                yield f"{interface} prefix {prefix} is preferred for {preferred} s and valid for {valid} s"
+
+
+@rule(
+    "junos-vlan-l3",
+    why="commit refuses it: the gateway of a VLAN needs the VLAN's id and an existing unit",
+    fix="give the VLAN a vlan-id and define the unit under interfaces",
+)
+def vlan_l3(root: Words) -> Iterator[str]:
+    """``junos:must`` of vlans/vlan/l3-interface."""
+    owners: dict[str, str] = {}
+    for name, one in vlans(root):
+        gateway = one.value("l3-interface")
+        if gateway is None:
+            continue
+        interface, _, unit = gateway.rpartition(".")
+        if one.value("vlan-id") in {None, "all", "inner-all"} and not one.has("vlan-tags"):
+            yield f"vlan {name} has l3-interface {gateway} and no vlan-id of its own"
+        if not root.has("interfaces", interface, "unit", unit):
+            yield f"vlan {name} has l3-interface {gateway}, which is not defined"
+        if owners.setdefault(gateway, name) != name:
+            yield f"vlans {owners[gateway]} and {name} share l3-interface {gateway}"
+
+
+@rule(
+    "junos-vlan-id-twice",
+    why="two VLANs of one switch with one id are one broadcast domain, or a failed commit",
+    fix="give each VLAN its own id",
+)
+def vlan_id_twice(root: Words) -> Iterator[str]:
+    """VLAN ids are unique on a switch (IEEE 802.1Q)."""
+    owners: dict[str, str] = {}
+    for name, one in vlans(root):
+        number = one.value("vlan-id") or ""
+        if number.isdecimal() and owners.setdefault(number, name) != name:
+            yield f"vlans {owners[number]} and {name} both have vlan-id {number}"
+
+
+@rule(
+    "junos-vlan-interface",
+    why="commit refuses an interface with interface-mode or members that is also listed under vlans",
+    fix="name the VLAN at the interface only",
+)
+def vlan_interface(root: Words) -> Iterator[str]:
+    """``junos:must`` of vlans/vlan/interface."""
+    for (vlan, _, interface), _ in root.at("vlans").every("*", "interface", "*"):
+        name, _, unit = interface.rpartition(".")
+        family = root.at("interfaces", name, "unit", unit, "family", "ethernet-switching")
+        if family.has("interface-mode") or family.has("vlan", "members"):
+            yield f"vlan {vlan} lists {interface}, which names its VLAN itself"
+
+
+@rule(
+    "junos-family",
+    why="commit refuses it: a unit switches or routes",
+    fix="route on an irb unit",
+)
+def family(root: Words) -> Iterator[str]:
+    """``junos:must`` of interfaces/interface/unit/family: ethernet-switching excludes inet and inet6."""
+    for (name, _, unit, _), families in root.at("interfaces").every("*", "unit", "*", "family"):
+        if families.has("ethernet-switching"):
+            for other in ("inet", "inet6"):
+                if families.has(other):
+                    yield f"{name}.{unit} has family ethernet-switching and family {other}"
+        if families.has("inet6", "address") and families.has("inet6", "unnumbered-address"):
+            yield f"{name}.{unit} has an inet6 address and an unnumbered-address"
+
+
+@rule(
+    "junos-mtu",
+    why="a family's packets must fit the frame, IPv6 needs 1280 bytes (RFC 8200), the switch takes frames up to 9216",
+    fix="interface MTU at most 9216 bytes; family MTU at most that less the 14 bytes of the Ethernet header",
+)
+def mtu(root: Words) -> Iterator[str]:
+    """The models have no range for ``mtu``; the interface's counts the Ethernet header, a family's does not."""
+    for name, one in root.at("interfaces").below.items():
+        frame = one.number("mtu")
+        if frame is not None and not LEAST_MTU["inet"] <= frame <= MOST_MTU:
+            yield f"{name} has MTU {frame}"
+        for (_, unit, _, kind, _, size), _ in one.every("unit", "*", "family", "*", "mtu", "*"):
+            if not size.isdecimal() or int(size) < LEAST_MTU.get(kind, 0):
+                yield f"{name}.{unit} family {kind} has MTU {size}"
+            elif frame is not None and int(size) > frame - ETHERNET_HEADER:
+                yield f"{name}.{unit} family {kind} has MTU {size}, more than the frame of {frame} bytes carries"
+
+
+@rule(
+    "junos-breakout",
+    severity="warning",
+    why="a channel exists only where its port is split so far, and a split port carries nothing itself",
+    fix="set number-of-sub-ports and speed on the port, and put units on its channels",
+)
+def breakout(root: Words) -> Iterator[str]:
+    """Channels of Junos OS Evolved ports: et-0/0/0 is split, et-0/0/0:0 and so on carry traffic."""
+    interfaces = root.at("interfaces")
+    for name, one in interfaces.below.items():
+        found = _CHANNEL.fullmatch(name)
+        if found:
+            port, channel = found.group(1), int(found.group(2))
+            if channel >= (interfaces.number(port, "number-of-sub-ports") or 0):
+                yield f"{name} is no channel: {port} is split into {interfaces.value(port, 'number-of-sub-ports') or 'none'}"
+        elif one.has("number-of-sub-ports") and one.has("unit"):
+            yield f"{name} is split and has a unit"
+
+
+@rule(
+    "junos-address-twice",
+    why="an address belongs to one interface of a routing instance",
+    fix="give each interface its own",
+)
+def address_twice(root: Words) -> Iterator[str]:
+    """An address is on one unit of a routing instance (compared as written)."""
+    instances = {path[-1]: path[0] for path, _ in root.at("routing-instances").every("*", "interface", "*")}
+    owners: dict[tuple[str, str], str] = {}
+    for (name, _, unit, *_, address), _ in root.at("interfaces").every("*", "unit", "*", "family", "*", "address", "*"):
+        here = f"{name}.{unit}"
+        owner = owners.setdefault((instances.get(here, ""), address), here)
+        if owner != here:
+            yield f"{owner} and {here} both have {address}"

@@ -1,0 +1,185 @@
+"""Names that are used must be defined: the models check none of these."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from railweave.systems.junos.lint.cos import COS
+from railweave.systems.junos.lint.registry import rule
+from railweave.systems.junos.lint.words import vlans
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.systems.junos.lint.words import Words
+
+BUILT_IN_CLASSES = frozenset({"best-effort", "network-control"})
+MANAGEMENT_INSTANCE = "mgmt_junos"
+_EXPRESSION = frozenset({"(", ")", "&&", "||", "!"})
+_VLAN_NUMBERS = re.compile(r"all|\d+(-\d+)?")
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A kind of name: the patterns that define one and those that use one, each ending in the name."""
+
+    kind: str
+    defined: tuple[str, ...]
+    used: tuple[str, ...]
+    built_in: frozenset[str] = frozenset()
+
+
+REFERENCES = (
+    Reference("drop profile", (f"{COS} drop-profiles *",), (f"{COS} schedulers * drop-profile-map ** drop-profile *",)),
+    Reference("scheduler", (f"{COS} schedulers *",), (f"{COS} scheduler-maps * forwarding-class * scheduler *",)),
+    Reference(
+        "scheduler map",
+        (f"{COS} scheduler-maps *",),
+        (f"{COS} interfaces * scheduler-map *", f"{COS} interfaces * unit * scheduler-map *"),
+    ),
+    Reference(
+        "forwarding class",
+        (f"{COS} forwarding-classes class *", f"{COS} forwarding-classes queue * *"),
+        (
+            f"{COS} classifiers * * forwarding-class *",
+            f"{COS} rewrite-rules * * forwarding-class *",
+            f"{COS} scheduler-maps * forwarding-class *",
+            f"{COS} interfaces * forwarding-class *",
+            f"{COS} interfaces * unit * forwarding-class *",
+            "firewall ** then forwarding-class *",
+        ),
+        BUILT_IN_CLASSES,
+    ),
+    Reference(
+        "congestion-notification-profile",
+        (f"{COS} congestion-notification-profile *",),
+        (f"{COS} interfaces * congestion-notification-profile *",),
+    ),
+    Reference(
+        "policy",
+        ("policy-options policy-statement *",),
+        (
+            "protocols ** import *",
+            "protocols ** export *",
+            "routing-instances ** import *",
+            "routing-instances ** export *",
+            "routing-options forwarding-table export *",
+            "policy-options policy-statement ** from policy *",
+        ),
+        _EXPRESSION,
+    ),
+    Reference(
+        "prefix list",
+        ("policy-options prefix-list *",),
+        (
+            "policy-options policy-statement ** from prefix-list *",
+            "policy-options policy-statement ** from prefix-list-filter *",
+            "firewall ** from prefix-list *",
+            "firewall ** from source-prefix-list *",
+            "firewall ** from destination-prefix-list *",
+        ),
+    ),
+    Reference(
+        "community",
+        ("policy-options community *",),
+        (
+            "policy-options policy-statement ** from community *",
+            "policy-options policy-statement ** then community add *",
+            "policy-options policy-statement ** then community set *",
+            "policy-options policy-statement ** then community delete *",
+            "protocols bgp ** fabric-color *",
+            "protocols bgp fabric-advertise route * color *",
+            "protocols bgp fabric-advertise route * backup-color *",
+        ),
+    ),
+    Reference("AS list", ("policy-options as-list *",), ("protocols bgp ** peer-as-list *",)),
+    Reference("AS path", ("policy-options as-path *",), ("policy-options policy-statement ** from as-path *",)),
+    Reference("certificate", ("security certificates local *",), ("system services ** local-certificate *",)),
+    Reference("group", ("groups *",), ("** apply-groups *",)),
+)
+
+
+def _names(root: Words, patterns: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """The last word of every path of the patterns, and the path above it."""
+    for pattern in patterns:
+        for path, _ in root.every(*pattern.split()):
+            yield path[-1], " ".join(path[:-1])
+
+
+@rule(
+    "junos-undefined-reference",
+    why="commit refuses it, or the statement silently does nothing",
+    fix="define it, or correct the name",
+)
+def undefined_reference(root: Words) -> Iterator[str]:
+    """Every name of ``REFERENCES`` that is used is defined; best-effort and network-control are built in."""
+    for reference in REFERENCES:
+        defined = {name for name, _ in _names(root, reference.defined)} | reference.built_in
+        for name, where in _names(root, reference.used):
+            if name not in defined:
+                yield f"{reference.kind} {name!r} is not defined (used in {where})"
+
+
+@rule(
+    "junos-undefined-instance",
+    why="commit refuses it: the referenced routing instance must be defined",
+    fix="define it under routing-instances (mgmt_junos too), or correct the name",
+)
+def undefined_instance(root: Words) -> Iterator[str]:
+    """``junos:must`` of ntp, syslog, gRPC and SNMP; for gRPC ``management-instance`` alone defines mgmt_junos."""
+    for name, where in _names(root, ("system ** routing-instance *", "snmp ** routing-instance *")):
+        implied = name == MANAGEMENT_INSTANCE and "grpc" in where.split() and root.has("system", "management-instance")
+        if not (implied or root.has("routing-instances", name)):
+            yield f"routing instance {name!r} is not defined (used in {where})"
+
+
+@rule(
+    "junos-undefined-classifier",
+    why="commit refuses it, or traffic falls into the default class",
+    fix="define it under the same kind, or correct the name",
+)
+def undefined_classifier(root: Words) -> Iterator[str]:
+    """Classifiers and rewrite rules are named by kind: a ``dscp`` one is not found under ``dscp-ipv6``."""
+    for word in ("classifiers", "rewrite-rules"):
+        for at in (("interfaces", "*", word), ("interfaces", "*", "unit", "*", word)):
+            for (*above, _, kind, name), _ in root.at(COS).every(*at, "*", "*"):
+                if name != "default" and not root.has(COS, word, kind, name):
+                    yield f"{word} {kind} {name!r} is not defined (used on {' '.join(above[1:])})"
+
+
+@rule(
+    "junos-undefined-vlan",
+    why="the port would be in no VLAN",
+    fix="define the VLAN under vlans, or correct the name",
+)
+def undefined_vlan(root: Words) -> Iterator[str]:
+    """Members are names of VLANs, or their numbers; a VLAN may be defined in a routing instance."""
+    known = {name for name, _ in vlans(root)}
+    for (port, *_, name), _ in root.at("interfaces").every(
+        "*", "unit", "*", "family", "ethernet-switching", "vlan", "members", "*"
+    ):
+        if not (name in known or _VLAN_NUMBERS.fullmatch(name)):
+            yield f"vlan {name!r} is not defined (used on {port})"
+
+
+@rule(
+    "junos-undefined-interface",
+    why="the statement would apply to nothing",
+    fix="define the interface and its unit under interfaces, or correct the name",
+)
+def undefined_interface(root: Words) -> Iterator[str]:
+    """Interfaces of protocols, instances and class of service exist; names with a wildcard are not checked."""
+    patterns = (
+        "protocols router-advertisement interface *",
+        "protocols bgp group * dynamic-neighbor * peer-auto-discovery interface *",
+        "routing-instances * interface *",
+    )
+    for interface, where in _names(root, patterns):
+        name, _, unit = interface.rpartition(".")
+        if interface != "all" and not root.has("interfaces", name, "unit", unit):
+            yield f"interface {interface} is not defined (used in {where})"
+    for name in root.names(COS, "interfaces"):
+        if "*" not in name and name not in {"all", *root.names("interfaces")}:
+            yield f"interface {name} is not defined (used in {COS} interfaces)"

@@ -1,0 +1,115 @@
+"""A configuration as the words of its ``set`` lines, shared where lines begin alike.
+
+A rendered tree splits words from values, curly text read back does not, and ``set`` lines do not tell names from
+values. As words below words all three are the same, so a rule reads them alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from railweave.systems.junos.render.tree import Statement
+
+_TRANSPARENT = frozenset({"replace:", "protect:", "unprotect:"})
+_INACTIVE = "inactive:"
+
+
+@dataclass(eq=False)
+class Words:
+    """What may follow a word: each next word, with what follows that."""
+
+    below: dict[str, Words] = field(default_factory=dict[str, "Words"])
+
+    def add(self, words: Iterable[str]) -> Words:
+        """Put a path below, and return its end."""
+        at = self
+        for word in words:
+            at = at.below.setdefault(word, Words())
+        return at
+
+    def at(self, *path: str) -> Words:
+        """What follows a path; nothing where there is no such path."""
+        found = self
+        for word in path:
+            if word not in found.below:
+                return Words()
+            found = found.below[word]
+        return found
+
+    def has(self, *path: str) -> bool:
+        """Whether a path is there."""
+        return path[-1] in self.at(*path[:-1]).below
+
+    def names(self, *path: str) -> list[str]:
+        """The words that follow a path: a list's values, or the names of its entries."""
+        return list(self.at(*path).below)
+
+    def value(self, *path: str) -> str | None:
+        """The word that follows a path."""
+        return next(iter(self.at(*path).below), None)
+
+    def number(self, *path: str) -> int | None:
+        """The number that follows a path; None where nothing or something else does."""
+        return as_number(self.value(*path))
+
+    def every(self, *pattern: str) -> Iterator[tuple[tuple[str, ...], Words]]:
+        """All paths of a pattern and what follows them; ``*`` is any one word, ``**`` any number of words."""
+        if not pattern:
+            yield (), self
+            return
+        head, rest = pattern[0], pattern[1:]
+        if head not in {"*", "**"}:
+            found = self.below.get(head)
+            if found is not None:
+                for path, end in found.every(*rest):
+                    yield (head, *path), end
+            return
+        if head == "**":
+            yield from self.every(*rest)
+        for word, found in self.below.items():
+            for path, end in found.every(*(pattern if head == "**" else rest)):
+                yield (word, *path), end
+
+    def inside(self, word: str) -> str | None:
+        """The value of an attribute that may stand on the same line after others (``class A queue-num 4 no-loss``)."""
+        return next((end.value() or "" for _, end in self.every("**", word)), None)
+
+
+def vlans(root: Words) -> list[tuple[str, Words]]:
+    """Every VLAN with what is said of it, of the device and of its routing instances."""
+    tables = [root.at("vlans"), *(one.at("vlans") for one in root.at("routing-instances").below.values())]
+    return [(name, one) for table in tables for name, one in table.below.items()]
+
+
+def as_number(word: str | None) -> int | None:
+    """A decimal number; None for other words and for none."""
+    return int(word) if word is not None and word.isdecimal() else None
+
+
+def words_of(statements: Iterable[Statement]) -> Words:
+    """The words of a configuration: deactivated statements left out, applied groups put in at the top."""
+    root = Words()
+    for statement in statements:
+        _add(root, statement)
+    for name in root.names("apply-groups"):
+        _merge(root, root.at("groups", name))
+    return root
+
+
+def _add(at: Words, statement: Statement) -> None:
+    if statement.words[:1] == (_INACTIVE,):
+        return
+    end = at.add(word for word in statement.words if word not in _TRANSPARENT)
+    for value in statement.values:
+        end.add((value,))
+    for child in statement.children or ():
+        _add(end, child)
+
+
+def _merge(into: Words, other: Words) -> None:
+    for word, below in list(other.below.items()):
+        _merge(into.below.setdefault(word, Words()), below)

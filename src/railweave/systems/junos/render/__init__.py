@@ -1,0 +1,144 @@
+"""Junos OS Evolved: the configuration as a tree, printed in curly-brace and ``set`` form."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.findings import Finding
+from railweave.render.extra import extra_findings
+from railweave.render.left_out import left_out_findings
+from railweave.systems.junos.render.cos import class_of_service
+from railweave.systems.junos.render.interfaces import interfaces, router_advertisement, vlans
+from railweave.systems.junos.render.isis import isis
+from railweave.systems.junos.render.overlay import routing_instances, tunnel_source
+from railweave.systems.junos.render.parse import merge, parse
+from railweave.systems.junos.render.routing import bgp, forwarding_options, policy_options, routing_options
+from railweave.systems.junos.render.selective import firewall
+from railweave.systems.junos.render.spraying import instance, spraying_firewall
+from railweave.systems.junos.render.system import chassis, lldp, management_instance, security, snmp, system
+from railweave.systems.junos.render.tree import block, leaf, set_paths, to_curly, to_set
+
+if TYPE_CHECKING:
+    from railweave.device.model import DeviceConfig
+    from railweave.systems.junos.render.tree import Statement
+
+
+ROUTING = ("protocols bgp", "protocols isis", "policy-options", "routing-options")
+"""Hierarchies that decide what ``routes`` computes."""
+
+
+def tree(config: DeviceConfig) -> list[Statement]:
+    """The configuration of a device, the operator's own statements merged in.
+
+    Raises ``RenderError`` where those cannot be read.
+    """
+    parts = [
+        system(config),
+        snmp(config),
+        chassis(config),
+        security(config),
+        interfaces(config),
+        forwarding_options(config),
+        spraying_firewall(config) or firewall(config),
+        class_of_service(config),
+        policy_options(config),
+        block("routing-instances", management_instance(config), instance(config), routing_instances(config)),
+        routing_options(config),
+        block(
+            "protocols",
+            router_advertisement(config),
+            bgp(config),
+            isis(config),
+            lldp(config),
+            block("rstp", leaf("disable")),
+        ),
+        tunnel_source(config),
+        vlans(config),
+    ]
+    statements = [part for part in parts if part is not None]
+    if config.extra.strip():
+        merge(statements, parse(config.extra))
+    return statements
+
+
+def files(config: DeviceConfig) -> dict[str, str]:
+    """``junos.conf`` (curly) and ``junos.set``, from one tree."""
+    statements = tree(config)
+    return {"junos.conf": to_curly(statements), "junos.set": to_set(statements)}
+
+
+def lines(config: DeviceConfig) -> list[str]:
+    """What follows ``set`` on each line."""
+    return [" ".join(path) for statement in tree(config) for path in set_paths(statement)]
+
+
+def check_extra(text: str) -> None:
+    """Raise ``RenderError`` where the operator's statements cannot be read."""
+    parse(text)
+
+
+def gaps(config: DeviceConfig) -> list[Finding]:
+    """What Junos cannot express, what could not be verified, and the operator's own statements."""
+    found = left_out_findings(config)
+    if config.balancing.group_mode == "spray" and not config.balancing.random:
+        found.append(
+            Finding(
+                "junos-no-spray",
+                "warning",
+                config.name,
+                "random packet spraying has no statement on QFX Junos",
+                "next-hop groups are shared by static hash instead",
+                "use load_balancing mode dlb-per-packet",
+            )
+        )
+    if config.bgp and any(group.fabric_color for group in config.bgp.groups):
+        found.append(
+            Finding(
+                "junos-dpf-unverified",
+                "info",
+                config.name,
+                "fabric-color and fabric-advertise are in no published model",
+                "no validator can check them; that backup-color takes a list is read from the source, not tried on a device",
+                "check one leaf and one spine with `commit check` before the rest",
+            )
+        )
+    if config.balancing.selective:
+        found.append(
+            Finding(
+                "junos-selective-dlb",
+                "info",
+                config.name,
+                "rdma-opcode and dynamic-load-balance are in no published model, and the field profile restarts the forwarding engine",
+                "documented for routed IPv4 ports; filters of bridged and IPv6 ports follow the documented hierarchy, and have "
+                "not been tried on a device",
+                "commit it while no job runs; check one leaf first, and that `show firewall` counts under load",
+            )
+        )
+    found += _overlay_gaps(config)
+    if config.extra.strip():
+        lines = [" ".join(path) for statement in parse(config.extra) for path in set_paths(statement)]
+        found += extra_findings(config.name, lines, ROUTING)
+    return found
+
+
+def _overlay_gaps(config: DeviceConfig) -> list[Finding]:
+    """What of the overlay no public configuration or model confirms."""
+    overlay = config.overlay
+    if overlay is None or not overlay.endpoints:
+        return []
+    found: list[Finding] = []
+    if ":" in overlay.loopback:
+        what = "where type-5 tunnels over IPv6 take their source from is documented for MAC-VRFs only"
+        why = "switch-options vtep-source-interface lo0.0 inet6 is the documented statement, here without a MAC-VRF"
+        found.append(
+            Finding("junos-ipv6-tunnels", "info", config.name, what, why, "check one leaf with `commit check`")
+        )
+    if len(overlay.endpoints) > 1:
+        what = "a tunnel endpoint per path color inside one VRF rests on the next hop that an export policy sets"
+        why = "Junos documents a colored tunnel address per MAC-VRF; with a policy it has not been tried on a device"
+        found.append(
+            Finding(
+                "junos-color-endpoints", "warning", config.name, what, why, "try one pair of leaves before the rest"
+            )
+        )
+    return found

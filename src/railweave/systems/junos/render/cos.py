@@ -1,0 +1,195 @@
+"""Class of service: classifiers, queues, buffers, ECN, PFC; bound port by port."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.systems.junos.render.interfaces import port_order
+from railweave.systems.junos.render.tree import block, choices, entry, leaf
+
+if TYPE_CHECKING:
+    from railweave.device.model import DeviceConfig, PfcProfile, QosConfig
+    from railweave.intent.qos import TrafficClass
+    from railweave.systems.junos.render.tree import Statement
+
+BUILT_IN_CLASSES = {"best-effort": 0, "network-control": 7}
+"""Forwarding classes Junos has by itself, with their queues."""
+
+CLASSIFIER = "roce"
+SCHEDULER_MAP = "roce"
+
+
+def class_name(name: str) -> str:
+    """A class's name on the switch: built-in ones as Junos writes them, others in capitals as its examples do."""
+    return name if name in BUILT_IN_CLASSES else name.upper()
+
+
+def code_point(dscp: int) -> str:
+    """A DSCP as six bits: 26 is ``011010``."""
+    return f"{dscp:06b}"
+
+
+def class_of_service(config: DeviceConfig) -> Statement | None:
+    """``class-of-service``; None where the device has no QoS."""
+    qos = config.qos
+    if qos is None:
+        return None
+    units = {one.name: one.unit_vlan or 0 for one in config.interfaces}
+    return block(
+        "class-of-service",
+        block("classifiers", [_classifier(kind, qos) for kind in ("dscp", "dscp-ipv6")]),
+        block("drop-profiles", [_drop_profile(name, one) for name, one in qos.classes.items()]),
+        _shared_buffer(qos),
+        block(
+            "dedicated-buffer",
+            block("ingress", _percent(qos.buffers.dedicated_ingress)),
+            block("egress", _percent(qos.buffers.dedicated_egress)),
+        )
+        if qos.shared_buffer
+        else None,
+        block("forwarding-classes", [_forwarding_class(name, one) for name, one in qos.classes.items()]),
+        block("congestion-notification-profile", [_pfc_profile(qos, profile) for profile in qos.profiles]),
+        block(
+            "interfaces",
+            [_binding(qos, port, units.get(port, 0)) for port in sorted(qos.ports, key=port_order)],
+        ),
+        block(
+            "scheduler-maps",
+            block(
+                (SCHEDULER_MAP,),
+                [entry("forwarding-class", class_name(name), "scheduler", name, key=2) for name in qos.classes],
+            ),
+        ),
+        block("schedulers", [_scheduler(name, one) for name, one in qos.classes.items()]),
+    )
+
+
+def _percent(value: int | None) -> Statement | None:
+    return None if value is None else leaf("percent", value)
+
+
+def _classifier(kind: str, qos: QosConfig) -> Statement | None:
+    return block(
+        (kind, CLASSIFIER),
+        [
+            block(
+                ("forwarding-class", class_name(name)),
+                block("loss-priority low", choices("code-points", [code_point(value) for value in one.dscp])),
+            )
+            for name, one in qos.classes.items()
+            if one.dscp
+        ],
+    )
+
+
+def _drop_profile(name: str, one: TrafficClass) -> Statement | None:
+    if one.ecn is None:
+        return None
+    return block(
+        (f"ecn-{name}",),
+        block(
+            "interpolate",
+            choices("fill-level", [one.ecn.min_fill, one.ecn.max_fill]),
+            choices("drop-probability", [0, one.ecn.max_probability]),
+        ),
+    )
+
+
+def _shared_buffer(qos: QosConfig) -> Statement | None:
+    buffers = qos.buffers
+    if not qos.shared_buffer:
+        return None
+    return block(
+        "shared-buffer",
+        block(
+            "ingress",
+            block(
+                "buffer-partition lossless",
+                leaf("percent", buffers.lossless),
+                leaf("dynamic-threshold", buffers.ingress_dynamic_threshold),
+            ),
+            block("buffer-partition lossless-headroom", leaf("percent", buffers.headroom)),
+            block("buffer-partition lossy", leaf("percent", buffers.lossy)),
+        ),
+        block(
+            "egress",
+            block("buffer-partition lossless", leaf("percent", buffers.egress_lossless)),
+            block("buffer-partition lossy", leaf("percent", buffers.egress_lossy)),
+            block("buffer-partition multicast", leaf("percent", buffers.egress_multicast)),
+        ),
+    )
+
+
+def _forwarding_class(name: str, one: TrafficClass) -> Statement | None:
+    if BUILT_IN_CLASSES.get(name) == one.queue and not one.lossless:
+        return None
+    lossless = ("no-loss", "pfc-priority", one.pfc_priority) if one.lossless else ()
+    return entry("class", class_name(name), "queue-num", one.queue, *lossless, key=2)
+
+
+def _pfc_profile(qos: QosConfig, profile: PfcProfile) -> Statement | None:
+    lossless = [one for one in qos.classes.values() if one.lossless]
+    xon = qos.xon_offset_cells
+    return block(
+        (profile.name,),
+        block(
+            "pfc-watchdog",
+            leaf("poll-interval", qos.watchdog.poll_interval),
+            leaf("detection", qos.watchdog.detection),
+            leaf("recovery", qos.watchdog.recovery),
+            leaf("watchdog-action", qos.watchdog.action),
+        )
+        if qos.watchdog
+        else None,
+        block(
+            "input",
+            block(
+                "dscp",
+                [
+                    block(
+                        ("code-point", code_point(dscp)),
+                        leaf("pfc"),
+                        leaf("mru", profile.mru_bytes),
+                        leaf("xon", xon) if xon is not None else None,
+                    )
+                    for one in lossless
+                    for dscp in one.dscp
+                ],
+            ),
+            leaf("cable-length", profile.cable_length_m),
+        ),
+        block(
+            "output",
+            block(
+                "ieee-802.1",
+                [
+                    block(("code-point", f"{one.pfc_priority:03b}"), leaf("flow-control-queue", one.queue))
+                    for one in lossless
+                ],
+            ),
+        ),
+    )
+
+
+def _binding(qos: QosConfig, port: str, unit: int) -> Statement | None:
+    profile = next((one.name for one in qos.profiles if port in one.ports), None)
+    return block(
+        (port,),
+        leaf("congestion-notification-profile", profile) if profile else None,
+        leaf("scheduler-map", SCHEDULER_MAP),
+        block(("unit", unit), block("classifiers", leaf("dscp", CLASSIFIER), leaf("dscp-ipv6", CLASSIFIER))),
+    )
+
+
+def _scheduler(name: str, one: TrafficClass) -> Statement | None:
+    return block(
+        (name,),
+        block("transmit-rate", _percent(one.transmit_percent)) if one.transmit_percent else None,
+        block("buffer-size", _percent(one.buffer_percent)) if one.buffer_percent is not None else None,
+        leaf("priority", one.priority),
+        entry("drop-profile-map", "loss-priority", "any", "protocol", "any", "drop-profile", f"ecn-{name}", key=5)
+        if one.ecn
+        else None,
+        leaf("explicit-congestion-notification") if one.ecn else None,
+        leaf("buffer-dynamic-threshold", one.dynamic_threshold) if one.dynamic_threshold is not None else None,
+    )

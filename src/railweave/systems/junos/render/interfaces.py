@@ -1,0 +1,227 @@
+"""Ports, VLANs with their gateways, router advertisements."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.systems.junos.render.selective import input_filter
+from railweave.systems.junos.render.spraying import spraying_filter
+from railweave.systems.junos.render.tree import block, entry, leaf
+
+if TYPE_CHECKING:
+    from railweave.device.model import DeviceConfig, Gateway, Interface, Split
+    from railweave.systems.junos.render.tree import Statement
+
+MANAGEMENT_PORT = "re0:mgmt-0"
+
+
+def _family(address: str) -> str:
+    return "inet6" if ":" in address else "inet"
+
+
+def interfaces(config: DeviceConfig) -> Statement | None:
+    """``interfaces``: breakouts, ports, gateways (unit = VLAN), management port, loopback."""
+    ports = {one.name: one for one in config.interfaces}
+    order = sorted(ports, key=port_order)
+    splits = {split.port: split for split in config.splits}
+    routed = {gateway.port: gateway for gateway in config.gateways if gateway.port}
+    bridged = [gateway for gateway in config.gateways if not gateway.port]
+    found: list[Statement | None] = []
+    for name in sorted({*order, *splits}, key=port_order):
+        split = splits.get(name)
+        if split is not None and split.channels > 1:
+            found.append(
+                block(
+                    (name,),
+                    leaf("description", f"{split.channels} x {split.speed_gbps}G"),
+                    leaf("number-of-sub-ports", split.channels),
+                    leaf("speed", f"{split.speed_gbps}g"),
+                )
+            )
+        if name in ports:
+            gateway = routed.get(name)
+            chosen = spraying_filter(config, name) or input_filter(config, ports[name], gateway)
+            found.append(_port(config, ports[name], gateway, split, chosen))
+    return block(
+        "interfaces",
+        found,
+        block(
+            "irb",
+            leaf("mtu", max((one.mtu for one in config.interfaces if one.kind == "server"), default=9216)),
+            [_gateway(gateway) for gateway in bridged],
+        )
+        if bridged
+        else None,
+        block(
+            (MANAGEMENT_PORT,),
+            block(
+                "unit 0",
+                block(("family", _family(config.management_address)), entry("address", config.management_address)),
+            ),
+        ),
+        _loopback(config),
+    )
+
+
+def _loopback(config: DeviceConfig) -> Statement | None:
+    families: dict[str, list[str]] = {}
+    for address in config.loopbacks():
+        families.setdefault(_family(address), []).append(address)
+    # Where tunnels have addresses of their own beside it, that of the sessions stays the interface's primary one.
+    first = config.overlay.loopback if config.overlay and len(config.overlay.endpoints) > 1 else ""
+    return block(
+        "lo0",
+        block(
+            "unit 0",
+            [
+                block(("family", family), [_loopback_address(address, first) for address in addresses])
+                for family, addresses in families.items()
+            ],
+            block("family iso", entry("address", config.isis.net)) if config.isis else None,
+        ),
+    )
+
+
+def _loopback_address(address: str, first: str) -> Statement | None:
+    if first and address.partition("/")[0] == first:
+        return block(("address", address), leaf("primary"), leaf("preferred"))
+    return entry("address", address)
+
+
+def port_order(name: str) -> tuple[int, ...]:
+    """Ports by number: et-0/0/2 before et-0/0/16, a port before its channels."""
+    numbers = name.partition("-")[2].replace(":", "/").split("/")
+    return tuple(int(number) for number in numbers if number.isdigit())
+
+
+def _port(
+    config: DeviceConfig, port: Interface, gateway: Gateway | None, split: Split | None, chosen: Statement | None
+) -> Statement | None:
+    more: list[Statement | None] = []
+    if port.kind == "external":
+        return _external(port, split)
+    if gateway is not None:
+        family = _addressed(gateway, chosen)
+        more = [leaf("proxy-arp", "unrestricted")] if gateway.proxy_arp else []
+    elif port.kind == "server":
+        family = block(
+            "family ethernet-switching",
+            leaf("interface-mode", "access" if port.native_vlan is None else "trunk"),
+            block("vlan", leaf("members", port.vlan)),
+            chosen,
+        )
+    elif port.addresses:
+        addresses = [entry("address", address) for address in port.addresses]
+        family = block(("family", _family(port.addresses[0])), chosen, addresses)
+    else:
+        family = block("family inet6", chosen, keep=True)
+    if port.kind == "server" and gateway is None and port.vlan is None:  # it waits for a tenant
+        return block((port.name,), leaf("description", port.description), leaf("disable"), leaf("mtu", port.mtu))
+    runs_isis = config.isis is not None and port.kind == "fabric"
+    # A whole port that runs slower than it could; channels have their speed on the port they are of.
+    speed = leaf("speed", f"{split.speed_gbps}g") if split is not None else None
+    native = [] if port.native_vlan is None else [leaf("native-vlan-id", port.native_vlan)]
+    return block(
+        (port.name,),
+        leaf("description", port.description),
+        speed,
+        native,
+        leaf("mtu", port.mtu),
+        block("unit 0", more, family, block("family iso", keep=True) if runs_isis else None),
+    )
+
+
+def _external(port: Interface, split: Split | None) -> Statement | None:
+    """A port to an external router: tagged units need no native VLAN of their own."""
+    family = block(("family", _family(port.addresses[0])), [entry("address", address) for address in port.addresses])
+    tag = [] if port.unit_vlan is None else [leaf("vlan-id", port.unit_vlan)]
+    return block(
+        (port.name,),
+        leaf("description", port.description),
+        leaf("flexible-vlan-tagging") if port.unit_vlan is not None else None,
+        leaf("speed", f"{split.speed_gbps}g") if split is not None else None,
+        leaf("mtu", port.mtu),
+        block(("unit", port.unit_vlan or 0), tag, family),
+    )
+
+
+def _addressed(gateway: Gateway, chosen: Statement | None = None) -> Statement | None:
+    addresses = [entry("address", address) for address in gateway.addresses]
+    return block(("family", _family(gateway.addresses[0])), leaf("mtu", gateway.mtu), chosen, addresses)
+
+
+def _gateway(gateway: Gateway) -> Statement | None:
+    mac = leaf("mac", gateway.mac) if gateway.mac else None
+    return block(("unit", gateway.vlan), leaf("description", gateway.description), _addressed(gateway), mac)
+
+
+def _unit(gateway: Gateway) -> str:
+    return f"irb.{gateway.vlan}" if gateway.vlan else f"{gateway.port}.0"
+
+
+def vlans(config: DeviceConfig) -> Statement | None:
+    """``vlans``: one per server-facing segment, with its gateway; those that EVPN stretches are in its instance."""
+    return block("vlans", [vlan(gateway) for gateway in config.gateways if gateway.vlan and not gateway.mac])
+
+
+def vlan(gateway: Gateway, vni: int | None = None) -> Statement | None:
+    """A VLAN with its gateway, and the VXLAN it is stretched by."""
+    return block(
+        (gateway.vlan_name,),
+        leaf("description", gateway.description),
+        leaf("vlan-id", gateway.vlan),
+        leaf("l3-interface", f"irb.{gateway.vlan}"),
+        None if vni is None else block("vxlan", leaf("vni", vni)),
+    )
+
+
+def router_advertisement(config: DeviceConfig) -> Statement | None:
+    """``protocols router-advertisement``: prefixes to servers; bare on links whose neighbors BGP discovers by them."""
+    discovered = (
+        [] if config.bgp is None else [s for group in config.bgp.groups for s in group.sessions if not s.peer_address]
+    )
+    return block(
+        "router-advertisement",
+        [_advertised(gateway) for gateway in config.gateways],
+        [block(("interface", f"{session.interface}.0"), keep=True) for session in discovered],
+    )
+
+
+def _advertised(gateway: Gateway) -> Statement | None:
+    timers = gateway.advertisements
+    if timers is None:
+        return None
+
+    def flag(name: str, *, on: bool) -> Statement:
+        return leaf(name if on else f"no-{name}")
+
+    return block(
+        ("interface", _unit(gateway)),
+        leaf("max-advertisement-interval", timers.max_interval),
+        leaf("min-advertisement-interval", timers.min_interval),
+        flag("managed-configuration", on=timers.managed),
+        flag("other-stateful-configuration", on=timers.other),
+        flag("link-mtu", on=timers.link_mtu),
+        leaf("reachable-time", timers.reachable_time),
+        leaf("retransmit-timer", timers.retransmit_timer),
+        leaf("current-hop-limit", timers.hop_limit),
+        leaf("default-lifetime", timers.router_lifetime),
+        [
+            block(
+                ("prefix", prefix),
+                leaf("valid-lifetime", timers.prefix_valid_lifetime),
+                leaf("preferred-lifetime", timers.prefix_preferred_lifetime),
+                flag("on-link", on=timers.on_link),
+                flag("autonomous", on=timers.autonomous),
+            )
+            for prefix in gateway.prefixes
+        ],
+        [
+            block(
+                ("rio-prefix", prefix),
+                leaf("rio-lifetime", timers.route_lifetime),
+                leaf("rio-preference", timers.route_preference),
+            )
+            for prefix in timers.routes
+        ],
+    )

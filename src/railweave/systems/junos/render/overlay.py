@@ -1,0 +1,162 @@
+"""The EVPN overlay: its BGP sessions, tenants as IP-VRFs with type-5 routes, and the communities between the tiers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.systems.junos.render.external import external_groups, external_policies
+from railweave.systems.junos.render.mac_vrf import mac_vrf
+from railweave.systems.junos.render.sessions import liveness, neighbor
+from railweave.systems.junos.render.tree import block, choices, entry, leaf
+
+if TYPE_CHECKING:
+    from railweave.device.model import DeviceConfig, OverlayConfig, Vrf
+    from railweave.systems.junos.render.tree import Statement
+
+GROUP = "overlay"
+FROM_SPINE = "from-spine-evpn"
+"""The community that spines add to EVPN routes, and that leaves send back to none of them."""
+
+TO_NEIGHBORS = "evpn-to-neighbors"
+EXPORT = "tenant-prefixes"
+_FAMILIES = {"ipv4": "inet", "ipv6": "inet6"}
+
+
+def overlay_group(config: DeviceConfig) -> Statement | None:
+    """The group of sessions from loopback to loopback; the next hop stays the leaf that originated (RFC 9136)."""
+    found = config.overlay
+    if found is None:
+        return None
+    return block(
+        ("group", GROUP),
+        leaf("type", "external"),
+        leaf("description", "EVPN, loopback to loopback"),
+        block("multihop", leaf("ttl", 1), leaf("no-nexthop-change")),
+        block("family evpn", leaf("signaling")),
+        leaf("export", TO_NEIGHBORS),
+        block("multipath", leaf("multiple-as")),
+        liveness(found.bfd),
+        [neighbor(one) for one in found.neighbors],
+        leaf("vpn-apply-export"),
+    )
+
+
+def overlay_policies(config: DeviceConfig) -> list[Statement | None]:
+    """What overlay neighbors are sent, and which prefixes of a VRF become type-5 routes."""
+    found = config.overlay
+    if found is None:
+        return []
+    if found.reflects:
+        terms = [block(("term", "forward"), block("then", entry("community", "add", FROM_SPINE), leaf("accept")))]
+    else:
+        terms = [
+            block(
+                ("term", "returned"),
+                block("from", leaf("protocol", "bgp"), leaf("community", FROM_SPINE)),
+                block("then", leaf("reject")),
+            ),
+            *_color_terms(config, found),
+            block(("term", "own"), block("then", leaf("accept"))),
+        ]
+    outside = any(vrf.external for vrf in config.vrfs)
+    accept = block("then", leaf("accept"))
+    own = [
+        block(("term", "direct"), block("from", leaf("protocol", "direct")), accept),
+        block(("term", "external"), block("from", leaf("protocol", "bgp")), accept) if outside else None,
+        block(("term", "rest"), block("then", leaf("reject"))),
+    ]
+    return [
+        block(("policy-statement", TO_NEIGHBORS), terms),
+        block(("policy-statement", EXPORT), own) if config.vrfs else None,
+        *external_policies(config),
+    ]
+
+
+def _color_terms(config: DeviceConfig, found: OverlayConfig) -> list[Statement | None]:
+    """A tunnel endpoint per path color: the next hop of a tenant's prefixes says which path they take."""
+    colored = [one for one in found.endpoints if one.color is not None]
+    return [
+        block(
+            ("term", f"endpoint-{one.color}"),
+            block(
+                "from",
+                leaf("family", "evpn"),
+                [
+                    entry("route-filter", gateway.prefixes[place], "exact", key=2)
+                    for gateway in config.gateways
+                    if gateway.vrf
+                ],
+            ),
+            block("then", leaf("next-hop", one.address), leaf("accept")),
+        )
+        for place, one in enumerate(colored)
+    ]
+
+
+def overlay_communities(config: DeviceConfig) -> list[Statement | None]:
+    """The community by which a leaf knows what came from a spine."""
+    if config.overlay is None or config.bgp is None:
+        return []
+    value = config.overlay.from_spine
+    return [
+        block(("community", FROM_SPINE), choices("members", [f"large:{value}" if value.count(":") == 2 else value]))
+    ]
+
+
+def routing_instances(config: DeviceConfig) -> list[Statement | None]:
+    """A VRF per tenant, with its gateways and its type-5 routes; the instance of bridged VLANs."""
+    return [*(_vrf(config, vrf) for vrf in config.vrfs), mac_vrf(config)]
+
+
+def _vrf(config: DeviceConfig, vrf: Vrf) -> Statement | None:
+    gateways = [gateway for gateway in config.gateways if gateway.vrf == vrf.name]
+    return block(
+        (vrf.name,),
+        leaf("instance-type", "vrf"),
+        block(
+            "routing-options",
+            block(("rib", f"{vrf.name}.inet6.0"), leaf("multipath")) if "ipv6" in vrf.families() else None,
+            leaf("multipath") if "ipv4" in vrf.families() else None,
+        ),
+        block(
+            "protocols",
+            external_groups(vrf),
+            block(
+                "evpn",
+                block(
+                    "ip-prefix-routes",
+                    leaf("advertise", "direct-nexthop"),
+                    leaf("encapsulation", "vxlan"),
+                    leaf("vni", vrf.vni),
+                    leaf("export", EXPORT),
+                ),
+            ),
+        ),
+        [entry("interface", f"irb.{one.vlan}" if one.vlan else f"{one.port}.0") for one in gateways],
+        [entry("interface", one.session.interface) for one in vrf.external],
+        leaf("route-distinguisher", vrf.route_distinguisher),
+        leaf("vrf-target", vrf.export_targets[0]) if vrf.import_targets == vrf.export_targets else _targets(vrf),
+    )
+
+
+def _targets(vrf: Vrf) -> Statement | None:
+    return block(
+        "vrf-target",
+        [entry("import", target) for target in vrf.import_targets],
+        [entry("export", target) for target in vrf.export_targets],
+    )
+
+
+def tunnel_source(config: DeviceConfig) -> Statement | None:
+    """``switch-options``: tunnels over IPv6 say so; over IPv4 the validated configuration states no source."""
+    found = config.overlay
+    if found is None or not found.endpoints or ":" not in found.loopback:
+        return None
+    return block("switch-options", entry("vtep-source-interface", "lo0.0", "inet6", key=1))
+
+
+def composite_next_hop(config: DeviceConfig) -> Statement | None:
+    """Type-5 next hops share what the prefixes of a leaf have in common (Juniper validated design, leaf1)."""
+    if not config.vrfs:
+        return None
+    return block("chained-composite-next-hop", block("ingress", leaf("evpn")))

@@ -1,0 +1,244 @@
+"""Read Junos statements, curly or ``set`` form, into the tree that the renderer builds, and merge them into it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+from railweave.errors import RenderError
+from railweave.systems.junos.render.tree import Statement
+
+_WORD = re.compile(r'/\*.*?\*/|#[^\n]*|"(?:[^"\\]|\\.)*"|[{};\[\]"]|[^\s{};\[\]"]+', re.DOTALL)
+
+KEYED = frozenset(
+    [
+        "unit",
+        "family",
+        "address",
+        "group",
+        "neighbor",
+        "dynamic-neighbor",
+        "interface",
+        "policy-statement",
+        "term",
+        "prefix-list",
+        "community",
+        "as-list",
+        "user",
+        "host",
+        "server",
+        "file",
+        "forwarding-class",
+        "class",
+        "dscp",
+        "dscp-ipv6",
+        "fpc",
+        "pic",
+        "port",
+        "filter",
+        "prefix",
+        "route",
+        "buffer-partition",
+        "code-point",
+        "routing-instance",
+        "route-filter",
+        "prefix-list-filter",
+        "trap-group",
+        "view",
+    ]
+)
+"""Words that take a name after them in ``set`` form; the name belongs to the statement, not below it."""
+
+NAMES_BELOW = frozenset(
+    {
+        ("", "interfaces"),
+        ("", "vlans"),
+        ("", "routing-instances"),
+        *(("class-of-service", word) for word in ["interfaces", "schedulers", "scheduler-maps", "drop-profiles"]),
+        ("class-of-service", "congestion-notification-profile"),
+    }
+)
+"""(parent, word) of hierarchies whose next word is a name of the user's choosing."""
+
+COMMANDS = frozenset({"set", "delete", "insert", "rename", "activate", "deactivate", "annotate", "copy"})
+"""Words that begin a line of CLI commands; of these only ``set`` can be merged."""
+
+
+def parse(text: str) -> list[Statement]:
+    """Statements of ``text``. Raises ``RenderError`` with the line of what cannot be read."""
+    lines = [line for line in text.splitlines() if line.strip() and not line.strip().startswith("#")]
+    if lines and lines[0].split()[0] in COMMANDS:
+        return _parse_set(text)
+    return _Curly(text).parse()
+
+
+class _Curly:
+    def __init__(self, text: str) -> None:
+        self.tokens = [
+            (match.group(), text.count("\n", 0, match.start()) + 1)
+            for match in _WORD.finditer(text)
+            if not match.group().startswith(("/*", "#"))
+        ]
+        for word, line in self.tokens:
+            if word == '"':
+                raise RenderError(f"line {line}: a '\"' is not closed")
+        self.at = 0
+
+    def parse(self) -> list[Statement]:
+        statements = self._block()
+        if self.at < len(self.tokens):
+            raise RenderError(f"line {self.tokens[self.at][1]}: unexpected '}}'")
+        return statements
+
+    def _block(self, name: str = "", opened: int = 0) -> list[Statement]:
+        """The statements up to the brace that closes the one of ``name`` on line ``opened`` (0: to the end of the text)."""
+        statements: list[Statement] = []
+        words: list[str] = []
+        values: list[str] | None = None
+        last = 1
+        while self.at < len(self.tokens):
+            word, line = self.tokens[self.at]
+            if word == "}":
+                if words or not opened:
+                    break
+                self.at += 1
+                return statements
+            self.at += 1
+            if word == ";":
+                if not words:
+                    raise RenderError(f"line {line}: a ';' without a statement")
+                head = tuple(map(_unquoted, words))
+                statements.append(Statement(head, tuple(values or ()), several=values is not None))
+                words, values = [], None
+            elif word == "{":
+                if not words:
+                    raise RenderError(f"line {line}: a '{{' without a name before it")
+                head = tuple(map(_unquoted, words))
+                statements.append(Statement(head, children=self._block(" ".join(words), line)))
+                words, values = [], None
+            elif word == "[":
+                values = self._list(line)
+            else:
+                words.append(word)
+                last = line
+        if words:
+            raise RenderError(f"line {last}: {' '.join(words)!r} is not ended by ';'")
+        if opened:
+            raise RenderError(f"line {opened}: the '{{' of {name!r} is not closed")
+        return statements
+
+    def _list(self, line: int) -> list[str]:
+        values: list[str] = []
+        while self.at < len(self.tokens):
+            word, _ = self.tokens[self.at]
+            self.at += 1
+            if word == "]":
+                return values
+            values.append(_unquoted(word))
+        raise RenderError(f"line {line}: a '[' is not closed")
+
+
+def _unquoted(word: str) -> str:
+    if word.startswith('"'):
+        return word[1:-1].replace('\\"', '"').replace("\\\\", "\\")
+    return word
+
+
+def _parse_set(text: str) -> list[Statement]:
+    root = Statement((), children=[])
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip() or line.strip().startswith("#"):
+            continue
+        try:
+            command, *words = shlex.split(line)
+        except ValueError as error:
+            raise RenderError(f"line {number}: {error}") from None
+        if command != "set":
+            raise RenderError(f"line {number}: {command!r} cannot be merged; only set lines, or the curly form, can be")
+        if not words:
+            raise RenderError(f"line {number}: nothing follows 'set'")
+        _descend(root, words)
+    return root.children or []
+
+
+def _descend(root: Statement, words: list[str]) -> None:
+    """Hang one ``set`` path below the root, grouping names with the words they belong to.
+
+    Where the words alone do not tell a flag in a block from a value (``netconf ssh``), a value is taken: both print
+    the same path, and ``merge`` puts it into the block where there is one.
+    """
+    at, parent, name_follows = root, "", False
+    while words:
+        is_name = name_follows
+        width = 2 if not is_name and words[0] in KEYED and len(words) > 1 else 1
+        head, words = tuple(words[:width]), words[width:]
+        name_follows = (parent, head[0]) in NAMES_BELOW and not is_name
+        parent = head[0]
+        if not words or (len(words) == 1 and not name_follows and not is_name and width == 1):
+            _add_leaf(at, head, words)
+            return
+        at = _body(at, head)
+
+
+def _body(at: Statement, head: tuple[str, ...]) -> Statement:
+    """The block of that name, made now if it is not there; a value that stood in its place becomes its first flag."""
+    children = at.children if at.children is not None else []
+    at.children = children
+    found = at.child(head)
+    if found is None:
+        found = Statement(head, children=[])
+        children.append(found)
+    elif found.children is None:
+        found.children = [Statement((value,)) for value in found.values]
+        found.values, found.several = (), False
+    return found
+
+
+def _add_leaf(at: Statement, head: tuple[str, ...], values: list[str]) -> None:
+    children = at.children if at.children is not None else []
+    at.children = children
+    found = at.child(head)
+    if found is None:
+        children.append(Statement(head, tuple(values)))
+    elif found.children is not None:
+        found.children += [Statement((value,)) for value in values]
+    elif values:
+        found.values, found.several = (*found.values, *values), True
+
+
+def merge(into: list[Statement], extra: list[Statement]) -> None:
+    """Merge statements into a tree: bodies are joined, a single value is replaced, lists are extended."""
+    for statement in extra:
+        found = next((one for one in into if one.words == statement.words), None)
+        if found is None and statement.children is None:
+            found = next((one for one in into if one.children is None and _is_value_of(one, statement)), None)
+            if found is not None:
+                found.values = statement.words[len(found.words) :]
+                continue
+        entry = _one_line(into, statement)
+        if found is None and entry is not None:
+            entry.words = _line(statement)
+        elif found is None:
+            into.append(statement)
+        elif found.children is not None:
+            merge(found.children, statement.children or [Statement((value,)) for value in statement.values])
+        elif found.several or statement.several:
+            found.values = tuple(dict.fromkeys((*found.values, *statement.values)))
+        else:
+            found.values, found.children = statement.values, statement.children
+
+
+def _line(statement: Statement) -> tuple[str, ...]:
+    """The words of a statement that stands on one line; one read from ``set`` form may hold them as a block."""
+    inner = statement.children or []
+    return (*statement.words, *statement.values, *(word for child in inner for word in _line(child)))
+
+
+def _one_line(into: list[Statement], statement: Statement) -> Statement | None:
+    """The one-line entry that a statement gives new content."""
+    words = _line(statement)
+    return next((one for one in into if one.key and len(words) > one.key and words[: one.key] == one.name), None)
+
+
+def _is_value_of(leaf: Statement, statement: Statement) -> bool:
+    return bool(leaf.values) and not leaf.several and statement.words[: len(leaf.words)] == leaf.words

@@ -1,0 +1,208 @@
+"""BGP, policies, routing options, and how next-hop groups are shared."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.systems.junos.render.overlay import (
+    composite_next_hop,
+    overlay_communities,
+    overlay_group,
+    overlay_policies,
+)
+from railweave.systems.junos.render.sessions import liveness, neighbor
+from railweave.systems.junos.render.spraying import exported, policies
+from railweave.systems.junos.render.tree import block, choices, entry, leaf
+
+if TYPE_CHECKING:
+    from railweave.device.model import Bgp, BgpGroup, DeviceConfig, FabricAdvertise, Match, Session, Term
+    from railweave.systems.junos.render.tree import Statement
+
+LOAD_BALANCE_POLICY = "load-balance"
+_FAMILIES = {"ipv4": "inet", "ipv6": "inet6"}
+
+
+def bgp(config: DeviceConfig) -> Statement | None:
+    """``protocols bgp``: one group per path color, and on leaves the prefixes that are advertised by color."""
+    if config.bgp is None:
+        return None
+    found = config.bgp
+    return block(
+        "bgp",
+        [_group(found, group) for group in found.groups],
+        overlay_group(config),
+        block("global-load-balancing", leaf(config.balancing.global_role)) if config.balancing.global_role else None,
+        block("fabric-advertise", [_fabric_advertise(one) for one in found.fabric_advertise]),
+        leaf("log-updown"),
+    )
+
+
+def _fabric_advertise(one: FabricAdvertise) -> Statement | None:
+    return block(
+        ("route", one.prefix),
+        leaf("color", one.color),
+        choices("backup-color", one.backup_colors) if one.backup_colors else None,
+    )
+
+
+def _group(found: Bgp, group: BgpGroup) -> Statement | None:
+    numbered = [session for session in group.sessions if session.peer_address]
+    discovered = [session for session in group.sessions if not session.peer_address]
+    link_local = not numbered or ":" in numbered[0].peer_address
+    return block(
+        ("group", group.name),
+        leaf("type", "external"),
+        leaf("description", group.description),
+        leaf("import", group.import_policy),
+        [
+            block(
+                ("family", _FAMILIES[family]),
+                block(
+                    "unicast",
+                    leaf("aigp") if group.aigp else None,
+                    leaf("extended-nexthop") if family == "ipv4" and link_local else None,
+                    keep=True,
+                ),
+            )
+            for family in found.families
+        ],
+        leaf("export", group.export_policy),
+        leaf("local-as", group.local_as),
+        leaf("fabric-color", group.fabric_color) if group.fabric_color else None,
+        block("multipath", leaf("multiple-as")),
+        liveness(found.bfd),
+        _discovery(group, discovered),
+        leaf("peer-as-list", group.peer_as_list) if group.peer_as_list else None,
+        [neighbor(session) for session in numbered],
+    )
+
+
+def _discovery(group: BgpGroup, sessions: list[Session]) -> Statement | None:
+    if not sessions:
+        return None
+    return block(
+        ("dynamic-neighbor", group.name),
+        block(
+            "peer-auto-discovery",
+            block("family inet6", leaf("ipv6-nd")),
+            [entry("interface", f"{session.interface}.0") for session in sessions],
+        ),
+    )
+
+
+def policy_options(config: DeviceConfig) -> Statement | None:
+    """``policy-options``: prefix lists, policies, communities, AS lists."""
+    found = config.bgp
+    balancing = policies(config, LOAD_BALANCE_POLICY)
+    if found is None:
+        return block("policy-options", balancing) if config.isis else None
+    values = {community.name: _members(community.kind, community.value) for community in found.communities}
+    return block(
+        "policy-options",
+        [
+            block(("prefix-list", name), [entry(prefix) for prefix in prefixes])
+            for name, prefixes in found.prefix_lists.items()
+        ],
+        balancing,
+        [block(("policy-statement", policy.name), [_term(term) for term in policy.terms]) for policy in found.policies],
+        overlay_policies(config),
+        [block(("community", name), choices("members", [value])) for name, value in values.items()],
+        overlay_communities(config),
+        [
+            block(
+                ("as-list", name),
+                choices("members", [f"{low}-{high}" if low != high else str(low) for low, high in ranges]),
+            )
+            for name, ranges in found.as_lists.items()
+        ],
+    )
+
+
+def _members(kind: str, value: str) -> str:
+    return f"large:{value}" if kind == "large" else value
+
+
+def _term(term: Term) -> Statement | None:
+    action = term.action
+    then = [
+        leaf("local-preference", action.local_preference) if action.local_preference is not None else None,
+        *(entry("community", "add", name) for name in action.add_communities),
+        leaf("accept") if action.accept else leaf("reject"),
+    ]
+    return block(("term", term.name), block("from", _from(term.match)), block("then", then))
+
+
+def _from(match: Match) -> list[Statement | None]:
+    if match.prefix_list and match.orlonger:
+        listed = entry("prefix-list-filter", match.prefix_list, "orlonger", key=2)
+    else:
+        listed = entry("prefix-list", match.prefix_list) if match.prefix_list else None
+    return [
+        leaf("protocol", match.protocol) if match.protocol else None,
+        listed,
+        leaf("community", match.community) if match.community else None,
+    ]
+
+
+def routing_options(config: DeviceConfig) -> Statement | None:
+    """``routing-options``: router id, AS number, next-hop groups in the forwarding table."""
+    running = config.bgp or config.isis
+    if running is None:
+        return None
+    return block(
+        "routing-options",
+        leaf("router-id", running.router_id),
+        leaf("autonomous-system", config.bgp.asn) if config.bgp else None,
+        block(
+            "forwarding-table",
+            leaf("export", exported(config, LOAD_BALANCE_POLICY)),
+            leaf("ecmp-fast-reroute") if config.balancing.intent.fast_reroute else None,
+            composite_next_hop(config),
+        ),
+    )
+
+
+def forwarding_options(config: DeviceConfig) -> Statement | None:
+    """``forwarding-options``: dynamic load balancing and hash fields."""
+    intent = config.balancing.intent
+    fields = [leaf("layer-3") if intent.hash.layer3 else None, leaf("layer-4") if intent.hash.layer4 else None]
+    return block(
+        "forwarding-options",
+        block(
+            "enhanced-hash-key",
+            leaf("hash-seed", intent.hash.seed) if intent.hash.seed is not None else None,
+            _ecmp_dlb(config),
+        ),
+        block("hash-key", [block(("family", _FAMILIES[family]), fields) for family in config.balancing.ether_types]),
+    )
+
+
+def _ecmp_dlb(config: DeviceConfig) -> Statement | None:
+    mode, knobs = config.balancing.group_mode, config.balancing.intent.dlb
+    if mode not in {"dlb-flowlet", "dlb-per-packet"}:
+        return None
+    ether_types = [leaf(family) for family in config.balancing.ether_types]
+    flowlet = block(
+        "flowlet",
+        leaf("inactivity-interval", knobs.inactivity_interval),
+        leaf("flowset-table-size", knobs.flowset_table_size),
+        block(
+            "reassignment",
+            leaf("prob-threshold", knobs.reassignment.prob_threshold),
+            leaf("quality-delta", knobs.reassignment.quality_delta),
+        )
+        if knobs.reassignment
+        else None,
+    )
+    return block(
+        "ecmp-dlb",
+        flowlet if mode == "dlb-flowlet" else leaf("per-packet"),
+        block("ether-type", [leaf("none")] if config.balancing.selective else ether_types),
+        leaf("sampling-rate", knobs.sampling_rate),
+        block(
+            "egress-quantization",
+            leaf("min", knobs.egress_quantization.min),
+            leaf("max", knobs.egress_quantization.max),
+            leaf("rate-weightage", knobs.egress_quantization.rate_weightage),
+        ),
+    )

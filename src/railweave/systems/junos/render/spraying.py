@@ -1,0 +1,108 @@
+"""Random spraying on PTX: of every packet, or of those alone whose RDMA opcode lets a NIC take them in any order.
+
+As the long-haul article has it: a filter on the ports that packets come in by puts packets of these opcodes into a
+forwarding instance with a copy of all routes; what that exports into the forwarding table is shared at random, all else
+by flow. Names are the article's.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.systems.junos.render.tree import block, choices, leaf
+
+if TYPE_CHECKING:
+    from railweave.device.model import BalancingConfig, DeviceConfig
+    from railweave.systems.junos.render.tree import Statement
+
+FILTER = "gpu-input"
+INSTANCE = "spraying"
+LB_POLICY = "lb-policy"
+ROCE_PORT = 4791
+_FAMILIES = {"ipv4": "inet", "ipv6": "inet6"}
+
+
+def by_opcode(balancing: BalancingConfig) -> bool:
+    """Whether packets of some opcodes alone are sprayed."""
+    return balancing.random and bool(balancing.opcodes)
+
+
+def spraying_firewall(config: DeviceConfig) -> Statement | None:
+    """``firewall``: the filter that finds the packets to spray."""
+    balancing = config.balancing
+    if not by_opcode(balancing):
+        return None
+    return block(
+        "firewall",
+        [
+            block(
+                ("family", _FAMILIES[family]),
+                block(
+                    ("filter", FILTER),
+                    block(
+                        "term write-only",
+                        block(
+                            "from",
+                            leaf("protocol" if family == "ipv4" else "next-header", "udp"),
+                            leaf("destination-port", ROCE_PORT),
+                            choices("first-byte-of-payload", balancing.opcodes),
+                        ),
+                        block("then", leaf("routing-instance", INSTANCE)),
+                    ),
+                    block("term default", block("then", leaf("accept"))),
+                ),
+            )
+            for family in balancing.ether_types
+        ],
+    )
+
+
+def spraying_filter(config: DeviceConfig, port: str) -> Statement | None:
+    """``filter input`` of a port whose packets are looked at."""
+    if not by_opcode(config.balancing) or port not in config.balancing.filtered_ports:
+        return None
+    return block("filter", leaf("input", FILTER))
+
+
+def instance(config: DeviceConfig) -> Statement | None:
+    """``routing-instances spraying``."""
+    if not by_opcode(config.balancing):
+        return None
+    return block(
+        (INSTANCE,),
+        leaf("instance-type", "forwarding"),
+        block("routing-options", leaf("instance-import", "all-routes")),
+    )
+
+
+def policies(config: DeviceConfig, plain: str) -> list[Statement | None]:
+    """Policies of the forwarding table; ``plain`` is the name of that where nothing is sprayed."""
+    balancing = config.balancing
+    if not balancing.random:
+        return [block(("policy-statement", plain), block("then", leaf("load-balance", "per-packet")))]
+    if not by_opcode(balancing):
+        return [block(("policy-statement", LB_POLICY), block("then", leaf("load-balance", "random"), leaf("accept")))]
+    ribs = [f"{INSTANCE}.{_FAMILIES[family]}.0" for family in balancing.ether_types]
+    return [
+        block(
+            "policy-statement all-routes",
+            block("term default", block("from", leaf("instance", "master")), block("then", leaf("accept"))),
+        ),
+        block(
+            ("policy-statement", LB_POLICY),
+            [
+                block(
+                    ("term", "spraying-rib" if len(ribs) == 1 else f"spraying-rib-{place}"),
+                    block("from", leaf("rib", rib)),
+                    block("then", leaf("load-balance", "random"), leaf("accept")),
+                )
+                for place, rib in enumerate(ribs, 1)
+            ],
+            block("term default", block("then", leaf("load-balance", "per-flow"))),
+        ),
+    ]
+
+
+def exported(config: DeviceConfig, plain: str) -> str:
+    """The name of the forwarding table's export policy."""
+    return LB_POLICY if config.balancing.random else plain

@@ -1,0 +1,181 @@
+"""The Junos validator: every ``junos.conf`` against Juniper's published models, with libyang.
+
+It sees unknown words, values outside an enumeration, range or pattern, and statements that exclude each other as
+choices. It does not see references, free-text values or ``junos:must`` rules: ``junos_lint`` has those. The models are of
+classic QFX while the QFX5240 runs Junos OS Evolved, so acceptance is evidence, not proof.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from xml.etree.ElementTree import Element, tostring
+
+from railweave.errors import RenderError
+from railweave.findings import Finding
+from railweave.findings.sample import MOST_VALIDATED, said, sample
+from railweave.findings.validators import Validator, ValidatorReport
+from railweave.systems.junos.render.parse import parse
+from railweave.systems.junos.render.tree import set_paths, to_curly
+from railweave.systems.junos.yang_models import ModelsError, load
+from railweave.systems.junos.yang_xml import Conversion, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from railweave.findings.validators import Files
+    from railweave.systems.junos.render.tree import Statement
+    from railweave.systems.junos.yang_models import Models
+
+NAME = "junos-yang"
+FILE = "junos.conf"
+
+UNPUBLISHED = (
+    ("protocols", "bgp", "fabric-advertise"),
+    ("protocols", "bgp", "fabric-color"),
+    ("protocols", "bgp", "group", "*", "fabric-color"),
+    ("protocols", "bgp", "group", "*", "neighbor", "*", "fabric-color"),
+    ("firewall", "family", "*", "filter", "*", "term", "*", "from", "rdma-opcode"),
+    ("firewall", "family", "*", "filter", "*", "term", "*", "from", "ip-version", "*", "rdma-opcode"),
+    ("firewall", "family", "*", "filter", "*", "term", "*", "then", "dynamic-load-balance"),
+)
+"""Statements that no model up to 24.4 has: of deterministic path forwarding (25.4R1), and of selective DLB (Evolved, 23.4R2)."""
+
+HOW_TO_GET = (
+    "give a folder of the public repository Juniper/yang with --yang DIR, such as"
+    " 23.4/23.4R2/native/conf-and-rpcs/junos-qfx/conf-with-extensions"
+)
+_VARYING = re.compile(r'"[^"]*"|\b[0-9a-f]*:[0-9a-f:./]*|\d+')
+
+
+@dataclass(frozen=True)
+class _Read:
+    """A file as statements; ``numbered`` says that its lines are those of the printed tree."""
+
+    device: str
+    statements: list[Statement]
+    numbered: bool
+
+
+def validate(files: Files, yang: Path | None, most: int | None = MOST_VALIDATED) -> ValidatorReport:
+    """Validate the ``junos.conf`` of devices, at ``most`` so many where it is given; skipped, with the reason, without models or libyang."""
+    texts = {device: named[FILE] for device, named in sorted(files.items()) if FILE in named}
+    if not texts:
+        return ValidatorReport(NAME, ran=False, reason=f"there is no {FILE} to validate")
+    if yang is None:
+        return ValidatorReport(NAME, ran=False, reason=f"no models: {HOW_TO_GET}")
+    if importlib.util.find_spec("libyang") is None:
+        return ValidatorReport(NAME, ran=False, reason="libyang is not installed: pip install 'railweave[yang]'")
+    findings: list[Finding] = []
+    read: list[_Read] = []
+    for device, text in texts.items():
+        try:
+            statements = parse(text)
+        except RenderError as error:
+            findings.append(_finding(device, f"cannot be read: {error}", 0))
+            continue
+        read.append(_Read(device, statements, numbered=to_curly(statements) == text))
+    chosen = sample(read, _shape, most)
+    try:
+        models = load(yang, {word for one in chosen for statement in one.statements for word in statement.words})
+    except ModelsError as error:
+        return ValidatorReport(NAME, ran=False, reason=f"{error}; {HOW_TO_GET}", findings=findings)
+    left_out: dict[str, list[str]] = {}
+    for one in chosen:
+        found, words = _validate_one(models, one)
+        findings += found
+        if words:
+            left_out.setdefault(", ".join(words), []).append(one.device)
+    findings += [_unpublished(words, devices) for words, devices in left_out.items()]
+    shapes = said(len(chosen), len(read), "devices")
+    return ValidatorReport(NAME, ran=True, reason=models.described + shapes, validated=len(chosen), findings=findings)
+
+
+def _shape(one: _Read) -> frozenset[str]:
+    return frozenset(_VARYING.sub("#", " ".join(path)) for top in one.statements for path in set_paths(top))
+
+
+def _validate_one(models: Models, read: _Read) -> tuple[list[Finding], list[str]]:
+    """What is wrong with a file, and the statements in it that no model has."""
+    conversion = Conversion(models.root)
+    conversion.add(read.statements)
+    found: list[Finding] = []
+    left_out: dict[str, None] = {}
+    for unknown in conversion.unknown:
+        published = next((words for words in UNPUBLISHED if _begins(unknown, words)), None)
+        if published is not None:
+            left_out[" ".join(published)] = None
+            continue
+        line = unknown.line if read.numbered else 0
+        found.append(_finding(read.device, f"{' '.join(unknown.words)}: {unknown.what} ({unknown.word!r})", line))
+    if models.refusal(conversion.text()):
+        for words, line, why in _refused(models, conversion):
+            found.append(_finding(read.device, f"{' '.join(words)}: {why}", line if read.numbered else 0))
+    return found, list(left_out)
+
+
+def _begins(unknown: Unknown, words: tuple[str, ...]) -> bool:
+    return len(unknown.words) >= len(words) and all(
+        wanted in {"*", word} for word, wanted in zip(unknown.words, words, strict=False)
+    )
+
+
+def _refused(models: Models, conversion: Conversion) -> Iterator[tuple[tuple[str, ...], int, str]]:
+    """Every smallest part that libyang refuses.
+
+    libyang stops at the first fault and does not say where it is, so each part is tried alone in its surroundings: a
+    part that is refused while none of its own parts is has the fault in itself.
+    """
+
+    def within(above: list[Element], element: Element) -> Iterator[tuple[tuple[str, ...], int, str]]:
+        why = models.refusal(_alone(conversion, above, element))
+        if not why:
+            return
+        parts = list(element)[conversion.key_counts.get(element, 0) :]
+        inner = [found for part in parts for found in within([*above, element], part)]
+        words, line = conversion.origins.get(element, ((), 0))
+        yield from inner or [(words, line, why)]
+
+    yield from within([], conversion.element)
+
+
+def _alone(conversion: Conversion, above: list[Element], element: Element) -> str:
+    """An element within what is above it, reduced to the keys of the list entries on the way."""
+    inner = element
+    for one in reversed(above):
+        outer = Element(one.tag)
+        outer.extend(list(one)[: conversion.key_counts.get(one, 0)])
+        outer.append(inner)
+        inner = outer
+    return tostring(inner, encoding="unicode")
+
+
+def _finding(device: str, what: str, line: int) -> Finding:
+    return Finding(
+        "validator-junos-yang",
+        "error",
+        device,
+        what,
+        "the published models do not allow it, so a commit is expected to fail",
+        "correct it if it is yours (`extra:`); otherwise report it",
+        f"devices/{device}/{FILE}",
+        line,
+    )
+
+
+def _unpublished(words: str, devices: list[str]) -> Finding:
+    others = f" and {len(devices) - 1} more" if len(devices) > 1 else ""
+    return Finding(
+        "validator-junos-unknown",
+        "info",
+        devices[0],
+        f"in no published model up to 24.4: {words} (here{others})",
+        "no outside validator can check these statements",
+        "check one device of the kind with `commit check` before the rest",
+    )
+
+
+VALIDATOR = Validator(NAME, FILE, "yang", validate)

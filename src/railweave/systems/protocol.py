@@ -1,0 +1,79 @@
+"""What the folder of an operating system offers. Each gives one ``SYSTEM``, whose parts are imported where they are used."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from railweave.design.network import Network
+    from railweave.device.model import DeviceConfig
+    from railweave.findings import Finding
+    from railweave.findings.validators import Validator
+    from railweave.routing.table import Routes
+    from railweave.runbook.check import Check
+
+
+class System(Protocol):
+    """An operating system: how a ``DeviceConfig`` is printed for it, read by it, and checked on it. Nothing is decided.
+
+    What a system does not say for itself is as most have it: secrets need no quoting, there is no lint, validator, runbook.
+    """
+
+    def files(self, config: DeviceConfig) -> dict[str, str]:
+        """The configuration files of a device, by file name."""
+        ...
+
+    def gaps(self, config: DeviceConfig) -> list[Finding]:
+        """What the configuration asks for that this system cannot express."""
+        ...
+
+    def lines(self, config: DeviceConfig) -> list[str]:
+        """Every statement with what it stands in, a line each: two configurations are compared by them."""
+        ...
+
+    def check_extra(self, text: str) -> None:
+        """Read the operator's own statements. Raises ``RenderError`` with the line where that cannot be done."""
+        ...
+
+    def quoted(self, file: str, text: str) -> str:
+        """A text, as a secret's, the way one of its files takes it."""
+        del file
+        return text
+
+    def lint(self, config: DeviceConfig) -> list[Finding]:
+        """What is wrong with the configuration that neither its type nor an outside validator sees."""
+        del config
+        return []
+
+    @property
+    def validators(self) -> Sequence[Validator]:
+        """Tools of others that read its files."""
+        return ()
+
+    @property
+    def runbook(self) -> Runbook | None:
+        """What a runbook is made of; None: there is none."""
+        return None
+
+
+class Runbook(Protocol):
+    """What is typed on a switch of an operating system, and what must be seen."""
+
+    @property
+    def CONFIGURATION(self) -> str:  # noqa: N802 - a constant of the module
+        """The file that is loaded."""
+        ...
+
+    def load(self, config: DeviceConfig) -> list[tuple[str, tuple[str, ...]]]:
+        """What to do to put the configuration on the switch, step by step: words, and the commands to type."""
+        ...
+
+    def identity(self, config: DeviceConfig, serial: str) -> Check:
+        """What to look at before anything is loaded."""
+        ...
+
+    def checks(self, network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
+        """What to look at afterwards, in order."""
+        ...

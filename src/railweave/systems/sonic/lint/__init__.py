@@ -1,0 +1,26 @@
+"""Rules of SONiC that its published models let through: what daemons look up by name, number or lane, and what belongs together.
+
+They need neither libyang nor the models, so they run on every build. A rule's docstring names its source.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.systems.sonic.lint import buffers, ports, qos, references, routing
+from railweave.systems.sonic.lint.files import BOOK, Files
+
+if TYPE_CHECKING:
+    from railweave.config.sections import Section
+    from railweave.findings import Finding
+    from railweave.systems.sonic.render.tables import Tables
+
+__all__ = ["RULES", "lint"]
+
+_ = (buffers, ports, qos, references, routing)  # importing them registers their rules
+RULES = BOOK.rules
+
+
+def lint(device: str, tables: Tables, routing: list[Section]) -> list[Finding]:
+    """What is wrong with a device's tables and its routing, rendered or read back, by every rule."""
+    return BOOK.run(device, Files(tables, routing), "config_db.json")

@@ -1,0 +1,145 @@
+"""Maps, queues, schedulers, marking, PFC and its watchdog."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.systems.sonic.lint.files import BOOK, number, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.systems.sonic.lint.files import Files
+
+MAPS = {
+    "DSCP_TO_TC_MAP": (63, 7),
+    "TC_TO_QUEUE_MAP": (7, 7),
+    "TC_TO_PRIORITY_GROUP_MAP": (7, 7),
+    "MAP_PFC_PRIORITY_TO_QUEUE": (7, 7),
+}
+"""The largest number on the left and on the right of each map (qos_config.j2 of sonic-buildimage)."""
+
+_TYPES = {"DWRR", "WRR", "STRICT"}
+_MOST_QUEUE = {"QUEUE": 7, "BUFFER_QUEUE": 15, "BUFFER_PG": 7}
+"""The highest queue with a scheduler; that with a buffer, multicast's among them; the highest priority group."""
+
+
+@BOOK.rule(
+    "sonic-code-point",
+    why="orchagent refuses the whole map, and every packet is best effort",
+    fix="use DSCP 0 to 63, traffic classes, queues and priority groups 0 to 7",
+)
+def code_points(files: Files) -> Iterator[str]:
+    """Numbers of maps are in range (types of the models are patterns that let other text through)."""
+    for table, (left, right) in MAPS.items():
+        for (name, *_), row in files.rows(table):
+            for key in row:
+                value = text(row, key)
+                for what, one, most in (("key", key, left), ("value", value, right)):
+                    found = number(one)
+                    if found is None or not 0 <= found <= most:
+                        yield f"{table}|{name} {key} {value}: the {what} is not 0 to {most}"
+
+
+@BOOK.rule(
+    "sonic-queue",
+    why="the queue or group does not exist on the chip, and the row does nothing",
+    fix="use queues and priority groups that the chip has: 0 to 7",
+)
+def queues(files: Files) -> Iterator[str]:
+    """Queues and priority groups of ports are there (sonic-queue.yang: any text)."""
+    for table, most in _MOST_QUEUE.items():
+        for parts, _ in files.rows(table):
+            ends = [number(one) for one in parts[-1].split("-")]
+            if len(parts) < 2 or len(ends) > 2 or any(one is None or not 0 <= one <= most for one in ends):
+                yield f"{table}|{'|'.join(parts)}: {parts[-1]!r} is not 0 to {most}"
+
+
+@BOOK.rule(
+    "sonic-scheduler",
+    why="the queue is then served otherwise than meant",
+    fix="DWRR or WRR with a weight, or STRICT without one; weights of a port's queues at most 100 together",
+)
+def schedulers(files: Files) -> Iterator[str]:
+    """A scheduler's type is one that there is, with a weight where it shares; shares are at most 100."""
+    weights: dict[str, int] = {}
+    for (name, *_), row in files.rows("SCHEDULER"):
+        kind, weight = text(row, "type"), number(text(row, "weight"))
+        if kind not in _TYPES:
+            yield f"SCHEDULER|{name}: there is no type {kind!r}"
+        elif kind == "STRICT" and weight is not None:
+            yield f"SCHEDULER|{name}: a strict queue has no weight"
+        elif kind != "STRICT" and weight is None:
+            yield f"SCHEDULER|{name}: {kind} without a weight"
+        weights[name] = weight or 0
+    totals: dict[str, int] = {}
+    for parts, row in files.rows("QUEUE"):
+        totals[parts[0]] = totals.get(parts[0], 0) + weights.get(text(row, "scheduler"), 0)
+    for port, total in totals.items():
+        if total > 100:
+            yield f"QUEUE|{port}: the weights of its queues are {total} together"
+
+
+@BOOK.rule(
+    "sonic-marking",
+    why="packets are then not marked, or all at once, and senders do not slow down in time",
+    fix="enable WRED for the colors that are marked, with a lower threshold below the upper one",
+)
+def marking(files: Files) -> Iterator[str]:
+    """A WRED profile that marks has WRED on and rising thresholds for a color it marks (wred of swss: qosorch)."""
+    for (name, *_), row in files.rows("WRED_PROFILE"):
+        ecn = text(row, "ecn")
+        colors = [one for one in ("green", "yellow", "red") if ecn == "ecn_all" or one in ecn]
+        for color in colors:
+            low, high = (number(text(row, f"{color}_{end}_threshold")) for end in ("min", "max"))
+            if text(row, f"wred_{color}_enable") != "true":
+                yield f"WRED_PROFILE|{name}: {ecn} without wred_{color}_enable"
+            elif low is None or high is None or low >= high:
+                yield f"WRED_PROFILE|{name}: {color} thresholds {low} and {high} do not rise"
+
+
+@BOOK.rule(
+    "sonic-pfc",
+    why="a priority that is paused needs headroom and its own queue, or packets are lost, or others are paused with it",
+    fix="give the priority a BUFFER_PG with xoff, and the map from priority to queue",
+)
+def pfc(files: Files) -> Iterator[str]:
+    """Priorities under PFC have a lossless priority group; the watchdog looks at no others."""
+    profiles = files.tables.get("BUFFER_PROFILE", {})
+    lossless = {
+        f"{parts[0]}|{group}"
+        for parts, row in files.rows("BUFFER_PG")
+        for group in _numbers(parts[-1])
+        if number(text(profiles.get(text(row, "profile"), {}), "xoff"))
+    }
+    for (port, *_), row in files.rows("PORT_QOS_MAP"):
+        paused = [one for one in text(row, "pfc_enable").split(",") if one]
+        for one in paused:
+            if f"{port}|{one}" not in lossless:
+                yield f"PORT_QOS_MAP|{port}: priority {one} is paused and has no lossless priority group"
+        for one in text(row, "pfcwd_sw_enable").split(","):
+            if one and one not in paused:
+                yield f"PORT_QOS_MAP|{port}: the watchdog looks at priority {one}, which is not paused"
+        if paused and not text(row, "pfc_to_queue_map"):
+            yield f"PORT_QOS_MAP|{port}: priorities are paused without pfc_to_queue_map"
+
+
+def _numbers(words: str) -> range:
+    first, _, last = words.partition("-")
+    low, high = number(first), number(last or first)
+    return range(low, high + 1) if low is not None and high is not None else range(0)
+
+
+@BOOK.rule(
+    "sonic-watchdog",
+    why="the watchdog daemon refuses the row and does not look at the port",
+    fix="let detection and restoration be at least the polling interval",
+)
+def watchdog(files: Files) -> Iterator[str]:
+    """Times of the watchdog are at least its polling interval (sonic-pfcwd.yang, whose rule compares other numbers)."""
+    poll = number(text(files.tables.get("PFC_WD", {}).get("GLOBAL", {}), "POLL_INTERVAL")) or 0
+    for (port, *_), row in files.rows("PFC_WD"):
+        for field in ("detection_time", "restoration_time"):
+            value = number(text(row, field))
+            if value is not None and value < poll:
+                yield f"PFC_WD|{port} {field} {value} is below the polling interval {poll}"

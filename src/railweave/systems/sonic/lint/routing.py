@@ -1,0 +1,96 @@
+"""What ``frr.conf`` and ``config_db.json`` must agree on."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address, ip_interface
+from typing import TYPE_CHECKING
+
+from railweave.systems.sonic.lint.files import BOOK, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from ipaddress import IPv4Network, IPv6Network
+
+    from railweave.systems.sonic.lint.files import Files
+
+ROUTED = ("INTERFACE", "VLAN_INTERFACE", "VLAN_SUB_INTERFACE", "LOOPBACK_INTERFACE")
+"""Tables of interfaces that have addresses."""
+
+
+@BOOK.rule(
+    "sonic-routing-mode",
+    why="SONiC then writes routing from its own templates over frr.conf, or does not read it",
+    fix="set docker_routing_config_mode to split-unified",
+)
+def mode(files: Files) -> Iterator[str]:
+    """The mode is the one in which FRR reads frr.conf as it stands (docker_init.sh of docker-fpm-frr)."""
+    found = text(files.tables.get("DEVICE_METADATA", {}).get("localhost", {}), "docker_routing_config_mode")
+    if found != "split-unified":
+        yield f"DEVICE_METADATA|localhost: docker_routing_config_mode is {found or 'not given'}"
+
+
+@BOOK.rule(
+    "sonic-frr-interface",
+    why="FRR waits for an interface that never comes, or one without the address that the session needs",
+    fix="let frr.conf name ports and VLANs that config_db.json routes",
+)
+def interfaces(files: Files) -> Iterator[str]:
+    """Interfaces of frr.conf are routed in config_db.json; those of unnumbered sessions have link-local addresses."""
+    routed = {name for table in ROUTED for name in files.names(table)}
+    local = {parts[0] for parts, row in files.rows("INTERFACE") if text(row, "ipv6_use_link_local_only") == "enable"}
+    addressed = {parts[0] for parts, _ in files.rows("INTERFACE") if len(parts) > 1 and ":" in parts[1]}
+    for one in files.routing:
+        words = one.line.split()
+        if words[0] == "interface" and words[1] not in routed:
+            yield f"interface {words[1]} of frr.conf is not routed"
+        if words[:2] != ["router", "bgp"]:
+            continue
+        networks = _networks(files, words[4] if words[3:4] == ["vrf"] else "")
+        for line in one.body or ():
+            inner = line.line.split()
+            if inner[0] == "neighbor" and inner[2:3] == ["interface"] and inner[1] not in local | addressed:
+                yield f"neighbor {inner[1]} of frr.conf has no IPv6 address"
+            elif len(words) > 3 and inner[2:3] == ["remote-as"] and not _on_a_link(inner[1], networks):
+                yield f"{one.line}: neighbor {inner[1]} is on no interface of the VRF"
+
+
+def _networks(files: Files, vrf: str) -> list[IPv4Network | IPv6Network]:
+    """The prefixes of a VRF's interfaces."""
+    return [
+        ip_interface(parts[1]).network
+        for table in ROUTED
+        for parts, _ in files.rows(table)
+        if len(parts) > 1 and text(files.tables[table].get(parts[0], {}), "vrf_name") == vrf
+    ]
+
+
+def _on_a_link(word: str, networks: list[IPv4Network | IPv6Network]) -> bool:
+    """Whether an address is in one of the prefixes; a name of a peer group is no address."""
+    try:
+        address = ip_address(word)
+    except ValueError:
+        return True
+    return any(address in network for network in networks)
+
+
+@BOOK.rule(
+    "sonic-vrf",
+    why="FRR makes no VRF itself: routes of one that SONiC does not have go nowhere",
+    fix="add it to VRF, with the same VNI",
+)
+def vrfs(files: Files) -> Iterator[str]:
+    """VRFs of frr.conf are those of config_db.json, with their VNIs, and interfaces are in the same one."""
+    rows = {key: row for table in ROUTED for key, row in files.tables.get(table, {}).items()}
+    known = {parts[0]: text(row, "vni") for parts, row in files.rows("VRF")}
+    for one in files.routing:
+        words = one.line.split()
+        if words[0] == "interface":
+            there, here = words[3] if len(words) > 3 else "", text(rows.get(words[1], {}), "vrf_name")
+            if there != here:
+                yield f"interface {words[1]}: VRF {there or 'default'} in frr.conf, {here or 'default'} in config_db.json"
+        if words[0] == "vrf" and words[1] not in known:
+            yield f"vrf {words[1]} of frr.conf is not in VRF"
+        elif words[0] == "vrf":
+            vni = next((line.line.split()[1] for line in one.body or () if line.line.startswith("vni ")), "")
+            if vni != known[words[1]]:
+                yield f"vrf {words[1]}: VNI {vni} in frr.conf, {known[words[1]] or 'none'} in VRF"

@@ -1,0 +1,70 @@
+"""SONiC: ``config_db.json`` for the switch, ``frr.conf`` for routing.
+
+Of SONiC's ways to configure routing the one is taken in which its own templates have no part (``split-unified``): the file
+says all that FRR does, so it can be read, validated and run as it stands.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.config.sections import flat
+from railweave.systems.frr.render.tree import to_text as to_frr
+from railweave.systems.sonic.render import frr, system
+from railweave.systems.sonic.render.buffers import buffers
+from railweave.systems.sonic.render.extra import parts
+from railweave.systems.sonic.render.gaps import gaps
+from railweave.systems.sonic.render.macsec import macsec
+from railweave.systems.sonic.render.overlay import overlay
+from railweave.systems.sonic.render.ports import interfaces, loopback, ports, vlans
+from railweave.systems.sonic.render.qos import maps, port_maps, queues, watchdog
+from railweave.systems.sonic.render.tables import Tables, merge, to_text
+from railweave.systems.sonic.render.tables import lines as flat_tables
+
+if TYPE_CHECKING:
+    from railweave.device.model import DeviceConfig
+
+__all__ = ["check_extra", "files", "gaps", "lines", "tables"]
+
+
+def tables(config: DeviceConfig) -> Tables:
+    """The tables of a device, the operator's own merged in. Raises ``RenderError`` where those cannot be read."""
+    found: Tables = {}
+    made = [
+        system.metadata(config),
+        system.features(config),
+        system.management(config),
+        system.services(config),
+        system.counters(config),
+        system.hashing(config),
+        ports(config),
+        loopback(config),
+        interfaces(config),
+        vlans(config),
+        overlay(config),
+        macsec(config),
+    ]
+    qos = config.qos
+    if qos is not None:
+        made += [maps(qos), port_maps(config, qos), queues(config, qos), watchdog(config, qos), buffers(config, qos)]
+    if config.management.lldp:
+        made.append({"LLDP": {"GLOBAL": {"enabled": "true"}}})
+    for one in made:
+        merge(found, one)
+    merge(found, parts(config.extra)[0])
+    return found
+
+
+def files(config: DeviceConfig) -> dict[str, str]:
+    """``config_db.json`` and ``frr.conf``."""
+    return {"config_db.json": to_text(tables(config)), "frr.conf": to_frr(frr.tree(config))}
+
+
+def check_extra(text: str) -> None:
+    """Raises ``RenderError`` with the line where the operator's own statements cannot be read."""
+    parts(text)
+
+
+def lines(config: DeviceConfig) -> list[str]:
+    """Every field with its table and key, then every line of routing with the headers above it."""
+    return [*flat_tables(tables(config)), *flat(frr.tree(config))]

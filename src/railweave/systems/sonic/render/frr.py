@@ -1,0 +1,45 @@
+"""``frr.conf`` on SONiC: the routing of ``railweave.systems.frr.render``, without what ``config_db.json`` has.
+
+SONiC itself gives interfaces their addresses and makes VRFs; FRR sends router advertisements and routes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from railweave.config.sections import merge, section
+from railweave.systems.frr.render import advertisements, discovery, general, routing
+from railweave.systems.frr.render.isis import on_port
+from railweave.systems.sonic.render.extra import parts
+from railweave.systems.sonic.render.names import LOOPBACK, routed_name, vrf_names
+
+if TYPE_CHECKING:
+    from railweave.config.sections import Section
+    from railweave.device.model import DeviceConfig
+
+
+def tree(config: DeviceConfig) -> list[Section]:
+    """The routing of a device, the operator's own lines merged in. Raises ``RenderError`` where those cannot be read."""
+    names = vrf_names(config)
+    renamed = replace(config, vrfs=tuple(replace(vrf, name=names[vrf.name]) for vrf in config.vrfs))
+    sections = general(config)
+    loopback = on_port(config, "lo")
+    sections += [section(f"interface {LOOPBACK}", loopback)] if loopback else []
+    for port in config.fabric_interfaces():
+        sections.append(
+            section(
+                f"interface {port.name}", f"description {port.description}", discovery(port), on_port(config, port.name)
+            )
+        )
+    for port in config.interfaces:
+        if port.kind == "external":
+            head = f"interface {routed_name(port)} vrf {names[port.vrf]}"
+            sections.append(section(head, f"description {port.description}"))
+    for gateway in config.gateways:
+        vrf = f" vrf {names[gateway.vrf]}" if gateway.vrf else ""
+        body = [f"description {gateway.description}", *advertisements(gateway), *on_port(config, gateway.name)]
+        sections.append(section(f"interface {gateway.name}{vrf}", body))
+    sections += routing(renamed)
+    merge(sections, parts(config.extra)[1])
+    return sections

@@ -1,0 +1,141 @@
+"""Ports of the front panel: PORT with its lanes, BREAKOUT_CFG, and what runs on them: INTERFACE, VLANs, loopback."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.catalog import catalog
+from railweave.systems.sonic.render.macsec import PROFILE
+from railweave.systems.sonic.render.names import ETHERNET_HEADER, LOOPBACK, routed_name, vrf_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.device.model import DeviceConfig, Gateway, Interface
+    from railweave.systems.sonic.render.tables import Row, Tables
+
+
+def port_order(name: str) -> int:
+    """Ports by number: Ethernet8 before Ethernet16."""
+    return int(name.removeprefix("Ethernet"))
+
+
+def ports(config: DeviceConfig) -> Tables:
+    """``PORT`` for the whole front panel, cabled or not, and how each port is split.
+
+    SONiC makes the ports that the table has, with the lanes it gives them; those without a cable are shut.
+    """
+    model = catalog().switches[config.model]
+    cabled = {one.name: one for one in config.interfaces}
+    routed = {one.port: one for one in config.gateways if one.port}
+    splits = {one.physical: (one.channels, one.speed_gbps) for one in config.splits}
+    lanes = model.sonic.first_lanes if model.sonic else ()
+    table: dict[str, Row] = {}
+    modes: dict[str, Row] = {}
+    place = 0
+    for group in model.ports:
+        for physical in range(group.first, group.last + 1):
+            first_lane = lanes[place] if place < len(lanes) else place * group.lanes + 1
+            channels, speed = splits.get(physical, (1, group.speed_gbps))
+            base = place * group.lanes
+            modes[f"Ethernet{base}"] = {"brkout_mode": f"{channels}x{speed}G"}
+            width = group.lanes // channels
+            for channel in range(channels):
+                offset = channel * width
+                name = f"Ethernet{base + offset}"
+                row = {
+                    "alias": f"Eth1/{place + 1}" + (f"/{channel + 1}" if channels > 1 else ""),
+                    "lanes": ",".join(str(first_lane + offset + lane) for lane in range(width)),
+                    "speed": str(speed * 1000),
+                    "index": str(place + 1),
+                    "subport": str(channel + 1 if channels > 1 else 0),
+                    "fec": "rs",
+                }
+                table[name] = {**row, **_use(cabled.get(name), routed.get(name))}
+            place += 1
+    return {"PORT": table, "BREAKOUT_CFG": modes}
+
+
+def _use(port: Interface | None, gateway: Gateway | None) -> Row:
+    if port is None:
+        return {"admin_status": "down"}
+    waits = port.kind == "server" and port.vlan is None and gateway is None  # for a tenant
+    return {
+        "description": port.description,
+        "mtu": str(gateway.mtu if gateway else port.mtu - ETHERNET_HEADER),
+        "admin_status": "down" if waits else "up",
+        **({"macsec": PROFILE} if port.macsec else {}),
+    }
+
+
+def interfaces(config: DeviceConfig) -> Tables:
+    """``INTERFACE``: fabric links, by link-local addresses where they have no others; routed ports of servers.
+
+    Ports to external routers are in the VRF of their tenant, as ``VLAN_SUB_INTERFACE`` where they have a tag.
+    """
+    table: dict[str, Row] = {}
+    names = vrf_names(config)
+    for port in sorted(config.fabric_interfaces(), key=lambda one: port_order(one.name)):
+        table[port.name] = {} if port.addresses else {"ipv6_use_link_local_only": "enable"}
+        table |= {f"{port.name}|{address}": {} for address in port.addresses}
+    for gateway in config.gateways:
+        if gateway.port:
+            table |= _addressed(gateway, names)
+    tagged: dict[str, Row] = {}
+    for port in sorted(config.interfaces, key=lambda one: port_order(one.name)):
+        if port.kind == "external":
+            name, row = routed_name(port), {"vrf_name": names[port.vrf]}
+            if port.unit_vlan is None:
+                found = table
+            else:
+                found = tagged
+                row |= {"vlan": str(port.unit_vlan), "admin_status": "up"}
+            found[name] = {**row}
+            found |= {f"{name}|{address}": {} for address in port.addresses}
+    return {"INTERFACE": table, "VLAN_SUB_INTERFACE": tagged}
+
+
+def vlans(config: DeviceConfig) -> Tables:
+    """``VLAN``, its members and its gateway: one for each segment of servers."""
+    bridged = [one for one in config.gateways if one.vlan is not None]
+    names = vrf_names(config)
+    by_name = {one.vlan_name: one for one in bridged}
+    return {
+        "VLAN": {
+            one.name: {"vlanid": str(one.vlan), "description": one.description, "mtu": str(one.mtu)} for one in bridged
+        },
+        "VLAN_MEMBER": {
+            f"{by_name[port.vlan].name}|{port.name}": {"tagging_mode": "untagged"}
+            for port in sorted(config.interfaces, key=lambda one: port_order(one.name))
+            if port.vlan is not None
+        },
+        "VLAN_INTERFACE": {key: row for one in bridged for key, row in _addressed(one, names).items()},
+        **_anycast(bridged),
+    }
+
+
+def _anycast(bridged: list[Gateway]) -> Tables:
+    """``SAG``: the MAC address that gateways of layer-2 networks have on every leaf; a fabric has one."""
+    mac = next((one.mac for one in bridged if one.mac), "")
+    return {"SAG": {"GLOBAL": {"gateway_mac": mac}}} if mac else {}
+
+
+def _addressed(gateway: Gateway, names: dict[str, str]) -> dict[str, Row]:
+    name = gateway.name
+    row: Row = {"vrf_name": names[gateway.vrf]} if gateway.vrf else {}
+    if gateway.mac:
+        row["static_anycast_gateway"] = "true"
+    if gateway.proxy_arp and not gateway.port:
+        row["proxy_arp"] = "enabled"
+    return {name: row, **{f"{name}|{address}": {} for address in gateway.addresses}}
+
+
+def loopback(config: DeviceConfig) -> Tables:
+    """``LOOPBACK_INTERFACE``."""
+    return {"LOOPBACK_INTERFACE": {LOOPBACK: {}, **{f"{LOOPBACK}|{address}": {} for address in config.loopbacks()}}}
+
+
+def used(config: DeviceConfig) -> Iterator[Interface]:
+    """Ports that quality of service is bound to, in order."""
+    bound = set(config.qos.ports if config.qos else ())
+    yield from sorted((one for one in config.interfaces if one.name in bound), key=lambda one: port_order(one.name))

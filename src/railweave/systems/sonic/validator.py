@@ -1,0 +1,182 @@
+"""The SONiC validator: every ``config_db.json`` against SONiC's published models, with libyang.
+
+It sees unknown tables and fields, values outside a range or pattern, references to rows that are not there, and the
+models' own conditions between tables. It does not see lanes given out twice or queues a chip does not have:
+``sonic_lint`` has those.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from railweave.errors import RenderError
+from railweave.findings import Finding
+from railweave.findings.sample import MOST_VALIDATED, said, sample
+from railweave.findings.validators import Validator, ValidatorReport
+from railweave.systems.sonic.render.tables import parse
+from railweave.systems.sonic.yang_models import INTEGERS, ModelsError, load
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from railweave.findings.validators import Files
+    from railweave.systems.sonic.render.tables import Row, Tables, Value
+    from railweave.systems.sonic.yang_models import SonicModels
+
+NAME = "sonic-yang"
+FILE = "config_db.json"
+
+HOW_TO_GET = "give src/sonic-yang-models of the public repository sonic-net/sonic-buildimage with --sonic-yang DIR"
+_VARYING = re.compile(r"\d+")
+_SECRET = re.compile(r"<secret:[^>]*>")
+_KEY = re.compile(r'("primary_cak": ")<secret:[^>]*>')
+KEY_DIGITS = 130
+"""Digits of a MACsec key of 256 bits as the models have it."""
+
+STAND_IN = "stand-in-"
+"""What is validated in a secret's place: the models have rules for passwords, and a secret's reference follows none."""
+
+
+def validate(files: Files, yang: Path | None, most: int | None = MOST_VALIDATED) -> ValidatorReport:
+    """Validate the ``config_db.json`` of devices, at ``most`` so many where it is given; skipped, with the reason, without models or libyang."""
+    texts = {device: named[FILE] for device, named in sorted(files.items()) if FILE in named}
+    if not texts:
+        return ValidatorReport(NAME, ran=False, reason=f"there is no {FILE} to validate")
+    if yang is None:
+        return ValidatorReport(NAME, ran=False, reason=f"no models: {HOW_TO_GET}")
+    if importlib.util.find_spec("libyang") is None:
+        return ValidatorReport(NAME, ran=False, reason="libyang is not installed: pip install 'railweave[yang]'")
+    try:
+        models = load(yang)
+    except ModelsError as error:
+        return ValidatorReport(NAME, ran=False, reason=f"{error}; {HOW_TO_GET}")
+    names = list(texts)
+    chosen = sample(names, lambda device: _VARYING.sub("#", texts[device]), most)
+    found = [finding for device in chosen for finding in _validate_one(models, device, texts[device])]
+    return ValidatorReport(
+        NAME,
+        ran=True,
+        reason=models.described + said(len(chosen), len(names), "devices"),
+        validated=len(chosen),
+        findings=found,
+    )
+
+
+def _validate_one(models: SonicModels, device: str, text: str) -> list[Finding]:
+    numbers: dict[str, str] = {}
+    text_of_keys = _KEY.sub(lambda match: f"{match[1]}{'0' * KEY_DIGITS}", text)
+    hidden = _SECRET.sub(lambda match: numbers.setdefault(match.group(), f"{STAND_IN}{len(numbers)}"), text_of_keys)
+    try:
+        tables = parse(hidden)
+    except RenderError as error:
+        return [_finding(device, f"cannot be read: {error}", 0)]
+    conversion = Conversion(models)
+    conversion.add(tables)
+    found = [_finding(device, what, _line(text, *words)) for words, what in conversion.unknown]
+    refused = models.refusal(json.dumps(conversion.found))
+    if refused:  # libyang stops at the first fault and names the value, not where it is
+        value = re.search(r'"([^"]*)"', refused)
+        found.append(_finding(device, refused, _line(text, value.group(1)) if value else 0))
+    return found
+
+
+def _line(text: str, *words: str) -> int:
+    """The first line, 1-based, that has the last word after lines that have those before it; 0 where there is none.
+
+    A word is a value, or a key or a part of one.
+    """
+    wanted = [re.compile(rf'["|]{re.escape(word)}["|]') for word in words]
+    for number, line in enumerate(text.splitlines(), 1):
+        if wanted[0].search(line):
+            del wanted[0]
+        if not wanted:
+            return number
+    return 0
+
+
+def _finding(device: str, what: str, line: int) -> Finding:
+    return Finding(
+        "validator-sonic-yang",
+        "error",
+        device,
+        what,
+        "the published models do not allow it, so `config reload` may refuse it or a daemon may not understand it",
+        "correct it if it is yours (`extra:`); otherwise report it",
+        f"devices/{device}/{FILE}",
+        line,
+    )
+
+
+class Conversion:
+    """``config_db.json`` in the JSON of the models (``found``), and what they do not have: its names and a sentence."""
+
+    def __init__(self, models: SonicModels) -> None:
+        self.models = models
+        self.found: dict[str, Any] = {}
+        self.unknown: list[tuple[tuple[str, ...], str]] = []
+
+    def add(self, tables: Tables) -> None:
+        """Convert tables, in order."""
+        for name, rows in tables.items():
+            if name not in self.models.tables:
+                self.unknown.append(((name,), f"no model has a table {name}"))
+                continue
+            module, node = self.models.tables[name]
+            inside = self.found.setdefault(f"{module}:{module}", {}).setdefault(f"{module}:{name}", {})
+            for key, row in rows.items():
+                self._row(inside, node, name, key, row)
+
+    def _row(self, inside: dict[str, Any], table: Any, name: str, key: str, row: Row) -> None:  # noqa: ANN401 - libyang
+        children: list[Any] = list(table.children())
+        single = next((one for one in children if one.keyword() == "container" and one.name() == key), None)
+        if single is not None:
+            inside[key] = self._fields(single, name, key, row)
+            return
+        parts = key.split("|")
+        of_length = [one for one in children if one.keyword() == "list" and len(list(one.keys())) == len(parts)]
+        if not of_length:
+            self.unknown.append(((name, key), f"{name}: no row has a key like {key!r}"))
+            return
+        keys = list(of_length[0].keys())
+        entry = {one.name(): _value(one, part) for one, part in zip(keys, parts, strict=True)}
+        entry |= self._fields(of_length[0], name, key, row)
+        inside.setdefault(of_length[0].name(), []).append(entry)
+
+    def _fields(self, node: Any, table: str, key: str, row: Mapping[str, Value]) -> dict[str, Any]:  # noqa: ANN401
+        children = {str(one.name()): one for one in node.children()}
+        inner = next((one for one in children.values() if one.keyword() == "list"), None)
+        found: dict[str, Any] = {}
+        for field, value in row.items():
+            child = children.get(field)
+            if child is None and inner is not None and isinstance(value, str):  # a map: its fields are rows
+                left, right = list(inner.children())[:2]
+                entry = {left.name(): _value(left, field), right.name(): _value(right, value)}
+                found.setdefault(str(inner.name()), []).append(entry)
+            elif child is None or child.keyword() not in {"leaf", "leaf-list"}:
+                self.unknown.append(((table, key, field), f"{table}|{key}: no such field {field!r}"))
+            elif child.keyword() == "leaf-list":
+                found[field] = [_value(child, one) for one in (value if isinstance(value, list) else value.split(","))]
+            elif isinstance(value, list):
+                self.unknown.append(((table, key, field), f"{table}|{key} {field}: takes one value, not a list"))
+            else:
+                found[field] = _value(child, value)
+        return found
+
+
+def _value(leaf: Any, text: str) -> object:  # noqa: ANN401 - libyang has no types
+    """A value as the JSON of models has it: numbers and truth values where the type has such, else text."""
+    kind = leaf.type()
+    union = kind.basename() == "union"
+    kinds = {str(one.basename()) for one in (kind.union_types() if union else [kind])}
+    if kinds & INTEGERS and re.fullmatch(r"-?\d+", text):
+        return int(text)
+    if "boolean" in kinds and text in {"true", "false"}:
+        return text == "true"
+    return text
+
+
+VALIDATOR = Validator(NAME, FILE, "sonic_yang", validate, always=False)

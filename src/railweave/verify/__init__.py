@@ -1,5 +1,0 @@
-"""Prove offline that a network agrees with itself: one function per rule, and outside judges."""
-
-from railweave.verb import make_verb
-
-make_verb(__name__)

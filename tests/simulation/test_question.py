@@ -1,0 +1,240 @@
+"""Questions from options and scenario files: faults, traffic of others, jobs, exported tables, comparisons."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import railweave
+from railweave.errors import InputError
+from railweave.routing.fib_file import read_fibs, write_fibs
+from railweave.simulation.compare import comparison, values_of, variants
+from railweave.simulation.job_fabric import job_network
+from railweave.simulation.job_run import JobPrediction
+from tests.conftest import EXAMPLES, example
+
+MIB = 1 << 20
+SMALL: dict[str, Any] = {"collective": "all-reduce", "size": 8 * MIB, "qps": 4, "watch": False}
+
+
+def told(folder: Path, text: str) -> Path:
+    path = folder / "case.yaml"
+    path.write_text(text)
+    return path
+
+
+def run(folder: Path, text: str, **options: Any) -> JobPrediction:
+    step = "traffic: [{collective: all-reduce, size: 8M, qps: 4}]\n"
+    return railweave.simulate(example("h100-rlb"), scenario=told(folder, step + text), watch=False, **options)
+
+
+@pytest.fixture(scope="module")
+def plain() -> JobPrediction:
+    return railweave.simulate(example("h100-rlb"), **SMALL)
+
+
+# Routes of 32,768 GPUs take minutes: those two are predicted by hand (docs/performance.md).
+NAMES = sorted(path.stem for path in EXAMPLES.glob("*.yaml") if not path.stem.startswith("scale-32k"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_example_is_predicted(name: str) -> None:
+    tenant = "tenant-1" if name.startswith("evpn-") else None
+    fabric = "backend2" if name.startswith("aidc-") else None
+    found = railweave.simulate(example(name), "all-gather", 2 * MIB, tenant=tenant, fabric=fabric)
+    assert found.complete
+    assert found.time_ps > 0
+    assert len(found.links["utilisation"]) == len(found.links["link"])
+    assert 0 < max(found.links["utilisation"]) <= 1
+
+
+def test_a_job_runs_on_one_of_several_fabrics() -> None:
+    """A100 and H100 GPUs are on fabrics of their own; storage and frontend NICs carry no collective unless asked for."""
+    network = example("aidc-three-fabrics")
+    with pytest.raises(InputError, match="2 fabrics connect GPUs") as caught:
+        railweave.simulate(network, "all-reduce", MIB)
+    assert "backend1, backend2" in str(caught.value)
+    with pytest.raises(InputError, match="there is no fabric 'backend3'"):
+        railweave.simulate(network, "all-reduce", MIB, fabric="backend3")
+    part = job_network(network, "backend1")
+    assert {server.model for server in part.servers} == {"dgx-a100-aidc"}
+    assert {nic.fabric for server in part.servers for nic in server.nics} == {"backend1"}
+    assert job_network(example("h100-rlb")) is example("h100-rlb")
+
+
+def test_a_spine_that_dies_under_a_collective_costs_a_timeout(tmp_path: Path, plain: JobPrediction) -> None:
+    fault = "reroute: 1ms\nfaults: [{at: 30us, kind: device-down, device: spine1}]\n"
+    found = run(tmp_path, fault)
+    prediction = found.steps[0].prediction
+    assert found.complete
+    assert prediction.counters is not None
+    assert prediction.counters["timeouts"] > 0
+    assert found.time_ps > plain.time_ps + 3 * 10**9, "host.timeout is 4 ms"
+    assert prediction.counters["dropped_link_down"] > 0
+
+
+@pytest.mark.parametrize(
+    ("fault", "sign"),
+    [
+        ("{at: 0us, kind: link-lossy, link: stripe1-leaf1--spine1, loss: 20%}", "dropped_lost_on_wire"),
+        ("{at: 30us, for: 3ms, kind: blackhole, device: spine1}", "dropped_no_route"),
+        ("{at: 30us, for: 300us, kind: nic-down, nic: 'H100-01:gpu0_eth'}", "dropped_link_down"),
+        ("{at: 30us, for: 300us, kind: device-reboot, device: spine1}", "dropped_link_down"),
+        ("{at: 0us, kind: link-slow, link: stripe1-leaf1--spine1, rate: 1G}", None),
+        ("{at: 0us, for: 1ms, kind: pfc-storm, nic: 'H100-01:gpu0_eth'}", None),
+        ("{at: 0us, for: 1ms, kind: slow-receiver, nic: 'H100-01:gpu0_eth', rate: 1G}", None),
+        ("{at: 30us, kind: link-flap, link: stripe1-leaf1--spine1, period: 100us, count: 2}", "dropped_link_down"),
+    ],
+)
+def test_every_fault_shows(fault: str, sign: str | None, tmp_path: Path, plain: JobPrediction) -> None:
+    found = run(tmp_path, f"reroute: 500us\nfaults: [{fault}]\n")
+    assert found.complete
+    assert found.time_ps > plain.time_ps
+    counters = found.steps[0].prediction.counters
+    assert sign is None or (counters is not None and counters[sign] > 0)
+
+
+@pytest.mark.parametrize(
+    "fault", ["kind: bgp-session-down, device: spine1, neighbor: stripe1-leaf1", "kind: bgp-down, device: spine1"]
+)
+def test_a_session_that_ends_moves_traffic_and_drops_nothing(fault: str, tmp_path: Path, plain: JobPrediction) -> None:
+    found = run(tmp_path, f"reroute: 0us\nfaults: [{{at: 0us, {fault}}}]\n")
+
+    def sent(job: JobPrediction, spine: str) -> float:
+        links = job.links
+        ends = zip(links["from"], links["to"], links["tx_bytes"], strict=True)
+        return sum(size for near, far, size in ends if (near, far) == ("stripe1-leaf1", spine))
+
+    assert sent(plain, "spine1") > 0
+    assert sent(found, "spine1") == 0
+    counters = found.steps[0].prediction.counters
+    assert counters is not None
+    assert counters["dropped_no_route"] == counters["dropped_link_down"] == 0
+
+
+def test_background_takes_its_share_in_packets_of_its_own(plain: JobPrediction) -> None:
+    loaded = railweave.simulate(
+        example("h100-rlb"), **SMALL | {"watch": True}, background="share=30%,qps=2,packet=9000,ports=*:gpu0_eth"
+    )
+    assert loaded.time_ps > plain.time_ps
+    rates = {name: np.array(column) for name, column in loaded.rates.items()}
+    others = rates["background"]
+    assert set(rates["src"][others]) == {f"H100-0{server}:gpu0_eth" for server in range(1, 5)}
+    before = (rates["time_us"] < 20) & others  # the job has not begun
+    every = loaded.steps[0].prediction.measured
+    assert every is not None
+    carried = rates["delivered_bytes"][before].sum() * 8e-3 / rates["time_us"][before].max() / 4
+    assert 0.2 * 400 < carried < 0.3 * 400  # Gb/s a port; the first bytes take some us to arrive
+    assert (rates["delivered_bytes"][before] % 9000 == 0).all()
+    assert rates["rate_gbps"][before].max() <= 60
+
+
+def test_a_job_repeats_what_is_alike_and_runs_what_is_not(tmp_path: Path) -> None:
+    step = "{collective: all-reduce, size: 1M, qps: 4, compute: 50us, repeat: 3}"
+    fault = "{at: 60us, kind: link-slow, link: stripe1-leaf1--spine1, rate: 1G, for: 20us}"
+    path = told(tmp_path, f"traffic: [{step}]\niterations: 2\n")
+    quiet = railweave.simulate(example("h100-rlb"), scenario=path, watch=False)
+    assert len(quiet.steps) == 6
+    assert len(quiet.own_runs()) == 1
+    each = quiet.steps[0].prediction.time_ps
+    assert quiet.time_ps == 6 * (each + 50 * 10**6)
+    assert quiet.compute_ps == 300 * 10**6
+    assert [one.at_ps for one in quiet.steps[:2]] == [50 * 10**6, 100 * 10**6 + each]
+    path = told(tmp_path, f"traffic: [{step}]\niterations: 2\nfaults: [{fault}]\n")
+    hurt = railweave.simulate(example("h100-rlb"), scenario=path, watch=False)
+    assert len(hurt.own_runs()) == 2
+    assert hurt.to_json()["job_completion_time_us"] == hurt.time_ps / 1e6
+
+
+def test_watching_changes_no_result(plain: JobPrediction) -> None:
+    watched = railweave.simulate(example("h100-rlb"), **SMALL | {"watch": True})
+    first, second = (job.steps[0].prediction.counters for job in (plain, watched))
+    assert first == second
+    assert {len(column) for column in watched.series.values()} == {len(watched.series["time_us"])}
+    assert not plain.series
+
+
+def test_exported_tables_give_the_same_run(tmp_path: Path, plain: JobPrediction) -> None:
+    routes = railweave.routes(example("h100-rlb"))
+    write_fibs(routes, tmp_path / "fibs.json")
+    again = read_fibs(tmp_path / "fibs.json", example("h100-rlb"), routes.prefixes)
+    for device in routes.fibs:
+        for prefix in routes.prefixes:
+            assert again.next_hops(device, prefix) == routes.next_hops(device, prefix)
+            assert again.is_local(device, prefix) == routes.is_local(device, prefix)
+    found = railweave.simulate(example("h100-rlb"), **SMALL, fib=tmp_path / "fibs.json")
+    assert found.steps[0].prediction.counters == plain.steps[0].prediction.counters
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (('"railweave-fib-1"', '"other"'), "not a file of the form"),
+        (('"spine1": {', '"spine9": {'), "devices: spine1 is missing"),
+        (("stripe1-leaf1:et-0/0/0:0--", "stripe1-leaf1:et-9/9/9:0--"), "there is no link"),
+        (('"groups"', "groups"), "not JSON"),
+    ],
+)
+def test_mistakes_in_exported_tables(change: tuple[str, str], what: str, tmp_path: Path) -> None:
+    path = tmp_path / "fibs.json"
+    write_fibs(railweave.routes(example("h100-rlb")), path)
+    assert change[0] in path.read_text()
+    path.write_text(path.read_text().replace(*change))
+    with pytest.raises(InputError, match=what):
+        railweave.simulate(example("h100-rlb"), **SMALL, fib=path)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "what"),
+    [
+        ("overrides:\n  lb: magic\n", 3, "'magic' is no mode"),
+        ("overrides:\n  set:\n    host.mtuu: 1\n", 4, "host.mtuu"),
+        ("overrides:\n  nccl:\n    NCCL_BUFSIZE: 1\n", 4, "NCCL_BUFSIZE"),
+        ("background:\n  share: 10%\n  ports: [nobody]\n", 4, "'nobody'"),
+    ],
+)
+def test_what_the_engine_refuses_is_told_at_the_scenarios_line(text: str, line: int, what: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        run(tmp_path, text)
+    (problem,) = caught.value.problems
+    assert what in problem.what
+    assert problem.file.endswith("case.yaml")
+    assert problem.line == line
+
+
+@pytest.mark.parametrize("text", ["share=2", "share", "share=0.1,packet=9001", "share=0.1,port=x", "share=0.1,share=1"])
+def test_mistakes_in_background(text: str) -> None:
+    with pytest.raises(InputError, match="--background"):
+        railweave.simulate(example("h100-rlb"), **SMALL, background=text)
+
+
+def test_values_to_compare() -> None:
+    assert values_of("lb", "ecmp,dlb:inactivity=64us,flowsets=512,rlb") == [
+        "ecmp",
+        "dlb:inactivity=64us,flowsets=512",
+        "rlb",
+    ]
+    assert values_of("background", "share=0.1,qps=2,share=0.2") == ["share=0.1,qps=2", "share=0.2"]
+    assert values_of("size", "1M;2M") == ["1M", "2M"]
+
+
+def test_variants_run_side_by_side_and_the_best_is_named() -> None:
+    given = {"collective": "all-to-all", "size": "16M", "qps": 1}
+    wanted = variants(example("h100-rlb"), "lb=rlb,spray", given)
+    found = comparison(example("h100-rlb"), wanted, "lb")
+    alone = {value: railweave.simulate(example("h100-rlb"), **given, lb=value) for value in ("rlb", "spray")}
+    assert {one.value: one.answer.time_ps for one in found.outcomes} == {
+        value: one.time_ps for value, one in alone.items()
+    }
+    best = min(alone, key=lambda value: alone[value].time_ps)
+    assert found.to_json()["winner"] == best == found.ranked[0].value
+    assert found.verdict().startswith(f"lb={best} wins")
+
+
+@pytest.mark.parametrize("text", ["lb", "lb=ecmp", "lb=ecmp,ecmp", "magic=1,2", "qps=a,b"])
+def test_what_cannot_be_compared(text: str) -> None:
+    with pytest.raises(InputError, match="--compare"):
+        variants(example("h100-rlb"), text, {})

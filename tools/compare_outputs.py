@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""Compare what two checkouts build: every example as it is, and for every operating system (`--device :NOS`).
+
+    tools/compare_outputs.py OLD NEW               two checkouts, or files that `--save` has written
+    tools/compare_outputs.py OLD --save old.json   the digests of one checkout, for later
+
+Every file of every output folder is compared byte for byte, and so is what a refused build says. One thing is left out:
+the stamps in manifest.json, which follow from the program's own source. Exits 0 where all is equal, 1 where anything
+differs. A checkout needs the engine built in its `src/railweave` (`make`), or beside this script's interpreter.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+Digests = dict[str, dict[str, str]]
+"""By example and device: the digest of every file, by its path; of a refused build what it said."""
+
+
+def systems(checkout: Path) -> list[str]:
+    """The operating systems of a checkout: folders with a system.yaml."""
+    return sorted({path.parent.name for path in (checkout / "src" / "railweave").glob("*/*/system.yaml")})
+
+
+def digest(name: str, content: bytes) -> str:
+    """The digest of one file; of the manifest without the stamps of the program."""
+    if name == "manifest.json":
+        manifest = json.loads(content)
+        content = json.dumps(manifest["files"], sort_keys=True).encode()
+    return hashlib.sha256(content).hexdigest()
+
+
+def built(checkout: Path, example: Path, device: str, folder: Path) -> dict[str, str]:
+    """Build one example in a folder of its own, and take the digests of all that it wrote, the lock included."""
+    copy, out = folder / "examples", folder / "out"
+    copy.mkdir()
+    for path in example.parent.glob(f"{example.stem}.*"):
+        shutil.copy(path, copy / path.name)
+    command = [sys.executable, "-c", "from railweave.cli import main; main()"]
+    command += ["build", f"examples/{example.name}", "-o", "out", "--quiet"]
+    command += ["--device", device] if device else []
+    environment = {**os.environ, "PYTHONPATH": str(checkout / "src"), "NO_COLOR": "1", "COLUMNS": "200"}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False)  # noqa: S603 - our own
+    if done.returncode and not device:
+        sys.exit(f"{checkout}: {example.name} does not build:\n{done.stderr.decode()}")
+    found = {"exit status": str(done.returncode), "messages": hashlib.sha256(done.stderr).hexdigest()}
+    for path in (*out.rglob("*"), *copy.rglob("*")):
+        if path.is_file():
+            name = str(path.relative_to(out if out in path.parents else folder))
+            found[name] = digest(name, path.read_bytes())
+    return found
+
+
+def digests(place: Path, only: str) -> Digests:
+    """The digests of a checkout, building everything, or those that a file holds."""
+    if place.is_file():
+        return {key: value for key, value in json.loads(place.read_text()).items() if fnmatch.fnmatch(key, f"{only} *")}
+    found: Digests = {}
+    for example in sorted((place / "examples").glob("*.yaml")):
+        if not fnmatch.fnmatch(example.stem, only):
+            continue
+        for device in ("", *(f":{nos}" for nos in systems(place))):
+            with tempfile.TemporaryDirectory(prefix="railweave-") as folder:
+                key = f"{example.stem} {device or 'as it is'}"
+                found[key] = built(place, example, device, Path(folder))
+                print(f"{place}: {key}: {len(found[key]) - 2} files", file=sys.stderr, flush=True)
+    return found
+
+
+def differences(old: Digests, new: Digests) -> list[str]:
+    """A line for everything that differs."""
+    lines: list[str] = []
+    for key in dict.fromkeys((*old, *new)):
+        before, after = old.get(key), new.get(key)
+        if before is None or after is None:
+            lines.append(f"{key}: only in the {'new' if before is None else 'old'} checkout")
+            continue
+        lines += [f"{key}: {name}" for name in dict.fromkeys((*before, *after)) if before.get(name) != after.get(name)]
+    return lines
+
+
+def main() -> int:
+    """Compare, or save."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("old", type=Path)
+    parser.add_argument("new", type=Path, nargs="?")
+    parser.add_argument("--save", type=Path, metavar="FILE", help="write the digests of OLD, and compare nothing")
+    parser.add_argument("--only", default="*", metavar="GLOB", help="examples whose names match; default: all")
+    given = parser.parse_args()
+    old = digests(given.old.resolve(), given.only)
+    if given.save is not None:
+        given.save.write_text(json.dumps(old, indent=1) + "\n")
+        return 0
+    if given.new is None:
+        parser.error("give a second checkout, or --save FILE")
+    new = digests(given.new.resolve(), given.only)
+    lines = differences(old, new)
+    print("\n".join(lines) or f"equal: {len(old)} builds, {sum(len(one) - 2 for one in old.values())} files")
+    return 1 if lines else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
