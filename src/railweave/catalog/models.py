@@ -167,6 +167,31 @@ class Marking(Model):
     source: str
 
 
+class Login(Model):
+    """Why a configuration without logins is of no use on a system that brings none of its own."""
+
+    without_root: str
+    without_user: str
+
+
+class Image(Model):
+    """What stands for a system in a containerlab topology: kind, ports in order, image, and the file it is configured by."""
+
+    kind: str
+    port: str = Field(description="pattern for the ports, which are never split")
+    first_port: int = 0
+    image: str
+    file: str
+
+
+class Notes(Model):
+    """Sentences about a system for the pages that people read; empty where there is nothing to say."""
+
+    gateway: str = Field(default="", description="what a VLAN's gateway waits for, before it comes up")
+    ecn_fill: str = Field(default="", description="what is known of the whole that an ECN fill level is a share of")
+    dedicated: str = Field(default="", description="what is taken off a packet buffer before it is partitioned")
+
+
 class System(Model):
     """A network operating system: naming, limits and features."""
 
@@ -200,6 +225,16 @@ class System(Model):
     marking: Marking | None = Field(
         default=None, description="set on systems whose ECN thresholds are bytes, not shares of the buffer"
     )
+    dedicated_first: bool = Field(
+        default=False,
+        description="buffer partitions are shares of what dedicated buffers leave, where a switch model says how much that is",
+    )
+    management: bool = Field(default=True, description="its files configure management too: logins, time, logs")
+    login: Login | None = Field(
+        default=None, description="set on systems that a file without logins locks everybody out of"
+    )
+    containerlab: Image | None = Field(default=None, description="set on systems that containerlab runs an image of")
+    notes: Notes = Notes()
     runs_on: tuple[str, ...] = Field(default=(), description="switch models it runs on, beside those that name it")
     maximum_ecmp: tuple[int, ...] = Field(
         default=(), description="values the system accepts, ascending; empty: any up to 1024"

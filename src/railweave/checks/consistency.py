@@ -5,6 +5,7 @@ from __future__ import annotations
 from ipaddress import ip_interface
 from typing import TYPE_CHECKING
 
+from railweave.catalog import catalog
 from railweave.checks.registry import check
 from railweave.findings import Finding
 from railweave.routing.isis import adjacencies
@@ -140,8 +141,10 @@ def session_down(subject: Subject) -> Iterator[Finding]:
 
 @check("no-login")
 def no_login(subject: Subject) -> Iterator[Finding]:
-    """A Junos configuration has a root password, which commit asks for, and a user, for root may not log in over SSH."""
-    if all(config.nos != "junos" for config in subject.configs.values()):
+    """Where a system brings no login of its own, its configuration has a root password and a user."""
+    systems = (catalog().systems[nos].login for nos in dict.fromkeys(one.nos for one in subject.configs.values()))
+    login = next((one for one in systems if one is not None), None)
+    if login is None:
         return
     management = subject.network.management
     fix = "set `management: {root_password: secret:root-hash, users: …}`"
@@ -151,7 +154,7 @@ def no_login(subject: Subject) -> Iterator[Finding]:
             "warning",
             subject.network.name,
             "the switches have no root password",
-            "Junos refuses a commit without root-authentication",
+            login.without_root,
             fix,
         )
     if not management.users:
@@ -160,7 +163,7 @@ def no_login(subject: Subject) -> Iterator[Finding]:
             "warning",
             subject.network.name,
             "the switches have no user",
-            "nobody can log in over SSH: root-login is deny",
+            login.without_user,
             fix,
         )
 
@@ -168,8 +171,8 @@ def no_login(subject: Subject) -> Iterator[Finding]:
 @check("no-ntp")
 def no_ntp(subject: Subject) -> Iterator[Finding]:
     """Switches whose configuration holds management are told where time comes from."""
-    systems = {config.nos for config in subject.configs.values()}
-    if systems and systems != {"frr"} and not subject.network.management.ntp:
+    managed = any(catalog().systems[config.nos].management for config in subject.configs.values())
+    if managed and not subject.network.management.ntp:
         yield Finding(
             "no-ntp",
             "info",

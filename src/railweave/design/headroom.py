@@ -73,7 +73,7 @@ def check_headroom(
             "ports left without headroom drop packets of the lossless class when paused",
             f"raise {key} to {-(-most * 100 // int(model.buffer.shared_mb * 1e6))} % and lower lossless, or shorten cables",
         )
-    elif model.dedicated is not None and kind.role.nos == "junos":
+    elif model.dedicated is not None and context.catalog.systems[kind.role.nos].dedicated_first:
         buffers = qos.buffers
         shared = model.dedicated.shared_bytes(buffers.dedicated_ingress, buffers.dedicated_egress)
         if most > shared * buffers.headroom / 100:

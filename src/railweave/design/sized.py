@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from railweave.design.size_headroom import headroom_percent
 from railweave.design.size_words import TITLES, switches
 from railweave.intent.qos import Buffers
+from railweave.intent.topology import DEFAULT_SYSTEM
 
 if TYPE_CHECKING:
     from railweave.catalog.models import Catalog
@@ -59,7 +60,7 @@ def fabric_text(catalog: Catalog, found: Size) -> str:
     digits = len(str(wanted.grown(found.servers)))  # names stay as they are when servers are added
     names = f"gpu-[{1:0{digits}d}-{found.servers:0{digits}d}]" if found.servers > 1 else f"gpu-{1:0{digits}d}"
     system = system_of(catalog, wanted.switch)
-    nos = "" if system == "junos" else f", nos: {system}"  # what switches run where a file does not say
+    nos = "" if system == DEFAULT_SYSTEM else f", nos: {system}"  # what switches run where a file does not say
     there = switches(found.leaf_switches, found.spine_switches, found.super_spine_switches)
     lines = [
         f"# {found.gpus:,} GPUs: {TITLES[found.shape]}, {there}.",

@@ -362,6 +362,11 @@ class BalancingConfig:
     selective: tuple[int, ...] = ()
     global_role: Literal["", "helper-only", "load-balancer-only"] = ""
 
+    @property
+    def sprays_by_opcode(self) -> bool:
+        """Whether packets of some RDMA opcodes alone are sprayed at random."""
+        return self.random and bool(self.opcodes)
+
 
 @dataclass(frozen=True, slots=True)
 class DeviceConfig:

@@ -11,6 +11,9 @@ from railweave.intent.interconnect import Interconnect
 from railweave.intent.names import expand_all, naming_pattern
 from railweave.intent.qos import Qos
 
+DEFAULT_SYSTEM = "junos"
+"""What switches run where a fabric file does not say."""
+
 
 class PortRange(Model):
     """Which ports of a device one kind of cable takes, and in which order."""
@@ -48,7 +51,7 @@ class Role(Model):
     """Every device of one role (leaf, spine, super-spine or dci) of a fabric."""
 
     device: str = Field(description="switch model, as the catalog names it, for example qfx5240-64od")
-    nos: str = Field(default="junos", description="network operating system to render for")
+    nos: str = Field(default=DEFAULT_SYSTEM, description="network operating system to render for")
     release: Release | None = Field(
         default=None, description="release of that system; decides which features can be used; empty: the catalog's"
     )

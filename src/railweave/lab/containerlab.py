@@ -8,11 +8,13 @@ splits, load balancing) it may refuse or ignore; routing is what is meant to be 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from railweave.catalog import catalog
+from railweave.catalog.models import Image
 from railweave.device.build import device_config
 from railweave.device.host import host_config
 from railweave.errors import InputError, LabError, Problem
@@ -27,25 +29,7 @@ if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig
 
 
-@dataclass(frozen=True)
-class Kind:
-    """A containerlab kind: its ports in order, the image that is meant, and the file that is its configuration."""
-
-    name: str
-    port: str
-    image: str
-    file: str
-
-
-KINDS = {
-    "junos": Kind("juniper_vjunosevolved", "et-0/0/{}", "vrnetlab/juniper_vjunosevolved:latest", "junos.conf"),
-    "frr": Kind("linux", "eth{}", "quay.io/frrouting/frr:10.3.0", "frr.conf"),
-}
-"""By operating system. vrnetlab's images are built by their user, from the vendor's disk: they cannot be downloaded."""
-
-SERVER = Kind("linux", "", "ghcr.io/srl-labs/network-multitool:latest", "net-setup.sh")
-FIRST_LINUX_PORT = 1
-"""eth0 of a Linux container is its management port."""
+SERVER = Image(kind="linux", port="", image="ghcr.io/srl-labs/network-multitool:latest", file="net-setup.sh")
 
 
 def topology(network: Network, images: dict[str, str]) -> dict[str, str]:
@@ -57,7 +41,7 @@ def topology(network: Network, images: dict[str, str]) -> dict[str, str]:
     nodes: dict[str, Any] = {}
     names: dict[tuple[str, str], str] = {}
     for switch in network.switches:
-        kind = KINDS.get(switch.nos)
+        kind = catalog().systems[switch.nos].containerlab
         if kind is None:
             raise LabError(f"{switch.name}: there is no containerlab kind for {switch.nos}")
         config = device_config(network, switch.name)
@@ -66,8 +50,8 @@ def topology(network: Network, images: dict[str, str]) -> dict[str, str]:
         names |= {(switch.name, old.link): new.name for old, new in ports}
         path = f"{switch.name}/{kind.file}"
         files[path] = system(switch.nos).files(renamed)[kind.file]
-        nodes[switch.name] = {"kind": kind.name, "image": images.get(kind.name, kind.image)}
-        if kind.name == "linux":
+        nodes[switch.name] = {"kind": kind.kind, "image": images.get(kind.kind, kind.image)}
+        if kind.kind == "linux":
             files[f"{switch.name}/daemons"] = "bgpd=yes\nbfdd=yes\n"
             binds = [f"{switch.name}/{name}:/etc/frr/{name}" for name in (kind.file, "daemons")]
             nodes[switch.name] |= {"binds": binds, "exec": [f"ip {line}" for line in router_lines(renamed)]}
@@ -80,7 +64,7 @@ def topology(network: Network, images: dict[str, str]) -> dict[str, str]:
         files[path] = render_host.files(config)[SERVER.file]
         macs |= {(server.name, nic.name): (nic.netdev, nic.mac) for nic in server.nics}
         nodes[server.name] = {
-            "kind": SERVER.name,
+            "kind": SERVER.kind,
             "image": images.get("server", SERVER.image),
             "binds": [f"{path}:/railweave/{SERVER.file}:ro"],
             "exec": [f"bash /railweave/{SERVER.file}"],
@@ -101,10 +85,9 @@ def topology(network: Network, images: dict[str, str]) -> dict[str, str]:
     return files
 
 
-def _renumbered(config: DeviceConfig, kind: Kind) -> DeviceConfig:
+def _renumbered(config: DeviceConfig, kind: Image) -> DeviceConfig:
     """A configuration in which cabled ports are called as an image calls its own, in their order, and none is split."""
-    first = FIRST_LINUX_PORT if kind.name == "linux" else 0
-    new = {port.name: kind.port.format(first + place) for place, port in enumerate(config.interfaces)}
+    new = {port.name: kind.port.format(kind.first_port + place) for place, port in enumerate(config.interfaces)}
     groups = config.bgp.groups if config.bgp else ()
     bgp = config.bgp and replace(
         config.bgp,
@@ -125,7 +108,7 @@ def _renumbered(config: DeviceConfig, kind: Kind) -> DeviceConfig:
 
 def images_of(words: Sequence[str]) -> dict[str, str]:
     """Images by kind, from ``KIND=IMAGE``. Raises ``InputError``."""
-    known = {kind.name for kind in KINDS.values()} | {"server"}
+    known = {one.containerlab.kind for one in catalog().systems.values() if one.containerlab} | {"server"}
     found: dict[str, str] = {}
     for word in words:
         kind, _, image = word.partition("=")

@@ -10,8 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.lab import fib
-from railweave.systems.frr.render import overlay
-from railweave.systems.frr.render.routing import BFD_PROFILE
+from railweave.systems.frr.names import BFD_PROFILE, OVERLAY_BFD_PROFILE, OVERLAY_GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,7 +36,7 @@ def release(lab: Running) -> list[str]:
             groups = [(group.name, BFD_PROFILE, _neighbors(group.sessions)) for group in config.bgp.groups]
             if config.overlay is not None and config.overlay.bfd is not None:
                 peers |= vty.json("show bgp l2vpn evpn summary").get("peers", {})
-                groups.append((overlay.GROUP, overlay.BFD_PROFILE, _neighbors(config.overlay.neighbors)))
+                groups.append((OVERLAY_GROUP, OVERLAY_BFD_PROFILE, _neighbors(config.overlay.neighbors)))
             for group, profile, neighbors in groups:
                 stuck = [name for name in neighbors if _is_stuck(vty, name, peers.get(name, {}).get("state"))]
                 if stuck:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.catalog import catalog
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -25,7 +27,7 @@ ABOUT: dict[str, Callable[[Network], bool]] = {
     "tenant-missing": _tenants,
     "network-reach": _tenants,
     "no-vtep": lambda network: any(one.overlay for one in network.fabrics),
-    "no-login": lambda network: _runs(network, "junos"),
+    "no-login": lambda network: any(catalog().systems[one.nos].login for one in network.switches),
     "junos-lint": lambda network: _runs(network, "junos"),
     "eos-lint": lambda network: _runs(network, "eos"),
     "sonic-lint": lambda network: _runs(network, "sonic"),

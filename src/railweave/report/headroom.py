@@ -35,6 +35,7 @@ class Headroom:
     """What one switch needs of headroom. ``partition_bytes`` is what its buffer, split as ``buffers`` says, allocates.
 
     ``published_bytes`` is the same of what is shared by published figures, less dedicated buffers; None where there are none.
+    ``taken_first`` says what the system takes off before it partitions the buffer.
     """
 
     role: RoleName
@@ -46,6 +47,7 @@ class Headroom:
     shared_mb: float
     buffers: Buffers
     published_bytes: int | None = None
+    taken_first: str = ""
 
     @property
     def need_bytes(self) -> int:
@@ -111,13 +113,14 @@ def headrooms(network: Network, fabric: Fabric, role: RoleName) -> list[Headroom
                     shared_mb=model.buffer.shared_mb,
                     buffers=qos.buffers,
                     published_bytes=_published(model, qos.buffers, switch.nos),
+                    taken_first=catalog().systems[switch.nos].notes.dedicated,
                 )
             )
     return found
 
 
 def _published(model: SwitchModel, buffers: Buffers, nos: str) -> int | None:
-    if model.dedicated is None or nos != "junos":
+    if model.dedicated is None or not catalog().systems[nos].dedicated_first:
         return None
     shared = model.dedicated.shared_bytes(buffers.dedicated_ingress, buffers.dedicated_egress)
     return round(shared * buffers.headroom / 100)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.findings import Finding
+from railweave.render.network import EMULATION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,12 +17,12 @@ CANNOT = "frr.conf cannot express "
 
 def lab_notes_joined(network: Network, findings: Sequence[Finding]) -> list[Finding]:
     """The findings, with the notes about ``frr.conf`` as one where no switch runs FRR."""
-    notes = [one for one in findings if one.severity == "info" and one.id.startswith("frr-")]
-    if len(notes) < 2 or any(switch.nos == "frr" for switch in network.switches):
+    notes = [one for one in findings if one.severity == "info" and one.id.startswith(f"{EMULATION}-")]
+    if len(notes) < 2 or any(switch.nos == EMULATION for switch in network.switches):
         return list(findings)
     what = "; ".join(dict.fromkeys(one.what.removeprefix(CANNOT) for one in notes))
     joined = Finding(
-        "frr-*",
+        f"{EMULATION}-*",
         "info",
         ", ".join(dict.fromkeys(one.where for one in notes)),
         f"lab file only: {CANNOT}{what}",

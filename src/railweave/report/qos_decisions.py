@@ -141,8 +141,8 @@ def _base(found: list[Headroom]) -> str:
     """What the percentages of partitions are taken of, and how much of it must be shared for the headroom to hold."""
     needs = ", ".join(f"{one.role} {one.shared_needed_mb:.1f} of {one.shared_mb:g} MB" for one in found)
     words = f"assumed: the whole packet buffer. Headroom holds where at least so much of it is shared: {needs}"
-    if any(one.published_bytes is not None for one in found):
-        words += ". Junos takes dedicated buffers and a reserve off first; show class-of-service shared-buffer tells what is left"
+    known = [one.taken_first for one in found if one.published_bytes is not None and one.taken_first]
+    words += "".join(f". {one}" for one in dict.fromkeys(known))
     return words
 
 

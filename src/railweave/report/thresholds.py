@@ -33,7 +33,8 @@ def threshold_facts(network: Network, fabric: Fabric, role: RoleName) -> list[tu
 
 
 def _marking(ecn: Ecn, buffers: Buffers, model: SwitchModel, nos: str, speed_gbps: int) -> str:
-    if nos != "junos":
+    system = catalog().systems[nos]
+    if system.marking is not None:
         if ecn.min_bytes is None or ecn.max_bytes is None:
             return f"from the system's default queue length on, up to {ecn.max_probability} %"
         return (
@@ -42,7 +43,8 @@ def _marking(ecn: Ecn, buffers: Buffers, model: SwitchModel, nos: str, speed_gbp
     ports = max(1, sum(group.count * max(1, group.speed_gbps // max(1, speed_gbps)) for group in model.ports))
     whole = model.buffer.shared_mb * buffers.egress_lossless / 100 / ports
     return (
-        f"from {ecn.min_fill} % fill of the queue, all from {ecn.max_fill} % on. Junos does not document what the whole is; "
+        f"from {ecn.min_fill} % fill of the queue, all from {ecn.max_fill} % on. "
+        f"{system.notes.ecn_fill or 'What the whole is, is not documented'}; "
         f"predictions take a port's equal part of the egress lossless pool, {whole:.2f} MB, so "
         f"{whole * ecn.min_fill / 100:.2f} to {whole * ecn.max_fill / 100:.2f} MB (assumed)"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.catalog import catalog
 from railweave.counting import counted
 from railweave.runbook.markdown import block, table
 
@@ -104,8 +105,8 @@ def _management(network: Network, switch: Switch) -> str:
 def _until_servers(switch: Switch, fabric: Fabric) -> str:
     """What is not there before the servers are: a gateway is down while all ports behind it are."""
     reason = "a gateway is down until a server port behind it is up"
-    if switch.nos == "junos" and not fabric.own_links:
-        reason = "Junos keeps an IRB down until one port of its VLAN is up"
+    if not fabric.own_links:
+        reason = catalog().systems[switch.nos].notes.gateway or reason
     ports = "server ports down and " if switch.role == "leaf" else ""
     absent = (
         "no server prefix in any table" if fabric.overlay else "0 in place of the prefix counts, no server prefixes"

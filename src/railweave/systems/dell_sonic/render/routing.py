@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from railweave.config.sections import line, section
 from railweave.systems.dell_sonic.render.qos import NAME, adaptive
 from railweave.systems.dell_sonic.render.tree import quoted
+from railweave.systems.frr.names import OVERLAY_GROUP as OVERLAY
 from railweave.systems.frr.render.external import external_maps
 from railweave.systems.frr.render.overlay import FROM_SPINE, TO_NEIGHBORS, bridged_vnis
-from railweave.systems.frr.render.overlay import GROUP as OVERLAY
 from railweave.systems.frr.render.routing import bfd
 from railweave.systems.sonic.render.names import vrf_names
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.config.sections import Section, section
+from railweave.systems.frr.names import BFD_PROFILE
 from railweave.systems.frr.render.sessions import profile
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig
 
 AREA = "underlay"
-BFD_PROFILE = "fabric"
 _FAMILIES = {"ipv4": "ip", "ipv6": "ipv6"}
 
 

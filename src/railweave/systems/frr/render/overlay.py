@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.config.sections import Section, line, section
+from railweave.systems.frr.names import OVERLAY_BFD_PROFILE, OVERLAY_GROUP
 from railweave.systems.frr.render.external import external_family, external_maps, external_neighbors
 from railweave.systems.frr.render.sessions import community_word, neighbor, profile
 
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
 
     from railweave.device.model import DeviceConfig, OverlayConfig, Vrf
 
-GROUP = "overlay"
-BFD_PROFILE = "overlay"
 FROM_SPINE = "from-spine-evpn"
 FIRST_BRIDGED = 60000
 """Second half of the route distinguishers of bridged VLANs, less the VLAN: tenants' own count from 1."""
@@ -43,7 +42,7 @@ def overlay_sections(config: DeviceConfig) -> Iterator[Section]:
 
 def overlay_profile(config: DeviceConfig) -> Section | None:
     """The BFD profile of the overlay's sessions."""
-    return profile(BFD_PROFILE, config.overlay.bfd if config.overlay else None)
+    return profile(OVERLAY_BFD_PROFILE, config.overlay.bfd if config.overlay else None)
 
 
 def overlay_neighbors(config: DeviceConfig) -> list[str]:
@@ -52,16 +51,16 @@ def overlay_neighbors(config: DeviceConfig) -> list[str]:
     if found is None:
         return []
     lines = [
-        f"neighbor {GROUP} peer-group",
-        f"neighbor {GROUP} description EVPN, loopback to loopback",
+        f"neighbor {OVERLAY_GROUP} peer-group",
+        f"neighbor {OVERLAY_GROUP} description EVPN, loopback to loopback",
         # Not disable-connected-check: BFD would be of one hop then, on the loopback, and never come up (seen on 10.3, 10.7).
-        f"neighbor {GROUP} ebgp-multihop 2",
-        f"neighbor {GROUP} timers connect 5",
-        f"neighbor {GROUP} update-source {found.loopback}",
+        f"neighbor {OVERLAY_GROUP} ebgp-multihop 2",
+        f"neighbor {OVERLAY_GROUP} timers connect 5",
+        f"neighbor {OVERLAY_GROUP} update-source {found.loopback}",
     ]
-    lines += [f"neighbor {GROUP} bfd profile {BFD_PROFILE}"] if found.bfd else []
+    lines += [f"neighbor {OVERLAY_GROUP} bfd profile {OVERLAY_BFD_PROFILE}"] if found.bfd else []
     for one in found.neighbors:
-        lines += neighbor(one, GROUP)
+        lines += neighbor(one, OVERLAY_GROUP)
     return lines
 
 
@@ -72,9 +71,9 @@ def overlay_family(config: DeviceConfig) -> Section | None:
         return None
     return section(
         "address-family l2vpn evpn",
-        f"neighbor {GROUP} activate",
-        f"neighbor {GROUP} route-map {TO_NEIGHBORS} out",
-        f"neighbor {GROUP} attribute-unchanged next-hop" if found.reflects else "advertise-all-vni",
+        f"neighbor {OVERLAY_GROUP} activate",
+        f"neighbor {OVERLAY_GROUP} route-map {TO_NEIGHBORS} out",
+        f"neighbor {OVERLAY_GROUP} attribute-unchanged next-hop" if found.reflects else "advertise-all-vni",
         *bridged_vnis(config),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.config.sections import Section, line, section
+from railweave.systems.frr.names import BFD_PROFILE
 from railweave.systems.frr.render.overlay import overlay_family, overlay_neighbors, overlay_profile
 from railweave.systems.frr.render.sessions import community_word, neighbor, profile
 
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 
     from railweave.device.model import Bgp, BgpGroup, DeviceConfig, Policy, Session, Term
 
-BFD_PROFILE = "fabric"
 _FAMILIES = {"ipv4": "ip", "ipv6": "ipv6"}
 
 

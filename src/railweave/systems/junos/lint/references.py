@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 from railweave.systems.junos.lint.cos import COS
 from railweave.systems.junos.lint.registry import rule
 from railweave.systems.junos.lint.words import vlans
+from railweave.systems.junos.names import BUILT_IN_CLASSES, MANAGEMENT_INSTANCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from railweave.systems.junos.lint.words import Words
 
-BUILT_IN_CLASSES = frozenset({"best-effort", "network-control"})
-MANAGEMENT_INSTANCE = "mgmt_junos"
 _EXPRESSION = frozenset({"(", ")", "&&", "||", "!"})
 _VLAN_NUMBERS = re.compile(r"all|\d+(-\d+)?")
 
@@ -50,7 +49,7 @@ REFERENCES = (
             f"{COS} interfaces * unit * forwarding-class *",
             "firewall ** then forwarding-class *",
         ),
-        BUILT_IN_CLASSES,
+        frozenset(BUILT_IN_CLASSES),
     ),
     Reference(
         "congestion-notification-profile",

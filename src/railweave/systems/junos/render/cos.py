@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.systems.junos.names import BUILT_IN_CLASSES, CLASSIFIER, SCHEDULER_MAP, class_name
 from railweave.systems.junos.render.interfaces import port_order
 from railweave.systems.junos.render.tree import block, choices, entry, leaf
 
@@ -11,17 +12,6 @@ if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig, PfcProfile, QosConfig
     from railweave.intent.qos import TrafficClass
     from railweave.systems.junos.render.tree import Statement
-
-BUILT_IN_CLASSES = {"best-effort": 0, "network-control": 7}
-"""Forwarding classes Junos has by itself, with their queues."""
-
-CLASSIFIER = "roce"
-SCHEDULER_MAP = "roce"
-
-
-def class_name(name: str) -> str:
-    """A class's name on the switch: built-in ones as Junos writes them, others in capitals as its examples do."""
-    return name if name in BUILT_IN_CLASSES else name.upper()
 
 
 def code_point(dscp: int) -> str:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.systems.junos.names import SELECTIVE_FILTER
 from railweave.systems.junos.render.tree import block, choices, entry, leaf
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig, Gateway, Interface
     from railweave.systems.junos.render.tree import Statement
 
-FILTER = "dlb-by-opcode"
 _FAMILIES = {"ipv4": "inet", "ipv6": "inet6"}
 
 
@@ -30,7 +30,7 @@ def input_filter(config: DeviceConfig, port: Interface, gateway: Gateway | None)
         wanted = port.kind == "server"
     else:
         wanted = config.overlay is None and _family(port, gateway) in _families(config)
-    return block("filter", leaf("input", FILTER)) if wanted else None
+    return block("filter", leaf("input", SELECTIVE_FILTER)) if wanted else None
 
 
 def firewall(config: DeviceConfig) -> Statement | None:
@@ -75,7 +75,7 @@ def _filter(config: DeviceConfig, family: str) -> Statement | None:
     return block(
         ("family", family),
         block(
-            ("filter", FILTER),
+            ("filter", SELECTIVE_FILTER),
             [
                 block(
                     ("term", f"rdma-{version}" if version else "rdma"),

@@ -9,28 +9,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.systems.junos.names import SPRAYING_FILTER, SPRAYING_INSTANCE
 from railweave.systems.junos.render.tree import block, choices, leaf
 
 if TYPE_CHECKING:
-    from railweave.device.model import BalancingConfig, DeviceConfig
+    from railweave.device.model import DeviceConfig
     from railweave.systems.junos.render.tree import Statement
 
-FILTER = "gpu-input"
-INSTANCE = "spraying"
 LB_POLICY = "lb-policy"
 ROCE_PORT = 4791
 _FAMILIES = {"ipv4": "inet", "ipv6": "inet6"}
 
 
-def by_opcode(balancing: BalancingConfig) -> bool:
-    """Whether packets of some opcodes alone are sprayed."""
-    return balancing.random and bool(balancing.opcodes)
-
-
 def spraying_firewall(config: DeviceConfig) -> Statement | None:
     """``firewall``: the filter that finds the packets to spray."""
     balancing = config.balancing
-    if not by_opcode(balancing):
+    if not balancing.sprays_by_opcode:
         return None
     return block(
         "firewall",
@@ -38,7 +32,7 @@ def spraying_firewall(config: DeviceConfig) -> Statement | None:
             block(
                 ("family", _FAMILIES[family]),
                 block(
-                    ("filter", FILTER),
+                    ("filter", SPRAYING_FILTER),
                     block(
                         "term write-only",
                         block(
@@ -47,7 +41,7 @@ def spraying_firewall(config: DeviceConfig) -> Statement | None:
                             leaf("destination-port", ROCE_PORT),
                             choices("first-byte-of-payload", balancing.opcodes),
                         ),
-                        block("then", leaf("routing-instance", INSTANCE)),
+                        block("then", leaf("routing-instance", SPRAYING_INSTANCE)),
                     ),
                     block("term default", block("then", leaf("accept"))),
                 ),
@@ -59,17 +53,17 @@ def spraying_firewall(config: DeviceConfig) -> Statement | None:
 
 def spraying_filter(config: DeviceConfig, port: str) -> Statement | None:
     """``filter input`` of a port whose packets are looked at."""
-    if not by_opcode(config.balancing) or port not in config.balancing.filtered_ports:
+    if not config.balancing.sprays_by_opcode or port not in config.balancing.filtered_ports:
         return None
-    return block("filter", leaf("input", FILTER))
+    return block("filter", leaf("input", SPRAYING_FILTER))
 
 
 def instance(config: DeviceConfig) -> Statement | None:
     """``routing-instances spraying``."""
-    if not by_opcode(config.balancing):
+    if not config.balancing.sprays_by_opcode:
         return None
     return block(
-        (INSTANCE,),
+        (SPRAYING_INSTANCE,),
         leaf("instance-type", "forwarding"),
         block("routing-options", leaf("instance-import", "all-routes")),
     )
@@ -80,9 +74,9 @@ def policies(config: DeviceConfig, plain: str) -> list[Statement | None]:
     balancing = config.balancing
     if not balancing.random:
         return [block(("policy-statement", plain), block("then", leaf("load-balance", "per-packet")))]
-    if not by_opcode(balancing):
+    if not balancing.sprays_by_opcode:
         return [block(("policy-statement", LB_POLICY), block("then", leaf("load-balance", "random"), leaf("accept")))]
-    ribs = [f"{INSTANCE}.{_FAMILIES[family]}.0" for family in balancing.ether_types]
+    ribs = [f"{SPRAYING_INSTANCE}.{_FAMILIES[family]}.0" for family in balancing.ether_types]
     return [
         block(
             "policy-statement all-routes",

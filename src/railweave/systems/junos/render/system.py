@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.systems.junos.names import MANAGEMENT_INSTANCE
 from railweave.systems.junos.render.macsec import macsec
 from railweave.systems.junos.render.selective import field_profile
 from railweave.systems.junos.render.tree import block, entry, leaf
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig
     from railweave.systems.junos.render.tree import Statement
 
-MANAGEMENT_INSTANCE = "mgmt_junos"
 GRPC_CERTIFICATE = "railweave-grpc"
 
 

@@ -14,7 +14,7 @@ from railweave.runbook.expected import SESSION_HEADER, ExpectedSession, example_
 from railweave.runbook.isis import isis_checks
 from railweave.runbook.modules import modules_check
 from railweave.runbook.tenants import junos_tenants
-from railweave.systems.junos.render.selective import FILTER
+from railweave.systems.junos.names import SELECTIVE_FILTER
 from railweave.systems.junos.runbook.interconnect import ISIS, macsec_checks, spraying_checks
 from railweave.systems.junos.runbook.overlay import overlay_checks
 from railweave.systems.junos.runbook.qos import qos_checks
@@ -295,7 +295,7 @@ def _balancing(config: DeviceConfig) -> Check:
     if config.balancing.selective:
         opcodes = ", ".join(map(str, config.balancing.selective))
         points.append(f"dynamically for RDMA opcodes {opcodes} alone: the counter rdma grows under load")
-        commands.append(f"show firewall filter {FILTER}")
+        commands.append(f"show firewall filter {SELECTIVE_FILTER}")
     if config.balancing.global_role:
         points.append(f"global load balancing, {config.balancing.global_role}")
         commands.append("show configuration protocols bgp global-load-balancing")

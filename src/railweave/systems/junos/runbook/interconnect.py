@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from railweave.counting import counted
 from railweave.runbook.check import Check
 from railweave.runbook.isis import IsisWords
-from railweave.systems.junos.render.spraying import FILTER, INSTANCE, by_opcode
+from railweave.systems.junos.names import SPRAYING_FILTER, SPRAYING_INSTANCE
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig
@@ -35,7 +35,7 @@ def macsec_checks(config: DeviceConfig) -> list[Check]:
 
 def spraying_checks(config: DeviceConfig) -> list[Check]:
     """That packets of the wanted opcodes alone are sprayed."""
-    if not by_opcode(config.balancing):
+    if not config.balancing.sprays_by_opcode:
         return []
     codes = ", ".join(map(str, config.balancing.opcodes))
     points = (
@@ -44,9 +44,9 @@ def spraying_checks(config: DeviceConfig) -> list[Check]:
         "under load every port towards the other site carries the same rate, to a few percent",
     )
     commands = (
-        f"show route table {INSTANCE}.inet.0",
-        f"show route forwarding-table table {INSTANCE}",
-        f"show configuration firewall | match {FILTER}",
+        f"show route table {SPRAYING_INSTANCE}.inet.0",
+        f"show route forwarding-table table {SPRAYING_INSTANCE}",
+        f"show configuration firewall | match {SPRAYING_FILTER}",
         "monitor interface traffic",
     )
     return [Check("Spraying by opcode", commands, points)]

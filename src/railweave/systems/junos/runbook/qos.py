@@ -9,7 +9,7 @@ from railweave.catalog import catalog
 from railweave.counting import counted
 from railweave.design.headroom import headroom_bytes
 from railweave.runbook.check import Check
-from railweave.systems.junos.render.cos import CLASSIFIER, SCHEDULER_MAP, class_name
+from railweave.systems.junos.names import CLASSIFIER, SCHEDULER_MAP, class_name
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig, QosConfig

@@ -1,0 +1,25 @@
+"""Names of what a Junos configuration defines: whoever renders, checks or looks at it on a switch uses the same."""
+
+from __future__ import annotations
+
+CLASSIFIER = "roce"
+SCHEDULER_MAP = "roce"
+
+SELECTIVE_FILTER = "dlb-by-opcode"
+"""The filter that balances packets of some RDMA opcodes alone."""
+
+SPRAYING_FILTER = "gpu-input"
+SPRAYING_INSTANCE = "spraying"
+"""What sprays packets of some RDMA opcodes on PTX, by the long-haul article's names."""
+
+MANAGEMENT_INSTANCE = "mgmt_junos"
+"""The routing instance that Junos has for management."""
+
+
+BUILT_IN_CLASSES = {"best-effort": 0, "network-control": 7}
+"""Forwarding classes that Junos has by itself, with their queues."""
+
+
+def class_name(name: str) -> str:
+    """A class's name on the switch: built-in ones as Junos writes them, others in capitals as its examples do."""
+    return name if name in BUILT_IN_CLASSES else name.upper()
