@@ -1,0 +1,51 @@
+"""Rooms import what docs/architecture.md says they may, and no more; arrows point one way."""
+
+from __future__ import annotations
+
+import runpy
+
+import pytest
+
+from tests.conftest import ROOT
+
+ROOMS = runpy.run_path(str(ROOT / "tools" / "rooms.py"))
+EDGES = ROOMS["edges"]()
+ALLOWED = ROOMS["allowed"]((ROOT / "docs" / "architecture.md").read_text())
+
+
+def test_every_room_is_in_the_table() -> None:
+    there = {room for path in ROOMS["SOURCE"].rglob("*.py") if (room := ROOMS["room_of"](path.relative_to(ROOMS["SOURCE"]).with_suffix("").parts))}
+    assert there == ALLOWED.keys()
+
+
+@pytest.mark.parametrize("room", sorted(ALLOWED))
+def test_a_room_imports_what_it_may(room: str) -> None:
+    found = EDGES.get(room, {})
+    for other, files in found.items():
+        assert other in ALLOWED[room], f"{room} may not import {other}: {', '.join(files)}"
+    assert ALLOWED[room] == found.keys(), "the table allows what nothing needs"
+
+
+def test_arrows_point_one_way() -> None:
+    ROOMS["levels"]({room: set(others) for room, others in EDGES.items()})
+
+
+def test_a_circle_is_found() -> None:
+    with pytest.raises(ValueError, match="a imports b imports a"):
+        ROOMS["levels"]({"a": {"b"}, "b": {"a"}})
+
+
+def test_modules_beside_the_rooms_import_none() -> None:
+    above = {"api.py", "__init__.py"}
+    for path in sorted(ROOMS["SOURCE"].glob("*.py")):
+        rooms = {ROOMS["room_of"](one.module) for one in ROOMS["imports"](path)} - {""}
+        assert path.name in above or not rooms, f"{path.name} imports {rooms}"
+
+
+def test_nothing_names_one_system_but_systems() -> None:
+    """An operating system is known by its folder; what is common knows none of them by name. FRR is what the lab runs."""
+    for path in sorted(ROOMS["SOURCE"].rglob("*.py")):
+        for one in ROOMS["imports"](path):
+            if one.module[0] == "systems" and len(one.module) > 1 and ROOMS["room_of"](one.module) == "systems/NAME":
+                home = path.relative_to(ROOMS["SOURCE"]).parts[0]
+                assert home == "systems" or (home == "lab" and one.module[1] == "frr"), f"{one.file}: {'.'.join(one.module)}"
