@@ -6,11 +6,14 @@ The steps of the command line are these functions::
 
     network = railweave.load("examples/h100-rlb.yaml")  # design it (see railweave.design)
     railweave.build("examples/h100-rlb.yaml", "out")  # write everything
+    print(railweave.diff("out", "examples/h100-rlb.yaml").lines())  # what a change of the file would change
     for finding in railweave.verify(network):
         ...
     for pair in railweave.paths(network, "H100-01:gpu0_eth", "H100-03:gpu0_eth", qps=4):
         ...
     print(railweave.simulate(network, "all-reduce", "1G", qps=4).to_text())
+
+docs/api.md has them all, with the types that they take and give.
 """
 
 from __future__ import annotations
@@ -18,17 +21,53 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from railweave.api import build, load, paths, routes, simulate, verify
-    from railweave.errors import DesignError, InputError, OutputError, RailweaveError, SpecError
+    from railweave.api import build, diff, load, paths, routes, simulate, verify
+    from railweave.checks.run import Verified
+    from railweave.design.network import Cable, Fabric, Network, Nic, Server, Switch
+    from railweave.errors import DesignError, InputError, OutputError, Problem, RailweaveError, RenderError, SpecError
+    from railweave.findings import Finding
+    from railweave.findings.validators import ValidatorReport
+    from railweave.intent.lock import Lock
+    from railweave.outputs.differences import DeviceDiff, NetworkDiff
+    from railweave.outputs.steps import Built
+    from railweave.routing.paths import LinkShare, QueuePairPath
+    from railweave.routing.table import Fib, Routes
+    from railweave.simulation.collective import Prediction
+    from railweave.simulation.job_run import JobPrediction, JobStep
+    from railweave.simulation.measured import Columns
 
 __version__ = "0.1.0"
 __all__ = [
+    "Built",
+    "Cable",
+    "Columns",
     "DesignError",
+    "DeviceDiff",
+    "Fabric",
+    "Fib",
+    "Finding",
     "InputError",
+    "JobPrediction",
+    "JobStep",
+    "LinkShare",
+    "Lock",
+    "Network",
+    "NetworkDiff",
+    "Nic",
     "OutputError",
+    "Prediction",
+    "Problem",
+    "QueuePairPath",
     "RailweaveError",
+    "RenderError",
+    "Routes",
+    "Server",
     "SpecError",
+    "Switch",
+    "ValidatorReport",
+    "Verified",
     "build",
+    "diff",
     "load",
     "paths",
     "routes",
@@ -36,12 +75,32 @@ __all__ = [
     "verify",
 ]
 
+if not TYPE_CHECKING:  # a type checker reads the imports above, and sees a name that is none of these
+    _HOMES = {
+        "checks.run": ("Verified",),
+        "design.network": ("Cable", "Fabric", "Network", "Nic", "Server", "Switch"),
+        "errors": ("Problem", *(name for name in __all__ if name.endswith("Error"))),
+        "findings": ("Finding",),
+        "findings.validators": ("ValidatorReport",),
+        "intent.lock": ("Lock",),
+        "outputs.differences": ("DeviceDiff", "NetworkDiff"),
+        "outputs.steps": ("Built",),
+        "routing.paths": ("LinkShare", "QueuePairPath"),
+        "routing.table": ("Fib", "Routes"),
+        "simulation.collective": ("Prediction",),
+        "simulation.job_run": ("JobPrediction", "JobStep"),
+        "simulation.measured": ("Columns",),
+    }
 
-def __getattr__(name: str) -> object:
-    """Import the public functions on first use: ``import railweave`` itself stays cheap."""
-    import importlib
+    def __getattr__(name: str) -> object:
+        """Import what is public on first use: ``import railweave`` itself stays cheap."""
+        import importlib
 
-    if name not in __all__:
-        raise AttributeError(f"module 'railweave' has no attribute {name!r}")
-    module = "railweave.errors" if name.endswith("Error") else "railweave.api"
-    return getattr(importlib.import_module(module), name)
+        if name not in __all__:
+            raise AttributeError(f"module 'railweave' has no attribute {name!r}")
+        home = next((home for home, names in _HOMES.items() if name in names), "api")
+        return getattr(importlib.import_module(f"railweave.{home}"), name)
+
+    def __dir__() -> list[str]:
+        """What is public, and what every module has: no room that happens to be imported already."""
+        return sorted([*__all__, *(name for name in globals() if name.startswith("__"))])

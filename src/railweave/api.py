@@ -1,51 +1,65 @@
-"""The steps of the command line as functions, for notebooks and scripts."""
+"""The steps of the command line as functions, for notebooks and scripts. They are used as ``railweave.load``, ``.build``, ...
+
+A ``source`` is a fabric file, a ``build`` output folder, or a network that is designed already. A fabric file brings the
+inventory and the lock beside it along. Names of devices, NICs and links are those of ``cabling.csv``. Steps that bring much
+with them are imported when they are called.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from railweave.design.network import Network
 from railweave.device.build import device_config
 from railweave.errors import InputError, Problem
 from railweave.intent.lock import read_lock
-from railweave.outputs.steps import LOCK, Built, design_file
+from railweave.outputs.steps import LOCK, design_file
 from railweave.outputs.steps import build as _build
 from railweave.routing.control_plane import ControlPlane
 from railweave.routing.paths import queue_pair_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Literal
 
     from railweave.checks.run import Verified
     from railweave.intent.lock import Lock
+    from railweave.outputs.differences import NetworkDiff
+    from railweave.outputs.steps import Built
     from railweave.routing.paths import QueuePairPath
     from railweave.routing.table import Routes
     from railweave.simulation.job_run import JobPrediction
 
-Input = Network | Path | str
-
 
 def load(fabric: Path | str, lock: Lock | None = None, *, device: Sequence[str] = ()) -> Network:
-    """The network of a fabric file, or of a ``build`` output folder (its design.json).
+    """The network of a fabric file, or of a ``build`` output folder (its ``design.json``). Nothing is written.
 
-    ``lock`` replaces the one beside the fabric file. ``device`` gives roles other switches than the file does:
-    ``leaf=MODEL:NOS``, as ``--device`` takes it. Raises ``InputError`` with file and line of everything wrong.
+    - ``lock``: allocations to design with, instead of those in the lock beside the fabric file; a folder has its own.
+    - ``device``: other switches than the file's, as ``--device`` takes them: ``leaf=MODEL:NOS``, ``leaf=:eos``, ``:eos``.
+
+    Raises ``SpecError`` or ``DesignError``, with file and line of everything that is wrong; ``InputError`` for a folder
+    without a design of this version, and for a folder with ``device``.
     """
     path = Path(fabric)
     if path.is_dir():
-        _as_built(path, device)
+        _as_designed(path, device)
         return _from_folder(path)
     network, _ = design_file(path, lock, device=device)
     return network
 
 
-def load_pair(old: Path | str, new: Path | str, *, device: Sequence[str] = ()) -> tuple[Network, Network]:
-    """Two networks to compare; a new fabric file is designed with the allocations of an old one.
+def load_pair(
+    old: Network | Path | str, new: Network | Path | str, *, device: Sequence[str] = ()
+) -> tuple[Network, Network]:
+    """Two networks to compare; a new fabric file is designed with the allocations of an old file or folder.
 
-    Where it has no inventory of its own, as a copy made to try something has not, the old one's is used. ``device`` is
-    that of ``load``, for the new one: so a file compared with itself shows what other switches would change.
+    Where it has no inventory of its own, as a copy made to try something has not, the old file's is used. ``device`` is
+    that of ``load``, for the new one: so a file compared with itself shows what other switches would change. Raises
+    as ``load`` does.
     """
+    if isinstance(old, Network) or isinstance(new, Network):
+        return _network(old), _network(new, device)
     if Path(old).is_dir():
         return load(old), load(new, read_lock(Path(old) / LOCK), device=device)
     network, lock = design_file(Path(old))
@@ -54,11 +68,12 @@ def load_pair(old: Path | str, new: Path | str, *, device: Sequence[str] = ()) -
     return network, design_file(Path(new), lock, inventory_of=Path(old), device=device)[0]
 
 
-def _as_built(folder: Path, device: Sequence[str]) -> None:
-    """Raise ``InputError`` where a build is to be one of other switches."""
+def _as_designed(source: Network | Path, device: Sequence[str]) -> None:
+    """Raise ``InputError`` where what is designed already is to be one of other switches."""
     if device:
+        what = f"{source.name} is designed" if isinstance(source, Network) else f"{source} is built"
         fix = "give the fabric file, or build it again with --device"
-        raise InputError([Problem(f"--device {device[0]}", 0, f"{folder} is built for the switches it has", fix)])
+        raise InputError([Problem(f"--device {device[0]}", 0, f"{what} for the switches it has", fix)])
 
 
 def _from_folder(folder: Path) -> Network:
@@ -87,30 +102,104 @@ def _from_folder(folder: Path) -> Network:
     return network
 
 
-def _network(source: Input, device: Sequence[str] = ()) -> Network:
-    return source if isinstance(source, Network) else load(source, device=device)
+def _network(source: Network | Path | str, device: Sequence[str] = ()) -> Network:
+    if isinstance(source, Network):
+        _as_designed(source, device)
+        return source
+    return load(source, device=device)
 
 
-def build(fabric: Path | str, out: Path | str, **options: Any) -> Built:  # noqa: ANN401 - options of railweave.outputs.steps.build
-    """Build a fabric file into a folder: see ``railweave.outputs.steps.build``."""
-    return _build(Path(fabric), Path(out), **options)
+def _path(given: Path | str | None) -> Path | None:
+    return None if given is None else Path(given)
 
 
-def verify(source: Input, *, device: Sequence[str] = (), **options: Any) -> Verified:  # noqa: ANN401 - options of railweave.checks.run.verify
-    """Every check and every outside validator that is there: see ``railweave.checks.run.verify`` for the options.
+def _silent(_: str) -> None:
+    """Where nobody wants to hear of progress."""
 
-    ``device`` is that of ``load``.
+
+def build(
+    fabric: Path | str,
+    out: Path | str,
+    *,
+    secrets: Path | str | None = None,
+    compact: bool = False,
+    device: Sequence[str] = (),
+    progress: Callable[[str], None] | None = None,
+) -> Built:
+    """Design a fabric file and write everything into a folder: configurations, tables, picture, report; the lock last.
+
+    - ``out``: the folder; it is replaced as a whole or not at all, and refused where it holds anything else.
+    - ``secrets``: a YAML file of ``NAME: value`` that replaces ``<secret:NAME>`` in device files.
+    - ``compact``: free the slots of names that are gone, for new names to use.
+    - ``device``: other switches than the file's, see ``load``.
+    - ``progress``: told in a few words what is being done.
+
+    An error among the findings of the result does not keep the files from being written. Raises ``InputError`` for wrong
+    input, and ``OutputError`` where the folder cannot be written; folder and lock are then as they were.
+    """
+    return _build(
+        Path(fabric), Path(out), secrets=_path(secrets), compact=compact, device=device, progress=progress or _silent
+    )
+
+
+def diff(old: Network | Path | str, new: Network | Path | str, *, device: Sequence[str] = ()) -> NetworkDiff:
+    """What must change for one network to become another: switches, servers, files that servers share, cables.
+
+    - ``old``, ``new``: sources. A new fabric file is designed with the allocations of an old file or folder, so that what
+      did not change keeps its place; compared with a ``Network`` it is designed with its own.
+    - ``device``: other switches for the new one, see ``load``; ``old`` and ``new`` may then be the same file.
+
+    ``equal`` of the result says whether nothing changes, ``lines()`` are the changes as text. Raises as ``load`` does.
+    """
+    from railweave.outputs.differences import diff as differences  # brings every renderer with it
+
+    return differences(*load_pair(old, new, device=device))
+
+
+def verify(
+    source: Network | Path | str,
+    *,
+    device: Sequence[str] = (),
+    yang: Path | str | None = None,
+    frr_root: Path | str | None = None,
+    netplan_root: Path | str | None = None,
+    sonic_yang: Path | str | None = None,
+    every: bool = False,
+    progress: Callable[[str], None] | None = None,
+) -> Verified:
+    """Check a network against itself, and have every outside validator that is there read its files.
+
+    - ``source``: of a build folder the files are read as they stand there, else as they would be rendered.
+    - ``device``: other switches than the file's, see ``load``.
+    - ``yang``: a folder of published Junos YANG models; ``sonic_yang``: one of SONiC's.
+    - ``frr_root``, ``netplan_root``: root folders with FRR and netplan in them, where they are not installed.
+    - ``every``: validators read every file; else of more than 64 one of each shape and a sample.
+    - ``progress``: told in a few words what is being done.
+
+    A validator that is not there is reported as skipped, with the reason. ``good`` of the result is False where a
+    finding is an error; iterating over it gives the findings, errors first (docs/findings.md). Raises as ``load`` does.
     """
     from railweave.checks.run import verify as run  # brings every check and renderer with it
 
     folder = Path(source) if not isinstance(source, Network) and Path(source).is_dir() else None
-    return run(_network(source, device), folder=folder, **options)
+    return run(
+        _network(source, device),
+        folder=folder,
+        yang=_path(yang),
+        frr_root=_path(frr_root),
+        netplan_root=_path(netplan_root),
+        sonic_yang=_path(sonic_yang),
+        every=every,
+        progress=progress or _silent,
+    )
 
 
-def routes(source: Input, down: Iterable[str] = ()) -> Routes:
-    """The forwarding tables with ``down`` links (``leaf:port--spine:port``, either end first), switches and servers gone.
+def routes(source: Network | Path | str, down: Iterable[str] = ()) -> Routes:
+    """The forwarding table of every switch, as the configured control plane settles on it.
 
-    Raises ``InputError`` for a name that is none of these.
+    - ``down``: links (``leaf:port--spine:port``, either end first), switches and servers that are gone.
+
+    Raises ``InputError`` for a name that is none of these, and as ``load`` does.
     """
     network = _network(source)
     plane = ControlPlane(device_config(network, switch.name) for switch in network.switches)
@@ -133,14 +222,24 @@ def _down(network: Network, names: Iterable[str]) -> list[str]:
     return found
 
 
-def paths(source: Input, src: str, dst: str, qps: int = 1, down: Iterable[str] = ()) -> list[QueuePairPath]:
-    """The path of each queue pair from NIC ``src`` to NIC ``dst``, both ``SERVER:NIC``."""
+def paths(
+    source: Network | Path | str, src: str, dst: str, qps: int = 1, down: Iterable[str] = ()
+) -> list[QueuePairPath]:
+    """The path of each queue pair of a connection: its GIDs, and every link it crosses with its share.
+
+    - ``src``, ``dst``: NICs of one fabric as ``SERVER:NIC``; the interface or the RDMA device will do for the NIC.
+    - ``qps``: how many queue pairs the connection has. Queue pair i takes path color i mod the number of colors.
+    - ``down``: what is gone, see ``routes``.
+
+    One path a queue pair, in order; ``hops`` of one that cannot arrive is empty. Raises ``InputError`` for an unknown name or
+    a NIC without an address, and as ``load`` does.
+    """
     network = _network(source)
     return queue_pair_paths(network, routes(network, down), src, dst, qps)
 
 
 def simulate(
-    source: Input,
+    source: Network | Path | str,
     collective: str | None = None,
     size: int | str | None = None,
     *,
@@ -153,16 +252,34 @@ def simulate(
     fib: Path | str | None = None,
     tenant: str | None = None,
     fabric: str | None = None,
-    engine: str = "auto",
+    engine: Literal["auto", "packet", "flow"] = "auto",
     exact: bool = False,
     watch: bool = True,
+    progress: Callable[[str, int, int], None] | None = None,
 ) -> JobPrediction:
     """What a collective, or the job of a scenario file, gets on a network (docs/predict.md).
 
-    Arguments are those of ``railweave sim``: ``size`` in bytes, or as ``8G``; without collective, size and a scenario's
-    traffic it is an all-reduce of 1G. ``links``, ``flows``, ``series``, ``queues`` and ``rates`` of the result are columns
-    for ``pandas.DataFrame`` or ``polars.DataFrame``; the last three need ``watch``, which changes no result. Raises
-    ``InputError``.
+    - ``collective``: all-reduce, all-gather, reduce-scatter, broadcast, all-to-all or send-recv; all-reduce where
+      neither it nor a scenario's traffic is given.
+    - ``size``: bytes, as nccl-tests counts them, or a text such as ``8G`` (8 x 2^30); 1G where it is left out.
+    - ``qps``: queue pairs per connection; one per path color where it is left out.
+    - ``nccl``: parameters of NCCL, by name or as ``KEY=VALUE`` words (docs/collectives.md).
+    - ``lb``: how switches share: ecmp, dlb, dlb-per-packet, spray or rlb, with knobs: ``dlb:inactivity=64us``.
+    - ``settings``: parameters of the engine, by name (docs/sim.md).
+    - ``background``: traffic of others: ``share=30%,ports=*:gpu0_eth,qps=4,packet=9000``.
+    - ``scenario``: a scenario file with traffic, background, overrides and faults; other arguments override it, but
+      where it has traffic, ``collective``, ``size`` and ``qps`` are refused.
+    - ``fib``: a file of forwarding tables as exported, instead of those that are computed.
+    - ``tenant``, ``fabric``: whose job it is, and on which fabric, where there are several.
+    - ``engine``: packets, flows, or ``auto``: flows above 200 million estimated packet hops.
+    - ``exact``: run packets to the end; else a long run is stopped when every round is alike.
+    - ``watch``: collect ``series``, ``queues`` and ``rates`` over time, which changes no result.
+    - ``progress``: told now and then which collective runs, how many messages arrived, and how many there are.
+
+    Times end in ``_ps`` (10^-12 s) or ``_us``, sizes in ``_bytes``, rates in ``_gbps`` (10^9 bit/s) or ``_gbytes`` (10^9
+    byte/s). ``links``, ``flows``, ``series``, ``queues`` and ``rates`` of the result are columns for
+    ``polars.DataFrame`` or ``pandas.DataFrame``. Raises ``InputError`` for an argument or a scenario that cannot be, several
+    sizes among them, and as ``load`` does.
     """
     from railweave.simulation.job_fabric import job_network
     from railweave.simulation.question import answer, questions
@@ -178,8 +295,8 @@ def simulate(
             "lb": lb,
             "settings": settings,
             "background": background,
-            "scenario": None if scenario is None else Path(scenario),
-            "fib": None if fib is None else Path(fib),
+            "scenario": _path(scenario),
+            "fib": _path(fib),
             "tenant": tenant,
             "engine": engine,
             "exact": exact,
@@ -187,4 +304,4 @@ def simulate(
     )
     if len(asked) != 1:
         raise InputError([Problem("size", 0, f"{size!r} are several sizes", "give one")])
-    return answer(network, asked[0], watch=watch)
+    return answer(network, asked[0], watch=watch, progress=progress)

@@ -29,10 +29,9 @@ def diff(
     as_json: bool = typer.Option(False, "--json", help="Print the difference as JSON."),
 ) -> None:
     """Show what changes, per device, between two fabric files or builds. Exits 0 where nothing does, 1 where something does."""
-    from railweave.api import load_pair
-    from railweave.outputs.differences import diff as compare
+    from railweave.api import diff as compare
 
-    found = compare(*load_pair(old, new, device=device))
+    found = compare(old, new, device=device)
     if as_json:
         print_json(found.to_json())
     else:
