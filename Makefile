@@ -18,7 +18,7 @@ help:
 	@echo "make fuzz    fuzz the packet engine and its input for FUZZ_SECONDS each (600); needs nightly Rust and cargo-fuzz"
 	@echo "make validation  run the packet engine against models and tables; draws docs/images/validation"
 	@echo "make golden  refresh tests/golden after an intended change (read the diff)"
-	@echo "make docs    refresh the generated reference and schema"
+	@echo "make docs    refresh the generated reference and schema, and what the notebook shows"
 	@echo "make validate-all  every check and validator on every file of every example, 8,192 and 32,768 GPUs too: needs an hour and 16 GB"
 	@echo "make wheel   build dist/railweave-*.whl, which installs where there is no compiler"
 	@echo "make try-wheel  install that wheel into a clean environment without a compiler, run the demo with it"
@@ -111,7 +111,8 @@ golden: $(STAMP)
 	$(BIN)/python -m tests.golden.refresh
 
 docs: $(STAMP)
-	$(BIN)/python docs/generate.py
+	$(BIN)/python -m docs.generate
+	$(BIN)/python -m docs.notebooks
 
 validate-all: $(STAMP)
 	@for f in examples/*.yaml; do echo "$$f"; $(BIN)/railweave verify -q --every "$$f" $(foreach one,frr netplan,$(if $(wildcard .validators/$(one)),--$(one)-root .validators/$(one))) || exit 1; done

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from docs.api_reference import api_reference
+
 from railweave.catalog import catalog
 from railweave.device.build import device_config
 from railweave.intent.profiles import profile_tables
@@ -55,6 +57,7 @@ def generated() -> dict[Path, str]:
     host, profiles = DOCS / "host-json.md", DOCS / "profiles.md"
     support = DOCS / "support-matrix.md"
     return {
+        DOCS / "api.md": api_reference(),
         DOCS / "fabric-file.md": fabric_reference(),
         DOCS / "fabric.schema.json": json.dumps(fabric_schema(), indent=1) + "\n",
         DOCS / "scenario-file.md": scenario_reference(),

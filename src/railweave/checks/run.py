@@ -28,7 +28,9 @@ class Verified:
 
     findings: list[Finding]
     checks: list[str]
+    """Ids of the checks that ran."""
     validators: list[ValidatorReport]
+    """What each outside validator did, or why it was skipped."""
 
     @property
     def good(self) -> bool:

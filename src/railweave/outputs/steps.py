@@ -42,8 +42,11 @@ class Built:
 
     network: Network
     findings: list[Finding]
+    """Of design, rendering and the checks that are fast enough for every build; ``verify`` has all."""
     changed: list[str]
+    """Files that are new, other than before, or gone, by their place in the folder."""
     files: int
+    """How many files the folder has now."""
 
 
 def build(

@@ -55,15 +55,24 @@ class Prediction:
     collective: str
     size_bytes: int
     program: Program
+    """What NCCL or RCCL makes of it: ``algorithm``, ``protocol``, ``channels``, and the messages."""
     time_ps: int
     complete: bool
+    """Whether every message arrived."""
     choice: Choice
+    """Which ``engine`` ran it, and why."""
     steady: Steady | None
+    """Where the run was stopped because it was steady, and how far off the time is at most; None: it ran to the end."""
     counters: dict[str, int] | None
+    """What packets were counted, over the whole network; None where flows were run."""
     load: Load
+    """How long the busiest link, the busiest NIC's proxy and the GPUs' own links were busy, ps: what binds follows from it."""
     wall_s: float
+    """How long the prediction took."""
     notes: tuple[str, ...]
+    """What was assumed or left out."""
     measured: Measured | None = None
+    """The tables that ``JobPrediction`` joins."""
 
     @cached_property
     def flows(self) -> list[dict[str, Any]]:
@@ -72,7 +81,7 @@ class Prediction:
 
     @property
     def bus_bandwidth_gbytes(self) -> float:
-        """Bus bandwidth."""
+        """Bus bandwidth, 10^9 byte/s."""
         return self.program.bus_bandwidth_gbytes(self.time_ps)
 
     def to_text(self) -> str:

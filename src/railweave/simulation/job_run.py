@@ -39,6 +39,7 @@ class JobPrediction:
     name: str
     steps: tuple[JobStep, ...]
     compute_ps: int
+    """Time of computing between collectives, in all."""
     events: tuple[tuple[int, str], ...] = ()
     """Faults that began and ended: when, from the beginning of the job, ps, and what."""
 
@@ -55,27 +56,45 @@ class JobPrediction:
 
     @property
     def links(self) -> Columns:
-        """Links and directions by ``step``: see ``Measured.links``. So are the other tables; times count from the job's start."""
+        """A row for each collective that was run (``step``), link and direction. Like all tables: columns of one length.
+
+        ``link``, ``from``, ``to``, ``rate_gbps``, ``tx_bytes``, ``utilisation`` (0 to 1); of packets also ``ecn_ce_packets``,
+        ``dropped_packets``, ``pfc_tx``, ``pfc_rx``, ``paused_us``, ``most_queued_bytes``.
+        """
         return self._table("links")
 
     @property
     def flows(self) -> Columns:
-        """Queue pairs of the job, see ``Measured.flows``; ``fct_us`` counts from the beginning of the collective."""
+        """A row for each collective and queue pair of the job: ``step``, ``queue_pair``, ``src``, ``dst``, ``bytes``, ``fct_us``.
+
+        ``fct_us`` is when its last byte had arrived, from the beginning of the collective; NaN: it never did.
+        """
         return self._table("flows")
 
     @property
     def series(self) -> Columns:
-        """Links over time, see ``Measured.series``; empty unless watched."""
+        """A row for each interval, and each link and direction with something to say; empty unless watched.
+
+        ``step``, ``time_us`` (from the beginning of the job), ``link``, ``from``, ``to``, ``utilisation``, ``queued_bytes`` at
+        the end of the interval, ``ecn_ce_packets``, ``dropped_packets``, ``pfc_tx``, ``pfc_rx``, ``paused_us``.
+        """
         return self._table("series")
 
     @property
     def queues(self) -> Columns:
-        """Queues over time, see ``Measured.queues``; empty unless watched."""
+        """A row for each moment, and each queue of a switch that is not empty then; empty unless watched.
+
+        ``step``, ``time_us``, ``link``, ``from``, ``to``, ``class`` (traffic class, by number), ``queued_bytes``.
+        """
         return self._table("queues")
 
     @property
     def rates(self) -> Columns:
-        """Queue pairs over time, see ``Measured.rates``; empty unless watched."""
+        """A row for each interval, and each queue pair with something under way; empty unless watched.
+
+        ``step``, ``time_us``, ``queue_pair``, ``src``, ``dst``, ``background`` (whether it is others'), ``delivered_bytes`` in the
+        interval, ``rate_gbps`` that congestion control lets it send at.
+        """
         return self._table("rates")
 
     def own_runs(self) -> list[JobStep]:
