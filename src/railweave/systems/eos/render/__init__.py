@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
 from railweave.config.sections import flat, merge, parse
-from railweave.systems.eos.render.avd import structured_config
+from railweave.systems.eos.avd import structured_config
 from railweave.systems.eos.render.bridging import shared_gateways
 from railweave.systems.eos.render.gaps import gaps
 from railweave.systems.eos.render.isis import router_isis
@@ -58,8 +58,7 @@ def tree(config: DeviceConfig) -> list[Section]:
 
 def files(config: DeviceConfig) -> dict[str, str]:
     """``eos.conf`` and ``avd.json``."""
-    data = structured_config(config, catalog().switches[config.model].buffer.shared_mb)
-    return {"eos.conf": to_text(tree(config)), "avd.json": json.dumps(data, indent=1) + "\n"}
+    return {"eos.conf": to_text(tree(config)), "avd.json": json.dumps(structured_config(config), indent=1) + "\n"}
 
 
 def lines(config: DeviceConfig) -> list[str]:

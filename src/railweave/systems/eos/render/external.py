@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.config.sections import Section, section
+from railweave.systems.eos.names import external_policy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,11 +25,6 @@ def _six(peer: ExternalPeer) -> bool:
     return ":" in peer.session.local_address
 
 
-def policy(direction: str, vrf: Vrf, peer: ExternalPeer) -> str:
-    """The route map of what is taken from a router, or sent to it."""
-    return f"{direction}-{vrf.name}-{peer.router}"
-
-
 def listed(config: DeviceConfig) -> Iterator[Listed]:
     """What external routers are believed, and what they are told: nothing but what is listed, in either direction."""
     for vrf in config.vrfs:
@@ -37,7 +33,7 @@ def listed(config: DeviceConfig) -> Iterator[Listed]:
             for direction, prefixes in (("from", peer.accept), ("to", peer.advertise)):
                 longer = f" le {most}" if direction == "to" else ""
                 numbered = tuple((5 * place, f"permit {one}{longer}") for place, one in enumerate(prefixes, 1))
-                yield Listed(policy(direction, vrf, peer), word, numbered)
+                yield Listed(external_policy(direction, vrf.name, peer.router), word, numbered)
 
 
 def external_policies(config: DeviceConfig) -> Iterator[Section]:
@@ -55,8 +51,8 @@ def external_neighbors(vrf: Vrf) -> list[str]:
         lines += [
             f"{name} remote-as {one.session.peer_as}",
             f"{name} description external router {one.router}",
-            f"{name} route-map {policy('from', vrf, one)} in",
-            f"{name} route-map {policy('to', vrf, one)} out",
+            f"{name} route-map {external_policy('from', vrf.name, one.router)} in",
+            f"{name} route-map {external_policy('to', vrf.name, one.router)} out",
             f"{name} maximum-routes 0",
         ]
     return lines

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.config.sections import Section, section
-from railweave.systems.eos.render.management import secret
+from railweave.systems.eos.names import ISIS_INSTANCE, secret
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig, Gateway, IsisPort
-
-INSTANCE = "underlay"
 
 
 def link_of(config: DeviceConfig, port: str) -> IsisPort | None:
@@ -26,7 +24,7 @@ def told(config: DeviceConfig, gateway: Gateway) -> bool:
 
 def passive() -> list[str]:
     """The lines of an interface whose prefix IS-IS tells without running on it."""
-    return [f"isis enable {INSTANCE}", "isis passive"]
+    return [f"isis enable {ISIS_INSTANCE}", "isis passive"]
 
 
 def on_port(config: DeviceConfig, port: str) -> list[str]:
@@ -35,7 +33,7 @@ def on_port(config: DeviceConfig, port: str) -> list[str]:
     if found is None or link is None:
         return []
     lines = [
-        f"isis enable {INSTANCE}",
+        f"isis enable {ISIS_INSTANCE}",
         "isis circuit-type level-2",
         f"isis metric {link.metric}",
         "isis network point-to-point",
@@ -58,4 +56,4 @@ def router_isis(config: DeviceConfig) -> list[Section]:
         section(f"address-family {one} unicast", f"maximum-paths {found.maximum_ecmp}") for one in found.families
     ]
     body = (f"net {found.net}", f"router-id ipv4 {found.router_id}", "is-type level-2", "log-adjacency-changes")
-    return [section(f"router isis {INSTANCE}", body, key, families)]
+    return [section(f"router isis {ISIS_INSTANCE}", body, key, families)]

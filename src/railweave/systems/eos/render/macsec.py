@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.config.sections import Section, section
-from railweave.systems.eos.render.management import secret
+from railweave.systems.eos.names import MACSEC_PROFILE, secret
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig
     from railweave.intent.interconnect import Macsec
 
-MACSEC_PROFILE = "interconnect"
 CIPHERS = {
     "gcm-aes-128": "aes128-gcm",
     "gcm-aes-256": "aes256-gcm",

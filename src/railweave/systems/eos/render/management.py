@@ -5,17 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.config.sections import Section, line, section
+from railweave.systems.eos.names import MANAGEMENT_PORT, MANAGEMENT_VRF, SNMP_GROUP, SSL_PROFILE, secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from railweave.device.model import DeviceConfig
     from railweave.intent.management import Management
-
-VRF = "MGMT"
-PORT = "Management1"
-SSL_PROFILE = "railweave"
-SNMP_GROUP = "railweave"
 
 ROLES = {"super-user": (15, "network-admin"), "operator": (1, "network-operator"), "read-only": (1, "network-operator")}
 """Privilege and role of a login, by what its user may do. EOS has two roles of its own."""
@@ -33,11 +29,6 @@ SEVERITIES = {
 """EOS's words for severities, the gravest first."""
 
 
-def secret(reference: str) -> str:
-    """How a secret stands in a file until ``build --secrets`` puts its value in: ``<secret:NAME>``."""
-    return f"<{reference}>"
-
-
 def trap_level(wanted: Management) -> str | None:
     """The level of remote logging: EOS has one for all servers, so the one that sends most."""
     order = list(SEVERITIES)
@@ -52,7 +43,7 @@ def management(config: DeviceConfig) -> Iterator[Section]:
     if wanted.domain:
         yield line(f"dns domain {wanted.domain}")
     for server in wanted.dns:
-        yield line(f"ip name-server vrf {VRF} {server}")
+        yield line(f"ip name-server vrf {MANAGEMENT_VRF} {server}")
     if wanted.root_password:
         yield line(f"aaa root secret sha512 {secret(wanted.root_password)}")
     yield from _users(wanted)
@@ -61,7 +52,7 @@ def management(config: DeviceConfig) -> Iterator[Section]:
         yield line("aaa authorization exec default local")
     yield line(f"clock timezone {wanted.time_zone}")
     for server in wanted.ntp:
-        yield line(f"ntp server vrf {VRF} {server}")
+        yield line(f"ntp server vrf {MANAGEMENT_VRF} {server}")
     yield from _logging(wanted)
     yield from _snmp(wanted)
     yield from _lldp(config)
@@ -85,7 +76,7 @@ def _logging(wanted: Management) -> Iterator[Section]:
         return
     yield line(f"logging trap {level}")
     for server in wanted.syslog:
-        yield line(f"logging vrf {VRF} host {server.host} {server.port}")
+        yield line(f"logging vrf {MANAGEMENT_VRF} host {server.host} {server.port}")
     yield line("logging format rfc5424")
 
 
@@ -106,10 +97,10 @@ def _snmp(wanted: Management) -> Iterator[Section]:
         yield line(f"snmp-server user {name} {SNMP_GROUP} v3 {keys}")
     if snmp.community or snmp.users:
         for target in snmp.trap_targets:
-            yield line(f"snmp-server host {target} vrf {VRF} {trap_form(wanted)}")
+            yield line(f"snmp-server host {target} vrf {MANAGEMENT_VRF} {trap_form(wanted)}")
         if snmp.trap_targets:
             yield line("snmp-server enable traps")
-    yield line(f"snmp-server vrf {VRF}")
+    yield line(f"snmp-server vrf {MANAGEMENT_VRF}")
 
 
 def trap_form(wanted: Management) -> str:
@@ -125,22 +116,26 @@ def _lldp(config: DeviceConfig) -> Iterator[Section]:
         yield line("no lldp run")
         return
     yield line(f"lldp management-address {config.management_address.partition('/')[0]}")
-    yield line(f"lldp management-address vrf {VRF}")
+    yield line(f"lldp management-address vrf {MANAGEMENT_VRF}")
 
 
 def _apis(wanted: Management) -> Iterator[Section]:
-    yield section("management ssh", "authentication empty-passwords deny", section(f"vrf {VRF}", "no shutdown"))
+    yield section(
+        "management ssh", "authentication empty-passwords deny", section(f"vrf {MANAGEMENT_VRF}", "no shutdown")
+    )
     if wanted.services.netconf:
-        yield section("management api netconf", section("transport ssh default", f"vrf {VRF}"))
+        yield section("management api netconf", section("transport ssh default", f"vrf {MANAGEMENT_VRF}"))
     if wanted.services.grpc_certificate:
         certificate = f"certificate {SSL_PROFILE}.pem key {SSL_PROFILE}.key"
         yield section("management security", section(f"ssl profile {SSL_PROFILE}", certificate))
-        grpc = (f"ssl profile {SSL_PROFILE}", f"port {wanted.services.grpc_port}", f"vrf {VRF}")
+        grpc = (f"ssl profile {SSL_PROFILE}", f"port {wanted.services.grpc_port}", f"vrf {MANAGEMENT_VRF}")
         yield section("management api gnmi", section("transport grpc default", *grpc), "provider eos-native")
 
 
 def management_port(config: DeviceConfig) -> Iterator[Section]:
     """The management port in its VRF, and the way out of it."""
     family, default = ("ipv6", "::/0") if ":" in config.management_address else ("ip", "0.0.0.0/0")
-    yield section(f"interface {PORT}", f"vrf {VRF}", f"{family} address {config.management_address}")
-    yield line(f"{family} route vrf {VRF} {default} {config.management_gateway}")
+    yield section(
+        f"interface {MANAGEMENT_PORT}", f"vrf {MANAGEMENT_VRF}", f"{family} address {config.management_address}"
+    )
+    yield line(f"{family} route vrf {MANAGEMENT_VRF} {default} {config.management_gateway}")

@@ -5,20 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.config.sections import Section, line, section
+from railweave.systems.eos.names import (
+    FROM_SPINE,
+    MANAGEMENT_VRF,
+    OVERLAY_GROUP,
+    ROUTER_LOOPBACK,
+    TO_NEIGHBORS,
+    TUNNEL_LOOPBACK,
+)
 from railweave.systems.eos.render.bridging import vlan_instances, vxlan_lines
 from railweave.systems.eos.render.external import external_families, external_neighbors, external_policies
-from railweave.systems.eos.render.management import VRF
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from railweave.device.model import DeviceConfig, Vrf
 
-GROUP = "overlay"
-FROM_SPINE = "from-spine-evpn"
-"""The community that spines add to EVPN routes, and that leaves send back to none of them."""
-
-TO_NEIGHBORS = "evpn-to-neighbors"
 HOPS = 2
 """Loopbacks of neighbors are one hop behind the link."""
 
@@ -44,15 +46,15 @@ def tunnel_source(config: DeviceConfig) -> str:
     if overlay is None or not overlay.endpoints:
         return ""
     own = {overlay.loopback, config.loopback.partition("/")[0]}
-    return "Loopback0" if overlay.endpoints[0].address in own else "Loopback1"
+    return ROUTER_LOOPBACK if overlay.endpoints[0].address in own else TUNNEL_LOOPBACK
 
 
 def instances(config: DeviceConfig) -> Iterator[Section]:
     """VRFs, and which families are routed in them."""
-    yield section(f"vrf instance {VRF}")
+    yield section(f"vrf instance {MANAGEMENT_VRF}")
     for vrf in config.vrfs:
         yield section(f"vrf instance {vrf.name}")
-    yield line(f"no ip routing vrf {VRF}")
+    yield line(f"no ip routing vrf {MANAGEMENT_VRF}")
     for vrf in config.vrfs:
         if "ip" in families(vrf):
             yield line(f"ip routing vrf {vrf.name}")
@@ -97,17 +99,17 @@ def overlay_neighbors(config: DeviceConfig) -> list[str]:
     overlay = config.overlay
     if overlay is None:
         return []
-    name = f"neighbor {GROUP}"
+    name = f"neighbor {OVERLAY_GROUP}"
     lines = [f"{name} peer group", f"{name} description EVPN, loopback to loopback"]
     lines += [f"{name} next-hop-unchanged"] if overlay.reflects else []
-    lines += [f"{name} update-source Loopback0", f"{name} ebgp-multihop {HOPS}"]
+    lines += [f"{name} update-source {ROUTER_LOOPBACK}", f"{name} ebgp-multihop {HOPS}"]
     if overlay.bfd:
         every = overlay.bfd.minimum_interval
         lines += [f"{name} bfd", f"{name} bfd interval {every} min-rx {every} multiplier {overlay.bfd.multiplier}"]
     lines += [f"{name} send-community", f"{name} maximum-routes 0"]
     for one in overlay.neighbors:
         lines += [
-            f"neighbor {one.peer_address} peer group {GROUP}",
+            f"neighbor {one.peer_address} peer group {OVERLAY_GROUP}",
             f"neighbor {one.peer_address} remote-as {one.peer_as}",
             f"neighbor {one.peer_address} description {one.peer}",
         ]
@@ -118,7 +120,7 @@ def overlay_family(config: DeviceConfig) -> Section | None:
     """``address-family evpn``."""
     if config.overlay is None:
         return None
-    lines = (f"neighbor {GROUP} activate", f"neighbor {GROUP} route-map {TO_NEIGHBORS} out")
+    lines = (f"neighbor {OVERLAY_GROUP} activate", f"neighbor {OVERLAY_GROUP} route-map {TO_NEIGHBORS} out")
     return section("address-family evpn", *lines)
 
 

@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.config.sections import Section, section
+from railweave.systems.eos.names import MACSEC_PROFILE, ROUTER_LOOPBACK, TUNNEL_LOOPBACK
 from railweave.systems.eos.render.isis import on_port, passive, told
-from railweave.systems.eos.render.macsec import MACSEC_PROFILE
 from railweave.systems.eos.render.qos import profile_of
 
 if TYPE_CHECKING:
@@ -20,9 +20,6 @@ ETHERNET_HEADER = 14
 
 MOST_LANES = {100: 4, 200: 4}
 """The lanes of a slower module in a whole port, where those are fewer than the port's (AVD, ethernet_interfaces.speed)."""
-
-SOURCE = "Loopback1"
-"""The loopback that tunnels end on, where they have addresses of their own."""
 
 
 class Loopback(NamedTuple):
@@ -58,8 +55,8 @@ def loopbacks(config: DeviceConfig) -> tuple[Loopback, ...]:
     ends = {one.address for one in config.overlay.endpoints} if config.overlay else set[str]()
     own = {config.loopback.partition("/")[0], config.overlay.loopback if config.overlay else ""}
     apart = tuple(one for one in config.loopbacks() if one.partition("/")[0] in ends - own)
-    first = Loopback("Loopback0", "router id", tuple(one for one in config.loopbacks() if one not in apart))
-    return (first, Loopback(SOURCE, "tunnels", apart)) if apart else (first,)
+    first = Loopback(ROUTER_LOOPBACK, "router id", tuple(one for one in config.loopbacks() if one not in apart))
+    return (first, Loopback(TUNNEL_LOOPBACK, "tunnels", apart)) if apart else (first,)
 
 
 def interfaces(config: DeviceConfig) -> Iterator[Section]:

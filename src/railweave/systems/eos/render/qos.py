@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.config.sections import Section, line, section
+from railweave.systems.eos.names import QOS_PROFILE, QUEUE_PROFILE, UNPAUSED_PROFILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -12,11 +13,6 @@ if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig, QosConfig
     from railweave.intent.qos import TrafficClass, Watchdog
 
-PROFILE = "ROCE"
-UNPAUSED = "ROCE-UNPAUSED"
-"""The same without PFC: for links between sites that are not paused, and for ports to routers outside."""
-
-QUEUE_PROFILE = "railweave"
 ACTIONS = {"drop": "drop", "forward": "notify-only"}
 """The watchdog's action on packets of a stuck queue; ``notify-only`` lets them pass."""
 
@@ -28,7 +24,7 @@ def profile_of(config: DeviceConfig, port: str) -> str:
     """The QoS profile that is bound to a port; empty: none."""
     if config.qos is None or port not in config.qos.ports:
         return ""
-    return UNPAUSED if _unpaused(config.qos, port) else PROFILE
+    return UNPAUSED_PROFILE if _unpaused(config.qos, port) else QOS_PROFILE
 
 
 def _unpaused(qos: QosConfig, port: str) -> bool:
@@ -37,8 +33,8 @@ def _unpaused(qos: QosConfig, port: str) -> bool:
 
 def profiles(qos: QosConfig) -> dict[str, bool]:
     """The profiles that ports need, and whether PFC is in them."""
-    found = {PROFILE: bool(lossless(qos))}
-    return {**found, UNPAUSED: False} if any(_unpaused(qos, port) for port in qos.ports) else found
+    found = {QOS_PROFILE: bool(lossless(qos))}
+    return {**found, UNPAUSED_PROFILE: False} if any(_unpaused(qos, port) for port in qos.ports) else found
 
 
 def dscp_map(qos: QosConfig) -> list[str]:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from railweave.counting import counted
 from railweave.runbook.check import Check
 from railweave.runbook.isis import IsisWords
-from railweave.systems.eos.render.macsec import CIPHERS, MACSEC_PROFILE
+from railweave.systems.eos.names import MACSEC_PROFILE
+from railweave.systems.eos.render.macsec import CIPHERS
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig

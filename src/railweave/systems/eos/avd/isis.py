@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from railweave.systems.eos.render.isis import INSTANCE, link_of
-from railweave.systems.eos.render.management import secret
+from railweave.systems.eos.names import ISIS_INSTANCE, secret
 
 if TYPE_CHECKING:
-    from railweave.device.model import DeviceConfig
+    from railweave.device.model import DeviceConfig, Gateway
 
-PASSIVE: dict[str, Any] = {"isis_enable": INSTANCE, "isis_passive": True}
-"""An interface whose prefix is told, without IS-IS on it."""
+PASSIVE: dict[str, Any] = {"isis_enable": ISIS_INSTANCE, "isis_passive": True}
+"""An interface whose prefix is advertised, without IS-IS on it."""
 
 
 def _key(reference: str | None) -> dict[str, Any]:
@@ -20,13 +19,14 @@ def _key(reference: str | None) -> dict[str, Any]:
 
 def on_port(config: DeviceConfig, port: str) -> dict[str, Any]:
     """IS-IS on a port between switches; empty where it does not run."""
-    own, link = config.isis, link_of(config, port)
-    if own is None or link is None:
+    own = config.isis
+    metrics = {link.interface: link.metric for link in own.ports} if own else {}
+    if own is None or port not in metrics:
         return {}
     found: dict[str, Any] = {
-        "isis_enable": INSTANCE,
+        "isis_enable": ISIS_INSTANCE,
         "isis_circuit_type": "level-2",
-        "isis_metric": link.metric,
+        "isis_metric": metrics[port],
         "isis_network_point_to_point": True,
     }
     if own.bfd:
@@ -35,13 +35,18 @@ def on_port(config: DeviceConfig, port: str) -> dict[str, Any]:
     return {**found, "isis_authentication": _key(own.key)} if own.key else found
 
 
+def on_gateway(config: DeviceConfig, gateway: Gateway) -> dict[str, Any]:
+    """IS-IS on a server-facing interface; empty where its prefix is not advertised."""
+    return PASSIVE if config.isis and gateway.name in config.isis.passive else {}
+
+
 def router_isis(config: DeviceConfig) -> dict[str, Any]:
     """The instance; empty where the device does not run it."""
     own = config.isis
     if own is None:
         return {}
     found: dict[str, Any] = {
-        "instance": INSTANCE,
+        "instance": ISIS_INSTANCE,
         "net": own.net,
         "router_id": own.router_id,
         "is_type": "level-2",

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from railweave.systems.eos.render.management import PORT, ROLES, SNMP_GROUP, SSL_PROFILE, VRF, secret, trap_level
+from railweave.systems.eos.names import MANAGEMENT_PORT, MANAGEMENT_VRF, SNMP_GROUP, SSL_PROFILE, secret
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig
     from railweave.intent.management import Management, Snmp
+
+SEVERITIES = ("emergency", "alert", "critical", "error", "warning", "notice", "info", "any")
+LEVELS = ("emergencies", "alerts", "critical", "errors", "warnings", "notifications", "informational", "debugging")
+"""EOS's words for the severities, in the same order. Of several servers the one that wants most decides: there is one level."""
 
 
 def management(config: DeviceConfig, raw: list[str]) -> dict[str, Any]:
@@ -19,28 +23,34 @@ def management(config: DeviceConfig, raw: list[str]) -> dict[str, Any]:
     found: dict[str, Any] = {
         "hostname": config.name,
         "clock": {"timezone": wanted.time_zone},
-        "lldp": {"management_address": address.partition("/")[0], "vrf": VRF} if wanted.lldp else {"run": False},
-        "management_interfaces": [{"name": PORT, "vrf": VRF, "ipv6_address" if six else "ip_address": address}],
+        "lldp": {"management_address": address.partition("/")[0], "vrf": MANAGEMENT_VRF}
+        if wanted.lldp
+        else {"run": False},
+        "management_interfaces": [
+            {"name": MANAGEMENT_PORT, "vrf": MANAGEMENT_VRF, "ipv6_address" if six else "ip_address": address}
+        ],
         "ipv6_static_routes" if six else "static_routes": [
-            {"vrf": VRF, "prefix": "::/0" if six else "0.0.0.0/0", "next_hop": config.management_gateway}
+            {"vrf": MANAGEMENT_VRF, "prefix": "::/0" if six else "0.0.0.0/0", "next_hop": config.management_gateway}
         ],
         "management_ssh": {
             "authentication": {"empty_passwords": "deny"},
-            "vrfs": [{"name": VRF, "enable": True}],
+            "vrfs": [{"name": MANAGEMENT_VRF, "enable": True}],
         },
     }
     if wanted.domain:
         found["dns_domain"] = wanted.domain
     if wanted.dns:
-        found["ip_name_server"] = {"vrfs": [{"name": VRF, "servers": [{"ip_address": one} for one in wanted.dns]}]}
+        found["ip_name_server"] = {
+            "vrfs": [{"name": MANAGEMENT_VRF, "servers": [{"ip_address": one} for one in wanted.dns]}]
+        }
     if wanted.ntp:
-        found["ntp"] = {"vrf": VRF, "servers": [{"name": one} for one in wanted.ntp]}
+        found["ntp"] = {"vrf": MANAGEMENT_VRF, "servers": [{"name": one} for one in wanted.ntp]}
     if wanted.banner:
         found["banners"] = {"login": "\n".join([*wanted.banner.splitlines(), "EOF"])}
     if wanted.snmp:
         found["snmp_server"] = _snmp(wanted.snmp)
     if wanted.services.netconf:
-        raw += ["management api netconf", "   transport ssh default", f"      vrf {VRF}"]
+        raw += ["management api netconf", "   transport ssh default", f"      vrf {MANAGEMENT_VRF}"]
     return {**found, **_logins(wanted), **_logging(wanted), **_telemetry(wanted)}
 
 
@@ -50,7 +60,7 @@ def _logins(wanted: Management) -> dict[str, Any]:
         found["aaa_root"] = {"secret": {"sha512_password": secret(wanted.root_password)}}
     users: list[dict[str, Any]] = []
     for name, user in wanted.users.items():
-        privilege, role = ROLES[user.role]
+        privilege, role = (15, "network-admin") if user.role == "super-user" else (1, "network-operator")
         one: dict[str, Any] = {"name": name, "privilege": privilege, "role": role}
         one |= {"sha512_password": secret(user.password)} if user.password else {"no_password": True}
         one |= dict(zip(("ssh_key", "secondary_ssh_key"), user.ssh_keys, strict=False))
@@ -63,18 +73,20 @@ def _logins(wanted: Management) -> dict[str, Any]:
 
 
 def _logging(wanted: Management) -> dict[str, Any]:
-    level = trap_level(wanted)
-    if level is None:
+    if not wanted.syslog:
         return {}
+    level = LEVELS[max(SEVERITIES.index(one.severity) for one in wanted.syslog)]
     hosts: dict[str, list[int]] = {}
     for one in wanted.syslog:
         hosts.setdefault(one.host, []).append(one.port)
     servers = [{"name": host, "ports": ports} for host, ports in hosts.items()]
-    return {"logging": {"trap": level, "format": {"rfc5424": True}, "vrfs": [{"name": VRF, "hosts": servers}]}}
+    return {
+        "logging": {"trap": level, "format": {"rfc5424": True}, "vrfs": [{"name": MANAGEMENT_VRF, "hosts": servers}]}
+    }
 
 
 def _snmp(snmp: Snmp) -> dict[str, Any]:
-    found: dict[str, Any] = {"vrfs": [{"name": VRF, "enable": True}]}
+    found: dict[str, Any] = {"vrfs": [{"name": MANAGEMENT_VRF, "enable": True}]}
     found |= {key: value for key, value in (("contact", snmp.contact), ("location", snmp.location)) if value}
     if snmp.community:
         found["communities"] = [{"name": secret(snmp.community), "access": "ro"}]
@@ -101,7 +113,7 @@ def _snmp(snmp: Snmp) -> dict[str, Any]:
                 "users": [{"username": next(iter(snmp.users)), "authentication_level": "priv"}],
             }
         )
-        found["hosts"] = [{"host": target, "vrf": VRF, **how} for target in snmp.trap_targets]
+        found["hosts"] = [{"host": target, "vrf": MANAGEMENT_VRF, **how} for target in snmp.trap_targets]
         found["traps"] = {"enable": True}
     return found
 
@@ -110,7 +122,7 @@ def _telemetry(wanted: Management) -> dict[str, Any]:
     if not wanted.services.grpc_certificate:
         return {}
     file = {"file": f"{SSL_PROFILE}.pem", "key": f"{SSL_PROFILE}.key"}
-    grpc = {"name": "default", "ssl_profile": SSL_PROFILE, "port": wanted.services.grpc_port, "vrf": VRF}
+    grpc = {"name": "default", "ssl_profile": SSL_PROFILE, "port": wanted.services.grpc_port, "vrf": MANAGEMENT_VRF}
     return {
         "management_security": {"ssl_profiles": [{"name": SSL_PROFILE, "certificate": file}]},
         "management_api_gnmi": {"provider": "eos-native", "transport": {"grpc": [grpc]}},

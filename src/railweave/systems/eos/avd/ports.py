@@ -4,44 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from railweave.systems.eos.render.avd.isis import PASSIVE, on_port
-from railweave.systems.eos.render.isis import told
-from railweave.systems.eos.render.macsec import CIPHERS, MACSEC_PROFILE, key_line, wanted
-from railweave.systems.eos.render.ports import (
-    ETHERNET_HEADER,
-    advertised_unknown_to_avd,
-    bridged,
-    loopbacks,
-    speed,
-    tagged_name,
-    vlan_ids,
-    waits,
-)
-from railweave.systems.eos.render.qos import profile_of
+from railweave.systems.eos.avd.addresses import addressed, shared
+from railweave.systems.eos.avd.isis import on_gateway, on_port
+from railweave.systems.eos.avd.loopbacks import loopback_interfaces
+from railweave.systems.eos.avd.qos import service_profiles
+from railweave.systems.eos.names import MACSEC_PROFILE, secret
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from railweave.device.model import DeviceConfig, Gateway, Interface
+    from railweave.intent.underlay import RouterAdvertisements
+
+ETHERNET_HEADER_BYTES = 14
 
 
 def interfaces(config: DeviceConfig) -> dict[str, Any]:
     """Every interface but the management port."""
     routed = {gateway.port: gateway for gateway in config.gateways if gateway.port}
+    profiles = service_profiles(config)
     found: dict[str, Any] = {
         "ethernet_interfaces": [
-            *(_port(config, port, routed.get(port.name)) for port in config.interfaces),
+            *(_port(config, port, routed.get(port.name), profiles.get(port.name)) for port in config.interfaces),
             *(_tagged(port) for port in config.interfaces if port.unit_vlan is not None),
         ],
-        "loopback_interfaces": [
-            {
-                "name": one.name,
-                "description": one.description,
-                **_addresses(one.addresses),
-                **(PASSIVE if config.isis else {}),
-            }
-            for one in loopbacks(config)
-        ],
+        "loopback_interfaces": loopback_interfaces(config),
     }
     vlans = [one for one in config.gateways if one.vlan]
     if vlans:
@@ -53,34 +38,26 @@ def interfaces(config: DeviceConfig) -> dict[str, Any]:
     return found
 
 
-def _addresses(addresses: Sequence[str]) -> dict[str, Any]:
-    four = [one for one in addresses if ":" not in one]
-    six = [one for one in addresses if ":" in one]
-    found: dict[str, Any] = {"ip_address": four[0]} if four else {}
-    found |= {"ip_address_secondaries": four[1:]} if four[1:] else {}
-    return found | ({"ipv6_addresses": six} if six else {})
-
-
-def _port(config: DeviceConfig, port: Interface, gateway: Gateway | None) -> dict[str, Any]:
+def _port(config: DeviceConfig, port: Interface, gateway: Gateway | None, profile: str | None) -> dict[str, Any]:
     found: dict[str, Any] = {
         "name": port.name,
         "description": port.description,
-        "speed": speed(port),
+        "speed": _speed(port),
         "flowcontrol": {"received": "off"},
         "error_correction_encoding": {"reed_solomon": True},
     }
     raw = ["flowcontrol send off"]
-    if waits(port, gateway):
+    bridged = port.kind == "server" and gateway is None
+    if bridged and port.vlan is None:  # a server port that has no tenant yet
         found["shutdown"] = True
-    profile = profile_of(config, port.name)
-    if profile:
+    if profile is not None:
         found["service_profile"] = profile
-    if bridged(port, gateway):
+    if bridged:
         found["switchport"] = {"enabled": True, **_membership(config, port)}
     else:
         found["switchport"] = {"enabled": False}
         if gateway is None:
-            found["mtu"] = port.mtu - ETHERNET_HEADER
+            found["mtu"] = port.mtu - ETHERNET_HEADER_BYTES
             if port.unit_vlan is None:
                 found |= _addressed(port) if port.addresses else {"ipv6_enable": True}
         else:
@@ -92,47 +69,42 @@ def _port(config: DeviceConfig, port: Interface, gateway: Gateway | None) -> dic
 
 
 def _addressed(port: Interface) -> dict[str, Any]:
-    found = _addresses(port.addresses)
+    found = addressed(port.addresses)
     found |= {"vrf": port.vrf} if port.vrf else {}
     return found | ({"ipv6_enable": True} if port.vrf and "ipv6_addresses" in found else {})
 
 
 def _tagged(port: Interface) -> dict[str, Any]:
-    found = {"name": tagged_name(port), "description": port.description}
+    found = {"name": f"{port.name}.{port.unit_vlan}", "description": port.description}
     return {**found, "encapsulation_dot1q": {"vlan": port.unit_vlan}, **_addressed(port)}
 
 
 def encryption(config: DeviceConfig, raw: list[str]) -> dict[str, Any]:
     """The profile of encrypted links. ``raw`` takes the key: the schema has only keys that a switch has encrypted."""
-    own = wanted(config)
-    if own is None:
+    wanted = [port.macsec for port in config.interfaces if port.macsec]
+    if not wanted:
         return {}
-    raw += ["mac security", f"   profile {MACSEC_PROFILE}", f"      {key_line(own)}"]
-    return {"mac_security": {"profiles": [{"name": MACSEC_PROFILE, "cipher": CIPHERS[own.cipher_suite]}]}}
+    own = wanted[0]  # all links between sites are encrypted alike
+    raw += ["mac security", f"   profile {MACSEC_PROFILE}", f"      key {own.key_name} 0 {secret(own.key)}"]
+    *_, bits = own.cipher_suite.split("-")
+    cipher = f"aes{bits}-gcm{'-xpn' if '-xpn-' in own.cipher_suite else ''}"
+    return {"mac_security": {"profiles": [{"name": MACSEC_PROFILE, "cipher": cipher}]}}
 
 
 def _membership(config: DeviceConfig, port: Interface) -> dict[str, Any]:
     if port.vlan is None:
         return {}
-    number = vlan_ids(config)[port.vlan]
+    number = next(one.vlan for one in config.gateways if one.vlan_name == port.vlan)
     if port.native_vlan is None:
         return {"mode": "access", "access_vlan": number}
     return {"mode": "trunk", "trunk": {"native_vlan": port.native_vlan, "allowed_vlan": str(number)}}
 
 
-def _shared(addresses: Sequence[str]) -> dict[str, Any]:
-    four = [one for one in addresses if ":" not in one]
-    six = [one for one in addresses if ":" in one]
-    found: dict[str, Any] = {"ip_address_virtual": four[0]} if four else {}
-    found |= {"ip_address_virtual_secondaries": four[1:]} if four[1:] else {}
-    return found | ({"ipv6_address_virtuals": six} if six else {})
-
-
 def _gateway(config: DeviceConfig, gateway: Gateway) -> dict[str, Any]:
     timers = gateway.advertisements
-    found = _shared(gateway.addresses) if gateway.mac else _addresses(gateway.addresses)
+    found = shared(gateway.addresses) if gateway.mac else addressed(gateway.addresses)
     found |= {"ip_proxy_arp": True} if gateway.proxy_arp else {}
-    found |= PASSIVE if told(config, gateway) else {}
+    found |= on_gateway(config, gateway)
     if ":" in gateway.addresses[0]:
         found["ipv6_enable"] = True
     if gateway.vrf:
@@ -149,4 +121,30 @@ def _gateway(config: DeviceConfig, gateway: Gateway) -> dict[str, Any]:
     discovery |= {"managed_config_flag": True} if timers.managed else {}
     discovery |= {"other_config_flag": True} if timers.other else {}
     found |= {"ipv6_nd": discovery} if discovery else {}
-    return {**found, "eos_cli": "\n".join(advertised_unknown_to_avd(gateway))}
+    return {**found, "eos_cli": "\n".join(_unknown_to_schema(gateway, timers))}
+
+
+def _unknown_to_schema(gateway: Gateway, timers: RouterAdvertisements) -> list[str]:
+    """Router advertisements, as far as the schema has no word for them."""
+    lines = [
+        f"ipv6 nd ra interval {timers.max_interval} {timers.min_interval}",
+        f"ipv6 nd ra lifetime {timers.router_lifetime}",
+        f"ipv6 nd ra hop-limit {timers.hop_limit}",
+    ]
+    if not timers.link_mtu:
+        lines.append("ipv6 nd ra mtu suppress")
+    if timers.reachable_time:
+        lines.append(f"ipv6 nd reachable-time {timers.reachable_time}")
+    if timers.retransmit_timer:
+        lines.append(f"ipv6 nd ns-interval {timers.retransmit_timer}")
+    if not timers.on_link:
+        flags = "no-onlink" if timers.autonomous else "no-autoconfig no-onlink"
+        lifetimes = f"{timers.prefix_valid_lifetime} {timers.prefix_preferred_lifetime}"
+        lines += [f"ipv6 nd prefix {prefix} {lifetimes} {flags}" for prefix in gateway.prefixes]
+    return lines
+
+
+def _speed(port: Interface) -> str:
+    """The speed with its lanes; a module of 100G or 200G in a larger port runs on four of them."""
+    lanes = min(4, port.lanes) if port.speed_gbps in {100, 200} else port.lanes
+    return f"{port.speed_gbps}g-{lanes}"

@@ -1,0 +1,47 @@
+"""AVD: loopbacks, and which of them tunnels end on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from railweave.systems.eos.avd.addresses import addressed
+from railweave.systems.eos.avd.isis import PASSIVE
+from railweave.systems.eos.names import ROUTER_LOOPBACK, TUNNEL_LOOPBACK
+
+if TYPE_CHECKING:
+    from railweave.device.model import DeviceConfig
+
+DESCRIPTIONS = {ROUTER_LOOPBACK: "router id", TUNNEL_LOOPBACK: "tunnels"}
+
+
+def loopback_interfaces(config: DeviceConfig) -> list[dict[str, Any]]:
+    """The loopbacks that have addresses."""
+    passive = PASSIVE if config.isis else {}
+    return [
+        {"name": name, "description": DESCRIPTIONS[name], **addressed(addresses), **passive}
+        for name, addresses in _addresses(config).items()
+    ]
+
+
+def tunnel_source(config: DeviceConfig) -> str | None:
+    """The loopback with the address that tunnels begin on; None where there are none."""
+    if config.overlay is None or not config.overlay.endpoints:
+        return None
+    begins = _host(config.overlay.endpoints[0].address)
+    return next(name for name, addresses in _addresses(config).items() if begins in addresses)
+
+
+def _addresses(config: DeviceConfig) -> dict[str, list[str]]:
+    """Addresses with their lengths, by loopback: tunnels share that of the router where they share its address."""
+    router, tunnels = [config.loopback], list[str]()
+    if config.overlay is not None:
+        if (sessions := _host(config.overlay.loopback)) not in router:
+            router.append(sessions)
+        for one in config.overlay.endpoints:
+            if (end := _host(one.address)) not in (*router, *tunnels):
+                tunnels.append(end)
+    return {ROUTER_LOOPBACK: router, **({TUNNEL_LOOPBACK: tunnels} if tunnels else {})}
+
+
+def _host(address: str) -> str:
+    return f"{address}/128" if ":" in address else f"{address}/32"

@@ -1,0 +1,134 @@
+"""AVD: QoS, buffers, and how next-hop groups are shared."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from railweave.catalog import catalog
+from railweave.systems.eos.names import QOS_PROFILE, QUEUE_PROFILE, UNPAUSED_PROFILE
+
+if TYPE_CHECKING:
+    from railweave.device.model import DeviceConfig, Marking, QosConfig
+    from railweave.intent.qos import TrafficClass, Watchdog
+
+FLOWSET_TABLES = (256, 512, 1024, 2048, 4096, 8192, 16384, 32768)
+"""Sizes of a flowset table by EOS's number for them; 0 is not written."""
+
+
+def qos(config: DeviceConfig) -> dict[str, Any]:
+    """Maps, the profile, buffers, the watchdog, and dynamic load balancing."""
+    found: dict[str, Any] = {}
+    if config.balancing.group_mode == "dlb-flowlet":
+        dynamic: dict[str, Any] = {"enabled": True}
+        size = FLOWSET_TABLES.index(config.balancing.intent.dlb.flowset_table_size)
+        dynamic |= {"flow_set_size": size} if size else {}
+        found["ip_hardware"] = {"fib": {"load_balance_distribution": {"dynamic": dynamic}}}
+    own = config.qos
+    if own is None:
+        return found
+    numbers = sorted(one.queue for one in own.classes.values())
+    found["qos"] = {
+        "map": {"dscp": _classified(own), "traffic_class": [f"{one} to uc-tx-queue {one}" for one in numbers]}
+    }
+    needed = dict.fromkeys([QOS_PROFILE, *sorted(service_profiles(config).values())])
+    found["qos_profiles"] = [_profile(own, name) for name in needed]
+    found["platform"] = {"trident": {"mmu": _buffers(own, catalog().switches[config.model].buffer.shared_mb)}}
+    if own.watchdog is not None and _priorities(own):
+        found["priority_flow_control"] = {"watchdog": _watchdog(own.watchdog)}
+    if own.buffer_monitor:
+        found["queue_monitor_length"] = {"enabled": True}
+    return found
+
+
+def service_profiles(config: DeviceConfig) -> dict[str, str]:
+    """The QoS profile of every port that has one: with PFC where the port's peer is paused, if any class is lossless."""
+    own = config.qos
+    if own is None:
+        return {}
+    everywhere = not _priorities(own)
+    paused = {port for profile in own.profiles for port in profile.ports}
+    return {port: QOS_PROFILE if everywhere or port in paused else UNPAUSED_PROFILE for port in own.ports}
+
+
+def _priorities(own: QosConfig) -> list[int]:
+    """The PFC priorities of lossless classes."""
+    return sorted(one.pfc_priority for one in own.classes.values() if one.pfc_priority is not None)
+
+
+def _classified(own: QosConfig) -> list[str]:
+    """Each of the 64 DSCPs in a traffic class: what no class names is in the default one."""
+    owner = dict.fromkeys(range(64), own.classes[own.default_class].queue)
+    for one in own.classes.values():
+        owner |= dict.fromkeys(one.dscp, one.queue)
+    text: dict[int, str] = {}
+    for dscp, number in owner.items():
+        text[number] = f"{text[number]} {dscp}" if number in text else str(dscp)
+    return [f"{text[number]} to traffic-class {number}" for number in sorted(text)]
+
+
+def _profile(own: QosConfig, profile: str) -> dict[str, Any]:
+    queues = [_queue(one, own.marking.get(name)) for name, one in own.classes.items()]
+    queues.sort(key=lambda one: one["id"])
+    found: dict[str, Any] = {"name": profile, "trust": "dscp", "uc_tx_queues": queues}
+    if profile == QOS_PROFILE and _priorities(own):
+        priorities = [{"priority": one, "no_drop": True} for one in _priorities(own)]
+        found["priority_flow_control"] = {"enabled": True, "priorities": priorities}
+        found["priority_flow_control"] |= {"watchdog": {"enabled": True}} if own.watchdog else {}
+    return found
+
+
+def _queue(one: TrafficClass, marking: Marking | None) -> dict[str, Any]:
+    strict = one.priority == "strict-high"
+    found: dict[str, Any] = {"id": one.queue, "priority": "priority strict" if strict else "no priority"}
+    if one.transmit_percent:
+        share = {"shape": {"rate": f"{one.transmit_percent} percent"}}
+        found |= share if strict else {"bandwidth_percent": one.transmit_percent}
+    if marking is not None:
+        limits = {
+            "units": "kbytes",
+            "min": marking.first // 1000,
+            "max": marking.last // 1000,
+            "max_probability": marking.probability,
+            "weight": 0,
+        }
+        found["random_detect"] = {"ecn": {"count": True, "threshold": limits}}
+    return found
+
+
+def _buffers(own: QosConfig, shared_mb: float) -> dict[str, Any]:
+    """Thresholds, and headroom out of a packet buffer of ``shared_mb``: one size for all ports, as the neediest has it."""
+    queues = [
+        {"id": one.queue, "threshold": _alpha(one.dynamic_threshold)}
+        for one in sorted(own.classes.values(), key=lambda one: one.queue)
+    ]
+    profile: dict[str, Any] = {"name": QUEUE_PROFILE, "unicast_queues": queues}
+    found: dict[str, Any] = {"active_profile": QUEUE_PROFILE, "queue_profiles": [profile]}
+    if priorities := _priorities(own):
+        alpha = _alpha(own.buffers.ingress_dynamic_threshold)
+        profile["ingress"] = {
+            "headroom": {"unit": "bytes", "memory": max([0, *(one.headroom_bytes for one in own.profiles)])},
+            "priority_groups": [{"id": one, "threshold": alpha} for one in priorities],
+        }
+        one_percent = Fraction(str(shared_mb)) * 10_000  # bytes
+        found["headroom_pool"] = {"unit": "bytes", "limit": round(one_percent * own.buffers.headroom)}
+    return found
+
+
+def _alpha(index: int | None) -> str:
+    """A dynamic threshold, index 0 to 10, as a fraction of what is free: 1/128 to 8; 1 where there is none."""
+    return "1" if index is None else str(Fraction(2) ** (index - 7))
+
+
+def _watchdog(one: Watchdog) -> dict[str, str]:
+    return {
+        "action": {"drop": "drop", "forward": "notify-only"}[one.action],
+        "timeout": _seconds(one.detection * one.poll_interval),
+        "recovery_time": _seconds(one.recovery),
+        "polling_interval": _seconds(one.poll_interval),
+    }
+
+
+def _seconds(milliseconds: int) -> str:
+    return f"{(Decimal(milliseconds) / 1000).normalize():f}"
