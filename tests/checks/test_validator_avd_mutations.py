@@ -5,20 +5,24 @@ Each mutation replaces the code of one computation of the renderer in place, so 
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from tests.render.eos.networks import config
 
 from railweave.device.model import DeviceConfig, TunnelEndpoint
+from railweave.systems.eos import names
 from railweave.systems.eos import render as eos
 from railweave.systems.eos import validator as avd
 
-pytest.importorskip("pyavd")
+pyavd: Any = pytest.importorskip("pyavd")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 RENDERER = "railweave.systems.eos.render"
 
@@ -48,14 +52,20 @@ POLICIES = [
         "bgp.prefix_lists.get(name, ())[1:]",
         "missing in eos.conf: ipv6 prefix-list own",
     ),
-    Mutation("length of a prefix", "routing", '" le 128" if version', '" le 127" if version', "/64 le 127"),
+    Mutation(
+        "length of a prefix",
+        "routing",
+        '" le 128" if version',
+        '" le 127" if version',
+        "only in eos.conf: ipv6 prefix-list local / seq 5 permit fc00::/16 le 127",
+    ),
     Mutation("sequence of a prefix list", "routing", "[(5 * place, f", "[(7 * place, f", "/ seq 7 permit"),
     Mutation(
         "sequence of a route map",
         "routing",
         "'deny'} {10 * place}",
         "'deny'} {20 * place}",
-        "only in eos.conf: route-map to-spines deny 40",
+        "only in eos.conf: route-map connected permit 20",
     ),
     Mutation(
         "order of a route map",
@@ -174,7 +184,7 @@ QOS = [
     Mutation("watchdog", "qos", "poll_interval * one.detection", "poll_interval + one.detection", "timeout 0.102"),
     Mutation("unit of the watchdog", "qos", "milliseconds / 1000", "milliseconds / 100", "recovery-time 2"),
     Mutation("ports that are paused", "qos", "not any(port in", "any(port in", "service-profile ROCE-UNPAUSED"),
-    Mutation("size of the flowset table", "qos", "bit_length() - 9", "bit_length() - 8", "flow-set-size 4"),
+    Mutation("size of the flowset table", "qos", "bit_length() - 9", "bit_length() - 8", "dynamic flow-set-size 1"),
 ]
 PORTS = [
     Mutation("MTU", "ports", "port.mtu - ETHERNET_HEADER", "port.mtu", "mtu 9216"),
@@ -187,10 +197,10 @@ PORTS = [
         "timers of router advertisements", "ports", "{timers.max_interval}", "{timers.min_interval}", "ra interval"
     ),
     Mutation("IS-IS metric", "isis", "isis metric {link.metric}", "isis metric {link.metric + 1}", "isis metric 11"),
-    Mutation("which prefixes IS-IS tells", "isis", 'or f"irb.{', 'or f"vlan.{', "isis passive"),
+    Mutation("which prefixes IS-IS advertises", "isis", 'or f"irb.{', 'or f"vlan.{', "isis passive"),
     Mutation("cipher", "macsec", 'f"cipher {CIPHERS[found.cipher_suite]}"', '"cipher aes128-gcm"', "cipher aes128-gcm"),
     Mutation("key of MACsec", "macsec", "key {found.key_name} 0", "key {found.key_name}", "key 50 <secret:macsec-cak>"),
-    Mutation("severity of syslog", "management", "order[max(levels)]", "order[min(levels)]", "logging trap"),
+    Mutation("severity of syslog", "management", "order[max(levels)]", "order[min(levels)]", "logging trap errors"),
 ]
 MUTATIONS = [*POLICIES, *BGP, *VXLAN, *QOS, *PORTS]
 
@@ -204,6 +214,8 @@ def everything() -> DeviceConfig:
     assert tenant.overlay
     assert east.isis
     paused, long = leaf.qos.profiles
+    grave = leaf.management.syslog[0].model_copy(update={"severity": "error"})
+    plain = grave.model_copy(update={"severity": "info", "host": "172.20.0.5"})
     wanted = (
         (leaf, ("Ethernet1/1", "Ethernet17/1")),
         (weka, ("Ethernet9/1", "Ethernet31/1")),
@@ -211,6 +223,7 @@ def everything() -> DeviceConfig:
     )
     return replace(
         leaf,
+        management=leaf.management.model_copy(update={"syslog": (grave, plain)}),
         interfaces=tuple(port for own, names in wanted for port in own.interfaces if port.name in names),
         gateways=(*leaf.gateways[:1], *weka.gateways),
         qos=replace(leaf.qos, profiles=(paused, replace(long, ports=("Ethernet1/1",)))),
@@ -219,6 +232,26 @@ def everything() -> DeviceConfig:
         mac_vrf=weka.mac_vrf,
         isis=replace(east.isis, passive=("irb.2",)),
     )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def once() -> Iterator[None]:
+    """AVD is asked once about the same data, to be fast: ``avd.json`` is the same whatever is broken in the renderer."""
+    answers: dict[str, object] = {}
+
+    def remembering(name: str, function: Callable[[object], object]) -> Callable[[object], object]:
+        def answer(data: object) -> object:
+            key = f"{name} {data!r}"
+            if key not in answers:
+                answers[key] = function(data)
+            return answers[key]
+
+        return answer
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("validate_structured_config", "get_device_config"):
+            patch.setattr(pyavd, name, remembering(name, getattr(pyavd, name)))
+        yield
 
 
 @pytest.fixture
@@ -244,3 +277,26 @@ def test_what_is_broken_is_found(broken: Mutation) -> None:
     found = avd.validate({"leaf": eos.files(everything())}).findings
     assert {one.id for one in found} == {"eos-avd-differs"}
     assert any(broken.seen in one.what for one in found), [one.what for one in found]
+
+
+def test_only_names_are_shared() -> None:
+    """``avd`` reads the device's configuration and the catalog, and takes nothing else but names."""
+    allowed = ("railweave.systems.eos.avd", "railweave.systems.eos.names", "railweave.catalog")
+    typed = ("railweave.device.model", "railweave.intent")
+    files = sorted((Path(inspect.getfile(names)).parent / "avd").glob("*.py"))
+    assert files
+    for file in files:
+        tree = ast.parse(file.read_text())
+        for_types = {one for guard in tree.body if isinstance(guard, ast.If) for one in ast.walk(guard)}
+        for one in ast.walk(tree):
+            found = ["." * one.level + (one.module or "")] if isinstance(one, ast.ImportFrom) else []
+            found += [alias.name for alias in one.names] if isinstance(one, ast.Import) else []
+            for source in found:
+                known = (*allowed, *typed) if one in for_types else allowed
+                assert source.startswith(known) or not source.startswith(("railweave", ".")), f"{file.name}: {source}"
+
+
+def test_names_are_text() -> None:
+    """Nothing is computed in the module that the two share, and nothing else of ours is reached through it."""
+    assert {type(value) for name, value in vars(names).items() if name.isupper()} == {str}
+    assert "railweave." not in inspect.getsource(names)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from railweave.config.sections import Section, section
 from railweave.systems.eos.names import external_policy
@@ -13,34 +13,21 @@ if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig, ExternalPeer, Vrf
 
 
-class Listed(NamedTuple):
-    """A prefix list with its route map, both of one name. ``family`` is EOS's word for the address family."""
-
-    name: str
-    family: str
-    entries: tuple[tuple[int, str], ...]
-
-
 def _six(peer: ExternalPeer) -> bool:
     return ":" in peer.session.local_address
 
 
-def listed(config: DeviceConfig) -> Iterator[Listed]:
+def external_policies(config: DeviceConfig) -> Iterator[Section]:
     """What external routers are believed, and what they are told: nothing but what is listed, in either direction."""
     for vrf in config.vrfs:
         for peer in {one.router: one for one in vrf.external}.values():
-            word, most = ("ipv6", 128) if _six(peer) else ("ip", 32)
+            family, most = ("ipv6", 128) if _six(peer) else ("ip", 32)
             for direction, prefixes in (("from", peer.accept), ("to", peer.advertise)):
+                name = external_policy(direction, vrf.name, peer.router)
                 longer = f" le {most}" if direction == "to" else ""
-                numbered = tuple((5 * place, f"permit {one}{longer}") for place, one in enumerate(prefixes, 1))
-                yield Listed(external_policy(direction, vrf.name, peer.router), word, numbered)
-
-
-def external_policies(config: DeviceConfig) -> Iterator[Section]:
-    """Prefix lists and route maps."""
-    for one in listed(config):
-        yield section(f"{one.family} prefix-list {one.name}", [f"seq {number} {text}" for number, text in one.entries])
-        yield section(f"route-map {one.name} permit 10", f"match {one.family} address prefix-list {one.name}")
+                numbered = [f"seq {5 * place} permit {one}{longer}" for place, one in enumerate(prefixes, 1)]
+                yield section(f"{family} prefix-list {name}", numbered)
+                yield section(f"route-map {name} permit 10", f"match {family} address prefix-list {name}")
 
 
 def external_neighbors(vrf: Vrf) -> list[str]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from railweave.device.model import DeviceConfig, Gateway, Interface
+    from railweave.intent.underlay import RouterAdvertisements
 
 ETHERNET_HEADER = 14
 """An interface's MTU counts the IP packet, the design's the frame."""
@@ -165,27 +166,19 @@ def gateway_lines(config: DeviceConfig, gateway: Gateway) -> list[str]:
     shared = " virtual" if gateway.mac else ""
     lines += [f"{family(one)} address{shared} {one}{word}" for one, word in zip(gateway.addresses, more, strict=True)]
     lines += passive() if told(config, gateway) else []
-    return [*lines, *advertised(gateway), *advertised_unknown_to_avd(gateway)]
+    return [*lines, *advertised(gateway)]
 
 
 def advertised(gateway: Gateway) -> list[str]:
-    """Flags and prefixes of router advertisements."""
+    """Router advertisements: flags, prefixes, timers."""
     timers = gateway.advertisements
     if timers is None:
         return ["ipv6 nd ra disabled"] if ":" in gateway.addresses[0] else []
     lines = ["ipv6 nd managed-config-flag"] if timers.managed else []
     lines += ["ipv6 nd other-config-flag"] if timers.other else []
     if timers.on_link:
-        lines += [f"ipv6 nd prefix {prefix} {_lifetimes(gateway)}" for prefix in gateway.prefixes]
-    return lines
-
-
-def advertised_unknown_to_avd(gateway: Gateway) -> list[str]:
-    """The same, where AVD's schema has no word for it."""
-    timers = gateway.advertisements
-    if timers is None:
-        return []
-    lines = [
+        lines += [f"ipv6 nd prefix {prefix} {_lifetimes(timers)}" for prefix in gateway.prefixes]
+    lines += [
         f"ipv6 nd ra interval {timers.max_interval} {timers.min_interval}",
         f"ipv6 nd ra lifetime {timers.router_lifetime}",
         f"ipv6 nd ra hop-limit {timers.hop_limit}",
@@ -194,13 +187,10 @@ def advertised_unknown_to_avd(gateway: Gateway) -> list[str]:
     lines += [f"ipv6 nd reachable-time {timers.reachable_time}"] if timers.reachable_time else []
     lines += [f"ipv6 nd ns-interval {timers.retransmit_timer}"] if timers.retransmit_timer else []
     if not timers.on_link:
-        lines += [f"ipv6 nd prefix {prefix} {_lifetimes(gateway)} no-onlink" for prefix in gateway.prefixes]
+        lines += [f"ipv6 nd prefix {prefix} {_lifetimes(timers)} no-onlink" for prefix in gateway.prefixes]
     return lines
 
 
-def _lifetimes(gateway: Gateway) -> str:
-    timers = gateway.advertisements
-    if timers is None:
-        return ""
+def _lifetimes(timers: RouterAdvertisements) -> str:
     alone = "" if timers.autonomous else " no-autoconfig"
     return f"{timers.prefix_valid_lifetime} {timers.prefix_preferred_lifetime}{alone}"
