@@ -14,7 +14,11 @@ ALLOWED = ROOMS["allowed"]((ROOT / "docs" / "architecture.md").read_text())
 
 
 def test_every_room_is_in_the_table() -> None:
-    there = {room for path in ROOMS["SOURCE"].rglob("*.py") if (room := ROOMS["room_of"](path.relative_to(ROOMS["SOURCE"]).with_suffix("").parts))}
+    there = {
+        room
+        for path in ROOMS["SOURCE"].rglob("*.py")
+        if (room := ROOMS["room_of"](path.relative_to(ROOMS["SOURCE"]).with_suffix("").parts))
+    }
     assert there == ALLOWED.keys()
 
 
@@ -48,4 +52,6 @@ def test_nothing_names_one_system_but_systems() -> None:
         for one in ROOMS["imports"](path):
             if one.module[0] == "systems" and len(one.module) > 1 and ROOMS["room_of"](one.module) == "systems/NAME":
                 home = path.relative_to(ROOMS["SOURCE"]).parts[0]
-                assert home == "systems" or (home == "lab" and one.module[1] == "frr"), f"{one.file}: {'.'.join(one.module)}"
+                assert home == "systems" or (home == "lab" and one.module[1] == "frr"), (
+                    f"{one.file}: {'.'.join(one.module)}"
+                )

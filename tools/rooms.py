@@ -107,7 +107,15 @@ def direct(graph: dict[str, set[str]]) -> dict[str, set[str]]:
     }
 
 
-WIDTH, BOX, ROW, HEIGHT = 1000, (112, 30), 76, 30
+WIDTH, BOX, ROW = 1000, (112, 30), 76
+STYLE = (
+    "<style>path{stroke:#8a94a6;fill:none}rect{fill:#eef2f9;stroke:#3b5b92}text{fill:#1b2433}"
+    "@media (prefers-color-scheme:dark){rect{fill:#22304a;stroke:#8fb0ee}text{fill:#e7ecf5}path{stroke:#77839a}}</style>"
+)
+ARROW = (
+    '<defs><marker id="to" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
+    '<path d="M0 0 8 4 0 8" fill="none"/></marker></defs>'
+)
 
 
 def picture() -> str:
@@ -130,12 +138,9 @@ def picture() -> str:
         place |= {room: (step * (index + 0.5), (top - level) * ROW + 30) for index, room in enumerate(order)}
     total = top * ROW + 60
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {total}" font-family="sans-serif" font-size="13">',
-        "<style>path{stroke:#8a94a6;fill:none}rect{fill:#eef2f9;stroke:#3b5b92}text{fill:#1b2433}"
-        "@media (prefers-color-scheme:dark){rect{fill:#22304a;stroke:#8fb0ee}text{fill:#e7ecf5}path{stroke:#77839a}}</style>",
-        '<defs><marker id="to" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
-        '<path d="M0 0 8 4 0 8" fill="none"/></marker></defs>',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {total}" font-family="sans-serif" font-size="13">'
     ]
+    lines += [STYLE, ARROW]
     for room in sorted(arrows):
         x, y = place[room]
         for other in sorted(arrows[room]):
