@@ -123,6 +123,8 @@ class PacketEngine:
     ) -> None:
         """An engine at time 0. Raises ``ValueError`` where an argument is wrong, with what would be right.
 
+        Where ``parameters`` or ``profiles`` are, the exception has the name as ``parameter``: empty where it is of several together.
+
         - ``kinds``: ``HOST`` or ``SWITCH`` by node. A host has one port.
         - ``cables``: rows of a, b (nodes), rate_mbps (10^6 bit/s), delay_ps.
         - ``group``: a row for each switch, in the order of nodes, and a column for each address: a group,

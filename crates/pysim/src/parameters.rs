@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use railweave_sim::config::Config;
-use railweave_sim::input::{parameters, presets};
+use railweave_sim::input::{Wrong, parameters, presets};
 
 use crate::arrays::{Numbers, wrong};
 
@@ -28,10 +28,15 @@ fn set(place: &str, config: &mut Config, given: Option<&Bound<'_, PyDict>>) -> P
         let (Ok(name), Ok(text)) = (name.extract::<String>(), text.extract::<String>()) else {
             return Err(wrong(place, format!("{name:?}: {text:?}: give names and values as text")));
         };
-        parameters::set(config, &name, &text)
-            .map_err(|error| wrong(place, format!("{}; {}", error.what, error.right)))?;
+        parameters::set(config, &name, &text).map_err(|error| refused(place, &name, &error))?;
     }
-    parameters::check(config).map_err(|error| wrong(place, format!("{}; {}", error.what, error.right)))
+    parameters::check(config).map_err(|error| refused(place, "", &error))
+}
+
+/// What is wrong with a parameter, or with several together (no name); the exception has its name as `parameter`.
+fn refused(place: &str, name: &str, error: &Wrong) -> PyErr {
+    let told = wrong(place, format!("{}; {}", error.what, error.right));
+    Python::attach(|py| told.value(py).setattr("parameter", name)).err().unwrap_or(told)
 }
 
 /// The profiles of switches, and which each node has. Without any, all are as `common` says.
