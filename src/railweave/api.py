@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from railweave.design.network import Network
 from railweave.device.build import device_config
-from railweave.errors import InputError, Problem
+from railweave.errors import Argument, FileLine, InputError, NetworkPart, Option, Problem
 from railweave.intent.lock import read_lock
 from railweave.outputs.steps import LOCK, design_file
 from railweave.outputs.steps import build as _build
@@ -73,7 +73,7 @@ def _as_designed(source: Network | Path, device: Sequence[str]) -> None:
     if device:
         what = f"{source.name} is designed" if isinstance(source, Network) else f"{source} is built"
         fix = "give the fabric file, or build it again with --device"
-        raise InputError([Problem(f"--device {device[0]}", 0, f"{what} for the switches it has", fix)])
+        raise InputError([Problem(Option("--device", device[0]), f"{what} for the switches it has", fix)])
 
 
 def _from_folder(folder: Path) -> Network:
@@ -86,8 +86,7 @@ def _from_folder(folder: Path) -> Network:
         raise InputError(
             [
                 Problem(
-                    str(folder),
-                    0,
+                    FileLine(str(folder)),
                     "no design.json here",
                     "name a fabric file or the output folder of `railweave build`",
                 )
@@ -95,10 +94,10 @@ def _from_folder(folder: Path) -> Network:
         ) from None
     except ValidationError as error:
         what = f"not a design of this version: {error.errors()[0]['msg']}"
-        raise InputError([Problem(str(file), 0, what, "build it again")]) from None
+        raise InputError([Problem(FileLine(str(file)), what, "build it again")]) from None
     dangling = network.dangling()
     if dangling:
-        raise InputError([Problem(str(file), 0, f"the design is damaged: {dangling}", "build it again")])
+        raise InputError([Problem(FileLine(str(file)), f"the design is damaged: {dangling}", "build it again")])
     return network
 
 
@@ -218,7 +217,7 @@ def _down(network: Network, names: Iterable[str]) -> list[str]:
             found.append(turned)
         else:
             fix = "links are leaf:port--spine:port, as in cabling.csv"
-            raise InputError([Problem(name, 0, "neither a link nor a switch nor a server", fix)])
+            raise InputError([Problem(NetworkPart(name), "neither a link nor a switch nor a server", fix)])
     return found
 
 
@@ -303,5 +302,5 @@ def simulate(
         },
     )
     if len(asked) != 1:
-        raise InputError([Problem("size", 0, f"{size!r} are several sizes", "give one")])
+        raise InputError([Problem(Argument("size"), f"{size!r} are several sizes", "give one")])
     return answer(network, asked[0], watch=watch, progress=progress)

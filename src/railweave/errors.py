@@ -3,12 +3,22 @@
 ::
 
     RailweaveError            anything railweave reports on purpose
-    ├── InputError            the user's input is wrong; carries every Problem found, each with file and line
+    ├── InputError            the user's input is wrong; carries every Problem found, each with its Place
     │   ├── SpecError         fabric file, inventory or lock
     │   └── DesignError       the fabric file is well-formed but cannot be built as asked
     ├── OutputError           the output cannot be written; what was there before is untouched
     ├── LabError              the lab cannot be brought up, used or taken down on this machine
-    └── RenderError           a DeviceConfig holds something a target cannot express and must not drop
+    └── RenderError           statements that a target cannot read or express and must not drop; carries their line
+
+    Place                     where a Problem is: one of
+    ├── FileLine              a line of a file
+    ├── Option                an option of the command line
+    ├── NetworkPart           a device, NIC or link of the network
+    └── Argument              an argument of a function of the Python API
+
+An error is printed once, by whoever ends with it. What catches one to tell it in other words takes its fields, never its
+text. Every error comes back from ``pickle`` as it was, because workers send theirs to the process that waits for them:
+the arguments of its constructor are its ``args``.
 """
 
 from __future__ import annotations
@@ -17,20 +27,70 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
+class FileLine:
+    """A line of a file or, where ``line`` (1-based) is 0, the file or folder as a whole."""
+
+    file: str
+    line: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" if self.line else self.file
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option of the command line (``--nccl``); the verb itself where an option is missing.
+
+    ``value`` is what was given, where the option may be repeated and the message says nothing of it. ``part`` is the part of
+    the value that is meant, as keys and places in what the value stands for: ``("host.mtu",)`` of ``--set``,
+    ``("ports", 1)`` of ``--background``. It is not printed; a scenario file has the same parts.
+    """
+
+    name: str
+    value: str = ""
+    part: tuple[str | int, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.value}" if self.value else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkPart:
+    """A part of the network by its name: a device, a NIC (``SERVER:NIC``), a link, or the network itself."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An argument of a function of the Python API, or a field of what is given to it."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+Place = FileLine | Option | NetworkPart | Argument
+"""Where a problem is."""
+
+
+@dataclass(frozen=True, slots=True)
 class Problem:
     """One thing that is wrong, and what would be right.
 
-    ``file`` and ``line`` (1-based, 0 when unknown) say where; ``fix`` is a full phrase a user can act on.
+    ``place`` says where; ``fix`` is a full phrase a user can act on.
     """
 
-    file: str
-    line: int
+    place: Place
     what: str
     fix: str = ""
 
     def __str__(self) -> str:
-        where = f"{self.file}:{self.line}" if self.line else self.file
-        return f"{where}: {self.what}" + (f"\n    {self.fix}" if self.fix else "")
+        return f"{self.place}: {self.what}" + (f"\n    {self.fix}" if self.fix else "")
 
 
 class RailweaveError(Exception):
@@ -45,8 +105,16 @@ class InputError(RailweaveError):
     exit_code = 2
 
     def __init__(self, problems: list[Problem]) -> None:
-        self.problems = sorted(problems, key=lambda p: (p.file, p.line))
-        super().__init__("\n".join(str(p) for p in self.problems))
+        super().__init__(problems)
+        self.problems = sorted(problems, key=_order)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.problems))
+
+
+def _order(problem: Problem) -> tuple[str, int]:
+    place = problem.place
+    return (place.file, place.line) if isinstance(place, FileLine) else (str(place), 0)
 
 
 class SpecError(InputError):
@@ -66,4 +134,19 @@ class LabError(RailweaveError):
 
 
 class RenderError(RailweaveError):
-    """A device configuration holds something its target cannot express and must not drop."""
+    """A device configuration holds something its target cannot read or express and must not drop.
+
+    ``what`` says it; ``line`` is the 1-based line of the text that it is about, 0 where there is none.
+    """
+
+    def __init__(self, what: str, line: int = 0) -> None:
+        super().__init__(what, line)
+        self.what = what
+        self.line = line
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.what}" if self.line else self.what
+
+    def below(self, lines: int) -> RenderError:
+        """The same error in a text that has so many lines more before it."""
+        return RenderError(self.what, self.line + lines if self.line else 0)

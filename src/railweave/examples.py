@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from railweave.errors import InputError, OutputError, Problem
+from railweave.errors import InputError, Option, OutputError, Problem
 
 FOLDER = Path(__file__).parent / "_examples"
 """In a checkout a link to ``examples/``."""
@@ -21,7 +21,11 @@ def copy_example(name: str, target: Path) -> list[Path]:
     """Copy an example's files into a new or empty folder; returns them. Raises ``InputError`` or ``OutputError``."""
     if name not in example_names():
         raise InputError(
-            [Problem("--example", 0, f"there is no example {name!r}", f"examples are {', '.join(example_names())}")]
+            [
+                Problem(
+                    Option("--example"), f"there is no example {name!r}", f"examples are {', '.join(example_names())}"
+                )
+            ]
         )
     sources = [FOLDER / f"{name}.{suffix}" for suffix in SUFFIXES]
     return write_new(target, {source.name: source.read_bytes() for source in sources if source.exists()})

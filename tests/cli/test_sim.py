@@ -204,6 +204,23 @@ def test_mistakes_of_a_collective(run: Run, words: tuple[str, ...], error: str) 
     assert error in err
 
 
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        ("host.mtuu=1,2", '--set: parameters: there is no parameter "host.mtuu"; did you mean "host.mtu"?'),
+        ("NCCL_BUFFSIZE=1,2", "--nccl: NCCL_BUFFSIZE cannot be "),
+        ("lb=dlb:min=x;dlb:min=y", "--lb: profiles[0]: dlb.min: "),
+    ],
+)
+def test_a_mistake_that_another_process_finds_is_told_as_any_other(run: Run, given: str, error: str) -> None:
+    """`--compare` runs each value in a process of its own."""
+    code, out, err = run(FABRIC, "--size", "1M", "--compare", given, "--quiet")
+    assert (code, out) == (2, "")
+    assert err.startswith("error: ")
+    assert error in err
+    assert "Traceback" not in err
+
+
 def test_no_such_fabric(run: Run) -> None:
     code, _, err = run("nowhere.yaml")
     assert code == 2

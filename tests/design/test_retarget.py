@@ -11,7 +11,7 @@ from railweave.catalog import catalog
 from railweave.design.network import Network
 from railweave.design.retarget import _like, parse_target
 from railweave.device.build import device_config
-from railweave.errors import InputError
+from railweave.errors import InputError, Option
 from tests.conftest import EXAMPLES, SMALL
 from tests.outputs.fabrics import fabric
 
@@ -116,7 +116,7 @@ def test_wrong_words(word: str, what: str) -> None:
     with pytest.raises(InputError) as error:
         api.load(H100, device=[word])
     (problem,) = error.value.problems
-    assert problem.file == f"--device {word}"
+    assert problem.place == Option("--device", word)
     assert problem.what == what
     assert problem.fix
 

@@ -130,7 +130,7 @@ def test_bad_keys(tmp_path: Path, text: str, line: int, what: str, fix: str) -> 
     with pytest.raises(SpecError) as caught:
         document(tmp_path, text)
     (problem,) = caught.value.problems
-    assert (problem.line, problem.what, problem.fix) == (line, what, fix)
+    assert (problem.place.line, problem.what, problem.fix) == (line, what, fix)
 
 
 def test_a_key_may_stand_in_two_maps(tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ servers:
 def test_an_unknown_key_gets_the_nearest_known_one(tmp_path: Path, extra: str, key: str, fix: str) -> None:
     with pytest.raises(SpecError) as caught:
         validate(FabricFile, document(tmp_path, FABRIC.format(extra=extra)))
-    found = [(problem.line, problem.what, problem.fix) for problem in caught.value.problems]
+    found = [(problem.place.line, problem.what, problem.fix) for problem in caught.value.problems]
     assert (7, f"unknown key {key!r}", fix) in found
 
 
@@ -202,7 +202,7 @@ def test_every_mistake_is_named_in_file_order(tmp_path: Path) -> None:
     )
     with pytest.raises(SpecError) as caught:
         validate(FabricFile, document(tmp_path, text))
-    assert [(problem.line, problem.what.split(":")[0]) for problem in caught.value.problems] == [
+    assert [(problem.place.line, problem.what.split(":")[0]) for problem in caught.value.problems] == [
         (1, "'name' is missing from the file"),
         (1, "unknown key 'nam'"),
         (4, "fabrics.backend.topology.stripes"),

@@ -21,9 +21,9 @@ def read(folder: Path, text: str) -> dict[tuple[str, str], Item]:
 def problems(folder: Path, text: str) -> list[tuple[int, str]]:
     with pytest.raises(SpecError) as caught:
         read(folder, text)
-    assert {problem.file for problem in caught.value.problems} == {str(folder / "pod1.inventory.csv")}
+    assert {problem.place.file for problem in caught.value.problems} == {str(folder / "pod1.inventory.csv")}
     assert all(problem.fix for problem in caught.value.problems)
-    return [(problem.line, problem.what) for problem in caught.value.problems]
+    return [(problem.place.line, problem.what) for problem in caught.value.problems]
 
 
 def test_a_whole_row(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_duplicates_name_the_first_line(tmp_path: Path) -> None:
     rows = "a,b,a0:88:c2:3b:50:66,,,,\n# between\na,c,A0:88:C2:3B:50:66,,,,\na,b,,,,,\n"
     with pytest.raises(SpecError) as caught:
         read(tmp_path, HEADER + rows)
-    assert [(problem.line, problem.what, problem.fix) for problem in caught.value.problems] == [
+    assert [(problem.place.line, problem.what, problem.fix) for problem in caught.value.problems] == [
         (4, "duplicate MAC address a0:88:c2:3b:50:66", "it is first given on line 2"),
         (5, "duplicate entry for a:b", "it is first given on line 2"),
     ]

@@ -132,5 +132,5 @@ def test_a_damaged_lock_is_refused(tmp_path: Path, text: str, line: int, what: s
     with pytest.raises(SpecError) as caught:
         read_lock(file)
     (problem,) = caught.value.problems
-    assert (problem.file, problem.line, problem.what) == (str(file), line, what)
+    assert (problem.place.file, problem.place.line, problem.what) == (str(file), line, what)
     assert problem.fix.endswith("restore it from version control; deleting it allots everything anew")

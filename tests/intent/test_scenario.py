@@ -85,6 +85,7 @@ WRONG = [
     ("name: x\nfaults:\n- at: 5\n  kind: nic-down\n  nic: a:b\n", 3, "5 is not a time"),
     ("faults:\n- at: 2ms\n  until: 1ms\n  kind: nic-down\n  nic: a:b\n", 3, "ends before it begins"),
     ("faults:\n- at: 2ms\n  until: 3ms\n  for: 1ms\n  kind: nic-down\n  nic: a:b\n", 4, "both `until` and `for`"),
+    ("background:\n  share: a -- b\n", 2, "background.share: 'a -- b' is not a share"),
     ("background:\n  share: 1.5\n", 2, "less than or equal to 1"),
     ("background:\n  share: 0.5\n  packets: 9000\n", 3, "unknown key 'background.packets'"),
     ("overrides:\n  sets: {}\n", 2, "unknown key 'overrides.sets'"),
@@ -97,7 +98,7 @@ def test_mistakes_name_their_line_and_the_reason(text: str, line: int, what: str
     with pytest.raises(SpecError) as caught:
         read_scenario(path, "sim")
     (problem,) = caught.value.problems
-    assert (problem.file, problem.line) == (str(path), line)
+    assert (problem.place.file, problem.place.line) == (str(path), line)
     assert what in problem.what
 
 
@@ -124,7 +125,7 @@ def test_names_that_are_not_on_the_network_name_their_line(fault: str, what: str
     with pytest.raises(SpecError) as caught:
         fault_targets(railweave.load(EXAMPLES / "h100-rlb.yaml"), read_scenario(path, "lab"))
     (problem,) = caught.value.problems
-    assert (problem.line, problem.fix != "") == (3, True)
+    assert (problem.place.line, problem.fix != "") == (3, True)
     assert what in problem.what
 
 

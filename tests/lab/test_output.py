@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree as ET
 
 import pytest
 from typer.testing import CliRunner
 
 from railweave.cli.app import app
-from railweave.errors import InputError
+from railweave.errors import InputError, Option
 from railweave.lab import life
 from railweave.lab.assertions import Outcome
 from railweave.lab.junit import junit
-from railweave.lab.matrix import written
+from railweave.lab.matrix import targets, written
 from railweave.lab.measure import Measured
 from railweave.lab.page import faults_html, rows, summary
 from railweave.lab.rootfs import AIGP, PLAIN, find
 from railweave.lab.state import Record
+from tests.conftest import example
 
 GOOD = Outcome("bgp-sessions", "every BGP session is established", True, 8, "8 ends", seconds=0.5)
 BAD = Outcome("mtu", "packets pass", False, 4, "4 of 4", ("9000 bytes <do not> arrive",), 1, 0.25)
@@ -68,6 +70,21 @@ def test_a_fault_is_written_as_in_a_scenario() -> None:
     }  # fmt: skip
     with pytest.raises(InputError, match="'link' is no KEY=VALUE"):
         written("link-down link")
+
+
+@pytest.mark.parametrize(
+    ("fault", "what"),
+    [
+        ("link-down link=a--b", "there is no link 'a--b'"),
+        ("link-downn link=a--b", "faults.0.kind: input should be"),
+    ],
+)
+def test_a_wrong_fault_is_told_of_the_option_that_has_no_lines(fault: str, what: str) -> None:
+    lab = SimpleNamespace(plan=SimpleNamespace(network=example("h100-rlb")))
+    with pytest.raises(InputError) as caught:
+        targets(lab, [written(fault)])  # pyright: ignore[reportArgumentType]
+    (problem,) = caught.value.problems
+    assert (problem.place, problem.what[: len(what)]) == (Option("--fault"), what)
 
 
 @pytest.mark.parametrize(

@@ -219,6 +219,21 @@ def test_own_statements_are_merged_listed_and_refused_where_they_cannot_be_read(
         sonic.check_extra('{"PORT": {')
 
 
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('\n\n{"PORT": {\n', 4),
+        ('{\n"PORT": {}\n}\nrouter bgp 1\n\tneighbor x\n', 5),
+        ("router bgp 1\n\tneighbor x\n", 2),
+        ('{"PORT": {}}\n\tneighbor x\n', 2),
+    ],
+)
+def test_a_mistake_in_own_statements_has_its_line_in_the_whole_text(text: str, line: int) -> None:
+    with pytest.raises(RenderError) as caught:
+        sonic.check_extra(text)
+    assert caught.value.line == line
+
+
 def test_what_has_no_place_is_said() -> None:
     ids = {finding.id for finding in sonic.gaps(config("stripe1-leaf1"))}
     assert ids >= {

@@ -193,7 +193,7 @@ def test_isis_on_dell_is_refused_with_what_to_set_instead() -> None:
     [problem] = error.value.problems
     assert problem.what == f"no public document has IS-IS on dell_sonic, which {STAND_IN} is to run"
     assert "protocol: bgp" in problem.fix
-    assert problem.line > 0
+    assert problem.place.line > 0
     errors = [
         one.id
         for one in dell_sonic.gaps(device_config(example(LONG), "ptx-east", "dell_sonic"))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from railweave.errors import NetworkPart, Problem, SpecError
 from railweave.render.workers import LEAST, spread, spreading
 
 
@@ -30,6 +31,17 @@ def test_a_mistake_in_a_worker_is_raised() -> None:
 
     with pytest.raises(KeyError, match="7"):
         spread(fail, ["7"] * LEAST)
+
+
+def test_an_error_of_a_worker_keeps_its_problems() -> None:
+    problem = Problem(NetworkPart("leaf1"), "is wrong", "mend it")
+
+    def fail(_: str) -> str:
+        raise SpecError([problem])
+
+    with pytest.raises(SpecError) as caught:
+        spread(fail, ["7"] * LEAST)
+    assert caught.value.problems == [problem]
 
 
 def children() -> set[str]:

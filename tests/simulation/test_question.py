@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import railweave
-from railweave.errors import InputError
+from railweave.errors import FileLine, InputError, Option
 from railweave.routing.fib_file import read_fibs, write_fibs
 from railweave.simulation.compare import comparison, values_of, variants
 from railweave.simulation.job_fabric import job_network
@@ -193,6 +193,9 @@ def test_mistakes_in_exported_tables(change: tuple[str, str], what: str, tmp_pat
         ("overrides:\n  lb: magic\n", 3, "'magic' is no mode"),
         ("overrides:\n  set:\n    host.mtuu: 1\n", 4, "host.mtuu"),
         ("overrides:\n  nccl:\n    NCCL_BUFSIZE: 1\n", 4, "NCCL_BUFSIZE"),
+        ("overrides:\n  nccl:\n    NCCL_NTHREADS: 64\n    NCCL_STEPS: 5\n", 5, "NCCL_STEPS 5"),
+        ("overrides:\n  set:\n    dlb.period: 1us\n    dlb.min: 95%\n", 3, "dlb.min (95%) is not below"),
+        ("background:\n  share: 10%\n  ports:\n  - H100-01:gpu0_eth\n  - H100-01:gpu9\n", 6, "'H100-01:gpu9'"),
         ("background:\n  share: 10%\n  ports: [nobody]\n", 4, "'nobody'"),
     ],
 )
@@ -201,8 +204,54 @@ def test_what_the_engine_refuses_is_told_at_the_scenarios_line(text: str, line: 
         run(tmp_path, text)
     (problem,) = caught.value.problems
     assert what in problem.what
-    assert problem.file.endswith("case.yaml")
-    assert problem.line == line
+    assert problem.place.file.endswith("case.yaml")
+    assert problem.place.line == line
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "place"),
+    [
+        (
+            "overrides: {set: {host.mtu: 4096}}\n",
+            {"settings": {"host.mtuu": "1"}},
+            Option("--set", part=("host.mtuu",)),
+        ),
+        ("overrides: {set: {host.mtu: 4096}}\n", {"settings": {"host.mtu": "1"}}, Option("--set", part=("host.mtu",))),
+        ("overrides: {set: {host.mtu: 4096}}\n", {"lb": "dlb:min=x"}, Option("--lb")),
+        ("overrides: {lb: spray}\n", {"lb": "magic"}, Option("--lb")),
+        (
+            "overrides: {nccl: {NCCL_NTHREADS: 64}}\n",
+            {"nccl": ["NCCL_NTHREADS=1"]},
+            Option("--nccl", part=("NCCL_NTHREADS",)),
+        ),
+        (
+            "background: {share: 10%, ports: ['*:gpu0_eth']}\n",
+            {"background": "share=0.1,ports=*:gpu0_eth+nobody"},
+            Option("--background", part=("ports", 1)),
+        ),
+    ],
+)
+def test_what_the_command_line_gave_is_not_told_of_the_scenario(
+    text: str, options: dict[str, Any], place: Option, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError) as caught:
+        run(tmp_path, text, **options)
+    assert [problem.place for problem in caught.value.problems] == [place]
+
+
+def test_a_parameter_of_one_collective_is_told_at_its_line(tmp_path: Path) -> None:
+    step = "- collective: all-reduce\n  size: 1M\n"
+    path = told(tmp_path, f"traffic:\n{step}{step}  nccl:\n    NCCL_BUFSIZE: 1\n")
+    with pytest.raises(InputError) as caught:
+        railweave.simulate(example("h100-rlb"), scenario=path, watch=False)
+    assert [problem.place for problem in caught.value.problems] == [FileLine(str(path), 7)]
+
+
+def test_faults_that_flows_cannot_show_are_told_of_the_engine(tmp_path: Path) -> None:
+    fault = "faults: [{at: 0us, kind: link-lossy, link: stripe1-leaf1--spine1, loss: 20%}]\n"
+    with pytest.raises(InputError, match="flows know nothing of lost packets") as caught:
+        run(tmp_path, fault, engine="flow")
+    assert [problem.place for problem in caught.value.problems] == [Option("--engine")]
 
 
 @pytest.mark.parametrize("text", ["share=2", "share", "share=0.1,packet=9001", "share=0.1,port=x", "share=0.1,share=1"])

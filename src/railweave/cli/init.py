@@ -41,11 +41,11 @@ def init(
     Sizing prints the shape chosen with its alternatives: switches, optics and cables, spare ports, what growth costs, and
     limits met.
     """
-    from railweave.errors import InputError, Problem
+    from railweave.errors import InputError, Option, Problem
 
     if (example is None) == (gpus is None):
         raise InputError(
-            [Problem("init", 0, "nothing to start from", "give --example NAME or --gpus NUMBER, one of them")]
+            [Problem(Option("init"), "nothing to start from", "give --example NAME or --gpus NUMBER, one of them")]
         )
     if gpus is None:
         _example(folder, example or "")
@@ -66,11 +66,11 @@ _AS_RATIO = "write server bandwidth over uplink bandwidth, at least 1, as 3:1, 3
 
 def _number(option: str, text: str, pattern: str, what: str, fix: str) -> float:
     """A number of the command line, at least 1. Raises ``InputError``."""
-    from railweave.errors import InputError, Problem
+    from railweave.errors import InputError, Option, Problem
 
     match = re.fullmatch(pattern, text.strip())
     if match is None or float(match[1]) < 1:
-        raise InputError([Problem(option, 0, f"{text!r} is not {what}", fix)])
+        raise InputError([Problem(Option(option), f"{text!r} is not {what}", fix)])
     return float(match[1])
 
 
@@ -94,23 +94,25 @@ def _sized(
     from railweave.design.sized import fabric_text, servers_named, switches_named
     from railweave.design.sizing import choose, sizes
     from railweave.design.sizing_report import Sized, to_json, words
-    from railweave.errors import InputError, Problem
+    from railweave.errors import InputError, Option, Problem
     from railweave.examples import write_new
 
     known = catalog()
     servers, switches = servers_named(known, models[0]), switches_named(known, models[1])
     if not servers:
         names = ", ".join(name for name, one in known.servers.items() if "gpu" in one.nics)
-        raise InputError([Problem("--nic", 0, f"no server has a NIC {models[0]!r}", f"server models are {names}")])
+        raise InputError([Problem(Option("--nic"), f"no server has a NIC {models[0]!r}", f"server models are {names}")])
     if not switches:
         names = ", ".join(known.switches)
-        raise InputError([Problem("--switch", 0, f"no switch model begins with {models[1]!r}", f"models are {names}")])
+        raise InputError(
+            [Problem(Option("--switch"), f"no switch model begins with {models[1]!r}", f"models are {names}")]
+        )
     try:
         found = sizes(known, Wanted(gpus, servers[0], switches[0], *ratios))
     except ValueError as error:
-        raise InputError([Problem("--switch", 0, str(error), "choose another switch or NIC")]) from None
+        raise InputError([Problem(Option("--switch"), str(error), "choose another switch or NIC")]) from None
     if shape is not None and shape not in found:
-        raise InputError([Problem("--shape", 0, f"there is no shape {shape!r}", f"shapes are {', '.join(found)}")])
+        raise InputError([Problem(Option("--shape"), f"there is no shape {shape!r}", f"shapes are {', '.join(found)}")])
     asked = found if shape is None else dict(item for item in found.items() if item[0] == shape)
     best = choose(asked)
     if not isinstance(best, Size):
@@ -118,7 +120,7 @@ def _sized(
         fix = "take a larger switch, or fewer GPUs"
         if shape is not None and (other := choose(found)):
             fix = f"{other.shape} takes them: leave --shape out"
-        raise InputError([Problem("--gpus", 0, f"{gpus} GPUs fit no shape ({why})", fix)])
+        raise InputError([Problem(Option("--gpus"), f"{gpus} GPUs fit no shape ({why})", fix)])
     path = folder / f"rail-{gpus}.yaml"
     write_new(folder, {path.name: fabric_text(known, best).encode()})
     sized = Sized(asked, best, servers[1:], switches[1:])

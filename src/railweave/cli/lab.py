@@ -134,7 +134,7 @@ def prove(
 ) -> None:
     """Prove that the lab behaves as designed: each assertion with its evidence. Exits 1 where one fails."""
     from railweave.cli.lab_output import print_outcomes, print_sweep
-    from railweave.errors import InputError, Problem
+    from railweave.errors import InputError, Option, Problem
     from railweave.lab import assertions, life
     from railweave.lab.junit import junit as as_junit
     from railweave.lab.state import locked
@@ -144,7 +144,9 @@ def prove(
     known = [one.id for one in assertions.every()]
     for name in only:
         if name not in known:
-            raise InputError([Problem("--only", 0, f"there is no assertion {name!r}", f"they are {', '.join(known)}")])
+            raise InputError(
+                [Problem(Option("--only"), f"there is no assertion {name!r}", f"they are {', '.join(known)}")]
+            )
     record, lab = life.attach(fabric)
     say = progress(quiet=quiet or as_json)
     with lab, locked(record.lab, "test"):
@@ -204,7 +206,7 @@ def fault(
     """
     from railweave.cli.lab_output import print_measured
     from railweave.design.fault_targets import fault_targets
-    from railweave.errors import InputError, Problem
+    from railweave.errors import FileLine, InputError, Option, Problem
     from railweave.intent.scenario import read_scenario
     from railweave.lab import life, matrix
     from railweave.lab.page import faults_html
@@ -214,7 +216,7 @@ def fault(
     life.need_root("fault", fabric)
     if (scenario is not None) + bool(one) + all_single != 1:
         raise InputError(
-            [Problem("lab fault", 0, "what to break?", "give one of --scenario, --fault and --all-single")]
+            [Problem(Option("lab fault"), "what to break?", "give one of --scenario, --fault and --all-single")]
         )
     record, lab = life.attach(fabric)
     with lab, locked(record.lab, "fault"):
@@ -222,7 +224,13 @@ def fault(
             file = read_scenario(scenario, "lab")
             if not file.scenario.faults:
                 raise InputError(
-                    [Problem(str(scenario), 0, "it has no faults", "the lab takes a scenario's faults, and no traffic")]
+                    [
+                        Problem(
+                            FileLine(str(scenario)),
+                            "it has no faults",
+                            "the lab takes a scenario's faults, and no traffic",
+                        )
+                    ]
                 )
             targets = fault_targets(lab.plan.network, file)
             if file.scenario.traffic and not as_json:

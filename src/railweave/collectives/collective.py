@@ -19,7 +19,7 @@ from railweave.collectives.ring import inside_one_server, ring, ring_loads
 from railweave.collectives.schedule import p2p_channels, rounds
 from railweave.collectives.tree import tree
 from railweave.collectives.tuning import Choice, choose
-from railweave.errors import InputError, Problem
+from railweave.errors import Argument, InputError, Problem
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -157,11 +157,11 @@ def _look_at(job: Job, collective: str, size_bytes: int, root: int) -> None:
     problems: list[Problem] = []
     if collective not in COLLECTIVES:
         problems.append(
-            Problem("collective", 0, f"{collective!r} is not known", f"use one of {', '.join(COLLECTIVES)}")
+            Problem(Argument("collective"), f"{collective!r} is not known", f"use one of {', '.join(COLLECTIVES)}")
         )
     if size_bytes < 1:
-        problems.append(Problem("size", 0, f"{size_bytes} bytes", "at least 1"))
+        problems.append(Problem(Argument("size"), f"{size_bytes} bytes", "at least 1"))
     if not 0 <= root < job.ranks:
-        problems.append(Problem("root", 0, f"rank {root} is not in the job", f"0 to {job.ranks - 1}"))
+        problems.append(Problem(Argument("root"), f"rank {root} is not in the job", f"0 to {job.ranks - 1}"))
     if problems:
         raise InputError(problems)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from railweave.collectives.program import CLEAR_TO_SEND_BYTES, csr
-from railweave.errors import InputError, Problem
+from railweave.errors import Argument, InputError, Problem
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,7 +56,9 @@ def refuse_beyond(messages: int) -> None:
     """Raises ``InputError`` where there would be more messages than can be held."""
     if messages > MOST_MESSAGES:
         what = f"it would be {messages:,} messages; at most {MOST_MESSAGES:,} can be held"
-        raise InputError([Problem("collective", 0, what, "use the flow engine, a smaller size or fewer servers")])
+        raise InputError(
+            [Problem(Argument("collective"), what, "use the flow engine, a smaller size or fewer servers")]
+        )
 
 
 def empty(tail_ps: int) -> Draft:

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Literal
 
 from railweave.catalog import catalog
-from railweave.errors import InputError, Problem
+from railweave.errors import Argument, InputError, Problem
 
 Library = Literal["NCCL", "RCCL"]
 
@@ -77,7 +77,7 @@ class Job:
     library: Library = "NCCL"
 
     def __post_init__(self) -> None:
-        problems = [Problem("job", 0, what, fix) for what, fix in _wrong(self.servers)]
+        problems = [Problem(Argument("job"), what, fix) for what, fix in _wrong(self.servers)]
         if problems:
             raise JobError(problems)
 

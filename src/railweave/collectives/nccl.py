@@ -11,10 +11,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from railweave.errors import InputError, Problem
+from railweave.errors import InputError, Option, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
     from railweave.collectives.job import Library
 
@@ -98,6 +98,8 @@ LISTS = {
     "NCCL_ALGO": Names(ALGORITHMS, "graph/tuning.cc, parseList; of its algorithms those that are modelled"),
     "NCCL_PROTO": Names(PROTOCOLS, "graph/tuning.cc, parseList; LL128 only if named, or where NCCL allows it"),
 }
+STEPS = ("NCCL_STEPS", "NCCL_CHUNK_STEPS", "NCCL_SLICE_STEPS")
+"""Numbers of which each is a whole number of the next."""
 RCCL_NUMBERS = {"NCCL_PXN_DISABLE": 1}
 """Defaults of RCCL that differ (its graph/paths.cc)."""
 
@@ -117,7 +119,7 @@ class Parameters:
         return self.lists.get(key, ())
 
 
-def parameters(given: Iterable[str] = (), library: Library = "NCCL") -> Parameters:
+def parameters(given: Sequence[str] = (), library: Library = "NCCL") -> Parameters:
     """Read ``KEY=VALUE`` words; what is not among them has its default.
 
     Raises ``NcclError`` with every word that is wrong, and what would be right.
@@ -139,8 +141,8 @@ def parameters(given: Iterable[str] = (), library: Library = "NCCL") -> Paramete
             else:
                 lists[key] = LISTS[key].read(text)
         except ValueError as error:
-            problems.append(Problem("--nccl", 0, f"{key} cannot be {text!r}", f"use {error}"))
-    problems += [Problem("--nccl", 0, what, fix) for what, fix in _do_not_fit(numbers)]
+            problems.append(Problem(_option(key), f"{key} cannot be {text!r}", f"use {error}"))
+    problems += _do_not_fit(numbers, given)
     if problems:
         raise NcclError(problems)
     return Parameters(numbers, lists)
@@ -149,17 +151,24 @@ def parameters(given: Iterable[str] = (), library: Library = "NCCL") -> Paramete
 def _unknown(word: str, key: str, *, said: bool) -> Problem:
     known = sorted(NUMBERS.keys() | LISTS.keys())
     if not said:
-        return Problem("--nccl", 0, f"{word!r} has no value", "write KEY=VALUE, as in NCCL_BUFFSIZE=8M")
+        return Problem(Option("--nccl"), f"{word!r} has no value", "write KEY=VALUE, as in NCCL_BUFFSIZE=8M")
     near = difflib.get_close_matches(key.upper(), known, 1)
     fix = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
-    return Problem("--nccl", 0, f"{key} is not a parameter that changes the prediction", fix)
+    return Problem(_option(key), f"{key} is not a parameter that changes the prediction", fix)
 
 
-def _do_not_fit(numbers: dict[str, int]) -> Iterable[tuple[str, str]]:
-    """Values that are right by themselves and not together."""
-    steps, chunk, piece = (numbers[f"NCCL_{of}"] for of in ("STEPS", "CHUNK_STEPS", "SLICE_STEPS"))
+def _option(key: str) -> Option:
+    """The option that gives a parameter, and which parameter it is."""
+    return Option("--nccl", part=(key,))
+
+
+def _do_not_fit(numbers: dict[str, int], given: Iterable[str]) -> Iterator[Problem]:
+    """Values that are right by themselves and not together, of the first that was given: the defaults fit."""
+    steps, chunk, piece = (numbers[key] for key in STEPS)
     if steps % chunk or chunk % piece:
-        yield (
+        keys = (word.partition("=")[0].strip() for word in given)
+        yield Problem(
+            _option(next(key for key in keys if key in STEPS)),
             f"NCCL_STEPS {steps}, NCCL_CHUNK_STEPS {chunk} and NCCL_SLICE_STEPS {piece} do not divide one another",
             "a chunk is a whole number of slices, and the buffer holds a whole number of chunks",
         )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from railweave.collectives.program import csr, waiting_of
-from railweave.errors import InputError, Problem
+from railweave.errors import Argument, InputError, Problem
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,7 +44,7 @@ def split(program: Program, qps_per_connection: int, *, split_data: bool) -> Spl
     """The parts that go over queue pairs. Raises ``InputError`` where there cannot be so many of them."""
     if not 1 <= qps_per_connection <= MOST_QUEUE_PAIRS:
         what = f"{qps_per_connection} queue pairs per connection"
-        raise InputError([Problem("NCCL_IB_QPS_PER_CONNECTION", 0, what, f"1 to {MOST_QUEUE_PAIRS}")])
+        raise InputError([Problem(Argument("NCCL_IB_QPS_PER_CONNECTION"), what, f"1 to {MOST_QUEUE_PAIRS}")])
     messages = program.messages
     is_credit = program.credit[program.connection]
     over_all = ~is_credit if split_data else np.zeros(messages, np.bool_)

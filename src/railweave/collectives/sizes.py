@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from railweave.errors import InputError, Problem
+from railweave.errors import InputError, Option, Problem
 
 UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 MOST = 1 << 50
@@ -21,7 +21,9 @@ def sizes(text: str) -> list[int]:
         begin = _size(first)
         end = _size(last) if dots else begin
         if end < begin:
-            raise InputError([Problem("--size", 0, f"{part!r} ends before it begins", "give the smaller size first")])
+            raise InputError(
+                [Problem(Option("--size"), f"{part!r} ends before it begins", "give the smaller size first")]
+            )
         while begin <= end:
             found.append(begin)
             begin *= 2
@@ -33,5 +35,5 @@ def _size(text: str) -> int:
     size = int(match[1]) << UNITS[match[2].upper()] if match else 0
     if not 1 <= size <= MOST:
         fix = "give sizes such as 8G (8 x 2^30 bytes), 1M,16M,1G or 8..16G"
-        raise InputError([Problem("--size", 0, f"{text!r} is no size", fix)])
+        raise InputError([Problem(Option("--size"), f"{text!r} is no size", fix)])
     return size

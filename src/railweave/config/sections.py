@@ -55,7 +55,7 @@ def parse(text: str) -> list[Section]:
         if not words or words.startswith("!") or words in {*CLOSERS, "end"}:
             continue
         if "\t" in raw[: depth + 1]:
-            raise RenderError(f"line {number}: indent with spaces")
+            raise RenderError("indent with spaces", number)
         while stack[-1][0] >= depth:
             stack.pop()
         parent = stack[-1][1]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
-from railweave.errors import DesignError, Problem
+from railweave.errors import DesignError, FileLine, Problem
 from railweave.findings import Finding, Severity
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Context:
 
     def inventory_problem(self, line: int, what: str, fix: str) -> None:
         """Note that a line of the inventory does not go with the rest; design stops at the next ``check``."""
-        problem = Problem(self.source.inventory.file, line, what, fix)
+        problem = Problem(FileLine(self.source.inventory.file, line), what, fix)
         if problem not in self.problems:
             self.problems.append(problem)
 

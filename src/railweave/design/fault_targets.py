@@ -29,8 +29,8 @@ class _UnknownError(ValueError):
     """A name that is not on the network: the field it stands in, what is wrong and what would be right."""
 
     def __init__(self, field: str, what: str, fix: str) -> None:
-        super().__init__(what)
-        self.field, self.fix = field, fix
+        super().__init__(field, what, fix)
+        self.field, self.what, self.fix = field, what, fix
 
 
 def fault_targets(network: Network, file: ScenarioFile) -> list[FaultTarget]:
@@ -41,7 +41,7 @@ def fault_targets(network: Network, file: ScenarioFile) -> list[FaultTarget]:
         try:
             found.append(_target(network, fault))
         except _UnknownError as error:
-            problems.append(file.document.problem(("faults", place, error.field), str(error), error.fix))
+            problems.append(file.document.problem(("faults", place, error.field), error.what, error.fix))
     if problems:
         raise SpecError(problems)
     return found

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 from railweave.catalog import catalog
 from railweave.design.panels import ports_of
-from railweave.errors import InputError, Problem
+from railweave.errors import InputError, Option, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -68,7 +68,7 @@ def parse_target(text: str) -> Target:
 
 
 def _wrong(text: str, what: str, fix: str) -> InputError:
-    return InputError([Problem(f"--device {text}", 0, what, fix)])
+    return InputError([Problem(Option("--device", text), what, fix)])
 
 
 def retargeted(source: Source, words: Iterable[str]) -> Source:

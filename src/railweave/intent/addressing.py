@@ -9,7 +9,7 @@ from typing import Annotated, Literal, cast
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, field_validator, model_validator
 
-from railweave.intent.base import Model, PartError
+from railweave.intent.base import Model, WrongValueError
 from railweave.intent.formula import PrefixFormula, length_of
 
 
@@ -17,7 +17,7 @@ def _network(value: object) -> object:
     try:
         return str(ipaddress.ip_network(str(value)))
     except ValueError as error:
-        raise ValueError(f"{value!r} is not a prefix ({error}) -- write it as fc00::/16 or 10.0.0.0/8") from None
+        raise WrongValueError(f"{value!r} is not a prefix ({error})", "write it as fc00::/16 or 10.0.0.0/8") from None
 
 
 Prefix = Annotated[str, BeforeValidator(_network), WithJsonSchema({"type": "string", "examples": ["fc00::/16"]})]
@@ -31,14 +31,14 @@ def _address(example: str) -> AfterValidator:
         try:
             return str(ipaddress.ip_address(value))
         except ValueError:
-            raise ValueError(f"{value!r} is not an IP address -- for example {example}") from None
+            raise WrongValueError(f"{value!r} is not an IP address", f"for example {example}") from None
 
     return AfterValidator(parse)
 
 
 def _router_id(value: str) -> str:
     if ipaddress.ip_address(value).version != 4:
-        raise ValueError(f"{value} is not an IPv4 address -- a router id has 32 bits: write it as 10.255.0.1")
+        raise WrongValueError(f"{value} is not an IPv4 address", "a router id has 32 bits: write it as 10.255.0.1")
     return value
 
 
@@ -57,7 +57,7 @@ def _number_range(value: object) -> object:
         return cast("object", value)
     first, dash, last = str(value).partition("-")
     if not dash or not first.strip().isdigit() or not last.strip().isdigit() or int(first) > int(last):
-        raise ValueError(f"{value!r} is not a range -- write it as 2-4094")
+        raise WrongValueError(f"{value!r} is not a range", "write it as 2-4094")
     return (int(first), int(last))
 
 
@@ -113,8 +113,9 @@ class Addressing(Model):
     @model_validator(mode="after")
     def _proxy_arp(self) -> Addressing:
         if self.server_link == "proxy-arp" and (self.server_mode != "static" or ":" in self.server_pool):
-            raise PartError(
-                "server_link proxy-arp is for static IPv4 addresses -- set server_mode: static and an IPv4 server_pool",
+            raise WrongValueError(
+                "server_link proxy-arp is for static IPv4 addresses",
+                "set server_mode: static and an IPv4 server_pool",
                 ["server_link"],
             )
         return self
@@ -124,11 +125,14 @@ class Addressing(Model):
         if self.server_prefix is None:
             return self
         if self.bits is not None:
-            raise PartError("server_prefix and bits both deal out the pool -- keep one", ["bits"], ["server_prefix"])
+            raise WrongValueError(
+                "server_prefix and bits both deal out the pool", "keep one", ["bits"], ["server_prefix"]
+            )
         length = length_of(self.server_prefix)
         if "prefix_length" in self.model_fields_set and self.prefix_length != length:
-            raise PartError(
-                f"prefix_length {self.prefix_length} contradicts server_prefix {self.server_prefix} -- leave it out",
+            raise WrongValueError(
+                f"prefix_length {self.prefix_length} contradicts server_prefix {self.server_prefix}",
+                "leave it out",
                 ["prefix_length"],
             )
         return self
@@ -166,15 +170,15 @@ class Pools(Model):
     @classmethod
     def _vlan_range(cls, value: tuple[int, int]) -> tuple[int, int]:
         if value[0] < 1 or value[1] > 4094:
-            raise ValueError(f"VLAN ids {value[0]}-{value[1]} leave the range 1-4094 -- for example 2-4094")
+            raise WrongValueError(f"VLAN ids {value[0]}-{value[1]} leave the range 1-4094", "for example 2-4094")
         return value
 
     @field_validator("leaf_asn", "spine_asn", "super_spine_asn", "dci_asn")
     @classmethod
     def _asn_range(cls, value: tuple[int, int]) -> tuple[int, int]:
         if value[0] < 1 or value[1] > 4_294_967_294:
-            raise ValueError(
-                f"AS numbers {value[0]}-{value[1]} leave the range 1-4294967294 -- for example 4200000001-4200000999"
+            raise WrongValueError(
+                f"AS numbers {value[0]}-{value[1]} leave the range 1-4294967294", "for example 4200000001-4200000999"
             )
         return value
 
@@ -182,8 +186,8 @@ class Pools(Model):
     @classmethod
     def _router_ids(cls, value: str) -> str:
         if ":" in value:
-            raise ValueError(
-                f"router ids are 32-bit numbers, not from {value} -- use an IPv4 pool such as 10.255.0.0/16"
+            raise WrongValueError(
+                f"router ids are 32-bit numbers, not from {value}", "use an IPv4 pool such as 10.255.0.0/16"
             )
         return value
 
@@ -194,17 +198,17 @@ class Pools(Model):
         pools = {key: getattr(self, key) for key in keys if key not in rare}
         for (one, (first, last)), (other, (low, high)) in combinations(pools.items(), 2):
             if first <= high and low <= last:
-                raise PartError(
-                    f"{one} {first}-{last} and {other} {low}-{high} overlap -- move the ranges apart", [other], [one]
+                raise WrongValueError(
+                    f"{one} {first}-{last} and {other} {low}-{high} overlap", "move the ranges apart", [other], [one]
                 )
         return self
 
 
 def _color_name(value: str) -> str:
     if re.fullmatch(COLOR_NAME, value) is None:
-        raise ValueError(
-            f"{value!r} is not a name of a color -- use letters, digits, dashes and underscores, at most 32, "
-            "the first a letter"
+        raise WrongValueError(
+            f"{value!r} is not a name of a color",
+            "use letters, digits, dashes and underscores, at most 32, the first a letter",
         )
     return value
 

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator, model_validator
 
-from railweave.intent.base import Microseconds, Model, PartError, Percent
+from railweave.intent.base import Microseconds, Model, Percent, WrongValueError
 from railweave.intent.profiles import LOAD_BALANCING, known_profile, with_profile
 
 
@@ -28,7 +28,7 @@ class EgressQuantization(Model):
     @model_validator(mode="after")
     def _ordered(self) -> EgressQuantization:
         if self.min >= self.max:
-            raise ValueError(f"min {self.min} must be below max {self.max} -- the tuned values are 10 and 90")
+            raise WrongValueError(f"min {self.min} must be below max {self.max}", "the tuned values are 10 and 90")
         return self
 
 
@@ -54,7 +54,7 @@ class Dlb(Model):
     def _power_of_two(self) -> Dlb:
         size = self.flowset_table_size
         if size & (size - 1):
-            raise ValueError(f"flowset_table_size {size} is not a power of two -- use 256, 512, … 32768")
+            raise WrongValueError(f"flowset_table_size {size} is not a power of two", "use 256, 512, … 32768")
         return self
 
 
@@ -83,7 +83,7 @@ OPCODES = {
 
 def _opcode(value: object) -> object:
     if isinstance(value, str) and value not in OPCODES:
-        raise ValueError(f"{value!r} is not an opcode -- write 0 to 255, or {', '.join(OPCODES)}")
+        raise WrongValueError(f"{value!r} is not an opcode", f"write 0 to 255, or {', '.join(OPCODES)}")
     return OPCODES[value] if isinstance(value, str) else value
 
 
@@ -108,10 +108,10 @@ class Selective(Model):
     @classmethod
     def _once(cls, value: tuple[int, ...]) -> tuple[int, ...]:
         if not value:
-            raise ValueError("no opcode is given -- leave `opcodes` away for RDMA writes")
+            raise WrongValueError("no opcode is given", "leave `opcodes` away for RDMA writes")
         twice = next((one for one in value if value.count(one) > 1), None)
         if twice is not None:
-            raise ValueError(f"opcode {twice} is listed twice -- name each once")
+            raise WrongValueError(f"opcode {twice} is listed twice", "name each once")
         return value
 
 
@@ -160,11 +160,11 @@ class LoadBalancing(Model):
     def _opcodes(self) -> LoadBalancing:
         for opcode in self.spray_opcodes:
             if not 0 <= opcode <= 255:
-                raise PartError(
-                    f"{opcode} is no RDMA opcode -- it is one byte: 10 for RDMA write only", ["spray_opcodes"]
+                raise WrongValueError(
+                    f"{opcode} is no RDMA opcode", "it is one byte: 10 for RDMA write only", ["spray_opcodes"]
                 )
         if self.spray_opcodes and self.mode != "spray":
-            raise PartError(f"spray_opcodes with mode {self.mode} -- set `mode: spray`", ["spray_opcodes"])
+            raise WrongValueError(f"spray_opcodes with mode {self.mode}", "set `mode: spray`", ["spray_opcodes"])
         return self
 
     @model_validator(mode="before")
@@ -181,14 +181,15 @@ class LoadBalancing(Model):
     def _dynamic(self) -> LoadBalancing:
         for part, given in (("selective", self.selective), ("global_balancing", self.global_balancing)):
             if given and not self.group_mode().startswith("dlb"):
-                raise PartError(
-                    f"{part} without dynamic load balancing: next-hop groups are shared by {self.group_mode()} -- set mode "
-                    "dlb-flowlet or dlb-per-packet",
+                raise WrongValueError(
+                    f"{part} without dynamic load balancing: next-hop groups are shared by {self.group_mode()}",
+                    "set mode dlb-flowlet or dlb-per-packet",
                     [part],
                 )
         if self.selective and self.global_balancing:
-            raise PartError(
-                "selective and global_balancing exclude each other: global balancing needs DLB for all traffic -- keep one",
+            raise WrongValueError(
+                "selective and global_balancing exclude each other: global balancing needs DLB for all traffic",
+                "keep one",
                 ["selective"],
             )
         return self

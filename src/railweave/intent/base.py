@@ -15,18 +15,28 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-class PartError(ValueError):
-    """A mistake in a value that shows in one part of it: the message points at that part's line.
+class WrongValueError(ValueError):
+    """What a validator finds wrong with a value: what is wrong, and ``fix``, what would be right.
 
-    A validator says what is wrong, then `` -- `` and what would be right. ``parts`` are places inside the value, the
-    likeliest first; the first one that stands in the file is pointed at, for the others may be defaults. ``earlier``
-    is the place that this one repeats.
+    ``parts`` are places inside the value, the likeliest first, where the mistake shows in one of them: the first that
+    stands in the file is pointed at, for the others may be defaults. ``earlier`` is the place that this one repeats.
     """
 
-    def __init__(self, message: str, *parts: Sequence[str | int], earlier: Sequence[str | int] | None = None) -> None:
-        super().__init__(message)
+    def __init__(
+        self,
+        what: str,
+        fix: str = "",
+        *parts: Sequence[str | int],
+        earlier: Sequence[str | int] | None = None,
+    ) -> None:
+        super().__init__(what, fix, *parts)
+        self.what = what
+        self.fix = fix
         self.parts = parts
         self.earlier = earlier
+
+    def __str__(self) -> str:
+        return f"{self.what} -- {self.fix}" if self.fix else self.what
 
 
 class Model(BaseModel):
@@ -47,7 +57,7 @@ def _quantity(unit: str, factors: dict[str, float], example: str, *, whole: bool
         if value is None or isinstance(value, list | dict):  # of another kind, which pydantic says
             return cast("object", value)
         if isinstance(value, int | float) and value < 0:
-            raise ValueError(f"{value!r} is negative -- write {unit}, for example {example}")
+            raise WrongValueError(f"{value!r} is negative", f"write {unit}, for example {example}")
         if isinstance(value, int | float) and (value == 0 or "" in factors):
             return value
         match = _QUANTITY.fullmatch(str(value))

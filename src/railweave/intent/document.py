@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from railweave.errors import Problem, SpecError
+from railweave.errors import FileLine, Problem, SpecError
 from railweave.intent.text import read_text
 from railweave.intent.wording import Mistake, mistakes
 
@@ -50,7 +50,7 @@ class Document:
 
     def problem(self, location: Iterable[Key], what: str, fix: str = "") -> Problem:
         """A problem at a part of this file."""
-        return Problem(self.file, self.line(location), what, fix)
+        return Problem(FileLine(self.file, self.line(location)), what, fix)
 
 
 def read_document(path: Path) -> Document:
@@ -58,7 +58,7 @@ def read_document(path: Path) -> Document:
     try:
         text = read_text(path)
     except FileNotFoundError:
-        raise SpecError([Problem(str(path), 0, "no such file", _nearby(path))]) from None
+        raise SpecError([Problem(FileLine(str(path)), "no such file", _nearby(path))]) from None
     document = Document(str(path), None)
     try:
         node = yaml.compose(text, Loader=_LOADER)
@@ -66,9 +66,9 @@ def read_document(path: Path) -> Document:
     except yaml.MarkedYAMLError as error:
         raise SpecError([_malformed(document, error)]) from None
     except RecursionError:
-        raise SpecError([Problem(str(path), 0, "nested too deeply", "close the brackets")]) from None
+        raise SpecError([Problem(FileLine(str(path)), "nested too deeply", "close the brackets")]) from None
     if node is None:
-        raise SpecError([Problem(str(path), 1, "the file is empty", "start from `railweave init`")])
+        raise SpecError([Problem(FileLine(str(path), 1), "the file is empty", "start from `railweave init`")])
     return document
 
 
@@ -78,7 +78,7 @@ def _malformed(document: Document, error: yaml.MarkedYAMLError) -> Problem:
     line = mark.line + 1 if mark else 0
     begin = error.context_mark.line + 1 if error.context_mark and "expected" in str(error.problem) else line
     fix = "" if begin == line else f"what is read here began on line {begin}: close its quotes and brackets"
-    return Problem(document.file, line, f"not valid YAML: {error.problem or error.context}", fix)
+    return Problem(FileLine(document.file, line), f"not valid YAML: {error.problem or error.context}", fix)
 
 
 def _nearby(path: Path) -> str:
@@ -103,7 +103,13 @@ def _construct(node: Any, path: Location, document: Document, around: tuple[int,
             if key in result:
                 line, first = key_node.start_mark.line + 1, document.lines[(*path, key)]
                 raise SpecError(
-                    [Problem(document.file, line, f"duplicate key {key!r}", f"it is first given on line {first}")]
+                    [
+                        Problem(
+                            FileLine(document.file, line),
+                            f"duplicate key {key!r}",
+                            f"it is first given on line {first}",
+                        )
+                    ]
                 )
             document.lines[(*path, key)] = key_node.start_mark.line + 1
             result[key] = _construct(value_node, (*path, key), document, around)
@@ -119,9 +125,9 @@ def _key(node: Any, path: Location, document: Document) -> Key:  # noqa: ANN401 
     line = node.start_mark.line + 1
     if key == "<<":
         fix = f"repeat the keys, or use an alias for the whole: `{path[-1] if path else 'key'}: *name`"
-        raise SpecError([Problem(document.file, line, "merge keys (<<) are not part of YAML 1.2", fix)])
+        raise SpecError([Problem(FileLine(document.file, line), "merge keys (<<) are not part of YAML 1.2", fix)])
     if not isinstance(key, str | int) or isinstance(key, bool):
-        raise SpecError([Problem(document.file, line, "a key must be a word", "write `key: value`")])
+        raise SpecError([Problem(FileLine(document.file, line), "a key must be a word", "write `key: value`")])
     return key
 
 

@@ -8,7 +8,7 @@ from pydantic import Field, field_validator
 
 from railweave.intent.addressing import Addressing, ColorName, Pools
 from railweave.intent.balancing import LoadBalancing
-from railweave.intent.base import Model, PartError
+from railweave.intent.base import Model, WrongValueError
 from railweave.intent.hosts import HostRouting, Hosts
 from railweave.intent.management import Management
 from railweave.intent.names import Name, expand_all
@@ -82,7 +82,7 @@ class Fabric(Model):
             seen: dict[str | int, int] = {}
             for place, item in enumerate(items):
                 if item in seen:
-                    raise PartError(f"two colors have the {label} {item}", [place], earlier=[seen[item]])
+                    raise WrongValueError(f"two colors have the {label} {item}", "", [place], earlier=[seen[item]])
                 seen[item] = place
         return value
 
@@ -121,7 +121,7 @@ class ServerGroup(Model):
     @field_validator("names", mode="before")
     @classmethod
     def _expand(cls, value: object) -> object:
-        return expand_all(value, "server {} is listed twice -- name each server once")
+        return expand_all(value, "server {} is listed twice", "name each server once")
 
 
 class FabricFile(Model):

@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from railweave.intent.base import Mbps, Model, PartError, Picoseconds, Share
+from railweave.intent.base import Mbps, Model, Picoseconds, Share, WrongValueError
 
 Runner = Literal["sim", "lab"]
 """What runs a scenario."""
@@ -113,15 +113,17 @@ class Fault(Model):
         for name in TARGETS:
             given = getattr(self, name) is not None
             if given and name not in kind.needs:
-                raise PartError(f"{self.kind} has no {name!r} -- it has {_listed(kind.needs)}", [name])
+                raise WrongValueError(f"{self.kind} has no {name!r}", f"it has {_listed(kind.needs)}", [name])
             if not given and name in kind.needs:
-                raise ValueError(f"{self.kind} needs {name!r} -- add `{name}:`: {Fault.model_fields[name].description}")
+                raise WrongValueError(
+                    f"{self.kind} needs {name!r}", f"add `{name}:`: {Fault.model_fields[name].description}"
+                )
         if self.until is not None and self.lasts is not None:
-            raise PartError("both `until` and `for` are given -- give one", ["for"])
+            raise WrongValueError("both `until` and `for` are given", "give one", ["for"])
         if not kind.lasts and self.end_ps is not None:
-            raise PartError(f"{self.kind} ends by itself -- leave it out", ["until"], ["for"])
+            raise WrongValueError(f"{self.kind} ends by itself", "leave it out", ["until"], ["for"])
         if self.until is not None and self.until <= self.at:
-            raise PartError("it ends before it begins -- give a later end", ["until"])
+            raise WrongValueError("it ends before it begins", "give a later end", ["until"])
         return self
 
     @property

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import AfterValidator, WithJsonSchema
 
+from railweave.intent.base import WrongValueError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -47,18 +49,18 @@ def fill(formula: str, values: Mapping[str, int]) -> str:
 def _check(formula: str) -> str:
     rest = _SUM.sub("", formula)
     if "{" in rest or "}" in rest:
-        raise ValueError(
-            f"{formula!r} holds a field that cannot be read -- write {{rail}}, {{rail*10}} or {{rail*10+4}}"
+        raise WrongValueError(
+            f"{formula!r} holds a field that cannot be read", "write {rail}, {rail*10} or {rail*10+4}"
         )
     unknown = sorted(fields_of(formula) - set(FIELDS))
     if unknown:
-        raise ValueError(f"{formula!r} has no field {unknown[0]!r} to use -- fields are {', '.join(FIELDS)}")
+        raise WrongValueError(f"{formula!r} has no field {unknown[0]!r} to use", f"fields are {', '.join(FIELDS)}")
     if not formula.rpartition("/")[2].isdecimal() or "/" not in formula:
-        raise ValueError(f"{formula!r} has no length -- write it as 192.168.{{rail}}.0/24")
+        raise WrongValueError(f"{formula!r} has no length", "write it as 192.168.{rail}.0/24")
     try:
         fill(formula, dict.fromkeys(FIELDS, 1))
     except ValueError as error:
-        raise ValueError(f"{formula!r} gives no prefix ({error}) -- for example 192.168.{{rail}}.0/24") from None
+        raise WrongValueError(f"{formula!r} gives no prefix ({error})", "for example 192.168.{rail}.0/24") from None
     return formula
 
 

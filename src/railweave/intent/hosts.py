@@ -7,7 +7,7 @@ from typing import Annotated, Literal, cast
 
 from pydantic import AfterValidator, Field, field_validator
 
-from railweave.intent.base import Model, Percent
+from railweave.intent.base import Model, Percent, WrongValueError
 from railweave.intent.names import naming_pattern
 
 VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]{0,127}$"
@@ -15,7 +15,7 @@ VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]{0,127}$"
 
 def _no_space(value: str) -> str:
     if any(character.isspace() for character in value):
-        raise ValueError(f"{value!r} holds a space -- names of interfaces and plug-ins have none")
+        raise WrongValueError(f"{value!r} holds a space", "names of interfaces and plug-ins have none")
     return value
 
 
@@ -29,7 +29,7 @@ def _main_route(value: str) -> str:
     try:
         return str(ipaddress.ip_network(value))
     except ValueError as error:
-        raise ValueError(f"{value!r} is not a prefix ({error}) -- write `default`, or 10.3.0.0/16") from None
+        raise WrongValueError(f"{value!r} is not a prefix ({error})", "write `default`, or 10.3.0.0/16") from None
 
 
 MainRoute = Annotated[str, AfterValidator(_main_route)]
@@ -106,7 +106,7 @@ class Job(Model):
     def _no_truth(cls, value: object) -> object:
         for name, text in cast("dict[str, object]", value).items() if isinstance(value, dict) else ():
             if isinstance(text, bool):
-                raise ValueError(f"the value of {name} is neither text nor a number -- write it in quotes")  # noqa: TRY004
+                raise WrongValueError(f"the value of {name} is neither text nor a number", "write it in quotes")
         return cast("object", value)
 
     @field_validator("environment")
@@ -116,9 +116,9 @@ class Job(Model):
 
         for name, text in value.items():
             if re.fullmatch(VARIABLE, name) is None:
-                raise ValueError(f"{name!r} is not the name of a variable -- use letters, digits and underscores")
+                raise WrongValueError(f"{name!r} is not the name of a variable", "use letters, digits and underscores")
             if isinstance(text, str) and ("\n" in text or "\0" in text):
-                raise ValueError(f"the value of {name} spans lines -- write it on one")
+                raise WrongValueError(f"the value of {name} spans lines", "write it on one")
         return value
 
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from railweave.intent.base import Gbps, Microseconds, Model, PartError
+from railweave.intent.base import Gbps, Microseconds, Model, WrongValueError
 from railweave.intent.management import secret_reference
 from railweave.intent.names import Name
 
@@ -54,12 +54,13 @@ class Interconnect(Model):
         owner: dict[str, str] = {}
         for site, stripes in self.sites.items():
             if not stripes:
-                raise PartError(f"site {site!r} has no stripe -- list the stripes there", ["sites", site])
+                raise WrongValueError(f"site {site!r} has no stripe", "list the stripes there", ["sites", site])
             for stripe in stripes:
                 other = owner.setdefault(stripe, site)
                 if other != site:
-                    raise PartError(
-                        f"stripe {stripe!r} is at {other!r} and at {site!r} -- it can stand at one site",
+                    raise WrongValueError(
+                        f"stripe {stripe!r} is at {other!r} and at {site!r}",
+                        "it can stand at one site",
                         ["sites", site],
                         earlier=["sites", other],
                     )

@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from railweave.errors import Problem, SpecError
+from railweave.errors import FileLine, Problem, SpecError
 from railweave.intent.text import read_text
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def read_inventory(path: Path) -> Inventory:
     unknown = sorted(set(reader.fieldnames or ()) - set(COLUMNS))
     if reader.fieldnames is None or "device" not in reader.fieldnames or unknown:
         what = f"unknown column {unknown[0]!r}" if unknown else "the first line must name the columns"
-        raise SpecError([Problem(str(path), 1, what, f"columns are {','.join(COLUMNS)}")])
+        raise SpecError([Problem(FileLine(str(path), 1), what, f"columns are {','.join(COLUMNS)}")])
     problems: list[Problem] = []
     items: dict[tuple[str, str], Item] = {}
     seen: dict[str, int] = {}
@@ -76,7 +76,7 @@ def read_inventory(path: Path) -> Inventory:
             if what in seen:
                 wrong.append((f"duplicate {what}", f"it is first given on line {seen[what]}"))
             seen.setdefault(what, item.line)
-        problems += [Problem(str(path), item.line, what, fix) for what, fix in wrong]
+        problems += [Problem(FileLine(str(path), item.line), what, fix) for what, fix in wrong]
         items[key] = item
     if problems:
         raise SpecError(problems)

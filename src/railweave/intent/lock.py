@@ -11,7 +11,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-from railweave.errors import Problem, SpecError
+from railweave.errors import FileLine, Problem, SpecError
 from railweave.intent.text import read_text
 
 if TYPE_CHECKING:
@@ -101,18 +101,24 @@ def read_lock(path: Path) -> Lock:
     try:
         text: Any = json.loads(read_text(path))
     except json.JSONDecodeError as error:
-        raise SpecError([Problem(str(path), error.lineno, f"the lock is damaged: {error.msg}", fix)]) from None
+        raise SpecError(
+            [Problem(FileLine(str(path), error.lineno), f"the lock is damaged: {error.msg}", fix)]
+        ) from None
     except (ValueError, RecursionError) as error:  # a number too long, brackets too deep
-        raise SpecError([Problem(str(path), 0, f"the lock is damaged: {error}", fix)]) from None
+        raise SpecError([Problem(FileLine(str(path)), f"the lock is damaged: {error}", fix)]) from None
     data = cast("dict[str, Any]", text) if isinstance(text, dict) else {}
     if data.get("railweave-lock") != VERSION:
         raise SpecError(
-            [Problem(str(path), 1, "not a lock of this version", f'expected "railweave-lock": {VERSION}; {fix}')]
+            [
+                Problem(
+                    FileLine(str(path), 1), "not a lock of this version", f'expected "railweave-lock": {VERSION}; {fix}'
+                )
+            ]
         )
     pools: Any = data.get("pools", {})
     wrong = next(_wrong(pools), None)
     if wrong is not None:
-        raise SpecError([Problem(str(path), 0, wrong, fix)])
+        raise SpecError([Problem(FileLine(str(path)), wrong, fix)])
     return Lock({pool: dict(slots) for pool, slots in pools.items()})
 
 

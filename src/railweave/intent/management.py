@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
 from railweave.intent.addressing import ManagementAddress, Prefix
-from railweave.intent.base import Model
+from railweave.intent.base import Model, WrongValueError
 from railweave.intent.names import Name, check_name
 
 SECRET = "secret:"  # noqa: S105 - the marker of a reference, not a secret
@@ -17,9 +17,11 @@ SECRET = "secret:"  # noqa: S105 - the marker of a reference, not a secret
 def secret_reference(value: str | None) -> str | None:
     """A reference to a secret, ``secret:NAME``; raises ``ValueError`` for anything else."""
     if value is not None and not value.startswith(SECRET):
-        raise ValueError("secrets are not written here -- refer to one as secret:NAME and pass --secrets FILE to build")
+        raise WrongValueError(
+            "secrets are not written here", "refer to one as secret:NAME and pass --secrets FILE to build"
+        )
     if value == SECRET:
-        raise ValueError("the secret has no name -- write it as secret:NAME")
+        raise WrongValueError("the secret has no name", "write it as secret:NAME")
     return value
 
 
@@ -117,7 +119,8 @@ class Management(Model):
         if value is not None and "pool" in info.data:  # a pool that is wrong has been reported
             pool = ipaddress.ip_network(info.data["pool"])
             if ipaddress.ip_address(value) not in pool:
-                raise ValueError(
-                    f"{value} is not in the pool {pool} -- use an address of the pool, or leave it empty for {pool.network_address + 1}"
+                raise WrongValueError(
+                    f"{value} is not in the pool {pool}",
+                    f"use an address of the pool, or leave it empty for {pool.network_address + 1}",
                 )
         return value

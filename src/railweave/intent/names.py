@@ -12,6 +12,8 @@ from typing import Annotated, cast
 
 from pydantic import AfterValidator, WithJsonSchema
 
+from railweave.intent.base import WrongValueError
+
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$"
 
 _RANGE = re.compile(r"^(?P<head>[^\[\]]*)\[(?P<body>[0-9,\-]+)\](?P<tail>[^\[\]]*)$")
@@ -21,9 +23,9 @@ _BOUNDS = re.compile(r"(\d+)(?:-(\d+))?")
 def check_name(name: str) -> str:
     """The name itself. Raises ``ValueError`` where a host or a file could not be called so."""
     if re.fullmatch(NAME, name) is None:
-        raise ValueError(
-            f"{name!r} is not a name -- use letters, digits, dots, dashes and underscores, at most 63, "
-            "the first a letter or digit"
+        raise WrongValueError(
+            f"{name!r} is not a name",
+            "use letters, digits, dots, dashes and underscores, at most 63, the first a letter or digit",
         )
     return name
 
@@ -55,19 +57,20 @@ def expand(pattern: str) -> list[str]:
     return names
 
 
-def expand_all(value: object, repeated: str) -> list[str]:
+def expand_all(value: object, repeated: str, fix: str) -> list[str]:
     """The names that a host list, or a list of them, stands for.
 
-    Raises ``ValueError`` for what is not a name, and where a name comes twice (``repeated`` says it: ``{}`` is the name).
+    Raises ``ValueError`` for what is not a name, and where a name comes twice: ``repeated`` says it, where ``{}`` is the
+    name, and ``fix`` what would be right.
     """
     items = cast("list[object]", value) if isinstance(value, list | tuple) else [value]
     names: list[str] = []
     for item in items:
         if not isinstance(item, str):
-            raise ValueError(f"{item!r} is not text -- write names as text, numbers in quotes")  # noqa: TRY004 - pydantic wants it
+            raise WrongValueError(f"{item!r} is not text", "write names as text, numbers in quotes")
         names += map(check_name, expand(item))
     if len(set(names)) < len(names):
-        raise ValueError(repeated.format(next(repr(name) for name in names if names.count(name) > 1)))
+        raise WrongValueError(repeated.format(next(repr(name) for name in names if names.count(name) > 1)), fix)
     return names
 
 
@@ -81,9 +84,9 @@ def naming_pattern(**fields: str | int) -> AfterValidator:
             unknown = next((field for field in used if field not in fields), None)
             example = pattern.format(**fields) if unknown is None else ""
         except ValueError as error:
-            raise ValueError(f"{pattern!r} is not a naming pattern ({error}) -- fields are {known}") from None
+            raise WrongValueError(f"{pattern!r} is not a naming pattern ({error})", f"fields are {known}") from None
         if unknown is not None:
-            raise ValueError(f"'{{{unknown}}}' is not a field of this name -- fields are {known}")
+            raise WrongValueError(f"'{{{unknown}}}' is not a field of this name", f"fields are {known}")
         check_name(example)
         return pattern
 

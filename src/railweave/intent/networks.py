@@ -9,7 +9,7 @@ from typing import Annotated, cast
 from pydantic import BeforeValidator, Field, field_validator
 
 from railweave.intent.addressing import Prefix
-from railweave.intent.base import Gbps, Model
+from railweave.intent.base import Gbps, Model, WrongValueError
 from railweave.intent.names import check_name, expand
 
 
@@ -18,14 +18,14 @@ def _expand(value: object) -> object:
     members: list[str] = []
     for item in items:
         if not isinstance(item, str):
-            raise ValueError(f"{item!r} is not text -- write H100-01 or H100-01:gpu0_eth")  # noqa: TRY004 - pydantic wants it
+            raise WrongValueError(f"{item!r} is not text", "write H100-01 or H100-01:gpu0_eth")
         server, colon, nic = item.partition(":")
         nics = [check_name(name) for name in expand(nic)] if colon else [""]
         servers = [check_name(name) for name in expand(server)]
         members += [f"{one}:{other}" if other else one for one, other in product(servers, nics)]
     if len(set(members)) < len(members):
         twice = next(name for name in members if members.count(name) > 1)
-        raise ValueError(f"{twice!r} is listed twice -- name each member once")
+        raise WrongValueError(f"{twice!r} is listed twice", "name each member once")
     return members
 
 
@@ -63,7 +63,7 @@ class ExternalLink(Model):
         network = ipaddress.ip_network(value)
         if network.max_prefixlen - network.prefixlen not in {1, 2}:
             shape = "a /31 or /30" if network.version == 4 else "a /127 or /126"
-            raise ValueError(f"{value} is no prefix of a point-to-point link -- use {shape}")
+            raise WrongValueError(f"{value} is no prefix of a point-to-point link", f"use {shape}")
         return value
 
 
@@ -84,7 +84,7 @@ class ExternalRouter(Model):
     @classmethod
     def _some(cls, value: tuple[ExternalLink, ...]) -> tuple[ExternalLink, ...]:
         if not value:
-            raise ValueError("an external router without links -- give at least one")
+            raise WrongValueError("an external router without links", "give at least one")
         if len({":" in one.prefix for one in value}) > 1:
-            raise ValueError("links of IPv4 and of IPv6 to one router -- describe it as two")
+            raise WrongValueError("links of IPv4 and of IPv6 to one router", "describe it as two")
         return value

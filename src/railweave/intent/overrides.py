@@ -7,7 +7,7 @@ from functools import cached_property
 from pydantic import Field, model_validator
 
 from railweave.intent.addressing import Address, ManagementAddress, RouterId
-from railweave.intent.base import Metres, Model, PartError
+from railweave.intent.base import Metres, Model, WrongValueError
 from railweave.intent.names import expand
 from railweave.intent.qos import Buffers, Qos
 from railweave.intent.topology import PortRange, Release, Role
@@ -78,8 +78,9 @@ class CableOverride(Model):
     def _own_ports(self) -> CableOverride:
         for device in self.ports:
             if device not in self.between:
-                raise PartError(
-                    f"{device!r} is not an end of this cable -- its ends are {' and '.join(self.between)}",
+                raise WrongValueError(
+                    f"{device!r} is not an end of this cable",
+                    f"its ends are {' and '.join(self.between)}",
                     ["ports", device],
                 )
         return self
@@ -111,15 +112,17 @@ class Overrides(Model):
             for name in names:
                 first = owner.setdefault(name, key)
                 if first != key:
-                    raise PartError(
-                        f"{name} is in {first!r} and in {key!r} -- name each switch once",
+                    raise WrongValueError(
+                        f"{name} is in {first!r} and in {key!r}",
+                        "name each switch once",
                         ["devices", key],
                         earlier=["devices", first],
                     )
             given = next((part for part in _OF_ONE if getattr(override, part) is not None), None)
             if len(names) > 1 and given:
-                raise PartError(
-                    f"{given} of {len(names)} switches -- give each its own, under its own name",
+                raise WrongValueError(
+                    f"{given} of {len(names)} switches",
+                    "give each its own, under its own name",
                     ["devices", key, given],
                 )
         return self

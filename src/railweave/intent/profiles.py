@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, cast
 
+from railweave.intent.base import WrongValueError
+
 
 @dataclass(frozen=True, slots=True)
 class Profile:
@@ -95,7 +97,7 @@ def with_profile(known: dict[str, Profile], given: object) -> object:
 def known_profile(known: dict[str, Profile], name: str | None) -> str | None:
     """The name itself. Raises ``ValueError`` where there is no such set."""
     if name is not None and name not in known:
-        raise ValueError(f"{name!r} is not a profile -- known ones: {', '.join(known)}")
+        raise WrongValueError(f"{name!r} is not a profile", f"known ones: {', '.join(known)}")
     return name
 
 

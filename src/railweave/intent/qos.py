@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import Field, SerializerFunctionWrapHandler, field_serializer, field_validator, model_validator
 
-from railweave.intent.base import Bytes, Milliseconds, Model, PartError, Percent
+from railweave.intent.base import Bytes, Milliseconds, Model, Percent, WrongValueError
 from railweave.intent.names import Name
 from railweave.intent.profiles import QOS, known_profile, with_profile
 
@@ -45,18 +45,18 @@ class Ecn(Model):
     @model_validator(mode="after")
     def _both_bytes(self) -> Ecn:
         if (self.min_bytes is None) != (self.max_bytes is None):
-            raise ValueError("min_bytes and max_bytes go together -- give both or neither, for example 1M and 3M")
+            raise WrongValueError("min_bytes and max_bytes go together", "give both or neither, for example 1M and 3M")
         if self.min_bytes is not None and self.max_bytes is not None and self.min_bytes >= self.max_bytes:
-            raise ValueError(
-                f"min_bytes {self.min_bytes} must be below max_bytes {self.max_bytes} -- for example 1M and 3M"
+            raise WrongValueError(
+                f"min_bytes {self.min_bytes} must be below max_bytes {self.max_bytes}", "for example 1M and 3M"
             )
         return self
 
     @model_validator(mode="after")
     def _ordered(self) -> Ecn:
         if self.min_fill >= self.max_fill:
-            raise ValueError(
-                f"min_fill {self.min_fill} must be below max_fill {self.max_fill} -- for example 55 and 90"
+            raise WrongValueError(
+                f"min_fill {self.min_fill} must be below max_fill {self.max_fill}", "for example 55 and 90"
             )
         return self
 
@@ -93,9 +93,9 @@ class TrafficClass(Model):
     @model_validator(mode="after")
     def _lossless_has_priority(self) -> TrafficClass:
         if self.lossless and self.pfc_priority is None:
-            raise ValueError("a lossless class needs a pfc_priority -- RoCEv2 fabrics use 3")
+            raise WrongValueError("a lossless class needs a pfc_priority", "RoCEv2 fabrics use 3")
         if self.pfc_priority is not None and not self.lossless:
-            raise ValueError("pfc_priority on a class that is not lossless -- set `lossless: true` or remove it")
+            raise WrongValueError("pfc_priority on a class that is not lossless", "set `lossless: true` or remove it")
         return self
 
 
@@ -131,8 +131,8 @@ class Buffers(Model):
         ):
             if sum(parts) > 100:
                 shown = " + ".join(str(part) for part in parts)
-                raise ValueError(
-                    f"{side} partitions {shown} are {sum(parts)} %, more than the whole -- make them at most 100"
+                raise WrongValueError(
+                    f"{side} partitions {shown} are {sum(parts)} %, more than the whole", "make them at most 100"
                 )
         return self
 
@@ -245,8 +245,9 @@ class Qos(Model):
                 if value is None:
                     continue
                 if value in seen:
-                    raise PartError(
-                        f"classes {seen[value]!r} and {name!r} both use {wording} {value} -- give each its own",
+                    raise WrongValueError(
+                        f"classes {seen[value]!r} and {name!r} both use {wording} {value}",
+                        "give each its own",
                         ["classes", name],
                         ["classes", seen[value]],
                     )
@@ -255,8 +256,9 @@ class Qos(Model):
         for name, one in self.classes.items():
             for dscp in one.dscp:
                 if dscp in owners:
-                    raise PartError(
-                        f"DSCP {dscp} is in classes {owners[dscp]!r} and {name!r} -- it can be in one",
+                    raise WrongValueError(
+                        f"DSCP {dscp} is in classes {owners[dscp]!r} and {name!r}",
+                        "it can be in one",
                         ["classes", name],
                         ["classes", owners[dscp]],
                     )
@@ -268,9 +270,9 @@ class Qos(Model):
         shares = {name: one.transmit_percent for name, one in self.classes.items() if one.transmit_percent}
         if sum(shares.values()) > 100:
             *most, last = (f"{name!r} {share}" for name, share in shares.items())
-            raise PartError(
-                f"classes {', '.join(most)} and {last} have transmit_percent {sum(shares.values())} together "
-                "-- make them at most 100",
+            raise WrongValueError(
+                f"classes {', '.join(most)} and {last} have transmit_percent {sum(shares.values())} together",
+                "make them at most 100",
                 *(["classes", name] for name in reversed(shares)),
             )
         return self

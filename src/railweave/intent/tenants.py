@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from railweave.intent.addressing import NumberRange, Prefix
-from railweave.intent.base import Model
+from railweave.intent.base import Model, WrongValueError
 from railweave.intent.names import Name
 from railweave.intent.networks import ExternalRouter, Members, VirtualNetwork
 from railweave.intent.underlay import Bfd
@@ -16,9 +16,9 @@ from railweave.intent.underlay import Bfd
 def _unicast_mac(value: str) -> str:
     octets = value.lower().split(":")
     if len(octets) != 6 or any(len(one) != 2 or set(one) - set("0123456789abcdef") for one in octets):
-        raise ValueError(f"{value!r} is not a MAC address -- for example 00:1c:73:00:00:01")
+        raise WrongValueError(f"{value!r} is not a MAC address", "for example 00:1c:73:00:00:01")
     if int(octets[0], 16) & 1:
-        raise ValueError(f"{value} is a multicast address -- a gateway needs one whose first octet is even")
+        raise WrongValueError(f"{value} is a multicast address", "a gateway needs one whose first octet is even")
     return ":".join(octets)
 
 
@@ -84,5 +84,5 @@ class Tenant(Model):
     @model_validator(mode="after")
     def _somebody(self) -> Tenant:
         if not self.members and not self.networks:
-            raise ValueError("a tenant without members -- list servers under `members:`, or under a network")
+            raise WrongValueError("a tenant without members", "list servers under `members:`, or under a network")
         return self

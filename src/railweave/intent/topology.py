@@ -6,7 +6,7 @@ from typing import Annotated, Literal, cast
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from railweave.intent.base import Gbps, Metres, Model, PartError
+from railweave.intent.base import Gbps, Metres, Model, WrongValueError
 from railweave.intent.interconnect import Interconnect
 from railweave.intent.names import expand_all, naming_pattern
 from railweave.intent.qos import Qos
@@ -33,13 +33,13 @@ class PortRange(Model):
     @model_validator(mode="after")
     def _ordered(self) -> PortRange:
         if self.first is not None and self.last is not None and self.first > self.last:
-            raise ValueError(f"begins at {self.first} and ends at {self.last} -- write the lower port as `first:`")
+            raise WrongValueError(f"begins at {self.first} and ends at {self.last}", "write the lower port as `first:`")
         return self
 
 
 def _release(value: str) -> str:
     if not value[:1].isdecimal():
-        raise ValueError(f"{value!r} is not a release -- write it as 25.4R1, number first")
+        raise WrongValueError(f"{value!r} is not a release", "write it as 25.4R1, number first")
     return value
 
 
@@ -75,13 +75,13 @@ class Role(Model):
 def _count_or_names(value: object) -> object:
     """A count as it is; a list of names, or one host list, as names."""
     if isinstance(value, list | tuple) or (isinstance(value, str) and "[" in value):
-        return expand_all(cast("object", value), "{} is listed twice -- name each stripe or spine once")
+        return expand_all(cast("object", value), "{} is listed twice", "name each stripe or spine once")
     if value is None or isinstance(value, dict):  # of another kind, which pydantic says
         return cast("object", value)
     if not isinstance(value, int) or isinstance(value, bool):
-        raise ValueError(f"{value!r} is neither a count nor a list of names -- write 4, or [name1, name2]")  # noqa: TRY004
+        raise WrongValueError(f"{value!r} is neither a count nor a list of names", "write 4, or [name1, name2]")
     if not 0 <= value <= 4096:
-        raise ValueError(f"{value} is out of range -- 0 to 4096")
+        raise WrongValueError(f"{value} is out of range", "0 to 4096")
     return value
 
 
@@ -141,22 +141,22 @@ class Topology(Model):
     def _tiers(self) -> Topology:
         if self.planes and (self.super_spines or self.stripes_per_pod):
             part = "super_spines" if self.super_spines else "stripes_per_pod"
-            raise PartError(
-                f"planes and {part} exclude each other -- keep one way to grow beyond two tiers", ["planes"]
+            raise WrongValueError(
+                f"planes and {part} exclude each other", "keep one way to grow beyond two tiers", ["planes"]
             )
         if bool(self.super_spines) != bool(self.stripes_per_pod):
             there, missing = ("super_spines", "stripes_per_pod")[:: 1 if self.super_spines else -1]
-            raise PartError(f"{there} without {missing} -- pods joined by super-spines need both", [there])
+            raise WrongValueError(f"{there} without {missing}", "pods joined by super-spines need both", [there])
         if self.interconnect and (self.planes or self.super_spines):
             part = "planes" if self.planes else "super_spines"
-            raise PartError(f"interconnect and {part} exclude each other -- keep one", ["interconnect"])
+            raise WrongValueError(f"interconnect and {part} exclude each other", "keep one", ["interconnect"])
         if self.interconnect and bool(self.interconnect.routers) != bool(self.spines):
             what = "spines without routers" if self.spines else "routers without spines"
-            raise PartError(
-                f"{what} -- spines are joined by routers of each site; without spines, the leaves are", ["interconnect"]
+            raise WrongValueError(
+                what, "spines are joined by routers of each site; without spines, the leaves are", ["interconnect"]
             )
         if self.super_spines and not self.spines:
-            raise PartError("super_spines without spines -- add `spines:`", ["super_spines"])
+            raise WrongValueError("super_spines without spines", "add `spines:`", ["super_spines"])
         return self
 
     @field_validator("stripes", "spines", mode="before")
@@ -168,7 +168,7 @@ class Topology(Model):
     @classmethod
     def _some(cls, value: int | tuple[str, ...]) -> int | tuple[str, ...]:
         if not value:
-            raise ValueError("0 stripes hold no servers -- give at least 1")
+            raise WrongValueError("0 stripes hold no servers", "give at least 1")
         return value
 
     def stripe_names(self) -> list[str]:

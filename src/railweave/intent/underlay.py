@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field, field_validator, model_validator
 
 from railweave.intent.addressing import Prefix
-from railweave.intent.base import Milliseconds, Model, Seconds
+from railweave.intent.base import Milliseconds, Model, Seconds, WrongValueError
 from railweave.intent.management import secret_reference
 
 
@@ -107,25 +107,26 @@ class RouterAdvertisements(Model):
     def _ipv6(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for prefix in value:
             if ":" not in prefix:
-                raise ValueError(f"{prefix} is not IPv6 -- route information options carry IPv6 prefixes only")
+                raise WrongValueError(f"{prefix} is not IPv6", "route information options carry IPv6 prefixes only")
         return value
 
     @model_validator(mode="after")
     def _consistent(self) -> RouterAdvertisements:
         if self.prefix_preferred_lifetime > self.prefix_valid_lifetime:
-            raise ValueError(
+            raise WrongValueError(
                 f"prefix_preferred_lifetime {self.prefix_preferred_lifetime} s exceeds prefix_valid_lifetime "
-                f"{self.prefix_valid_lifetime} s -- make it at most {self.prefix_valid_lifetime} s (RFC 4861 section 4.6.2)"
+                f"{self.prefix_valid_lifetime} s",
+                f"make it at most {self.prefix_valid_lifetime} s (RFC 4861 section 4.6.2)",
             )
         if self.min_interval > 0.75 * self.max_interval:
-            raise ValueError(
-                f"min_interval {self.min_interval} s is over 0.75 x max_interval -- "
-                f"make it at most {int(0.75 * self.max_interval)} s (RFC 4861 section 6.2.1)"
+            raise WrongValueError(
+                f"min_interval {self.min_interval} s is over 0.75 x max_interval",
+                f"make it at most {int(0.75 * self.max_interval)} s (RFC 4861 section 6.2.1)",
             )
         if 0 < self.router_lifetime < self.max_interval:
-            raise ValueError(
+            raise WrongValueError(
                 f"router_lifetime {self.router_lifetime} s is below max_interval {self.max_interval} s, and the default "
-                f"route would expire between advertisements -- make it 0, or at least {self.max_interval} s (RFC 4861 "
-                "section 6.2.1)"
+                "route would expire between advertisements",
+                f"make it 0, or at least {self.max_interval} s (RFC 4861 section 6.2.1)",
             )
         return self

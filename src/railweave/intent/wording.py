@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel
 
-from railweave.intent.base import PartError
+from railweave.intent.base import WrongValueError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -89,13 +89,19 @@ def _mistake(model: type[BaseModel], value: Any, path: Location, detail: ErrorDe
     if kind == "too_long":
         return Mistake(path, f"{name}: more than {context['max_length']} entries", "leave some out")
     if kind == "value_error":
-        what, _, fix = message.removeprefix("Value error, ").partition(" -- ")
-        error = context.get("error")
-        part = error if isinstance(error, PartError) else PartError("")
-        places = tuple((*path, *inner) for inner in part.parts)
-        earlier = None if part.earlier is None else (*path, *part.earlier)
-        return Mistake(path, f"{name}: {what}", fix, places, earlier)
+        error = wrong_value(detail)
+        places = tuple((*path, *inner) for inner in error.parts)
+        earlier = None if error.earlier is None else (*path, *error.earlier)
+        return Mistake(path, f"{name}: {error.what}", error.fix, places, earlier)
     return Mistake(path, f"{name}: {message[0].lower()}{message[1:]}, got {_shown(detail['input'])}")
+
+
+def wrong_value(detail: ErrorDetails) -> WrongValueError:
+    """What a validator raised; another error of pydantic's in its own words."""
+    error = detail.get("ctx", {}).get("error")
+    if isinstance(error, WrongValueError):
+        return error
+    return WrongValueError(detail["msg"] if error is None else str(error))
 
 
 def _unknown_key(model: type[BaseModel], value: Any, path: Location) -> Mistake:  # noqa: ANN401

@@ -17,7 +17,7 @@ from railweave.catalog import catalog
 from railweave.catalog.models import Image
 from railweave.device.build import device_config
 from railweave.device.host import host_config
-from railweave.errors import InputError, LabError, Problem
+from railweave.errors import InputError, LabError, Option, Problem
 from railweave.lab.links import router_lines
 from railweave.render import host as render_host
 from railweave.systems import system
@@ -114,7 +114,7 @@ def images_of(words: Sequence[str]) -> dict[str, str]:
         kind, _, image = word.partition("=")
         if kind not in known or not re.fullmatch(r"\S+", image):
             raise InputError(
-                [Problem("--image", 0, f"{word!r} is no KIND=IMAGE", f"kinds are {', '.join(sorted(known))}")]
+                [Problem(Option("--image"), f"{word!r} is no KIND=IMAGE", f"kinds are {', '.join(sorted(known))}")]
             )
         found[kind] = image
     return found

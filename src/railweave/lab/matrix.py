@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railweave.design.fault_targets import fault_targets
-from railweave.errors import InputError, Problem
+from railweave.errors import InputError, Option, Problem, SpecError
 from railweave.intent.document import Document, validate
 from railweave.intent.scenario import Scenario, ScenarioFile
 
@@ -28,7 +29,9 @@ def written(text: str) -> Words:
     for part in rest:
         key, equals, value = part.partition("=")
         if not equals:
-            raise InputError([Problem("--fault", 0, f"{part!r} is no KEY=VALUE", 'write "link-down link=A--B for=2s"')])
+            raise InputError(
+                [Problem(Option("--fault"), f"{part!r} is no KEY=VALUE", 'write "link-down link=A--B for=2s"')]
+            )
         words[key] = int(value) if value.isdecimal() else value
     return words
 
@@ -36,7 +39,10 @@ def written(text: str) -> Words:
 def targets(lab: Running, faults: Iterable[Words]) -> list[FaultTarget]:
     """Faults as the network has them. Raises ``SpecError`` for what is no fault, or not on the network."""
     document = Document("--fault", {"faults": list(faults)})
-    return fault_targets(lab.plan.network, ScenarioFile(validate(Scenario, document), document))
+    try:
+        return fault_targets(lab.plan.network, ScenarioFile(validate(Scenario, document), document))
+    except SpecError as error:  # an option has no lines
+        raise SpecError([replace(one, place=Option("--fault")) for one in error.problems]) from None
 
 
 def every_single(lab: Running) -> list[Words]:

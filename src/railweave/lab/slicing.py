@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
-from railweave.errors import InputError, Problem
+from railweave.errors import InputError, Option, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,10 +37,10 @@ def parse(text: str) -> Slice:
         word, _, value = part.partition("=")
         match = _PART.fullmatch(value)
         if word not in WORDS or word in ranges or match is None:
-            raise InputError([Problem("--slice", 0, f"{part!r} is no part of a slice", HOW)])
+            raise InputError([Problem(Option("--slice"), f"{part!r} is no part of a slice", HOW)])
         first, last = (int(match[1]), int(match[2])) if match[2] else (1, int(match[1]))
         if not 1 <= first <= last:
-            raise InputError([Problem("--slice", 0, f"{part!r} takes nothing", HOW)])
+            raise InputError([Problem(Option("--slice"), f"{part!r} takes nothing", HOW)])
         ranges[word] = first, last
     return Slice(ranges)
 
@@ -69,7 +69,7 @@ def sliced(network: Network, part: Slice) -> Network:
     servers = _some(there, part, "servers")
     ports = {(server.name, nic.name) for server in servers for nic in server.nics}
     if not leaves or not servers:
-        raise InputError([Problem("--slice", 0, "no leaf with a server is in this slice", HOW)])
+        raise InputError([Problem(Option("--slice"), "no leaf with a server is in this slice", HOW)])
     switches = leaves | spines
     return replace(
         network,

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import difflib
-import re
 from typing import TYPE_CHECKING
 
-from railweave.errors import Problem, RenderError, SpecError
+from railweave.errors import FileLine, Problem, RenderError, SpecError
 from railweave.systems import system, systems
 
 if TYPE_CHECKING:
     from railweave.intent.source import Source
-
-_LINE = re.compile(r"line (\d+): (.*)")
 
 
 def check_extra(source: Source) -> None:
@@ -25,15 +22,17 @@ def check_extra(source: Source) -> None:
                 if nos not in systems():
                     near = difflib.get_close_matches(nos, systems(), 1)
                     fix = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(systems())}"
-                    problems.append(Problem(str(source.path), at, f"extra: there is no operating system {nos!r}", fix))
+                    problems.append(
+                        Problem(FileLine(str(source.path), at), f"extra: there is no operating system {nos!r}", fix)
+                    )
                     continue
                 try:
                     system(nos).check_extra(text)
                 except RenderError as error:
-                    match = _LINE.match(str(error))
-                    line = at + (int(match[1]) if match and "\n" in text else 0)
-                    what = match[2] if match else str(error)
+                    line = at + (error.line if "\n" in text else 0)
                     fix = f"write it as {nos} itself would print it"
-                    problems.append(Problem(str(source.path), line, f"extra {nos} statement: {what}", fix))
+                    problems.append(
+                        Problem(FileLine(str(source.path), line), f"extra {nos} statement: {error.what}", fix)
+                    )
     if problems:
         raise SpecError(problems)

@@ -13,7 +13,7 @@ from railweave.checks.registry import Subject
 from railweave.counting import counted
 from railweave.design import design
 from railweave.design.retarget import retargeted
-from railweave.errors import InputError, Problem
+from railweave.errors import FileLine, InputError, Problem
 from railweave.garbage import uncollected
 from railweave.intent.document import read_document
 from railweave.intent.source import companion, read_source
@@ -124,11 +124,17 @@ def _read_secrets(path: Path | None) -> dict[str, str]:
         return {}
     content: object = read_document(path).value  # for its errors: the values are wanted as they are written
     if not isinstance(content, dict):
-        raise InputError([Problem(str(path), 1, "not a list of secrets", "write NAME: value, one a line")])
+        raise InputError([Problem(FileLine(str(path), 1), "not a list of secrets", "write NAME: value, one a line")])
     words: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.BaseLoader)  # noqa: S506 - text only
     for name, value in words.items():
         if not isinstance(value, str):
             raise InputError(
-                [Problem(str(path), 1, f"secret {name!r} is not a single value", "write NAME: value, one a line")]
+                [
+                    Problem(
+                        FileLine(str(path), 1),
+                        f"secret {name!r} is not a single value",
+                        "write NAME: value, one a line",
+                    )
+                ]
             )
     return words

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from railweave.errors import InputError, OutputError, Problem
+from railweave.errors import FileLine, InputError, OutputError, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
@@ -99,7 +99,7 @@ def write_folder(
     before = read_manifest(folder).files
     if folder.exists() and (not folder.is_dir() or (not before and any(folder.iterdir()))):
         fix = "choose another folder, or empty it"
-        raise InputError([Problem(str(folder), 0, "exists and was not written by railweave build", fix)])
+        raise InputError([Problem(FileLine(str(folder)), "exists and was not written by railweave build", fix)])
     digests = {**(kept or {}), **{name: digest(content) for name, content in files.items()}}
     held = by_folder(digests) if keys else {}
     rendered = {name: stamp(key, held.get(name, {})) for name, key in sorted((keys or {}).items())}

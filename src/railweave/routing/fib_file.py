@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from railweave.errors import InputError, Problem
+from railweave.errors import FileLine, InputError, Problem
 from railweave.routing.forwarding import Groups
 from railweave.routing.table import LOCAL, UNREACHABLE, Fib, Heard, Routes
 
@@ -57,14 +57,16 @@ def read_fibs(path: Path, network: Network, prefixes: Sequence[str]) -> Routes:
     try:
         value = json.loads(path.read_text())
     except FileNotFoundError:
-        raise InputError([Problem(str(path), 0, "no such file", "name a file of forwarding tables")]) from None
+        raise InputError([Problem(FileLine(str(path)), "no such file", "name a file of forwarding tables")]) from None
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         line = error.lineno if isinstance(error, json.JSONDecodeError) else 0
-        raise InputError([Problem(str(path), line, f"not JSON: {error}", "docs/predict.md has the form")]) from None
+        raise InputError(
+            [Problem(FileLine(str(path), line), f"not JSON: {error}", "docs/predict.md has the form")]
+        ) from None
     problems: list[Problem] = []
     if not _has_form(value):
         fix = f'write {{"format": "{FORMAT}", "groups": [[link, …], …], "devices": {{name: {{prefix: group}}}}}}'
-        raise InputError([Problem(str(path), 0, f"not a file of the form {FORMAT}", fix)])
+        raise InputError([Problem(FileLine(str(path)), f"not a file of the form {FORMAT}", fix)])
     known = {cable.name: cable.name for cable in network.cables}
     known |= {"--".join(reversed(name.split("--"))): name for name in known}
     groups = Groups()
@@ -73,7 +75,7 @@ def read_fibs(path: Path, network: Network, prefixes: Sequence[str]) -> Routes:
         unknown = next((link for link in links if link not in known), None)
         if unknown is not None or not links:
             what = f"groups[{place}]: " + (f"there is no link {unknown!r}" if links else "it has no link")
-            problems.append(Problem(str(path), 0, what, "links are leaf:port--spine:port, as in cabling.csv"))
+            problems.append(Problem(FileLine(str(path)), what, "links are leaf:port--spine:port, as in cabling.csv"))
         ids.append(groups.id_of(tuple(dict.fromkeys(str(known.get(link)) for link in links))))
     index = {prefix: place for place, prefix in enumerate(prefixes)}
     fibs: dict[str, Fib] = {}
@@ -81,7 +83,7 @@ def read_fibs(path: Path, network: Network, prefixes: Sequence[str]) -> Routes:
         table = value["devices"].get(switch.name)
         if table is None:
             fix = "give every switch; one that is down has {}"
-            problems.append(Problem(str(path), 0, f"devices: {switch.name} is missing", fix))
+            problems.append(Problem(FileLine(str(path)), f"devices: {switch.name} is missing", fix))
             continue
         mine = {cable.name for cable in network.cables_of(switch.name)}
         group = np.full(len(index), UNREACHABLE, np.int32)
@@ -89,7 +91,7 @@ def read_fibs(path: Path, network: Network, prefixes: Sequence[str]) -> Routes:
             place = index.get(prefix)
             what = _wrong(entry, ids, groups, mine)
             if what:
-                problems.append(Problem(str(path), 0, f"devices.{switch.name}.{prefix}: {what}", ""))
+                problems.append(Problem(FileLine(str(path)), f"devices.{switch.name}.{prefix}: {what}", ""))
             elif place is not None:
                 group[place] = LOCAL if entry == IS_LOCAL else ids[entry]
         none = np.full(len(index), UNREACHABLE, np.int32)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from railweave.errors import InputError, Problem
+from railweave.errors import InputError, NetworkPart, Option, Problem
 
 if TYPE_CHECKING:
     from railweave.design.network import Network, Nic, NicAddress
@@ -62,15 +62,16 @@ def find_nic(network: Network, name: str) -> tuple[str, Nic]:
     server_name, _, nic_name = name.partition(":")
     names = [server.name for server in network.servers]
     if server_name not in names:
-        raise InputError([Problem(name, 0, f"there is no server {server_name!r}", f"servers are {_some(names)}")])
+        raise InputError(
+            [Problem(NetworkPart(name), f"there is no server {server_name!r}", f"servers are {_some(names)}")]
+        )
     server = network.server(server_name)
     nic = server.nic(nic_name)
     if nic is None:
         raise InputError(
             [
                 Problem(
-                    name,
-                    0,
+                    NetworkPart(name),
                     f"{server_name} has no NIC {nic_name!r}",
                     f"its NICs are {_some([n.name for n in server.nics])}",
                 )
@@ -89,21 +90,23 @@ def queue_pair_paths(network: Network, routes: Routes, src: str, dst: str, qps: 
     Raises ``InputError`` for an unknown or unconnected NIC.
     """
     if qps < 1:
-        raise InputError([Problem("--qps", 0, f"{qps} queue pairs", "give at least 1")])
+        raise InputError([Problem(Option("--qps"), f"{qps} queue pairs", "give at least 1")])
     source_host, source = find_nic(network, src)
     target_host, target = find_nic(network, dst)
     if source.fabric != target.fabric:
         raise InputError(
             [
                 Problem(
-                    dst, 0, f"{src} is on fabric {source.fabric}, {dst} on {target.fabric}", "choose NICs of one fabric"
+                    NetworkPart(dst),
+                    f"{src} is on fabric {source.fabric}, {dst} on {target.fabric}",
+                    "choose NICs of one fabric",
                 )
             ]
         )
     for name, nic in ((src, source), (dst, target)):
         if not nic.addresses:
             raise InputError(
-                [Problem(name, 0, "the NIC has no address: it waits for a tenant", "make it a member of one")]
+                [Problem(NetworkPart(name), "the NIC has no address: it waits for a tenant", "make it a member of one")]
             )
     fabric = network.fabric(source.fabric)
     result: list[QueuePairPath] = []

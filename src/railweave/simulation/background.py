@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from railweave._sim import WRITE
-from railweave.errors import InputError, Problem
+from railweave.errors import InputError, Option, Problem
 from railweave.simulation.traffic import Traffic
 
 if TYPE_CHECKING:
@@ -58,13 +58,19 @@ def with_background(fabric: PacketFabric, traffic: Traffic, wanted: Background) 
 def _ends(nics: tuple[str, ...], wanted: Background) -> list[tuple[int, int]]:
     """Who sends to whom, by place among the NICs: half way round those of the same name, or round what is left over."""
     chosen: dict[int, None] = {}
-    for pattern in wanted.ports or ("*",):
+    for number, pattern in enumerate(wanted.ports or ("*",)):
         shape = re.compile(".*".join(map(re.escape, pattern.split("*"))))
         matching = [place for place, name in enumerate(nics) if shape.fullmatch(name)]
         if not matching:
             near = difflib.get_close_matches(pattern, nics, 1)
             fix = f"did you mean {near[0]}?" if near else f"NICs are {', '.join(nics[:4])}, …"
-            raise InputError([Problem("--background", 0, f"there is no NIC {pattern!r} to send by", fix)])
+            raise InputError(
+                [
+                    Problem(
+                        Option("--background", part=("ports", number)), f"there is no NIC {pattern!r} to send by", fix
+                    )
+                ]
+            )
         chosen |= dict.fromkeys(matching)
     rails: dict[str, list[int]] = {}
     for place in sorted(chosen):
@@ -77,5 +83,7 @@ def _ends(nics: tuple[str, ...], wanted: Background) -> list[tuple[int, int]]:
         groups.append(alone)
     if groups == [alone] and len(alone) == 1:
         fix = "name the ports of two servers at least"
-        raise InputError([Problem("--background", 0, f"{nics[alone[0]]} has no other port to send to", fix)])
+        raise InputError(
+            [Problem(Option("--background", part=("ports",)), f"{nics[alone[0]]} has no other port to send to", fix)]
+        )
     return [(src, group[(place + len(group) // 2) % len(group)]) for group in groups for place, src in enumerate(group)]

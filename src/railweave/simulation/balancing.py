@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from railweave._sim import DLB, DLB_PER_PACKET, ECMP, SPRAY
-from railweave.errors import InputError, Problem
+from railweave.errors import InputError, Option, Problem
 
 if TYPE_CHECKING:
     from railweave.device.model import BalancingConfig
@@ -83,7 +83,7 @@ def _check_knobs(mode: str, code: int | None, given: dict[str, str]) -> None:
 
 
 def _wrong(what: str, fix: str) -> InputError:
-    return InputError([Problem("--lb", 0, what, fix)])
+    return InputError([Problem(Option("--lb"), what, fix)])
 
 
 def dlb_parameters(config: BalancingConfig) -> dict[str, str]:

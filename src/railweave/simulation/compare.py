@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from railweave.errors import InputError, Problem
+from railweave.errors import InputError, Option, Problem
 from railweave.simulation.bottleneck import bottleneck
 from railweave.simulation.question import Question, answer, questions
 
@@ -166,7 +166,7 @@ def variants(network: Network, text: str, given: Mapping[str, Any]) -> list[Vari
     wanted = values_of(name, rest) if equals else []
     if len(wanted) < 2 or len(set(wanted)) < len(wanted):
         raise InputError(
-            [Problem("--compare", 0, f"{text!r} are not several values", "write --compare lb=ecmp,dlb,rlb")]
+            [Problem(Option("--compare"), f"{text!r} are not several values", "write --compare lb=ecmp,dlb,rlb")]
         )
     return [Variant(value, _asked(network, name, value, given)) for value in wanted]
 
@@ -182,14 +182,18 @@ def _asked(network: Network, name: str, value: str, given: Mapping[str, Any]) ->
     elif name in OPTIONS:
         number = name == "qps"
         if number and not value.isdecimal():
-            raise InputError([Problem("--compare", 0, f"qps={value}: that is no number", "write --compare qps=1,2,4")])
+            raise InputError(
+                [Problem(Option("--compare"), f"qps={value}: that is no number", "write --compare qps=1,2,4")]
+            )
         varied[name] = int(value) if number else Path(value) if name in {"fib", "scenario"} else value
     else:
         fix = f"it can be {', '.join(OPTIONS)}, NCCL_… or a parameter of the engine such as host.mtu"
-        raise InputError([Problem("--compare", 0, f"{name!r} cannot be varied", fix)])
+        raise InputError([Problem(Option("--compare"), f"{name!r} cannot be varied", fix)])
     asked = questions(network, varied)
     if len(asked) != 1:
-        raise InputError([Problem("--size", 0, "several sizes and --compare", "give one size, or --compare size=…")])
+        raise InputError(
+            [Problem(Option("--size"), "several sizes and --compare", "give one size, or --compare size=…")]
+        )
     return asked[0]
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from railweave._sim import HERE, LOSS, NO_GROUP, ONE_PORT, STORM
-from railweave.errors import InputError, Problem
+from railweave.errors import InputError, Option, Problem
 from railweave.simulation.tables import nic_port
 
 if TYPE_CHECKING:
@@ -39,23 +39,27 @@ def choose(
 ) -> Choice:
     """The engine for traffic, where ``wanted`` is packet, flow or auto. ``others``: there is traffic of others besides.
 
-    Raises ``InputError`` for another word, and for flows with traffic of others.
+    Raises ``InputError`` for another word, and for flows with traffic of others or with faults that they cannot show.
     """
     hops = packet_hops(wiring, arguments, traffic)
     about = f"about {hops / 1e6:,.1f} M packet hops"
     if others and wanted == "flow":
         fix = "leave out --engine flow, or the background"
-        raise InputError([Problem("--engine", 0, "flows know nothing of traffic that is kept to a rate", fix)])
+        raise InputError([Problem(Option("--engine"), "flows know nothing of traffic that is kept to a rate", fix)])
+    unknown = np.isin(arguments["changes"][:, 1], [LOSS, STORM]).any()
+    if unknown and wanted == "flow":
+        fix = "leave out --engine flow, or those faults"
+        raise InputError([Problem(Option("--engine"), "flows know nothing of lost packets and PFC storms", fix)])
     if others and wanted == "auto":
         return Choice("packet", hops, f"{about}; flows know nothing of traffic that is kept to a rate")
     if wanted in {"packet", "flow"}:
         return Choice("packet" if wanted == "packet" else "flow", hops, f"asked for; {about}")
     if wanted != "auto":
-        raise InputError([Problem("--engine", 0, f"{wanted!r} is no engine", "use packet, flow or auto")])
+        raise InputError([Problem(Option("--engine"), f"{wanted!r} is no engine", "use packet, flow or auto")])
     limit = f"{MOST_PACKET_HOPS // 10**6} M"
     if hops <= MOST_PACKET_HOPS:
         return Choice("packet", hops, f"{about}; flows are taken above {limit}")
-    if np.isin(arguments["changes"][:, 1], [LOSS, STORM]).any():
+    if unknown:
         return Choice("packet", hops, f"{about}, above {limit}, but flows know nothing of lost packets and PFC storms")
     return Choice("flow", hops, f"{about}, above {limit}")
 

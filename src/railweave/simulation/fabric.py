@@ -19,7 +19,7 @@ import numpy as np
 from railweave._sim import NO_GROUP, ROUTE
 from railweave.design.limits import tunnel_overhead_bytes
 from railweave.device.host import host_config
-from railweave.errors import InputError, Problem
+from railweave.errors import InputError, NetworkPart, Problem
 from railweave.simulation.addresses import Addresses, addresses
 from railweave.simulation.balancing import MODES, REORDERING, Override, balancing_notes, dlb_parameters, override
 from railweave.simulation.buffers import switch_parameters
@@ -95,7 +95,7 @@ class PacketFabric:
             for name in (src, dst):
                 if name not in self.wiring.node or self.wiring.node[name] >= len(self.wiring.nics):
                     fix = f"NICs are {', '.join(self.wiring.nics[:4])}, …"
-                    raise InputError([Problem(name, 0, "no NIC of the simulated fabrics", fix)])
+                    raise InputError([Problem(NetworkPart(name), "no NIC of the simulated fabrics", fix)])
             rows.append((self.wiring.node[src], self.wiring.node[dst], qp))
         src, dst, qp = np.array(rows, np.uint32).reshape(-1, 3).T
         return self.addresses.pairs(src, dst, qp)
@@ -170,7 +170,7 @@ def packet_fabric(
     wiring = wire(network)
     if not wiring.nics:
         fix = "servers of the fabric file need NICs on a fabric"
-        raise InputError([Problem(network.name, 0, "there is no NIC to send by", fix)])
+        raise InputError([Problem(NetworkPart(network.name), "there is no NIC to send by", fix)])
     place = dict.fromkeys(nic.partition(":")[0] for nic in wiring.nics)
     taken = [network.fabric(name) for name in dict.fromkeys(network.switch(one).fabric for one in wiring.switches)]
     wanted = override(lb, colored=any(fabric.colors for fabric in taken))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave._sim import FlowEngine
-from railweave.errors import InputError, Problem
-from railweave.simulation.run import SLICE_PS, Run
+from railweave.simulation.run import SLICE_PS, Run, refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,8 +29,8 @@ def run_flows(arguments: FlowArguments, traffic: Traffic, progress: Callable[[in
             after=traffic.after,
             after_delay_ps=traffic.after_delay_ps,
         )
-    except ValueError as error:  # of the settings, and of faults that flows cannot show
-        raise InputError([Problem("--set", 0, str(error), "docs/sim.md has all parameters")]) from None
+    except ValueError as error:  # of the settings: the rest is ours
+        raise refused(error, arguments) from None
     now, messages = 0, len(traffic.messages)
     while engine.next_ps is not None:
         # slices do not change the result; they grow, because so few of them find nothing to do

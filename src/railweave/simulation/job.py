@@ -8,7 +8,7 @@ import numpy as np
 
 from railweave.catalog import catalog
 from railweave.collectives.job import Job, Nic, Server, gpu_link
-from railweave.errors import InputError, Problem
+from railweave.errors import InputError, Option, Problem
 from railweave.simulation.wiring import servers
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ def _tenant(network: Network, asked: str | None) -> str:
     known = [tenant.name for fabric in network.fabrics for tenant in fabric.tenants]
     if asked is not None and asked not in known:
         fix = f"tenants are {', '.join(known)}" if known else "leave it out: the network has no tenants"
-        raise InputError([Problem("--tenant", 0, f"there is no tenant {asked!r}", fix)])
+        raise InputError([Problem(Option("--tenant"), f"there is no tenant {asked!r}", fix)])
     if asked is None and len(known) > 1:
         what = f"the network has {len(known)} tenants, which do not reach each other"
-        raise InputError([Problem("--tenant", 0, what, f"say whose job it is: {', '.join(known)}")])
+        raise InputError([Problem(Option("--tenant"), what, f"say whose job it is: {', '.join(known)}")])
     return asked or (known[0] if known else "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from railweave.errors import InputError, Problem
+from railweave.errors import InputError, Option, Problem
 from railweave.simulation.wiring import fabrics
 
 if TYPE_CHECKING:
@@ -21,10 +21,12 @@ def job_network(network: Network, fabric: str | None = None) -> Network:
     known = [one.name for one in network.fabrics]
     beside_gpus = fabrics(network)
     if fabric is not None and fabric not in known:
-        raise InputError([Problem("--fabric", 0, f"there is no fabric {fabric!r}", f"fabrics are {', '.join(known)}")])
+        raise InputError(
+            [Problem(Option("--fabric"), f"there is no fabric {fabric!r}", f"fabrics are {', '.join(known)}")]
+        )
     if fabric is None and len(beside_gpus) > 1:
         what = f"{len(beside_gpus)} fabrics connect GPUs, which do not reach each other"
-        raise InputError([Problem("--fabric", 0, what, f"say which the job runs on: {', '.join(beside_gpus)}")])
+        raise InputError([Problem(Option("--fabric"), what, f"say which the job runs on: {', '.join(beside_gpus)}")])
     taken = fabric or next(iter(beside_gpus), known[0])
     if known == [taken]:
         return network

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from railweave.errors import InputError, Problem
+from railweave.errors import InputError, Option, Problem
 from railweave.simulation.collective import Prediction, predict
 
 if TYPE_CHECKING:
@@ -181,7 +181,9 @@ def run_job(
     ``InputError``.
     """
     if not scenario.traffic:
-        raise InputError([Problem("--scenario", 0, "it has no traffic", "add `traffic:` with a collective and a size")])
+        raise InputError(
+            [Problem(Option("--scenario"), "it has no traffic", "add `traffic:` with a collective and a size")]
+        )
     moments = conditions.timeline.moments
     settings = {key: _word(value) for key, value in scenario.overrides.settings.items()}
     known: dict[tuple[int, int], Prediction] = {}

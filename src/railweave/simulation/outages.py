@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from railweave._sim import LINK_DOWN, LINK_UP, NODE_DOWN, NODE_UP
-from railweave.errors import InputError, Problem
+from railweave.errors import InputError, NetworkPart, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -122,11 +122,11 @@ def _check(outages: Sequence[Outage]) -> None:
     by_name: dict[str, list[Outage]] = {}
     for one in sorted(outages, key=lambda one: one.from_ps):
         if one.until_ps is not None and one.until_ps <= one.from_ps:
-            raise InputError([Problem(one.name, 0, "its outage ends before it begins", "give a later end")])
+            raise InputError([Problem(NetworkPart(one.name), "its outage ends before it begins", "give a later end")])
         by_name.setdefault(one.name, []).append(one)
     for name, several in by_name.items():
         if any(first.until_ps is None or first.until_ps >= second.from_ps for first, second in pairwise(several)):
-            raise InputError([Problem(name, 0, "two of its outages overlap", "make them one")])
+            raise InputError([Problem(NetworkPart(name), "two of its outages overlap", "make them one")])
 
 
 def _routes(wiring: Wiring, plane: ControlPlane, start: Routes, down: Sequence[Outage]) -> Routes:
@@ -173,5 +173,7 @@ def _places(wiring: Wiring, name: str, at_ps: int, link: int, node: int) -> list
     nics = [number for number, nic in enumerate(wiring.nics) if nic.rpartition(":")[0] == name]
     if not nics:
         fix = "links are leaf:port--spine:port, as in cabling.csv; NICs SERVER:NIC"
-        raise InputError([Problem(name, 0, "neither a link nor a switch, server or NIC of the simulated fabrics", fix)])
+        raise InputError(
+            [Problem(NetworkPart(name), "neither a link nor a switch, server or NIC of the simulated fabrics", fix)]
+        )
     return [(at_ps, node, number, 0, 0) for number in nics]

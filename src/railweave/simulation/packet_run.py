@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from railweave._sim import PacketEngine
-from railweave.errors import InputError, Problem
-from railweave.simulation.run import NEVER, SLICE_PS, Run
+from railweave.simulation.run import NEVER, SLICE_PS, Run, refused
 from railweave.simulation.steady import Watch
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ def run_packets(
             limits=traffic.limits,
         )
     except ValueError as error:  # of the settings: the rest is ours
-        raise InputError([Problem("--set", 0, str(error), "docs/sim.md has all parameters")]) from None
+        raise refused(error, arguments) from None
     changes = arguments["changes"][:, 0]
     watch = None if rhythm is None else Watch(rhythm, int(changes.max(initial=0)))
     own = len(traffic.messages) if own is None else own

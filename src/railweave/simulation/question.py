@@ -12,17 +12,19 @@ from railweave.collectives.bus_bandwidth import COLLECTIVES
 from railweave.collectives.queue_pairs import MOST_QUEUE_PAIRS
 from railweave.collectives.sizes import sizes
 from railweave.design.fault_targets import fault_targets
-from railweave.errors import InputError, Problem
+from railweave.errors import FileLine, InputError, Option, Problem
 from railweave.intent.scenario import Background, Scenario, Step, read_scenario
+from railweave.intent.wording import wrong_value
 from railweave.simulation.conditions import bed_of, conditions_of
 from railweave.simulation.job_run import JobPrediction, run_job
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from railweave.design.fault_targets import FaultTarget
     from railweave.design.network import Network
+    from railweave.intent.document import Location
     from railweave.intent.scenario import ScenarioFile
 
 
@@ -49,15 +51,18 @@ def background(text: str) -> Background:
         name, equals, value = item.partition("=")
         if not equals or name in given:
             what = f"{item!r} is no NAME=VALUE" if not equals else f"{name} is given twice"
-            raise InputError([Problem("--background", 0, what, "write share=30%,ports=*:gpu0_eth,qps=4,packet=9000")])
+            raise InputError(
+                [Problem(Option("--background"), what, "write share=30%,ports=*:gpu0_eth,qps=4,packet=9000")]
+            )
         given[name] = value.split("+") if name == "ports" else value
     try:
         return Background.model_validate(given)
     except ValidationError as error:
         first = error.errors()[0]
-        what = f"{'.'.join(map(str, first['loc']))}: {first['msg'].removeprefix('Value error, ')}"
-        fix = f"it has {', '.join(Background.model_fields)}"
-        raise InputError([Problem("--background", 0, what, fix)]) from None
+        wrong = wrong_value(first)
+        what = f"{'.'.join(map(str, first['loc']))}: {wrong.what}"
+        fix = wrong.fix or f"it has {', '.join(Background.model_fields)}"
+        raise InputError([Problem(Option("--background", part=first["loc"]), what, fix)]) from None
 
 
 def questions(network: Network, given: Mapping[str, Any]) -> list[Question]:
@@ -71,7 +76,7 @@ def questions(network: Network, given: Mapping[str, Any]) -> list[Question]:
     base = file.scenario if file is not None else Scenario()
     if base.traffic and any(given.get(name) is not None for name in ("collective", "size", "qps")):
         fix = "leave out --collective, --size and --qps, or the scenario's traffic"
-        raise InputError([Problem(str(path), 0, "the scenario has traffic, and so has the command line", fix)])
+        raise InputError([Problem(FileLine(str(path)), "the scenario has traffic, and so has the command line", fix)])
     words = _named(given.get("nccl") or (), "--nccl", "NCCL_BUFFSIZE=8M")
     settings = _named(given.get("settings") or (), "--set", "host.post-cost=750ns")
     lb, others = given.get("lb"), given.get("background")
@@ -99,9 +104,11 @@ def _traffic(given: Mapping[str, Any]) -> list[tuple[Step]]:
     name, qps = given.get("collective") or "all-reduce", given.get("qps")
     if name not in COLLECTIVES:
         known = ", ".join(COLLECTIVES)
-        raise InputError([Problem("--collective", 0, f"{name!r} is not known", f"there are {known}")])
+        raise InputError([Problem(Option("--collective"), f"{name!r} is not known", f"there are {known}")])
     if qps is not None and not 1 <= qps <= MOST_QUEUE_PAIRS:
-        raise InputError([Problem("--qps", 0, f"{qps} queue pairs per connection", f"give 1 to {MOST_QUEUE_PAIRS}")])
+        raise InputError(
+            [Problem(Option("--qps"), f"{qps} queue pairs per connection", f"give 1 to {MOST_QUEUE_PAIRS}")]
+        )
     return [(Step(collective=name, size=size, qps=qps),) for size in sizes(str(given.get("size") or "1G"))]
 
 
@@ -113,7 +120,7 @@ def _named(words: Iterable[str] | Mapping[str, str], option: str, example: str) 
     for word in words:
         name, equals, value = word.partition("=")
         if not equals:
-            raise InputError([Problem(option, 0, f"{word!r} is no NAME=VALUE", f"write {option} {example}")])
+            raise InputError([Problem(Option(option), f"{word!r} is no NAME=VALUE", f"write {option} {example}")])
         found[name] = value
     return found
 
@@ -137,7 +144,7 @@ def answer(
     except InputError as error:
         if asked.file is None:
             raise
-        raise InputError([_placed(asked.file, problem) for problem in error.problems]) from None
+        raise InputError([_placed(asked, asked.file, problem) for problem in error.problems]) from None
 
 
 def _events(faults: tuple[FaultTarget, ...]) -> tuple[tuple[int, str], ...]:
@@ -152,24 +159,40 @@ def _events(faults: tuple[FaultTarget, ...]) -> tuple[tuple[int, str], ...]:
     return tuple(sorted(found))
 
 
-PLACES = {
-    "--lb": ("overrides", "lb"),
-    "--set": ("overrides", "set"),
-    "--nccl": ("overrides", "nccl"),
-    "--background": ("background", "ports"),
-    "--scenario": (),
-}
+def _placed(asked: Question, file: ScenarioFile, problem: Problem) -> Problem:
+    """A problem of an option at the line of the scenario file, where that and not the command line gave what is wrong."""
+    if not isinstance(problem.place, Option):
+        return problem
+    given, written = (one.model_dump(by_alias=True) for one in (asked.scenario, file.scenario))
+    for location in _locations(problem.place, asked.scenario):
+        value = _at(written, location)
+        if value not in (None, {}, ()) and value == _at(given, location):
+            return file.document.problem(location, problem.what, problem.fix)
+    return problem
 
 
-def _placed(file: ScenarioFile, problem: Problem) -> Problem:
-    """A problem of an option at the line of the scenario that gave it, where the scenario did."""
-    place = PLACES.get(problem.file)
-    if place is None:
-        return problem
-    known = [path for path in file.document.lines if path[: len(place)] == place]
-    named = [path for path in known if len(path) > len(place) and str(path[-1]) in problem.what]
-    if place == ("overrides", "nccl") and not named:
-        named = [path for path in file.document.lines if path[-2:-1] == ("nccl",) and str(path[-1]) in problem.what]
-    if place and not known and not named:
-        return problem
-    return file.document.problem((named or [place])[0], problem.what, problem.fix)
+def _locations(option: Option, scenario: Scenario) -> Iterator[Location]:
+    """Where a scenario has what an option gives; NCCL's parameters of a collective win over those of all."""
+    match option.name:
+        case "--lb":
+            yield ("overrides", "lb")
+        case "--set":
+            yield ("overrides", "set", *option.part)
+        case "--background":
+            yield ("background", *option.part)
+        case "--nccl":
+            for number, step in enumerate(scenario.traffic):
+                own = option.part[:1] and option.part[0] in step.nccl
+                yield (*(("traffic", number) if own else ("overrides",)), "nccl", *option.part)
+        case _:
+            pass
+
+
+def _at(value: Any, location: Location) -> Any:  # noqa: ANN401 - walks plain data
+    """What stands at a location; None where nothing does."""
+    for key in location:
+        try:
+            value = value[key]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return value

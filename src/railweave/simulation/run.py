@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from railweave.errors import InputError, Option, Problem
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from railweave._sim import Series
+    from railweave.simulation.fabric import Arguments, FlowArguments
+
+PARAMETERS = "docs/sim.md has all parameters"
 
 NEVER: int = np.iinfo(np.uint64).max
 """When a message arrived that did not."""
@@ -56,3 +61,11 @@ class Run:
         """When the last message had arrived of those that did; 0: none did."""
         arrived = self.arrivals[self.arrivals != NEVER]
         return int(arrived.max()) if len(arrived) else 0
+
+
+def refused(error: ValueError, arguments: Arguments | FlowArguments) -> InputError:
+    """What an engine says of a parameter, at the option that gave it: knobs of ``--lb`` are in switches' profiles alone."""
+    name: str = getattr(error, "parameter", "")
+    if name and name not in arguments["parameters"]:
+        return InputError([Problem(Option("--lb"), str(error), PARAMETERS)])
+    return InputError([Problem(Option("--set", part=(name,) if name else ()), str(error), PARAMETERS)])

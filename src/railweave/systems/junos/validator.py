@@ -75,7 +75,7 @@ def validate(files: Files, yang: Path | None, most: int | None = MOST_VALIDATED)
         try:
             statements = parse(text)
         except RenderError as error:
-            findings.append(_finding(device, f"cannot be read: {error}", 0))
+            findings.append(_finding(device, f"cannot be read: {error}", error.line))
             continue
         read.append(_Read(device, statements, numbered=to_curly(statements) == text))
     chosen = sample(read, _shape, most)

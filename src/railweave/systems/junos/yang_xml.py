@@ -53,7 +53,7 @@ class Unknown:
 
 class _UnknownError(Exception):
     def __init__(self, words: tuple[str, ...], word: str, what: str) -> None:
-        super().__init__(what)
+        super().__init__(words, word, what)
         self.words, self.word, self.what = words, word, what
 
 

@@ -73,7 +73,7 @@ def _validate_one(models: SonicModels, device: str, text: str) -> list[Finding]:
     try:
         tables = parse(hidden)
     except RenderError as error:
-        return [_finding(device, f"cannot be read: {error}", 0)]
+        return [_finding(device, f"cannot be read: {error}", error.line)]
     conversion = Conversion(models)
     conversion.add(tables)
     found = [_finding(device, what, _line(text, *words)) for words, what in conversion.unknown]

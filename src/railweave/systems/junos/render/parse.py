@@ -81,13 +81,13 @@ class _Curly:
         ]
         for word, line in self.tokens:
             if word == '"':
-                raise RenderError(f"line {line}: a '\"' is not closed")
+                raise RenderError("a '\"' is not closed", line)
         self.at = 0
 
     def parse(self) -> list[Statement]:
         statements = self._block()
         if self.at < len(self.tokens):
-            raise RenderError(f"line {self.tokens[self.at][1]}: unexpected '}}'")
+            raise RenderError("unexpected '}'", self.tokens[self.at][1])
         return statements
 
     def _block(self, name: str = "", opened: int = 0) -> list[Statement]:
@@ -106,13 +106,13 @@ class _Curly:
             self.at += 1
             if word == ";":
                 if not words:
-                    raise RenderError(f"line {line}: a ';' without a statement")
+                    raise RenderError("a ';' without a statement", line)
                 head = tuple(map(_unquoted, words))
                 statements.append(Statement(head, tuple(values or ()), several=values is not None))
                 words, values = [], None
             elif word == "{":
                 if not words:
-                    raise RenderError(f"line {line}: a '{{' without a name before it")
+                    raise RenderError("a '{' without a name before it", line)
                 head = tuple(map(_unquoted, words))
                 statements.append(Statement(head, children=self._block(" ".join(words), line)))
                 words, values = [], None
@@ -122,9 +122,9 @@ class _Curly:
                 words.append(word)
                 last = line
         if words:
-            raise RenderError(f"line {last}: {' '.join(words)!r} is not ended by ';'")
+            raise RenderError(f"{' '.join(words)!r} is not ended by ';'", last)
         if opened:
-            raise RenderError(f"line {opened}: the '{{' of {name!r} is not closed")
+            raise RenderError(f"the '{{' of {name!r} is not closed", opened)
         return statements
 
     def _list(self, line: int) -> list[str]:
@@ -135,7 +135,7 @@ class _Curly:
             if word == "]":
                 return values
             values.append(_unquoted(word))
-        raise RenderError(f"line {line}: a '[' is not closed")
+        raise RenderError("a '[' is not closed", line)
 
 
 def _unquoted(word: str) -> str:
@@ -152,11 +152,11 @@ def _parse_set(text: str) -> list[Statement]:
         try:
             command, *words = shlex.split(line)
         except ValueError as error:
-            raise RenderError(f"line {number}: {error}") from None
+            raise RenderError(str(error), number) from None
         if command != "set":
-            raise RenderError(f"line {number}: {command!r} cannot be merged; only set lines, or the curly form, can be")
+            raise RenderError(f"{command!r} cannot be merged; only set lines, or the curly form, can be", number)
         if not words:
-            raise RenderError(f"line {number}: nothing follows 'set'")
+            raise RenderError("nothing follows 'set'", number)
         _descend(root, words)
     return root.children or []
 

@@ -16,8 +16,11 @@ def parts(text: str) -> tuple[Tables, list[Section]]:
     if not text.lstrip().startswith("{"):
         return {}, parse_frr(text)
     try:
-        _, end = json.JSONDecoder().raw_decode(text.lstrip())
+        _, end = json.JSONDecoder().raw_decode(text, len(text) - len(text.lstrip()))
     except json.JSONDecodeError as error:
-        raise RenderError(f"line {error.lineno}: {error.msg}") from None
-    end += len(text) - len(text.lstrip())
-    return parse_tables(text[:end]), parse_frr(text[end:])
+        raise RenderError(error.msg, error.lineno) from None
+    tables = parse_tables(text[:end])
+    try:
+        return tables, parse_frr(text[end:])
+    except RenderError as error:
+        raise error.below(text.count("\n", 0, end)) from None

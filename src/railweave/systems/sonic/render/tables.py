@@ -52,7 +52,7 @@ def parse(text: str) -> Tables:
     try:
         found: object = json.loads(text, object_pairs_hook=_once)
     except json.JSONDecodeError as error:
-        raise RenderError(f"line {error.lineno}: {error.msg}") from None
+        raise RenderError(error.msg, error.lineno) from None
     return {name: _rows(name, rows) for name, rows in _object("the file", found).items()}
 
 
@@ -78,14 +78,14 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found: dict[str, object] = {}
     for key, value in pairs:
         if key in found:
-            raise RenderError(f"line 1: {key!r} stands twice in one object")
+            raise RenderError(f"{key!r} stands twice in one object")
         found[key] = value
     return found
 
 
 def _object(what: str, value: object) -> dict[str, object]:
     if not isinstance(value, dict):
-        raise RenderError(f"line 1: {what} is not an object of names and values")
+        raise RenderError(f"{what} is not an object of names and values")
     return cast("dict[str, object]", value)
 
 
@@ -103,4 +103,4 @@ def _field(where: str, value: object) -> Value:
         found = cast("list[object]", value)
         if all(isinstance(one, str) for one in found):
             return cast("list[str]", found)
-    raise RenderError(f"line 1: {where}: values are text, or lists of text")
+    raise RenderError(f"{where}: values are text, or lists of text")
