@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import runpy
 from pathlib import Path
 
 from docs.api_reference import api_reference
@@ -65,6 +66,7 @@ def generated() -> dict[Path, str]:
         findings: head + MARK + lint_table(),
         support: support.read_text().partition(MARK)[0] + MARK + support_matrix(),
         profiles: profiles.read_text().partition(MARK)[0] + MARK + profile_tables(),
+        DOCS / "images" / "rooms.svg": runpy.run_path(str(DOCS.parent / "tools" / "rooms.py"))["picture"](),
         DOCS / "host.schema.json": json.dumps(HOST_SCHEMA, indent=1) + "\n",
         host: host.read_text().partition(MARK)[0] + MARK + host_reference(),
     }

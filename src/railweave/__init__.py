@@ -24,7 +24,20 @@ if TYPE_CHECKING:
     from railweave.api import build, diff, load, paths, routes, simulate, verify
     from railweave.checks.run import Verified
     from railweave.design.network import Cable, Fabric, Network, Nic, Server, Switch
-    from railweave.errors import DesignError, InputError, OutputError, Problem, RailweaveError, RenderError, SpecError
+    from railweave.errors import (
+        Argument,
+        DesignError,
+        FileLine,
+        InputError,
+        NetworkPart,
+        Option,
+        OutputError,
+        Place,
+        Problem,
+        RailweaveError,
+        RenderError,
+        SpecError,
+    )
     from railweave.findings import Finding
     from railweave.findings.validators import ValidatorReport
     from railweave.intent.lock import Lock
@@ -38,6 +51,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
+    "Argument",
     "Built",
     "Cable",
     "Columns",
@@ -45,6 +59,7 @@ __all__ = [
     "DeviceDiff",
     "Fabric",
     "Fib",
+    "FileLine",
     "Finding",
     "InputError",
     "JobPrediction",
@@ -53,8 +68,11 @@ __all__ = [
     "Lock",
     "Network",
     "NetworkDiff",
+    "NetworkPart",
     "Nic",
+    "Option",
     "OutputError",
+    "Place",
     "Prediction",
     "Problem",
     "QueuePairPath",
@@ -79,7 +97,15 @@ if not TYPE_CHECKING:  # a type checker reads the imports above, and sees a name
     _HOMES = {
         "checks.run": ("Verified",),
         "design.network": ("Cable", "Fabric", "Network", "Nic", "Server", "Switch"),
-        "errors": ("Problem", *(name for name in __all__ if name.endswith("Error"))),
+        "errors": (
+            "Argument",
+            "FileLine",
+            "NetworkPart",
+            "Option",
+            "Place",
+            "Problem",
+            *(name for name in __all__ if name.endswith("Error")),
+        ),
         "findings": ("Finding",),
         "findings.validators": ("ValidatorReport",),
         "intent.lock": ("Lock",),
