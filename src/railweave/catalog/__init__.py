@@ -1,7 +1,8 @@
 """Hardware facts and limits, each value with its source.
 
-YAML files beside this one; and ``system.yaml`` of every package under ``railweave.systems``: what an operating system
-calls things, holds and can do lies in its folder.
+YAML files beside this one; ``system.yaml`` of every package under ``railweave.systems``: what an operating system calls
+things, holds and can do lies in its folder; and ``nics.yaml`` of every one under ``railweave.nics``, with ``servers.yaml``
+where a vendor brings server models with its NICs.
 """
 
 from __future__ import annotations
@@ -11,9 +12,12 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+    from pathlib import Path
+
     from railweave.catalog.models import Catalog
 
-PARTS = ("switches", "nics", "servers", "optics", "kernel", "physics")
+PARTS = ("switches", "servers", "optics", "kernel", "physics")
 
 
 @lru_cache(maxsize=1)
@@ -21,18 +25,29 @@ def catalog() -> Catalog:
     """The catalog, read once."""
     import yaml
 
+    from railweave import nics, systems
     from railweave.catalog.models import Catalog
-    from railweave.systems import definitions
 
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+    def read(place: Path | Traversable) -> Any:  # noqa: ANN401 - what YAML holds
+        return yaml.load(place.read_text(encoding="utf-8"), Loader=loader)  # noqa: S506 - safe loader
+
     here = files("railweave.catalog")
-    data: dict[str, Any] = {
-        part: yaml.load(here.joinpath(f"{part}.yaml").read_text(encoding="utf-8"), Loader=loader)  # noqa: S506 - safe loader
-        for part in PARTS
-    }
+    data: dict[str, Any] = {part: read(here.joinpath(f"{part}.yaml")) for part in PARTS}
     data["switches"] = {name: value for name, value in data["switches"].items() if not name.startswith(".")}
-    data["systems"] = {
-        name: yaml.load(path.read_text(encoding="utf-8"), Loader=loader)  # noqa: S506 - safe loader
-        for name, path in definitions().items()
-    }
+    data["systems"] = {name: read(path) for name, path in systems.definitions().items()}
+    data["nics"] = {}
+    for path in nics.definitions().values():
+        for part in ("nics", "servers"):
+            own = path.with_name(f"{part}.yaml")
+            _add(data[part], read(own) if own.exists() else {}, own)
     return Catalog.model_validate(data)
+
+
+def _add(known: dict[str, Any], more: dict[str, Any], path: Path) -> None:
+    """Put models to those known. Raises ``ValueError`` where one has the name of another: it would replace it."""
+    twice = sorted(known.keys() & more.keys())
+    if twice:
+        raise ValueError(f"{path}: {', '.join(twice)}: the catalog has another model of this name")
+    known |= more

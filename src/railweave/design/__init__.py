@@ -23,6 +23,7 @@ from railweave.design.limits import check_limits
 from railweave.design.long_links import note_long_links
 from railweave.design.names import check_names
 from railweave.design.network import Fabric, Network, RoleIntent, Server
+from railweave.design.nic_vendors import check_nic_vendors
 from railweave.design.overlay_model import Overlay
 from railweave.design.platform import with_platform_defaults
 from railweave.design.references import check_references
@@ -56,6 +57,7 @@ def design(source: Source) -> tuple[Network, Lock]:
     """
     context = Context(source, source.lock.copy())
     check_references(context)
+    check_nic_vendors(context)
     layouts = [lay_out(context, name, spec) for name, spec in with_own_pools(context).items()]
     check_names(context, layouts)
     layouts = rename_ports(context, layouts)

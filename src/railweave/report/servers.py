@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from railweave.catalog.rdma import rdma_mtu
 from railweave.counting import counted
 from railweave.device.host import host_config
+from railweave.render.host.nic_qos import vendors_files
 from railweave.render.network import server_files
 from railweave.report.figures import span
 from railweave.report.statement import Decision, Grid
@@ -31,7 +32,7 @@ ORDER: tuple[tuple[str, tuple[str, ...]], ...] = (
             "60-rdma-persistent-naming.rules",
         ),
     ),
-    ("QoS of the NICs, at every start", ("nic-qos.sh", "nic-qos.service", "bnxt_re.conf")),
+    ("QoS of the NICs, at every start", ("nic-qos.sh", "nic-qos.service")),
     (
         "Addresses, tables and rules: by netplan, or by the kernel, or by railweave host",
         (
@@ -40,7 +41,8 @@ ORDER: tuple[tuple[str, tuple[str, ...]], ...] = (
         ),
     ),
 )  # fmt: skip
-"""Steps of bringing a server up, with their files (docs/howto/bring-up-a-gpu-server.md); what is left are jobs."""
+"""Steps of bringing a server up, with their files (docs/howto/bring-up-a-gpu-server.md); what is left are jobs. Files that a
+NIC's vendor has beside ``nic-qos.sh`` go with it."""
 
 
 def servers_decisions(network: Network) -> list[Decision]:
@@ -139,8 +141,9 @@ def _firmware(nics: Sequence[HostNic]) -> Grid:
 
 def _files(config: HostConfig) -> Grid:
     there = [path.removeprefix(f"hosts/{config.name}/") for path in server_files(config)]
-    rows = [(step, ", ".join(one for one in files if one in there)) for step, files in ORDER]
-    named = {one for _, files in ORDER for one in files}
+    order = [(step, (*files, *vendors_files()) if "nic-qos.sh" in files else files) for step, files in ORDER]
+    rows = [(step, ", ".join(one for one in files if one in there)) for step, files in order]
+    named = {one for _, files in order for one in files}
     rows.append(("Environment of jobs", ", ".join(one for one in there if one not in named)))
     kept = [row for row in rows if row[1]]
     return Grid(

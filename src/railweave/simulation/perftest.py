@@ -1,8 +1,8 @@
 """perftest's ``ib_write_bw`` between two NICs of a designed network, packet by packet.
 
 No library is above it: a NIC takes the messages that the program has posted, one after another over its queue pairs, and
-what it can take a second is a figure of the NIC (``catalog/nics.yaml``). Left out: ``--tx-depth``, which with 128 messages a
-queue pair does not bind inside a building, and the time before the first and after the last completion.
+what it can take a second is a figure of the NIC (``nics.yaml`` of its vendor). Left out: ``--tx-depth``, which with 128
+messages a queue pair does not bind inside a building, and the time before the first and after the last completion.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from railweave.catalog.rdma import ADAPTIVE_WINDOW, rdma_mtu
+from railweave.nics import vendor
 
 if TYPE_CHECKING:
     from railweave.device.host_model import HostNic, HostQos
@@ -41,14 +42,9 @@ def transport(nic: HostNic, qos: HostQos, *, reordering: bool) -> Transport:
         "host.data-class": str(qos.priority),
         "host.cnp-class": str(qos.cnp_priority),
     }
-    notes = ["NICs: receive buffer and retransmission timeout are the engine's own"]
-    if nic.vendor == "Broadcom":
-        dcqcn = "dcqcn-p"
-        found["host.ack-every"] = "2"
-        notes.append(f"{nic.model}: DCQCN-P's values are not public: ConnectX's reaction is assumed; 2 packets an ACK")
-    else:
-        dcqcn = "connectx"
-        notes.append(f"{nic.model}: DCQCN with NVIDIA's documented defaults; firmware may run a newer algorithm")
+    own = vendor(nic.vendor).transport(nic.model)
+    found |= own.parameters
+    notes = ["NICs: receive buffer and retransmission timeout are the engine's own", own.note]
     if reordering:
         found |= {
             "host.recovery": "selective",
@@ -60,4 +56,4 @@ def transport(nic: HostNic, qos: HostQos, *, reordering: bool) -> Transport:
             f"packets are sprayed: NICs use adaptive routing, an RDMA header on every packet, at most {ADAPTIVE_WINDOW} "
             f"packets outstanding, {REORDER} ahead (assumed)"
         )
-    return Transport(found, dcqcn, tuple(notes))
+    return Transport(found, own.dcqcn, tuple(notes))

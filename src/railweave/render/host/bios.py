@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.nics import vendors_of
+
 if TYPE_CHECKING:
     from railweave.device.host_model import HostConfig
 
@@ -45,21 +47,9 @@ def _iommu(config: HostConfig) -> str:
 
 
 def _software(config: HostConfig) -> str:
-    vendors = {nic.vendor for nic in config.nics}
     lines = ["", "## Kernel and network, before a job", ""]
-    if "Broadcom" in vendors:
-        lines += [
-            "- [ ] Broadcom's drivers are loaded, in the version that was installed: bnxt_en, bnxt_re. Thor2 guide, section 2.6,",
-            "      item 1, and section 2.2.1.2.",
-            "      check: `lsmod | grep -E '^bnxt_(en|re) '`; `modinfo -F version bnxt_en bnxt_re`",
-            "",
-        ]
-    if "NVIDIA" in vendors:
-        lines += [
-            "- [ ] NVIDIA's RDMA driver is loaded, mlx5_ib: as item 1 of the Thor2 guide, section 2.6, has it for Broadcom's.",
-            "      check: `lsmod | grep '^mlx5_ib '`; `rdma link show`",
-            "",
-        ]
+    for vendor in vendors_of(nic.vendor for nic in config.nics):
+        lines += vendor.checklist()
     if config.gpu_vendor == "AMD":
         lines += [
             "- [ ] AMD's GPU driver is loaded, amdgpu. Thor2 guide, section 2.6, item 3.",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from railweave.nics import every_vendor
 from railweave.render.host.comments import head
 
 if TYPE_CHECKING:
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from railweave.device.host_model import HostConfig
 
 _KERNEL_NETDEV = re.compile(r"eth\d+")
-_KERNEL_RDMA = re.compile(r"(mlx[45]|bnxt_re|irdma|rocep?|rxe|siw|hns|erdma|efa|mana)_?\d+")
+_KERNEL_RDMA = r"(irdma|rocep?|rxe|siw|hns|erdma|efa|mana)_?\d+"
+"""Of drivers whose vendors have no folder under ``railweave.nics``, and of software."""
 
 
 def files(config: HostConfig) -> dict[str, str]:
@@ -57,7 +59,8 @@ def _rdma(config: HostConfig) -> str:
         "An RDMA device is known by the MAC of the network interface of the same PCI function. rdma_rename is rdma-core's; it has",
         "NAME_FIXED in Ubuntu 22.04.",
     ]
-    taken = [nic.rdma for nic in config.nics if _KERNEL_RDMA.fullmatch(nic.rdma)]
+    given = "|".join([_KERNEL_RDMA, *(vendor.rdma_devices for vendor in every_vendor())])
+    taken = [nic.rdma for nic in config.nics if re.fullmatch(given, nic.rdma)]
     if taken:
         why += [
             "",

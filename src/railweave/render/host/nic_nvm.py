@@ -1,10 +1,10 @@
-"""``nic-nvm.sh``: settings in the NICs' flash. Which and why is in catalog/nics.yaml, with sources."""
+"""``nic-nvm.sh``: settings in the NICs' flash. Which and why is in ``nics.yaml`` of their vendor, with sources."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.render.host.nic_qos import VENDORS
+from railweave.nics import vendors_of
 from railweave.render.host.shell import BY_NAME, array, body, head
 
 if TYPE_CHECKING:
@@ -15,8 +15,10 @@ def nic_nvm(config: HostConfig) -> str:
     """The script that shows the settings and sets those that differ."""
     lists: dict[tuple[FirmwareOption, ...], str] = {}
     nics: list[str] = []
+    vendors: set[str] = set()
     for nic in config.nics:
-        if nic.vendor in VENDORS and nic.firmware:
+        if nic.firmware:
+            vendors.add(nic.vendor)
             name = lists.setdefault(nic.firmware, f"OPTIONS_{len(lists) + 1}")
             nics.append(f"{nic.netdev} {nic.vendor} {name}")
     lines = head("Settings in the NICs' flash.", network=config.network, server=config.name, lint=BY_NAME)
@@ -24,9 +26,10 @@ def nic_nvm(config: HostConfig) -> str:
     lines += ["# setting, wanted value (- is only shown), whether each PCI function has its own, why"]
     for options, name in lists.items():
         lines += array(name, [_option(one) for one in options])
-    vendors = [vendor for vendor in VENDORS if any(line.split()[1] == vendor for line in nics)]
-    parts = ["nic_common.sh", "nic_nvm.sh", *(f"nic_nvm_{vendor.lower()}.sh" for vendor in vendors), "nic_nvm_main.sh"]
-    return "\n".join([*lines, "", ""]) + "".join(body(part) for part in parts)
+    own = (vendor.nvm_script() for vendor in vendors_of(vendors))
+    return "".join(
+        ["\n".join([*lines, "", ""]), body("nic_common.sh"), body("nic_nvm.sh"), *own, body("nic_nvm_main.sh")]
+    )
 
 
 def _option(one: FirmwareOption) -> str:

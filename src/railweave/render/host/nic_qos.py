@@ -1,8 +1,6 @@
-"""``nic-qos.sh`` and ``bnxt_re.conf``: what NICs must agree on with the switches of their fabric.
+"""``nic-qos.sh``, and what vendors have beside it: what NICs must agree on with the switches of their fabric.
 
-Broadcom: Thor2 guide, sections 2.2.1.3 (file and check) and 2.5 (meaning). NVIDIA: mlnx_qos, or dcb(8) of iproute2; sysfs
-``ecn`` of the vendor's driver (NVIDIA DOCA documentation, "Explicit Congestion Notification"), debugfs ``cc_params`` of the
-kernel's (drivers/infiniband/hw/mlx5/cong.c); adaptive routing as the long-haul article sets it.
+How a NIC is told is its vendor's (``railweave.nics``): each vendor of a server's NICs gives functions of the script.
 """
 
 from __future__ import annotations
@@ -10,31 +8,24 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+from railweave.nics import every_vendor, vendors_of
 from railweave.render.host.shell import BY_NAME, array, body, head
 
 if TYPE_CHECKING:
     from railweave.device.host_model import HostConfig, HostQos
 
-VENDORS = ("NVIDIA", "Broadcom")
-"""Vendors whose NICs the scripts know."""
-
-DCB_UTILITY = 4
-"""``UTILITY`` of bnxt_re.conf: the driver's script sets QoS by ``dcb`` (bnxt_setupcc.sh, option -u)."""
-
 
 def files(config: HostConfig) -> dict[str, str]:
     """Text by file name."""
     found = {"nic-qos.sh": nic_qos(config)}
-    broadcom = _broadcom_files(config)
-    if broadcom:
-        found["bnxt_re.conf"] = next(iter(broadcom.values()))
+    for vendor in vendors_of(nic.vendor for nic in config.nics):
+        found |= vendor.qos_files(config)
     return found
 
 
-def _broadcom_files(config: HostConfig) -> dict[str, str]:
-    """What ``bnxt_re.conf`` would have to be, by fabric. The package takes one for the whole server: the first's."""
-    fabrics = dict.fromkeys(nic.fabric for nic in config.nics if nic.vendor == "Broadcom")
-    return {fabric: bnxt_re_conf(config.qos_of(fabric)) for fabric in fabrics}
+def vendors_files() -> tuple[str, ...]:
+    """The names of files that lie beside ``nic-qos.sh`` on servers with NICs of one vendor or another."""
+    return tuple(name for vendor in every_vendor() for name in vendor.qos_file_names)
 
 
 def nic_qos(config: HostConfig) -> str:
@@ -46,23 +37,17 @@ def nic_qos(config: HostConfig) -> str:
         lint=BY_NAME,
     )
     lines += ["# interface, RDMA device, its port, vendor, fabric"]
-    known = [nic for nic in config.nics if nic.vendor in VENDORS]
-    lines += array("NICS", [f"{n.netdev} {n.rdma} {n.rdma_port} {n.vendor} {n.fabric}" for n in known])
+    lines += array("NICS", [f"{n.netdev} {n.rdma} {n.rdma_port} {n.vendor} {n.fabric}" for n in config.nics])
     lines += ["", "# The design of a fabric, as the variables that follow.", "design() {", "    case $1 in"]
-    broadcom = _broadcom_files(config)
-    installed = next(iter(broadcom.values()), None)
+    vendors = vendors_of(nic.vendor for nic in config.nics)
     for qos in config.qos:
         design = _design(qos)
-        if qos.fabric in broadcom:
-            design += [
-                "# bnxt_re.conf, of which a server has one, holds this",
-                f"IN_FILE={_yes(broadcom[qos.fabric] == installed)}",
-            ]
+        for vendor in vendors:
+            design += vendor.qos_variables(config, qos.fabric)
         lines += [f"    {shlex.quote(qos.fabric)})", *(f"        {line}" for line in design), "        ;;"]
     lines += ["    esac", "}", "", ""]
-    vendors = [vendor for vendor in VENDORS if any(nic.vendor == vendor for nic in known)]
-    parts = ["nic_common.sh", "nic_qos.sh", *(f"nic_qos_{vendor.lower()}.sh" for vendor in vendors), "nic_qos_main.sh"]
-    return "\n".join(lines) + "".join(body(part) for part in parts)
+    own = (vendor.qos_script() for vendor in vendors)
+    return "".join(["\n".join(lines), body("nic_common.sh"), body("nic_qos.sh"), *own, body("nic_qos_main.sh")])
 
 
 def _design(qos: HostQos) -> list[str]:
@@ -89,23 +74,3 @@ def _design(qos: HostQos) -> list[str]:
 
 def _yes(value: bool) -> str:
     return "yes" if value else "no"
-
-
-def bnxt_re_conf(qos: HostQos) -> str:
-    """``/etc/bnxt_re/bnxt_re.conf``, which Broadcom's package bnxt_re_conf reads when the driver is loaded.
-
-    ``FC_MODE`` is 1 for PFC, 2 for congestion control, 3 for both (bnxt_setupcc.sh, option -m). No comments: nothing is
-    known of how the package would take them.
-    """
-    mode = (1 if qos.lossless else 0) + (2 if qos.ecn else 0)
-    values = {
-        "ENABLE_FC": 1 if mode else 0,
-        "FC_MODE": mode or 3,
-        "ROCE_PRI": qos.priority,
-        "ROCE_DSCP": qos.dscp,
-        "CNP_PRI": qos.cnp_priority,
-        "CNP_DSCP": qos.cnp_dscp,
-        "ROCE_BW": qos.bandwidth_percent,
-        "UTILITY": DCB_UTILITY,
-    }
-    return "".join(f"{key}={value}\n" for key, value in values.items())

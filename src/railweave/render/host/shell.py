@@ -1,4 +1,7 @@
-"""The bodies of scripts, which are the same on every server: shell files in ``scripts/``, below a head with the design."""
+"""The bodies of scripts, which are the same on every server: shell files in ``scripts/``, below a head with the design.
+
+The functions of a NIC vendor are in its folder (``railweave.nics``).
+"""
 
 from __future__ import annotations
 

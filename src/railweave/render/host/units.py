@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.render.host.comments import head
+from railweave.render.host.nic_qos import vendors_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from railweave.device.host_model import HostConfig, HostNic
 
 QOS_FOLDER = "/usr/local/lib/railweave"
-"""Where ``nic-qos.sh`` goes, and ``bnxt_re.conf`` beside it."""
+"""Where ``nic-qos.sh`` goes, and what vendors have beside it."""
 
 PROGRAM = "/usr/local/bin/railweave-host"
 """Where the zipapp of ``railweave host`` goes."""
@@ -36,7 +37,7 @@ def _qos(config: HostConfig) -> str:
         config,
         "/etc/systemd/system/nic-qos.service",
         "Not all of what nic-qos.sh sets outlasts a restart.",
-        f"Install nic-qos.sh (mode 755), and bnxt_re.conf where there is one, in {QOS_FOLDER}, then:",
+        f"Install nic-qos.sh (mode 755), and {' or '.join(vendors_files())} where there is one, in {QOS_FOLDER}, then:",
         "systemctl enable --now nic-qos.service",
     )
     named = devices(config.nics)

@@ -1,0 +1,54 @@
+"""One folder per NIC vendor: all that railweave knows of its NICs, behind the protocol ``Vendor``.
+
+A folder that has a ``nics.yaml`` is one; its name is the vendor's in lower case. This module only knows which there are and
+where: what reads their data (the catalog) or asks for one of them (``vendor``) imports no part until it needs it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from railweave.nics.protocol import Vendor
+
+
+@lru_cache(maxsize=1)
+def definitions() -> dict[str, Path]:
+    """The ``nics.yaml`` of every vendor, by its folder's name, in alphabetical order."""
+    return {
+        path.parent.name: path for path in sorted(p for folder in __path__ for p in Path(folder).glob("*/nics.yaml"))
+    }
+
+
+@lru_cache(maxsize=32)
+def vendor(name: str) -> Vendor:
+    """All that is known of a vendor, by its name in the catalog. Raises ``KeyError`` where there is no folder of it."""
+    folder = name.lower()
+    if folder not in definitions():
+        raise KeyError(name)
+    return cast("Vendor", importlib.import_module(f"railweave.nics.{folder}").VENDOR)
+
+
+def vendors_of(names: Iterable[str]) -> list[Vendor]:
+    """Vendors by their names in the catalog, each once, in alphabetical order. Raises ``KeyError`` as ``vendor`` does."""
+    return [vendor(name) for name in sorted(set(names), key=str.lower)]
+
+
+def every_vendor() -> list[Vendor]:
+    """All vendors, in alphabetical order."""
+    return vendors_of(definitions())
+
+
+def script(folder: str, file: str) -> str:
+    """The text of a shell file in a vendor's folder. Raises ``KeyError`` where there is no such vendor."""
+    return _text(definitions()[folder].with_name(file))
+
+
+@cache
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")

@@ -1,0 +1,67 @@
+"""Broadcom (BCM576xx, Thor2): see ``Vendor`` for what each part is.
+
+QoS: Thor2 guide, sections 2.2.1.3 (file and check) and 2.5 (meaning). Flash: niccli, section 2.2.4.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.nics import script
+from railweave.nics.protocol import NicTransport, Vendor
+
+if TYPE_CHECKING:
+    from railweave.device.host_model import HostConfig
+
+
+class Broadcom(Vendor):
+    """Broadcom, BCM576xx (drivers bnxt_en, bnxt_re)."""
+
+    @property
+    def rdma_devices(self) -> str:
+        """``bnxt_re0``."""
+        return r"bnxt_re\d+"
+
+    def checklist(self) -> list[str]:
+        """Both drivers, in the version that was installed."""
+        return [
+            "- [ ] Broadcom's drivers are loaded, in the version that was installed: bnxt_en, bnxt_re. Thor2 guide, section 2.6,",
+            "      item 1, and section 2.2.1.2.",
+            "      check: `lsmod | grep -E '^bnxt_(en|re) '`; `modinfo -F version bnxt_en bnxt_re`",
+            "",
+        ]
+
+    def qos_script(self) -> str:
+        """``apply_broadcom`` and ``show_broadcom``."""
+        return script("broadcom", "nic_qos.sh")
+
+    def nvm_script(self) -> str:
+        """The function ``broadcom``."""
+        return script("broadcom", "nic_nvm.sh")
+
+    def transport(self, model: str) -> NicTransport:
+        """DCQCN-P."""
+        note = f"{model}: DCQCN-P's values are not public: ConnectX's reaction is assumed; 2 packets an ACK"
+        return NicTransport("dcqcn-p", note, {"host.ack-every": "2"})
+
+    @property
+    def qos_file_names(self) -> tuple[str, ...]:
+        """The driver's file."""
+        from railweave.nics.broadcom.driver_file import NAME
+
+        return (NAME,)
+
+    def qos_files(self, config: HostConfig) -> dict[str, str]:
+        """The driver's file, where the server has NICs of this vendor."""
+        from railweave.nics.broadcom.driver_file import files
+
+        return files(config)
+
+    def qos_variables(self, config: HostConfig, fabric: str) -> list[str]:
+        """``IN_FILE``: whether the driver's file holds the design of this fabric."""
+        from railweave.nics.broadcom.driver_file import variables
+
+        return variables(config, fabric)
+
+
+VENDOR = Broadcom()

@@ -1,0 +1,55 @@
+"""``bnxt_re.conf``: the QoS that Broadcom's driver gives NICs when it is loaded (Thor2 guide, section 2.2.1.3)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from railweave.device.host_model import HostConfig, HostQos
+
+NAME = "bnxt_re.conf"
+
+DCB_UTILITY = 4
+"""``UTILITY`` of bnxt_re.conf: the driver's script sets QoS by ``dcb`` (bnxt_setupcc.sh, option -u)."""
+
+
+def files(config: HostConfig) -> dict[str, str]:
+    """Text by file name; nothing where the server has no NICs of Broadcom."""
+    wanted = _by_fabric(config)
+    return {NAME: next(iter(wanted.values()))} if wanted else {}
+
+
+def variables(config: HostConfig, fabric: str) -> list[str]:
+    """Lines of ``nic-qos.sh`` for the design of a fabric; none where it has no NICs of Broadcom."""
+    wanted = _by_fabric(config)
+    if fabric not in wanted:
+        return []
+    installed = next(iter(wanted.values()))
+    same = "yes" if wanted[fabric] == installed else "no"
+    return [f"# {NAME}, of which a server has one, holds this", f"IN_FILE={same}"]
+
+
+def _by_fabric(config: HostConfig) -> dict[str, str]:
+    """What the file would have to be, by fabric. The package takes one for the whole server: the first's."""
+    fabrics = dict.fromkeys(nic.fabric for nic in config.nics if nic.vendor == "Broadcom")
+    return {fabric: bnxt_re_conf(config.qos_of(fabric)) for fabric in fabrics}
+
+
+def bnxt_re_conf(qos: HostQos) -> str:
+    """``/etc/bnxt_re/bnxt_re.conf``, which Broadcom's package bnxt_re_conf reads when the driver is loaded.
+
+    ``FC_MODE`` is 1 for PFC, 2 for congestion control, 3 for both (bnxt_setupcc.sh, option -m). No comments: nothing is
+    known of how the package would take them.
+    """
+    mode = (1 if qos.lossless else 0) + (2 if qos.ecn else 0)
+    values = {
+        "ENABLE_FC": 1 if mode else 0,
+        "FC_MODE": mode or 3,
+        "ROCE_PRI": qos.priority,
+        "ROCE_DSCP": qos.dscp,
+        "CNP_PRI": qos.cnp_priority,
+        "CNP_DSCP": qos.cnp_dscp,
+        "ROCE_BW": qos.bandwidth_percent,
+        "UTILITY": DCB_UTILITY,
+    }
+    return "".join(f"{key}={value}\n" for key, value in values.items())

@@ -1,0 +1,96 @@
+"""What the folder of a NIC vendor offers. Each gives one ``VENDOR``, whose parts are imported where they are used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from railweave.nics import vendor
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from railweave.device.host_model import HostConfig
+
+PARTS = {
+    "rdma_devices": "how the kernel names its RDMA devices",
+    "checklist": "its items of bios.md",
+    "qos_script": "its functions of nic-qos.sh",
+    "nvm_script": "its function of nic-nvm.sh",
+    "transport": "how its NICs send in the simulator",
+}
+"""What every vendor has to say for itself: methods of ``Vendor``, and what they are. There are no defaults: those of another
+vendor would be wrong, and nobody would see it."""
+
+ONLY_WITH_FIRMWARE = "nvm_script"
+"""The part that only NICs with ``firmware`` in the catalog need."""
+
+
+@dataclass(frozen=True, slots=True)
+class NicTransport:
+    """How NICs of a vendor send, as the simulator has it, beside what all NICs share.
+
+    ``dcqcn`` is the engine's set of DCQCN parameters (``dcqcn`` of ``PacketEngine``), ``note`` says what is assumed of it,
+    ``parameters`` are more of the engine's parameters of hosts, by its names.
+    """
+
+    dcqcn: str | None
+    note: str
+    parameters: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+class Vendor(Protocol):
+    """A NIC vendor: its part of what servers are given, and how its NICs send. Nothing is decided.
+
+    Scripts call a vendor's functions by its name in lower case, VENDOR below. What they may call themselves is in
+    ``render/host/scripts``: ``nic_common.sh``, ``nic_qos.sh``, ``nic_nvm.sh``.
+    """
+
+    @property
+    def rdma_devices(self) -> str:
+        """A regular expression that names match which the kernel gives its RDMA devices."""
+        ...
+
+    def checklist(self) -> list[str]:
+        """Its items of ``bios.md``, such as that its drivers are loaded: lines of Markdown, an empty one after each item."""
+        ...
+
+    def qos_script(self) -> str:
+        """The functions ``apply_VENDOR`` and ``show_VENDOR`` of ``nic-qos.sh``.
+
+        Both take interface, RDMA device and the device's port. The design of the NIC's fabric is in variables (PRIORITY,
+        DESIGNED and others, which ``render.host.nic_qos`` writes).
+        """
+        ...
+
+    def nvm_script(self) -> str:
+        """The function VENDOR of ``nic-nvm.sh``: takes ``apply`` or ``show``, an interface, and the name of an array of settings.
+
+        A setting is a line: name, wanted value (``-``: only shown), ``function`` or ``device``, why.
+        """
+        ...
+
+    def transport(self, model: str) -> NicTransport:
+        """How a NIC model sends."""
+        ...
+
+    @property
+    def qos_file_names(self) -> tuple[str, ...]:
+        """The names of all files that ``qos_files`` may give."""
+        return ()
+
+    def qos_files(self, config: HostConfig) -> dict[str, str]:
+        """Files of a server that lie beside ``nic-qos.sh``, text by name."""
+        del config
+        return {}
+
+    def qos_variables(self, config: HostConfig, fabric: str) -> list[str]:
+        """More lines for the design of a fabric in ``nic-qos.sh``, which this vendor's functions read."""
+        del config, fabric
+        return []
+
+
+def missing_parts(name: str) -> list[str]:
+    """Those of ``PARTS`` that a vendor does not give. Raises ``KeyError`` where there is no folder of it."""
+    given = type(vendor(name))
+    return [part for part in PARTS if getattr(given, part, None) in (None, getattr(Vendor, part))]
