@@ -224,8 +224,8 @@ def test_ctrl_c_in_a_terminal(file: Path) -> None:
 
         signal.signal(signal.SIGINT, signal.default_int_handler)  # as in a terminal: in the background it is ignored
         real = write._write
-        def stopped(path, data, *, private):
-            real(path, data, private=private)
+        def stopped(staging, name, data, *, private):
+            real(staging, name, data, private=private)
             os.kill(os.getpid(), signal.SIGINT)
         write._write = stopped
         main()

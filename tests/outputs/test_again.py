@@ -179,7 +179,7 @@ def test_a_failed_first_build_leaves_no_folders(tmp_path: Path, monkeypatch: pyt
     file = fabric(tmp_path)
     before = content(tmp_path)
 
-    def failing(path: Path, data: bytes, *, private: bool) -> None:
+    def failing(staging: object, name: str, data: bytes, *, private: bool) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(write, "_write", failing)

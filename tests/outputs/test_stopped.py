@@ -15,21 +15,22 @@ import pytest
 from railweave.errors import OutputError
 from railweave.outputs import write
 from railweave.outputs.steps import build
+from railweave.writing import Folder
 from tests.conftest import ROOT
 from tests.outputs.fabrics import CHANGED, content, fabric
 
 
-def stop_at(monkeypatch: pytest.MonkeyPatch, number: int, what: BaseException) -> list[Path]:
+def stop_at(monkeypatch: pytest.MonkeyPatch, number: int, what: BaseException) -> list[str]:
     """Make the ``number``-th staged file fail half-way; returns the list of files that were written before."""
-    written: list[Path] = []
+    written: list[str] = []
     real = write._write
 
-    def failing(path: Path, data: bytes, *, private: bool) -> None:
+    def failing(staging: Folder, name: str, data: bytes, *, private: bool) -> None:
         if len(written) == number:
-            real(path, data[: len(data) // 2], private=private)
+            real(staging, name, data[: len(data) // 2], private=private)
             raise what
-        real(path, data, private=private)
-        written.append(path)
+        real(staging, name, data, private=private)
+        written.append(name)
 
     monkeypatch.setattr(write, "_write", failing)
     return written
@@ -40,10 +41,10 @@ def staged_files(folder: Path) -> int:
     count = 0
     real = write._write
 
-    def counting(path: Path, data: bytes, *, private: bool) -> None:
+    def counting(staging: Folder, name: str, data: bytes, *, private: bool) -> None:
         nonlocal count
         count += 1
-        real(path, data, private=private)
+        real(staging, name, data, private=private)
 
     file = fabric(folder)
     build(file, folder / "out")

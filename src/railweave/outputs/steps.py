@@ -13,22 +13,23 @@ from railweave.checks.registry import Subject
 from railweave.counting import counted
 from railweave.design import design
 from railweave.design.retarget import retargeted
-from railweave.errors import FileLine, InputError, Problem
+from railweave.errors import FileLine, InputError, OutputError, Problem
 from railweave.garbage import uncollected
 from railweave.intent.document import read_document
 from railweave.intent.source import companion, read_source
 from railweave.outputs.contents import TABLES, outputs
 from railweave.outputs.extra import check_extra
+from railweave.outputs.held import held
 from railweave.outputs.pages import pages
 from railweave.outputs.rendering import rendering_servers, rendering_switches
 from railweave.outputs.standing import standing
-from railweave.outputs.write import write_folder
+from railweave.outputs.write import making, write_folder
 
 LOCK = "fabric.lock"
 """The lock's name in an output folder: a copy, so that `diff` can design a changed file with its allocations."""
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Generator, Sequence
     from pathlib import Path
 
     from railweave.design.network import Network
@@ -65,8 +66,23 @@ def build(
     Raises ``InputError`` for bad input and ``OutputError`` where the output cannot be written; the old output and the
     lock are then as they were.
     """
-    with uncollected():
+    with uncollected(), _to_be_written(out):
         return _build(fabric, out, secrets, progress, compact=compact, device=device)
+
+
+@contextlib.contextmanager
+def _to_be_written(out: Path) -> Generator[None]:
+    """The output folder, there and held from the first look at what stands in it to the last file written."""
+    with contextlib.ExitStack() as stack:
+        if not out.exists() or out.is_dir():  # anything else is refused when it is written
+            try:
+                stack.enter_context(making(out))
+            except OSError as error:
+                raise OutputError(
+                    f"cannot write {out}: {error.strerror or error}; what was there is unchanged"
+                ) from error
+            stack.enter_context(held(out))
+        yield
 
 
 def _build(

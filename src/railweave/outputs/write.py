@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 import shutil
 import signal
 import tempfile
@@ -19,9 +18,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from railweave.errors import FileLine, InputError, OutputError, Problem
+from railweave.outputs.held import HELD
+from railweave.writing import Folder, beside
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping
+    from collections.abc import Generator, Mapping, Sequence
 
 MANIFEST = "manifest.json"
 VERSION = 1
@@ -97,7 +98,7 @@ def write_folder(
     folder is not one of ours, ``OutputError`` where the disk is full or refuses; everything is then as it was.
     """
     before = read_manifest(folder).files
-    if folder.exists() and (not folder.is_dir() or (not before and any(folder.iterdir()))):
+    if folder.exists() and (not folder.is_dir() or (not before and any(one.name != HELD for one in folder.iterdir()))):
         fix = "choose another folder, or empty it"
         raise InputError([Problem(FileLine(str(folder)), "exists and was not written by railweave build", fix)])
     digests = {**(kept or {}), **{name: digest(content) for name, content in files.items()}}
@@ -105,100 +106,84 @@ def write_folder(
     rendered = {name: stamp(key, held.get(name, {})) for name, key in sorted((keys or {}).items())}
     manifest = {"railweave": VERSION, "files": dict(sorted(digests.items())), "rendered": rendered}
     wanted = {**files, MANIFEST: (json.dumps(manifest, indent=1) + "\n").encode()}
-    _check_targets(folder, wanted)
-    changed = [name for name, content in wanted.items() if _differs(f"{folder}/{name}", content)]
     stale = [name for name in before if name not in wanted and name not in digests]
-    moves = {
-        path: path.with_name(f".{path.name}.railweave")
-        for path, content in (also or {}).items()
-        if _differs(path, content)
-    }
-    made = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for stale_staging in folder.glob(f"{STAGING}*"):  # of a build that was killed
-            shutil.rmtree(stale_staging, ignore_errors=True)
-        with _staging(folder) as staging:
+        with contextlib.ExitStack() as opened:
+            opened.enter_context(making(folder))
+            output = opened.enter_context(Folder(folder))
+            _check_targets(output, [*wanted, *stale])
+            changed = [name for name, content in wanted.items() if output.read(name) != content]
+            for left in folder.glob(f"{STAGING}*"):  # of a build that was killed
+                shutil.rmtree(left, ignore_errors=True)
+            staging = opened.enter_context(_staging(folder))
             for name in changed:
-                _write(staging / name, wanted[name], private=private)
-            for path, place in moves.items():
-                _write(place, (also or {})[path], private=False)
+                _write(staging, name, wanted[name], private=private)
+            moves = {
+                path: opened.enter_context(beside(path, content))
+                for path, content in (also or {}).items()
+                if _differs(path, content)
+            }
             with _uninterrupted():
-                _install(folder, staging, changed, stale)
+                _install(output, staging, changed, stale)
                 for path, place in moves.items():
                     place.replace(path)
     except OSError as error:
         raise OutputError(f"cannot write {folder}: {error.strerror or error}; what was there is unchanged") from error
-    finally:
-        for place in moves.values():
-            with contextlib.suppress(OSError):  # a folder that cannot be written holds nothing of ours
-                place.unlink(missing_ok=True)
-        for path in made:
-            with contextlib.suppress(OSError):  # not empty: the build is there
-                path.rmdir()
     return sorted(name for name in (*changed, *stale) if name != MANIFEST)
 
 
-def _check_targets(folder: Path, wanted: Mapping[str, bytes]) -> None:
-    """Refuse, before anything is touched, what could stop the renaming half-way or lead it outside the folder."""
-    folders: set[str] = set()
-    for name in wanted:
-        if not _is_below(name):
-            raise OutputError(f"{name} would be written outside {folder}; nothing was changed")
-        if os.path.isdir(os.path.join(folder, name)):  # noqa: PTH112, PTH118 - pathlib takes seconds for 18,000
-            raise OutputError(f"{folder / name} is a folder, and a file is to be written there; nothing was changed")
-        above = name.rpartition("/")[0]
-        while above and above not in folders:
-            folders.add(above)
-            above = above.rpartition("/")[0]
-    blocked = next((folder / one for one in sorted(folders) if (folder / one).is_file()), None)
-    if blocked is not None:
-        raise OutputError(f"{blocked} is a file, and a folder is to be made there; nothing was changed")
-
-
-def _differs(path: Path | str, content: bytes) -> bool:
+@contextlib.contextmanager
+def making(folder: Path) -> Generator[None]:
+    """Make a folder with those it is in; what is still empty at the end goes again."""
+    new = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
     try:
-        with open(path, "rb") as stream:  # noqa: PTH123 - pathlib takes a second more for 18,000
-            return stream.read() != content
+        yield
+    finally:
+        for path in new:
+            with contextlib.suppress(OSError):  # not empty: the build is there
+                path.rmdir()
+
+
+def _check_targets(output: Folder, names: Sequence[str]) -> None:
+    """Refuse, before anything is touched, what could stop the renaming half-way or lead it outside the folder."""
+    for name in names:
+        if not _is_below(name):
+            raise OutputError(f"{name} would be written outside {output.path}; nothing was changed")
+        if output.kind(name) == "folder":
+            raise OutputError(
+                f"{output.path / name} is a folder, and a file is to be written there; nothing was changed"
+            )
+
+
+def _differs(path: Path, content: bytes) -> bool:
+    try:
+        return path.is_symlink() or path.read_bytes() != content
     except OSError:
         return True
 
 
 @contextlib.contextmanager
-def _staging(folder: Path) -> Generator[Path]:
+def _staging(folder: Path) -> Generator[Folder]:
     """A folder on the same file system as the output, gone at the end whatever happens."""
     staging = Path(tempfile.mkdtemp(prefix=STAGING, dir=folder))
     try:
-        yield staging
+        with Folder(staging) as opened:
+            yield opened
     finally:
         shutil.rmtree(staging, ignore_errors=True)
 
 
-def _write(path: Path, content: bytes, *, private: bool) -> None:
-    try:
-        stream = path.open("wb")
-    except FileNotFoundError:  # the first file of its folder
-        path.parent.mkdir(parents=True, exist_ok=True)
-        stream = path.open("wb")
-    with stream:
-        if private:
-            path.chmod(0o600)
-        elif path.suffix == ".sh":
-            path.chmod(path.stat().st_mode | 0o111)
-        stream.write(content)
+def _write(staging: Folder, name: str, content: bytes, *, private: bool) -> None:
+    staging.create(name, content, 0o600 if private else 0o777 if name.endswith(".sh") else 0o666)
 
 
-def _install(folder: Path, staged: Path, changed: list[str], stale: list[str]) -> None:
+def _install(output: Folder, staging: Folder, changed: list[str], stale: list[str]) -> None:
     """Rename staged files into place, the manifest last."""
-    for parent in {name.rpartition("/")[0] for name in changed}:
-        (folder / parent).mkdir(parents=True, exist_ok=True)
     for name in sorted(changed, key=lambda one: one == MANIFEST):
-        (staged / name).replace(folder / name)
+        staging.move(name, output, name)
     for name in stale:
-        target = folder / name
-        target.unlink(missing_ok=True)
-        with contextlib.suppress(OSError):  # other files may stand there
-            target.parent.rmdir()
+        output.remove(name)
 
 
 @contextlib.contextmanager

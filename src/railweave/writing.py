@@ -1,0 +1,169 @@
+"""The one writer: files whole or not at all, below a folder that is held open, through no symbolic link.
+
+Whoever can write into an output folder could put a link there, so that a build run by somebody else overwrites what the link
+leads to. Names are therefore looked up from the handle of the folder, one component after another, and a link among them is
+refused (openat(2), ``O_NOFOLLOW``). The folder itself is what the user named, and may be reached by links. Temporary names
+cannot be guessed, and a file that is there already is never opened for writing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import stat
+from typing import TYPE_CHECKING, Self
+
+from railweave.errors import OutputError
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from pathlib import Path
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Folder:
+    """A folder held open. Names are relative, with ``/`` between components; none of these may be ``..`` or a link.
+
+    Its methods raise ``OutputError`` where a link or a file stands in the place of a folder, ``OSError`` where the system
+    refuses otherwise.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._handle = os.open(path, _FOLDER)
+        self._last: tuple[str, int] | None = None  # the folder last asked for: names come folder by folder
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._forget()
+        os.close(self._handle)
+
+    def _forget(self) -> None:
+        if self._last is not None:
+            os.close(self._last[1])
+            self._last = None
+
+    def _at(self, name: str, *, make: bool = False) -> tuple[int, str]:
+        """The handle of the folder that a name is in, and what it is called there."""
+        above, _, own = name.rpartition("/")
+        if not above:
+            return self._handle, own
+        if self._last is None or self._last[0] != above:
+            self._forget()
+            self._last = above, self._opened(above, make=make)
+        return self._last[1], own
+
+    def _opened(self, name: str, *, make: bool) -> int:
+        if not {"", ".", ".."}.isdisjoint(name.split("/")):
+            raise OutputError(f"{name} would be outside {self.path}; nothing was changed")
+        handle = os.dup(self._handle)
+        try:
+            walked = ""
+            for part in name.split("/"):
+                walked = f"{walked}/{part}" if walked else part
+                if make:
+                    with contextlib.suppress(FileExistsError):
+                        os.mkdir(part, dir_fd=handle)
+                try:
+                    below = os.open(part, _FOLDER | os.O_NOFOLLOW, dir_fd=handle)
+                except OSError as error:
+                    if error.errno in {errno.ELOOP, errno.ENOTDIR}:
+                        raise OutputError(self._not_a_folder(handle, part, walked)) from None
+                    raise
+                os.close(handle)
+                handle = below
+        except BaseException:
+            os.close(handle)
+            raise
+        return handle
+
+    def _not_a_folder(self, handle: int, part: str, walked: str) -> str:
+        kind = os.stat(part, dir_fd=handle, follow_symlinks=False).st_mode
+        if stat.S_ISLNK(kind):
+            return f"{self.path}/{walked} is a symbolic link, and links are not followed; nothing was changed"
+        return f"{self.path}/{walked} is a file, and a folder is to be made there; nothing was changed"
+
+    def kind(self, name: str) -> str:
+        """What stands there: ``file``, ``folder``, ``link`` or ``other``; empty where nothing does."""
+        try:
+            handle, own = self._at(name)
+            mode = os.stat(own, dir_fd=handle, follow_symlinks=False).st_mode
+        except FileNotFoundError:
+            return ""
+        if stat.S_ISREG(mode):
+            return "file"
+        return "folder" if stat.S_ISDIR(mode) else "link" if stat.S_ISLNK(mode) else "other"
+
+    def read(self, name: str) -> bytes | None:
+        """The content of a file; None where there is none, or a link."""
+        try:
+            handle, own = self._at(name)
+            file = os.open(own, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=handle)
+        except OSError:
+            return None
+        with os.fdopen(file, "rb") as stream:
+            return stream.read() if stat.S_ISREG(os.fstat(file).st_mode) else None
+
+    def create(self, name: str, content: bytes, mode: int = 0o666) -> None:
+        """Write a file that is not there yet, in folders that are made as needed; ``mode`` is less the umask."""
+        handle, own = self._at(name, make=True)
+        with os.fdopen(os.open(own, _NEW, mode, dir_fd=handle), "wb") as stream:
+            stream.write(content)
+
+    def move(self, name: str, target: Folder, to: str) -> None:
+        """Rename a file into another folder on the same file system; what stood there is replaced, and no link is followed."""
+        handle, own = self._at(name)
+        there, called = target._at(to, make=True)
+        os.replace(own, called, src_dir_fd=handle, dst_dir_fd=there)
+
+    def remove(self, name: str) -> None:
+        """Remove a file, and its folder where nothing else is in it."""
+        try:
+            handle, own = self._at(name)
+            os.unlink(own, dir_fd=handle)
+        except FileNotFoundError:
+            return
+        above = name.rpartition("/")[0]
+        if above:
+            self._forget()
+            outer, inner = self._at(above)
+            with contextlib.suppress(OSError):  # other files may stand there
+                os.rmdir(inner, dir_fd=outer)
+
+
+def unguessable(name: str) -> str:
+    """A name beside ``name`` for what is not finished."""
+    return f".{name}.{secrets.token_hex(8)}"
+
+
+@contextlib.contextmanager
+def beside(path: Path, content: bytes, mode: int = 0o666) -> Generator[Path]:
+    """A file's new content in full, under another name in its folder: renamed by the caller, else gone at the end."""
+    place = path.with_name(unguessable(path.name))
+    try:
+        with os.fdopen(os.open(place, _NEW, mode), "wb") as stream:
+            stream.write(content)
+        yield place
+    finally:
+        with contextlib.suppress(OSError):
+            place.unlink(missing_ok=True)
+
+
+def write_file(path: Path, content: bytes | str, *, private: bool = False) -> None:
+    """Write one file whole or not at all, making its folder; what stood there, a link too, is replaced.
+
+    ``private``: for its owner alone. Raises ``OutputError``.
+    """
+    data = content.encode() if isinstance(content, str) else content
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with beside(path, data, 0o600 if private else 0o666) as place:
+            place.replace(path)
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {error.strerror or error}; what was there is unchanged") from error
