@@ -34,7 +34,7 @@ PART = "spines=2"
 def _new_enough() -> bool:
     """Whether there is an FRR with IPv6 tunnel endpoints: a folder of its own, which `make validators` makes."""
     folder = rootfs.IPV6_TUNNELS.folder
-    return any((place / folder).is_dir() for place in (rootfs.CACHE, ROOT / rootfs.VALIDATORS)) or bool(
+    return any((place / folder).is_dir() for place in (rootfs.CACHE, ROOT / ".validators")) or bool(
         shutil.which("mmdebstrap")
     )
 

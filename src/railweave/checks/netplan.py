@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from railweave.findings import Finding
 from railweave.findings.sample import MOST_VALIDATED, said, sample
 from railweave.findings.validators import Validator, ValidatorReport
+from railweave.tool_roots import project_root, untrusted
 
 if TYPE_CHECKING:
     from railweave.findings.validators import Files
@@ -26,10 +27,7 @@ NAME = "netplan"
 FILE = "netplan.yaml"
 TIMEOUT_S = 60
 
-UNPACKED = Path(".validators/netplan")
-"""Where `make validators` unpacks netplan, below the folder it is run in."""
-
-HOW_TO_GET = "apt install netplan.io, or make validators (which unpacks it into .validators/netplan)"
+HOW_TO_GET = "apt install netplan.io, or make validators in a checkout of railweave (which unpacks it there), or --netplan-root DIR"
 
 _GENERATORS = ("usr/libexec/netplan/generate", "usr/lib/netplan/generate", "lib/netplan/generate")
 _ERROR = re.compile(r"netplan\.yaml:(\d+):(\d+): (.*)")
@@ -70,19 +68,24 @@ class Tool:
 
 
 def find(root: Path | None) -> Tool | str:
-    """The generator to use, or why there is none: that of a root folder, else the system's, else what was unpacked here."""
+    """The generator to use, or why there is none: that of a root folder, else the system's, else the checkout's own."""
     if root is not None:
-        return _in_root(root) or f"no netplan generator in {root}: {HOW_TO_GET}"
+        return _in_root(root)
     installed = next((path for name in _GENERATORS if (path := Path("/") / name).exists()), None)
     if installed is not None:
         return Tool(installed)
-    return _in_root(UNPACKED) or f"netplan is not there: {HOW_TO_GET}"
+    unpacked = project_root(NAME)
+    return _in_root(unpacked) if unpacked else f"netplan is not there: {HOW_TO_GET}"
 
 
-def _in_root(root: Path) -> Tool | None:
+def _in_root(root: Path) -> Tool | str:
     program = next((path.resolve() for name in _GENERATORS if (path := root / name).exists()), None)
+    if program is None:
+        return f"no netplan generator in {root}: {HOW_TO_GET}"
+    if why := untrusted(root, program):
+        return f"not run: {why}"
     found = sorted({path.parent.resolve() for path in root.glob("**/lib*.so.*")})
-    return Tool(program, tuple(found)) if program else None
+    return Tool(program, tuple(found))
 
 
 def validate(files: Files, root: Path | None = None, most: int | None = MOST_VALIDATED) -> ValidatorReport:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from railweave.errors import LabError
 from railweave.lab import tunnels
 from railweave.systems.frr.validator import packaged
+from railweave.tool_roots import project_root, untrusted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -23,9 +24,6 @@ VERSION = "10.3"
 
 CACHE = Path("/var/cache/railweave")
 """Where a root folder is made that nobody named."""
-
-VALIDATORS = Path(".validators")
-"""Where ``make validators`` puts them."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +99,7 @@ def need(configs: Iterable[DeviceConfig]) -> Need:
 
 
 def find(given: Path | None, wanted: Need, progress: Callable[[str], None]) -> Frr:
-    """The FRR to use: the folder given, that of ``make validators``, the cached one (made now if it can be), the system's.
+    """The FRR to use: the folder given, the checkout's own (``make validators``), the cached one (made now if it can be), the system's.
 
     Raises ``LabError`` with the one command that helps.
     """
@@ -110,8 +108,8 @@ def find(given: Path | None, wanted: Need, progress: Callable[[str], None]) -> F
             raise LabError(f"there is no FRR in {given}: run `sudo make validators`, then give .validators/frr")
         return _checked(given.resolve(), wanted)
     cache = CACHE / wanted.folder
-    for folder in (VALIDATORS / wanted.folder, cache):
-        if (folder / _DAEMONS / "zebra").exists():
+    for folder in (project_root(wanted.folder), cache):
+        if folder is not None and (folder / _DAEMONS / "zebra").exists():
             return _checked(folder.resolve(), wanted)
     system = (Path("/") / _DAEMONS / "zebra").exists()
     if shutil.which("mmdebstrap"):
@@ -135,6 +133,8 @@ def known(root: Path, version: str) -> Frr:
 
 
 def _checked(root: Path, wanted: Need) -> Frr:
+    if root != Path("/") and (why := untrusted(root, root / _DAEMONS / "zebra")):
+        raise LabError(f"nothing is run from this root folder with FRR: {why}")
     version = packaged(root) or _says(root)
     numbers = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
     if root != Path("/") and wanted.suite == PLAIN.suite and not version.startswith(VERSION):

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from railweave.findings import Finding
 from railweave.findings.validators import Validator, ValidatorReport
+from railweave.tool_roots import untrusted
 
 if TYPE_CHECKING:
     from railweave.findings.validators import Files
@@ -33,6 +34,7 @@ HOW_TO_GET = "install FRR (apt install frr), or unpack a root folder of FRR 10.3
 _REFUSED = re.compile(r"^line (\d+): (?:% )?(.*?)(?:\[\d+\])?: +(.*)$", re.MULTILINE)
 """``line N: % Unknown command[NODE]:  TEXT``; NODE is a number that means nothing outside vtysh."""
 _PROBE = "route-map probe permit 10\n set aigp-metric 1\nexit\n"
+_PROGRAMS = ("usr/bin/vtysh", "bin/vtysh")
 _LOADERS = ("lib64/ld-linux*.so.*", "lib/ld-linux*.so.*", "lib/*/ld-linux*.so.*", "lib/ld-musl-*.so.*")
 _LIBRARIES = (
     "usr/lib/*-linux-*/frr",
@@ -82,7 +84,7 @@ def in_root(root: Path) -> Tool | None:
 
     None where the folder has no vtysh or no loader.
     """
-    program = next((path for name in ("usr/bin/vtysh", "bin/vtysh") if (path := root / name).exists()), None)
+    program = next((path for name in _PROGRAMS if (path := root / name).exists()), None)
     loader = next((path for pattern in _LOADERS for path in sorted(root.glob(pattern))), None)
     if program is None or loader is None:
         return None
@@ -105,6 +107,9 @@ def packaged(root: Path) -> str:
 def find(frr_root: Path | None) -> Tool | str:
     """The vtysh to use, or why there is none."""
     if frr_root is not None:
+        for program in (frr_root / name for name in _PROGRAMS):
+            if program.exists() and (why := untrusted(frr_root, program)):
+                return f"not run: {why}"
         return in_root(frr_root) or f"no vtysh and loader in {frr_root}: {HOW_TO_GET}"
     path = shutil.which("vtysh")
     return Tool((path,), path) if path else f"vtysh was not found: {HOW_TO_GET}"
