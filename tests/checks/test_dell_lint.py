@@ -10,7 +10,8 @@ from tests.retarget import ON_DELL, retargeted
 
 from railweave.device.build import device_config
 from railweave.systems.dell_sonic import render as dell_sonic
-from railweave.systems.dell_sonic.lint import lint, match
+from railweave.systems.dell_sonic.lint import lint
+from railweave.systems.dell_sonic.lint.commands import match
 from railweave.systems.dell_sonic.lint.grammar import GRAMMAR, TOP, in_range
 from railweave.systems.dell_sonic.render.tree import parse
 

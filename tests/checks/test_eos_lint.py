@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 import pytest
 from tests.conftest import SMALL
 from tests.render.eos.networks import config, one_of_each_role
 
+from railweave.config.sections import Section, merge
+from railweave.findings.registry import rules_of
 from railweave.systems.eos import render as eos
-from railweave.systems.eos.lint import RULES, lint
+from railweave.systems.eos.lint import lint
 
 
 @cache
@@ -17,10 +20,22 @@ def leaf() -> tuple[str, ...]:
     return tuple(eos.lines(config("h100-rlb", "stripe1-leaf1")))
 
 
+def sections(lines: Sequence[str]) -> list[Section]:
+    """The tree of lines that each have the headers above them."""
+    made: list[Section] = []
+    for line in lines:
+        *headers, last = line.split(" / ")
+        below = Section(last)
+        for header in reversed(headers):
+            below = Section(header, [below])
+        merge(made, [below])
+    return made
+
+
 @pytest.mark.parametrize("name", SMALL)
 def test_nothing_is_wrong_with_what_is_rendered(name: str) -> None:
     for device in one_of_each_role(name):
-        assert lint(device, eos.lines(config(name, device))) == []
+        assert lint(device, eos.tree(config(name, device))) == []
 
 
 BROKEN = [
@@ -58,7 +73,7 @@ BROKEN = [
 def test_a_rule_fires(rule: str, old: str, new: str) -> None:
     place = max(place for place, line in enumerate(leaf()) if old in line)
     changed = [*leaf()[:place], leaf()[place].replace(old, new, 1), *leaf()[place + 1 :]]
-    assert rule in {one.id for one in lint("leaf", changed)}
+    assert rule in {one.id for one in lint("leaf", sections(changed))}
 
 
 UNDEFINED = [
@@ -81,9 +96,9 @@ def test_names_of_networks_and_sites_are_looked_up(switch: tuple[str, str], old:
     (place,) = [place for place, line in enumerate(have) if line.endswith(old)]
     words = len(new.split())
     changed = " ".join([*have[place].split()[:-words], new])
-    assert lint("leaf", have) == []
-    assert [one.id for one in lint("leaf", [*have[:place], changed, *have[place + 1 :]])] == ["eos-undefined"]
+    assert lint("leaf", sections(have)) == []
+    assert [one.id for one in lint("leaf", sections([*have[:place], changed, *have[place + 1 :]]))] == ["eos-undefined"]
 
 
 def test_every_rule_is_tried() -> None:
-    assert {rule for rule, _, _ in BROKEN} == set(RULES)
+    assert {rule for rule, _, _ in BROKEN} == set(rules_of("railweave.systems.eos.lint"))

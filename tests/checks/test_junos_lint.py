@@ -9,7 +9,8 @@ import pytest
 from tests.conftest import example
 
 from railweave.device.build import device_config
-from railweave.systems.junos.lint import RULES, lint
+from railweave.findings.registry import rules_of
+from railweave.systems.junos.lint import lint
 from railweave.systems.junos.render import tree
 from railweave.systems.junos.render.parse import parse
 from railweave.systems.junos.render.tree import Statement, to_curly, to_set
@@ -160,8 +161,10 @@ def test_each_rule_fires_alone(rule: str, replaced: dict[str, str], added: list[
 
 
 def test_every_rule_has_a_case_and_a_docstring() -> None:
-    assert {case[0] for case in CASES} == set(RULES)
-    assert all(rule.check.__doc__ and rule.why and rule.fix for rule in RULES.values())
+    assert {case[0] for case in CASES} == set(rules_of("railweave.systems.junos.lint"))
+    assert all(
+        rule.check.__doc__ and rule.why and rule.fix for rule in rules_of("railweave.systems.junos.lint").values()
+    )
 
 
 @pytest.mark.parametrize(

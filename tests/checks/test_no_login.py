@@ -8,7 +8,7 @@ import pytest
 from tests.conftest import EXAMPLES
 
 from railweave.checks.consistency import no_login
-from railweave.checks.registry import Subject
+from railweave.checks.subject import Subject
 from railweave.design import design
 from railweave.intent.source import read_source
 
@@ -30,15 +30,15 @@ servers: [{names: "gpu-[1-2]", model: h100-8gpu-cx7}]
 def test_what_is_missing_is_said(tmp_path: Path, management: str, said: list[str]) -> None:
     file = tmp_path / "small.yaml"
     file.write_text(SIZED + management)
-    found = list(no_login(Subject.of(design(read_source(file))[0])))
+    found = list(no_login.run(Subject.of(design(read_source(file))[0])))
     assert [one.what for one in found] == said
     assert {one.severity for one in found} == {"warning"}
 
 
 def test_a_whole_file_and_a_lab_of_frr_are_fine(tmp_path: Path) -> None:
-    assert not list(no_login(Subject.of(design(read_source(EXAMPLES / "h100-rlb.yaml"))[0])))
+    assert not list(no_login.run(Subject.of(design(read_source(EXAMPLES / "h100-rlb.yaml"))[0])))
     file = tmp_path / "small.yaml"
     frr = '{device: qfx5240-64od, nos: frr, release: "10.3"}'
     text = SIZED.replace("{device: qfx5240-64od}", f"{frr}, spine: {frr}")
     file.write_text(text)
-    assert not list(no_login(Subject.of(design(read_source(file))[0])))
+    assert not list(no_login.run(Subject.of(design(read_source(file))[0])))

@@ -10,8 +10,9 @@ from tests.retarget import retargeted
 
 from railweave.config.sections import parse as parse_frr
 from railweave.device.build import device_config
+from railweave.findings.registry import rules_of
 from railweave.systems.sonic import render as sonic
-from railweave.systems.sonic.lint import RULES, lint
+from railweave.systems.sonic.lint import lint
 from railweave.systems.sonic.render.tables import parse
 
 
@@ -89,4 +90,4 @@ def test_rules_of_tenants_and_routing_fire(id_: str, file: str, old: str, new: s
 
 
 def test_every_rule_is_tried() -> None:
-    assert {id_ for id_, *_ in (*WRONG, *TENANTS)} == set(RULES)
+    assert {id_ for id_, *_ in (*WRONG, *TENANTS)} == set(rules_of("railweave.systems.sonic.lint"))

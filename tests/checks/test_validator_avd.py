@@ -10,7 +10,7 @@ from tests.conftest import SMALL
 from tests.render.eos.networks import config, network, one_of_each_role
 
 from railweave.checks.checks import run_checks
-from railweave.checks.registry import Subject
+from railweave.checks.subject import Subject
 from railweave.device.communities import in_form, standard
 from railweave.systems.eos import render as eos
 from railweave.systems.eos import validator as avd
@@ -70,7 +70,7 @@ def test_external_routers_and_keys_are_accepted() -> None:
         "overlay": replace(tenant, overlay=replace(tenant.overlay, from_spine=standard(tenant.overlay.from_spine))),
     }
     for name, changed in own.items():
-        assert lint(name, eos.lines(changed)) == []
+        assert lint(name, eos.tree(changed)) == []
     report = avd.validate({name: eos.files(changed) for name, changed in own.items()})
     assert (report.validated, report.findings) == (5, [])
     assert "set community 64512:1001 additive" in eos.files(own["standard"])["eos.conf"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from railweave.checks.checks import run_checks
-from railweave.checks.registry import Subject
+from railweave.checks.subject import Subject
 from railweave.device.build import device_config
 from railweave.errors import DesignError
 from railweave.findings import Finding

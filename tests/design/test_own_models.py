@@ -8,7 +8,7 @@ import pytest
 
 from railweave.catalog import catalog
 from railweave.checks.checks import run_checks
-from railweave.checks.registry import Subject
+from railweave.checks.subject import Subject
 from railweave.design.growth import growth_of
 from railweave.device.build import device_config
 from railweave.device.host import host_config

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from railweave.checks.registry import Subject
+from railweave.checks.subject import Subject
 from railweave.design import design
 from railweave.intent.source import read_source
 from railweave.report.body import body_of

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from railweave.checks.registry import Subject
+from railweave.checks.subject import Subject
 from railweave.design.network import Network
 from railweave.findings import Finding
 from railweave.report.body import body_of

@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from railweave.checks.registry import Subject
+from railweave.checks.subject import Subject
 from railweave.design.network import Network
 from railweave.report.capacity import capacity_grid, rail_capacities
 from railweave.report.failures import failures_decision

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from railweave.checks.checks import run_checks
-from railweave.checks.registry import Subject
+from railweave.checks.subject import Subject
 from railweave.design.network import Network
 from railweave.device.model import BgpGroup, DeviceConfig
 from railweave.routing.control_plane import ControlPlane

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from railweave.checks.registry import Subject
 from railweave.checks.routing import leaf_transit
+from railweave.checks.subject import Subject
 from railweave.design.network import Network
 from railweave.routing import candidates
 from railweave.routing.control_plane import ControlPlane
@@ -90,7 +90,7 @@ def test_backup_is_other_uplinks_and_never_the_preferred(network: Network, nos: 
 @given(network=fabrics())
 def test_no_leaf_transit(network: Network, nos: str | None) -> None:
     subject = Subject(network, {config.name: config for config in configurations(network, nos)})
-    assert list(leaf_transit(subject)) == []
+    assert list(leaf_transit.run(subject)) == []
 
 
 @pytest.mark.parametrize("nos", SYSTEMS)

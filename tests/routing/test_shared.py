@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from railweave.checks.checks import run_checks
-from railweave.checks.registry import Subject
+from railweave.checks.subject import Subject
 from railweave.design.network import Network
 from railweave.device.model import DeviceConfig
 from railweave.routing.control_plane import ControlPlane

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from railweave.checks.registry import Subject
+from railweave.checks.subject import Subject
 from railweave.design import design
 from railweave.design.network import Network
 from railweave.device.build import device_config

@@ -1,28 +1,31 @@
-"""Run the checks."""
+"""The checks of a network, and how they are run."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.checks import consistency, lints, routing, tenancy
-from railweave.checks.registry import CHECKS, SLOW
+from railweave.findings.registry import rules_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from railweave.checks.registry import Subject
+    from railweave.checks.subject import Subject
     from railweave.findings import Finding
+    from railweave.findings.registry import Rule
 
-_ = (consistency, lints, routing, tenancy)  # importing them registers their checks
+
+def checks() -> dict[str, Rule]:
+    """Every check of a network by its id, in the order they run: those of the modules of ``railweave.checks``."""
+    return {name: rule for name, rule in rules_of("railweave.checks").items() if rule.check is not None}
 
 
 def run_checks(
     subject: Subject, *, slow: bool = True, progress: Callable[[str], None] = lambda _: None
 ) -> list[Finding]:
-    """Findings of every check, in the order they are registered; without the ``slow`` ones where asked."""
+    """Findings of every check, in their order; without the ``slow`` ones where asked."""
     found: list[Finding] = []
-    for name, function in CHECKS.items():
-        if slow or name not in SLOW:
+    for name, rule in checks().items():
+        if slow or not rule.slow:
             progress(f"checking {name}")
-            found += function(subject)
+            found += rule.run(subject)
     return found

@@ -6,18 +6,24 @@ from ipaddress import ip_interface
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
-from railweave.checks.registry import check
-from railweave.findings import Finding
+from railweave.findings.registry import Found, Rule, check
 from railweave.routing.isis import adjacencies
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.checks.registry import Subject
+    from railweave.checks.subject import Subject
+    from railweave.findings import Finding
 
 
-@check("duplicate-address")
-def duplicate_address(subject: Subject) -> Iterator[Finding]:
+@check(
+    "duplicate-address",
+    "error",
+    applies="network",
+    why="neither will work reliably",
+    fix="change the override or the MAC address that leads to it",
+)
+def duplicate_address(subject: Subject) -> Iterator[Found]:
     """No address is given twice."""
     network = subject.network
     owners: dict[str, str] = {}
@@ -36,36 +42,34 @@ def duplicate_address(subject: Subject) -> Iterator[Finding]:
     for owner, address in given:
         other = owners.setdefault(address, owner)
         if other != owner:
-            yield Finding(
-                "duplicate-address",
-                "error",
-                owner,
-                f"address {address} is also on {other}",
-                "neither will work reliably",
-                "change the override or the MAC address that leads to it",
-            )
+            yield Found(owner, f"address {address} is also on {other}")
 
 
-@check("mtu-mismatch")
-def mtu_mismatch(subject: Subject) -> Iterator[Finding]:
+@check(
+    "mtu-mismatch",
+    "error",
+    applies="network",
+    why="large packets are dropped in one direction",
+    fix="give both roles the same fabric MTU",
+)
+def mtu_mismatch(subject: Subject) -> Iterator[Found]:
     """Both ends of a leaf-spine link carry frames of one size."""
     ends: dict[str, tuple[str, int]] = {}
     for config in subject.configs.values():
         for port in config.fabric_interfaces():
             other, mtu = ends.setdefault(port.link, (config.name, port.mtu))
             if mtu != port.mtu:
-                yield Finding(
-                    "mtu-mismatch",
-                    "error",
-                    port.link,
-                    f"MTU {port.mtu} on {config.name}, {mtu} on {other}",
-                    "large packets are dropped in one direction",
-                    "give both roles the same fabric MTU",
-                )
+                yield Found(port.link, f"MTU {port.mtu} on {config.name}, {mtu} on {other}")
 
 
-@check("qos-mismatch")
-def qos_mismatch(subject: Subject) -> Iterator[Finding]:
+@check(
+    "qos-mismatch",
+    "error",
+    applies="network",
+    why="packets that one switch protects are dropped by the next",
+    fix="use the same dscp and pfc_priority in every role",
+)
+def qos_mismatch(subject: Subject) -> Iterator[Found]:
     """What is lossless on one switch is lossless on its neighbors: same DSCP, same PFC priority on the wire.
 
     Queue numbers are local and may differ.
@@ -84,14 +88,17 @@ def qos_mismatch(subject: Subject) -> Iterator[Finding]:
                 f"{name}: {', '.join(f'DSCP {d} on priority {p}' for d, p in sorted(shape, key=str)) or 'none'}"
                 for shape, name in found.items()
             )
-            yield Finding(
-                "qos-mismatch",
-                "error",
-                fabric,
-                f"lossless traffic differs between switches ({shown})",
-                "packets that one switch protects are dropped by the next",
-                "use the same dscp and pfc_priority in every role",
-            )
+            yield Found(fabric, f"lossless traffic differs between switches ({shown})")
+
+
+ADJACENCY_DOWN = Rule(
+    id="adjacency-down",
+    severity="error",
+    applies="network",
+    says="Every link that one end runs IS-IS on comes up at both, in one subnet.",
+    why="the other end does not run it there, or has an address of another subnet",
+    fix="compare both ends",
+)
 
 
 def _adjacency_down(subject: Subject) -> Iterator[Finding]:
@@ -110,18 +117,19 @@ def _adjacency_down(subject: Subject) -> Iterator[Finding]:
                 for address in other.addresses
             ]
             if port.link not in there or here != others:
-                yield Finding(
-                    "adjacency-down",
-                    "error",
-                    config.name,
-                    f"IS-IS on {port.interface} towards {port.peer} cannot come up",
-                    "the other end does not run it there, or has an address of another subnet",
-                    "compare both ends",
+                yield ADJACENCY_DOWN.finding(
+                    config.name, f"IS-IS on {port.interface} towards {port.peer} cannot come up"
                 )
 
 
-@check("session-down")
-def session_down(subject: Subject) -> Iterator[Finding]:
+@check(
+    "session-down",
+    "error",
+    applies="network",
+    why="one end does not expect the other's AS number, or has no session there",
+    fix="compare AS numbers and AS lists of both ends",
+)
+def session_down(subject: Subject) -> Iterator[Found | Finding]:
     """Every leaf-spine link has a BGP session that both ends accept, or an adjacency of IS-IS."""
     yield from _adjacency_down(subject)
     routes = subject.routes
@@ -129,56 +137,39 @@ def session_down(subject: Subject) -> Iterator[Finding]:
         for group in config.bgp.groups if config.bgp else ():
             for session in group.sessions:
                 if (config.name, session.link) not in routes.heard:
-                    yield Finding(
-                        "session-down",
-                        "error",
-                        config.name,
-                        f"the session to {session.peer} on {session.interface} cannot come up",
-                        "one end does not expect the other's AS number, or has no session there",
-                        "compare AS numbers and AS lists of both ends",
-                    )
+                    yield Found(config.name, f"the session to {session.peer} on {session.interface} cannot come up")
 
 
-@check("no-login")
-def no_login(subject: Subject) -> Iterator[Finding]:
+@check(
+    "no-login",
+    "warning",
+    applies="network",
+    why="Junos refuses a commit without root-authentication",
+    fix="set `management: {root_password: secret:root-hash, users: …}`",
+)
+def no_login(subject: Subject) -> Iterator[Found]:
     """Where a system brings no login of its own, its configuration has a root password and a user."""
     systems = (catalog().systems[nos].login for nos in dict.fromkeys(one.nos for one in subject.configs.values()))
     login = next((one for one in systems if one is not None), None)
     if login is None:
         return
     management = subject.network.management
-    fix = "set `management: {root_password: secret:root-hash, users: …}`"
     if not management.root_password:
-        yield Finding(
-            "no-login",
-            "warning",
-            subject.network.name,
-            "the switches have no root password",
-            login.without_root,
-            fix,
-        )
+        yield Found(subject.network.name, "the switches have no root password", why=login.without_root)
     if not management.users:
-        yield Finding(
-            "no-login",
-            "warning",
-            subject.network.name,
-            "the switches have no user",
-            login.without_user,
-            fix,
-        )
+        yield Found(subject.network.name, "the switches have no user", why=login.without_user)
 
 
-@check("no-ntp")
-def no_ntp(subject: Subject) -> Iterator[Finding]:
+@check(
+    "no-ntp",
+    "info",
+    applies="network",
+    why="their clocks drift apart: logs and telemetry of different switches cannot be put in order, and certificates "
+    "may seem not yet valid",
+    fix="set `management: {ntp: [ADDRESS]}`",
+)
+def no_ntp(subject: Subject) -> Iterator[Found]:
     """Switches whose configuration holds management are told where time comes from."""
     managed = any(catalog().systems[config.nos].management for config in subject.configs.values())
     if managed and not subject.network.management.ntp:
-        yield Finding(
-            "no-ntp",
-            "info",
-            subject.network.name,
-            "the switches have no NTP server",
-            "their clocks drift apart: logs and telemetry of different switches cannot be put in order, and certificates "
-            "may seem not yet valid",
-            "set `management: {ntp: [ADDRESS]}`",
-        )
+        yield Found(subject.network.name, "the switches have no NTP server")

@@ -5,16 +5,35 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from railweave.findings import Finding
+from railweave.findings.registry import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from railweave.findings import Finding
+
 FIXES = {
     "devices": "put the statement under `extra:` of the role, or build again",
     "hosts": "change it in the fabric file, under `hosts:` or `host_routing:`, or build again",
 }
+
+FILE_MISSING = Rule(
+    id="file-missing",
+    severity="error",
+    applies="folder",
+    says="a device or server file of a build folder is gone",
+    why="the folder is not whole",
+    fix="build it again",
+)
+FILE_EDITED = Rule(
+    id="file-edited",
+    severity="warning",
+    applies="folder",
+    says="a device or server file of a build folder is not what its design renders to",
+    why="checks look at the design, so they do not see the change; the next build overwrites it",
+    fix=FIXES["devices"],
+)
 
 _SECRET = re.compile(r"<secret:[^>]*>")
 
@@ -34,26 +53,10 @@ def differences(folder: Path, rendered: Mapping[str, str]) -> Iterator[Finding]:
         kind, *device, file = name.split("/")
         owner = "".join(device) or file  # files that all servers share have none
         if found is None:
-            yield Finding(
-                "file-missing",
-                "error",
-                owner,
-                f"{name} is missing",
-                "the folder is not whole",
-                "build it again",
-                file=name,
-            )
+            yield FILE_MISSING.finding(owner, f"{name} is missing", file=name)
         elif found != text and (line := _first_difference(text, found)):
-            yield Finding(
-                "file-edited",
-                "warning",
-                owner,
-                f"{name} is not what the design renders to, from line {line} on",
-                "checks look at the design, so they do not see the change; the next build overwrites it",
-                FIXES[kind],
-                file=name,
-                line=line,
-            )
+            what = f"{name} is not what the design renders to, from line {line} on"
+            yield FILE_EDITED.finding(owner, what, fix=FIXES[kind], file=name, line=line)
 
 
 def _first_difference(text: str, found: str) -> int:

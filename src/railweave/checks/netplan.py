@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from railweave.findings import Finding
+from railweave.findings.registry import Rule
 from railweave.findings.sample import MOST_VALIDATED, said, sample
 from railweave.findings.validators import Validator, ValidatorReport
 from railweave.tool_roots import project_root, untrusted
 
 if TYPE_CHECKING:
+    from railweave.findings import Finding
     from railweave.findings.validators import Files
 
 NAME = "netplan"
@@ -28,6 +29,15 @@ FILE = "netplan.yaml"
 TIMEOUT_S = 60
 
 HOW_TO_GET = "apt install netplan.io, or make validators in a checkout of railweave (which unpacks it there), or --netplan-root DIR"
+
+REFUSED = Rule(
+    id="validator-netplan",
+    severity="error",
+    applies="validator",
+    says="a netplan file that netplan refuses",
+    why="`netplan apply` would do nothing, and the server would keep its old network",
+    fix="build again where the file was edited; otherwise report it",
+)
 
 _GENERATORS = ("usr/libexec/netplan/generate", "usr/lib/netplan/generate", "lib/netplan/generate")
 _ERROR = re.compile(r"netplan\.yaml:(\d+):(\d+): (.*)")
@@ -119,20 +129,8 @@ def _validate_one(tool: Tool, host: str, text: str) -> list[Finding]:
         refused = _refused(tool, text)
     except (OSError, subprocess.TimeoutExpired) as error:
         what = f"netplan could not validate the file: {error}"
-        return [Finding("validator-netplan", "error", host, what, "what is in it is not known to be good", "", file)]
-    return [
-        Finding(
-            "validator-netplan",
-            "error",
-            host,
-            f"netplan refuses the file: {what}",
-            "`netplan apply` would do nothing, and the server would keep its old network",
-            "build again where the file was edited; otherwise report it",
-            file,
-            line,
-        )
-        for line, what in refused
-    ]
+        return [REFUSED.finding(host, what, why="what is in it is not known to be good", fix="", file=file)]
+    return [REFUSED.finding(host, f"netplan refuses the file: {what}", file=file, line=line) for line, what in refused]
 
 
 VALIDATOR = Validator(NAME, FILE, "netplan_root", validate)

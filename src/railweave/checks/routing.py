@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from railweave.checks.registry import check
 from railweave.device.model import as_host_prefix
-from railweave.findings import Finding
+from railweave.findings.registry import Found, Rule, check
 from railweave.routing.table import UNREACHABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.checks.registry import Subject
+    from railweave.checks.subject import Subject
+    from railweave.findings import Finding
     from railweave.routing.table import Routes
 
 EVERY_FAULT_UP_TO = 64
@@ -34,25 +34,32 @@ def _unreached(subject: Subject, routes: Routes) -> list[tuple[str, str]]:
     return found
 
 
-@check("unreachable")
-def unreachable(subject: Subject) -> Iterator[Finding]:
+@check(
+    "unreachable",
+    "error",
+    applies="network",
+    why="servers there cannot be reached from this leaf",
+    fix="compare policies and sessions of both leaves and the spines between them",
+)
+def unreachable(subject: Subject) -> Iterator[Found]:
     """Every leaf reaches every server prefix of its fabric."""
     by_leaf: dict[str, list[str]] = {}
     for leaf, prefix in _unreached(subject, subject.routes):
         by_leaf.setdefault(leaf, []).append(prefix)
     for leaf, prefixes in list(by_leaf.items())[:MOST_SHOWN]:
-        yield Finding(
-            "unreachable",
-            "error",
-            leaf,
-            f"no route to {prefixes[0]}" + (f" and {len(prefixes) - 1} more prefixes" if prefixes[1:] else ""),
-            "servers there cannot be reached from this leaf",
-            "compare policies and sessions of both leaves and the spines between them",
+        yield Found(
+            leaf, f"no route to {prefixes[0]}" + (f" and {len(prefixes) - 1} more prefixes" if prefixes[1:] else "")
         )
 
 
-@check("path-color")
-def path_color(subject: Subject) -> Iterator[Finding]:
+@check(
+    "path-color",
+    "error",
+    applies="network",
+    why="queue pairs of different colors would share an uplink while another stays idle",
+    fix="check the color of the group, the community and fabric-advertise or the import policy, on both ends",
+)
+def path_color(subject: Subject) -> Iterator[Found]:
     """A prefix of a path color leaves every other leaf by that color's uplinks, all of them and no others."""
     network, routes = subject.network, subject.routes
     for leaf, remote in subject.remote.items():
@@ -67,19 +74,21 @@ def path_color(subject: Subject) -> Iterator[Finding]:
                     continue
                 places = cast("list[int]", remote.places[mine & (group == number)].tolist())
                 more = f" and {len(places) - 1} more prefixes" if places[1:] else ""
-                yield Finding(
-                    "path-color",
-                    "error",
+                yield Found(
                     leaf,
                     f"{routes.prefixes[places[0]]}{more} ({color.name}) leave by {', '.join(sorted(found))} "
                     f"instead of {', '.join(sorted(wanted))}",
-                    "queue pairs of different colors would share an uplink while another stays idle",
-                    "check the color of the group, the community and fabric-advertise or the import policy, on both ends",
                 )
 
 
-@check("leaf-transit")
-def leaf_transit(subject: Subject) -> Iterator[Finding]:
+@check(
+    "leaf-transit",
+    "error",
+    applies="network",
+    why="a leaf must not carry traffic between spines",
+    fix="restore the no-transit term of its export policy",
+)
+def leaf_transit(subject: Subject) -> Iterator[Found]:
     """Spines hear from a leaf only what that leaf originates."""
     network, routes = subject.network, subject.routes
     own = {leaf: np.isin(np.arange(len(routes.prefixes)), _designed(subject, leaf)) for leaf in subject.remote}
@@ -92,14 +101,7 @@ def leaf_transit(subject: Subject) -> Iterator[Finding]:
             more = (
                 f" and {len(foreign) - 1} more prefixes it only learned" if foreign[1:] else ", which it only learned"
             )
-            yield Finding(
-                "leaf-transit",
-                "error",
-                leaf,
-                f"advertises {routes.prefixes[foreign[0]]} to {spine}{more}",
-                "a leaf must not carry traffic between spines",
-                "restore the no-transit term of its export policy",
-            )
+            yield Found(leaf, f"advertises {routes.prefixes[foreign[0]]} to {spine}{more}")
 
 
 def _designed(subject: Subject, leaf: str) -> list[int]:
@@ -111,44 +113,50 @@ def _designed(subject: Subject, leaf: str) -> list[int]:
     return [index[prefix] for prefix in prefixes if prefix in index]
 
 
-@check("single-fault", slow=True)
-def single_fault(subject: Subject) -> Iterator[Finding]:
+SINGLE_FAULT_SAMPLED = Rule(
+    id="single-fault-sampled",
+    severity="info",
+    applies="network",
+    says="Every single fault was tried; on a large network a sample is.",
+    why="the others differ only in which leaf or spine they touch",
+)
+NO_REDUNDANCY = Rule(
+    id="no-redundancy",
+    severity="warning",
+    applies="network",
+    says="Leaves have more than one uplink.",
+    why="there is no other path to take",
+    fix="add a spine or a second link",
+)
+
+
+@check(
+    "single-fault",
+    "error",
+    applies="network",
+    why="one failure cuts servers off",
+    fix="give every prefix a backup color, or every leaf a second spine",
+    slow=True,
+)
+def single_fault(subject: Subject) -> Iterator[Found | Finding]:
     """No single link, spine or super-spine down leaves a leaf without a route to a prefix whose own leaf is up."""
     network = subject.network
     faults = [cable.name for cable in network.cables if cable.kind == "fabric"]
     faults += [switch.name for switch in network.switches if switch.role != "leaf"]
     step = max(1, len(faults) // SAMPLED_FAULTS) if len(network.switches) > EVERY_FAULT_UP_TO else 1
     if step > 1:
-        yield Finding(
-            "single-fault-sampled",
-            "info",
-            network.name,
-            f"{len(faults[::step])} of {len(faults)} single faults were tried",
-            "the others differ only in which leaf or spine they touch",
+        yield SINGLE_FAULT_SAMPLED.finding(
+            network.name, f"{len(faults[::step])} of {len(faults)} single faults were tried"
         )
     single = {fabric.name for fabric in network.fabrics if _uplinks(subject, fabric.name) <= 1}
     for fault in faults[::step]:
         lost = _unreached(subject, subject.control_plane.routes([fault]))
         lost = [(leaf, prefix) for leaf, prefix in lost if network.switch(leaf).fabric not in single]
         if lost:
-            yield Finding(
-                "single-fault",
-                "error",
-                fault,
-                f"with it down, {lost[0][0]} has no route to {lost[0][1]} ({len(lost)} such in all)",
-                "one failure cuts servers off",
-                "give every prefix a backup color, or every leaf a second spine",
-            )
+            yield Found(fault, f"with it down, {lost[0][0]} has no route to {lost[0][1]} ({len(lost)} such in all)")
     for fabric in sorted(single):
         if _uplinks(subject, fabric):
-            yield Finding(
-                "no-redundancy",
-                "warning",
-                fabric,
-                "every leaf has one uplink: any fault on it cuts its servers off",
-                "there is no other path to take",
-                "add a spine or a second link",
-            )
+            yield NO_REDUNDANCY.finding(fabric, "every leaf has one uplink: any fault on it cuts its servers off")
 
 
 def _uplinks(subject: Subject, fabric: str) -> int:

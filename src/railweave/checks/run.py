@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from railweave.checks.checks import run_checks
+from railweave.checks.checks import checks, run_checks
 from railweave.checks.folder import differences, standing
-from railweave.checks.registry import CHECKS, Subject
+from railweave.checks.subject import Subject
 from railweave.checks.validators import validate_all
 from railweave.counting import counted
 from railweave.findings import by_severity, summed
@@ -76,4 +76,4 @@ def verify(
         every=every,
     )
     found += [finding for validator in validators for finding in validator.findings]
-    return Verified(by_severity(found), list(CHECKS), validators)
+    return Verified(by_severity(found), list(checks()), validators)

@@ -7,20 +7,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from railweave.catalog import catalog
-from railweave.checks.registry import check
-from railweave.findings import Finding
+from railweave.findings.registry import Found, check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.checks.registry import Subject
+    from railweave.checks.subject import Subject
     from railweave.design.network import Fabric
 
 MOST_SHOWN = 20
 
 
-@check("tenant-isolation")
-def tenant_isolation(subject: Subject) -> Iterator[Finding]:
+@check(
+    "tenant-isolation",
+    "error",
+    applies="network",
+    why="packets of one tenant would reach another's servers",
+    fix="compare the route targets that the VRFs import and export",
+)
+def tenant_isolation(subject: Subject) -> Iterator[Found]:
     """No VRF holds a prefix of another tenant, and no tenant's prefix is in the underlay."""
     network, routes = subject.network, subject.routes
     shown = 0
@@ -40,17 +45,13 @@ def tenant_isolation(subject: Subject) -> Iterator[Finding]:
             if foreign and shown < MOST_SHOWN:
                 shown += 1
                 more = f" and {len(foreign) - 1} more" if foreign[1:] else ""
-                yield Finding(
-                    "tenant-isolation",
-                    "error",
+                yield Found(
                     leaf,
                     f"VRF {vrf} holds {routes.prefixes[foreign[0]]}{more}, of tenant {owner.get(foreign[0], 'nobody')}",
-                    "packets of one tenant would reach another's servers",
-                    "compare the route targets that the VRFs import and export",
                 )
 
 
-def _shared(subject: Subject, fabric: Fabric) -> Iterator[Finding]:
+def _shared(subject: Subject, fabric: Fabric) -> Iterator[Found]:
     """The same for what several leaves have: subnets of layer-2 networks, and routes of external routers."""
     subnets = {one.prefix: tenant.name for tenant in fabric.tenants for one in tenant.networks}
     outside = {prefix: tenant.name for tenant in fabric.tenants for one in tenant.external for prefix in one.accept}
@@ -61,18 +62,17 @@ def _shared(subject: Subject, fabric: Fabric) -> Iterator[Finding]:
         for prefix in exits:
             if subnets.get(prefix, vrf) != vrf or (prefix in outside and (vrf, prefix) not in accepted):
                 owner = subnets.get(prefix) or outside.get(prefix, "nobody")
-                yield Finding(
-                    "tenant-isolation",
-                    "error",
-                    leaf,
-                    f"VRF {vrf} holds {prefix}, of tenant {owner}",
-                    "packets of one tenant would reach another's servers",
-                    "compare the route targets that the VRFs import and export",
-                )
+                yield Found(leaf, f"VRF {vrf} holds {prefix}, of tenant {owner}")
 
 
-@check("network-reach")
-def network_reach(subject: Subject) -> Iterator[Finding]:
+@check(
+    "network-reach",
+    "error",
+    applies="network",
+    why="servers of one network on different leaves would not see each other",
+    fix="compare VNI and route target of the VLAN on both leaves, and their EVPN sessions",
+)
+def network_reach(subject: Subject) -> Iterator[Found]:
     """Every leaf of a layer-2 network knows the others' MAC addresses; every leaf of its tenant has a way to its subnet."""
     network, known = subject.network, subject.routes.shared
     for fabric in network.fabrics:
@@ -83,30 +83,27 @@ def network_reach(subject: Subject) -> Iterator[Finding]:
                 for leaf in sorted(having):
                     missing = having - set(known.bridged.get((leaf, one.vni), ()))
                     if missing:
-                        yield Finding(
-                            "network-reach",
-                            "error",
-                            leaf,
-                            f"network {one.name} does not reach {', '.join(sorted(missing))}",
-                            "servers of one network on different leaves would not see each other",
-                            "compare VNI and route target of the VLAN on both leaves, and their EVPN sessions",
-                        )
+                        yield Found(leaf, f"network {one.name} does not reach {', '.join(sorted(missing))}")
                 prefixes = [one.prefix, *(p for router in tenant.external for p in router.accept)]
                 for leaf in sorted(leaves):
                     for prefix in prefixes:
                         if not known.leaves(leaf, tenant.name, prefix):
-                            yield Finding(
-                                "network-reach",
-                                "error",
+                            yield Found(
                                 leaf,
                                 f"VRF {tenant.name} has no way to {prefix}",
-                                "servers of the tenant cannot reach it",
-                                "compare the route targets that the VRFs import and export, and the external sessions",
+                                why="servers of the tenant cannot reach it",
+                                fix="compare the route targets that the VRFs import and export, and the external sessions",
                             )
 
 
-@check("no-vtep")
-def no_vtep(subject: Subject) -> Iterator[Finding]:
+@check(
+    "no-vtep",
+    "warning",
+    applies="network",
+    why="the switch may refuse the configuration, or not forward by it",
+    fix="ask the vendor, or use a model that has one",
+)
+def no_vtep(subject: Subject) -> Iterator[Found]:
     """Leaves of an overlay are of models that a published configuration has as tunnel endpoints."""
     for fabric in subject.network.fabrics:
         leaves = [one for one in subject.network.switches if one.fabric == fabric.name and one.role == "leaf"]
@@ -117,19 +114,22 @@ def no_vtep(subject: Subject) -> Iterator[Finding]:
             missing = [kind for kind in kinds if kind not in proven]
             if missing:
                 names = [one.name for one in leaves if one.model == model]
-                yield Finding(
-                    "no-vtep",
-                    "warning",
+                yield Found(
                     names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more",
                     f"no published configuration has {model} as a tunnel endpoint of EVPN {' and '.join(missing)} routes",
-                    "the switch may refuse the configuration, or not forward by it",
-                    "ask the vendor, or use a model that has one: "
+                    fix="ask the vendor, or use a model that has one: "
                     + ", ".join(n for n, m in catalog().switches.items() if all(k in m.tunnels for k in kinds)),
                 )
 
 
-@check("tenant-missing")
-def tenant_missing(subject: Subject) -> Iterator[Finding]:
+@check(
+    "tenant-missing",
+    "info",
+    applies="network",
+    why="their ports are shut, and they have no address",
+    fix="list them, or their servers, as members of a tenant",
+)
+def tenant_missing(subject: Subject) -> Iterator[Found]:
     """NICs that wait for a tenant are listed: their ports are shut."""
     network = subject.network
     overlays = {fabric.name for fabric in network.fabrics if fabric.overlay is not None}
@@ -139,11 +139,4 @@ def tenant_missing(subject: Subject) -> Iterator[Finding]:
             if nic.fabric in overlays and not nic.tenant:
                 waiting.setdefault(nic.fabric, []).append(f"{server.name}:{nic.name}")
     for fabric, nics in waiting.items():
-        yield Finding(
-            "tenant-missing",
-            "info",
-            fabric,
-            f"{len(nics)} NICs have no tenant: {', '.join(nics[:4])}" + (", …" if nics[4:] else ""),
-            "their ports are shut, and they have no address",
-            "list them, or their servers, as members of a tenant",
-        )
+        yield Found(fabric, f"{len(nics)} NICs have no tenant: {', '.join(nics[:4])}" + (", …" if nics[4:] else ""))

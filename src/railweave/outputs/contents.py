@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from railweave.checks.registry import CHECKS, SLOW
-from railweave.findings import Finding, by_severity, summed
+from railweave.checks.checks import checks
+from railweave.findings import by_severity, summed
+from railweave.findings.registry import Rule
 from railweave.outputs.rendering import joined
 from railweave.outputs.tables import addresses_csv, cabling_csv
 from railweave.outputs.write import digest
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from railweave.design.network import Network
+    from railweave.findings import Finding
     from railweave.outputs.rendering import Rendered
     from railweave.report.body import Body
 
@@ -28,6 +30,15 @@ TABLES: dict[str, Callable[[Network], bytes]] = {
     "topology.svg": lambda network: topology_svg(network).encode(),
 }
 """Files that follow from the network alone."""
+
+SECRET_OPEN = Rule(
+    id="secret-open",
+    severity="info",
+    applies="build",
+    says="device files hold references in place of secrets",
+    why="the files can be shared and committed, but not loaded as they are",
+    fix="build with --secrets FILE (NAME: value, one a line) for files to load",
+)
 
 
 def outputs(
@@ -47,7 +58,7 @@ def outputs(
     progress("finishing runbooks and the report")
     runbooks, body = written()
     files = {name: text.encode() for name, text in runbooks.items()}
-    ran = [name for name in CHECKS if name not in SLOW]
+    ran = [name for name, rule in checks().items() if not rule.slow]
     files["report.html"] = report_html(network, found, body, digest(made.files["design.json"])[:12], ran).encode()
     files["findings.json"] = (json.dumps([one.to_json() for one in by_severity(found)], indent=1) + "\n").encode()
     return {**files, **made.files}, made, found
@@ -56,13 +67,5 @@ def outputs(
 def _open_secrets(network: Network, count: int) -> list[Finding]:
     if not count:
         return []
-    return [
-        Finding(
-            "secret-open",
-            "info",
-            network.name,
-            f"{count} device files hold references such as <secret:NAME> in place of secrets",
-            "the files can be shared and committed, but not loaded as they are",
-            "build with --secrets FILE (NAME: value, one a line) for files to load",
-        )
-    ]
+    what = f"{count} device files hold references such as <secret:NAME> in place of secrets"
+    return [SECRET_OPEN.finding(network.name, what)]

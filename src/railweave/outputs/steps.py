@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from railweave.checks.checks import run_checks
-from railweave.checks.registry import Subject
+from railweave.checks.subject import Subject
 from railweave.counting import counted
 from railweave.design import design
 from railweave.design.retarget import retargeted

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.findings import Finding
+from railweave.findings.registry import Rule
 from railweave.render.network import EMULATION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from railweave.design.network import Network
+    from railweave.findings import Finding
 
 CANNOT = "frr.conf cannot express "
+
+LAB_NOTES = Rule(
+    id="frr-*",
+    severity="info",
+    applies="report",
+    says="what `frr.conf` cannot express, in one row: all `frr-no-KEY` and `frr-peer-as` of a network without FRR switches",
+    why="the switches of this design do not load frr.conf; findings.json has each note",
+)
 
 
 def lab_notes_joined(network: Network, findings: Sequence[Finding]) -> list[Finding]:
@@ -21,12 +30,7 @@ def lab_notes_joined(network: Network, findings: Sequence[Finding]) -> list[Find
     if len(notes) < 2 or any(switch.nos == EMULATION for switch in network.switches):
         return list(findings)
     what = "; ".join(dict.fromkeys(one.what.removeprefix(CANNOT) for one in notes))
-    joined = Finding(
-        f"{EMULATION}-*",
-        "info",
-        ", ".join(dict.fromkeys(one.where for one in notes)),
-        f"lab file only: {CANNOT}{what}",
-        "the switches of this design do not load frr.conf; findings.json has each note",
-    )
+    places = ", ".join(dict.fromkeys(one.where for one in notes))
+    joined = LAB_NOTES.finding(places, f"lab file only: {CANNOT}{what}")
     rest = [one for one in findings if one not in notes]
     return [*rest, joined]

@@ -45,9 +45,9 @@ class Eos(System):
     def lint(self, config: DeviceConfig) -> list[Finding]:
         """Mistakes that AVD's schema lets through."""
         from railweave.systems.eos.lint import lint
-        from railweave.systems.eos.render import lines
+        from railweave.systems.eos.render import tree
 
-        return lint(config.name, lines(config))
+        return lint(config.name, tree(config))
 
     @property
     def validators(self) -> Sequence[Validator]:

@@ -7,22 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.findings import Finding
-from railweave.systems.eos.lint import qos, references
-from railweave.systems.eos.lint.registry import RULES
+from railweave.findings import registry
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
-__all__ = ["RULES", "lint"]
+    from railweave.config.sections import Section
+    from railweave.findings import Finding
 
-_ = (qos, references)  # importing them registers their rules
 
-
-def lint(device: str, lines: Sequence[str]) -> list[Finding]:
-    """What is wrong with a device's EOS lines (each with the headers above it), by every rule."""
-    return [
-        Finding(rule.id, "error", device, what, rule.why, rule.fix, f"devices/{device}/eos.conf")
-        for rule in RULES.values()
-        for what in dict.fromkeys(rule.check(lines))
-    ]
+def lint(device: str, sections: Iterable[Section]) -> list[Finding]:
+    """What is wrong with a device's EOS configuration, rendered or read back, by every rule."""
+    return registry.lint(__name__, list(sections), device, "eos.conf")

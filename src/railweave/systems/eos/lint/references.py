@@ -4,109 +4,123 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.systems.eos.lint.registry import found, rule
+from railweave.config.select import select
+from railweave.findings.registry import check
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
-REFERENCES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    from railweave.config.sections import Section
+
+Forms = tuple[str, ...]
+BGP = ("router bgp *", "**")
+"""Lines of BGP, in VRFs and address families too."""
+
+REFERENCES: dict[str, tuple[tuple[Forms, ...], tuple[Forms, ...]]] = {
     "route map": (
-        (r"route-map (?P<name>\S+) (?:permit|deny) \d+(?: / .*)?",),
-        (r"router bgp .* / .*\broute-map (?P<name>\S+)(?: in| out)?",),
+        (("route-map <name> permit|deny *",),),
+        ((*BGP, "** route-map <name>"), (*BGP, "** route-map <name> in|out")),
     ),
     "prefix list": (
-        (r"(?:ip|ipv6) prefix-list (?P<name>\S+)(?: / .*)?",),
-        (r"route-map .* / match (?:ip|ipv6) address prefix-list (?P<name>\S+)",),
+        (("ip|ipv6 prefix-list <name> **",),),
+        (("route-map **", "match ip|ipv6 address prefix-list <name>"),),
     ),
     "community list": (
-        (r"ip (?:large-)?community-list (?P<name>\S+) permit .*",),
-        (r"route-map .* / match (?:large-)?community (?P<name>\S+)",),
+        (("ip community-list|large-community-list <name> permit **",),),
+        (("route-map **", "match community|large-community <name>"),),
     ),
     "peer filter": (
-        (r"peer-filter (?P<name>\S+) / .*",),
-        (r"router bgp .* / neighbor interface .* peer-filter (?P<name>\S+)",),
+        (("peer-filter <name>",),),
+        ((*BGP, "neighbor interface ** peer-filter <name>"),),
     ),
     "peer group": (
-        (r"router bgp \S+ / neighbor (?P<name>\S+) peer group",),
+        (("router bgp *", "neighbor <name> peer group"),),
         (
-            r"router bgp \S+ / neighbor interface \S+ peer-group (?P<name>\S+)(?: .*)?",
-            r"router bgp \S+ / neighbor \S+ peer group (?P<name>\S+)",
+            ("router bgp *", "neighbor interface * peer-group <name> **"),
+            ("router bgp *", "neighbor * peer group <name>"),
         ),
     ),
     "QoS profile": (
-        (r"qos profile (?P<name>\S+)(?: / .*)?",),
-        (r"interface \S+ / service-profile (?P<name>\S+)",),
+        (("qos profile <name>",),),
+        (("interface *", "service-profile <name>"),),
     ),
     "queue profile": (
-        (r"platform trident mmu queue profile (?P<name>\S+) / .*",),
-        (r"platform trident mmu queue profile (?P<name>\S+) apply",),
+        (("platform trident mmu queue profile <name>",),),
+        (("platform trident mmu queue profile <name> apply",),),
     ),
     "VLAN": (
-        (r"vlan (?P<name>\d+)(?: / .*)?",),
+        (("vlan <name>",),),
         (
-            r"interface \S+ / switchport access vlan (?P<name>\d+)",
-            r"interface Vlan(?P<name>\d+)(?: / .*)?",
-            r"interface Vxlan1 / vxlan vlan (?P<name>\d+) vni \d+",
-            r"router bgp \S+ / vlan (?P<name>\d+) / .*",
+            ("interface *", "switchport access vlan <name>"),
+            ("interface Vlan<name>",),
+            ("interface Vxlan1", "vxlan vlan <name> vni *"),
+            ("router bgp *", "vlan <name>"),
         ),
     ),
     "VRF": (
-        (r"vrf instance (?P<name>\S+)(?: / .*)?",),
+        (("vrf instance <name>",),),
         (
-            r"interface [^/]+(?:/[\d.]+)? / vrf (?P<name>\S+)",
-            r"router bgp \S+ / vrf (?P<name>\S+) / .*",
-            r"interface Vxlan1 / vxlan vrf (?P<name>\S+) vni \d+",
-            r"(?:ip|ipv6) route vrf (?P<name>\S+) .*",
-            r"(?:ntp server|logging|ip name-server|lldp management-address) vrf (?P<name>\S+)(?: .*)?",
+            ("interface *", "vrf <name>"),
+            ("router bgp *", "vrf <name>"),
+            ("interface Vxlan1", "vxlan vrf <name> vni *"),
+            ("ip|ipv6 route vrf <name> **",),
+            ("ntp server vrf <name> **",),
+            ("logging vrf <name> **",),
+            ("ip name-server vrf <name> **",),
+            ("lldp management-address vrf <name> **",),
         ),
     ),
     "interface": (
-        (r"interface (?P<name>\S+)(?: / .*)?",),
+        (("interface <name>",),),
         (
-            r"router bgp .* update-source (?P<name>\S+)",
-            r"interface Vxlan1 / vxlan source-interface (?P<name>\S+)",
-            r"router bgp \S+ / neighbor interface (?P<name>\S+) .*",
+            (*BGP, "** update-source <name>"),
+            ("interface Vxlan1", "vxlan source-interface <name>"),
+            ("router bgp *", "neighbor interface <name> **"),
         ),
     ),
     "MACsec profile": (
-        (r"mac security / profile (?P<name>\S+)(?: / .*)?",),
-        (r"interface \S+ / mac security profile (?P<name>\S+)",),
+        (("mac security", "profile <name>"),),
+        (("interface *", "mac security profile <name>"),),
     ),
     "IS-IS instance": (
-        (r"router isis (?P<name>\S+)(?: / .*)?",),
-        (r"interface \S+ / isis enable (?P<name>\S+)",),
+        (("router isis <name>",),),
+        (("interface *", "isis enable <name>"),),
     ),
     "SSL profile": (
-        (r"management security / ssl profile (?P<name>\S+)(?: / .*)?",),
-        (r"management api .* / ssl profile (?P<name>\S+)",),
+        (("management security", "ssl profile <name>"),),
+        (("management api **", "**", "ssl profile <name>"),),
     ),
 }
 """By kind of name: the lines that define one, and those that use one."""
 
 
-@rule(
-    "eos-undefined", why="EOS takes the line and does nothing, or denies everything", fix="define it, or leave it out"
+@check(
+    "eos-undefined",
+    "error",
+    applies="eos",
+    why="EOS takes the line and does nothing, or denies everything",
+    fix="define it, or leave it out",
 )
-def undefined(lines: Sequence[str]) -> Iterator[str]:
+def undefined(root: list[Section]) -> Iterator[str]:
     """Every name that is used is there."""
     for kind, (defining, using) in REFERENCES.items():
-        known = {match["name"] for pattern in defining for match in found(lines, pattern)}
-        for pattern in using:
-            for match in found(lines, pattern):
-                if match["name"] not in known:
-                    yield f"{kind} {match['name']} is not defined: {match.string}"
+        known = {one["name"] for forms in defining for one in select(root, *forms)}
+        for forms in using:
+            for one in select(root, *forms):
+                if one["name"] not in known:
+                    yield f"{kind} {one['name']} is not defined: {one.path}"
 
 
-@rule(
+@check(
     "eos-inactive-group",
+    "error",
+    applies="eos",
     why="with `no bgp default ipv4-unicast` a session without a family carries nothing",
     fix="activate the peer group in its address family",
 )
-def inactive_group(lines: Sequence[str]) -> Iterator[str]:
+def inactive_group(root: list[Section]) -> Iterator[str]:
     """Every peer group has a family."""
-    active = {
-        match["name"] for match in found(lines, r"router bgp .* / address-family .* / neighbor (?P<name>\S+) activate")
-    }
-    for match in found(lines, r"router bgp \S+ / neighbor (?P<name>\S+) peer group"):
-        if match["name"] not in active:
-            yield f"peer group {match['name']} is active in no address family"
+    active = {one["name"] for one in select(root, *BGP, "address-family **", "neighbor <name> activate")}
+    for one in select(root, "router bgp *", "neighbor <name> peer group"):
+        if one["name"] not in active:
+            yield f"peer group {one['name']} is active in no address family"

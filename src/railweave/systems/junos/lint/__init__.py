@@ -9,26 +9,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.findings import Finding
-from railweave.systems.junos.lint import bgp, cos, mac_vrf, pfc, policy, ports, references, system
-from railweave.systems.junos.lint.registry import RULES
+from railweave.findings import registry
 from railweave.systems.junos.lint.words import words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from railweave.findings import Finding
     from railweave.systems.junos.render.tree import Statement
-
-__all__ = ["RULES", "lint"]
-
-_ = (bgp, cos, mac_vrf, pfc, policy, ports, references, system)  # importing them registers their rules
 
 
 def lint(device: str, statements: Iterable[Statement]) -> list[Finding]:
     """What is wrong with a device's Junos statements, rendered or read back, by every rule."""
-    root = words_of(statements)
-    return [
-        Finding(rule.id, rule.severity, device, what, rule.why, rule.fix, f"devices/{device}/junos.conf")
-        for rule in RULES.values()
-        for what in dict.fromkeys(rule.check(root))
-    ]
+    return registry.lint(__name__, words_of(statements), device, "junos.conf")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.systems.junos.lint.registry import rule
+from railweave.findings.registry import check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,8 +19,10 @@ def _groups(root: Words) -> Iterator[tuple[str, Words]]:
     yield from root.at(*BGP, "group").below.items()
 
 
-@rule(
+@check(
     "junos-dynamic-neighbor",
+    "error",
+    applies="junos",
     why="commit asks for exactly one of them, and refuses peer-limit with peer-auto-discovery",
     fix="keep peer-auto-discovery alone, or allow with its limit",
 )
@@ -35,8 +37,10 @@ def dynamic_neighbor(root: Words) -> Iterator[str]:
                 yield f"group {group} dynamic-neighbor {name} has peer-limit with peer-auto-discovery"
 
 
-@rule(
+@check(
     "junos-peer-auto-discovery",
+    "error",
+    applies="junos",
     why="discovered neighbors are single-hop EBGP peers without authentication; commit refuses the rest",
     fix="remove it, or configure the neighbors of this group by address",
 )
@@ -55,8 +59,10 @@ def peer_auto_discovery(root: Words) -> Iterator[str]:
                 yield f"group {group} discovers neighbors and has {word}"
 
 
-@rule(
+@check(
     "junos-discovery-interface",
+    "error",
+    applies="junos",
     why="a neighbor is discovered by its router advertisements on a link that speaks IPv6",
     fix="give the unit `family inet6` and list it under `protocols router-advertisement`, in one group only",
 )
@@ -74,8 +80,10 @@ def discovery_interface(root: Words) -> Iterator[str]:
                 yield f"groups {owners[interface]} and {group} both discover on {interface}"
 
 
-@rule(
+@check(
     "junos-peer-as-list",
+    "error",
+    applies="junos",
     why="commit refuses it: an AS list is for neighbors that are not configured one by one",
     fix="give the neighbors their peer-as",
 )
@@ -86,8 +94,10 @@ def peer_as_list(root: Words) -> Iterator[str]:
             yield f"group {group} has peer-as-list without allow or dynamic-neighbor"
 
 
-@rule(
+@check(
     "junos-graceful-restart-time",
+    "error",
+    applies="junos",
     why="commit refuses a group's restart time while graceful restart is off",
     fix="add `routing-options graceful-restart`",
 )
@@ -99,8 +109,10 @@ def graceful_restart_time(root: Words) -> Iterator[str]:
         yield f"bgp {' '.join(path)} without routing-options graceful-restart"
 
 
-@rule(
+@check(
     "junos-bfd",
+    "error",
+    applies="junos",
     why="commit refuses it",
     fix="keep one of echo and echo-lite; use holddown-interval on external groups only",
 )
@@ -114,8 +126,10 @@ def bfd(root: Words) -> Iterator[str]:
                 yield f"group {group} is internal and has a BFD holddown-interval"
 
 
-@rule(
+@check(
     "junos-prefix-limit",
+    "error",
+    applies="junos",
     why="commit refuses more than one of teardown, drop-excess and hide-excess",
     fix="keep one",
 )
@@ -127,8 +141,10 @@ def prefix_limit(root: Words) -> Iterator[str]:
             yield f"bgp {' '.join(path)} has {', '.join(found)}"
 
 
-@rule(
+@check(
     "junos-fabric-color",
+    "error",
+    applies="junos",
     why="path colors are for single-hop EBGP",
     fix="make the group external and remove multihop",
 )
@@ -142,8 +158,10 @@ def fabric_color(root: Words) -> Iterator[str]:
                 yield f"group {group} has a fabric-color and multihop"
 
 
-@rule(
+@check(
     "junos-color-policy",
+    "error",
+    applies="junos",
     why="a policy that changes the color community undoes what fabric-advertise chose",
     fix="take the color community out of the policy",
 )

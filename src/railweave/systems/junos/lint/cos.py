@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from railweave.systems.junos.lint.registry import rule
+from railweave.findings.registry import check
 from railweave.systems.junos.lint.words import Words, as_number
 
 if TYPE_CHECKING:
@@ -27,8 +27,10 @@ _ALIAS = re.compile(r"ef|be|nc[12]|cs[1-7]|af[1-4][1-3]")
 """Names that Junos has for code points (RFC 2474, RFC 2597, RFC 3246, and its own be, nc1, nc2)."""
 
 
-@rule(
+@check(
     "junos-queue-number",
+    "error",
+    applies="junos",
     why="the model takes any number; the switch has 8 unicast and 4 multicast queues",
     fix="use a queue from 0 to 7 for unicast classes, 8 to 11 for multicast",
 )
@@ -45,8 +47,10 @@ def queue_number(root: Words) -> Iterator[str]:
             yield f"forwarding-classes queue {name}"
 
 
-@rule(
+@check(
     "junos-forwarding-class-form",
+    "error",
+    applies="junos",
     why="commit refuses both forms together ('queue' and 'class' cannot coexist)",
     fix="use `forwarding-classes class` only",
 )
@@ -56,8 +60,10 @@ def forwarding_class_form(root: Words) -> Iterator[str]:
         yield "forwarding-classes has both `class` and `queue` statements"
 
 
-@rule(
+@check(
     "junos-queue-shared",
+    "error",
+    applies="junos",
     why="a lossy class in a lossless queue is paused with it, and its drops are not what PFC promises",
     fix="give each class its own queue",
 )
@@ -72,8 +78,10 @@ def queue_shared(root: Words) -> Iterator[str]:
                 yield f"forwarding class {other} shares queue {one.inside('queue-num')} with lossless class {name}"
 
 
-@rule(
+@check(
     "junos-scheduler-priority",
+    "error",
+    applies="junos",
     why="the model takes any text; commit or the packet forwarding engine refuses it",
     fix="use low or strict-high",
 )
@@ -84,9 +92,10 @@ def scheduler_priority(root: Words) -> Iterator[str]:
             yield f"scheduler {name} has priority {priority!r}"
 
 
-@rule(
+@check(
     "junos-scheduler-priority-platform",
-    severity="warning",
+    "warning",
+    applies="junos",
     why="the command reference has the medium, high and low-latency priorities for other platforms than QFX5000",
     fix="use low or strict-high",
 )
@@ -97,8 +106,10 @@ def scheduler_priority_platform(root: Words) -> Iterator[str]:
             yield f"scheduler {name} has priority {priority}"
 
 
-@rule(
+@check(
     "junos-scheduler-rates",
+    "error",
+    applies="junos",
     why="commit refuses these together",
     fix="keep one of them",
 )
@@ -117,8 +128,10 @@ def scheduler_rates(root: Words) -> Iterator[str]:
             yield f"scheduler {name} has shaping-rate and transmit-rate {capped}"
 
 
-@rule(
+@check(
     "junos-transmit-rate",
+    "error",
+    applies="junos",
     why="more than the port's rate cannot be guaranteed",
     fix="let the guaranteed rates of a scheduler map add up to at most 100 percent",
 )
@@ -135,8 +148,10 @@ def transmit_rate(root: Words) -> Iterator[str]:
             yield f"the transmit rates of scheduler map {name} add up to {sum(rates)} percent"
 
 
-@rule(
+@check(
     "junos-code-point",
+    "error",
+    applies="junos",
     why="the models take any text; a code point that is none classifies nothing",
     fix="write the bits (011010 is DSCP 26), or a DiffServ name such as af31",
 )
@@ -162,8 +177,10 @@ def _bits(value: str, count: int) -> bool:
     return len(value) == count and set(value) <= {"0", "1"}
 
 
-@rule(
+@check(
     "junos-code-point-twice",
+    "error",
+    applies="junos",
     why="a packet can be in one class only",
     fix="give the code point to one class",
 )
@@ -179,8 +196,10 @@ def code_point_twice(root: Words) -> Iterator[str]:
                     yield f"classifier {kind} {name} has {value} in {seen[value]} and in {class_name}"
 
 
-@rule(
+@check(
     "junos-classifier-empty",
+    "error",
+    applies="junos",
     why="commit refuses it: a forwarding class or an import is required",
     fix="classify a code point in it, or remove it",
 )
@@ -193,8 +212,10 @@ def classifier_empty(root: Words) -> Iterator[str]:
                     yield f"{word} {kind} {name} has neither a forwarding class nor an import"
 
 
-@rule(
+@check(
     "junos-cos-interface",
+    "error",
+    applies="junos",
     why="commit refuses these together on one interface",
     fix="keep one of them",
 )
@@ -212,8 +233,10 @@ def cos_interface(root: Words) -> Iterator[str]:
             yield f"interface {name} has a scheduler-map on itself and on a unit"
 
 
-@rule(
+@check(
     "junos-drop-profile",
+    "error",
+    applies="junos",
     why="a curve whose fill levels do not rise has no meaning",
     fix="list the fill levels in rising order, and probabilities that do not fall",
 )
@@ -227,8 +250,10 @@ def drop_profile(root: Words) -> Iterator[str]:
                 yield f"drop profile {name} has {word} {' '.join(one.names(word))}"
 
 
-@rule(
+@check(
     "junos-buffer-partition",
+    "error",
+    applies="junos",
     why="the model takes any name; the switch has three partitions in each direction",
     fix="ingress: lossless, lossless-headroom, lossy; egress: lossless, lossy, multicast",
 )
@@ -240,8 +265,10 @@ def buffer_partition(root: Words) -> Iterator[str]:
                 yield f"shared-buffer {direction} has no partition {name!r}"
 
 
-@rule(
+@check(
     "junos-buffer-total",
+    "error",
+    applies="junos",
     why="the ingress partitions must make up the whole buffer, and no direction can have more than all of it",
     fix="change the percentages to add up to 100",
 )

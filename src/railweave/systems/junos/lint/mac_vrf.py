@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.systems.junos.lint.registry import rule
+from railweave.findings.registry import check
 from railweave.systems.junos.lint.words import vlans
 
 if TYPE_CHECKING:
@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from railweave.systems.junos.lint.words import Words
 
 
-@rule(
+@check(
     "junos-vni-twice",
+    "error",
+    applies="junos",
     why="packets of one VXLAN network would enter another",
     fix="give each VLAN and each VRF a VNI of its own",
 )
@@ -33,8 +35,10 @@ def vni_twice(root: Words) -> Iterator[str]:
             yield f"{owners[number]} and {user} both have VNI {number}"
 
 
-@rule(
+@check(
     "junos-mac-vrf-port",
+    "error",
+    applies="junos",
     why="commit refuses a port whose VLAN is of another instance, or its frames go nowhere",
     fix="list the port in the instance that has its VLAN",
 )
@@ -53,8 +57,10 @@ def mac_vrf_port(root: Words) -> Iterator[str]:
                 yield f"{here} is on vlan {vlan} and {where} in routing instance {name}"
 
 
-@rule(
+@check(
     "junos-mac-vrf-gateway",
+    "error",
+    applies="junos",
     why="servers of the VLAN would keep another leaf's gateway address, and lose it with that leaf",
     fix="give the gateway's unit `mac`, the same on every leaf",
 )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.findings.registry import check
 from railweave.systems.junos.lint.cos import COS
-from railweave.systems.junos.lint.registry import rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,8 +17,10 @@ def _profiles(root: Words) -> Iterator[tuple[str, Words]]:
     yield from root.at(COS, "congestion-notification-profile").below.items()
 
 
-@rule(
+@check(
     "junos-pfc-watchdog-output",
+    "error",
+    applies="junos",
     why="commit refuses it: pfc-watchdog configurations mandate output config",
     fix="add `output ieee-802.1 code-point … flow-control-queue …` to the profile",
 )
@@ -29,8 +31,10 @@ def watchdog_output(root: Words) -> Iterator[str]:
             yield f"congestion-notification-profile {name} has pfc-watchdog and no output section"
 
 
-@rule(
+@check(
     "junos-watchdog-action",
+    "error",
+    applies="junos",
     why="the watchdog acts alike on all ports",
     fix="give every profile the same watchdog-action",
 )
@@ -45,8 +49,10 @@ def watchdog_action(root: Words) -> Iterator[str]:
         yield f"watchdog actions differ: {', '.join(f'{name} {action}' for name, action in actions.items())}"
 
 
-@rule(
+@check(
     "junos-pfc-code-point",
+    "error",
+    applies="junos",
     why="commit refuses it: MRU and XON are not allowed without PFC",
     fix="add `pfc` at that code point, or remove the other",
 )
@@ -59,8 +65,10 @@ def pfc_code_point(root: Words) -> Iterator[str]:
                     yield f"congestion-notification-profile {name} has {word} without pfc at {kind} {value}"
 
 
-@rule(
+@check(
     "junos-pfc-kind",
+    "error",
+    applies="junos",
     why="a profile pauses by DSCP or by 802.1p, not by both",
     fix="use one profile for each, on different interfaces",
 )
@@ -71,8 +79,10 @@ def pfc_kind(root: Words) -> Iterator[str]:
             yield f"congestion-notification-profile {name} has both dscp and ieee-802.1 inputs"
 
 
-@rule(
+@check(
     "junos-pfc-queue",
+    "error",
+    applies="junos",
     why="pausing a queue that is not lossless stops traffic and protects none",
     fix="name the queue of the `no-loss` class, and its pfc-priority as code point",
 )
@@ -92,8 +102,10 @@ def pfc_queue(root: Words) -> Iterator[str]:
                     yield f"congestion-notification-profile {name} pauses queue {queue} at {value}, its class has priority {priority}"
 
 
-@rule(
+@check(
     "junos-pfc-class",
+    "error",
+    applies="junos",
     why="packets would be paused for, but dropped: their class is not lossless",
     fix="classify the code point into a `no-loss` class",
 )

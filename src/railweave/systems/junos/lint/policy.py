@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from railweave.systems.junos.lint.registry import rule
+from railweave.findings.registry import check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,8 +27,10 @@ _TYPES = (
 _TYPED = re.compile(rf"(?:{_TYPES}):[^:\s]+(?::[^:\s]+)+")
 
 
-@rule(
+@check(
     "junos-aigp-next-hop",
+    "error",
+    applies="junos",
     why="commit refuses it: aigp-originate requires next-hop",
     fix="add `next-hop self` to the same `then`",
 )
@@ -39,8 +41,10 @@ def aigp_next_hop(root: Words) -> Iterator[str]:
             yield f"policy {' '.join(path)} has aigp-originate without next-hop"
 
 
-@rule(
+@check(
     "junos-community-value",
+    "error",
+    applies="junos",
     why="the model takes any text; commit refuses it, or the community matches nothing",
     fix="use color:0:N, large:A:B:C, A:B, a typed extended community, or a well-known name",
 )
@@ -68,8 +72,10 @@ def _within(text: str, bits: int) -> bool:
     return text.isdecimal() and int(text) < 2**bits
 
 
-@rule(
+@check(
     "junos-inactivity-interval",
+    "error",
+    applies="junos",
     why="the model takes any number; the switch chip times idle gaps from 16 us to 32 ms",
     fix="use 16 to 32000 microseconds",
 )
@@ -83,8 +89,10 @@ def inactivity_interval(root: Words) -> Iterator[str]:
         yield f"flowlet inactivity-interval is {value}"
 
 
-@rule(
+@check(
     "junos-dlb-exclusive",
+    "error",
+    applies="junos",
     why="commit refuses dynamic load balancing and resilient hashing together",
     fix="keep one",
 )
@@ -94,8 +102,10 @@ def dlb_exclusive(root: Words) -> Iterator[str]:
         yield "enhanced-hash-key has ecmp-dlb and ecmp-resilient-hash"
 
 
-@rule(
+@check(
     "junos-dlb-quantization-pair",
+    "error",
+    applies="junos",
     why="commit asks for both bounds; the lower must be below the upper to tell loads apart",
     fix="give min and max, min below max",
 )
@@ -110,8 +120,10 @@ def dlb_quantization_pair(root: Words) -> Iterator[str]:
         yield f"egress-quantization has min {low} and max {high}"
 
 
-@rule(
+@check(
     "junos-reassignment-pair",
+    "error",
+    applies="junos",
     why="commit asks for quality-delta with prob-threshold",
     fix="add quality-delta",
 )

@@ -6,7 +6,7 @@ import re
 from ipaddress import IPv4Network, IPv6Network, ip_interface
 from typing import TYPE_CHECKING
 
-from railweave.systems.junos.lint.registry import rule
+from railweave.findings.registry import check
 from railweave.systems.junos.lint.words import vlans
 
 if TYPE_CHECKING:
@@ -29,8 +29,10 @@ def _network(text: str) -> IPv4Network | IPv6Network | None:
         return None
 
 
-@rule(
+@check(
     "junos-ra-prefix-on-interface",
+    "error",
+    applies="junos",
     why="commit refuses a prefix that is on no address of the interface, and servers would have no router in it",
     fix="give the interface an address in the prefix, or remove the prefix",
 )
@@ -45,8 +47,10 @@ def ra_prefix_on_interface(root: Words) -> Iterator[str]:
                 yield f"{interface} advertises {prefix}, which none of its addresses is in"
 
 
-@rule(
+@check(
     "junos-ra-timers",
+    "error",
+    applies="junos",
     why="a host would lose its router or address between two advertisements",
     fix="minimum interval at most 0.75 of the maximum, lifetime 0 or at least the maximum, preferred at most valid",
 )
@@ -65,8 +69,10 @@ def ra_timers(root: Words) -> Iterator[str]:
                 yield f"{interface} prefix {prefix} is preferred for {preferred} s and valid for {valid} s"
 
 
-@rule(
+@check(
     "junos-vlan-l3",
+    "error",
+    applies="junos",
     why="commit refuses it: the gateway of a VLAN needs the VLAN's id and an existing unit",
     fix="give the VLAN a vlan-id and define the unit under interfaces",
 )
@@ -86,8 +92,10 @@ def vlan_l3(root: Words) -> Iterator[str]:
             yield f"vlans {owners[gateway]} and {name} share l3-interface {gateway}"
 
 
-@rule(
+@check(
     "junos-vlan-id-twice",
+    "error",
+    applies="junos",
     why="two VLANs of one switch with one id are one broadcast domain, or a failed commit",
     fix="give each VLAN its own id",
 )
@@ -100,8 +108,10 @@ def vlan_id_twice(root: Words) -> Iterator[str]:
             yield f"vlans {owners[number]} and {name} both have vlan-id {number}"
 
 
-@rule(
+@check(
     "junos-vlan-interface",
+    "error",
+    applies="junos",
     why="commit refuses an interface with interface-mode or members that is also listed under vlans",
     fix="name the VLAN at the interface only",
 )
@@ -114,8 +124,10 @@ def vlan_interface(root: Words) -> Iterator[str]:
             yield f"vlan {vlan} lists {interface}, which names its VLAN itself"
 
 
-@rule(
+@check(
     "junos-family",
+    "error",
+    applies="junos",
     why="commit refuses it: a unit switches or routes",
     fix="route on an irb unit",
 )
@@ -130,8 +142,10 @@ def family(root: Words) -> Iterator[str]:
             yield f"{name}.{unit} has an inet6 address and an unnumbered-address"
 
 
-@rule(
+@check(
     "junos-mtu",
+    "error",
+    applies="junos",
     why="a family's packets must fit the frame, IPv6 needs 1280 bytes (RFC 8200), the switch takes frames up to 9216",
     fix="interface MTU at most 9216 bytes; family MTU at most that less the 14 bytes of the Ethernet header",
 )
@@ -148,9 +162,10 @@ def mtu(root: Words) -> Iterator[str]:
                 yield f"{name}.{unit} family {kind} has MTU {size}, more than the frame of {frame} bytes carries"
 
 
-@rule(
+@check(
     "junos-breakout",
-    severity="warning",
+    "warning",
+    applies="junos",
     why="a channel exists only where its port is split so far, and a split port carries nothing itself",
     fix="set number-of-sub-ports and speed on the port, and put units on its channels",
 )
@@ -167,8 +182,10 @@ def breakout(root: Words) -> Iterator[str]:
             yield f"{name} is split and has a unit"
 
 
-@rule(
+@check(
     "junos-address-twice",
+    "error",
+    applies="junos",
     why="an address belongs to one interface of a routing instance",
     fix="give each interface its own",
 )

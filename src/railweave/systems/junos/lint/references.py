@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from railweave.findings.registry import check
 from railweave.systems.junos.lint.cos import COS
-from railweave.systems.junos.lint.registry import rule
 from railweave.systems.junos.lint.words import vlans
 from railweave.systems.junos.names import BUILT_IN_CLASSES, MANAGEMENT_INSTANCE
 
@@ -107,8 +107,10 @@ def _names(root: Words, patterns: tuple[str, ...]) -> Iterator[tuple[str, str]]:
             yield path[-1], " ".join(path[:-1])
 
 
-@rule(
+@check(
     "junos-undefined-reference",
+    "error",
+    applies="junos",
     why="commit refuses it, or the statement silently does nothing",
     fix="define it, or correct the name",
 )
@@ -121,8 +123,10 @@ def undefined_reference(root: Words) -> Iterator[str]:
                 yield f"{reference.kind} {name!r} is not defined (used in {where})"
 
 
-@rule(
+@check(
     "junos-undefined-instance",
+    "error",
+    applies="junos",
     why="commit refuses it: the referenced routing instance must be defined",
     fix="define it under routing-instances (mgmt_junos too), or correct the name",
 )
@@ -134,8 +138,10 @@ def undefined_instance(root: Words) -> Iterator[str]:
             yield f"routing instance {name!r} is not defined (used in {where})"
 
 
-@rule(
+@check(
     "junos-undefined-classifier",
+    "error",
+    applies="junos",
     why="commit refuses it, or traffic falls into the default class",
     fix="define it under the same kind, or correct the name",
 )
@@ -148,8 +154,10 @@ def undefined_classifier(root: Words) -> Iterator[str]:
                     yield f"{word} {kind} {name!r} is not defined (used on {' '.join(above[1:])})"
 
 
-@rule(
+@check(
     "junos-undefined-vlan",
+    "error",
+    applies="junos",
     why="the port would be in no VLAN",
     fix="define the VLAN under vlans, or correct the name",
 )
@@ -163,8 +171,10 @@ def undefined_vlan(root: Words) -> Iterator[str]:
             yield f"vlan {name!r} is not defined (used on {port})"
 
 
-@rule(
+@check(
     "junos-undefined-interface",
+    "error",
+    applies="junos",
     why="the statement would apply to nothing",
     fix="define the interface and its unit under interfaces, or correct the name",
 )

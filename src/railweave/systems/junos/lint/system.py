@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.systems.junos.lint.registry import rule
+from railweave.findings.registry import check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from railweave.systems.junos.lint.words import Words
 
 
-@rule(
+@check(
     "junos-lldp",
+    "error",
+    applies="junos",
     why="commit refuses these together",
     fix="keep one of them",
 )
@@ -24,8 +26,10 @@ def lldp(root: Words) -> Iterator[str]:
             yield f"lldp has {first} and {second}"
 
 
-@rule(
+@check(
     "junos-snmp-instance",
+    "error",
+    applies="junos",
     why="commit refuses a community's routing instance without it, and the switch would not answer there",
     fix="add `snmp routing-instance-access`",
 )
@@ -37,8 +41,10 @@ def snmp_instance(root: Words) -> Iterator[str]:
         yield f"snmp community {name} has a routing-instance"
 
 
-@rule(
+@check(
     "junos-netconf",
+    "error",
+    applies="junos",
     why="commit refuses it: flatten-commit-results is for RFC-compliant sessions",
     fix="add `rfc-compliant`, or remove it",
 )

@@ -7,20 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.systems.sonic.lint import buffers, ports, qos, references, routing
-from railweave.systems.sonic.lint.files import BOOK, Files
+from railweave.findings import registry
+from railweave.systems.sonic.lint.files import Files
 
 if TYPE_CHECKING:
     from railweave.config.sections import Section
     from railweave.findings import Finding
     from railweave.systems.sonic.render.tables import Tables
 
-__all__ = ["RULES", "lint"]
-
-_ = (buffers, ports, qos, references, routing)  # importing them registers their rules
-RULES = BOOK.rules
-
 
 def lint(device: str, tables: Tables, routing: list[Section]) -> list[Finding]:
     """What is wrong with a device's tables and its routing, rendered or read back, by every rule."""
-    return BOOK.run(device, Files(tables, routing), "config_db.json")
+    return registry.lint(__name__, Files(tables, routing), device, "config_db.json")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.systems.sonic.lint.files import BOOK, number, text
+from railweave.findings.registry import check
+from railweave.systems.sonic.lint.files import number, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -12,8 +13,10 @@ if TYPE_CHECKING:
     from railweave.systems.sonic.lint.files import Files
 
 
-@BOOK.rule(
+@check(
     "sonic-pool",
+    "error",
+    applies="sonic",
     why="the chip refuses the pool, and the switch runs without lossless buffers",
     fix="let a pool hold its headroom: xoff is part of size",
 )
@@ -25,8 +28,10 @@ def pools(files: Files) -> Iterator[str]:
             yield f"BUFFER_POOL|{name}: xoff {xoff} is over the size {size}"
 
 
-@BOOK.rule(
+@check(
     "sonic-threshold",
+    "error",
+    applies="sonic",
     why="a profile needs one threshold of the kind that its pool's mode has",
     fix="give it dynamic_th or static_th, not both",
 )
@@ -38,8 +43,10 @@ def thresholds(files: Files) -> Iterator[str]:
             yield f"BUFFER_PROFILE|{name}: {' and '.join(given) or 'no threshold'}"
 
 
-@BOOK.rule(
+@check(
     "sonic-headroom-twice",
+    "error",
+    applies="sonic",
     why="buffer manager makes priority groups of its own from CABLE_LENGTH, over those that stand here",
     fix="remove CABLE_LENGTH, or the lossless rows of BUFFER_PG",
 )

@@ -1,11 +1,9 @@
-"""A device's two files as the rules read them, and the rules' register."""
+"""A device's two files as the rules read them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from railweave.checks.rulebook import Rulebook
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,9 +27,6 @@ class Files:
     def names(self, table: str) -> set[str]:
         """What the rows of a table are called: the first part of their keys."""
         return {parts[0] for parts, _ in self.rows(table)}
-
-
-BOOK: Rulebook[Files] = Rulebook()
 
 
 def text(row: Row, field: str) -> str:

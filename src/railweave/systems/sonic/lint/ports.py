@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from railweave.systems.sonic.lint.files import BOOK, number, text
+from railweave.findings.registry import check
+from railweave.systems.sonic.lint.files import number, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -13,8 +14,10 @@ if TYPE_CHECKING:
     from railweave.systems.sonic.lint.files import Files
 
 
-@BOOK.rule(
+@check(
     "sonic-lanes",
+    "error",
+    applies="sonic",
     why="orchagent makes a port of its lanes; a lane in two ports, or none at all, leaves ports away",
     fix="give each port lanes of its own, as the platform's port_config.ini has them",
 )
@@ -30,8 +33,10 @@ def lanes(files: Files) -> Iterator[str]:
                 yield f"PORT|{name}: lane {lane} is also {owners[lane]}'s"
 
 
-@BOOK.rule(
+@check(
     "sonic-breakout",
+    "error",
+    applies="sonic",
     why="dynamic port breakout takes BREAKOUT_CFG for what the ports are, and would change others than meant",
     fix="let the ports after a parent be as many, and as fast, as its mode says",
 )
@@ -54,8 +59,10 @@ def breakout(files: Files) -> Iterator[str]:
                 yield f"BREAKOUT_CFG|{name}: {mode[0]}, but its ports are {', '.join(f'{one} {s}' for one, s in ports)}"
 
 
-@BOOK.rule(
+@check(
     "sonic-member",
+    "error",
+    applies="sonic",
     why="a port that is routed is no member of a VLAN, and packets of its servers go nowhere",
     fix="take it out of INTERFACE, or out of VLAN_MEMBER",
 )

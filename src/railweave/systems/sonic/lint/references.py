@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.systems.sonic.lint.files import BOOK, text
+from railweave.findings.registry import check
+from railweave.systems.sonic.lint.files import text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,8 +47,10 @@ KEYS = {
 _GLOBAL = {"global", "GLOBAL", "CPU"}
 
 
-@BOOK.rule(
+@check(
     "sonic-reference",
+    "error",
+    applies="sonic",
     why="what refers to nothing does nothing; SONiC does not say so",
     fix="define it, or use a name that is defined; names stand bare, not as [TABLE|NAME]",
 )
@@ -66,8 +69,10 @@ def references(files: Files) -> Iterator[str]:
                 yield f"{table}|{'|'.join(parts)}: there is no {target}|{parts[0]}"
 
 
-@BOOK.rule(
+@check(
     "sonic-vni",
+    "error",
+    applies="sonic",
     why="routes of the tenant, or of the VLAN, lead into no tunnel",
     fix="map the VNI to a VLAN in VXLAN_TUNNEL_MAP, and give that VLAN's interface to the VRF",
 )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from ipaddress import ip_address, ip_interface
 from typing import TYPE_CHECKING
 
-from railweave.systems.sonic.lint.files import BOOK, text
+from railweave.findings.registry import check
+from railweave.systems.sonic.lint.files import text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,8 +18,10 @@ ROUTED = ("INTERFACE", "VLAN_INTERFACE", "VLAN_SUB_INTERFACE", "LOOPBACK_INTERFA
 """Tables of interfaces that have addresses."""
 
 
-@BOOK.rule(
+@check(
     "sonic-routing-mode",
+    "error",
+    applies="sonic",
     why="SONiC then writes routing from its own templates over frr.conf, or does not read it",
     fix="set docker_routing_config_mode to split-unified",
 )
@@ -29,8 +32,10 @@ def mode(files: Files) -> Iterator[str]:
         yield f"DEVICE_METADATA|localhost: docker_routing_config_mode is {found or 'not given'}"
 
 
-@BOOK.rule(
+@check(
     "sonic-frr-interface",
+    "error",
+    applies="sonic",
     why="FRR waits for an interface that never comes, or one without the address that the session needs",
     fix="let frr.conf name ports and VLANs that config_db.json routes",
 )
@@ -73,8 +78,10 @@ def _on_a_link(word: str, networks: list[IPv4Network | IPv6Network]) -> bool:
     return any(address in network for network in networks)
 
 
-@BOOK.rule(
+@check(
     "sonic-vrf",
+    "error",
+    applies="sonic",
     why="FRR makes no VRF itself: routes of one that SONiC does not have go nowhere",
     fix="add it to VRF, with the same VNI",
 )

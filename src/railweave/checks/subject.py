@@ -1,4 +1,4 @@
-"""The registry of checks, and what a check looks at."""
+"""What a check of a network looks at."""
 
 from __future__ import annotations
 
@@ -12,13 +12,10 @@ from railweave.device.build import device_config
 from railweave.routing.control_plane import ControlPlane
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from numpy.typing import NDArray
 
     from railweave.design.network import Network
     from railweave.device.model import DeviceConfig
-    from railweave.findings import Finding
     from railweave.routing.table import Routes
 
 
@@ -80,26 +77,3 @@ class Subject:
                 table = np.array(others, dtype=np.int64).reshape(-1, 2)
                 result[leaf.name] = Remote(table[:, 0], table[:, 1])
         return result
-
-
-CHECKS: dict[str, Callable[[Subject], Iterator[Finding]]] = {}
-"""Every check by its id, in the order they run."""
-
-SLOW: set[str] = set()
-"""Checks that `build` leaves to `verify`."""
-
-
-def check(
-    id_: str, *, slow: bool = False
-) -> Callable[[Callable[[Subject], Iterator[Finding]]], Callable[[Subject], Iterator[Finding]]]:
-    """Register a check under the id its findings carry."""
-
-    def register(function: Callable[[Subject], Iterator[Finding]]) -> Callable[[Subject], Iterator[Finding]]:
-        if id_ in CHECKS:
-            raise ValueError(f"two checks are called {id_}")
-        CHECKS[id_] = function
-        if slow:
-            SLOW.add(id_)
-        return function
-
-    return register

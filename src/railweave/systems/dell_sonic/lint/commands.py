@@ -1,0 +1,44 @@
+"""Every command is one of the grammar, in its place."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from railweave.findings.registry import check
+from railweave.systems.dell_sonic.lint.grammar import GRAMMAR, TOP
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.config.sections import Section
+    from railweave.systems.dell_sonic.lint.grammar import Command
+
+
+@check(
+    "dell-command",
+    "error",
+    applies="dell_sonic",
+    why="no public document has it in this place, so the switch is expected to refuse it",
+    fix="correct it if it is yours (`extra:`); otherwise report it",
+)
+def known_commands(root: list[Section]) -> Iterator[str]:
+    """A public document of Enterprise SONiC has the command in its place."""
+    return _unknown(root, TOP)
+
+
+def _unknown(sections: list[Section], mode: str) -> Iterator[str]:
+    for one in sections:
+        command = match(one.line, mode)
+        if command is None:
+            yield f"{one.line!r} is no command that is known in mode {mode}"
+        elif one.body and command.opens is None:
+            yield f"{one.line!r} is no command that is known as one that others stand below"
+        elif command.opens is not None:
+            yield from _unknown(one.body or [], command.opens)
+
+
+@lru_cache(maxsize=1 << 16)
+def match(line: str, mode: str) -> Command | None:
+    """The command of a mode that a line is; None where it is none."""
+    return next((command for command in GRAMMAR[mode] if command.pattern.fullmatch(line)), None)
