@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.design.network import Nic, NicAddress
 from railweave.design.segments import is_host
+from railweave.findings.registry import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,6 +22,16 @@ if TYPE_CHECKING:
     from railweave.design.topology import Layout
     from railweave.intent.addressing import Addressing
     from railweave.intent.document import Location
+
+
+MAC_PLACEHOLDER = Rule(
+    id="mac-placeholder",
+    severity="info",
+    applies="design",
+    says="MAC addresses that the inventory does not know yet; addresses that follow from them will change",
+    why="servers name their interfaces by them, and SLAAC addresses follow from them",
+    fix="fill NAME.inventory.csv",
+)
 
 
 def eui64(prefix: str, mac: str) -> str:
@@ -112,15 +123,14 @@ def nics(
             )
         if unknown:
             context.finding(
-                "mac-placeholder",
-                "info",
+                MAC_PLACEHOLDER,
                 server.name,
                 (),
                 f"MAC addresses of {len(unknown)} NICs are placeholders: {', '.join(unknown)}",
-                "SLAAC addresses follow from MAC addresses, so these will change"
+                why="SLAAC addresses follow from MAC addresses, so these will change"
                 if layout.spec.addressing.server_mode == "slaac"
                 else "servers name their interfaces by them",
-                f"fill {context.source.path.stem}.inventory.csv",
+                fix=f"fill {context.source.path.stem}.inventory.csv",
             )
         result[server.name] = made
     return result

@@ -4,12 +4,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.findings.registry import Rule
+
 if TYPE_CHECKING:
     from railweave.design.context import Context
     from railweave.design.topology import Layout
 
 MOST_LEAVES = 64
 """Leaves of a fabric with global load balancing (Juniper, Global Load Balancing: "Considerations")."""
+
+
+SELECTIVE_DLB_ABSENT = Rule(
+    id="selective-dlb-absent",
+    severity="warning",
+    applies="design",
+    says="a switch model or release is not documented to pick packets for DLB by RDMA opcode; it balances all",
+    why="it balances all packets by the mode of the group",
+    fix="choose other models or a later release, or leave `selective:` away",
+)
+PATH_REBALANCING_UNDOCUMENTED = Rule(
+    id="path-rebalancing-undocumented",
+    severity="info",
+    applies="design",
+    says="`reassignment` on a switch model that it is not documented for",
+    why="the switch may refuse or ignore `reassignment`",
+    fix="check one with `commit check`",
+)
 
 
 def check_balancing(context: Context, layout: Layout) -> None:
@@ -21,24 +41,19 @@ def check_balancing(context: Context, layout: Layout) -> None:
     if wanted.selective:
         for device in _without(context, layout, "selective-dlb"):
             context.finding(
-                "selective-dlb-absent",
-                "warning",
+                SELECTIVE_DLB_ABSENT,
                 f"{layout.name} {device}",
                 (*at, "selective"),
                 f"{device} is not documented to pick packets for DLB by RDMA opcode",
-                f"it balances all packets by {wanted.group_mode()}",
-                "choose other models or a later release, or leave `selective:` away",
+                why=f"it balances all packets by {wanted.group_mode()}",
             )
     if wanted.dlb.reassignment and wanted.group_mode() == "dlb-flowlet":
         for device in _without(context, layout, "path-rebalancing"):
             context.finding(
-                "path-rebalancing-undocumented",
-                "info",
+                PATH_REBALANCING_UNDOCUMENTED,
                 f"{layout.name} {device}",
                 (*at, "dlb", "reassignment"),
                 f"reactive path rebalancing is documented for QFX5240, not for {device}",
-                "the switch may refuse or ignore `reassignment`",
-                "check one with `commit check`",
             )
 
 

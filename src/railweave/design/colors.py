@@ -6,11 +6,22 @@ import itertools
 from typing import TYPE_CHECKING
 
 from railweave.design.network import Color
+from railweave.findings.registry import Rule
 
 if TYPE_CHECKING:
     from railweave.design.context import Context
     from railweave.design.topology import Layout
     from railweave.intent.lock import Lock
+
+
+COLORS_UNBALANCED = Rule(
+    id="colors-unbalanced",
+    severity="warning",
+    applies="design",
+    says="path colors have different numbers of uplinks, after spines were removed",
+    why="queue pairs of the smaller colors get less bandwidth; colors are kept when spines are removed",
+    fix='delete the pool "FABRIC/uplinks" from the lock to deal them anew',
+)
 
 
 def color(context: Context, layout: Layout) -> tuple[tuple[Color, ...], dict[tuple[str, int], int]]:
@@ -100,11 +111,9 @@ def _check_balance(context: Context, name: str, wanted: int, indexes: list[int])
         )
     elif min(loads) != max(loads):
         context.finding(
-            "colors-unbalanced",
-            "warning",
+            COLORS_UNBALANCED,
             name,
             ("fabrics", name, "topology", "spines"),
             f"path colors have {min(loads)} to {max(loads)} uplinks each",
-            "queue pairs of the smaller colors get less bandwidth; colors are kept when spines are removed",
-            f'delete the pool "{name}/uplinks" from the lock to deal them anew',
+            fix=f'delete the pool "{name}/uplinks" from the lock to deal them anew',
         )

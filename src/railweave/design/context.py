@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
 from railweave.errors import DesignError, FileLine, Problem
-from railweave.findings import Finding, Severity
+from railweave.findings import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from railweave.catalog.models import Catalog
+    from railweave.findings import Severity
+    from railweave.findings.registry import Rule
     from railweave.intent.document import Key
     from railweave.intent.lock import Lock
     from railweave.intent.source import Source
@@ -46,8 +48,16 @@ class Context:
             raise DesignError(self.problems)
 
     def finding(
-        self, id_: str, severity: Severity, where: str, location: Iterable[Key], what: str, why: str, fix: str
+        self,
+        rule: Rule,
+        where: str,
+        location: Iterable[Key],
+        what: str,
+        *,
+        severity: Severity | None = None,
+        why: str | None = None,
+        fix: str | None = None,
     ) -> None:
-        """Note something that is worth knowing but stops nothing."""
-        line = self.source.document.line(location)
-        self.findings.append(Finding(id_, severity, where, what, why, fix, self.source.path.name, line))
+        """Note something that is worth knowing but stops nothing; what is not given is as the rule says."""
+        file, line = self.source.path.name, self.source.document.line(location)
+        self.findings.append(rule.finding(where, what, file=file, line=line, severity=severity, why=why, fix=fix))

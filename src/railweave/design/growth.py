@@ -12,6 +12,7 @@ from railweave.catalog import catalog
 from railweave.design.growth_cost import growth_steps
 from railweave.design.size_words import growth_lines
 from railweave.design.sized_layout import size_of
+from railweave.findings.registry import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +23,32 @@ if TYPE_CHECKING:
 
 Pinned = Literal["link", "color", "spine"]
 Shape = Literal["one-stripe", "two-tier", "rail-planes", "super-spines", "sites"]
+
+
+SPINES_FULL = Rule(
+    id="spines-full",
+    severity="info",
+    applies="design",
+    says="the spines (or super-spines) have no port left for one more stripe; what twice the servers cost, as `init` says it",
+    why="not one more stripe can be connected without laying cables anew",
+    fix="growth takes a plane a rail, super-spines, or spines with more ports: the finding counts them",
+)
+RAIL_PLANES = Rule(
+    id="rail-planes",
+    severity="info",
+    applies="design",
+    says="each rail is a network of its own; between rails traffic goes through servers",
+    why="traffic from rail to rail goes through the servers' own links between GPUs (NCCL: PXN)",
+    fix="leave PXN on (NCCL_PXN_DISABLE=0, the default), or join rails by one set of spines while it has the ports",
+)
+PINNED_TO_THE_SPINE = Rule(
+    id="pinned-to-the-spine",
+    severity="info",
+    applies="design",
+    says="under super-spines a queue pair's path is pinned only up to the spine",
+    why="two queue pairs of different path colors never share a spine of their pod or site; above it they may meet",
+    fix="keep jobs inside a pod, or a site, where pinned paths matter",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,46 +146,36 @@ def note_growth(context: Context, found: Growth, layout: Layout) -> None:
     tier = f"{found.top}s"
     if found.full:
         context.finding(
-            "spines-full",
-            "info",
+            SPINES_FULL,
             found.fabric,
             at,
             f"the {tier} are full: a {found.top} has {found.used} of its {found.ports} ports in use",
-            "not one more stripe can be connected without laying cables anew",
-            ways_out(layout, found),
+            fix=ways_out(layout, found),
         )
     if found.shape == "rail-planes":
         context.finding(
-            "rail-planes",
-            "info",
-            found.fabric,
-            at,
-            "each rail is a network of its own: a NIC reaches NICs of its own rail only",
-            "traffic from rail to rail goes through the servers' own links between GPUs (NCCL: PXN)",
-            "leave PXN on (NCCL_PXN_DISABLE=0, the default), or join rails by one set of spines while it has the ports",
+            RAIL_PLANES, found.fabric, at, "each rail is a network of its own: a NIC reaches NICs of its own rail only"
         )
     if found.shape == "sites":
         context.finding(
-            "pinned-to-the-spine",
-            "info",
+            PINNED_TO_THE_SPINE,
             found.fabric,
             at,
             f"between sites a queue pair's path is pinned only up to the spine: there it is hashed over {spread} links to the "
             "routers of the interconnect, and again on its way down",
-            "two queue pairs of different path colors never share a spine of their site, but any two may meet on a long link",
-            "keep jobs inside a site where pinned paths matter",
+            why="two queue pairs of different path colors never share a spine of their site, but any two may meet on a long link",
+            fix="keep jobs inside a site where pinned paths matter",
         )
     elif found.pinned == "spine":
         context.finding(
-            "pinned-to-the-spine",
-            "info",
+            PINNED_TO_THE_SPINE,
             found.fabric,
             at,
             f"between pods a queue pair's path is pinned only up to the spine: there it is hashed over {spread} links to "
             "super-spines, and again on its way down",
-            "two queue pairs of different path colors never share a spine of their pod, but two of one color may meet "
+            why="two queue pairs of different path colors never share a spine of their pod, but two of one color may meet "
             "above it",
-            "keep jobs inside a pod where pinned paths matter, or use rail planes (`planes: rail`)",
+            fix="keep jobs inside a pod where pinned paths matter, or use rail planes (`planes: rail`)",
         )
 
 

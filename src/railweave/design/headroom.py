@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from railweave.findings.registry import Rule
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -18,6 +20,25 @@ if TYPE_CHECKING:
 THIN_HEADROOM = 0.75
 """Share of the headroom partition from which on a design is near the limit, where nobody says how much of a model's packet
 buffer is dedicated to ports: partitions are taken of the whole here, and by the switch of what is shared."""
+
+
+HEADROOM_SHORT = Rule(
+    id="headroom-short",
+    severity="error",
+    applies="design",
+    says="PFC headroom of the used ports exceeds its buffer partition",
+    why="ports left without headroom drop packets of the lossless class when paused",
+    fix="raise qos.buffers.headroom and lower lossless, or shorten cables",
+)
+HEADROOM_THIN = Rule(
+    id="headroom-thin",
+    severity="warning",
+    sometimes="info",
+    applies="design",
+    says="PFC headroom fits only if the whole packet buffer is shared: with the dedicated buffers that Juniper publishes it is short (warning), or may be where nothing is published (info)",
+    why="switches take dedicated buffers off before partitions; ports without headroom drop when paused",
+    fix="raise qos.buffers.headroom, or lower dedicated buffers; compare with what the first switch shows",
+)
 
 
 def headroom_bytes(catalog: Catalog, length_m: float, speed_gbps: int, mtu_bytes: int) -> int:
@@ -64,40 +85,37 @@ def check_headroom(
     key = "buffers.headroom of this switch" if own or kind.own else "qos.buffers.headroom"
     if most > have:
         context.finding(
-            "headroom-short",
-            "error",
+            HEADROOM_SHORT,
             device,
             where,
             f"PFC headroom of {device}'s ports is {most / 1e6:.1f} MB, its headroom partition is {have / 1e6:.1f} MB "
             f"({qos.buffers.headroom} % of {model.buffer.shared_mb:g} MB)",
-            "ports left without headroom drop packets of the lossless class when paused",
-            f"raise {key} to {-(-most * 100 // int(model.buffer.shared_mb * 1e6))} % and lower lossless, or shorten cables",
+            fix=f"raise {key} to {-(-most * 100 // int(model.buffer.shared_mb * 1e6))} % and lower lossless, or shorten cables",
         )
     elif model.dedicated is not None and context.catalog.systems[kind.role.nos].dedicated_first:
         buffers = qos.buffers
         shared = model.dedicated.shared_bytes(buffers.dedicated_ingress, buffers.dedicated_egress)
         if most > shared * buffers.headroom / 100:
             context.finding(
-                "headroom-thin",
-                "warning",
+                HEADROOM_THIN,
                 device,
                 where,
                 f"PFC headroom of {device}'s ports is {most / 1e6:.1f} MB; its partition holds {have / 1e6:.1f} MB if all of the "
                 f"{model.buffer.shared_mb:g} MB are shared, and {shared * buffers.headroom / 1e8:.1f} MB with the "
                 f"{shared / 1e6:.1f} MB that Juniper publishes for these dedicated buffers",
-                "partitions are shares of what dedicated buffers leave; ports without headroom drop when paused",
-                f"raise {key} to {math.ceil(100 * most / shared)} % and lower lossless, or lower dedicated_ingress and "
+                why="partitions are shares of what dedicated buffers leave; ports without headroom drop when paused",
+                fix=f"raise {key} to {math.ceil(100 * most / shared)} % and lower lossless, or lower dedicated_ingress and "
                 "dedicated_egress; compare with `show class-of-service shared-buffer` of the first switch",
             )
     elif most > THIN_HEADROOM * have:
         wanted = -(-most * 100 // int(THIN_HEADROOM * model.buffer.shared_mb * 1e6))
         context.finding(
-            "headroom-thin",
-            "info",
+            HEADROOM_THIN,
             device,
             where,
             f"PFC headroom of {device}'s ports is {most / 1e6:.1f} MB of {have / 1e6:.1f} MB: it holds only where "
             f"{most * 100 / qos.buffers.headroom / 1e6:.1f} of the {model.buffer.shared_mb:g} MB are shared",
-            "switches take dedicated buffers off before partitions, and how much is not known for this model",
-            f"compare with what the first switch shows; {wanted} % of headroom ({key}) would leave a quarter of the buffer",
+            severity="info",
+            why="switches take dedicated buffers off before partitions, and how much is not known for this model",
+            fix=f"compare with what the first switch shows; {wanted} % of headroom ({key}) would leave a quarter of the buffer",
         )

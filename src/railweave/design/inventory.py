@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from railweave.findings import Finding
+from railweave.findings.registry import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -22,6 +22,15 @@ if TYPE_CHECKING:
 
 DEVICE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]*")
 """Interfaces and RDMA devices whose names need no quoting anywhere."""
+
+INVENTORY_UNUSED = Rule(
+    id="inventory-unused",
+    severity="warning",
+    applies="design",
+    says="a row of the inventory is about a device or port that the fabric file does not have",
+    why="what the row says is not used",
+    fix="correct the name, or leave the row out",
+)
 
 
 def check_inventory(
@@ -78,8 +87,7 @@ def _check_apart(context: Context, server: Server) -> None:
 
 def _unused(context: Context, line: int, what: str, fix: str) -> None:
     file = Path(context.source.inventory.file).name
-    why = "what the row says is not used"
-    context.findings.append(Finding("inventory-unused", "warning", file, what, why, fix, file, line))
+    context.findings.append(INVENTORY_UNUSED.finding(file, what, fix=fix, file=file, line=line))
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:

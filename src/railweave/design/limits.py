@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.design.headroom import check_headroom
+from railweave.findings.registry import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,6 +16,57 @@ if TYPE_CHECKING:
     from railweave.design.topology import Layout
     from railweave.intent.document import Location
     from railweave.intent.qos import Qos
+
+
+ECMP_NARROW = Rule(
+    id="ecmp-narrow",
+    severity="warning",
+    applies="design",
+    says="`maximum_ecmp` is below the uplinks of a leaf",
+    why="next-hop groups are cut short and uplinks stay idle",
+    fix="raise it, or leave it empty",
+)
+NO_LOSSLESS_CLASS = Rule(
+    id="no-lossless-class",
+    severity="warning",
+    sometimes="info",
+    applies="design",
+    says="a role has no lossless traffic class; info where a fabric connects no GPU's own NIC",
+    why="RoCEv2 recovers from loss by going back, which costs most of the bandwidth",
+    fix="keep the class no-loss, or accept lossy operation",
+)
+RDMA_NO_DSCP = Rule(
+    id="rdma-no-dscp",
+    severity="warning",
+    applies="design",
+    says="the class of RDMA data has no DSCP, so nothing is classified into it",
+    why="packets of servers are never classified into it",
+    fix="give it `dscp:`",
+)
+CNP_NO_CLASS = Rule(
+    id="cnp-no-class",
+    severity="warning",
+    applies="design",
+    says="no class takes congestion notification packets",
+    why="they wait with everything else, and senders slow down late",
+    fix="keep the class cnp",
+)
+LOSSLESS_ON_SERVERS = Rule(
+    id="lossless-on-servers",
+    severity="warning",
+    applies="design",
+    says="several lossless classes; servers' NICs are set up for the first",
+    why="the servers' NICs are set up to be paused for one of them only",
+    fix="keep one lossless class, or set the NICs up by hand",
+)
+KERNEL_MAX_ADDRESSES = Rule(
+    id="kernel-max-addresses",
+    severity="warning",
+    applies="design",
+    says="more SLAAC prefixes than the Linux kernel takes by default",
+    why="where the kernel itself handles router advertisements it silently ignores the rest; systemd-networkd does not",
+    fix="set net.ipv6.conf.*.max_addresses higher on servers",
+)
 
 
 def tunnel_overhead_bytes(vtep: str) -> int:
@@ -89,13 +141,11 @@ def _check_ecmp(context: Context, layout: Layout) -> None:
             context.problem(place, f"maximum_ecmp {asked} is not a value {nos} accepts", f"the next one is {near}")
     if asked is not None and asked < width and layout.spines:
         context.finding(
-            "ecmp-narrow",
-            "warning",
+            ECMP_NARROW,
             layout.name,
             place,
             f"maximum_ecmp {asked} is below the {width} uplinks of a leaf",
-            "next-hop groups are cut short and uplinks stay idle",
-            f"raise it to {width}, or leave it empty",
+            fix=f"raise it to {width}, or leave it empty",
         )
 
 
@@ -126,13 +176,11 @@ def _check_qos(context: Context, layout: Layout, kind: Equipment, *, again: bool
     if system.has("qos", role.release) and not lossless and not again:
         rdma = any(server.nics.per_gpu for server in layout.servers)  # else it is meant, as on a frontend
         context.finding(
-            "no-lossless-class",
-            "warning" if rdma else "info",
+            NO_LOSSLESS_CLASS,
             f"{layout.name} {role_name}",
             base,
             "no traffic class is lossless",
-            "RoCEv2 recovers from loss by going back, which costs most of the bandwidth",
-            "keep the class no-loss, or accept lossy operation",
+            severity="warning" if rdma else "info",
         )
 
 
@@ -140,20 +188,16 @@ def _check_host_qos(context: Context, layout: Layout, base: Location, qos: Qos) 
     """What the servers' NICs cannot follow."""
     data, cnp = qos.rdma_class(), qos.cnp_class()
     lossless = [name for name, one in qos.classes.items() if one.lossless]
-    found: list[tuple[str, str, str, str]] = []
+    at = (*base, "classes")
     if data is not None and not data.dscp:
-        what = "the class of RDMA data has no DSCP"
-        found.append(("rdma-no-dscp", what, "packets of servers are never classified into it", "give it `dscp:`"))
+        context.finding(RDMA_NO_DSCP, layout.name, at, "the class of RDMA data has no DSCP")
     if cnp is None or not cnp.dscp:
         what = "no class takes congestion notification packets: there is no `cnp` class with a DSCP"
-        why = "they wait with everything else, and senders slow down late"
-        found.append(("cnp-no-class", what, why, "keep the class cnp"))
+        context.finding(CNP_NO_CLASS, layout.name, at, what)
     if len(lossless) > 1:
         what = f"{len(lossless)} classes are lossless: {', '.join(lossless)}"
         why = f"the servers' NICs are set up to be paused for {lossless[0]} only"
-        found.append(("lossless-on-servers", what, why, "keep one lossless class, or set the NICs up by hand"))
-    for id_, what, why, fix in found:
-        context.finding(id_, "warning", layout.name, (*base, "classes"), what, why, fix)
+        context.finding(LOSSLESS_ON_SERVERS, layout.name, at, what, why=why)
 
 
 def _check_mtu(context: Context, layout: Layout, kind: Equipment) -> None:
@@ -191,13 +235,11 @@ def _check_hosts(context: Context, layout: Layout, colors: int) -> None:
     if addressing.server_mode == "slaac":
         if addresses + 1 > kernel.max_addresses:
             context.finding(
-                "kernel-max-addresses",
-                "warning",
+                KERNEL_MAX_ADDRESSES,
                 layout.name,
                 at,
                 f"{addresses} prefixes and the link-local address exceed the kernel's {kernel.max_addresses} addresses an interface",
-                "where the kernel itself handles router advertisements it silently ignores the rest; systemd-networkd does not",
-                f"set net.ipv6.conf.*.max_addresses to {addresses + 1} on servers",
+                fix=f"set net.ipv6.conf.*.max_addresses to {addresses + 1} on servers",
             )
         size = 40 + kernel.ra_header_bytes + 8 + kernel.ra_prefix_option_bytes * addresses
         if size > layout.spec.mtu.irb:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from railweave.catalog.rdma import ADAPTIVE_WINDOW
 from railweave.design.headroom import headroom_bytes
+from railweave.findings.registry import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,6 +14,18 @@ if TYPE_CHECKING:
     from railweave.design.context import Context
     from railweave.design.network import Cable
     from railweave.design.topology import Layout
+
+
+INTERCONNECT_LOSSY = Rule(
+    id="interconnect-lossy",
+    severity="info",
+    applies="design",
+    says="links between sites are not paused (PFC); what headroom that would need, and what is done instead",
+    why="what arrives within twice the delay after a pause was sent has to be held at full rate; instead queues are marked "
+    f"early (ECN), a queue pair has at most {ADAPTIVE_WINDOW} packets under way where NICs use adaptive routing, and what "
+    "is lost is sent again by itself",
+    fix="`interconnect: {pfc: true}` where routers can set so much aside",
+)
 
 
 def note_long_links(context: Context, layout: Layout, cables: Sequence[Cable]) -> None:
@@ -33,14 +46,9 @@ def note_long_links(context: Context, layout: Layout, cables: Sequence[Cable]) -
         return
     device, ports = max(need.items(), key=lambda item: sum(item[1]))
     context.finding(
-        "interconnect-lossy",
-        "info",
+        INTERCONNECT_LOSSY,
         layout.name,
         ("fabrics", layout.name, "topology", "interconnect"),
         f"links between sites are not paused: without loss over {longest / 1000:g} km a lossless class would need "
         f"{max(ports) / 1e6:.1f} MB of headroom a port, {sum(ports) / 1e6:.0f} MB on the {len(ports)} of {device}",
-        "what arrives within twice the delay after a pause was sent has to be held at full rate; instead queues are marked "
-        f"early (ECN), a queue pair has at most {ADAPTIVE_WINDOW} packets under way where NICs use adaptive routing, and what "
-        "is lost is sent again by itself",
-        "`interconnect: {pfc: true}` where routers can set so much aside",
     )

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.design.optics import fitting
+from railweave.findings.registry import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -20,6 +21,17 @@ if TYPE_CHECKING:
 
 Module = tuple[str, str | int]
 """``End.module``."""
+
+
+OPTIC_MISMATCH = Rule(
+    id="optic-mismatch",
+    severity="error",
+    sometimes="warning",
+    applies="design",
+    says="the ends of a link have optics that do not understand each other (multimode and single mode): as the file names them, or because the catalog has no others (a warning)",
+    why="they do not understand each other, and no kind of optic in the catalog fits all modules that these links join",
+    fix="name others with `optic` and `far_optic`, or use ports that share no module",
+)
 
 
 class Need(NamedTuple):
@@ -146,11 +158,9 @@ def _note(context: Context, fabric: str, wrong: Sequence[Cable], needs: Mapping[
     words = " and ".join(f"{one.optic} ({known[one.optic].media}) at {one.device}" for one in (cable.a, cable.b))
     more = f", and {len(wrong) - 1} links more" if len(wrong) > 1 else ""
     context.finding(
-        "optic-mismatch",
-        "error" if asked else "warning",
+        OPTIC_MISMATCH,
         cable.name,
         ("fabrics", fabric, "cabling", cable.kind),
         f"{words} are the ends of one link{more}",
-        "they do not understand each other, and no kind of optic in the catalog fits all modules that these links join",
-        "name others with `optic` and `far_optic`, or use ports that share no module",
+        severity="error" if asked else "warning",
     )

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.findings.registry import Rule
+
 if TYPE_CHECKING:
     from railweave.catalog.models import Catalog, Optic
     from railweave.design.context import Context
     from railweave.intent.document import Location
 
 UNKNOWN = "unlisted"
+
+
+OPTIC_UNLISTED = Rule(
+    id="optic-unlisted",
+    severity="warning",
+    applies="design",
+    says="the catalog has no optic for a port, speed and length",
+    why="the bill of materials cannot name it",
+    fix="give one with `optic:`, or add it to the catalog",
+)
 
 
 def choose(
@@ -36,13 +48,10 @@ def choose(
     if fits:
         return min(fits)[1]
     context.finding(
-        "optic-unlisted",
-        "warning",
+        OPTIC_UNLISTED,
         f"{channels} x {speed_gbps}G in {cage}",
         at,
         f"the catalog lists no optic for a {cage} port of {channels} x {speed_gbps}G over {length_m:g} m",
-        "the bill of materials cannot name it",
-        "give one with `optic:`, or add it to the catalog",
     )
     return UNKNOWN
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.design.ports import breakout_of, default_server_first, link_way, parse_breakout, resolve
+from railweave.findings.registry import Rule
 
 if TYPE_CHECKING:
     from railweave.catalog.models import Breakout, SwitchModel
@@ -14,6 +15,16 @@ if TYPE_CHECKING:
     from railweave.design.topology import Layout
     from railweave.intent.document import Location
     from railweave.intent.topology import PortRange, Role
+
+
+LINK_SLOWER = Rule(
+    id="link-slower",
+    severity="info",
+    applies="design",
+    says="links of a switch model run at less than `link_speed`: its ports do no more",
+    why="at the far end such a link takes the place of a faster one, and paths over it are narrower",
+    fix="accept it, or set link_speed to have all links alike",
+)
 
 
 def port_ranges(context: Context, layout: Layout) -> dict[tuple[Equipment, PortKind], Range]:
@@ -67,13 +78,11 @@ def _note_slower(context: Context, layout: Layout, ranges: dict[tuple[Equipment,
     }
     for device, speed in slow:
         context.finding(
-            "link-slower",
-            "info",
+            LINK_SLOWER,
             f"{layout.name} {device}",
             ("fabrics", layout.name, "topology", "link_speed"),
             f"links of {device} run at {speed}G, not at the {wanted}G of the others: its ports do no more",
-            "at the far end such a link takes the place of a faster one, and paths over it are narrower",
-            f"accept it, or set link_speed: {speed}G to have all links alike",
+            fix=f"accept it, or set link_speed: {speed}G to have all links alike",
         )
 
 

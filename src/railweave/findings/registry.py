@@ -37,7 +37,7 @@ class Found:
     fix: str | None = None
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False)
 class Rule:
     """What findings of one id have in common.
 

@@ -15,16 +15,30 @@ from typing import TYPE_CHECKING, Any, cast
 
 from railweave.config.sections import flat, parse
 from railweave.errors import RenderError
-from railweave.findings import Finding
+from railweave.findings.registry import Rule
 from railweave.findings.validators import Validator, ValidatorReport
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from railweave.findings import Finding
     from railweave.findings.validators import Files
 
 NAME = "pyavd"
 MOST_SHOWN = 5
+
+
+_APART = "the configuration and its data model are rendered apart, and say different things or what AVD does not know"
+_REPORT = "report it: it is a mistake of railweave, unless the files were changed by hand"
+SCHEMA = Rule("eos-avd-schema", "error", "validator", "data that the schema of Arista's AVD refuses", _APART, _REPORT)
+DIFFERS = Rule(
+    "eos-avd-differs",
+    "error",
+    "validator",
+    "a line of `eos.conf` that AVD does not render from the same design, or one that it does and is missing",
+    _APART,
+    _REPORT,
+)
 
 
 def validate(files: Files) -> ValidatorReport:
@@ -42,7 +56,7 @@ def validate(files: Files) -> ValidatorReport:
             data = json.loads(own.get("avd.json", ""))
         except ValueError as error:
             what = f"avd.json cannot be read: {error}"
-            report.findings.append(_finding("eos-avd-schema", device, "avd.json", what))
+            report.findings.append(_finding(SCHEMA, device, "avd.json", what))
             continue
         passed_on += sum(_raw(data))
         report.findings += _validate_one(avd, device, own["eos.conf"], data)
@@ -56,19 +70,19 @@ def _validate_one(avd: Any, device: str, text: str, data: object) -> Iterator[Fi
     if result.validated_data is None:
         for one in result.validation_result.violations:
             path = ".".join(map(str, one.path))
-            yield _finding("eos-avd-schema", device, "avd.json", f"AVD's schema refuses {path}: {one.message}")
+            yield _finding(SCHEMA, device, "avd.json", f"AVD's schema refuses {path}: {one.message}")
         return
     try:
         ours = Counter(flat(parse(text)))
     except RenderError as error:
-        yield _finding("eos-avd-differs", device, "eos.conf", f"eos.conf cannot be read: {error}")
+        yield _finding(DIFFERS, device, "eos.conf", f"eos.conf cannot be read: {error}")
         return
     theirs = Counter(flat(parse(avd.get_device_config(result.validated_data))))
     for found, whose in ((ours - theirs, "only in eos.conf"), (theirs - ours, "missing in eos.conf")):
         for line in list(found)[:MOST_SHOWN]:
-            yield _finding("eos-avd-differs", device, "eos.conf", f"{whose}: {line}")
+            yield _finding(DIFFERS, device, "eos.conf", f"{whose}: {line}")
         if len(found) > MOST_SHOWN:
-            yield _finding("eos-avd-differs", device, "eos.conf", f"{whose}: {len(found) - MOST_SHOWN} lines more")
+            yield _finding(DIFFERS, device, "eos.conf", f"{whose}: {len(found) - MOST_SHOWN} lines more")
 
 
 def _raw(data: object) -> Iterator[int]:
@@ -84,10 +98,8 @@ def _raw(data: object) -> Iterator[int]:
             yield from _raw(one)
 
 
-def _finding(id_: str, device: str, file: str, what: str) -> Finding:
-    why = "the configuration and its data model are rendered apart, and say different things or what AVD does not know"
-    fix = "report it: it is a mistake of railweave, unless the files were changed by hand"
-    return Finding(id_, "error", device, what, why, fix, f"devices/{device}/{file}")
+def _finding(rule: Rule, device: str, file: str, what: str) -> Finding:
+    return rule.finding(device, what, file=f"devices/{device}/{file}")
 
 
 VALIDATOR = Validator(NAME, "eos.conf", "", lambda files, _, __: validate(files), always=False)

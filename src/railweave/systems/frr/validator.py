@@ -16,11 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from railweave.findings import Finding
+from railweave.findings.registry import Rule
 from railweave.findings.validators import Validator, ValidatorReport
 from railweave.tool_roots import untrusted
 
 if TYPE_CHECKING:
+    from railweave.findings import Finding
     from railweave.findings.validators import Files
 
 NAME = "vtysh"
@@ -44,6 +45,16 @@ _LIBRARIES = (
     "usr/lib64/frr",
     "usr/lib",
     "usr/lib64",
+)
+
+
+REFUSED = Rule(
+    "validator-vtysh",
+    "error",
+    "validator",
+    "a line that FRR's own parser refuses",
+    "the daemon would not load it, and the router would run without it",
+    "remove it from `extra:` if it is yours; otherwise report it",
 )
 
 
@@ -146,19 +157,9 @@ def _validate_one(tool: Tool, device: str, text: str) -> list[Finding]:
         refused = tool.refused(text)
     except (OSError, subprocess.TimeoutExpired) as error:
         what = f"vtysh could not validate the file: {error}"
-        return [Finding("validator-vtysh", "error", device, what, "what is in it is not known to be good", "", file)]
+        return [REFUSED.finding(device, what, why="what is in it is not known to be good", fix="", file=file)]
     return [
-        Finding(
-            "validator-vtysh",
-            "error",
-            device,
-            f"FRR refuses the line: {what}",
-            "the daemon would not load it, and the router would run without it",
-            "remove it from `extra:` if it is yours; otherwise report it",
-            file,
-            number,
-        )
-        for number, what in refused
+        REFUSED.finding(device, f"FRR refuses the line: {what}", file=file, line=number) for number, what in refused
     ]
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, tostring
 
 from railweave.errors import RenderError
-from railweave.findings import Finding
+from railweave.findings.registry import Rule
 from railweave.findings.sample import MOST_VALIDATED, said, sample
 from railweave.findings.validators import Validator, ValidatorReport
 from railweave.systems.junos.render.parse import parse
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from railweave.findings import Finding
     from railweave.findings.validators import Files
     from railweave.systems.junos.render.tree import Statement
     from railweave.systems.junos.yang_models import Models
@@ -49,6 +50,24 @@ HOW_TO_GET = (
     " 23.4/23.4R2/native/conf-and-rpcs/junos-qfx/conf-with-extensions"
 )
 _VARYING = re.compile(r'"[^"]*"|\b[0-9a-f]*:[0-9a-f:./]*|\d+')
+
+
+REFUSED = Rule(
+    "validator-junos-yang",
+    "error",
+    "validator",
+    "a statement that published Junos models refuse",
+    "the published models do not allow it, so a commit is expected to fail",
+    "correct it if it is yours (`extra:`); otherwise report it",
+)
+UNKNOWN = Rule(
+    "validator-junos-unknown",
+    "info",
+    "validator",
+    "statements newer than every published model",
+    "no outside validator can check these statements",
+    "check one device of the kind with `commit check` before the rest",
+)
 
 
 @dataclass(frozen=True)
@@ -154,28 +173,12 @@ def _alone(conversion: Conversion, above: list[Element], element: Element) -> st
 
 
 def _finding(device: str, what: str, line: int) -> Finding:
-    return Finding(
-        "validator-junos-yang",
-        "error",
-        device,
-        what,
-        "the published models do not allow it, so a commit is expected to fail",
-        "correct it if it is yours (`extra:`); otherwise report it",
-        f"devices/{device}/{FILE}",
-        line,
-    )
+    return REFUSED.finding(device, what, file=f"devices/{device}/{FILE}", line=line)
 
 
 def _unpublished(words: str, devices: list[str]) -> Finding:
     others = f" and {len(devices) - 1} more" if len(devices) > 1 else ""
-    return Finding(
-        "validator-junos-unknown",
-        "info",
-        devices[0],
-        f"in no published model up to 24.4: {words} (here{others})",
-        "no outside validator can check these statements",
-        "check one device of the kind with `commit check` before the rest",
-    )
+    return UNKNOWN.finding(devices[0], f"in no published model up to 24.4: {words} (here{others})")
 
 
 VALIDATOR = Validator(NAME, FILE, "yang", validate)

@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from railweave.errors import RenderError
-from railweave.findings import Finding
+from railweave.findings.registry import Rule
 from railweave.findings.sample import MOST_VALIDATED, said, sample
 from railweave.findings.validators import Validator, ValidatorReport
 from railweave.systems.sonic.render.tables import parse
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from railweave.findings import Finding
     from railweave.findings.validators import Files
     from railweave.systems.sonic.render.tables import Row, Tables, Value
     from railweave.systems.sonic.yang_models import SonicModels
@@ -39,6 +40,16 @@ KEY_DIGITS = 130
 
 STAND_IN = "stand-in-"
 """What is validated in a secret's place: the models have rules for passwords, and a secret's reference follows none."""
+
+
+REFUSED = Rule(
+    "validator-sonic-yang",
+    "error",
+    "validator",
+    "a table, field or value that published SONiC models refuse",
+    "the published models do not allow it, so `config reload` may refuse it or a daemon may not understand it",
+    "correct it if it is yours (`extra:`); otherwise report it",
+)
 
 
 def validate(files: Files, yang: Path | None, most: int | None = MOST_VALIDATED) -> ValidatorReport:
@@ -99,16 +110,7 @@ def _line(text: str, *words: str) -> int:
 
 
 def _finding(device: str, what: str, line: int) -> Finding:
-    return Finding(
-        "validator-sonic-yang",
-        "error",
-        device,
-        what,
-        "the published models do not allow it, so `config reload` may refuse it or a daemon may not understand it",
-        "correct it if it is yours (`extra:`); otherwise report it",
-        f"devices/{device}/{FILE}",
-        line,
-    )
+    return REFUSED.finding(device, what, file=f"devices/{device}/{FILE}", line=line)
 
 
 class Conversion:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.config.sections import flat, line, merge, parse, section
-from railweave.findings import Finding
 from railweave.render.extra import extra_findings
+from railweave.systems.frr.render import rules
 from railweave.systems.frr.render.isis import on_port, router_isis
 from railweave.systems.frr.render.overlay import overlay_sections, vrf_routers
 from railweave.systems.frr.render.routing import bfd, lists, route_maps, router_bgp
@@ -19,6 +19,8 @@ from railweave.systems.frr.render.tree import to_text
 if TYPE_CHECKING:
     from railweave.config.sections import Section
     from railweave.device.model import DeviceConfig, Gateway, Interface
+    from railweave.findings import Finding
+    from railweave.findings.registry import Rule
 
 VERSIONS = {"local-preference": "8.4", "aigp": "10.3"}
 
@@ -143,52 +145,32 @@ def check_extra(text: str) -> None:
 
 def gaps(config: DeviceConfig) -> list[Finding]:
     """What has no place in ``frr.conf``, and the operator's own lines."""
-    host = "belongs to the Linux host under FRR"
-    missing = [
-        ("ports", "port breakout, speed and MTU, VLANs and bridges", host),
-        ("qos", "classifiers, queues, buffers, ECN and PFC", host),
-        ("management", "logins, NTP, SNMP, LLDP and telemetry", host),
+    wanted = config.gateways[0].advertisements if config.gateways else None
+    said = [
+        (rules.NO_PORTS, True),
+        (rules.NO_QOS, True),
+        (rules.NO_MANAGEMENT, True),
+        (rules.NO_LOAD_BALANCING, config.balancing.group_mode != "ecmp"),
+        (rules.NO_PROXY_ARP, any(gateway.proxy_arp for gateway in config.gateways)),
+        (rules.NO_MACSEC, any(port.macsec for port in config.interfaces)),
+        (rules.NO_HASH, config.balancing.intent.hash.seed is not None),
+        (rules.NO_TUNNELS, bool(config.vrfs)),
+        (rules.NO_ANYCAST, bool(config.mac_vrf)),
+        (rules.NO_COLOR_ENDPOINTS, config.overlay is not None and len(config.overlay.endpoints) > 1),
+        (rules.NO_RA_ROUTES, wanted is not None and bool(wanted.routes)),
+        (rules.NO_RA_INTERVAL, wanted is not None),
+        (rules.PEER_AS, config.bgp is not None and bool(config.bgp.as_lists)),
     ]
-    if config.balancing.group_mode != "ecmp":
-        opcodes = config.balancing.intent.spray_opcodes
-        only = f" of RDMA opcodes {', '.join(map(str, opcodes))}" if opcodes else ""
-        missing.append(
-            (
-                "load-balancing",
-                f"{config.balancing.group_mode}{only} inside a next-hop group",
-                "FRR hands groups to the kernel, which hashes",
-            )
-        )
-    if any(gateway.proxy_arp for gateway in config.gateways):
-        missing.append(("proxy-arp", "proxy ARP", host))
-    if any(port.macsec for port in config.interfaces):
-        missing.append(("macsec", "MACsec", f"{host}: wpa_supplicant, or `ip macsec`"))
-    if config.balancing.intent.hash.seed is not None:
-        missing.append(("hash", "the seed of the ECMP hash", "the kernel's own: net.ipv6.fib_multipath_hash_policy"))
-    if config.vrfs:
-        missing.append(("tunnels", "VRF devices and VXLAN tunnels", host))
-    if config.mac_vrf:
-        missing.append(("anycast", "the MAC address that gateways of layer-2 networks share", host))
-    if config.overlay and len(config.overlay.endpoints) > 1:
-        missing.append(("color-endpoints", "a tunnel endpoint per path color", "FRR has one VTEP address per VNI"))
-    if config.gateways and config.gateways[0].advertisements:
-        if config.gateways[0].advertisements.routes:
-            missing.append(("ra-routes", "route information options", "FRR's router advertisements have none"))
-        missing.append(("ra-interval", "the shortest router-advertisement interval", "FRR derives it from the longest"))
-    found = [
-        Finding(f"frr-no-{key}", "info", config.name, f"frr.conf cannot express {what}", why, "")
-        for key, what, why in missing
-    ]
-    if config.bgp and config.bgp.as_lists:
-        found.append(
-            Finding(
-                "frr-peer-as",
-                "info",
-                config.name,
-                "FRR has no list of accepted AS numbers; each neighbor is given the one that design knows",
-                "a neighbor with another AS stays down, so the effect is stricter",
-            )
-        )
+    found = [rule.finding(config.name, _what(rule, config)) for rule, so in said if so]
     if config.extra.strip():
         found += extra_findings(config.name, flat(parse(config.extra)), ROUTING)
     return found
+
+
+def _what(rule: Rule, config: DeviceConfig) -> str | None:
+    """The sentence where it names what was asked for."""
+    if rule is not rules.NO_LOAD_BALANCING:
+        return None
+    opcodes = config.balancing.intent.spray_opcodes
+    only = f" of RDMA opcodes {', '.join(map(str, opcodes))}" if opcodes else ""
+    return f"frr.conf cannot express {config.balancing.group_mode}{only} inside a next-hop group"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.findings import Finding
 from railweave.render.extra import extra_findings
 from railweave.render.left_out import left_out_findings
+from railweave.systems.junos.render import rules
 from railweave.systems.junos.render.cos import class_of_service
 from railweave.systems.junos.render.interfaces import interfaces, router_advertisement, vlans
 from railweave.systems.junos.render.isis import isis
@@ -20,6 +20,7 @@ from railweave.systems.junos.render.tree import block, leaf, set_paths, to_curly
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig
+    from railweave.findings import Finding
     from railweave.systems.junos.render.tree import Statement
 
 
@@ -81,39 +82,11 @@ def gaps(config: DeviceConfig) -> list[Finding]:
     """What Junos cannot express, what could not be verified, and the operator's own statements."""
     found = left_out_findings(config)
     if config.balancing.group_mode == "spray" and not config.balancing.random:
-        found.append(
-            Finding(
-                "junos-no-spray",
-                "warning",
-                config.name,
-                "random packet spraying has no statement on QFX Junos",
-                "next-hop groups are shared by static hash instead",
-                "use load_balancing mode dlb-per-packet",
-            )
-        )
+        found.append(rules.NO_SPRAY.finding(config.name))
     if config.bgp and any(group.fabric_color for group in config.bgp.groups):
-        found.append(
-            Finding(
-                "junos-dpf-unverified",
-                "info",
-                config.name,
-                "fabric-color and fabric-advertise are in no published model",
-                "no validator can check them; that backup-color takes a list is read from the source, not tried on a device",
-                "check one leaf and one spine with `commit check` before the rest",
-            )
-        )
+        found.append(rules.DPF_UNVERIFIED.finding(config.name))
     if config.balancing.selective:
-        found.append(
-            Finding(
-                "junos-selective-dlb",
-                "info",
-                config.name,
-                "rdma-opcode and dynamic-load-balance are in no published model, and the field profile restarts the forwarding engine",
-                "documented for routed IPv4 ports; filters of bridged and IPv6 ports follow the documented hierarchy, and have "
-                "not been tried on a device",
-                "commit it while no job runs; check one leaf first, and that `show firewall` counts under load",
-            )
-        )
+        found.append(rules.SELECTIVE_DLB.finding(config.name))
     found += _overlay_gaps(config)
     if config.extra.strip():
         lines = [" ".join(path) for statement in parse(config.extra) for path in set_paths(statement)]
@@ -128,17 +101,7 @@ def _overlay_gaps(config: DeviceConfig) -> list[Finding]:
         return []
     found: list[Finding] = []
     if ":" in overlay.loopback:
-        what = "where type-5 tunnels over IPv6 take their source from is documented for MAC-VRFs only"
-        why = "switch-options vtep-source-interface lo0.0 inet6 is the documented statement, here without a MAC-VRF"
-        found.append(
-            Finding("junos-ipv6-tunnels", "info", config.name, what, why, "check one leaf with `commit check`")
-        )
+        found.append(rules.IPV6_TUNNELS.finding(config.name))
     if len(overlay.endpoints) > 1:
-        what = "a tunnel endpoint per path color inside one VRF rests on the next hop that an export policy sets"
-        why = "Junos documents a colored tunnel address per MAC-VRF; with a policy it has not been tried on a device"
-        found.append(
-            Finding(
-                "junos-color-endpoints", "warning", config.name, what, why, "try one pair of leaves before the rest"
-            )
-        )
+        found.append(rules.COLOR_ENDPOINTS.finding(config.name))
     return found

@@ -1,0 +1,160 @@
+"""What is said of a configuration that Enterprise SONiC is not told, or does otherwise.
+
+Ids ``dell_sonic-no-KEY`` are those that the support matrix asks for; the others are ``dell-KEY``.
+"""
+
+from railweave.findings.registry import Rule
+
+UNKNOWN_COMMANDS = "no public document has the commands"
+NO_MODEL = Rule(
+    "dell-no-model",
+    "info",
+    "rendering",
+    "no validator can check sonic.cli",
+    "Dell publishes no model of this command line; the lint knows the commands used, each from a public document",
+    "load one leaf and one spine before the rest",
+)
+PREPARE = Rule(
+    "dell-prepare",
+    "info",
+    "rendering",
+    "prepare.cli comes first: it ends the session and may restart the switch",
+    "port names take effect in the next session, lossless buffers after a restart",
+    "paste it, answer its questions, log in again, then paste sonic.cli",
+)
+NO_SPRAY = Rule(
+    "dell_sonic-no-spray",
+    "warning",
+    "rendering",
+    "random packet spraying is not configured",
+    "next-hop groups are shared by static hash instead",
+    "use load_balancing mode dlb-per-packet",
+)
+ARS_OBJECT = Rule(
+    "dell-ars-object",
+    "warning",
+    "rendering",
+    "set ars-object in route-maps is read from a module's documentation, not from a switch",
+    "no public document shows the command itself",
+    "try one leaf; without it next-hop groups are shared by static hash",
+)
+ARS_BANDS = Rule(
+    "dell-ars-bands",
+    "info",
+    "rendering",
+    "quality bands and reassignment of adaptive routing are left at the system's default",
+    "their units are not documented",
+)
+NO_MACSEC = Rule(
+    "dell_sonic-no-macsec",
+    "warning",
+    "rendering",
+    "MACsec is not configured: links between sites are in the clear",
+    UNKNOWN_COMMANDS,
+    "encrypt them outside the switch, or use a system that has it",
+)
+SUB_INTERFACE = Rule(
+    "dell-sub-interface",
+    "warning",
+    "rendering",
+    "a tag of an external router is a sub-interface",
+    "its command is read from a test library, and whether it may be in a VRF of a tunnel has not been tried",
+    "try one leaf",
+)
+NO_ISIS = Rule(
+    "dell_sonic-no-isis",
+    "error",
+    "rendering",
+    "IS-IS is not configured: the switch has no routes",
+    "no public document of Enterprise SONiC has it",
+    "set `underlay: {protocol: bgp}`",
+)
+PEER_AS = Rule(
+    "dell-peer-as",
+    "info",
+    "rendering",
+    "there is no list of accepted AS numbers; each neighbor is given the one that design knows",
+    "a neighbor with another AS stays down, so the effect is stricter",
+)
+NO_RA_ROUTES = Rule(
+    "dell_sonic-no-ra-routes",
+    "info",
+    "rendering",
+    "router advertisements carry no route information options",
+    "FRR, which sends them, has none",
+)
+NO_COLOR_ENDPOINTS = Rule(
+    "dell_sonic-no-color-endpoints",
+    "warning",
+    "rendering",
+    "a tunnel endpoint per path color is not configured: the first one serves all",
+    "a tunnel has one source address",
+)
+IPV6_TUNNEL = Rule(
+    "dell-ipv6-tunnel",
+    "warning",
+    "rendering",
+    "the tunnel's source is an IPv6 address",
+    "public documents show IPv4 only",
+    "use vtep: ipv4",
+)
+NEXT_HOP_UNCHANGED = Rule(
+    "dell-next-hop-unchanged",
+    "warning",
+    "rendering",
+    "attribute-unchanged next-hop is FRR's command, taken for this command line's",
+    "spines must pass type-5 routes on with the leaf's next hop, and no public document shows how",
+    "try one spine",
+)
+MANAGEMENT = Rule(
+    "dell-management",
+    "info",
+    "rendering",
+    "parts of management, as the login banner or SSH keys, are not configured",
+    UNKNOWN_COMMANDS,
+    "configure by hand, or by `extra:`",
+)
+NO_SYSLOG = Rule(
+    "dell_sonic-no-syslog",
+    "info",
+    "rendering",
+    "syslog servers are not configured",
+    UNKNOWN_COMMANDS,
+    "configure by hand, or by `extra:`",
+)
+NO_NETCONF = Rule(
+    "dell_sonic-no-netconf",
+    "info",
+    "rendering",
+    "there is no NETCONF",
+    "the system is configured by gNMI, REST or its command line",
+)
+CERTIFICATE = Rule(
+    "dell-certificate",
+    "info",
+    "rendering",
+    "the certificate of telemetry is named, not installed",
+    "certificates are files",
+    "install it, and make `crypto security-profile railweave` of it",
+)
+NO_BUFFER_PARTITION = Rule(
+    "dell_sonic-no-buffer-partition",
+    "info",
+    "rendering",
+    "buffer pools other than headroom, and egress profiles, are those of `buffer init lossless`",
+    "the command line sets the headroom of pools, not their size",
+)
+STRICT_CAP = Rule(
+    "dell-strict-cap",
+    "info",
+    "rendering",
+    "strict classes are not capped at their transmit_percent",
+    "a cap would be a rate and so a policy for each port speed",
+)
+QUEUE_BUFFERS = Rule(
+    "dell-queue-buffers",
+    "info",
+    "rendering",
+    "egress thresholds and dedicated buffers of classes are not configured",
+    "queues have the profiles of `buffer init lossless`",
+)

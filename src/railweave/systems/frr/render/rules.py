@@ -1,0 +1,68 @@
+"""What is said of a configuration that has no place in ``frr.conf``."""
+
+from railweave.findings.registry import Rule
+
+HOST = "belongs to the Linux host under FRR"
+NO_PORTS = Rule(
+    "frr-no-ports", "info", "rendering", "frr.conf cannot express port breakout, speed and MTU, VLANs and bridges", HOST
+)
+NO_QOS = Rule(
+    "frr-no-qos", "info", "rendering", "frr.conf cannot express classifiers, queues, buffers, ECN and PFC", HOST
+)
+NO_MANAGEMENT = Rule(
+    "frr-no-management", "info", "rendering", "frr.conf cannot express logins, NTP, SNMP, LLDP and telemetry", HOST
+)
+NO_LOAD_BALANCING = Rule(
+    "frr-no-load-balancing",
+    "info",
+    "rendering",
+    "frr.conf cannot express a mode of load balancing inside a next-hop group",
+    "FRR hands groups to the kernel, which hashes",
+)
+NO_PROXY_ARP = Rule("frr-no-proxy-arp", "info", "rendering", "frr.conf cannot express proxy ARP", HOST)
+NO_MACSEC = Rule(
+    "frr-no-macsec", "info", "rendering", "frr.conf cannot express MACsec", f"{HOST}: wpa_supplicant, or `ip macsec`"
+)
+NO_HASH = Rule(
+    "frr-no-hash",
+    "info",
+    "rendering",
+    "frr.conf cannot express the seed of the ECMP hash",
+    "the kernel's own: net.ipv6.fib_multipath_hash_policy",
+)
+NO_TUNNELS = Rule("frr-no-tunnels", "info", "rendering", "frr.conf cannot express VRF devices and VXLAN tunnels", HOST)
+NO_ANYCAST = Rule(
+    "frr-no-anycast",
+    "info",
+    "rendering",
+    "frr.conf cannot express the MAC address that gateways of layer-2 networks share",
+    HOST,
+)
+NO_COLOR_ENDPOINTS = Rule(
+    "frr-no-color-endpoints",
+    "info",
+    "rendering",
+    "frr.conf cannot express a tunnel endpoint per path color",
+    "FRR has one VTEP address per VNI",
+)
+NO_RA_ROUTES = Rule(
+    "frr-no-ra-routes",
+    "info",
+    "rendering",
+    "frr.conf cannot express route information options",
+    "FRR's router advertisements have none",
+)
+NO_RA_INTERVAL = Rule(
+    "frr-no-ra-interval",
+    "info",
+    "rendering",
+    "frr.conf cannot express the shortest router-advertisement interval",
+    "FRR derives it from the longest",
+)
+PEER_AS = Rule(
+    "frr-peer-as",
+    "info",
+    "rendering",
+    "FRR has no list of accepted AS numbers; each neighbor is given the one that design knows",
+    "a neighbor with another AS stays down, so the effect is stricter",
+)

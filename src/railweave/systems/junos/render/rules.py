@@ -1,0 +1,45 @@
+"""What is said of a configuration that Junos cannot express, or that no public model confirms."""
+
+from railweave.findings.registry import Rule
+
+NO_SPRAY = Rule(
+    "junos-no-spray",
+    "warning",
+    "rendering",
+    "random packet spraying has no statement on QFX Junos",
+    "next-hop groups are shared by static hash instead",
+    "use load_balancing mode dlb-per-packet",
+)
+DPF_UNVERIFIED = Rule(
+    "junos-dpf-unverified",
+    "info",
+    "rendering",
+    "fabric-color and fabric-advertise are in no published model",
+    "no validator can check them; that backup-color takes a list is read from the source, not tried on a device",
+    "check one leaf and one spine with `commit check` before the rest",
+)
+SELECTIVE_DLB = Rule(
+    "junos-selective-dlb",
+    "info",
+    "rendering",
+    "rdma-opcode and dynamic-load-balance are in no published model, and the field profile restarts the forwarding engine",
+    "documented for routed IPv4 ports; filters of bridged and IPv6 ports follow the documented hierarchy, and have "
+    "not been tried on a device",
+    "commit it while no job runs; check one leaf first, and that `show firewall` counts under load",
+)
+IPV6_TUNNELS = Rule(
+    "junos-ipv6-tunnels",
+    "info",
+    "rendering",
+    "where type-5 tunnels over IPv6 take their source from is documented for MAC-VRFs only",
+    "switch-options vtep-source-interface lo0.0 inet6 is the documented statement, here without a MAC-VRF",
+    "check one leaf with `commit check`",
+)
+COLOR_ENDPOINTS = Rule(
+    "junos-color-endpoints",
+    "warning",
+    "rendering",
+    "a tunnel endpoint per path color inside one VRF rests on the next hop that an export policy sets",
+    "Junos documents a colored tunnel address per MAC-VRF; with a policy it has not been tried on a device",
+    "try one pair of leaves before the rest",
+)

@@ -1,0 +1,144 @@
+"""What is said of a configuration that SONiC has no place for, or does otherwise. Ids ``sonic-no-KEY``: the support matrix."""
+
+from railweave.findings.registry import Rule
+from railweave.systems.sonic.render.macsec import KEY_NAME_DIGITS
+
+NO_LOAD_BALANCING = Rule(
+    "sonic-no-load-balancing",
+    "warning",
+    "rendering",
+    "adaptive or random load balancing has no place in config_db.json",
+    "no published model of SONiC has adaptive routing; next-hop groups are shared by static hash instead",
+    "use load_balancing mode ecmp (rlb: within_color ecmp), or a distribution that has it (dell_sonic)",
+)
+NO_HASH = Rule(
+    "sonic-no-hash",
+    "info",
+    "rendering",
+    "the hash seed is not configured",
+    "config_db.json has none: SONiC sets its own",
+)
+NO_RA_ROUTES = Rule(
+    "sonic-no-ra-routes",
+    "info",
+    "rendering",
+    "router advertisements carry no route information options",
+    "FRR, which sends them, has none",
+)
+NO_RA_INTERVAL = Rule(
+    "sonic-no-ra-interval",
+    "info",
+    "rendering",
+    "the shortest router-advertisement interval is not configured",
+    "FRR, which sends them, derives it from the longest",
+)
+PEER_AS = Rule(
+    "sonic-peer-as",
+    "info",
+    "rendering",
+    "there is no list of accepted AS numbers; each neighbor is given the one that design knows",
+    "a neighbor with another AS stays down, so the effect is stricter",
+)
+ISISD = Rule(
+    "sonic-isisd",
+    "warning",
+    "rendering",
+    "IS-IS is in frr.conf alone: whether isisd runs, and gets its packets, is the image's",
+    "SONiC's public routing container starts no isisd and its chip traps no IS-IS packets "
+    "(sonic-net/SONiC issues 502 and 1956; sonic-buildimage pull request 13527), and config_db.json has no field for it",
+    "use an image that has both, or `underlay: {protocol: bgp}`",
+)
+NO_PROXY_ARP = Rule(
+    "sonic-no-proxy-arp",
+    "warning",
+    "rendering",
+    "ports do not answer ARP for other addresses: servers do not reach each other",
+    "SONiC's model has proxy_arp for VLANs only",
+    "set net.ipv4.conf.PORT.proxy_arp=1 in Linux at every start, or use `server_link: routed`",
+)
+MACSEC_KEY = Rule(
+    "sonic-macsec-key",
+    "warning",
+    "rendering",
+    "the key of MACsec has to be given in SONiC's own form",
+    "the model takes 66 hexadecimal digits for a key of 128 bits and 130 for one of 256: the key as SONiC encodes it",
+    "give `build --secrets` the value that SONiC's `config macsec` stores",
+)
+MACSEC_NAME = Rule(
+    "sonic-macsec-name",
+    "info",
+    "rendering",
+    f"the key name of MACsec is filled up with zeros to {KEY_NAME_DIGITS} digits",
+    "Junos does so by itself; a neighbor of another kind must be told all",
+)
+NO_COLOR_ENDPOINTS = Rule(
+    "sonic-no-color-endpoints",
+    "warning",
+    "rendering",
+    "a tunnel endpoint per path color is not configured: the first one serves all",
+    "SONiC has one source address for its tunnels",
+)
+IPV6_TUNNEL = Rule(
+    "sonic-ipv6-tunnel",
+    "warning",
+    "rendering",
+    "the tunnel's source is an IPv6 address",
+    "the published model takes it; whether the chip's SAI does has not been tried",
+    "try one pair of leaves before the rest",
+)
+NO_LOGINS = Rule(
+    "sonic-no-logins",
+    "info",
+    "rendering",
+    "logins are not in config_db.json",
+    "SONiC keeps local users in Linux",
+    "make them with useradd, or by ZTP",
+)
+NO_NETCONF = Rule(
+    "sonic-no-netconf", "info", "rendering", "there is no NETCONF", "SONiC is configured by gNMI, REST or its files"
+)
+CERTIFICATE = Rule(
+    "sonic-certificate",
+    "info",
+    "rendering",
+    "the certificate of gNMI is not in config_db.json, only where it lies",
+    "SONiC reads it from files",
+    "put certificate and key into /etc/sonic/telemetry as server.cer and server.key",
+)
+TRAPS = Rule(
+    "sonic-traps",
+    "info",
+    "rendering",
+    "targets of SNMP traps are not configured",
+    "no published model of config_db.json has them",
+    "config snmptrap modify",
+)
+MULTICAST_POOL = Rule(
+    "sonic-multicast-pool",
+    "info",
+    "rendering",
+    "multicast has no egress pool of its own: its share is in that of lossy classes",
+    "SONiC's queues of multicast follow the platform",
+)
+DEDICATED_BUFFER = Rule(
+    "sonic-dedicated-buffer",
+    "info",
+    "rendering",
+    "dedicated buffers are not configured",
+    "SONiC takes bytes, and how many a port has is not published",
+)
+STRICT_CAP = Rule(
+    "sonic-strict-cap",
+    "info",
+    "rendering",
+    "strict classes are not capped at their transmit_percent",
+    "a cap would be bytes a second and so a scheduler for each port speed",
+)
+WATCHDOG_QUEUE = Rule(
+    "sonic-watchdog-queue",
+    "warning",
+    "rendering",
+    "a lossless class's queue is not that of its PFC priority",
+    "SONiC's watchdog looks at the queue of the priority's number",
+    "give the class the queue of its priority",
+)
