@@ -13,7 +13,7 @@ from railweave.systems.dell_sonic import render as dell_sonic
 from railweave.systems.dell_sonic.lint import lint
 from railweave.systems.dell_sonic.lint.commands import match
 from railweave.systems.dell_sonic.lint.grammar import GRAMMAR, TOP, in_range
-from railweave.systems.dell_sonic.render.tree import parse
+from railweave.systems.dell_sonic.tree import parse
 
 
 @cache

@@ -11,9 +11,9 @@ from tests.conftest import example
 from railweave.device.build import device_config
 from railweave.findings.registry import rules_of
 from railweave.systems.junos.lint import lint
+from railweave.systems.junos.parse import parse
 from railweave.systems.junos.render import tree
-from railweave.systems.junos.render.parse import parse
-from railweave.systems.junos.render.tree import Statement, to_curly, to_set
+from railweave.systems.junos.tree import Statement, to_curly, to_set
 
 COS = "class-of-service"
 GREEN = "protocols bgp group spine-green"

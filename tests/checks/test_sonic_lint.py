@@ -13,7 +13,7 @@ from railweave.device.build import device_config
 from railweave.findings.registry import rules_of
 from railweave.systems.sonic import render as sonic
 from railweave.systems.sonic.lint import lint
-from railweave.systems.sonic.render.tables import parse
+from railweave.systems.sonic.tables import parse
 
 
 @cache

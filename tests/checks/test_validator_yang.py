@@ -13,8 +13,8 @@ from tests.conftest import example
 from railweave.device.build import device_config
 from railweave.findings.sample import MOST_VALIDATED, sample
 from railweave.systems.junos import validator as junos_yang
+from railweave.systems.junos.parse import parse
 from railweave.systems.junos.render import files as junos_files
-from railweave.systems.junos.render.parse import parse
 from railweave.systems.junos.yang_models import ModelsError, collect, repaired
 
 if TYPE_CHECKING:

@@ -27,8 +27,8 @@ from railweave.simulation.perftest import write_bandwidth_gbps
 from railweave.simulation.transport import FRAMES
 from railweave.systems.frr import render as frr
 from railweave.systems.junos import render as junos
-from railweave.systems.junos.render.parse import parse
-from railweave.systems.junos.render.tree import set_paths
+from railweave.systems.junos.parse import parse
+from railweave.systems.junos.tree import set_paths
 from tests.conftest import EXAMPLES, designed, example
 
 NETWORK = example("dci-50km")

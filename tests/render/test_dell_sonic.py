@@ -15,7 +15,7 @@ from railweave.device.build import device_config
 from railweave.device.communities import standard
 from railweave.systems.dell_sonic import render as dell_sonic
 from railweave.systems.dell_sonic.render.qos import numbers
-from railweave.systems.dell_sonic.render.tree import parse, to_text
+from railweave.systems.dell_sonic.tree import parse, to_text
 from tests.conftest import designed
 from tests.retarget import ON_DELL, retargeted
 

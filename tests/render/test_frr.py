@@ -10,7 +10,7 @@ from railweave.config.sections import flat, merge, parse, section
 from railweave.design.network import Network
 from railweave.device.build import device_config
 from railweave.systems.frr import render as frr
-from railweave.systems.frr.render.tree import to_text
+from railweave.systems.frr.tree import to_text
 from tests.conftest import example
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from railweave.device.build import device_config
 from railweave.systems.junos import render as junos
-from railweave.systems.junos.render.parse import parse
-from railweave.systems.junos.render.tree import to_curly, to_set
+from railweave.systems.junos.parse import parse
+from railweave.systems.junos.tree import to_curly, to_set
 from tests.conftest import designed, example
 
 

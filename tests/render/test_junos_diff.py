@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from railweave.systems.junos.render.parse import parse
-from railweave.systems.junos.render.tree import Statement, block, choices, compare, entry, leaf, set_paths
+from railweave.systems.junos.parse import parse
+from railweave.systems.junos.tree import Statement, block, choices, compare, entry, leaf, set_paths
 
 
 def _tree(*parts: Statement | None) -> list[Statement]:

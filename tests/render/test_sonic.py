@@ -17,10 +17,10 @@ from railweave.design.network import Network
 from railweave.device.build import device_config
 from railweave.device.model import DeviceConfig
 from railweave.errors import RenderError
-from railweave.systems.frr.render.tree import to_text as to_frr
+from railweave.systems.frr.tree import to_text as to_frr
 from railweave.systems.sonic import render as sonic
 from railweave.systems.sonic.render.names import vrf_names
-from railweave.systems.sonic.render.tables import Tables, parse, to_text
+from railweave.systems.sonic.tables import Tables, parse, to_text
 from tests.conftest import SMALL, designed
 from tests.retarget import retargeted
 

@@ -13,7 +13,7 @@ from railweave.render.host.cluster import cluster_files
 from railweave.render.network import targets
 from railweave.systems import system
 from railweave.systems.junos import render as junos
-from railweave.systems.junos.render.tree import Change, compare
+from railweave.systems.junos.tree import Change, compare
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

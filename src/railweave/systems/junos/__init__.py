@@ -44,7 +44,7 @@ class Junos(System):
 
     def quoted(self, file: str, text: str) -> str:
         """In quotation marks where a word of Junos needs them."""
-        from railweave.systems.junos.render.tree import quoted
+        from railweave.systems.junos.tree import quoted
 
         return quoted(text) if file in {"junos.conf", "junos.set"} else text
 

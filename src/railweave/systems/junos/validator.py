@@ -17,8 +17,8 @@ from railweave.errors import RenderError
 from railweave.findings.registry import Rule
 from railweave.findings.sample import MOST_VALIDATED, said, sample
 from railweave.findings.validators import Validator, ValidatorReport
-from railweave.systems.junos.render.parse import parse
-from railweave.systems.junos.render.tree import set_paths, to_curly
+from railweave.systems.junos.parse import parse
+from railweave.systems.junos.tree import set_paths, to_curly
 from railweave.systems.junos.yang_models import ModelsError, load
 from railweave.systems.junos.yang_xml import Conversion, Unknown
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from railweave.findings import Finding
     from railweave.findings.validators import Files
-    from railweave.systems.junos.render.tree import Statement
+    from railweave.systems.junos.tree import Statement
     from railweave.systems.junos.yang_models import Models
 
 NAME = "junos-yang"

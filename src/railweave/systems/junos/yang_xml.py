@@ -14,7 +14,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from railweave.systems.junos.render.tree import Statement
+    from railweave.systems.junos.tree import Statement
     from railweave.systems.junos.yang_models import SchemaNode
 
 Token = str | tuple[str, ...]

@@ -16,7 +16,7 @@ from railweave.errors import RenderError
 from railweave.findings.registry import Rule
 from railweave.findings.sample import MOST_VALIDATED, said, sample
 from railweave.findings.validators import Validator, ValidatorReport
-from railweave.systems.sonic.render.tables import parse
+from railweave.systems.sonic.tables import parse
 from railweave.systems.sonic.yang_models import INTEGERS, ModelsError, load
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from railweave.findings import Finding
     from railweave.findings.validators import Files
-    from railweave.systems.sonic.render.tables import Row, Tables, Value
+    from railweave.systems.sonic.tables import Row, Tables, Value
     from railweave.systems.sonic.yang_models import SonicModels
 
 NAME = "sonic-yang"

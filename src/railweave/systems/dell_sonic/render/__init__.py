@@ -13,7 +13,7 @@ from railweave.systems.dell_sonic.render.interfaces import anycast, breakouts, i
 from railweave.systems.dell_sonic.render.qos import balancing, qos
 from railweave.systems.dell_sonic.render.routing import routing
 from railweave.systems.dell_sonic.render.system import identity, services, tunnel
-from railweave.systems.dell_sonic.render.tree import parse, to_text
+from railweave.systems.dell_sonic.tree import parse, to_text
 from railweave.systems.sonic.render.qos import lossless
 
 if TYPE_CHECKING:

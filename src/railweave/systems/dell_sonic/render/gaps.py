@@ -9,7 +9,7 @@ from railweave.render.extra import extra_findings
 from railweave.render.left_out import left_out_findings
 from railweave.systems.dell_sonic.render import rules
 from railweave.systems.dell_sonic.render.qos import adaptive
-from railweave.systems.dell_sonic.render.tree import parse
+from railweave.systems.dell_sonic.tree import parse
 from railweave.systems.sonic.render.gaps import sprayed
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from railweave.config.sections import line, section
 from railweave.systems.dell_sonic.render.qos import bound
-from railweave.systems.dell_sonic.render.tree import quoted
+from railweave.systems.dell_sonic.tree import quoted
 from railweave.systems.frr.render import advertisements, discovery
 from railweave.systems.sonic.render.names import ETHERNET_HEADER, transit_vlan, vrf_names
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from railweave.config.sections import line, section
 from railweave.systems.dell_sonic.render.qos import NAME, adaptive
-from railweave.systems.dell_sonic.render.tree import quoted
+from railweave.systems.dell_sonic.tree import quoted
 from railweave.systems.frr.names import OVERLAY_GROUP as OVERLAY
 from railweave.systems.frr.render.external import external_maps
 from railweave.systems.frr.render.overlay import FROM_SPINE, TO_NEIGHBORS, bridged_vnis

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.config.sections import line, section
-from railweave.systems.dell_sonic.render.tree import quoted
+from railweave.systems.dell_sonic.tree import quoted
 from railweave.systems.sonic.render.names import transit_vlan, vrf_names
 from railweave.systems.sonic.render.system import secret
 

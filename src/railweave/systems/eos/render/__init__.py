@@ -21,7 +21,7 @@ from railweave.systems.eos.render.overlay import instances, overlay_policies, tu
 from railweave.systems.eos.render.ports import interfaces
 from railweave.systems.eos.render.qos import balancing, class_of_service
 from railweave.systems.eos.render.routing import policies, router_bgp, routing
-from railweave.systems.eos.render.tree import to_text
+from railweave.systems.eos.tree import to_text
 
 if TYPE_CHECKING:
     from railweave.config.sections import Section

@@ -14,7 +14,7 @@ from railweave.systems.frr.render import rules
 from railweave.systems.frr.render.isis import on_port, router_isis
 from railweave.systems.frr.render.overlay import overlay_sections, vrf_routers
 from railweave.systems.frr.render.routing import bfd, lists, route_maps, router_bgp
-from railweave.systems.frr.render.tree import to_text
+from railweave.systems.frr.tree import to_text
 
 if TYPE_CHECKING:
     from railweave.config.sections import Section

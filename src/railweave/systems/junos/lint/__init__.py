@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from railweave.findings import Finding
-    from railweave.systems.junos.render.tree import Statement
+    from railweave.systems.junos.tree import Statement
 
 
 def lint(device: str, statements: Iterable[Statement]) -> list[Finding]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from railweave.systems.junos.render.tree import Statement
+    from railweave.systems.junos.tree import Statement
 
 _TRANSPARENT = frozenset({"replace:", "protect:", "unprotect:"})
 _INACTIVE = "inactive:"

@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING
 
 from railweave.render.extra import extra_findings
 from railweave.render.left_out import left_out_findings
+from railweave.systems.junos.parse import merge, parse
 from railweave.systems.junos.render import rules
 from railweave.systems.junos.render.cos import class_of_service
 from railweave.systems.junos.render.interfaces import interfaces, router_advertisement, vlans
 from railweave.systems.junos.render.isis import isis
 from railweave.systems.junos.render.overlay import routing_instances, tunnel_source
-from railweave.systems.junos.render.parse import merge, parse
 from railweave.systems.junos.render.routing import bgp, forwarding_options, policy_options, routing_options
 from railweave.systems.junos.render.selective import firewall
 from railweave.systems.junos.render.spraying import instance, spraying_firewall
 from railweave.systems.junos.render.system import chassis, lldp, management_instance, security, snmp, system
-from railweave.systems.junos.render.tree import block, leaf, set_paths, to_curly, to_set
+from railweave.systems.junos.tree import block, leaf, set_paths, to_curly, to_set
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig
     from railweave.findings import Finding
-    from railweave.systems.junos.render.tree import Statement
+    from railweave.systems.junos.tree import Statement
 
 
 ROUTING = ("protocols bgp", "protocols isis", "policy-options", "routing-options")

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from railweave.systems.junos.names import BUILT_IN_CLASSES, CLASSIFIER, SCHEDULER_MAP, class_name
 from railweave.systems.junos.render.interfaces import port_order
-from railweave.systems.junos.render.tree import block, choices, entry, leaf
+from railweave.systems.junos.tree import block, choices, entry, leaf
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig, PfcProfile, QosConfig
     from railweave.intent.qos import TrafficClass
-    from railweave.systems.junos.render.tree import Statement
+    from railweave.systems.junos.tree import Statement
 
 
 def code_point(dscp: int) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.systems.junos.render.sessions import neighbor
-from railweave.systems.junos.render.tree import block, entry, leaf
+from railweave.systems.junos.tree import block, entry, leaf
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig, ExternalPeer, Vrf
-    from railweave.systems.junos.render.tree import Statement
+    from railweave.systems.junos.tree import Statement
 
 
 def _name(direction: str, vrf: Vrf, peer: ExternalPeer) -> str:

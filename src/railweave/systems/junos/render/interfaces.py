@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from railweave.systems.junos.render.selective import input_filter
 from railweave.systems.junos.render.spraying import spraying_filter
-from railweave.systems.junos.render.tree import block, entry, leaf
+from railweave.systems.junos.tree import block, entry, leaf
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig, Gateway, Interface, Split
-    from railweave.systems.junos.render.tree import Statement
+    from railweave.systems.junos.tree import Statement
 
 MANAGEMENT_PORT = "re0:mgmt-0"
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.systems.junos.render.sessions import liveness
-from railweave.systems.junos.render.tree import block, leaf
+from railweave.systems.junos.tree import block, leaf
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig, Isis, IsisPort
-    from railweave.systems.junos.render.tree import Statement
+    from railweave.systems.junos.tree import Statement
 
 _UNUSED = {"ipv4": "no-ipv4-routing", "ipv6": "no-ipv6-routing"}
 _FAMILIES = {"ipv4": "inet", "ipv6": "inet6"}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.systems.junos.render.interfaces import vlan
-from railweave.systems.junos.render.tree import block, entry, leaf
+from railweave.systems.junos.tree import block, entry, leaf
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig
-    from railweave.systems.junos.render.tree import Statement
+    from railweave.systems.junos.tree import Statement
 
 RECOVERY_MINUTES = 9
 """How long a MAC address that moves too often stays blocked (Juniper validated designs, storage-leaf1)."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.systems.junos.render.tree import block, leaf
+from railweave.systems.junos.tree import block, leaf
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig
-    from railweave.systems.junos.render.tree import Statement
+    from railweave.systems.junos.tree import Statement
 
 ASSOCIATION = "interconnect"
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from railweave.systems.junos.render.external import external_groups, external_policies
 from railweave.systems.junos.render.mac_vrf import mac_vrf
 from railweave.systems.junos.render.sessions import liveness, neighbor
-from railweave.systems.junos.render.tree import block, choices, entry, leaf
+from railweave.systems.junos.tree import block, choices, entry, leaf
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig, OverlayConfig, Vrf
-    from railweave.systems.junos.render.tree import Statement
+    from railweave.systems.junos.tree import Statement
 
 GROUP = "overlay"
 FROM_SPINE = "from-spine-evpn"

@@ -12,11 +12,11 @@ from railweave.systems.junos.render.overlay import (
 )
 from railweave.systems.junos.render.sessions import liveness, neighbor
 from railweave.systems.junos.render.spraying import exported, policies
-from railweave.systems.junos.render.tree import block, choices, entry, leaf
+from railweave.systems.junos.tree import block, choices, entry, leaf
 
 if TYPE_CHECKING:
     from railweave.device.model import Bgp, BgpGroup, DeviceConfig, FabricAdvertise, Match, Session, Term
-    from railweave.systems.junos.render.tree import Statement
+    from railweave.systems.junos.tree import Statement
 
 LOAD_BALANCE_POLICY = "load-balance"
 _FAMILIES = {"ipv4": "inet", "ipv6": "inet6"}

@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.systems.junos.names import SELECTIVE_FILTER
-from railweave.systems.junos.render.tree import block, choices, entry, leaf
+from railweave.systems.junos.tree import block, choices, entry, leaf
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig, Gateway, Interface
-    from railweave.systems.junos.render.tree import Statement
+    from railweave.systems.junos.tree import Statement
 
 _FAMILIES = {"ipv4": "inet", "ipv6": "inet6"}
 

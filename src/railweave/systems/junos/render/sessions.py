@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.systems.junos.render.tree import block, leaf
+from railweave.systems.junos.tree import block, leaf
 
 if TYPE_CHECKING:
     from railweave.device.model import Session
     from railweave.intent.underlay import Bfd
-    from railweave.systems.junos.render.tree import Statement
+    from railweave.systems.junos.tree import Statement
 
 
 def liveness(bfd: Bfd | None) -> Statement | None:

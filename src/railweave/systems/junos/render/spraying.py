@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.systems.junos.names import SPRAYING_FILTER, SPRAYING_INSTANCE
-from railweave.systems.junos.render.tree import block, choices, leaf
+from railweave.systems.junos.tree import block, choices, leaf
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig
-    from railweave.systems.junos.render.tree import Statement
+    from railweave.systems.junos.tree import Statement
 
 LB_POLICY = "lb-policy"
 ROCE_PORT = 4791

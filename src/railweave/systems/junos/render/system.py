@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from railweave.systems.junos.names import MANAGEMENT_INSTANCE
 from railweave.systems.junos.render.macsec import macsec
 from railweave.systems.junos.render.selective import field_profile
-from railweave.systems.junos.render.tree import block, entry, leaf
+from railweave.systems.junos.tree import block, entry, leaf
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig
-    from railweave.systems.junos.render.tree import Statement
+    from railweave.systems.junos.tree import Statement
 
 GRPC_CERTIFICATE = "railweave-grpc"
 

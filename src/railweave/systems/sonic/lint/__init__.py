@@ -13,7 +13,7 @@ from railweave.systems.sonic.lint.files import Files
 if TYPE_CHECKING:
     from railweave.config.sections import Section
     from railweave.findings import Finding
-    from railweave.systems.sonic.render.tables import Tables
+    from railweave.systems.sonic.tables import Tables
 
 
 def lint(device: str, tables: Tables, routing: list[Section]) -> list[Finding]:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from railweave.config.sections import Section
-    from railweave.systems.sonic.render.tables import Row, Tables
+    from railweave.systems.sonic.tables import Row, Tables
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.config.sections import flat
-from railweave.systems.frr.render.tree import to_text as to_frr
+from railweave.systems.frr.tree import to_text as to_frr
 from railweave.systems.sonic.render import frr, system
 from railweave.systems.sonic.render.buffers import buffers
 from railweave.systems.sonic.render.extra import parts
@@ -18,8 +18,8 @@ from railweave.systems.sonic.render.macsec import macsec
 from railweave.systems.sonic.render.overlay import overlay
 from railweave.systems.sonic.render.ports import interfaces, loopback, ports, vlans
 from railweave.systems.sonic.render.qos import maps, port_maps, queues, watchdog
-from railweave.systems.sonic.render.tables import Tables, merge, to_text
-from railweave.systems.sonic.render.tables import lines as flat_tables
+from railweave.systems.sonic.tables import Tables, merge, to_text
+from railweave.systems.sonic.tables import lines as flat_tables
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from railweave.catalog.models import SwitchModel
     from railweave.device.model import DeviceConfig, Interface, PfcProfile, QosConfig
-    from railweave.systems.sonic.render.tables import Row, Tables
+    from railweave.systems.sonic.tables import Row, Tables
 
 NO_OFFSET = 7
 """The threshold index of alpha 1; SONiC counts from there: its 0 is alpha 1, its -1 alpha 1/2."""

@@ -7,8 +7,8 @@ import json
 from railweave.config.sections import Section
 from railweave.config.sections import parse as parse_frr
 from railweave.errors import RenderError
-from railweave.systems.sonic.render.tables import Tables
-from railweave.systems.sonic.render.tables import parse as parse_tables
+from railweave.systems.sonic.tables import Tables
+from railweave.systems.sonic.tables import parse as parse_tables
 
 
 def parts(text: str) -> tuple[Tables, list[Section]]:

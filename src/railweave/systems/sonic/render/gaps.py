@@ -10,7 +10,7 @@ from railweave.render.left_out import left_out_findings
 from railweave.systems.sonic.render import rules
 from railweave.systems.sonic.render.extra import parts
 from railweave.systems.sonic.render.macsec import KEY_NAME_DIGITS
-from railweave.systems.sonic.render.tables import lines
+from railweave.systems.sonic.tables import lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

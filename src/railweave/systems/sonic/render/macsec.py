@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig
-    from railweave.systems.sonic.render.tables import Tables
+    from railweave.systems.sonic.tables import Tables
 
 PROFILE = "interconnect"
 KEY_NAME_DIGITS = 64

@@ -8,7 +8,7 @@ from railweave.systems.sonic.render.names import transit_vlan, vrf_names
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig
-    from railweave.systems.sonic.render.tables import Row, Tables
+    from railweave.systems.sonic.tables import Row, Tables
 
 TUNNEL, NVO = "vtep", "nvo"
 

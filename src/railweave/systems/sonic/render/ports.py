@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from railweave.device.model import DeviceConfig, Gateway, Interface
-    from railweave.systems.sonic.render.tables import Row, Tables
+    from railweave.systems.sonic.tables import Row, Tables
 
 
 def port_order(name: str) -> int:

@@ -9,7 +9,7 @@ from railweave.systems.sonic.render.ports import used
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig, Interface, Marking, QosConfig
     from railweave.intent.qos import TrafficClass
-    from railweave.systems.sonic.render.tables import Row, Tables
+    from railweave.systems.sonic.tables import Row, Tables
 
 MAP = "roce"
 """The name of every map: a device has one of each."""

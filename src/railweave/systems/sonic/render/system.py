@@ -9,7 +9,7 @@ from railweave.systems.sonic.render.names import MANAGEMENT_PORT, MANAGEMENT_VRF
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig
-    from railweave.systems.sonic.render.tables import Row, Tables
+    from railweave.systems.sonic.tables import Row, Tables
 
 TYPES = {"leaf": "LeafRouter", "spine": "SpineRouter", "super-spine": "UpperSpineRouter", "dci": "UpperSpineRouter"}
 SEVERITIES = {

@@ -6,7 +6,7 @@ import re
 import shlex
 
 from railweave.errors import RenderError
-from railweave.systems.junos.render.tree import Statement
+from railweave.systems.junos.tree import Statement
 
 _WORD = re.compile(r'/\*.*?\*/|#[^\n]*|"(?:[^"\\]|\\.)*"|[{};\[\]"]|[^\s{};\[\]"]+', re.DOTALL)
 
