@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from railweave.config.compare import compare
+from railweave.config.tree import Step
 from railweave.counting import counted
 from railweave.device.build import device_config
 from railweave.device.host import host_configs
@@ -12,12 +14,12 @@ from railweave.render import host
 from railweave.render.host.cluster import cluster_files
 from railweave.render.network import targets
 from railweave.systems import system
-from railweave.systems.junos import render as junos
-from railweave.systems.junos.tree import Change, compare
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from railweave.config.compare import Change
+    from railweave.config.tree import Command, ConfigTree
     from railweave.design.network import Network
     from railweave.device.host_model import HostConfig
     from railweave.device.model import DeviceConfig
@@ -27,14 +29,31 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class FileChange:
+    """What a system is told so that one of its files becomes the new one: lines, or operations of a JSON patch."""
+
+    system: str
+    file: str
+    commands: tuple[Command, ...]
+    inverse: tuple[Command, ...]
+    """The way back."""
+    disrupts: tuple[dict[str, str], ...]
+    """``statement``, ``what`` is disrupted, ``why``, and the ``source`` that says so."""
+
+
+@dataclass(frozen=True)
 class DeviceDiff:
-    """What changes on one switch: commands (Junos), or added and removed lines by operating system."""
+    """What changes on one switch: the commands of Junos, added and removed lines of other systems, and every changed file.
+
+    ``changes`` is for a switch that stays what it is: a new one, or one that gets another system, takes whole files.
+    """
 
     device: str
     change: str
     junos: tuple[str, ...] = ()
     removed: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     added: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    changes: tuple[FileChange, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -119,26 +138,50 @@ def _device(old: Network | None, new: Network | None, name: str) -> DeviceDiff |
     commands: tuple[str, ...] = ()
     removed: dict[str, tuple[str, ...]] = {}
     added: dict[str, tuple[str, ...]] = {}
+    changes: list[FileChange] = []
     for target, (before, after) in configs.items():
+        if before == after:
+            continue
+        if before is not None and after is not None:
+            changes += _file_changes(target, before, after)
         if target == "junos":
-            commands = tuple(_junos(before, after).lines())
+            if before is None and after is not None:
+                commands = tuple(line for tree in system(target).trees(after).values() for line in _whole(tree))
             continue
         lines = [system(target).lines(config) if config else [] for config in (before, after)]
         gone, come = _minus(lines[0], lines[1]), _minus(lines[1], lines[0])
         removed |= {target: gone} if gone else {}
         added |= {target: come} if come else {}
+    commands += tuple(str(line) for one in changes if one.system == "junos" for line in one.commands)
     change = "new" if old is None else "gone" if new is None else "changed"
     if new is None:  # what it held is of no use to anyone
         removed = {}
-    if change == "changed" and not (commands or removed or added):
+    if change == "changed" and not (commands or removed or added or changes):
         return None
-    return DeviceDiff(name, change, commands, removed, added)
+    return DeviceDiff(name, change, commands, removed, added, tuple(changes))
 
 
-def _junos(before: DeviceConfig | None, after: DeviceConfig | None) -> Change:
-    if after is None:  # nothing to load on a device that goes away
-        return Change()
-    return compare(junos.tree(before) if before else [], junos.tree(after))
+def _file_changes(target: str, before: DeviceConfig, after: DeviceConfig) -> list[FileChange]:
+    old, new = system(target).trees(before), system(target).trees(after)
+    changes = {file: compare(old[file], tree) for file, tree in new.items()}
+    return [
+        FileChange(target, file, tuple(change.commands), tuple(change.inverse.commands), _disrupts(change))
+        for file, change in changes.items()
+        if change
+    ]
+
+
+def _whole(tree: ConfigTree) -> list[str]:
+    """The commands that make all of a tree."""
+    steps = [Step("add", (), node, (at,)) for at, node in enumerate(tree.nodes)]
+    return [str(line) for line in tree.commands(steps)]
+
+
+def _disrupts(change: Change) -> tuple[dict[str, str], ...]:
+    return tuple(
+        {"statement": step.path, "what": row.what, "why": row.why, "source": row.source}
+        for step, row in change.disrupts
+    )
 
 
 def _minus(lines: Iterable[str], other: Iterable[str]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from railweave.config.tree import ConfigTree
     from railweave.design.network import Network
     from railweave.device.model import DeviceConfig
     from railweave.findings import Finding
@@ -36,6 +37,11 @@ class System(Protocol):
     def check_extra(self, text: str) -> None:
         """Read the operator's own statements. Raises ``RenderError`` with the line where that cannot be done."""
         ...
+
+    def trees(self, config: DeviceConfig) -> dict[str, ConfigTree]:
+        """The configuration of a device as trees that can be compared, by the file they are printed to; empty: not known."""
+        del config
+        return {}
 
     def quoted(self, file: str, text: str) -> str:
         """A text, as a secret's, the way one of its files takes it."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from railweave.systems.protocol import System
 
 if TYPE_CHECKING:
+    from railweave.config.tree import ConfigTree
     from railweave.device.model import DeviceConfig
     from railweave.findings import Finding
 
@@ -31,6 +32,13 @@ class DellSonic(System):
         from railweave.systems.dell_sonic import render
 
         return render.lines(config)
+
+    def trees(self, config: DeviceConfig) -> dict[str, ConfigTree]:
+        """The commands of ``prepare.cli`` and ``sonic.cli``."""
+        from railweave.systems.dell_sonic.changes import config_tree
+        from railweave.systems.dell_sonic.render import prepare, tree
+
+        return {"prepare.cli": config_tree(prepare(config)), "sonic.cli": config_tree(tree(config))}
 
     def check_extra(self, text: str) -> None:
         """Raises ``RenderError`` with the line where the operator's own statements cannot be read."""

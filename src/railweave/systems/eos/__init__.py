@@ -9,6 +9,7 @@ from railweave.systems.protocol import System
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from railweave.config.tree import ConfigTree
     from railweave.device.model import DeviceConfig
     from railweave.findings import Finding
     from railweave.findings.validators import Validator
@@ -35,6 +36,13 @@ class Eos(System):
         from railweave.systems.eos import render
 
         return render.lines(config)
+
+    def trees(self, config: DeviceConfig) -> dict[str, ConfigTree]:
+        """The lines of ``eos.conf``."""
+        from railweave.systems.eos.changes import config_tree
+        from railweave.systems.eos.render import tree
+
+        return {"eos.conf": config_tree(tree(config))}
 
     def check_extra(self, text: str) -> None:
         """Raises ``RenderError`` with the line where the operator's own statements cannot be read."""

@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 _CLOSERS = {"address-family": "exit-address-family", "vni": "exit-vni"}
 
 
+def closer(word: str) -> str:
+    """What ends a section, by the first word of its header."""
+    return _CLOSERS.get(word, "exit")
+
+
 def to_text(sections: Iterable[Section]) -> str:
     """The file form. Sections at the top are separated by ``!``."""
-    return "\n".join(printed(sections, lambda word: _CLOSERS.get(word, "exit"))) + "\n"
+    return "\n".join(printed(sections, closer)) + "\n"

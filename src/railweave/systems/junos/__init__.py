@@ -9,6 +9,7 @@ from railweave.systems.protocol import System
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from railweave.config.tree import ConfigTree
     from railweave.device.model import DeviceConfig
     from railweave.findings import Finding
     from railweave.findings.validators import Validator
@@ -35,6 +36,13 @@ class Junos(System):
         from railweave.systems.junos import render
 
         return render.lines(config)
+
+    def trees(self, config: DeviceConfig) -> dict[str, ConfigTree]:
+        """The statements of ``junos.conf``."""
+        from railweave.systems.junos.changes import config_tree
+        from railweave.systems.junos.render import tree
+
+        return {"junos.conf": config_tree(tree(config))}
 
     def check_extra(self, text: str) -> None:
         """Raises ``RenderError`` with the line where the operator's own statements cannot be read."""

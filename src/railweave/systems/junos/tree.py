@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -132,81 +132,3 @@ def to_set(statements: Iterable[Statement]) -> str:
     for statement in statements:
         add(statement, "set")
     return "".join(f"{line}\n" for line in lines)
-
-
-@dataclass
-class Change:
-    """Commands that turn one tree into another."""
-
-    delete: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
-    set: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
-    insert: list[str] = field(default_factory=list[str])
-
-    def lines(self) -> list[str]:
-        """As Junos CLI lines, in the order they must be given."""
-        deletes = [f"delete {' '.join(path)}" for path in self.delete]
-        return deletes + [f"set {' '.join(path)}" for path in self.set] + self.insert
-
-
-ORDERED = {"term"}
-"""Statements whose order decides what they do; others may stand in any order."""
-
-ORDERED_VALUES = {"fill-level", "drop-probability"}
-"""Lists of values whose order decides what they mean: ``set`` appends, so a change gives the whole list anew."""
-
-
-def compare(old: Iterable[Statement], new: Iterable[Statement], above: tuple[str, ...] = ()) -> Change:
-    """The smallest set of delete, set and insert commands that turn ``old`` into ``new``."""
-    change = Change()
-    before, after = {one.name: one for one in old}, {one.name: one for one in new}
-    for name, statement in before.items():
-        if name not in after or after[name].words != statement.words:
-            change.delete.append((*above, *(quoted(word) for word in name)))
-        else:
-            _compare_one(change, statement, after[name], above)
-    for name, statement in after.items():
-        if name not in before or before[name].words != statement.words:
-            change.set += set_paths(statement, above)
-    _restore_order(change, list(before), list(after), above)
-    return change
-
-
-def _compare_one(change: Change, old: Statement, new: Statement, above: tuple[str, ...]) -> None:
-    here = (*above, *(quoted(word) for word in new.words))
-    if old.children is not None and new.children is not None:
-        inner = compare(old.children, new.children, here)
-        change.delete += inner.delete
-        change.set += inner.set
-        change.insert += inner.insert
-        return
-    if old.children is not None or new.children is not None:
-        change.delete.append(here)
-        change.set += set_paths(new, above)
-        return
-    if new.words[0] in ORDERED_VALUES and new.values != old.values:
-        change.delete.append(here)
-        change.set += set_paths(new, above)
-        return
-    gone = [value for value in old.values if value not in new.values]
-    if new.several or old.several:
-        change.delete += [(*here, quoted(value)) for value in gone]
-    elif gone and not new.values:
-        change.delete.append(here)
-    change.set += [(*here, quoted(value)) for value in new.values if value not in old.values]
-    if old.values and not new.values:
-        change.set.append(here)
-
-
-def _restore_order(
-    change: Change, before: list[tuple[str, ...]], after: list[tuple[str, ...]], above: tuple[str, ...]
-) -> None:
-    """New terms go to the end when set: insert them where they belong."""
-    ordered = [words for words in after if words[0] in ORDERED]
-    kept = [words for words in before if words in after and words[0] in ORDERED]
-    result = kept + [words for words in ordered if words not in before]
-    path = " ".join(above)
-    for place, words in enumerate(ordered):
-        if result[place] != words:
-            change.insert.append(f"insert {path} {' '.join(words)} before {' '.join(result[place])}")
-            result.remove(words)
-            result.insert(place, words)

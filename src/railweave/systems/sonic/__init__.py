@@ -9,6 +9,7 @@ from railweave.systems.protocol import System
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from railweave.config.tree import ConfigTree
     from railweave.device.model import DeviceConfig
     from railweave.findings import Finding
     from railweave.findings.validators import Validator
@@ -34,6 +35,14 @@ class Sonic(System):
         from railweave.systems.sonic import render
 
         return render.lines(config)
+
+    def trees(self, config: DeviceConfig) -> dict[str, ConfigTree]:
+        """The tables of ``config_db.json`` and the lines of ``frr.conf``."""
+        from railweave.systems.frr.changes import config_tree as frr_tree
+        from railweave.systems.sonic.changes import config_tree
+        from railweave.systems.sonic.render import frr, tables
+
+        return {"config_db.json": config_tree(tables(config)), "frr.conf": frr_tree(frr.tree(config))}
 
     def check_extra(self, text: str) -> None:
         """Raises ``RenderError`` with the line where the operator's own statements cannot be read."""

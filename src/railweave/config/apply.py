@@ -1,0 +1,48 @@
+"""Carry out a change on a tree: what the device holds afterwards."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from railweave.config.tree import Name, Node, Step
+
+
+def apply(nodes: Sequence[Node], steps: Sequence[Step]) -> tuple[Node, ...]:
+    """The statements at the top after the steps. Raises ``KeyError`` where a step names a statement that is not there."""
+    result = tuple(nodes)
+    for step in steps:
+        result = _below(result, step.above, step)
+    return result
+
+
+def _below(nodes: tuple[Node, ...], above: tuple[Name, ...], step: Step) -> tuple[Node, ...]:
+    if not above:
+        return _siblings(nodes, step)
+    at = _index(nodes, above[0])
+    inner = _below(nodes[at].children or (), above[1:], step)
+    return (*nodes[:at], replace(nodes[at], children=inner), *nodes[at + 1 :])
+
+
+def _siblings(nodes: tuple[Node, ...], step: Step) -> tuple[Node, ...]:
+    if step.kind == "add":
+        return (*nodes, step.node)
+    at = _index(nodes, step.node.name)
+    rest = (*nodes[:at], *nodes[at + 1 :])
+    if step.kind == "remove":
+        return rest
+    if step.kind == "replace":
+        changed = replace(nodes[at], values=step.node.values, listed=step.node.listed)
+        return (*nodes[:at], changed, *nodes[at + 1 :])
+    to = _index(rest, step.before)
+    return (*rest[:to], nodes[at], *rest[to:])
+
+
+def _index(nodes: tuple[Node, ...], name: Name) -> int:
+    for at, one in enumerate(nodes):
+        if one.name == name:
+            return at
+    raise KeyError(" ".join(name))

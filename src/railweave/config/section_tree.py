@@ -1,0 +1,206 @@
+"""Lines and sections as a tree that can be compared, and the commands of a change with their ``no`` forms.
+
+What a system says of its lines (which hold one value, what ``no`` leaves away, what cannot be removed) are ``LineRules``,
+which its own folder gives. Patterns are words: ``*`` stands for one word that belongs to the name, ``=`` for one word of the
+value, ``...`` at the end for the rest of the value. ``mtu ...`` holds one value; ``neighbor * route-map = in`` one for each
+neighbor and direction.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from railweave.config.sections import Section
+from railweave.config.tree import Node
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from railweave.config.tree import Command, Disruption, Name, Step
+
+
+@dataclass(frozen=True)
+class LineRules:
+    """What a system says of its lines. A line without a rule is a statement as a whole: ``no LINE``, then the new one."""
+
+    replaced: tuple[str, ...]
+    """Lines of which a new one takes the place of the old, without ``no``."""
+    cut: tuple[str, ...]
+    """Lines that are removed without their value: ``no mtu``."""
+    emptied: tuple[str, ...]
+    """First words of headers of sections that cannot be removed: every line in them is."""
+    defined: tuple[str, ...]
+    """Patterns of the first words of what other lines name: removed after everything else is set."""
+    anew_with: tuple[str, ...] = ()
+    """First words of lines that empty their section when they change: it is removed, and given anew with them."""
+    removed_by: tuple[tuple[str, str], ...] = ()
+    """First words, and the word that removes: ``default`` in place of ``no``."""
+    undo_no: str = ""
+    """What removes ``no LINE``: this word before the line, or the line alone."""
+    indent: str = " "
+    closer: Callable[[str], str] = lambda _: "exit"
+    """What ends a section, by its first word."""
+    disruptions: tuple[Disruption, ...] = ()
+
+    def definition(self, name: Name) -> Name | None:
+        """The words by which other lines name what a line at the top defines; None where it is no definition."""
+        words = tuple(name[0].split())
+        for pattern in self.defined:
+            wanted = pattern.split()
+            if len(words) >= len(wanted) and all(one in {"*", word} for one, word in zip(wanted, words, strict=False)):
+                return words[: len(wanted)]
+        return None
+
+    @cached_property
+    def replaced_by_word(self) -> dict[str, list[list[str]]]:
+        """The patterns of ``replaced``, by their first word."""
+        return _by_word(self.replaced)
+
+    @cached_property
+    def cut_by_word(self) -> dict[str, list[list[str]]]:
+        """The patterns of ``cut``, by their first word."""
+        return _by_word(self.cut)
+
+
+@dataclass(frozen=True)
+class SectionTree:
+    """A configuration of lines and sections; see ``ConfigTree``."""
+
+    nodes: tuple[Node, ...]
+    rules: LineRules
+    keeps_empty: bool = True
+
+    @property
+    def disruptions(self) -> tuple[Disruption, ...]:
+        """Those of the system."""
+        return self.rules.disruptions
+
+    def commands(self, steps: Sequence[Step]) -> list[Command]:
+        """What is typed, with what ends each section.
+
+        First removals, from the end of the file upwards, so that what is named goes after what names it; then what is new,
+        in the order of the file. Definitions go last of all, for until then something may name them.
+        """
+        rules = self.rules
+        removed = sorted((one for one in steps if one.kind == "remove"), key=lambda one: one.place, reverse=True)
+        put = sorted((one for one in steps if one.kind != "remove"), key=lambda one: one.place)
+        touched = {rules.definition(one.above[0] if one.above else one.node.name) for one in put}
+        late = [rules.definition(one.node.name) not in {*touched, None} and not one.above for one in removed]
+        first = [one for one, is_late in zip(removed, late, strict=True) if not is_late]
+        last = [one for one, is_late in zip(removed, late, strict=True) if is_late]
+        forest: list[Section] = []
+        for step in (*first, *put, *last):
+            body = forest
+            for name in step.above:
+                if not body or body[-1].line != name[0] or body[-1].body is None:
+                    body.append(Section(name[0], []))
+                body = _body(body[-1])
+            if step.kind == "remove":
+                _join(body, _removal(step.node, rules))
+            else:
+                _join(body, [_section(step.node)])
+        return [line for one in forest for line in _printed(one, rules, 0)]
+
+
+def _body(section: Section) -> list[Section]:
+    section.body = [] if section.body is None else section.body
+    return section.body
+
+
+def section_tree(sections: Iterable[Section], rules: LineRules) -> SectionTree:
+    """The tree of sections."""
+    return SectionTree(_nodes(sections, rules), rules)
+
+
+def _nodes(sections: Iterable[Section], rules: LineRules) -> tuple[Node, ...]:
+    found: dict[Name, Node] = {}
+    for one in sections:
+        name = _name(one.line, rules) if one.body is None else _header(one, rules)
+        if name in found:  # a second line of the kind: then each stands for itself
+            name = (one.line,)
+        children = None if one.body is None else _nodes(one.body, rules)
+        found.setdefault(name, Node(name, (one.line,), children))
+    return tuple(found.values())
+
+
+def _header(one: Section, rules: LineRules) -> Name:
+    """The name of a section: its header, and the lines in it with which it is made anew."""
+    inner = [child.line for child in one.body or () if child.body is None and child.line.startswith(rules.anew_with)]
+    return (one.line, *inner) if rules.anew_with else (one.line,)
+
+
+def _name(line: str, rules: LineRules) -> Name:
+    """What tells a line from its siblings. ``no LINE`` is another value of the same line."""
+    bare = line.removeprefix("no ")
+    words = bare.split()
+    for pattern in rules.replaced_by_word.get(words[0], ()):
+        name = _matched(pattern, words)
+        if name is not None:
+            return name
+    return (bare,)
+
+
+def _matched(pattern: list[str], words: list[str]) -> Name | None:
+    """The words of a line that name it, if the pattern is its; fewer than two words could be a whole line's name."""
+    name: list[str] = []
+    for at, wanted in enumerate(pattern):
+        if wanted == "...":
+            return (*name, "")
+        if at >= len(words) or (wanted not in {"*", "="} and wanted != words[at]):
+            return None
+        if wanted != "=":
+            name.append(words[at])
+    return (*name, "") if len(words) == len(pattern) else None
+
+
+def _removal(node: Node, rules: LineRules) -> list[Section]:
+    line = node.values[0]
+    if node.children is not None and line.startswith(rules.emptied):
+        inner = [one for child in reversed(node.children) for one in _removal(child, rules)]
+        return [Section(line, inner)] if inner else []
+    if line.startswith("no "):
+        bare = line.removeprefix("no ")
+        return [Section(f"{rules.undo_no} {bare}" if rules.undo_no else bare)]
+    word = next((word for start, word in rules.removed_by if line.startswith(start)), "no")
+    return [Section(f"{word} {line if node.children is not None else _cut(line, rules)}")]
+
+
+def _cut(line: str, rules: LineRules) -> str:
+    words = line.split()
+    for pattern in rules.cut_by_word.get(words[0], ()):
+        if _matched(pattern, words) is not None:
+            return " ".join(words[: len(pattern) - 1])
+    return line
+
+
+def _join(body: list[Section], more: list[Section]) -> None:
+    """Append, into the section of the same header where that is the last."""
+    for one in more:
+        last = body[-1] if body else None
+        if last is not None and last.line == one.line and last.body is not None and one.body is not None:
+            _join(last.body, one.body)
+        else:
+            body.append(one)
+
+
+def _section(node: Node) -> Section:
+    children = None if node.children is None else [_section(child) for child in node.children]
+    return Section(node.values[0], children)
+
+
+def _printed(one: Section, rules: LineRules, depth: int) -> list[str]:
+    lines = [f"{rules.indent * depth}{one.line}"]
+    if one.body is not None:
+        lines += [line for child in one.body for line in _printed(child, rules, depth + 1)]
+        lines.append(f"{rules.indent * depth}{rules.closer(one.line.split()[0])}")
+    return lines
+
+
+def _by_word(patterns: Iterable[str]) -> dict[str, list[list[str]]]:
+    found: dict[str, list[list[str]]] = {}
+    for pattern in patterns:
+        words = pattern.split()
+        found.setdefault(words[0], []).append(words)
+    return found

@@ -1,0 +1,126 @@
+"""Configuration as a tree of named statements, whatever the syntax, and the steps that lead from one to another.
+
+A system's own folder turns what it prints (Junos statements, sections of lines, tables) into such a tree: it knows which
+words name a statement, what is a list, and where order counts. ``compare`` knows only this.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+Name = tuple[str, ...]
+"""The words that tell a statement from its siblings."""
+
+Command = str | dict[str, object]
+"""What a system is told: a line for its command line, or an operation of a JSON patch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One statement. Two of the same name under one parent are the same statement.
+
+    ``values`` follow the name and are replaced together; ``listed`` marks them as a list, even of one. ``children`` is None
+    for what holds no statements. A list whose members come and go one by one has them as children, each with a name only.
+    ``ordered``: its place among the siblings that have a place counts. ``anew``: where its values change, or its children
+    cannot be brought in order by appending, it is removed and given again, because the system only appends to what stands.
+    """
+
+    name: Name
+    values: tuple[str, ...] = ()
+    children: tuple[Node, ...] | None = None
+    listed: bool = False
+    ordered: bool = False
+    anew: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing to do to a tree. ``above`` has the names from the top down to the parent.
+
+    ``node`` is what is removed, what is added (behind its siblings), what takes the place of ``old`` with other values, or
+    what moves to stand before the sibling named ``before``. ``place`` says where it stands, as indexes from the top: in the
+    old tree for what is removed, in the new one otherwise; systems that take one command after another order by it.
+    """
+
+    kind: Literal["remove", "add", "replace", "move"]
+    above: tuple[Name, ...]
+    node: Node
+    place: tuple[int, ...]
+    old: Node | None = None
+    before: Name = ()
+
+    @property
+    def path(self) -> str:
+        """Where it is: the names of each level, with `` / `` between levels."""
+        return path((*self.above, self.node.name))
+
+
+@dataclass(frozen=True)
+class Disruption:
+    """What it disrupts when a statement is changed; one row of a system's table.
+
+    ``statement`` is a regular expression for the start of ``Step.path``, or of the path of anything below. ``when`` says for
+    which steps: a session that is added resets none. ``source`` says who has it.
+    """
+
+    statement: str
+    what: str
+    why: str
+    source: str
+    when: tuple[str, ...] = ("remove", "replace")
+
+
+class ConfigTree(Protocol):
+    """The configuration in one file of a device, and how its system is told of a change."""
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """The statements at the top."""
+        ...
+
+    @property
+    def keeps_empty(self) -> bool:
+        """Whether a statement still stands when the last one below it is gone."""
+        ...
+
+    @property
+    def disruptions(self) -> tuple[Disruption, ...]:
+        """What changes of this file disrupt."""
+        ...
+
+    def commands(self, steps: Sequence[Step]) -> list[Command]:
+        """What to type or send, in the order in which the system takes it."""
+        ...
+
+
+def path(names: Sequence[Name]) -> str:
+    """Names from the top down as one line."""
+    return " / ".join(" ".join(filter(None, name)) for name in names)
+
+
+def paths(node: Node, above: tuple[Name, ...]) -> Iterator[str]:
+    """The path of a statement and of everything below it."""
+    here = (*above, node.name)
+    yield path(here)
+    for child in node.children or ():
+        yield from paths(child, here)
+
+
+def disrupted(step: Step, table: Sequence[Disruption]) -> list[Disruption]:
+    """The rows of a table that apply to a step."""
+    rows = [row for row in table if step.kind in row.when]
+    if not rows:
+        return []
+    below = list(paths(step.node, step.above))
+    return [row for row in rows if any(_compiled(row.statement).match(one) for one in below)]
+
+
+@lru_cache(maxsize=256)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)

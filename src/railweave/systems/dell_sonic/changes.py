@@ -1,0 +1,133 @@
+"""What Enterprise SONiC's command line does with a changed line, and what that disrupts.
+
+The user guides are not public. The ``no`` forms follow what the Ansible collection dellemc.enterprise_sonic and the tests of
+sonic-net/sonic-mgmt send; where neither has one, ``no`` stands before the whole line. None has been tried on a switch.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.config.section_tree import LineRules, section_tree
+from railweave.config.tree import Disruption
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from railweave.config.section_tree import SectionTree
+    from railweave.config.sections import Section
+
+ONE_VALUE = (
+    "hostname ...",
+    "snmp-server location ...",
+    "username * ...",
+    "interface breakout port * ...",
+    "description ...",
+    "mtu ...",
+    "speed ...",
+    "fec ...",
+    "switchport access Vlan ...",
+    "scheduler-policy ...",
+    "qos-map dscp-tc ...",
+    "qos-map tc-queue ...",
+    "qos-map tc-pg ...",
+    "qos-map pfc-priority-queue ...",
+    "queue * wred-policy ...",
+    "priority-flow-control watchdog action ...",
+    "priority-flow-control watchdog on detect-time ...",
+    "priority-flow-control watchdog restore-time ...",
+    "priority-flow-control watchdog polling-interval ...",
+    "buffer priority-group * ...",
+    "ipv6 nd ra-interval ...",
+    "ipv6 nd ra-lifetime ...",
+    "ipv6 nd ra-hop-limit ...",
+    "ipv6 nd min-ra-interval ...",
+    "ipv6 nd prefix * ...",
+    "source-ip ...",
+    "detect-multiplier ...",
+    "receive-interval ...",
+    "transmit-interval ...",
+    "router-id ...",
+    "remote-as ...",
+    "maximum-paths ...",
+    "timers connect ...",
+    "bfd profile ...",
+    "update-source ...",
+    "ebgp-multihop ...",
+    "send-community ...",
+    "rd ...",
+    "redistribute connected ...",
+    "set local-preference ...",
+    "set ars-object ...",
+    "weight ...",
+    "type ...",
+)
+"""Lines of one value, which ``no`` takes away without it."""
+
+_BGP = r"router bgp \d+( vrf \S+)? / "
+_OPEN = "RFC 4271, section 4.2: AS number and identifier are said when a session opens"
+
+RULES = LineRules(
+    replaced=(
+        *ONE_VALUE,
+        "route-map = in",
+        "route-map = out",
+        "green minimum-threshold ...",
+        "buffer pool * ...",
+        "buffer profile * ...",
+        "map vni * vlan ...",
+        "map vni * vrf ...",
+        "sampling-interval ...",
+        "load-past-weight ...",
+        "mode ...",
+        "idle-time ...",
+        "max-flows ...",
+    ),
+    cut=ONE_VALUE,
+    emptied=("interface Eth", "interface Management"),
+    defined=(
+        "route-map *",
+        "ip prefix-list *",
+        "ipv6 prefix-list *",
+        "bgp community-list standard *",
+        "ip vrf *",
+        "qos wred-policy *",
+        "qos scheduler-policy *",
+        "ars object *",
+        "ars profile *",
+        "ars port-profile *",
+        "buffer profile *",
+    ),
+    anew_with=("ip vrf forwarding ",),
+    disruptions=(
+        Disruption(_BGP + r"(neighbor|peer-group) .* / remote-as", "BGP session", "it resets", _OPEN),
+        Disruption(_BGP + r"neighbor [^/]*$", "BGP session", "it goes", _OPEN, ("remove",)),
+        Disruption(_BGP + "router-id", "every BGP session of the VRF", "they reset", _OPEN),
+        Disruption(r"router bgp [^/]+$", "every BGP session of the VRF", "the process goes", _OPEN, ("remove",)),
+        Disruption(
+            "interface breakout port",
+            "every port of the cage",
+            "the ports are made anew",
+            "sonic-utilities config/main.py, breakout: the ports that stand are removed first",
+        ),
+        Disruption(
+            r"interface Eth\S+ / (speed|fec)",
+            "the port",
+            "its link trains anew",
+            "IEEE 802.3: both ends must run the same rate and code",
+            ("remove", "add", "replace"),
+        ),
+        Disruption(
+            "buffer (init|pool)",
+            "every port",
+            "the switch restarts for it, or its buffers are divided anew",
+            "dellemc.enterprise_sonic, sonic_qos_buffer: `buffer init lossless` reloads the switch",
+            ("remove", "add", "replace"),
+        ),
+    ),
+)
+
+
+def config_tree(sections: Iterable[Section]) -> SectionTree:
+    """The commands of a file as a tree that can be compared."""
+    return section_tree(sections, RULES)

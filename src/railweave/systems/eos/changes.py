@@ -1,0 +1,144 @@
+"""What EOS does with a changed line: which lines replace others, how lines are removed, and what that disrupts.
+
+The forms are those of Arista's EOS user manual (each command's ``no`` and ``default`` forms); none has been tried on a switch.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.config.section_tree import LineRules, section_tree
+from railweave.config.tree import Disruption
+from railweave.systems.eos.tree import INDENT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from railweave.config.section_tree import SectionTree
+    from railweave.config.sections import Section
+
+ONE_VALUE = (
+    "hostname ...",
+    "dns domain ...",
+    "clock timezone ...",
+    "logging trap ...",
+    "logging format ...",
+    "snmp-server location ...",
+    "lldp management-address vrf ...",
+    "lldp management-address ...",
+    "username * ...",
+    "aaa root ...",
+    "aaa authentication login default ...",
+    "aaa authorization exec default ...",
+    "spanning-tree mode ...",
+    "priority-flow-control pause watchdog default timeout ...",
+    "priority-flow-control pause watchdog default recovery-time ...",
+    "priority-flow-control pause watchdog default polling-interval ...",
+    "priority-flow-control pause watchdog action ...",
+    "qos trust ...",
+    "bandwidth percent ...",
+    "shape rate ...",
+    "name ...",
+    "description ...",
+    "mtu ...",
+    "speed ...",
+    "flowcontrol send ...",
+    "flowcontrol receive ...",
+    "switchport mode ...",
+    "switchport access vlan ...",
+    "switchport trunk native vlan ...",
+    "switchport trunk allowed vlan ...",
+    "service-profile ...",
+    "ipv6 nd prefix * ...",
+    "ipv6 nd ra interval ...",
+    "ipv6 nd ra lifetime ...",
+    "ipv6 nd ra hop-limit ...",
+    "vxlan source-interface ...",
+    "vxlan udp-port ...",
+    "vxlan encapsulation ...",
+    "router-id ...",
+    "maximum-paths ...",
+    "rd ...",
+    "neighbor * description ...",
+    "neighbor * bfd interval ...",
+    "neighbor * maximum-routes ...",
+    "neighbor * remote-as ...",
+    "neighbor * update-source ...",
+    "neighbor * ebgp-multihop ...",
+    "neighbor interface * peer-group ...",
+    "redistribute connected ...",
+    "match ip address prefix-list ...",
+    "match ipv6 address prefix-list ...",
+    "match large-community ...",
+    "set local-preference ...",
+)
+"""Lines of one value, which ``no`` takes away without it."""
+
+_BGP = r"router bgp \d+ / (vrf \S+ / )?"
+_OPEN = "RFC 4271, section 4.2: AS number and identifier are said when a session opens"
+_RETRAINS = "IEEE 802.3: both ends must run the same rate and code, so the link goes down and trains anew"
+
+RULES = LineRules(
+    replaced=(
+        *ONE_VALUE,
+        "priority ...",
+        "random-detect ecn minimum-threshold ...",
+        "priority-flow-control priority * ...",
+        "qos map traffic-class * to uc-tx-queue ...",
+        "platform trident mmu headroom-pool limit bytes ...",
+        "ingress headroom bytes ...",
+        "ingress priority-group * threshold ...",
+        "egress unicast queue * threshold ...",
+        "ip hardware fib load-balance distribution dynamic flow-set-size ...",
+        "vxlan vlan * vni ...",
+        "vxlan vrf * vni ...",
+        "neighbor * route-map = in",
+        "neighbor * route-map = out",
+    ),
+    cut=(*ONE_VALUE, "seq * ..."),
+    emptied=(),
+    defined=(
+        "route-map *",
+        "ip prefix-list *",
+        "ipv6 prefix-list *",
+        "ip community-list *",
+        "ip large-community-list *",
+        "peer-filter *",
+        "qos profile *",
+        "vrf instance *",
+        "vlan *",
+    ),
+    anew_with=("vrf ",),
+    removed_by=(("interface Ethernet", "default"), ("interface Management", "default")),
+    undo_no="default",
+    indent=INDENT,
+    disruptions=(
+        Disruption(_BGP + r"neighbor \S+ remote-as", "BGP session", "it resets", _OPEN),
+        Disruption(_BGP + "router-id", "every BGP session of the VRF", "they reset", _OPEN),
+        Disruption(r"router bgp \d+$", "every BGP session", "the process goes", _OPEN, ("remove",)),
+        Disruption(
+            _BGP + r"neighbor (interface )?\S+ (peer-group|peer group)$", "BGP session", "it goes", _OPEN, ("remove",)
+        ),
+        Disruption(
+            _BGP + r"address-family \S+ / neighbor \S+ activate",
+            "BGP session",
+            "it resets",
+            "RFC 4760, section 8: families are agreed when a session opens",
+            ("remove", "add", "replace"),
+        ),
+        Disruption(
+            r"interface Ethernet\S+ / (speed|error-correction)",
+            "the port",
+            "its link trains anew",
+            _RETRAINS,
+            ("remove", "add", "replace"),
+        ),
+        Disruption(r"interface \S+$", "the interface", "it loses its configuration", "EOS user manual", ("remove",)),
+        Disruption(r"interface \S+ vrf \S+$", "the interface", "it changes its VRF", "EOS user manual", ("remove",)),
+    ),
+)
+
+
+def config_tree(sections: Iterable[Section]) -> SectionTree:
+    """``eos.conf`` as a tree that can be compared."""
+    return section_tree(sections, RULES)

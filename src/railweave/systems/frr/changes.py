@@ -1,0 +1,93 @@
+"""What FRR does with a changed line: which lines replace others, how lines are removed, and what that disrupts.
+
+As FRR's own ``tools/frr-reload.py`` does it: ``no`` before the whole line; interfaces, VRFs and address families cannot be
+removed, only what is in them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.config.section_tree import LineRules, section_tree
+from railweave.config.tree import Disruption
+from railweave.systems.frr.tree import closer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from railweave.config.section_tree import SectionTree
+    from railweave.config.sections import Section
+
+_BGP = r"router bgp \d+( vrf \S+)? / "
+_OPEN = "RFC 4271, section 4.2: AS number and identifier are said when a session opens"
+
+RULES = LineRules(
+    replaced=(
+        "hostname ...",
+        "log syslog ...",
+        "description ...",
+        "ipv6 nd ra-interval ...",
+        "ipv6 nd ra-lifetime ...",
+        "ipv6 nd ra-hop-limit ...",
+        "ipv6 nd reachable-time ...",
+        "ipv6 nd ra-retrans-interval ...",
+        "ipv6 nd mtu ...",
+        "ipv6 nd prefix * ...",
+        "detect-multiplier ...",
+        "receive-interval ...",
+        "transmit-interval ...",
+        "ip prefix-list * seq * ...",
+        "ipv6 prefix-list * seq * ...",
+        "vni ...",
+        "bgp router-id ...",
+        "neighbor * description ...",
+        "neighbor * timers connect ...",
+        "neighbor * bfd profile ...",
+        "neighbor * interface remote-as ...",
+        "neighbor * remote-as ...",
+        "neighbor * ebgp-multihop ...",
+        "neighbor * update-source ...",
+        "neighbor * route-map = in",
+        "neighbor * route-map = out",
+        "redistribute connected ...",
+        "maximum-paths ...",
+        "rd ...",
+        "match ip address prefix-list ...",
+        "match ipv6 address prefix-list ...",
+        "match large-community ...",
+        "set local-preference ...",
+    ),
+    cut=("description ...", "neighbor * description ..."),
+    emptied=("interface ", "vrf ", "address-family "),
+    defined=(
+        "route-map *",
+        "ip prefix-list *",
+        "ipv6 prefix-list *",
+        "bgp community-list standard *",
+        "bgp large-community-list standard *",
+    ),
+    closer=closer,
+    disruptions=(
+        Disruption(_BGP + r"neighbor \S+ (interface )?remote-as", "BGP session", "it resets", _OPEN),
+        Disruption(
+            _BGP + r"neighbor \S+ peer-group",
+            "BGP session",
+            "it may reset",
+            "FRRouting/frr tools/frr-reload.py: lines of peer groups are taken away and given anew",
+        ),
+        Disruption(_BGP + r"bgp router-id", "every BGP session of the VRF", "they reset", _OPEN),
+        Disruption(r"router bgp [^/]+$", "every BGP session of the VRF", "the process goes", _OPEN, ("remove",)),
+        Disruption(
+            _BGP + r"address-family [^/]+ / neighbor \S+ activate",
+            "BGP session",
+            "it resets",
+            "RFC 4760, section 8: families are agreed when a session opens",
+            ("remove", "add", "replace"),
+        ),
+    ),
+)
+
+
+def config_tree(sections: Iterable[Section]) -> SectionTree:
+    """``frr.conf`` as a tree that can be compared."""
+    return section_tree(sections, RULES)

@@ -1,0 +1,116 @@
+"""``config_db.json`` as a tree that can be compared, a change as a JSON patch (RFC 6902), and what that disrupts.
+
+``config apply-patch`` takes such a patch, but refuses some tables (sonic-utilities,
+generic_config_updater/gcu_field_operation_validators.conf.json): what is refused needs ``config reload``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from railweave.config.tree import Disruption, Node
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from railweave.config.tree import Command, Step
+    from railweave.systems.sonic.tables import Row, Tables, Value
+
+_TABLE = "sonic-utilities generic_config_updater/gcu_field_operation_validators.conf.json"
+_RELOAD = "`config apply-patch` refuses it: `config reload` stops all services"
+_ANY = ("remove", "add", "replace")
+
+
+def _refused(table: str, but: str) -> tuple[Disruption, ...]:
+    """Rows of a table that the patch tool takes only where a field of ``but`` is replaced."""
+    return (
+        Disruption(f"{table}$|{table} /", "everything", _RELOAD, _TABLE, ("remove", "add")),
+        Disruption(f"{table} / (?!(?:{but})$)", "everything", _RELOAD, _TABLE, ("replace",)),
+    )
+
+
+DISRUPTIONS = (
+    *_refused("BUFFER_POOL", "ingress_lossless_pool / (?:xoff|size)|egress_lossy_pool / size"),
+    *_refused("BUFFER_PROFILE", r"\S+ / (?:dynamic_th|xoff)"),
+    *_refused("WRED_PROFILE", "AZURE_LOSSLESS / green_(?:min_threshold|max_threshold|drop_probability)"),
+    Disruption(
+        r"PORT / \S+ / (speed|fec|lanes)",
+        "the port",
+        "its link trains anew; a patch of speed takes minutes",
+        "IEEE 802.3: both ends must run the same rate and code; sonic-net/sonic-buildimage issue 23945",
+        _ANY,
+    ),
+    Disruption(
+        r"BREAKOUT_CFG / \S+",
+        "every port of the cage",
+        "the ports are made anew",
+        "sonic-utilities config/main.py, breakout: the ports that stand are removed first",
+    ),
+    Disruption(
+        r"DEVICE_METADATA / localhost / (bgp_asn|bgp_router_id)",
+        "every BGP session",
+        "they reset",
+        "RFC 4271, section 4.2: AS number and identifier are said when a session opens",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class TableTree:
+    """The tables of a device; see ``ConfigTree``. A row may be without fields."""
+
+    nodes: tuple[Node, ...]
+    keeps_empty: bool = True
+
+    @property
+    def disruptions(self) -> tuple[Disruption, ...]:
+        """Those of SONiC."""
+        return DISRUPTIONS
+
+    def commands(self, steps: Sequence[Step]) -> list[Command]:
+        """The operations of a JSON patch, in order. SONiC sorts them by what depends on what."""
+        return [_operation(step) for step in steps]
+
+
+def config_tree(tables: Tables) -> TableTree:
+    """``config_db.json`` as a tree. Empty tables are left out, as they are from the file."""
+    return TableTree(
+        tuple(
+            Node((name,), children=tuple(Node((key,), children=_fields(row)) for key, row in rows.items()))
+            for name, rows in tables.items()
+            if rows
+        )
+    )
+
+
+def _fields(row: Mapping[str, Value]) -> tuple[Node, ...]:
+    return tuple(
+        Node((field,), (value,) if isinstance(value, str) else tuple(value), listed=not isinstance(value, str))
+        for field, value in row.items()
+    )
+
+
+def _operation(step: Step) -> Command:
+    names = [name[0] for name in (*step.above, step.node.name)]
+    pointer = "".join(f"/{name.replace('~', '~0').replace('/', '~1')}" for name in names)
+    if step.kind == "remove":
+        return {"op": "remove", "path": pointer}
+    return {"op": step.kind, "path": pointer, "value": _json(step.node, len(names))}
+
+
+def _json(node: Node, depth: int) -> object:
+    """What stands below a pointer of so many parts: rows of a table, fields of a row, or the value of a field."""
+    if depth == 1:
+        return {child.name[0]: _json(child, 2) for child in node.children or ()}
+    if depth == 2:
+        return _row(node)
+    return _value(node)
+
+
+def _row(node: Node) -> Row:
+    return {child.name[0]: _value(child) for child in node.children or ()}
+
+
+def _value(node: Node) -> Value:
+    return list(node.values) if node.listed else node.values[0]
