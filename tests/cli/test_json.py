@@ -148,7 +148,14 @@ def test_diff(read: Any, tmp_path: Path) -> None:
     changes = {device["device"]: device["change"] for device in found["devices"]}
     assert {"spine3", "stripe1-leaf1", "stripe2-leaf1"} <= changes.keys()
     assert changes["spine3"] != changes["stripe1-leaf1"]
-    assert all(device.keys() == {"device", "change", "junos", "removed", "added"} for device in found["devices"])
+    assert all(
+        device.keys() == {"device", "change", "junos", "removed", "added", "changes"} for device in found["devices"]
+    )
+    for device in found["devices"]:
+        for file in device["changes"]:
+            assert file.keys() == {"system", "file", "commands", "inverse", "disrupts"}
+            assert all(row.keys() == {"statement", "what", "why", "source"} for row in file["disrupts"])
+        assert bool(device["changes"]) == (device["change"] == "changed")
     assert len(found["cables_added"]) == 2
     assert found["cables_removed"] == []
 

@@ -74,7 +74,8 @@ class _Walk:
         new: Sequence[Node],
         above: tuple[Name, ...] = (),
         places: tuple[tuple[int, ...], tuple[int, ...]] = ((), ()),
-    ) -> None:
+    ) -> bool:
+        """Compare statements below one parent. Whether any must move."""
         before = {one.name: (at, one) for at, one in enumerate(old)}
         after = {one.name: (at, one) for at, one in enumerate(new)}
         gone = [one for name, one in before.items() if name not in after]
@@ -82,42 +83,54 @@ class _Walk:
         if gone and come:
             self._pair_by_secret(gone, come, above)
         leaving = {one.name for _, one in gone}
+        anew: set[Name] = set()
         for name, (at, one) in before.items():
             if name in leaving:
                 self.removed.append(Step("remove", above, one, (*places[0], at)))
             elif name in after:
                 to, other = after[name]
-                self._one(one, other, above, ((*places[0], at), (*places[1], to)))
+                if self._one(one, other, above, ((*places[0], at), (*places[1], to))):
+                    anew.add(name)
         self.put += [Step("add", above, one, (*places[1], at)) for at, one in come]
-        for name, next_name in moves(old, new):
+        found = _moves(old, new, anew)
+        for name, next_name in found:
             at, one = after[name]
             self.moved.append(Step("move", above, one, (*places[1], at), before=next_name))
+        return bool(found)
 
     def _one(
         self, old: Node, new: Node, above: tuple[Name, ...], places: tuple[tuple[int, ...], tuple[int, ...]]
-    ) -> None:
-        here = (*above, new.name)
+    ) -> bool:
+        """Compare a statement with what it becomes. Whether it is removed and given anew."""
+        if old == new:
+            return False
+        here, inner = (*above, new.name), _Walk(self.keeps_empty)
         if (old.values, old.listed) != (new.values, new.listed):
             pairs = list(zip(old.values, new.values, strict=False))
             same = [alike(one, other) for one, other in pairs]
             if old.listed != new.listed or len(old.values) != len(new.values) or False in same:
                 if new.anew or old.anew or not (old.values and new.values):
-                    self._anew(old, new, above, places)
-                    return
-                self.put.append(Step("replace", above, new, places[1], old=old))
+                    return self._anew(old, new, above, places)
+                inner.put.append(Step("replace", above, new, places[1], old=old))
             else:
-                self.not_compared.append(path(here))
+                inner.not_compared.append(path(here))
         one, other = old.children or (), new.children or ()
-        if (bool(one) != bool(other) and not self.keeps_empty) or (new.anew and one and other and moves(one, other)):
-            self._anew(old, new, above, places)
-        elif one or other:
-            self.siblings(one, other, here, places)
+        if bool(one) != bool(other) and not self.keeps_empty:
+            return self._anew(old, new, above, places)
+        if inner.siblings(one, other, here, places) and new.anew:
+            return self._anew(old, new, above, places)
+        self.removed += inner.removed
+        self.put += inner.put
+        self.moved += inner.moved
+        self.not_compared += inner.not_compared
+        return False
 
     def _anew(
         self, old: Node, new: Node, above: tuple[Name, ...], places: tuple[tuple[int, ...], tuple[int, ...]]
-    ) -> None:
+    ) -> bool:
         self.removed.append(Step("remove", above, old, places[0]))
         self.put.append(Step("add", above, new, places[1]))
+        return True
 
     def _pair_by_secret(
         self, gone: list[tuple[int, Node]], come: list[tuple[int, Node]], above: tuple[Name, ...]
@@ -136,15 +149,16 @@ def _unknown(one: Name, other: Name) -> bool:
     return any("<secret:" in word for word in (*one, *other)) and alike(" ".join(one), " ".join(other)) is None
 
 
-def moves(old: Sequence[Node], new: Sequence[Node]) -> list[tuple[Name, Name]]:
-    """What must move, and before which sibling, where new statements were added behind those that stay."""
+def _moves(old: Sequence[Node], new: Sequence[Node], anew: set[Name]) -> list[tuple[Name, Name]]:
+    """What must move, and before which sibling, after ``anew`` was given again and what is new was added, at the end."""
     wanted = [one.name for one in new if one.ordered]
     if not wanted:
         return []
     known = set(wanted)
-    result = [one.name for one in old if one.ordered and one.name in known]
-    stay = set(result)
-    result += [name for name in wanted if name not in stay]
+    stood = [one.name for one in old if one.name in known]
+    result = [name for name in stood if name not in anew] + [name for name in stood if name in anew]
+    standing = set(stood)
+    result += [name for name in wanted if name not in standing]
     found: list[tuple[Name, Name]] = []
     for place, name in enumerate(wanted):
         if result[place] != name:

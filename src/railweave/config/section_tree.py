@@ -143,16 +143,16 @@ def _name(line: str, rules: LineRules) -> Name:
 
 
 def _matched(pattern: list[str], words: list[str]) -> Name | None:
-    """The words of a line that name it, if the pattern is its; fewer than two words could be a whole line's name."""
+    """The words of a line that name it, if the pattern is its; the empty word sets it apart from a whole line's name."""
     name: list[str] = []
     for at, wanted in enumerate(pattern):
         if wanted == "...":
-            return (*name, "")
+            return (" ".join(name), "")
         if at >= len(words) or (wanted not in {"*", "="} and wanted != words[at]):
             return None
         if wanted != "=":
             name.append(words[at])
-    return (*name, "") if len(words) == len(pattern) else None
+    return (" ".join(name), "") if len(words) == len(pattern) else None
 
 
 def _removal(node: Node, rules: LineRules) -> list[Section]:

@@ -91,6 +91,7 @@ RULES = LineRules(
         "ipv6 prefix-list *",
         "bgp community-list standard *",
         "ip vrf *",
+        "interface Vlan *",
         "qos wred-policy *",
         "qos scheduler-policy *",
         "ars object *",
@@ -101,7 +102,9 @@ RULES = LineRules(
     anew_with=("ip vrf forwarding ",),
     disruptions=(
         Disruption(_BGP + r"(neighbor|peer-group) .* / remote-as", "BGP session", "it resets", _OPEN),
-        Disruption(_BGP + r"neighbor [^/]*$", "BGP session", "it goes", _OPEN, ("remove",)),
+        Disruption(
+            _BGP + r"(neighbor|peer-group) [^/]*( / peer-group [^/]*)?$", "BGP session", "it goes", _OPEN, ("remove",)
+        ),
         Disruption(_BGP + "router-id", "every BGP session of the VRF", "they reset", _OPEN),
         Disruption(r"router bgp [^/]+$", "every BGP session of the VRF", "the process goes", _OPEN, ("remove",)),
         Disruption(

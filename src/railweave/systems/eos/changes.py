@@ -117,7 +117,10 @@ RULES = LineRules(
         Disruption(_BGP + "router-id", "every BGP session of the VRF", "they reset", _OPEN),
         Disruption(r"router bgp \d+$", "every BGP session", "the process goes", _OPEN, ("remove",)),
         Disruption(
-            _BGP + r"neighbor (interface )?\S+ (peer-group|peer group)$", "BGP session", "it goes", _OPEN, ("remove",)
+            _BGP + r"neighbor (interface )?\S+ peer[- ]group",
+            "BGP session",
+            "it goes, or comes up with the settings of another group",
+            _OPEN,
         ),
         Disruption(
             _BGP + r"address-family \S+ / neighbor \S+ activate",
