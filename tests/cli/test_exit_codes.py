@@ -143,6 +143,24 @@ def test_diff_of_two(monkeypatch: pytest.MonkeyPatch, file: Path, tmp_path: Path
     assert run(monkeypatch, "diff", other, file, "--as", "junos-set") == 1
 
 
+def test_diff_as_commands(
+    monkeypatch: pytest.MonkeyPatch, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = fabric(tmp_path / "other", ("spines: 2", "spines: 3"))
+    folders = {nos: (tmp_path / f"old-{nos}", tmp_path / f"new-{nos}") for nos in ("eos", "sonic")}
+    for nos, (old, new) in folders.items():
+        for source, folder in ((file, old), (other, new)):
+            assert run(monkeypatch, "build", source, "-o", folder, "-q", "--device", f":{nos}") == 0
+    capsys.readouterr()
+    assert run(monkeypatch, "diff", *folders["eos"], "--as", "eos") == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("! ")
+    assert "   description spine3 Ethernet1/1" in lines
+    assert run(monkeypatch, "diff", *folders["sonic"], "--as", "sonic-patch") == 1
+    patches = json.loads(capsys.readouterr().out)
+    assert {operation["op"] for patch in patches.values() for operation in patch} <= {"add", "remove", "replace"}
+
+
 def test_diff_writes_no_lock(monkeypatch: pytest.MonkeyPatch, file: Path, tmp_path: Path) -> None:
     other = fabric(tmp_path / "other", ("spines: 2", "spines: 3"))
     before = content(tmp_path)

@@ -116,12 +116,11 @@ class Candidate:
         """Statements of which order does not count as a set; terms, policies and levels in order."""
         ordered = [one for one in self.paths if {"term", "export", "fill-level"} & set(one)]
         kinds = {kind: [one for one in ordered if kind in one] for kind in ("term", "export", "fill-level")}
-        levels = {key: [one for one in found if one[0] == key] for key in ("policy",) for found in kinds.values()}
         by_kind = {
             kind: ([one for one in f if one[0] == "policy"], [one for one in f if one[0] != "policy"])
             for kind, f in kinds.items()
         }
-        return by_kind, set(self.paths) - set(ordered), levels.keys()
+        return by_kind, set(self.paths) - set(ordered)
 
 
 def _set_lines(tree: JunosTree) -> list[str]:

@@ -88,8 +88,6 @@ class Switch:
             line = command.strip()
             depth = len(command) - len(command.lstrip())
             following = commands[at + 1] if at + 1 < len(commands) else ""
-            opens = len(following) - len(following.lstrip()) > depth or following.strip() in closers
-            opens = opens and (len(following) - len(following.lstrip()) >= depth) and not line.startswith("no ")
             here = open_sections[-1]
             if line in closers:
                 open_sections.pop()

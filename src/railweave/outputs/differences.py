@@ -109,6 +109,23 @@ class NetworkDiff:
                 found += [f"# {device.device}", *device.junos]
         return found
 
+    def command_lines(self, system: str) -> list[str]:
+        """Only what the command line of an operating system takes, each device's block after a comment with its name."""
+        found: list[str] = []
+        for device in self.devices:
+            commands = [str(line) for one in device.changes if one.system == system for line in one.commands]
+            found += [f"! {device.device}", *commands] if commands else []
+        return found
+
+    def patches(self, system: str, file: str) -> dict[str, list[Command]]:
+        """By device, what a file of an operating system is patched with."""
+        return {
+            device.device: list(one.commands)
+            for device in self.devices
+            for one in device.changes
+            if (one.system, one.file) == (system, file)
+        }
+
 
 def diff(old: Network, new: Network) -> NetworkDiff:
     """What must change for ``old`` to become ``new``."""
