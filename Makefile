@@ -6,11 +6,15 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 ENGINE := Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml) $(shell find crates/*/src -name '*.rs')
 
-.PHONY: help demo test lint format bench golden docs screenshot validate-all validators zipapp engine wheel try-wheel fuzz validation \
+# Bytecode is kept, whatever the environment says: tests start the program hundreds of times.
+export PYTHONDONTWRITEBYTECODE :=
+
+.PHONY: help demo check test lint format bench golden docs screenshot validate-all validators zipapp engine wheel try-wheel fuzz validation \
 	plugin plugin-test plugin-lint plugin-bench soak test-rxe clean
 
 help:
 	@echo "make demo    build the example network into out/demo and verify it"
+	@echo "make check   lint of what changed, and the quick tests: a minute"
 	@echo "make test    run every test"
 	@echo "make lint    ruff and pyright; rustfmt and clippy"
 	@echo "make engine  build the packet engine's own program, target/release/railweave-sim"
@@ -45,9 +49,12 @@ demo: $(STAMP)
 	@echo
 	@echo "Open out/demo/report.html, and out/demo-prediction.html for what an all-reduce gets; switch configurations are in out/demo/devices/, server files in out/demo/hosts/."
 
+check: $(STAMP)
+	tools/check.sh $(BIN)
+
 test: $(STAMP) plugin-test
 	$(BIN)/python -m pytest -n auto
-	cargo test --release --quiet
+	cargo test --profile tests --quiet
 
 lint: $(STAMP) plugin-lint
 	$(BIN)/ruff check .

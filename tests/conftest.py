@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
+import typer.main
 from hypothesis import settings
 
 from railweave.design.network import Network
@@ -18,10 +20,66 @@ from railweave.outputs.steps import design_file
 settings.register_profile("railweave", deadline=None, derandomize=True)
 settings.load_profile("railweave")
 
+# Typer makes the commands anew at every call, which takes longer than what most calls of the tests do.
+typer.main.get_command = cache(typer.main.get_command)
+
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
 SMALL = sorted(path.stem for path in EXAMPLES.glob("*.yaml") if not path.stem.startswith("scale-"))
 """Examples that are cheap enough to be built wherever a test likes."""
+
+
+KINDS = {
+    "lab": (
+        "docs/test_howto.py",
+        "host/test_apply.py",
+        "host/test_interruption.py",
+        "host/test_zipapp.py",
+        "lab/test_interruption.py",
+        "lab/test_lab.py",
+        "lab/test_sonic.py",
+        "lab/test_tenants.py",
+        "lab/test_wrong_designs.py",
+        "render/host/test_net_setup.py",
+        "render/host/test_networkd.py",
+    ),
+    "validator": (
+        "checks/test_validator*.py",
+        "render/host/test_boot.py",
+        "render/host/test_naming.py",
+        "render/host/test_netplan_validator.py",
+        "render/host/test_nic_scripts.py",
+        "render/host/test_units.py",
+    ),
+    "browser": ("report/test_browser.py",),
+    "scale": ("golden/test_scale.py",),
+    "slow": (
+        "cli/test_init_sizing.py",
+        "design/test_growth_cost.py",
+        "design/test_sizing_grid.py",
+        "outputs/test_stopped.py",
+        "render/test_workers.py",
+        "routing/test_mistakes.py",
+        "routing/test_properties.py",
+        "validation/*.py",
+    ),
+}
+"""What a file's tests need or take, by patterns below ``tests``; a single test has the mark itself. See CONTRIBUTING.md."""
+
+
+@pytest.hookimpl(tryfirst=True)  # before ``-m`` chooses
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of the files in ``KINDS``."""
+    tests = ROOT / "tests"
+    for kind, patterns in KINDS.items():
+        for pattern in patterns:
+            if not any(tests.glob(pattern)):
+                raise pytest.UsageError(f"tests/conftest.py: no file is like {pattern!r}, which is marked {kind}")
+    for item in items:
+        file = item.path.relative_to(tests).as_posix()
+        for kind, patterns in KINDS.items():
+            if any(fnmatch(file, pattern) for pattern in patterns):
+                item.add_marker(kind)
 
 
 @cache

@@ -86,6 +86,7 @@ def test_no_errors_and_every_check_ran_on_the_example() -> None:
     assert json.dumps([finding.to_json() for finding in result])
 
 
+@pytest.mark.slow
 def test_verify_by_sampling_on_a_large_network(tmp_path: Path) -> None:
     file = tmp_path / "large.yaml"
     file.write_text(

@@ -363,6 +363,7 @@ NUMBERS = st.one_of(
 FIELDS = ("kinds", "cables", "group", "groups", "members", "queue_pairs", "messages", "changes", "after_start", "after")
 
 
+@pytest.mark.slow
 @settings(max_examples=600)
 @given(st.lists(st.tuples(st.sampled_from(FIELDS), st.integers(0, 10**6), NUMBERS), min_size=1, max_size=6))
 def test_no_array_makes_the_engine_panic(edits: list[tuple[str, int, int]]) -> None:

@@ -115,6 +115,7 @@ def started(process: subprocess.Popen[str]) -> None:
     raise AssertionError("the run never began")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupt_leaves_a_partial_result(number: signal.Signals, code: int) -> None:
     process = subprocess.Popen([*MAIN, *ENDLESS], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -128,6 +129,7 @@ def test_an_interrupt_leaves_a_partial_result(number: signal.Signals, code: int)
     assert err == "railweave sim: 128 of 128 flows did not finish (interrupted)\n"
 
 
+@pytest.mark.slow
 def test_signals_are_pythons_again_afterwards() -> None:
     """A second run in the same process is interrupted as the first was, and in between Ctrl-C raises as ever."""
     script = """

@@ -63,6 +63,7 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: str | Path) -> int:
     return code or 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_init_copies_an_example_that_builds(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str

@@ -129,6 +129,7 @@ def test_send_recv_crosses_at_the_last_gpu() -> None:
     assert sent_by_nic(job, straight).reshape(3, 8)[:, 7].tolist() == [64 * MIB] * 3
 
 
+@pytest.mark.slow
 def test_takes_no_less_than_its_nics_need() -> None:
     """On ideal links batches that wait for each other cost little."""
     job = Job.of_servers(4)

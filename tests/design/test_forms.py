@@ -108,6 +108,7 @@ FAMILIES = [
 """Server addresses with link addresses of the same family: SLAAC and static, on VLANs and on routed links."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("release", ["25.4R1", "23.4X100-D31"])
 @pytest.mark.parametrize("mode", ["ecmp", "dlb-flowlet", "dlb-per-packet", "rlb"])
 @pytest.mark.parametrize("peering", ["auto-discovered", "numbered"])

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 import yaml
+from jsonschema import Draft202012Validator, ValidationError
+from jsonschema.protocols import Validator
 
 import railweave
 from railweave.design.fault_targets import fault_targets
@@ -55,17 +56,23 @@ def test_what_is_left_out_has_its_default(tmp_path: Path) -> None:
     assert (found.traffic, found.background, found.iterations, found.reroute) == ((), None, 1, None)
 
 
+@pytest.fixture(scope="module")
+def schema() -> Validator:
+    return Draft202012Validator(scenario_schema())
+
+
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_is_read_with_what_it_needs_and_refused_without(kind: str, tmp_path: Path) -> None:
+def test_every_kind_is_read_with_what_it_needs_and_refused_without(
+    kind: str, tmp_path: Path, schema: Validator
+) -> None:
     needs = KINDS[kind].needs
     given = {"at": "1ms", "kind": kind, **{name: EXAMPLE[name] for name in needs}}
     assert Fault.model_validate(given).kind == kind
-    schema = scenario_schema()
-    jsonschema.validate({"faults": [given]}, schema)
+    schema.validate({"faults": [given]})
     for name in needs:
         less = {key: value for key, value in given.items() if key != name}
-        with pytest.raises(jsonschema.ValidationError):
-            jsonschema.validate({"faults": [less]}, schema)
+        with pytest.raises(ValidationError):
+            schema.validate({"faults": [less]})
         text = yaml.safe_dump({"faults": [less]})
         with pytest.raises(SpecError, match=f"{kind} needs '{name}'"):
             read_scenario(written(tmp_path, text), "sim")

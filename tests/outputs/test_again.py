@@ -22,6 +22,7 @@ def test_two_builds_are_byte_identical(tmp_path: Path) -> None:
     assert (tmp_path / "one" / "pod1.lock").read_bytes() == (tmp_path / "two" / "pod1.lock").read_bytes()
 
 
+@pytest.mark.slow
 def test_the_order_of_sets_does_not_show(tmp_path: Path) -> None:
     for seed in ("1", "2"):
         file = fabric(tmp_path / seed)

@@ -42,6 +42,7 @@ def test_several_uplinks_of_a_color_can_collide(tmp_path: Path, h100: Network) -
     assert "no collisions" in {one.title: one for one in decisions(h100, h100.fabrics[0])}["Load balancing"].why
 
 
+@pytest.mark.scale
 def test_a_cable_in_the_wrong_port_is_not_called_harmless(h100: Network, large: Network) -> None:
     for network in (h100, large):
         routing = next(one for one in decisions(network, network.fabrics[0]) if one.title == "Routing")

@@ -291,6 +291,7 @@ def test_headroom_is_the_sum_of_its_terms(h100: Network, report: Report) -> None
     assert "16,500,000 B" in html
 
 
+@pytest.mark.scale
 def test_headroom_is_compared_with_what_is_shared(large: Network) -> None:
     """128 cables of 50 m: 14.94 MB. A tenth of 165 MB holds them, a tenth of 84,206 KB does not."""
     spine = headroom(large, large.fabrics[0], "spine")
@@ -317,6 +318,7 @@ def test_fewer_dedicated_buffers_leave_more_to_share() -> None:
     assert dedicated.shared_bytes(None, None) == 84_206 * 1024
 
 
+@pytest.mark.scale
 def test_lengths_have_their_limits(large: Network, h100: Network) -> None:
     card = next(one for one in decisions(large, large.fabrics[0]) if one.title == "Cable lengths")
     server, fabric = card.grids[0].rows
@@ -330,6 +332,7 @@ def test_lengths_have_their_limits(large: Network, h100: Network) -> None:
     assert card.grids[0].emphasis == ()
 
 
+@pytest.mark.scale
 def test_thresholds_are_told_in_bytes(large: Network) -> None:
     facts = dict(next(one for one in decisions(large, large.fabrics[0]) if one.title == "Traffic classes").facts)
     # 80 % of 165 MB, over 128 ports; half of the pool for one port, a 129th for each of 128
@@ -337,6 +340,7 @@ def test_thresholds_are_told_in_bytes(large: Network) -> None:
     assert "66.0 MB where one port is congested, 1.02 MB each where all 128 are" in facts["PFC pauses"]
 
 
+@pytest.mark.scale
 def test_management_says_what_is_a_default_and_what_is_missing(large: Network, h100: Network, report: Report) -> None:
     card = management_decision(h100)
     assert card.chosen == "management network 172.20.0.0/24"

@@ -89,7 +89,7 @@ def test_legend_has_each_color_with_its_number(h100: Network) -> None:
     ]
 
 
-@pytest.mark.parametrize("name", ["h100", "large", "flat"])
+@pytest.mark.parametrize("name", ["h100", pytest.param("large", marks=pytest.mark.scale), "flat"])
 def test_it_is_self_contained_and_the_same_every_time(name: str, request: pytest.FixtureRequest) -> None:
     network: Network = request.getfixturevalue(name)
     svg = topology_svg(network)
@@ -117,6 +117,7 @@ def test_names_from_outside_are_escaped(h100: Network) -> None:
     assert words(root[1]) == evil.replace("\x07", "\ufffd")
 
 
+@pytest.mark.scale
 def test_a_large_fabric_is_blocks_of_bounded_size(large: Network) -> None:
     svg = topology_svg(large)
     root = parse(svg)
@@ -136,6 +137,7 @@ def test_a_large_fabric_is_blocks_of_bounded_size(large: Network) -> None:
     assert "64 path colors, color1 (color:0:1) to color64 (color:0:64)" in texts
 
 
+@pytest.mark.scale
 def test_more_stripes_than_fit_share_a_block(large: Network) -> None:
     renamed = tuple(
         replace(one, stripe=f"s{place}") if one.role == "leaf" else one for place, one in enumerate(large.switches)

@@ -14,7 +14,8 @@ from railweave.routing.fib_file import read_fibs, write_fibs
 from railweave.simulation.compare import comparison, values_of, variants
 from railweave.simulation.job_fabric import job_network
 from railweave.simulation.job_run import JobPrediction
-from tests.conftest import EXAMPLES, example
+from tests.conftest import SMALL as EXAMPLE_NAMES
+from tests.conftest import example
 
 MIB = 1 << 20
 SMALL: dict[str, Any] = {"collective": "all-reduce", "size": 8 * MIB, "qps": 4, "watch": False}
@@ -37,7 +38,7 @@ def plain() -> JobPrediction:
 
 
 # Routes of 32,768 GPUs take minutes: those two are predicted by hand (docs/performance.md).
-NAMES = sorted(path.stem for path in EXAMPLES.glob("*.yaml") if not path.stem.startswith("scale-32k"))
+NAMES = [*EXAMPLE_NAMES, pytest.param("scale-8k", marks=pytest.mark.scale)]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -270,6 +271,7 @@ def test_values_to_compare() -> None:
     assert values_of("size", "1M;2M") == ["1M", "2M"]
 
 
+@pytest.mark.slow
 def test_variants_run_side_by_side_and_the_best_is_named() -> None:
     given = {"collective": "all-to-all", "size": "16M", "qps": 1}
     wanted = variants(example("h100-rlb"), "lb=rlb,spray", given)
