@@ -174,6 +174,15 @@ class Login(Model):
     without_user: str
 
 
+class Lint(Model):
+    """The check that has the lint of a system run: its id, what must hold, and whether ``build`` leaves it to ``verify``."""
+
+    id: str
+    says: str
+    slow: bool = False
+    warns: bool = Field(default=False, description="some of its rules are warnings")
+
+
 class Image(Model):
     """What stands for a system in a containerlab topology: kind, ports in order, image, and the file it is configured by."""
 
@@ -233,6 +242,7 @@ class System(Model):
     login: Login | None = Field(
         default=None, description="set on systems that a file without logins locks everybody out of"
     )
+    lint: Lint | None = Field(default=None, description="set on systems whose folder has a lint of our own")
     containerlab: Image | None = Field(default=None, description="set on systems that containerlab runs an image of")
     notes: Notes = Notes()
     runs_on: tuple[str, ...] = Field(default=(), description="switch models it runs on, beside those that name it")

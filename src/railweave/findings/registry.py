@@ -11,7 +11,7 @@ import importlib
 import pkgutil
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from railweave.findings import Finding
 
@@ -139,7 +139,8 @@ def rules_of(package: str) -> dict[str, Rule]:
     inside = pkgutil.walk_packages(root.__path__, f"{package}.")
     names = sorted(one.name for one in inside if not one.name.endswith("__main__"))
     for module in (root, *map(importlib.import_module, names)):
-        for rule in vars(module).values():
+        values = (one for value in vars(module).values() for one in (value if isinstance(value, tuple) else (value,)))
+        for rule in cast("Iterator[object]", values):
             if isinstance(rule, Rule) and found.setdefault(rule.id, rule) is not rule:
                 raise ValueError(f"two rules are called {rule.id}")
     return found

@@ -12,10 +12,6 @@ if TYPE_CHECKING:
     from railweave.design.network import Network
 
 
-def _runs(network: Network, nos: str) -> bool:
-    return any(one.nos == nos for one in network.switches)
-
-
 def _tenants(network: Network) -> bool:
     return any(one.tenants for one in network.fabrics)
 
@@ -28,14 +24,13 @@ ABOUT: dict[str, Callable[[Network], bool]] = {
     "network-reach": _tenants,
     "no-vtep": lambda network: any(one.overlay for one in network.fabrics),
     "no-login": lambda network: any(catalog().systems[one.nos].login for one in network.switches),
-    "junos-lint": lambda network: _runs(network, "junos"),
-    "eos-lint": lambda network: _runs(network, "eos"),
-    "sonic-lint": lambda network: _runs(network, "sonic"),
-    "dell-lint": lambda network: _runs(network, "dell_sonic"),
 }
 """What a network needs for a check to say anything; a check that is not here looks at every network."""
 
 
 def applies(check: str, network: Network) -> bool:
-    """Whether a check has anything to look at."""
+    """Whether a check has anything to look at; a lint has where its system runs."""
+    lints = {one.lint.id: nos for nos, one in catalog().systems.items() if one.lint is not None}
+    if check in lints:
+        return any(one.nos == lints[check] for one in network.switches)
     return check not in ABOUT or ABOUT[check](network)
