@@ -125,8 +125,8 @@ validate-all: $(STAMP)
 	@for f in examples/*.yaml; do echo "$$f"; $(BIN)/railweave verify -q --every "$$f" $(foreach one,frr netplan,$(if $(wildcard .validators/$(one)),--$(one)-root .validators/$(one))) || exit 1; done
 
 validators: $(STAMP)
-	src/railweave/lab/frr-root.sh .validators/frr
-	src/railweave/lab/frr-root.sh .validators/frr-forky forky
+	src/railweave/lab/frr/frr-root.sh .validators/frr
+	src/railweave/lab/frr/frr-root.sh .validators/frr-forky forky
 	tools/libyang.sh $(BIN)/python
 	tools/netplan.sh .validators/netplan
 

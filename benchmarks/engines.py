@@ -23,11 +23,11 @@ from railweave.collectives.queue_pairs import split
 from railweave.device.build import device_config
 from railweave.routing.control_plane import ControlPlane
 from railweave.simulation.collective import POST_COST_PS
-from railweave.simulation.fabric import Arguments, PacketFabric, packet_fabric
-from railweave.simulation.flow_run import run_flows
+from railweave.simulation.engines.flows import run_flows
+from railweave.simulation.engines.packets import run_packets
+from railweave.simulation.engines.traffic import Traffic, traffic_of
 from railweave.simulation.job import job_of
-from railweave.simulation.packet_run import run_packets
-from railweave.simulation.traffic import Traffic, traffic_of
+from railweave.simulation.model.fabric import Arguments, PacketFabric, packet_fabric
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "engine.md"

@@ -12,8 +12,8 @@ from railweave.collectives.channels import channel_count
 from railweave.collectives.collective import program
 from railweave.collectives.job import Job
 from railweave.collectives.nccl import parameters
-from railweave.simulation.transport import FRAMES, REORDER
-from railweave.simulation.wiring import FEC_PS, OPTICS_PS, PS_PER_METER, SWITCH_PS
+from railweave.simulation.model.transport import FRAMES, REORDER
+from railweave.simulation.model.wiring import FEC_PS, OPTICS_PS, PS_PER_METER, SWITCH_PS
 
 if TYPE_CHECKING:
     from railweave.collectives.program import Program

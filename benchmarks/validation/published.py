@@ -19,7 +19,7 @@ from railweave.catalog import catalog
 from railweave.device.build import device_config
 from railweave.routing.control_plane import ControlPlane
 from railweave.simulation.collective import predict
-from railweave.simulation.fabric import packet_fabric
+from railweave.simulation.model.fabric import packet_fabric
 from railweave.simulation.perftest import write_bandwidth_gbps
 
 from . import beds, long_haul

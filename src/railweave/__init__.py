@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from railweave.routing.paths import LinkShare, QueuePairPath
     from railweave.routing.table import Fib, Routes
     from railweave.simulation.collective import Prediction
+    from railweave.simulation.engines.measured import Columns
     from railweave.simulation.job_run import JobPrediction, JobStep
-    from railweave.simulation.measured import Columns
 
 __version__ = "0.1.0"
 __all__ = [

@@ -10,7 +10,7 @@ from tests.conftest import EXAMPLES
 from railweave.checks.consistency import no_login
 from railweave.checks.subject import Subject
 from railweave.design import design
-from railweave.intent.source import read_source
+from railweave.intent.reading.source import read_source
 
 SIZED = """
 name: small

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.conftest import ROOT
 
+from railweave.catalog import catalog
 from railweave.findings import SEVERITIES
 from railweave.findings.registry import Found, Rule, check, lint, rules_of
 from railweave.systems import systems
@@ -32,6 +33,8 @@ def test_every_rule_is_found() -> None:
     """Rules are constants of modules: one made inside a function would be in no table."""
     rules, wrong = rules_of("railweave"), []
     for file in SOURCES:
+        if file.name == "lints.py":  # a rule a system, from its system.yaml: the next test
+            continue
         tree = ast.parse(file.read_text())
         makers = {
             name.name
@@ -47,6 +50,13 @@ def test_every_rule_is_found() -> None:
                 if id(node) in deep or not isinstance(given[0], ast.Constant) or given[0].value not in rules:
                     wrong.append(f"{file.name}:{node.lineno}")
     assert wrong == []
+
+
+def test_every_system_with_a_lint_has_a_rule_that_runs_it() -> None:
+    folders = {file.parents[1].name for file in SOURCES if file.parent.name == "lint" and file.name == "__init__.py"}
+    lints = {name: one.lint for name, one in catalog().systems.items() if one.lint is not None}
+    assert lints.keys() == folders
+    assert all(rules_of("railweave")[one.id].check is not None for one in lints.values())
 
 
 def test_every_rule_says_what_and_why() -> None:

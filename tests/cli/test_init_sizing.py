@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from railweave.catalog import catalog
 from railweave.cli.app import app
 from railweave.design.network import Network
-from railweave.design.sized import servers_named, switches_named
+from railweave.design.sizing.fabric_file import servers_named, switches_named
 from railweave.errors import InputError
 from tests.conftest import designed
 

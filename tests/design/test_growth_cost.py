@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from railweave.catalog import catalog
-from railweave.design.growth_cost import Step, grow, growth_steps
 from railweave.design.network import Cable, Network
-from railweave.design.size import Refused, Shape, Size, Wanted
-from railweave.design.size_words import cost, growth_lines
-from railweave.design.sized import fabric_text
-from railweave.design.sizing import size
+from railweave.design.sizing.fabric_file import fabric_text
+from railweave.design.sizing.growth_cost import Step, grow, growth_steps
+from railweave.design.sizing.shapes import size
+from railweave.design.sizing.size import Refused, Shape, Size, Wanted
+from railweave.design.sizing.words import cost, growth_lines
 from tests.conftest import designed, example
 
 SERVER, SWITCH = "h100-8gpu-cx7", "qfx5240-64od"

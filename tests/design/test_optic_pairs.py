@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from railweave.catalog import catalog
-from railweave.design.optic_pairs import joins
+from railweave.design.cabling.optic_pairs import joins
 from tests.conftest import SMALL, designed, example
 
 if TYPE_CHECKING:

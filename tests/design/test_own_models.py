@@ -9,7 +9,7 @@ import pytest
 from railweave.catalog import catalog
 from railweave.checks.checks import run_checks
 from railweave.checks.subject import Subject
-from railweave.design.growth import growth_of
+from railweave.design.limits.growth import growth_of
 from railweave.device.build import device_config
 from railweave.device.host import host_config
 from railweave.errors import RailweaveError
@@ -18,7 +18,7 @@ from railweave.report.headroom import headrooms
 from railweave.report.tables import buffers_table
 from railweave.routing.control_plane import ControlPlane
 from railweave.runbook.document import document
-from railweave.simulation.buffers import switch_parameters
+from railweave.simulation.model.buffers import switch_parameters
 from railweave.systems import system
 from tests.conftest import designed
 

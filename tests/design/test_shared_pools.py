@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from railweave.design.addresses.shared_pools import BLOCKS
 from railweave.design.network import Network
-from railweave.design.shared_pools import BLOCKS
 from railweave.device.build import device_config
 from railweave.errors import DesignError
 from railweave.intent.lock import Lock

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from railweave.catalog import catalog
-from railweave.design.growth import growth_of
+from railweave.design.limits.growth import growth_of
 from railweave.design.network import Network
-from railweave.design.size import Refused, Size, Wanted
-from railweave.design.sized import fabric_text
-from railweave.design.sizing import choose, size, sizes
+from railweave.design.sizing.fabric_file import fabric_text
+from railweave.design.sizing.shapes import choose, size, sizes
+from railweave.design.sizing.size import Refused, Size, Wanted
 from tests.conftest import designed
 
 SERVER, SWITCH = "h100-8gpu-cx7", "qfx5240-64od"

@@ -7,7 +7,7 @@ import ipaddress
 from hypothesis import given
 from hypothesis import strategies as st
 
-from railweave.design.addressing import eui64
+from railweave.design.addresses.nics import eui64
 
 GROUPS = st.lists(st.sampled_from([0, 0, 1]) | st.integers(0, 0xFFFF), min_size=3, max_size=3)
 MACS = st.lists(st.sampled_from([0, 0, 2, 255]) | st.integers(0, 255), min_size=6, max_size=6)

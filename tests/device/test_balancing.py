@@ -8,7 +8,7 @@ import pytest
 
 from railweave.device.build import device_config
 from railweave.errors import DesignError
-from railweave.simulation.balancing import balancing_notes
+from railweave.simulation.model.balancing import balancing_notes
 from railweave.systems.junos import render as junos
 from tests.conftest import designed
 

@@ -23,8 +23,8 @@ from railweave.render import host
 from railweave.routing.control_plane import ControlPlane
 from railweave.simulation.collective import POST_COST_PS, predict
 from railweave.simulation.conditions import bed_of
+from railweave.simulation.model.transport import FRAMES
 from railweave.simulation.perftest import write_bandwidth_gbps
-from railweave.simulation.transport import FRAMES
 from railweave.systems.frr import render as frr
 from railweave.systems.junos import render as junos
 from railweave.systems.junos.parse import parse

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
-from railweave.intent.document import Document, read_document
+from railweave.intent.reading.document import Document, read_document
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from railweave.errors import SpecError
-from railweave.intent.document import read_document, validate
 from railweave.intent.fabric import FabricFile
+from railweave.intent.reading.document import read_document, validate
 from tests.intent.documents import document
 
 

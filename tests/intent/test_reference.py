@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from railweave.intent.document import read_document
 from railweave.intent.fabric import FabricFile
+from railweave.intent.reading.document import read_document
 from railweave.intent.reference import fabric_reference, fabric_schema
 from tests.conftest import EXAMPLES
 

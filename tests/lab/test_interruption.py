@@ -14,8 +14,9 @@ import pytest
 
 from railweave.design.network import Network
 from railweave.errors import LabError
-from railweave.lab import life, names, processes
-from railweave.lab.namespace import existing
+from railweave.lab import life, names
+from railweave.lab.kernel import processes
+from railweave.lab.kernel.namespace import existing
 from tests.conftest import EXAMPLES, example, frr_root
 from tests.lab.machine import needs_lab
 

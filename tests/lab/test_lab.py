@@ -11,11 +11,13 @@ from typer.testing import CliRunner
 
 from railweave.cli.app import app
 from railweave.errors import LabError
-from railweave.lab import assertions, fib, matrix, names, processes, status
-from railweave.lab.namespace import existing
+from railweave.lab import assertions, fib, names, status
+from railweave.lab.faults import matrix
+from railweave.lab.faults.scenario import play
+from railweave.lab.faults.sweep import sweep
+from railweave.lab.kernel import processes
+from railweave.lab.kernel.namespace import existing
 from railweave.lab.running import Running
-from railweave.lab.scenario import play
-from railweave.lab.sweep import sweep
 from railweave.routing.fib_file import read_fibs, write_fibs
 from tests.conftest import example
 from tests.lab.machine import bring_up, lab, needs_lab

@@ -14,11 +14,11 @@ from railweave.cli.app import app
 from railweave.errors import InputError, Option
 from railweave.lab import life
 from railweave.lab.assertions import Outcome
+from railweave.lab.faults.matrix import targets, written
+from railweave.lab.faults.measure import Measured
+from railweave.lab.faults.page import faults_html, rows, summary
+from railweave.lab.frr.rootfs import AIGP, PLAIN, find
 from railweave.lab.junit import junit
-from railweave.lab.matrix import targets, written
-from railweave.lab.measure import Measured
-from railweave.lab.page import faults_html, rows, summary
-from railweave.lab.rootfs import AIGP, PLAIN, find
 from railweave.lab.state import Record
 from tests.conftest import example
 
@@ -104,8 +104,8 @@ def test_without_frr_the_command_to_run_is_said(monkeypatch: pytest.MonkeyPatch,
     with pytest.raises(life.LabError, match="run `sudo make validators`"):
         find(tmp_path, PLAIN, lambda _: None)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("railweave.lab.rootfs.CACHE", tmp_path / "cache")
-    monkeypatch.setattr("railweave.lab.rootfs._DAEMONS", Path("nowhere"))
+    monkeypatch.setattr("railweave.lab.frr.rootfs.CACHE", tmp_path / "cache")
+    monkeypatch.setattr("railweave.lab.frr.rootfs._DAEMONS", Path("nowhere"))
     monkeypatch.setattr("shutil.which", lambda _: None)
     with pytest.raises(life.LabError, match="run `sudo apt-get install -y mmdebstrap`"):
         find(None, PLAIN, lambda _: None)

@@ -14,16 +14,18 @@ from railweave.design.network import Network
 from railweave.device.build import device_config
 from railweave.device.model import DeviceConfig, Vrf
 from railweave.errors import LabError
-from railweave.lab import assertions, life, matrix, rootfs
+from railweave.lab import assertions, life
 from railweave.lab.assertions.tenants import isolated
-from railweave.lab.links import router_lines
+from railweave.lab.faults import matrix
+from railweave.lab.faults.scenario import play
+from railweave.lab.faults.sweep import sweep
+from railweave.lab.faults.traffic import forbidden_pairs
+from railweave.lab.frr import rootfs
+from railweave.lab.kernel.links import router_lines
+from railweave.lab.kernel.spaces import vrf_by_interface
 from railweave.lab.overlay import Overlay
 from railweave.lab.plan import make_plan
 from railweave.lab.running import Running
-from railweave.lab.scenario import play
-from railweave.lab.spaces import vrf_by_interface
-from railweave.lab.sweep import sweep
-from railweave.lab.traffic import forbidden_pairs
 from tests.conftest import ROOT, example
 from tests.lab.machine import lab, needs_lab, part_of
 

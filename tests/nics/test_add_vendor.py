@@ -13,7 +13,7 @@ from railweave.cli import main
 from railweave.device.host import host_config
 from railweave.nics import definitions, vendor
 from railweave.render.host import files
-from railweave.simulation.fabric import packet_fabric
+from railweave.simulation.model.fabric import packet_fabric
 from tests.render.host.stand_ins import Machine
 from tests.simulation.beds import plane_of
 

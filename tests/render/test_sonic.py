@@ -12,7 +12,7 @@ import pytest
 from railweave.catalog import catalog
 from railweave.config.sections import flat
 from railweave.config.sections import parse as parse_frr
-from railweave.design.headroom import headroom_bytes
+from railweave.design.limits.headroom import headroom_bytes
 from railweave.design.network import Network
 from railweave.device.build import device_config
 from railweave.device.model import DeviceConfig

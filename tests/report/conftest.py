@@ -9,7 +9,7 @@ import pytest
 
 from railweave.checks.subject import Subject
 from railweave.design import design
-from railweave.intent.source import read_source
+from railweave.intent.reading.source import read_source
 from railweave.report.body import body_of
 from railweave.report.page import report_html
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from railweave.design.network import Network
-from railweave.report.decisions import decisions
+from railweave.report.decisions.fabric import decisions
 from railweave.report.figures import span
 from tests.conftest import example
 from tests.report.conftest import read

@@ -17,10 +17,10 @@ from railweave.findings import Finding
 from railweave.render.network import server_files
 from railweave.report.bom import bill
 from railweave.report.checked import ABOUT, applies
-from railweave.report.decisions import decisions
+from railweave.report.decisions.fabric import decisions
+from railweave.report.decisions.management import management_decision
 from railweave.report.headroom import headroom
 from railweave.report.lab_notes import lab_notes_joined
-from railweave.report.management_decision import management_decision
 from railweave.report.servers import servers_decisions
 from railweave.report.tables import table
 from tests.conftest import example

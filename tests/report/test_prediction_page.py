@@ -13,8 +13,8 @@ import pytest
 
 import railweave
 from railweave.report.charts import Axis, Line, lines, ticks
-from railweave.report.comparison_page import comparison_html
-from railweave.report.prediction_page import prediction_html, size
+from railweave.report.prediction.comparison import comparison_html
+from railweave.report.prediction.page import prediction_html, size
 from railweave.simulation.compare import Comparison, Outcome
 from railweave.simulation.job_run import JobPrediction
 from tests.conftest import example

@@ -9,8 +9,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from railweave.design.network import Color, Network
-from railweave.report.palette import HUES, strokes
-from railweave.report.topology import topology_svg
+from railweave.report.topology.palette import HUES, strokes
+from railweave.report.topology.picture import topology_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 

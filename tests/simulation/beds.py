@@ -11,8 +11,8 @@ from railweave._sim import WRITE, PacketEngine
 from railweave.design.network import Network
 from railweave.device.build import device_config
 from railweave.routing.control_plane import ControlPlane
-from railweave.simulation.fabric import PacketFabric, packet_fabric
-from railweave.simulation.outages import Timeline
+from railweave.simulation.model.fabric import PacketFabric, packet_fabric
+from railweave.simulation.model.outages import Timeline
 from tests.conftest import example
 
 ALL = 2**64 - 1

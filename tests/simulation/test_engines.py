@@ -11,10 +11,11 @@ from benchmarks.engines import SCENARIOS, Scenario, compare
 import railweave
 from railweave._sim import LOSS, FlowEngine
 from railweave.errors import InputError
-from railweave.simulation import collective, engine_choice
+from railweave.simulation import collective
 from railweave.simulation.collective import predict
-from railweave.simulation.engine_choice import links_crossed
-from railweave.simulation.outages import Outage, timeline
+from railweave.simulation.engines import choice as engine_choice
+from railweave.simulation.engines.choice import links_crossed
+from railweave.simulation.model.outages import Outage, timeline
 from tests.conftest import EXAMPLES
 from tests.simulation.beds import bed, engine
 

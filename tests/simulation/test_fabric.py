@@ -11,9 +11,9 @@ import pytest
 from railweave._sim import DLB, DLB_PER_PACKET, ECMP, HOST, LINK_DOWN, NODE_DOWN, NODE_UP, ROUTE, SPRAY
 from railweave.errors import InputError
 from railweave.routing.paths import queue_pair_paths
-from railweave.simulation.fabric import packet_fabric
-from railweave.simulation.outages import Outage, timeline
-from railweave.simulation.wiring import FEC_PS, OPTICS_PS, SWITCH_PS, servers
+from railweave.simulation.model.fabric import packet_fabric
+from railweave.simulation.model.outages import Outage, timeline
+from railweave.simulation.model.wiring import FEC_PS, OPTICS_PS, SWITCH_PS, servers
 from tests.conftest import designed
 from tests.simulation.beds import ALL, bed, crossed, engine, plane_of, travelled
 

@@ -10,9 +10,9 @@ import pytest
 from railweave._sim import DLB, DLB_PER_PACKET, ECMP, SPRAY, PacketEngine
 from railweave.device.build import device_config
 from railweave.errors import InputError
-from railweave.simulation.balancing import Override, override
-from railweave.simulation.buffers import alpha
-from railweave.simulation.fabric import PacketFabric, packet_fabric
+from railweave.simulation.model.balancing import Override, override
+from railweave.simulation.model.buffers import alpha
+from railweave.simulation.model.fabric import PacketFabric, packet_fabric
 from tests.conftest import designed
 from tests.simulation.beds import bed, engine, plane_of
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from railweave._sim import ECMP, ONE_PORT
 from railweave.design.network import Network
 from railweave.routing.paths import queue_pair_paths
-from railweave.simulation.fabric import PacketFabric, packet_fabric
+from railweave.simulation.model.fabric import PacketFabric, packet_fabric
 from tests.conftest import EXAMPLES, designed
 from tests.routing.fabrics import fabrics
 from tests.simulation.beds import bed, crossed, engine, plane_of, run_one, travelled

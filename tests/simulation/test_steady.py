@@ -15,9 +15,9 @@ from railweave.collectives.nccl import parameters
 from railweave.collectives.queue_pairs import split
 from railweave.simulation import collective
 from railweave.simulation.collective import predict
-from railweave.simulation.rhythm import Rhythm, period, rhythm
-from railweave.simulation.run import NEVER
-from railweave.simulation.steady import EQUAL, Rest, Watch
+from railweave.simulation.engines.rhythm import Rhythm, period, rhythm
+from railweave.simulation.engines.run import NEVER
+from railweave.simulation.engines.steady import EQUAL, Rest, Watch
 from tests.conftest import EXAMPLES
 
 LAB = railweave.load(EXAMPLES / "h100-rlb.yaml")

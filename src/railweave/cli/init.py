@@ -90,10 +90,10 @@ def _sized(
     folder: Path, gpus: int, models: tuple[str, str], ratios: tuple[float, float], shape: str | None, *, as_json: bool
 ) -> None:
     from railweave.catalog import catalog
-    from railweave.design.size import Size, Wanted
-    from railweave.design.sized import fabric_text, servers_named, switches_named
-    from railweave.design.sizing import choose, sizes
-    from railweave.design.sizing_report import Sized, to_json, words
+    from railweave.design.sizing.fabric_file import fabric_text, servers_named, switches_named
+    from railweave.design.sizing.report import Sized, to_json, words
+    from railweave.design.sizing.shapes import choose, sizes
+    from railweave.design.sizing.size import Size, Wanted
     from railweave.errors import InputError, Option, Problem
     from railweave.examples import write_new
 

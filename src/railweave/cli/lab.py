@@ -136,9 +136,9 @@ def prove(
     from railweave.cli.lab_output import print_outcomes, print_sweep
     from railweave.errors import InputError, Option, Problem
     from railweave.lab import assertions, life
+    from railweave.lab.faults.sweep import sweep as run_sweep
     from railweave.lab.junit import junit as as_junit
     from railweave.lab.state import locked
-    from railweave.lab.sweep import sweep as run_sweep
 
     life.need_root("test", fabric)
     known = [one.id for one in assertions.every()]
@@ -208,9 +208,10 @@ def fault(
     from railweave.design.fault_targets import fault_targets
     from railweave.errors import FileLine, InputError, Option, Problem
     from railweave.intent.scenario import read_scenario
-    from railweave.lab import life, matrix
-    from railweave.lab.page import faults_html
-    from railweave.lab.scenario import play
+    from railweave.lab import life
+    from railweave.lab.faults import matrix
+    from railweave.lab.faults.page import faults_html
+    from railweave.lab.faults.scenario import play
     from railweave.lab.state import locked
 
     life.need_root("fault", fabric)

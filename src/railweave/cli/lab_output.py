@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import typer
 
 from railweave.counting import counted
-from railweave.lab.page import HEADER, rows
+from railweave.lab.faults.page import HEADER, rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from railweave.lab.assertions import Outcome
-    from railweave.lab.measure import Measured
-    from railweave.lab.sweep import Swept
+    from railweave.lab.faults.measure import Measured
+    from railweave.lab.faults.sweep import Swept
 
 
 def print_outcomes(outcomes: Sequence[Outcome]) -> None:

@@ -112,7 +112,7 @@ def _answered(
         result = comparison(network, variants(network, compare, given), name, watch=html is not None, progress=say)
         done(quiet=quiet)
         if html is not None:
-            from railweave.report.comparison_page import comparison_html
+            from railweave.report.prediction.comparison import comparison_html
 
             _write(html, comparison_html(network, result))
         if as_json:
@@ -127,7 +127,7 @@ def _answered(
         if not as_json:
             typer.echo(found[-1].to_text())
     if html is not None:
-        from railweave.report.prediction_page import prediction_html
+        from railweave.report.prediction.page import prediction_html
 
         _write(html, prediction_html(network, found))
     if as_json:

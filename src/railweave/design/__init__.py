@@ -7,42 +7,42 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.design.addressing import check_addresses, nics
-from railweave.design.balancing import check_balancing
-from railweave.design.cable_overrides import CableOverrides
-from railweave.design.cabling import cable
+from railweave.design.addresses.endpoints import with_endpoints, with_tunnels
+from railweave.design.addresses.host_tables import FIRST_TABLE, TABLES_PER_FABRIC, check_host_tables
+from railweave.design.addresses.identity import check_distinct, number_links, switches
+from railweave.design.addresses.nics import check_addresses, nics
+from railweave.design.addresses.segments import segments
+from railweave.design.addresses.shared_pools import check_apart, with_own_pools
+from railweave.design.cabling.cables import cable
+from railweave.design.cabling.overrides import CableOverrides
 from railweave.design.colors import color
 from railweave.design.context import Context
-from railweave.design.endpoints import with_endpoints, with_tunnels
-from railweave.design.external import with_external
-from railweave.design.growth import growth, note_growth
-from railweave.design.host_tables import FIRST_TABLE, TABLES_PER_FABRIC, check_host_tables
-from railweave.design.identity import check_distinct, number_links, switches
 from railweave.design.inventory import check_inventory
-from railweave.design.limits import check_limits
-from railweave.design.long_links import note_long_links
-from railweave.design.names import check_names
+from railweave.design.limits.balancing import check_balancing
+from railweave.design.limits.devices import check_limits
+from railweave.design.limits.growth import growth, note_growth
+from railweave.design.limits.long_links import note_long_links
+from railweave.design.limits.platform import with_platform_defaults
 from railweave.design.network import Fabric, Network, RoleIntent, Server
 from railweave.design.nic_vendors import check_nic_vendors
 from railweave.design.overlay_model import Overlay
-from railweave.design.platform import with_platform_defaults
 from railweave.design.references import check_references
 from railweave.design.retarget import rename_ports
-from railweave.design.segments import segments
-from railweave.design.shared_pools import check_apart, with_own_pools
-from railweave.design.tenants import tenants
-from railweave.design.topology import lay_out
+from railweave.design.shape.names import check_names
+from railweave.design.shape.topology import lay_out
+from railweave.design.tenancy.external import with_external
+from railweave.design.tenancy.tenants import tenants
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from railweave.design.network import Cable, Color, Nic, Segment, Switch
     from railweave.design.overlay_model import Tenant
-    from railweave.design.topology import Layout
+    from railweave.design.shape.topology import Layout
     from railweave.intent.fabric import Fabric as FabricSpec
     from railweave.intent.fabric import ServerGroup
     from railweave.intent.lock import Lock
-    from railweave.intent.source import Source
+    from railweave.intent.reading.source import Source
     from railweave.intent.tenants import Overlay as OverlayIntent
     from railweave.intent.topology import Role
 

@@ -10,7 +10,7 @@ from railweave.findings.registry import Rule
 
 if TYPE_CHECKING:
     from railweave.design.context import Context
-    from railweave.design.topology import Layout
+    from railweave.design.shape.topology import Layout
     from railweave.intent.lock import Lock
 
 

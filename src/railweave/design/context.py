@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from railweave.catalog.models import Catalog
     from railweave.findings import Severity
     from railweave.findings.registry import Rule
-    from railweave.intent.document import Key
     from railweave.intent.lock import Lock
-    from railweave.intent.source import Source
+    from railweave.intent.reading.document import Key
+    from railweave.intent.reading.source import Source
 
 
 @dataclass

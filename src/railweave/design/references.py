@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from railweave.design.context import Context
-    from railweave.intent.document import Location
+    from railweave.intent.reading.document import Location
 
 
 def check_references(context: Context) -> None:

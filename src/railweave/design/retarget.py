@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 from railweave.catalog import catalog
-from railweave.design.panels import ports_of
+from railweave.design.cabling.panels import ports_of
 from railweave.errors import InputError, Option, Problem
 
 if TYPE_CHECKING:
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from railweave.catalog.models import SwitchModel
     from railweave.design.context import Context
     from railweave.design.network import RoleName
-    from railweave.design.topology import Layout
+    from railweave.design.shape.topology import Layout
     from railweave.intent.fabric import Fabric, FabricFile
     from railweave.intent.networks import ExternalRouter
-    from railweave.intent.source import Source
+    from railweave.intent.reading.source import Source
     from railweave.intent.topology import Role
 
 ROLES: dict[str, RoleName] = {"leaf": "leaf", "spine": "spine", "super-spine": "super-spine", "dci": "dci"}

@@ -6,7 +6,7 @@ import ipaddress
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
-from railweave.design.host_tables import table_name
+from railweave.design.addresses.host_tables import table_name
 from railweave.device.host_firmware import firmware
 from railweave.device.host_job import job, tenant_jobs
 from railweave.device.host_model import (

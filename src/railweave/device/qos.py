@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
-from railweave.design.headroom import headroom_bytes
+from railweave.design.limits.headroom import headroom_bytes
 from railweave.device.model import Marking, PfcProfile, QosConfig
 
 if TYPE_CHECKING:

@@ -139,10 +139,10 @@ def rules_of(package: str) -> dict[str, Rule]:
     inside = pkgutil.walk_packages(root.__path__, f"{package}.")
     names = sorted(one.name for one in inside if not one.name.endswith("__main__"))
     for module in (root, *map(importlib.import_module, names)):
-        values = (one for value in vars(module).values() for one in (value if isinstance(value, tuple) else (value,)))
-        for rule in cast("Iterator[object]", values):
-            if isinstance(rule, Rule) and found.setdefault(rule.id, rule) is not rule:
-                raise ValueError(f"two rules are called {rule.id}")
+        for value in vars(module).values():
+            for rule in cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,):
+                if isinstance(rule, Rule) and found.setdefault(rule.id, rule) is not rule:
+                    raise ValueError(f"two rules are called {rule.id}")
     return found
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from railweave.errors import FileLine, Problem, SpecError
-from railweave.intent.text import read_text
+from railweave.intent.reading.text import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,8 +9,8 @@ from pydantic import Field, field_validator
 
 from railweave.errors import SpecError
 from railweave.intent.base import Bytes, MessageBytes, Model, Picoseconds, Share
-from railweave.intent.document import Document, read_document, validate
 from railweave.intent.faults import KINDS, Fault, Runner
+from railweave.intent.reading.document import Document, read_document, validate
 
 if TYPE_CHECKING:
     from pathlib import Path

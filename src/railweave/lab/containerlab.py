@@ -18,7 +18,7 @@ from railweave.catalog.models import Image
 from railweave.device.build import device_config
 from railweave.device.host import host_config
 from railweave.errors import InputError, LabError, Option, Problem
-from railweave.lab.links import router_lines
+from railweave.lab.kernel.links import router_lines
 from railweave.render import host as render_host
 from railweave.systems import system
 

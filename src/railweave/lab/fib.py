@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from railweave.lab import overlay_fib
-from railweave.lab.netlink import BGP, ISIS, KERNEL
+from railweave.lab.kernel.netlink import BGP, ISIS, KERNEL
 from railweave.routing.table import LOCAL, UNREACHABLE, Fib, Heard, Routes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from railweave.lab.netlink import KernelRoute
+    from railweave.lab.kernel.netlink import KernelRoute
     from railweave.lab.running import Running
 
 POLL_S = 0.05

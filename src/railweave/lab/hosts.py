@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from railweave.errors import LabError
 from railweave.host import apply, changes, host_file, journal, kernel
 from railweave.host.failure import HostError
+from railweave.lab.kernel.namespace import entered, ip_batch, set_parameters
+from railweave.lab.kernel.netlink import DEPRECATED, TENTATIVE
 from railweave.lab.names import namespace
-from railweave.lab.namespace import entered, ip_batch, set_parameters
-from railweave.lab.netlink import DEPRECATED, TENTATIVE
 from railweave.render.host.host_json import host_json
 
 if TYPE_CHECKING:

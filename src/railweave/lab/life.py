@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 
 from railweave.counting import counted
 from railweave.errors import LabError
-from railweave.lab import hosts, links, names, probe, processes, rootfs, routers, slicing, state, stuck, tunnels
+from railweave.lab import hosts, names, slicing, state
+from railweave.lab.frr import rootfs, routers, stuck
+from railweave.lab.kernel import links, probe, processes, tunnels
 from railweave.lab.plan import make_plan
 from railweave.lab.running import Running
 from railweave.lab.state import Place, Record

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from railweave.device.model import as_host_prefix
-from railweave.lab import tunnels
-from railweave.lab.netlink import BGP, KERNEL
-from railweave.lab.spaces import vrf_space
+from railweave.lab.kernel import tunnels
+from railweave.lab.kernel.netlink import BGP, KERNEL
+from railweave.lab.kernel.spaces import vrf_space
 from railweave.routing.table import LOCAL, UNREACHABLE
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig, Vrf
-    from railweave.lab.netlink import KernelRoute
+    from railweave.lab.kernel.netlink import KernelRoute
     from railweave.lab.running import Running
     from railweave.routing.table import Routes
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from railweave.device.build import device_config
 from railweave.device.host import host_config
 from railweave.errors import LabError
-from railweave.lab.spaces import spaces_of, vrf_by_interface, vrf_space
+from railweave.lab.kernel.spaces import spaces_of, vrf_by_interface, vrf_space
 from railweave.render.network import EMULATION, emulation
 from railweave.routing.control_plane import ControlPlane
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from railweave.lab.frr.vty import Vty
+from railweave.lab.kernel.netlink import Netlink
 from railweave.lab.names import namespace
-from railweave.lab.netlink import Netlink
-from railweave.lab.vty import Vty
 
 if TYPE_CHECKING:
+    from railweave.lab.frr.rootfs import Frr
     from railweave.lab.plan import Plan
-    from railweave.lab.rootfs import Frr
     from railweave.lab.state import Place
     from railweave.routing.control_plane import ControlPlane
 

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from railweave.errors import LabError
-from railweave.lab import names, processes, state
-from railweave.lab.namespace import existing
+from railweave.lab import names, state
+from railweave.lab.kernel import processes
+from railweave.lab.kernel.namespace import existing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

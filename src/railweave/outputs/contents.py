@@ -12,7 +12,7 @@ from railweave.outputs.rendering import joined
 from railweave.outputs.tables import addresses_csv, cabling_csv
 from railweave.outputs.write import digest
 from railweave.report.page import report_html
-from railweave.report.topology import topology_svg
+from railweave.report.topology.picture import topology_svg
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

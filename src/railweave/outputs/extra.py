@@ -9,7 +9,7 @@ from railweave.errors import FileLine, Problem, RenderError, SpecError
 from railweave.systems import system, systems
 
 if TYPE_CHECKING:
-    from railweave.intent.source import Source
+    from railweave.intent.reading.source import Source
 
 
 def check_extra(source: Source) -> None:

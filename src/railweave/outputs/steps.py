@@ -15,8 +15,8 @@ from railweave.design import design
 from railweave.design.retarget import retargeted
 from railweave.errors import FileLine, InputError, OutputError, Problem
 from railweave.garbage import uncollected
-from railweave.intent.document import read_document
-from railweave.intent.source import companion, read_source
+from railweave.intent.reading.document import read_document
+from railweave.intent.reading.source import companion, read_source
 from railweave.outputs.contents import TABLES, outputs
 from railweave.outputs.extra import check_extra
 from railweave.outputs.held import held

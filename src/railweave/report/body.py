@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.intent.topology import Cabling
 from railweave.report.capacity import capacity_grid, rail_capacities
-from railweave.report.decisions import decisions
+from railweave.report.decisions.fabric import decisions
+from railweave.report.decisions.management import management_decision
 from railweave.report.failures import failures_decision
 from railweave.report.forwarding import forwarding
-from railweave.report.management_decision import management_decision
 from railweave.report.markup import element, json_for_script, text
-from railweave.report.palette import network_strokes
 from railweave.report.servers import placeholders, servers_decisions
 from railweave.report.tables import addresses_table, bill_table, buffers_table, cables_table, switches_table
-from railweave.report.topology import topology_svg
+from railweave.report.topology.palette import network_strokes
+from railweave.report.topology.picture import topology_svg
 
 if TYPE_CHECKING:
     from railweave.design.network import Network
-    from railweave.report.statement import Decision, Grid
+    from railweave.report.decisions.statement import Decision, Grid
     from railweave.routing.table import Routes
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
+from railweave.report.decisions.statement import Decision, Grid
 from railweave.report.figures import roles
 from railweave.report.headroom import headroom
-from railweave.report.statement import Decision, Grid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from railweave.counting import counted
+from railweave.report.decisions.statement import Grid
 from railweave.report.figures import oversubscription, rail_label
-from railweave.report.statement import Grid
 
 if TYPE_CHECKING:
     from railweave.design.network import Cable, Fabric, Network, Segment, Switch

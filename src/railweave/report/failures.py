@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from railweave.counting import counted
 from railweave.report.capacity import spine_down_words
-from railweave.report.statement import Decision
+from railweave.report.decisions.statement import Decision
 
 if TYPE_CHECKING:
     from railweave.design.network import Fabric, Network, Segment, Switch

@@ -1,6 +1,6 @@
 """PFC headroom per switch against its partition of the packet buffer: the arithmetic, laid open.
 
-The sum is the one that design checks (``design.headroom``); here each of its terms is shown.
+The sum is the one that design checks (``design.limits.headroom``); here each of its terms is shown.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
-from railweave.design.headroom import THIN_HEADROOM, headroom_bytes
+from railweave.design.limits.headroom import THIN_HEADROOM, headroom_bytes
 
 if TYPE_CHECKING:
     from railweave.catalog.models import Physics, SwitchModel

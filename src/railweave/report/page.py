@@ -15,8 +15,8 @@ from railweave.report.checked import applies
 from railweave.report.figures import figures
 from railweave.report.lab_notes import lab_notes_joined
 from railweave.report.markup import asset, element, json_for_script, text
-from railweave.report.palette import network_strokes, stroke_rules
 from railweave.report.tables import findings_table
+from railweave.report.topology.palette import network_strokes, stroke_rules
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,8 +13,8 @@ from railweave.counting import counted
 from railweave.device.host import host_config
 from railweave.render.host.nic_qos import vendors_files
 from railweave.render.network import server_files
+from railweave.report.decisions.statement import Decision, Grid
 from railweave.report.figures import span
-from railweave.report.statement import Decision, Grid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

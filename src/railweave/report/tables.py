@@ -17,7 +17,7 @@ from railweave.findings import by_severity
 from railweave.report.bom import bill
 from railweave.report.figures import roles
 from railweave.report.headroom import headrooms
-from railweave.report.palette import swatch_class
+from railweave.report.topology.palette import swatch_class
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from railweave.design.network import Network, Nic
     from railweave.findings import Finding
     from railweave.report.headroom import Headroom
-    from railweave.report.palette import Stroke
+    from railweave.report.topology.palette import Stroke
 
 Strokes = dict[str, dict[int, "Stroke"]]
 

@@ -10,13 +10,13 @@ import numpy as np
 
 from railweave._sim import WRITE
 from railweave.errors import InputError, Option, Problem
-from railweave.simulation.traffic import Traffic
+from railweave.simulation.engines.traffic import Traffic
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from railweave.intent.scenario import Background
-    from railweave.simulation.fabric import PacketFabric
+    from railweave.simulation.model.fabric import PacketFabric
 
 ENDLESS_BYTES = 10**12
 """20 s of a 400G link, and no more than an engine takes of one message."""

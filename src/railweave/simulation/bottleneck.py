@@ -10,8 +10,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from railweave.simulation.traffic import Traffic
-    from railweave.simulation.wiring import Wiring
+    from railweave.simulation.engines.traffic import Traffic
+    from railweave.simulation.model.wiring import Wiring
 
 
 @dataclass(frozen=True)

@@ -16,14 +16,14 @@ from railweave.simulation.background import NOTE as BACKGROUND_NOTE
 from railweave.simulation.background import with_background
 from railweave.simulation.bottleneck import Load, bottleneck
 from railweave.simulation.conditions import Bed, Conditions, bed_of
-from railweave.simulation.engine_choice import choose, whole_flows
-from railweave.simulation.engine_report import congestion_text, counters_json, engine_json, engine_text
-from railweave.simulation.faults import slowed
-from railweave.simulation.flow_run import FLOW_NOTE, run_flows
-from railweave.simulation.measured import Measured, interval_ps
-from railweave.simulation.packet_run import run_packets
-from railweave.simulation.rhythm import rhythm
-from railweave.simulation.traffic import traffic_of
+from railweave.simulation.engines.choice import choose, whole_flows
+from railweave.simulation.engines.flows import FLOW_NOTE, run_flows
+from railweave.simulation.engines.measured import Measured, interval_ps
+from railweave.simulation.engines.packets import run_packets
+from railweave.simulation.engines.report import congestion_text, counters_json, engine_json, engine_text
+from railweave.simulation.engines.rhythm import rhythm
+from railweave.simulation.engines.traffic import traffic_of
+from railweave.simulation.model.faults import slowed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from railweave.collectives.bus_bandwidth import Collective
     from railweave.collectives.program import Program
     from railweave.design.network import Network
-    from railweave.simulation.engine_choice import Choice
-    from railweave.simulation.fabric import Arguments, FlowArguments
-    from railweave.simulation.run import Steady
+    from railweave.simulation.engines.choice import Choice
+    from railweave.simulation.engines.run import Steady
+    from railweave.simulation.model.fabric import Arguments, FlowArguments
 
 A = TypeVar("A", "Arguments", "FlowArguments")
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from railweave.device.build import device_config
 from railweave.routing.control_plane import ControlPlane
 from railweave.routing.fib_file import read_fibs
-from railweave.simulation.fabric import packet_fabric
-from railweave.simulation.faults import REROUTE_PS, fault_timeline
 from railweave.simulation.job import job_of
-from railweave.simulation.outages import Timeline
+from railweave.simulation.model.fabric import packet_fabric
+from railweave.simulation.model.faults import REROUTE_PS, fault_timeline
+from railweave.simulation.model.outages import Timeline
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from railweave.design.fault_targets import FaultTarget
     from railweave.design.network import Network
     from railweave.intent.scenario import Background
-    from railweave.simulation.fabric import PacketFabric
+    from railweave.simulation.model.fabric import PacketFabric
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,13 +9,13 @@ import numpy as np
 from railweave.catalog import catalog
 from railweave.collectives.job import Job, Nic, Server, gpu_link
 from railweave.errors import InputError, Option, Problem
-from railweave.simulation.wiring import servers
+from railweave.simulation.model.wiring import servers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from railweave.design.network import Network
-    from railweave.simulation.wiring import Wiring
+    from railweave.simulation.model.wiring import Wiring
 
 
 def job_of(network: Network, wiring: Wiring, tenant: str | None = None) -> tuple[Job, NDArray[np.uint32]]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railweave.errors import InputError, Option, Problem
-from railweave.simulation.wiring import fabrics
+from railweave.simulation.model.wiring import fabrics
 
 if TYPE_CHECKING:
     from railweave.design.network import Network

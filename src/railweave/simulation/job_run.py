@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from railweave.design.network import Network
     from railweave.intent.scenario import Scenario, Setting, Step
     from railweave.simulation.conditions import Bed, Conditions
-    from railweave.simulation.measured import Columns
+    from railweave.simulation.engines.measured import Columns
 
 MOST_SHOWN = 200
 """Steps that a result lists one by one."""

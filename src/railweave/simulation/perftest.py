@@ -14,7 +14,7 @@ import numpy as np
 from railweave._sim import WRITE, PacketEngine
 
 if TYPE_CHECKING:
-    from railweave.simulation.fabric import PacketFabric
+    from railweave.simulation.model.fabric import PacketFabric
 
 FEWEST, MOST = 4, 1_000
 """Messages of a queue pair."""

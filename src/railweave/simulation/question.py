@@ -13,8 +13,8 @@ from railweave.collectives.queue_pairs import MOST_QUEUE_PAIRS
 from railweave.collectives.sizes import sizes
 from railweave.design.fault_targets import fault_targets
 from railweave.errors import FileLine, InputError, Option, Problem
+from railweave.intent.reading.wording import wrong_value
 from railweave.intent.scenario import Background, Scenario, Step, read_scenario
-from railweave.intent.wording import wrong_value
 from railweave.simulation.conditions import bed_of, conditions_of
 from railweave.simulation.job_run import JobPrediction, run_job
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from railweave.design.fault_targets import FaultTarget
     from railweave.design.network import Network
-    from railweave.intent.document import Location
+    from railweave.intent.reading.document import Location
     from railweave.intent.scenario import ScenarioFile
 
 

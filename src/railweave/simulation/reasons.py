@@ -10,7 +10,7 @@ from railweave.simulation.bottleneck import bottleneck
 
 if TYPE_CHECKING:
     from railweave.simulation.collective import Prediction
-    from railweave.simulation.measured import Columns, Measured
+    from railweave.simulation.engines.measured import Columns, Measured
 
 FULL = 0.9
 """What is busy for this part of the time binds; where nothing is, waiting does."""

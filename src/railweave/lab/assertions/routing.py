@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from railweave.counting import counted
 from railweave.lab import fib as tables
-from railweave.lab import stuck
 from railweave.lab.assertions import Seen
+from railweave.lab.frr import stuck
 from railweave.routing.attributes import DEFAULT_LOCAL_PREFERENCE
 
 if TYPE_CHECKING:

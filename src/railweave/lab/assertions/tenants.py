@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from railweave.counting import counted
-from railweave.lab import tunnels
 from railweave.lab.assertions import Seen
-from railweave.lab.netlink import BGP
+from railweave.lab.faults.traffic import Traffic, forbidden_pairs, queue_pairs, reached
+from railweave.lab.kernel import tunnels
+from railweave.lab.kernel.netlink import BGP
+from railweave.lab.kernel.spaces import vrf_space
 from railweave.lab.overlay_fib import vrf_routes
-from railweave.lab.spaces import vrf_space
-from railweave.lab.traffic import Traffic, forbidden_pairs, queue_pairs, reached
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from railweave.device.model import DeviceConfig, Vrf
+    from railweave.lab.faults.traffic import QueuePair
     from railweave.lab.running import Running
-    from railweave.lab.traffic import QueuePair
     from railweave.routing.table import Routes
 
 _TYPE_5 = "show bgp l2vpn evpn route type prefix"

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 from railweave.counting import counted
 from railweave.lab.assertions import Seen
-from railweave.lab.counters import snapshot
+from railweave.lab.faults.traffic import Traffic, queue_pairs, reached, spread
+from railweave.lab.kernel.counters import snapshot
 from railweave.lab.plan import ETHERNET_HEADER
-from railweave.lab.traffic import Traffic, queue_pairs, reached, spread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.lab.counters import Direction, Snapshot
+    from railweave.lab.faults.traffic import QueuePair
+    from railweave.lab.kernel.counters import Direction, Snapshot
     from railweave.lab.running import Running
-    from railweave.lab.traffic import QueuePair
     from railweave.routing.table import Routes
 
 BATCH = 256

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
 from railweave.counting import counted
-from railweave.design.headroom import headroom_bytes
+from railweave.design.limits.headroom import headroom_bytes
 from railweave.runbook.check import Check
 from railweave.systems.junos.names import CLASSIFIER, SCHEDULER_MAP, class_name
 

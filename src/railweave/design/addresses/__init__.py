@@ -1,0 +1,1 @@
+"""Numbers and prefixes: of switches, links, server segments, NICs and tunnel endpoints."""

@@ -1,0 +1,202 @@
+"""Numbers of switches: AS number, router id, management address; link addresses of numbered peering."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from railweave.design.limits.platform import own_marking
+from railweave.design.network import Cable, Switch
+from railweave.intent.names import expand
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from railweave.design.context import Context
+    from railweave.design.network import RoleName
+    from railweave.design.shape.topology import Layout
+
+FIRST_MANAGEMENT_HOST = 10
+"""Hosts below this in the management pool are left to the gateway and to servers such as NTP and DNS."""
+
+
+class _Entry(NamedTuple):
+    """A switch before it has numbers."""
+
+    role: RoleName
+    name: str
+    number: int
+    pod: str
+    plane: str
+    stripe: str = ""
+    rails: tuple[int, ...] = ()
+
+
+def switches(context: Context, layout: Layout) -> list[Switch]:
+    """The switches of a fabric, leaves first, with their numbers. Notes problems where a pool is too small."""
+    spec, name = layout.spec, layout.name
+    management = context.source.spec.management
+    site = spec.site or next(iter(context.source.spec.sites))
+    entries = [_Entry("leaf", one.name, one.number, one.pod, one.plane, one.stripe, one.rails) for one in layout.leaves]
+    entries += [_Entry("spine", one.name, one.number, one.pod, one.plane) for one in layout.spines]
+    entries += [_Entry("super-spine", one.name, one.number, "", one.plane) for one in layout.super_spines]
+    entries += [_Entry("dci", one.name, one.number, one.site, "") for one in layout.dci]
+    names = [entry.name for entry in entries]
+    router_ids = context.lock.allot("router-ids", names, shared=True)
+    addresses = context.lock.allot("management", names, shared=True)
+    pool = ipaddress.ip_network(management.pool)
+    gateway = management.gateway or str(pool.network_address + 1)
+    _check_management(context, pool)
+    result: list[Switch] = []
+    pools = {"leaf": spec.pools.leaf_asn, "spine": spec.pools.spine_asn, "super-spine": spec.pools.super_spine_asn}
+    pools["dci"] = spec.pools.dci_asn
+    for role, device, number, pod, plane, stripe, rails in entries:
+        _, override = context.source.spec.overrides.of_device(device)
+        intent = layout.equipment[device].role
+        first, last = pools[role]
+        asn = override.asn if override and override.asn else first + number - 1
+        if asn > last and not (override and override.asn):
+            most = max(entry.number for entry in entries if entry.role == role)
+            context.problem(
+                ("fabrics", name, "pools", f"{role.replace('-', '_')}_asn"),
+                f"pool too small: AS numbers {first}-{last} do not hold {role} number {most}",
+                f"widen it to at least {first}-{first + most - 1}",
+            )
+            context.check()
+        address = _host(context, pool, FIRST_MANAGEMENT_HOST + addresses[device] - 1, ("management", "pool"), device)
+        router_id = _host(
+            context,
+            ipaddress.ip_network(spec.pools.router_id),
+            router_ids[device],
+            ("fabrics", name, "pools", "router_id"),
+            device,
+        )
+        result.append(
+            Switch(
+                name=device,
+                fabric=name,
+                site=pod if spec.topology.interconnect else site,
+                role=role,
+                stripe=stripe,
+                number=number,
+                rails=rails,
+                model=intent.device,
+                nos=intent.nos,
+                release=intent.release or context.catalog.systems[intent.nos].release,
+                asn=asn,
+                router_id=override.router_id if override and override.router_id else router_id,
+                management_address=f"{override.management_address if override and override.management_address else address}/{pool.prefixlen}",
+                management_gateway=gateway,
+                serial=context.source.inventory.get(device).serial,
+                pod=pod,
+                plane=plane,
+                buffers=override.buffers if override else None,
+                marking=own_marking(intent.qos or spec.qos, layout.roles[role].role.device, intent.device),
+            )
+        )
+    context.check()
+    return result
+
+
+def _check_management(context: Context, pool: ipaddress.IPv4Network | ipaddress.IPv6Network) -> None:
+    """A management address that is fixed for a switch is in the pool, whose length and gateway it gets."""
+    for device, override in context.source.spec.overrides.devices.items():
+        address = override.management_address
+        if address is not None and ipaddress.ip_address(address) not in pool:
+            context.problem(
+                ("overrides", "devices", device, "management_address"),
+                f"management address {address} is not in {pool}",
+                "choose one inside management.pool",
+            )
+
+
+def _host(
+    context: Context,
+    pool: ipaddress.IPv4Network | ipaddress.IPv6Network,
+    host: int,
+    location: tuple[str, ...],
+    device: str,
+) -> str:
+    if host >= pool.num_addresses - 1:
+        context.problem(
+            location, f"pool too small: {pool} has no address for {device} (host {host})", "use a shorter prefix"
+        )
+        context.check()
+    return str(pool.network_address + host)
+
+
+def check_distinct(context: Context, found: Sequence[Switch]) -> None:
+    """Note every AS number of a fabric, router id and management address that two switches share."""
+    for attribute, label in (
+        ("asn", "AS number"),
+        ("router_id", "router id"),
+        ("management_address", "management address"),
+    ):
+        owners: dict[object, str] = {}
+        for switch in found:
+            value = getattr(switch, attribute)
+            other = owners.setdefault((switch.fabric, value) if attribute == "asn" else value, switch.name)
+            if other != switch.name:
+                overrides = context.source.spec.overrides.devices
+                place = next((n for n in (switch.name, other) if n in overrides), switch.name)
+                context.problem(
+                    ("overrides", "devices", place, attribute),
+                    f"duplicate {label} {value}: {other} and {switch.name}",
+                    "give each its own",
+                )
+    names = {switch.name for switch in found}
+    for key in context.source.spec.overrides.devices:
+        for device in expand(key):
+            if device not in names:
+                context.problem(
+                    ("overrides", "devices", key),
+                    f"there is no switch {device!r}",
+                    "overrides.devices names leaves and spines",
+                )
+    context.check()
+
+
+def number_links(context: Context, layout: Layout, cables: Sequence[Cable]) -> list[Cable]:
+    """Give every leaf-spine cable an address pair, for numbered peering (RFC 3021, RFC 6164).
+
+    A pair's place in the pool follows from the leaf's number and the uplink's port, so that it never moves. Links of
+    spines to what is above them have the second half of the pool, those between routers of two sites the end of it.
+    """
+    pool = ipaddress.ip_network(layout.spec.pools.fabric_links)
+    half = pool.num_addresses // 2
+    numbers = {leaf.name: (0, leaf.number) for leaf in layout.leaves}
+    numbers |= {spine.name: (half, spine.number) for spine in layout.spines}
+    numbers |= {one.name: (half + half // 2, one.number) for one in layout.dci}
+    above = bool(layout.super_spines or layout.dci)
+    ends = {0: half if above else pool.num_addresses}
+    ends |= {half: half + half // 2 if layout.dci else pool.num_addresses}
+    lower = [one for one in layout.kinds() if one.role_name in {"leaf", "dci"} or (one.role_name == "spine" and above)]
+    groups = [layout.roles["leaf"].model.ports[0], *(one.model.ports[0] for one in lower)]
+    widest = max(way.channels for group in groups for way in group.ways())
+    stride = 1 << (max(group.count for group in groups) * widest - 1).bit_length()
+    result: list[Cable] = []
+    for cable in cables:
+        if cable.kind != "fabric":
+            result.append(cable)
+            continue
+        place = (cable.a.physical or 0) * widest + (cable.a.channel or 0)
+        base, number = numbers[cable.a.device]
+        offset = 2 * ((number - 1) * stride + place)
+        if base + offset + 1 >= ends.get(base, pool.num_addresses):
+            context.problem(
+                ("fabrics", layout.name, "pools", "fabric_links"),
+                f"pool too small: {pool} has no address pair for {cable.name}",
+                f"it must hold {2 * stride} addresses for each of {max(leaf.number for leaf in layout.leaves)} leaves",
+            )
+            context.check()
+        low, high = pool.network_address + base + offset, pool.network_address + base + offset + 1
+        result.append(
+            replace(
+                cable,
+                a=replace(cable.a, address=str(low)),
+                b=replace(cable.b, address=str(high)),
+                prefix_length=pool.max_prefixlen - 1,
+            )
+        )
+    return result

@@ -1,0 +1,231 @@
+"""Addresses of NICs."""
+
+from __future__ import annotations
+
+import hashlib
+import ipaddress
+import socket
+import struct
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from railweave.design.addresses.segments import is_host
+from railweave.design.network import Nic, NicAddress
+from railweave.findings.registry import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from railweave.design.context import Context
+    from railweave.design.network import Cable, Color, Segment, Server, Subnet
+    from railweave.design.shape.topology import Layout
+    from railweave.design.tenancy.tenants import Owner
+    from railweave.intent.addressing import Addressing
+    from railweave.intent.reading.document import Location
+
+
+MAC_PLACEHOLDER = Rule(
+    id="mac-placeholder",
+    severity="info",
+    applies="design",
+    says="MAC addresses that the inventory does not know yet; addresses that follow from them will change",
+    why="servers name their interfaces by them, and SLAAC addresses follow from them",
+    fix="fill NAME.inventory.csv",
+)
+
+
+def eui64(prefix: str, mac: str) -> str:
+    """The SLAAC address of a MAC in a /64 (RFC 4291, appendix A): ``fc00:1:1:1:a288:c2ff:fe3b:5066``."""
+    network, interface = _network(prefix), _interface(mac)
+    if network.text:  # an interface has no two zeros in a row either: nothing is left out
+        return f"{network.text}:{interface.text}"
+    return socket.inet_ntop(socket.AF_INET6, network.bits + interface.bits)
+
+
+class _Half(NamedTuple):
+    """Half of an IPv6 address; a network with a zero in it has no text, for it depends on the rest what is left out."""
+
+    bits: bytes
+    text: str
+
+
+@lru_cache(maxsize=65536)
+def _network(prefix: str) -> _Half:
+    bits = socket.inet_pton(socket.AF_INET6, prefix.partition("/")[0])[:8]
+    groups = struct.unpack(">4H", bits)
+    return _Half(bits, ":".join(f"{group:x}" for group in groups) if all(groups) else "")
+
+
+@lru_cache(maxsize=64)
+def _interface(mac: str) -> _Half:
+    """Every address of a NIC has the same; there are eight, one after another."""
+    octets = bytes.fromhex(mac.replace(":", ""))
+    bits = bytes([octets[0] ^ 0x02]) + octets[1:3] + b"\xff\xfe" + octets[3:]
+    return _Half(bits, ":".join(f"{group:x}" for group in struct.unpack(">4H", bits)))
+
+
+def placeholder_mac(server: str, nic: str) -> str:
+    """A locally administered MAC that stands in for one not known yet; it follows from the names alone."""
+    digest = hashlib.sha256(f"{server}:{nic}".encode()).digest()
+    return f"02:{digest[:5].hex(':')}"
+
+
+def nics(
+    context: Context,
+    layout: Layout,
+    cables: Sequence[Cable],
+    found: Sequence[Segment],
+    colors: Sequence[Color],
+    owners: Mapping[str, Owner],
+) -> dict[str, list[Nic]]:
+    """The NICs of every server on a fabric, with their addresses, by server."""
+    segment_of = {one.key[1:]: one for one in found}
+    routed = layout.spec.addressing.own_links
+    overlay = layout.spec.evpn() is not None
+    ends = {(cable.a.device, cable.a.port): cable.b for cable in cables if cable.kind == "server"}
+    result: dict[str, list[Nic]] = {}
+    for server in layout.servers:
+        made: list[Nic] = []
+        unknown: list[str] = []
+        for rail, name in enumerate(server.nics.names, 1):
+            item = context.source.inventory.get(server.name, name)
+            mac = item.mac or placeholder_mac(server.name, name)
+            unknown += [] if item.mac else [name]
+            own = f"{server.name}:{name}"
+            owner = owners.get(own)
+            tenant, network = (owner.tenant.name, owner.network) if owner else ("", None)
+            end = ends[server.name, name]
+            alone = routed or (overlay and not tenant)
+            segment = segment_of[
+                (end.device, 0, tenant, network.name)
+                if network
+                else (server.stripe, rail, tenant, own if alone else "")
+            ]
+            number = owner.number if owner and network else 1 if routed else server.slot
+            made.append(
+                Nic(
+                    name=name,
+                    netdev=item.netdev or name,
+                    rdma=item.rdma or server.nics.rdma[rail - 1],
+                    mac=mac,
+                    mac_is_placeholder=not item.mac,
+                    fabric=layout.name,
+                    stripe=server.stripe,
+                    rail=rail,
+                    leaf=end.device,
+                    leaf_port=end.port,
+                    vlan=segment.vlan,
+                    speed_gbps=layout.nic_speeds[server.stripe],
+                    addresses=_addresses(context, layout, own, number, mac, segment, colors),
+                    tenant=tenant,
+                    network=network.name if network else "",
+                )
+            )
+        if unknown:
+            context.finding(
+                MAC_PLACEHOLDER,
+                server.name,
+                (),
+                f"MAC addresses of {len(unknown)} NICs are placeholders: {', '.join(unknown)}",
+                why="SLAAC addresses follow from MAC addresses, so these will change"
+                if layout.spec.addressing.server_mode == "slaac"
+                else "servers name their interfaces by them",
+                fix=f"fill {context.source.path.stem}.inventory.csv",
+            )
+        result[server.name] = made
+    return result
+
+
+def _addresses(
+    context: Context, layout: Layout, nic: str, slot: int, mac: str, segment: Segment, colors: Sequence[Color]
+) -> tuple[NicAddress, ...]:
+    addressing = layout.spec.addressing
+    override = context.source.spec.overrides.nics.get(nic)
+    fixed = override.addresses if override else {}
+    slaac = addressing.server_mode == "slaac" and not segment.network
+    if slaac and not fixed:
+        length = _length(addressing)
+        return tuple(NicAddress(eui64(one.prefix, mac), length, one.color, "slaac") for one in segment.subnets)
+    names = {color.index: color.name for color in colors}
+    unknown = sorted(set(fixed) - set(names.values()) - ({"default"} if not names else set()))
+    for name in unknown:
+        context.problem(
+            ("overrides", "nics", nic, "addresses", name),
+            f"{nic} has no path color {name!r}",
+            f"its colors are {', '.join(names.values()) or 'default'}",
+        )
+    result: list[NicAddress] = []
+    for subnet in segment.subnets:
+        label = "default" if subnet.color is None else names[subnet.color]
+        given = fixed.get(label)
+        length = ipaddress.ip_network(subnet.prefix).prefixlen if segment.network else _length(addressing)
+        if given is not None:
+            network = ipaddress.ip_network(subnet.prefix)
+            address = ipaddress.ip_address(given)
+            host = int(address) - int(network.network_address) if address.version == network.version else -1
+            if not is_host(network, host) or given == subnet.gateway:
+                what = f"is no host's in {subnet.prefix}" if address in network else f"is not in {subnet.prefix}"
+                what = "is the leaf's own address" if given == subnet.gateway else what
+                context.problem(
+                    ("overrides", "nics", nic, "addresses", label),
+                    f"address {given} {what}",
+                    "choose one inside the prefix",
+                )
+            result.append(NicAddress(given, length, subnet.color, "override"))
+        elif slaac:
+            result.append(NicAddress(eui64(subnet.prefix, mac), length, subnet.color, "slaac"))
+        else:
+            address = _static(subnet, slot)
+            if address is None:
+                at: Location = (
+                    "fabrics",
+                    layout.name,
+                    "tenants",
+                    segment.tenant,
+                    "networks",
+                    segment.network,
+                    "prefix",
+                )
+                key = "server_prefix" if addressing.server_prefix else "prefix_length"
+                context.problem(
+                    at if segment.network else ("fabrics", layout.name, "addressing", key),
+                    f"pool too small: {subnet.prefix} has no address for {'member' if segment.network else 'server'} number {slot}",
+                    "use shorter prefixes",
+                )
+                context.check()
+            result.append(NicAddress(address or subnet.gateway, length, subnet.color, "static"))
+    return tuple(result)
+
+
+def _length(addressing: Addressing) -> int:
+    if addressing.server_link == "proxy-arp":  # the leaf's port holds the pair, the NIC takes all for one subnet
+        return ipaddress.ip_network(addressing.server_pool).prefixlen
+    return addressing.length()
+
+
+def _static(subnet: Subnet, number: int) -> str | None:
+    """The ``number``-th address of a prefix that is not the gateway's; None where there is none."""
+    network = ipaddress.ip_network(subnet.prefix)
+    host = number - 1 if network.num_addresses == 2 else number
+    gateway = int(ipaddress.ip_address(subnet.gateway)) - int(network.network_address)
+    host += host >= gateway
+    return str(network.network_address + host) if is_host(network, host) else None
+
+
+def check_addresses(context: Context, servers: Sequence[Server]) -> None:
+    """Note every address that two NICs have. Only an override can bring that about, for the rest is counted or from MACs."""
+    overrides = context.source.spec.overrides.nics
+    owners: dict[str, str] = {}
+    for server in servers if overrides else ():
+        for nic in server.nics:
+            name = f"{server.name}:{nic.name}"
+            for address in nic.addresses:
+                other = owners.setdefault(address.address, name)
+                if other != name:
+                    place = name if name in overrides else other
+                    context.problem(
+                        ("overrides", "nics", place, "addresses"),
+                        f"duplicate address {address.address}: {other} and {name}",
+                        "give each its own",
+                    )
+    context.check()

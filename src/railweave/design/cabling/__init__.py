@@ -1,0 +1,1 @@
+"""Which port is joined to which: ports, cables, optics."""

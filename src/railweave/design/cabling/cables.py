@@ -1,0 +1,366 @@
+"""Every cable: its two ports, speed, optic and length."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from railweave.design.cabling.optic_pairs import Need, settled
+from railweave.design.cabling.optics import UNKNOWN, choose
+from railweave.design.cabling.panels import Owner, Panel, port_named
+from railweave.design.cabling.ports import slowed
+from railweave.design.cabling.ranges import port_ranges
+from railweave.design.network import Cable, End
+from railweave.design.shape.interconnect import peers
+from railweave.design.shape.tiers import pod_number
+
+if TYPE_CHECKING:
+    from railweave.design.cabling.overrides import CableOverrides, Fixed
+    from railweave.design.cabling.ports import Port, PortKind
+    from railweave.design.context import Context
+    from railweave.design.network import RoleName
+    from railweave.design.shape.equipment import Equipment
+    from railweave.design.shape.tiers import Leaf
+    from railweave.design.shape.topology import Layout, PlacedServer
+    from railweave.intent.interconnect import Interconnect
+    from railweave.intent.topology import CableIntent
+
+
+class _Tier(NamedTuple):
+    """How one tier of switches joins the one above: roles, and parallel links of a pair."""
+
+    lower: RoleName
+    upper: RoleName
+    links: int
+    kind: Literal["fabric", "interconnect"] = "fabric"
+
+
+_KINDS: tuple[PortKind, ...] = ("server_ports", "leaf_ports", "uplink_ports")
+
+
+class _Place(NamedTuple):
+    """A switch, and its place among those that a switch of the other tier has links to; it decides the port there."""
+
+    name: str
+    place: int
+
+
+class _Spot(NamedTuple):
+    """A port of a range, which every switch of a kind has at the same place, with its name and its electrical lanes."""
+
+    port: Port
+    name: str
+    lanes: str
+
+
+class _Length(NamedTuple):
+    """How long a cable is, and the inventory's line where that was measured (0: it is planned)."""
+
+    metres: float
+    line: int
+
+
+def cable(
+    context: Context, layout: Layout, colors: dict[tuple[str, int], int], overrides: CableOverrides
+) -> list[Cable]:
+    """Every cable of a fabric: servers first, in file order, then leaf by leaf, then spine by spine.
+
+    Notes problems in the context.
+
+    ``colors`` gives the path-color index of a leaf-spine link by (spine name, link).
+    """
+    return _Cabler(context, layout, colors, overrides).run()
+
+
+class _Cabler:
+    def __init__(
+        self, context: Context, layout: Layout, colors: dict[tuple[str, int], int], overrides: CableOverrides
+    ) -> None:
+        self.context = context
+        self.colors = colors
+        self.layout = layout
+        self.overrides = overrides
+        self.panels: dict[str, Panel] = {}
+        self.short: set[tuple[Equipment, PortKind]] = set()
+        self.overlaps: dict[Equipment, list[str]] = {}
+        self.ranges = port_ranges(context, layout)
+        self.spots: dict[tuple[Equipment, PortKind, int, int, int, int | None], _Spot | None] = {}
+        self.optics: dict[tuple[str, int, int, float, bool], str] = {}
+        self.needs: dict[tuple[str, str], Need] = {}
+
+    def run(self) -> list[Cable]:
+        layout = self.layout
+        topology = layout.spec.topology
+        made: list[Cable | None] = []
+        by_rail = {(leaf.stripe, rail): leaf for leaf in layout.leaves for rail in leaf.rails}
+        for server in layout.servers:
+            for rail, nic in enumerate(server.nics.names, 1):
+                made.append(self._server_cable(server, nic, rail, by_rail[server.stripe, rail]))
+        if layout.spines:
+            spines = _Tier("leaf", "spine", topology.links_per_spine)
+            blocks: dict[str, list[_Place]] = {}
+            for spine in layout.spines:
+                blocks.setdefault(spine.block, []).append(_Place(spine.name, spine.position))
+            for leaf in layout.leaves:
+                made += self._up(spines, _Place(leaf.name, leaf.place), blocks[leaf.block])
+        if layout.super_spines:
+            supers = _Tier("spine", "super-spine", topology.links_per_super_spine)
+            planes: dict[str, list[_Place]] = {}
+            for one in layout.super_spines:
+                planes.setdefault(one.plane, []).append(_Place(one.name, one.position))
+            for spine in layout.spines:
+                made += self._up(supers, _Place(spine.name, pod_number(spine.pod)), planes[spine.plane])
+        if layout.borders and topology.interconnect:
+            made += self._interconnect(topology.interconnect)
+        self._check_overlaps()
+        self._check_silicon()
+        self.context.check()
+        return settled(self.context, layout.name, [cable for cable in made if cable], self.needs)
+
+    def _interconnect(self, across: Interconnect) -> list[Cable | None]:
+        """The cables of spines to the routers of their site, and those between sites: each pair of routers once."""
+        made: list[Cable | None] = []
+        borders = self.layout.borders
+        up = _Tier("spine", "dci", across.links_per_router)
+        for spine in self.layout.spines:
+            here = [_Place(one.name, one.position) for one in borders if one.site == spine.pod]
+            made += self._up(up, _Place(spine.name, spine.position), here)
+        role: RoleName = self.layout.border_role or "leaf"
+        between = _Tier(role, role, across.links, "interconnect")
+        places = {one.name: {far.name: place for far, place in peers(borders, one)} for one in borders}
+        for one in borders:
+            for far in borders:
+                if far.site_slot > one.site_slot:
+                    upper = _Place(far.name, places[one.name][far.name])
+                    made += self._up(between, _Place(one.name, places[far.name][one.name]), [upper])
+        return made
+
+    def _up(self, tier: _Tier, lower: _Place, uppers: list[_Place]) -> list[Cable | None]:
+        """The cables of a switch to every switch of the tier above that it has links to."""
+        links = range(1, tier.links + 1)
+        return [self._fabric_cable(tier, lower, upper, link) for upper in uppers for link in links]
+
+    def _check_overlaps(self) -> None:
+        """Ports that two ranges of a switch gave out are one mistake, however many."""
+        for equipment, overlaps in self.overlaps.items():
+            ranges = [(kind, self.ranges[equipment, kind]) for kind in _KINDS if (equipment, kind) in self.ranges]
+            named = [f"{kind} {own.first} to {own.last}" for kind, own in ranges]
+            more = f", and {len(overlaps) - 1} more" if len(overlaps) > 1 else ""
+            self.context.problem(
+                equipment.place(ranges[0][0]),
+                f"{' and '.join(named)} overlap: {overlaps[0]}{more}",
+                "move the ranges apart",
+            )
+
+    def _check_silicon(self) -> None:
+        for panel in self.panels.values():
+            limit = panel.model.limits.ports
+            if limit is not None and len(panel.owners) > limit:
+                self.context.problem(
+                    ("fabrics", self.layout.name),
+                    f"{panel.device} would have {len(panel.owners)} ports in use, its silicon has {limit}",
+                    "split fewer ports",
+                )
+
+    def _server_cable(self, server: PlacedServer, nic: str, rail: int, leaf: Leaf) -> Cable | None:
+        fixed = self.overrides.take(f"{server.name}:{nic}", leaf.name)
+        here, each = leaf.rails.index(rail), len(leaf.rails)
+        default = self._spot(leaf.name, "server_ports", server.slot, here, each)
+        speed = self.layout.nic_speeds[server.stripe]
+        end = self._end(leaf.name, "server_ports", default, f"{server.name}:{nic}", fixed, speed)
+        if end is None:
+            if default is None:
+                most = max(s.slot for s in self.layout.servers if s.stripe == leaf.stripe)
+                self._too_few(leaf.name, "server_ports", f"servers of {leaf.stripe}", most, each)
+            return None
+        intent = self.layout.spec.cabling.server
+        port = end.port
+        length = self._length(intent, fixed, (server.name, nic), (leaf.name, end.name))
+        model = self.context.catalog.nics[server.nics.nic]
+        near = self._optic(
+            (leaf.name, end.name), "server", fixed, length, port.group.cage, port.channels, model.speed_gbps
+        )
+        far = near if near.endswith("-dac") else ""
+        far = far or self._optic((server.name, nic), "server", fixed, length, model.cage, 1, model.speed_gbps, far=True)
+        return Cable(
+            kind="server",
+            fabric=self.layout.name,
+            a=End(server.name, nic, None, None, "1-4", far),
+            b=End(leaf.name, end.name, port.physical, port.channel, end.lanes, near),
+            speed_gbps=speed,
+            length_m=length.metres,
+            measured=length.line > 0,
+            color=None,
+        )
+
+    def _fabric_cable(self, tier: _Tier, lower: _Place, upper: _Place, link: int) -> Cable | None:
+        fixed = self.overrides.take(lower.name, upper.name, link)
+        across = self.layout.spec.topology.interconnect if tier.kind == "interconnect" else None
+        below: PortKind = "uplink_ports" if across else "leaf_ports"  # routers of two sites are each other's equals
+        speed = across.link_speed if across else self.layout.link_speed(lower.name, upper.name)
+        up = self._spot(lower.name, "uplink_ports", upper.place, link - 1, tier.links, speed)
+        down = self._spot(upper.name, below, lower.place, link - 1, tier.links, speed)
+        a = self._end(lower.name, "uplink_ports", up, f"{upper.name} link {link}", fixed, speed)
+        b = self._end(upper.name, below, down, f"{lower.name} link {link}", fixed, speed)
+        if a is None or b is None:
+            if up is None:
+                most = self._most_above(tier.upper)
+                self._too_few(lower.name, "uplink_ports", "uplinks", most, tier.links)
+            if down is None:
+                most = self._most_below(tier.lower)
+                self._too_few(upper.name, below, f"{tier.lower} links", most, tier.links)
+            return None
+        intent: CableIntent = getattr(self.layout.spec.cabling, tier.kind)
+        length = self._length(intent, fixed, (lower.name, a.name), (upper.name, b.name))
+        optics = [
+            self._optic(
+                (name, end.name), tier.kind, fixed, length, end.port.group.cage, end.port.channels, speed, far=far
+            )
+            for far, name, end in ((False, lower.name, a), (True, upper.name, b))
+        ]
+        return Cable(
+            kind="fabric",
+            fabric=self.layout.name,
+            a=End(lower.name, a.name, a.port.physical, a.port.channel, a.lanes, optics[0]),
+            b=End(upper.name, b.name, b.port.physical, b.port.channel, b.lanes, optics[1]),
+            speed_gbps=speed,
+            length_m=length.metres,
+            measured=length.line > 0,
+            color=self.colors.get((upper.name, link)) if tier.upper == "spine" else None,
+            delay_us=across.delay if across else None,
+        )
+
+    def _spot(
+        self, device: str, kind: PortKind, slot: int, link: int, links: int, speed: int | None = None
+    ) -> _Spot | None:
+        """The place of a link in a range; one between switches, which is slower than the range, takes a place all the same."""
+        equipment = self.layout.equipment[device]
+        key = (equipment, kind, slot, link, links, speed)
+        if key not in self.spots:
+            ports = self.ranges[equipment, kind]
+            port = ports.port(slot, link, links)
+            if port is not None and speed is not None and speed != ports.speed_gbps:
+                port = slowed(port, speed)
+            self.spots[key] = None if port is None else self._named(equipment, port)
+        return self.spots[key]
+
+    def _named(self, equipment: Equipment, port: Port) -> _Spot:
+        system = self.context.catalog.systems[equipment.role.nos]
+        name = system.name_of(port.physical, port.channel, port.lane, port.group.lanes, equipment.model.cards)
+        return _Spot(port, name, port.lanes)
+
+    def _most_above(self, role: RoleName) -> int:
+        """The highest place of a spine among those a leaf sees, or of a super-spine in its plane."""
+        if role == "spine":
+            return max(one.position for one in self.layout.spines)
+        if role == "super-spine":
+            return max(one.position for one in self.layout.super_spines)
+        return max(one.position for one in self.layout.borders)
+
+    def _most_below(self, role: RoleName) -> int:
+        """The highest place of a leaf on its spines, or of a pod on the super-spines."""
+        if role == "leaf":
+            return max(one.place for one in self.layout.leaves)
+        if self.layout.borders:
+            return max(one.position for one in self.layout.spines)
+        return max(pod_number(one.pod) for one in self.layout.spines)
+
+    def _planned(self, intent: CableIntent, fixed: Fixed | None) -> float:
+        return fixed.override.length if fixed and fixed.override.length is not None else intent.length
+
+    def _length(self, intent: CableIntent, fixed: Fixed | None, *ends: tuple[str, str]) -> _Length:
+        """The length measured at either end, else the planned one."""
+        inventory = self.context.source.inventory
+        for device, port in ends if inventory.items else ():
+            item = inventory.get(device, port)
+            if item.length_m is not None:
+                return _Length(item.length_m, item.line)
+        return _Length(self._planned(intent, fixed), 0)
+
+    def _optic(
+        self,
+        of: tuple[str, str],
+        kind: str,
+        fixed: Fixed | None,
+        length: _Length,
+        cage: str,
+        channels: int,
+        speed: int,
+        *,
+        far: bool = False,
+    ) -> str:
+        """The optic of one end, ``of`` a device and its port.
+
+        As fixed for this cable, else as asked for its kind, else the shortest that fits.
+        """
+        intent: CableIntent = getattr(self.layout.spec.cabling, kind)
+        at = ("fabrics", self.layout.name, "cabling", kind, "far_optic" if far else "optic")
+        asked = intent.far_optic if far else intent.optic
+        if fixed and (fixed.override.optic or asked is None):
+            at, asked = (*fixed.at, "optic"), fixed.override.optic
+        self.needs[of] = Need(cage, channels, speed, length.metres, asked)
+        key = (cage, channels, speed, length.metres, kind == "server")
+        if asked is None and key in self.optics:
+            return self.optics[key]
+        found = choose(
+            self.context,
+            at,
+            asked,
+            cage,
+            channels,
+            speed,
+            length.metres,
+            measured_on=length.line,
+            copper=kind == "server",
+        )
+        if asked is None and found != UNKNOWN:  # where there is none, every cable says so
+            self.optics[key] = found
+        return found
+
+    def _end(
+        self, device: str, kind: PortKind, spot: _Spot | None, owner: str, fixed: Fixed | None, speed: int
+    ) -> _Spot | None:
+        """The port of a cable at a switch, taken for it; None, and a problem noted, where there is none for it."""
+        fixed_at = None
+        if fixed and device in fixed.override.ports:
+            fixed_at = (*fixed.at, "ports", device)
+            equipment = self.layout.equipment[device]
+            intent, model, name = equipment.role, equipment.model, fixed.override.ports[device]
+            system = self.context.catalog.systems[intent.nos]
+            port = port_named(self.context, fixed_at, intent.device, model, system, name, speed)
+            spot = None if port is None else self._named(equipment, port)
+        if spot is None:
+            return None
+        panel = self.panels.get(device)
+        if panel is None:
+            panel = self.panels[device] = Panel(device, self.layout.equipment[device].model)
+        conflict = panel.take(spot.port, Owner(owner, fixed_at, kind))
+        if conflict is None:
+            return spot
+        equipment = self.layout.equipment[device]
+        text, where = f"{device} {spot.name} for {owner} {conflict.text}", fixed_at or conflict.other.fixed_at
+        if where is None and conflict.other.kind == kind:
+            fix = "use `fill: spread`, so that links of unlike speed share no port"
+            self.context.problem(equipment.place(kind), text, fix)
+        elif where is None:
+            self.overlaps.setdefault(equipment, []).append(text)
+        else:
+            self.context.problem(where, text, "choose another port, or move the ranges apart")
+        return None
+
+    def _too_few(self, device: str, kind: PortKind, wanted: str, neighbors: int, links: int) -> None:
+        equipment = self.layout.equipment[device]
+        if (equipment, kind) in self.short:
+            return
+        self.short.add((equipment, kind))
+        ports = self.ranges[equipment, kind]
+        need, have, spread = neighbors * links, ports.size, ""
+        fix = "widen the range, use a finer breakout, fill: pack, or fewer neighbors"
+        if ports.spread:
+            need, have = neighbors * -(-links // ports.channels), ports.last - ports.first + 1
+            spread, fix = ", one neighbor a port,", "widen the range, use fill: pack, or fewer neighbors"
+        self.context.problem(
+            equipment.place(kind),
+            f"too few ports: {wanted}{spread} need {need} of {device}'s ports {ports.first} to {ports.last}, which "
+            + (f"are {have}" if ports.spread else f"give {have}"),
+            fix,
+        )

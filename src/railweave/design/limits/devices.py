@@ -1,0 +1,272 @@
+"""Limits of switches, hosts and protocols that a design meets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.design.limits.headroom import check_headroom
+from railweave.findings.registry import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from railweave.design.context import Context
+    from railweave.design.network import Cable, Color
+    from railweave.design.shape.equipment import Equipment
+    from railweave.design.shape.topology import Layout
+    from railweave.intent.qos import Qos
+    from railweave.intent.reading.document import Location
+
+
+ECMP_NARROW = Rule(
+    id="ecmp-narrow",
+    severity="warning",
+    applies="design",
+    says="`maximum_ecmp` is below the uplinks of a leaf",
+    why="next-hop groups are cut short and uplinks stay idle",
+    fix="raise it, or leave it empty",
+)
+NO_LOSSLESS_CLASS = Rule(
+    id="no-lossless-class",
+    severity="warning",
+    sometimes="info",
+    applies="design",
+    says="a role has no lossless traffic class; info where a fabric connects no GPU's own NIC",
+    why="RoCEv2 recovers from loss by going back, which costs most of the bandwidth",
+    fix="keep the class no-loss, or accept lossy operation",
+)
+RDMA_NO_DSCP = Rule(
+    id="rdma-no-dscp",
+    severity="warning",
+    applies="design",
+    says="the class of RDMA data has no DSCP, so nothing is classified into it",
+    why="packets of servers are never classified into it",
+    fix="give it `dscp:`",
+)
+CNP_NO_CLASS = Rule(
+    id="cnp-no-class",
+    severity="warning",
+    applies="design",
+    says="no class takes congestion notification packets",
+    why="they wait with everything else, and senders slow down late",
+    fix="keep the class cnp",
+)
+LOSSLESS_ON_SERVERS = Rule(
+    id="lossless-on-servers",
+    severity="warning",
+    applies="design",
+    says="several lossless classes; servers' NICs are set up for the first",
+    why="the servers' NICs are set up to be paused for one of them only",
+    fix="keep one lossless class, or set the NICs up by hand",
+)
+KERNEL_MAX_ADDRESSES = Rule(
+    id="kernel-max-addresses",
+    severity="warning",
+    applies="design",
+    says="more SLAAC prefixes than the Linux kernel takes by default",
+    why="where the kernel itself handles router advertisements it silently ignores the rest; systemd-networkd does not",
+    fix="set net.ipv6.conf.*.max_addresses higher on servers",
+)
+
+
+def tunnel_overhead_bytes(vtep: str) -> int:
+    """What VXLAN adds to a frame: outer Ethernet, IP, UDP and VXLAN headers (RFC 7348, section 5)."""
+    return 14 + (20 if vtep == "ipv4" else 40) + 8 + 8
+
+
+def ecmp_width(layout: Layout) -> int:
+    """The widest next-hop group that can arise on a leaf: all its uplinks; at least 1."""
+    return max(1, layout.uplinks)
+
+
+def check_limits(context: Context, layout: Layout, cables: Sequence[Cable], colors: Sequence[Color]) -> None:
+    """Note problems where a limit of the catalog is exceeded, and findings where one is near or a default is in the way."""
+    _check_ecmp(context, layout)
+    ports = _ports(layout, cables)
+    roles: set[str] = set()
+    for kind in layout.kinds():
+        _check_qos(context, layout, kind, again=kind.role_name in roles)
+        check_headroom(context, layout, kind, ports.get(kind, []), _qos_at(layout, kind))
+        _check_mtu(context, layout, kind)
+        roles.add(kind.role_name)
+    _check_hosts(context, layout, len(colors))
+    _check_routes(context, layout, len(colors) or 1)
+    context.check()
+
+
+def _ports(layout: Layout, cables: Sequence[Cable]) -> dict[Equipment, list[tuple[str, Cable]]]:
+    """Every cabled port of the switches by what they are: the switch's name, and the cable."""
+    found: dict[Equipment, list[tuple[str, Cable]]] = {}
+    for cable in cables:
+        for device in (cable.a.device, cable.b.device):
+            kind = layout.equipment.get(device)
+            if kind is not None:
+                found.setdefault(kind, []).append((device, cable))
+    return found
+
+
+def _qos_at(layout: Layout, kind: Equipment) -> Location:
+    """Where the QoS of switches is given: for their role, else for the fabric."""
+    base = ("fabrics", layout.name)
+    return (*base, kind.role_name.replace("-", "_"), "qos") if layout.roles[kind.role_name].role.qos else (*base, "qos")
+
+
+def _check_ecmp(context: Context, layout: Layout) -> None:
+    at = ("fabrics", layout.name, "topology")
+    topology = layout.spec.topology
+    across = topology.interconnect
+    widths = {
+        "leaf": ecmp_width(layout),
+        "spine": max(topology.links_per_spine, layout.spine_uplinks),
+        "super-spine": topology.links_per_super_spine,
+        "dci": across.links if across else 0,
+    }
+    if across and not layout.dci:
+        widths["leaf"] = across.links
+    for kind in layout.kinds():
+        limit, width = kind.model.limits.ecmp_members, widths[kind.role_name]
+        if limit is not None and width > limit:
+            context.problem(
+                at,
+                f"{width} uplinks exceed the {limit} members of a next-hop group on {kind.role.device}",
+                "use fewer uplinks",
+            )
+    width = max(widths[name] for name in layout.tiers)
+    asked = layout.spec.underlay.maximum_ecmp
+    place = ("fabrics", layout.name, "underlay", "maximum_ecmp")
+    for nos in dict.fromkeys(kind.role.nos for kind in layout.kinds()):
+        allowed = context.catalog.systems[nos].maximum_ecmp
+        if asked is not None and allowed and asked not in allowed:
+            near = next((value for value in allowed if value >= asked), allowed[-1])
+            context.problem(place, f"maximum_ecmp {asked} is not a value {nos} accepts", f"the next one is {near}")
+    if asked is not None and asked < width and layout.spines:
+        context.finding(
+            ECMP_NARROW,
+            layout.name,
+            place,
+            f"maximum_ecmp {asked} is below the {width} uplinks of a leaf",
+            fix=f"raise it to {width}, or leave it empty",
+        )
+
+
+def _check_qos(context: Context, layout: Layout, kind: Equipment, *, again: bool) -> None:
+    """``again``: others of the role were checked, and what concerns their classes alone was said."""
+    role, role_name = kind.role, kind.role_name
+    qos = role.qos or layout.spec.qos
+    system = context.catalog.systems[role.nos]
+    base = _qos_at(layout, kind)
+    if not system.queues:
+        return
+    for name, one in qos.classes.items():
+        if one.queue >= system.queues:
+            context.problem(
+                (*base, "classes", name, "queue"),
+                f"queue {one.queue} exceeds the {system.queues} queues of {system.description}",
+                f"use 0 to {system.queues - 1}",
+            )
+    lossless = [name for name, one in qos.classes.items() if one.lossless]
+    if role_name == "leaf" and not again:
+        _check_host_qos(context, layout, base, qos)
+    if len(lossless) > system.lossless_classes:
+        context.problem(
+            (*base, "classes"),
+            f"{len(lossless)} lossless classes exceed the {system.lossless_classes} of {system.description}",
+            "make some lossy",
+        )
+    if system.has("qos", role.release) and not lossless and not again:
+        rdma = any(server.nics.per_gpu for server in layout.servers)  # else it is meant, as on a frontend
+        context.finding(
+            NO_LOSSLESS_CLASS,
+            f"{layout.name} {role_name}",
+            base,
+            "no traffic class is lossless",
+            severity="warning" if rdma else "info",
+        )
+
+
+def _check_host_qos(context: Context, layout: Layout, base: Location, qos: Qos) -> None:
+    """What the servers' NICs cannot follow."""
+    data, cnp = qos.rdma_class(), qos.cnp_class()
+    lossless = [name for name, one in qos.classes.items() if one.lossless]
+    at = (*base, "classes")
+    if data is not None and not data.dscp:
+        context.finding(RDMA_NO_DSCP, layout.name, at, "the class of RDMA data has no DSCP")
+    if cnp is None or not cnp.dscp:
+        what = "no class takes congestion notification packets: there is no `cnp` class with a DSCP"
+        context.finding(CNP_NO_CLASS, layout.name, at, what)
+    if len(lossless) > 1:
+        what = f"{len(lossless)} classes are lossless: {', '.join(lossless)}"
+        why = f"the servers' NICs are set up to be paused for {lossless[0]} only"
+        context.finding(LOSSLESS_ON_SERVERS, layout.name, at, what, why=why)
+
+
+def _check_mtu(context: Context, layout: Layout, kind: Equipment) -> None:
+    mtu = layout.spec.mtu
+    system = context.catalog.systems[kind.role.nos]
+    at = ("fabrics", layout.name, "mtu")
+    for key in ("fabric", "server_port"):
+        if getattr(mtu, key) > system.maximum_mtu:
+            context.problem(
+                (*at, key),
+                f"MTU {getattr(mtu, key)} exceeds the {system.maximum_mtu} of {system.description}",
+                f"use at most {system.maximum_mtu}",
+            )
+    if mtu.server > mtu.irb:
+        context.problem(
+            (*at, "server"), f"server MTU {mtu.server} exceeds the gateway's {mtu.irb}", f"use at most {mtu.irb}"
+        )
+    overlay = layout.spec.evpn()
+    tunnel = 0 if overlay is None else tunnel_overhead_bytes(overlay.vtep)
+    for key, inner, outer in (("server_port", mtu.irb, 0), ("fabric", mtu.server, tunnel)):
+        if getattr(mtu, key) < inner + 14 + outer:
+            more = f", in a tunnel of {outer} more" if outer else ""
+            context.problem(
+                (*at, key),
+                f"MTU {getattr(mtu, key)} does not hold an IP packet of {inner} and its 14 bytes of Ethernet header{more}",
+                f"use at least {inner + 14 + outer}",
+            )
+
+
+def _check_hosts(context: Context, layout: Layout, colors: int) -> None:
+    kernel = context.catalog.kernel
+    addressing = layout.spec.addressing
+    addresses = max(1, colors)
+    at = ("fabrics", layout.name, "paths_per_nic" if layout.spec.paths_per_nic else "topology")
+    if addressing.server_mode == "slaac":
+        if addresses + 1 > kernel.max_addresses:
+            context.finding(
+                KERNEL_MAX_ADDRESSES,
+                layout.name,
+                at,
+                f"{addresses} prefixes and the link-local address exceed the kernel's {kernel.max_addresses} addresses an interface",
+                fix=f"set net.ipv6.conf.*.max_addresses to {addresses + 1} on servers",
+            )
+        size = 40 + kernel.ra_header_bytes + 8 + kernel.ra_prefix_option_bytes * addresses
+        if size > layout.spec.mtu.irb:
+            context.problem(
+                at,
+                f"a router advertisement with {addresses} prefixes is {size} bytes, over the gateway's MTU {layout.spec.mtu.irb}",
+                "use fewer path colors",
+            )
+    gids = next(iter(layout.servers)).nics.nic if layout.servers else ""
+    limit = context.catalog.nics[gids].gids if gids else None
+    if limit is not None and 2 * (addresses + 1) > limit:
+        context.problem(
+            at,
+            f"{addresses} addresses need {2 * (addresses + 1)} GIDs on a {gids}, which has {limit}",
+            "use fewer path colors",
+        )
+
+
+def _check_routes(context: Context, layout: Layout, colors: int) -> None:
+    holders = layout.servers if layout.spec.addressing.own_links else layout.spec.topology.stripe_names()
+    rails = 1 if layout.spec.topology.planes and len(layout.leaves[0].rails) == 1 else layout.rails
+    routes = len(holders) * rails * colors
+    for kind in layout.kinds():
+        limit = kind.model.limits.ipv6_routes
+        if limit is not None and routes > limit:
+            context.problem(
+                ("fabrics", layout.name, "topology"),
+                f"{routes} prefixes exceed the {limit} IPv6 routes of {kind.role.device}",
+                "use fewer path colors",
+            )

@@ -1,0 +1,196 @@
+"""What is left to grow into, and how far a queue pair's path is pinned: said where it matters, as findings.
+
+``growth`` is a function of a fabric's switches and cables alone, so that the report can ask it of any ``Network``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from railweave.catalog import catalog
+from railweave.design.sizing.growth_cost import growth_steps
+from railweave.design.sizing.layout import size_of
+from railweave.design.sizing.words import growth_lines
+from railweave.findings.registry import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from railweave.design.context import Context
+    from railweave.design.network import Cable, Color, Fabric, Network, RoleName, Switch
+    from railweave.design.shape.topology import Layout
+
+Pinned = Literal["link", "color", "spine"]
+Shape = Literal["one-stripe", "two-tier", "rail-planes", "super-spines", "sites"]
+
+
+SPINES_FULL = Rule(
+    id="spines-full",
+    severity="info",
+    applies="design",
+    says="the spines (or super-spines) have no port left for one more stripe; what twice the servers cost, as `init` says it",
+    why="not one more stripe can be connected without laying cables anew",
+    fix="growth takes a plane a rail, super-spines, or spines with more ports: the finding counts them",
+)
+RAIL_PLANES = Rule(
+    id="rail-planes",
+    severity="info",
+    applies="design",
+    says="each rail is a network of its own; between rails traffic goes through servers",
+    why="traffic from rail to rail goes through the servers' own links between GPUs (NCCL: PXN)",
+    fix="leave PXN on (NCCL_PXN_DISABLE=0, the default), or join rails by one set of spines while it has the ports",
+)
+PINNED_TO_THE_SPINE = Rule(
+    id="pinned-to-the-spine",
+    severity="info",
+    applies="design",
+    says="under super-spines a queue pair's path is pinned only up to the spine",
+    why="two queue pairs of different path colors never share a spine of their pod or site; above it they may meet",
+    fix="keep jobs inside a pod, or a site, where pinned paths matter",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """Room to grow of one fabric.
+
+    ``ports`` and ``used`` count the ports of one switch of the top tier (at link speed; the fullest one); ``top`` is its
+    role, ``free_stripes`` how many more stripes it takes without moving a cable. ``pinned`` says what a queue pair is
+    pinned to: one ``link`` in each hop, the uplinks of its ``color``, or only the way up to the ``spine``.
+    """
+
+    fabric: str
+    shape: Shape
+    top: RoleName
+    ports: int
+    used: int
+    free_stripes: int
+    pinned: Pinned
+
+    @property
+    def full(self) -> bool:
+        """Whether not one more stripe can be connected."""
+        return self.top != "leaf" and self.free_stripes == 0
+
+
+def growth_of(network: Network, fabric: Fabric) -> Growth:
+    """The room to grow of a fabric of a network."""
+    switches = [switch for switch in network.switches if switch.fabric == fabric.name]
+    cables = [cable for cable in network.cables if cable.fabric == fabric.name and cable.kind == "fabric"]
+    return growth(fabric.name, switches, cables, fabric.colors)
+
+
+def growth(fabric: str, switches: Sequence[Switch], cables: Sequence[Cable], colors: Sequence[Color]) -> Growth:
+    """The room to grow of a fabric, from its switches and the cables between them."""
+    roles = {switch.role for switch in switches}
+    top: RoleName = "super-spine" if "super-spine" in roles else "spine" if "spine" in roles else "leaf"
+    shape: Shape = "two-tier"
+    if top == "super-spine":
+        shape = "super-spines"
+    elif any(switch.plane for switch in switches):
+        shape = "rail-planes"
+    elif top == "leaf":
+        shape = "one-stripe"
+    elif "dci" in roles:
+        shape = "sites"
+    members = {switch.name: switch for switch in switches if switch.role == top}
+    taken: dict[str, int] = dict.fromkeys(members, 0)
+    uplinks: dict[tuple[str, int | None], int] = {}
+    leaves = {switch.name for switch in switches if switch.role == "leaf"}
+    for cable in cables:
+        if cable.b.device in taken:
+            taken[cable.b.device] += 1
+        if cable.a.device in leaves:
+            uplinks[cable.a.device, cable.color] = uplinks.get((cable.a.device, cable.color), 0) + 1
+    below = [cable.speed_gbps for cable in cables if cable.b.device in members]  # not those between sites
+    speed = max(below, default=0)
+    room = {model: _ports(model, speed) for model in {switch.model for switch in members.values()}}
+    fullest = min(taken, key=lambda name: room[members[name].model] - taken[name])
+    ports = room[members[fullest].model] if cables else 0
+    ports -= sum(cable.a.device == fullest for cable in cables)  # where what is on top of stripes has links onwards
+    used = taken[fullest]
+    blocks, stripes = _below(switches, shape, members[fullest])
+    # a stripe takes as many ports of the fullest switch as those that are there; a pod brings as many stripes as others
+    free = (ports - used) // max(1, -(-used // blocks)) * (stripes // blocks) if used else 0
+    pinned: Pinned = "link" if colors and max(uplinks.values(), default=1) == 1 else "color"
+    return Growth(fabric, shape, top, ports, used, free, "spine" if shape in {"super-spines", "sites"} else pinned)
+
+
+def _below(switches: Sequence[Switch], shape: Shape, top: Switch) -> tuple[int, int]:
+    """How many stripes, or pods, the links of the top tier's fullest switch lead to, and the stripes in all."""
+    stripes = len({switch.stripe for switch in switches if switch.role == "leaf"})
+    if shape == "super-spines":
+        return len({switch.pod for switch in switches if switch.role == "spine" and switch.plane == top.plane}), stripes
+    if shape == "sites":
+        stripes = len({switch.stripe for switch in switches if switch.role == "leaf" and switch.pod == top.pod})
+    return max(1, stripes), max(1, stripes)
+
+
+def _ports(model: str, speed_gbps: int) -> int:
+    """Ports of a switch model at a link speed: its physical ports, split as finely as that speed allows."""
+    found = catalog().switches.get(model)
+    ways = [
+        group.count * way.channels
+        for group in (found.ports if found else ())
+        for way in group.ways()
+        if way.speed_gbps == speed_gbps
+    ]
+    return max(ways, default=0)
+
+
+def note_growth(context: Context, found: Growth, layout: Layout) -> None:
+    """Findings about a fabric that cannot grow as it is, that has no way between rails, or that pins only part of a path."""
+    spread = layout.spine_uplinks
+    at = ("fabrics", found.fabric, "topology")
+    tier = f"{found.top}s"
+    if found.full:
+        context.finding(
+            SPINES_FULL,
+            found.fabric,
+            at,
+            f"the {tier} are full: a {found.top} has {found.used} of its {found.ports} ports in use",
+            fix=ways_out(layout, found),
+        )
+    if found.shape == "rail-planes":
+        context.finding(
+            RAIL_PLANES, found.fabric, at, "each rail is a network of its own: a NIC reaches NICs of its own rail only"
+        )
+    if found.shape == "sites":
+        context.finding(
+            PINNED_TO_THE_SPINE,
+            found.fabric,
+            at,
+            f"between sites a queue pair's path is pinned only up to the spine: there it is hashed over {spread} links to the "
+            "routers of the interconnect, and again on its way down",
+            why="two queue pairs of different path colors never share a spine of their site, but any two may meet on a long link",
+            fix="keep jobs inside a site where pinned paths matter",
+        )
+    elif found.pinned == "spine":
+        context.finding(
+            PINNED_TO_THE_SPINE,
+            found.fabric,
+            at,
+            f"between pods a queue pair's path is pinned only up to the spine: there it is hashed over {spread} links to "
+            "super-spines, and again on its way down",
+            why="two queue pairs of different path colors never share a spine of their pod, but two of one color may meet "
+            "above it",
+            fix="keep jobs inside a pod where pinned paths matter, or use rail planes (`planes: rail`)",
+        )
+
+
+def ways_out(layout: Layout, found: Growth) -> str:
+    """How a full fabric can grow: where sizing counts such fabrics, what it says of twice the servers, in every shape."""
+    counted = size_of(catalog(), layout)
+    if counted is not None:
+        return "; or ".join(growth_lines(growth_steps(catalog(), counted, 2.0, every=True), 2.0))
+    ways: list[str] = []
+    topology = layout.spec.topology
+    links = topology.links_per_super_spine if found.shape == "super-spines" else topology.links_per_spine
+    if links > 1:
+        ways.append(f"more {found.top}s with fewer than {links} links to each, most cables to them laid anew")
+    if found.shape == "two-tier" and layout.rails > len(layout.leaves[0].rails):
+        ways.append("a plane a rail (`planes: rail`), every leaf-spine cable laid anew")
+    if found.shape == "two-tier":
+        ways.append("super-spines (`stripes_per_pod`, `super_spines`), for half the ports of every spine")
+    return "growth takes " + ", or ".join([*ways, f"{found.top}s with more ports"])

@@ -1,0 +1,121 @@
+"""PFC headroom: what a port needs, and whether a switch's partition of its packet buffer holds what all of them do."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from railweave.findings.registry import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from railweave.catalog.models import Catalog
+    from railweave.design.context import Context
+    from railweave.design.network import Cable
+    from railweave.design.shape.equipment import Equipment
+    from railweave.design.shape.topology import Layout
+    from railweave.intent.reading.document import Location
+
+THIN_HEADROOM = 0.75
+"""Share of the headroom partition from which on a design is near the limit, where nobody says how much of a model's packet
+buffer is dedicated to ports: partitions are taken of the whole here, and by the switch of what is shared."""
+
+
+HEADROOM_SHORT = Rule(
+    id="headroom-short",
+    severity="error",
+    applies="design",
+    says="PFC headroom of the used ports exceeds its buffer partition",
+    why="ports left without headroom drop packets of the lossless class when paused",
+    fix="raise qos.buffers.headroom and lower lossless, or shorten cables",
+)
+HEADROOM_THIN = Rule(
+    id="headroom-thin",
+    severity="warning",
+    sometimes="info",
+    applies="design",
+    says="PFC headroom fits only if the whole packet buffer is shared: with the dedicated buffers that Juniper publishes it is short (warning), or may be where nothing is published (info)",
+    why="switches take dedicated buffers off before partitions; ports without headroom drop when paused",
+    fix="raise qos.buffers.headroom, or lower dedicated buffers; compare with what the first switch shows",
+)
+
+
+def headroom_bytes(catalog: Catalog, length_m: float, speed_gbps: int, mtu_bytes: int) -> int:
+    """Buffer that one port and priority needs to absorb what arrives after it sends PFC XOFF.
+
+    2 x length / (0.66 c) x rate + 2 MTU + peer response + pipeline (catalog/physics.yaml); about 142 KB for 400 Gb/s
+    over 100 m.
+    """
+    physics = catalog.physics
+    flight_s = 2 * length_m / (physics.velocity_factor * physics.light_m_per_s)
+    return round(flight_s * speed_gbps * 1e9 / 8) + 2 * mtu_bytes + physics.peer_response_bytes + physics.pipeline_bytes
+
+
+def check_headroom(
+    context: Context, layout: Layout, kind: Equipment, ports: Sequence[tuple[str, Cable]], qos_at: Location
+) -> None:
+    """Findings where ports of a kind of switch need more headroom than there is, or nearly so.
+
+    ``ports`` are their cabled ports: the switch's name, and the cable; ``qos_at`` is where their QoS is given.
+    """
+    model, qos = kind.model, kind.role.qos or layout.spec.qos
+    priorities = sum(1 for one in qos.classes.values() if one.lossless)
+    if not priorities:
+        return
+    need: dict[str, int] = {}
+    known: dict[tuple[float, int, str], int] = {}
+    across = layout.spec.topology.interconnect
+    borders = {one.name for one in layout.borders}
+    for device, cable in ports:
+        if across and not across.pfc and {cable.a.device, cable.b.device} <= borders:
+            continue  # no pause frames between sites
+        like = (cable.length_m, cable.speed_gbps, cable.kind)
+        each = known.get(like)
+        if each is None:
+            mtu = layout.spec.mtu.fabric if cable.kind == "fabric" else layout.spec.mtu.server_port
+            each = known[like] = headroom_bytes(context.catalog, cable.length_m, cable.speed_gbps, mtu)
+        need[device] = need.get(device, 0) + priorities * each
+    if not need:
+        return
+    device, most = max(need.items(), key=lambda item: item[1])
+    have = model.buffer.shared_mb * 1e6 * qos.buffers.headroom / 100
+    own = "buffers" in kind.own
+    where = (*(kind.place("buffers") if own else (*qos_at, "buffers")), "headroom")
+    key = "buffers.headroom of this switch" if own or kind.own else "qos.buffers.headroom"
+    if most > have:
+        context.finding(
+            HEADROOM_SHORT,
+            device,
+            where,
+            f"PFC headroom of {device}'s ports is {most / 1e6:.1f} MB, its headroom partition is {have / 1e6:.1f} MB "
+            f"({qos.buffers.headroom} % of {model.buffer.shared_mb:g} MB)",
+            fix=f"raise {key} to {-(-most * 100 // int(model.buffer.shared_mb * 1e6))} % and lower lossless, or shorten cables",
+        )
+    elif model.dedicated is not None and context.catalog.systems[kind.role.nos].dedicated_first:
+        buffers = qos.buffers
+        shared = model.dedicated.shared_bytes(buffers.dedicated_ingress, buffers.dedicated_egress)
+        if most > shared * buffers.headroom / 100:
+            context.finding(
+                HEADROOM_THIN,
+                device,
+                where,
+                f"PFC headroom of {device}'s ports is {most / 1e6:.1f} MB; its partition holds {have / 1e6:.1f} MB if all of the "
+                f"{model.buffer.shared_mb:g} MB are shared, and {shared * buffers.headroom / 1e8:.1f} MB with the "
+                f"{shared / 1e6:.1f} MB that Juniper publishes for these dedicated buffers",
+                why="partitions are shares of what dedicated buffers leave; ports without headroom drop when paused",
+                fix=f"raise {key} to {math.ceil(100 * most / shared)} % and lower lossless, or lower dedicated_ingress and "
+                "dedicated_egress; compare with `show class-of-service shared-buffer` of the first switch",
+            )
+    elif most > THIN_HEADROOM * have:
+        wanted = -(-most * 100 // int(THIN_HEADROOM * model.buffer.shared_mb * 1e6))
+        context.finding(
+            HEADROOM_THIN,
+            device,
+            where,
+            f"PFC headroom of {device}'s ports is {most / 1e6:.1f} MB of {have / 1e6:.1f} MB: it holds only where "
+            f"{most * 100 / qos.buffers.headroom / 1e6:.1f} of the {model.buffer.shared_mb:g} MB are shared",
+            severity="info",
+            why="switches take dedicated buffers off before partitions, and how much is not known for this model",
+            fix=f"compare with what the first switch shows; {wanted} % of headroom ({key}) would leave a quarter of the buffer",
+        )

@@ -1,0 +1,1 @@
+"""Who is where: stripes, tiers, spines, sites, and what each switch is."""

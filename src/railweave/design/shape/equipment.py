@@ -1,0 +1,122 @@
+"""What each switch is: its model, software and ports. Those of its role, unless ``overrides.devices`` says otherwise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from railweave.design.cabling.ports import link_way
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from railweave.catalog.models import SwitchModel
+    from railweave.design.cabling.ports import PortKind
+    from railweave.design.context import Context
+    from railweave.design.network import RoleName
+    from railweave.intent.fabric import Fabric
+    from railweave.intent.reading.document import Location
+    from railweave.intent.topology import PortRange, Role
+
+
+@dataclass(frozen=True, eq=False)
+class Equipment:
+    """What one or more switches of a role are. ``own`` are the keys that an override gives, and ``at`` is that override.
+
+    Switches that are alike share one object, so that each kind is worked out and complained about once.
+    """
+
+    role_name: RoleName
+    role: Role
+    model: SwitchModel
+    role_at: Location
+    at: Location = ()
+    own: frozenset[str] = frozenset()
+
+    def place(self, key: str) -> Location:
+        """Where the fabric file says a part of this, or would: in the override where it has it, else in the role."""
+        ports_of_another = key.endswith("_ports") and "device" in self.own
+        return (*(self.at if key in self.own or ports_of_another else self.role_at), key)
+
+    def link_speeds(self, kind: PortKind, wanted_gbps: int) -> set[int]:
+        """The speeds that a range of ports can give a link between switches, up to the one wanted."""
+        ports: PortRange = getattr(self.role, kind)
+        way = link_way(self.model, ports, wanted_gbps)
+        group = self.model.group_of(ports.first or self.model.ports[0].first)
+        if way is None or group is None:
+            return set()
+        if ports.breakout is not None:
+            return {way.speed_gbps}
+        return {one.speed_gbps for one in group.ways() if one.speed_gbps <= way.speed_gbps}
+
+
+def role_equipment(context: Context, name: str, fabric: Fabric) -> dict[RoleName, Equipment]:
+    """What the switches of each role are that have no overrides. Notes problems, and raises where there are such."""
+    given: tuple[tuple[RoleName, str, Role | None], ...] = (
+        ("leaf", "leaf", fabric.leaf),
+        ("spine", "spine", fabric.spine),
+        ("super-spine", "super_spine", fabric.super_spine),
+        ("dci", "dci", fabric.dci),
+    )
+    derived = {"leaf": fabric.leaf, "spine": fabric.spine_role(), "super-spine": fabric.super_spine_role()}
+    derived["dci"] = fabric.dci_role()
+    found: dict[RoleName, Equipment] = {}
+    below: SwitchModel | None = None
+    for role_name, key, written in given:
+        at = ("fabrics", name, key)
+        if role_name == "dci":  # like the spines, not like super-spines
+            below = found["spine"].model if "spine" in found else None
+        model = _switch_model(context, derived[role_name], (*at, "device"), (*at, "nos")) if written else below
+        if model is not None:
+            found[role_name] = Equipment(role_name, derived[role_name], model, at)
+        below = model
+    context.check()
+    return found
+
+
+def equipment_of(
+    context: Context,
+    name: str,
+    fabric: Fabric,
+    roles: dict[RoleName, Equipment],
+    switches: Iterable[tuple[RoleName, str]],
+) -> dict[str, Equipment]:
+    """What each switch is, by name, with its overrides. Notes problems.
+
+    A role that is given other switches than the file's (``--device``) is given them whole: of its overrides only a
+    release stays, where the system does.
+    """
+    overrides = context.source.spec.overrides
+    written = context.source.as_written
+    changed: dict[tuple[RoleName, str], Equipment] = {}
+    result: dict[str, Equipment] = {}
+    for role_name, switch in switches:
+        result[switch] = usual = roles[role_name]
+        key, override = overrides.of_device(switch)
+        if override and (before := written.get((name, role_name))):
+            override = override.only_release() if before.nos == usual.role.nos else None
+        own = override.own_equipment() if override else frozenset[str]()
+        if override is None or not own:
+            continue
+        if (role_name, key) not in changed:
+            role, at = override.applied(usual.role, fabric.qos), ("overrides", "devices", key)
+            place = {part: (*(at if part in own else usual.role_at), part) for part in ("device", "nos")}
+            if "device" in own and "nos" not in own:
+                place["nos"] = (*at, "device")
+            model = _switch_model(context, role, place["device"], place["nos"])
+            changed[role_name, key] = Equipment(role_name, role, model or usual.model, usual.role_at, at, own)
+        result[switch] = changed[role_name, key]
+    return result
+
+
+def _switch_model(context: Context, role: Role, device_at: Location, nos_at: Location) -> SwitchModel | None:
+    model = context.catalog.switches.get(role.device)
+    if model is None:
+        context.problem(
+            device_at,
+            f"switch model {role.device!r} is not in the catalog",
+            f"known models: {', '.join(sorted(context.catalog.switches))}",
+        )
+    elif role.nos not in context.catalog.systems or role.nos not in model.systems:
+        context.problem(nos_at, f"{role.device} does not run {role.nos!r}", f"it runs {', '.join(model.systems)}")
+    return model

@@ -1,0 +1,91 @@
+"""The routers that join sites: who they are, and whom each has links to.
+
+At every site they are either routers of their own, above the site's spines, or the site's only leaf. Each has parallel
+links to every one of the other sites.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from railweave.design.context import Context
+    from railweave.design.shape.tiers import Leaf
+    from railweave.intent.fabric import Fabric
+
+
+@dataclass(frozen=True, slots=True)
+class Border:
+    """What joins its site to others, before it has numbers. ``number`` counts over all sites by slot."""
+
+    name: str
+    site: str
+    site_slot: int
+    position: int
+    number: int
+
+
+def borders_of(context: Context, name: str, fabric: Fabric, leaves: Sequence[Leaf]) -> tuple[Border, ...]:
+    """The routers of the interconnect, or the leaves where it has none of its own; empty without interconnect."""
+    wanted = fabric.topology.interconnect
+    if wanted is None:
+        return ()
+    slots = context.lock.allot(f"{name}/sites", wanted.sites)
+    if wanted.routers:
+        keys = {f"{site}#{n}": (site, n) for site in wanted.sites for n in range(1, wanted.routers + 1)}
+        numbers = context.lock.allot(f"{name}/dci", keys)
+        pattern = fabric.naming.dci
+        made = [
+            Border(pattern.format(fabric=name, site=site, dci=n), site, slots[site], n, numbers[key])
+            for key, (site, n) in keys.items()
+        ]
+        return tuple(sorted(made, key=lambda one: one.number))
+    found: list[Border] = []
+    for leaf in leaves:
+        site = wanted.site_of(leaf.stripe)
+        if any(other.site == site for other in found):
+            context.problem(
+                ("fabrics", name, "topology", "interconnect", "sites", site),
+                f"site {site!r} has several leaves and no spines: they could not reach each other at the site",
+                "add `spines:` and `routers:`, or keep one stripe of `leaves_per_stripe: 1` at a site",
+            )
+            break
+        found.append(Border(leaf.name, site, slots[site], 1, leaf.number))
+    return tuple(found)
+
+
+def peers(borders: Sequence[Border], one: Border) -> list[tuple[Border, int]]:
+    """Whom a router has links to, and their places among its neighbors, which decide its ports (1-based)."""
+    each = max(border.position for border in borders)
+    return [
+        (other, (other.site_slot - 1 - (other.site_slot > one.site_slot)) * each + other.position)
+        for other in borders
+        if other.site != one.site
+    ]
+
+
+def check_sites(context: Context, name: str, fabric: Fabric) -> None:
+    """Note stripes that stand at no site, or that there are not, and sites that are not defined."""
+    wanted = fabric.topology.interconnect
+    if wanted is None:
+        return
+    at = ("fabrics", name, "topology", "interconnect", "sites")
+    stripes = fabric.topology.stripe_names()
+    for site, here in wanted.sites.items():
+        if site not in context.source.spec.sites:
+            known = ", ".join(context.source.spec.sites)
+            context.problem((*at, site), f"site {site!r} is not defined", f"sites are {known}")
+        for stripe in here:
+            if stripe not in stripes:
+                context.problem((*at, site), f"there is no stripe {stripe!r}", f"stripes are {', '.join(stripes)}")
+    for stripe in stripes:
+        if not wanted.site_of(stripe):
+            context.problem(at, f"stripe {stripe!r} stands at no site", "list it under one")
+    if fabric.site is not None:
+        context.problem(
+            ("fabrics", name, "site"), "the fabric has a site and spans several", "leave `site:` out: stripes have one"
+        )
+    context.check()

@@ -1,0 +1,59 @@
+"""Names of devices: no two alike, within a fabric, between fabrics, and between switches and servers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from railweave.design.context import Context
+    from railweave.design.shape.topology import Layout
+
+_FIELDS = {"leaf": "{stripe} and {leaf}", "spine": "{spine}", "super_spine": "{super_spine}", "dci": "{site} and {dci}"}
+"""What tells the devices of a role apart in a naming pattern."""
+
+
+def check_names(context: Context, layouts: Sequence[Layout]) -> None:
+    """Note names that two devices would have: the first that each naming pattern gives."""
+    servers = {name: index for index, group in enumerate(context.source.spec.servers) for name in group.names}
+    owners: dict[str, str] = {}
+    for layout in layouts:
+        for role, names in (
+            ("leaf", [leaf.name for leaf in layout.leaves]),
+            ("spine", [spine.name for spine in layout.spines]),
+            ("super_spine", [one.name for one in layout.super_spines]),
+            ("dci", [one.name for one in layout.dci]),
+        ):
+            _check_servers(context, servers, names)
+            counts = Counter(names)
+            repeated = next((name for name in names if name in owners or counts[name] > 1), None)
+            if repeated is not None:
+                _note(context, layout.name, role, repeated, owners.get(repeated, layout.name))
+            owners.update(dict.fromkeys(names, layout.name))
+    context.check()
+
+
+def _check_servers(context: Context, servers: dict[str, int], names: Sequence[str]) -> None:
+    for name in names:
+        if name in servers:
+            context.problem(
+                ("servers", servers[name], "names"),
+                f"duplicate name: a server and a switch would be called {name!r}",
+                "rename the server, or the switch with `naming:`",
+            )
+
+
+def _note(context: Context, fabric: str, role: str, name: str, other: str) -> None:
+    at = ("fabrics", fabric, "naming", role)
+    if other == fabric:
+        context.problem(
+            at, f"duplicate name: two devices would be called {name!r}", f"use {_FIELDS[role]} in the pattern"
+        )
+    else:
+        context.problem(
+            at,
+            f"duplicate name: fabrics {other!r} and {fabric!r} both have a switch {name!r}",
+            'name them apart, for example `naming: {leaf: "{fabric}-{stripe}-leaf{leaf}", spine: "{fabric}-{spine}"}`',
+        )

@@ -1,0 +1,413 @@
+"""Who is where: stripes, leaves, spines, and the servers of each stripe."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from railweave.design.cabling.ports import breakout_of, capacity
+from railweave.design.limits.underlay import check_systems, check_underlay
+from railweave.design.shape.equipment import equipment_of, role_equipment
+from railweave.design.shape.interconnect import borders_of, check_sites
+from railweave.design.shape.tiers import Leaf, block_of, place_of, spines_of, super_spines_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from railweave.catalog.models import NicGroup
+    from railweave.design.context import Context
+    from railweave.design.network import RoleName
+    from railweave.design.shape.equipment import Equipment
+    from railweave.design.shape.interconnect import Border
+    from railweave.design.shape.tiers import Spine, SuperSpine
+    from railweave.intent.fabric import Fabric, ServerGroup
+    from railweave.intent.topology import Topology
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedServer:
+    """A server on a fabric: its stripe, its slot there (which decides its ports), its NICs."""
+
+    name: str
+    stripe: str
+    slot: int
+    model: str
+    nics: NicGroup
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The skeleton of one fabric. ``roles`` is what switches without overrides are, ``equipment`` what each switch is."""
+
+    name: str
+    spec: Fabric
+    roles: Mapping[RoleName, Equipment]
+    equipment: Mapping[str, Equipment]
+    leaves: tuple[Leaf, ...]
+    spines: tuple[Spine, ...]
+    super_spines: tuple[SuperSpine, ...]
+    servers: tuple[PlacedServer, ...]
+    rails: int
+    nic_speeds: Mapping[str, int]
+    """What the NICs of each stripe's servers do, Gb/s."""
+    borders: tuple[Border, ...] = ()
+
+    @cached_property
+    def tiers(self) -> tuple[RoleName, ...]:
+        """The roles that it has switches of; a leaf's intent counts also without leaves."""
+        above: tuple[tuple[RoleName, bool], ...] = (
+            ("spine", bool(self.spines)),
+            ("super-spine", bool(self.super_spines)),
+            ("dci", bool(self.dci)),
+        )
+        return ("leaf", *(role for role, there in above if there))
+
+    def kinds(self) -> list[Equipment]:
+        """What there is of each tier, lowest first: a tier without overrides is all alike."""
+        there = dict.fromkeys(self.equipment.values())
+        found = [one for role in self.tiers for one in there if one.role_name == role]
+        return found if self.leaves else [self.roles["leaf"], *found]
+
+    def link_speed(self, lower: str, upper: str) -> int:
+        """The speed of links between two switches: the one asked for, or the highest below it that both can do; 0: none."""
+        below, above = self.equipment[lower], self.equipment[upper]
+        if (below, above) not in self._speeds:
+            wanted = self.spec.topology.link_speed
+            both = below.link_speeds("uplink_ports", wanted) & above.link_speeds("leaf_ports", wanted)
+            self._speeds[below, above] = max(both, default=0)
+        return self._speeds[below, above]
+
+    @cached_property
+    def _speeds(self) -> dict[tuple[Equipment, Equipment], int]:
+        return {}
+
+    def server_speed(self, equipment: Equipment) -> int:
+        """The speed of links from servers to leaves of a kind: every kind of leaf has one (``_by_speed``)."""
+        stripes = (leaf.stripe for leaf in self.leaves if self.equipment[leaf.name] is equipment)
+        return self.nic_speeds[next(stripes, next(iter(self.nic_speeds)))]
+
+    @property
+    def dci(self) -> tuple[Border, ...]:
+        """The routers of the interconnect, where those are not the leaves."""
+        return self.borders if self.spines else ()
+
+    @property
+    def border_role(self) -> RoleName | None:
+        """The role of what joins sites; None where nothing does."""
+        return None if not self.borders else "dci" if self.dci else "leaf"
+
+    @property
+    def uplinks(self) -> int:
+        """Uplinks of each leaf."""
+        return len(self.spec.topology.spine_names()) * self.spec.topology.links_per_spine
+
+    @property
+    def spine_uplinks(self) -> int:
+        """Links of each spine to super-spines, or to the routers of its site's interconnect."""
+        topology = self.spec.topology
+        if topology.interconnect is not None:
+            return topology.interconnect.routers * topology.interconnect.links_per_router
+        return topology.super_spines * topology.links_per_super_spine
+
+
+def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
+    """Place stripes, leaves, spines and servers of one fabric. Notes problems in the context."""
+    check_underlay(context, name, fabric)
+    check_sites(context, name, fabric)
+    groups = _served_groups(context, name, fabric)
+    rails, speed = _rails(context, name, groups)
+    roles = role_equipment(context, name, fabric)
+    topology = fabric.topology
+    per_stripe = topology.leaves_per_stripe or rails
+    if rails % per_stripe:
+        ways = [str(n) for n in range(1, rails + 1) if rails % n == 0]
+        context.problem(
+            (*_at(name), "topology", "leaves_per_stripe"),
+            f"uneven rails: {per_stripe} leaves cannot share {rails} rails equally",
+            f"use {', '.join(ways)}",
+        )
+        context.check()
+    stripes = context.lock.allot(f"{name}/stripes", topology.stripe_names())
+    if len(stripes) > 1 and not topology.spine_names() and topology.interconnect is None:
+        context.problem(
+            (*_at(name), "topology"),
+            f"{len(stripes)} stripes and no spines: stripes could not reach each other",
+            "add `spines:`",
+        )
+    each = rails // per_stripe
+    places = _places(context, name, topology, stripes)
+    leaves = tuple(
+        Leaf(
+            name=fabric.naming.leaf.format(fabric=name, stripe=stripe, leaf=position),
+            stripe=stripe,
+            stripe_slot=slot,
+            position=position,
+            number=(slot - 1) * per_stripe + position,
+            rails=tuple(range((position - 1) * each + 1, position * each + 1)),
+            pod=pod,
+            plane=plane,
+            place=place_of(topology, places[stripe], position, per_stripe),
+        )
+        for stripe, slot in sorted(stripes.items(), key=lambda item: item[1])
+        for position in range(1, per_stripe + 1)
+        for pod, plane in [block_of(topology, stripe, slot, position, each)]
+    )
+    spines = spines_of(context, name, fabric, leaves)
+    supers = super_spines_of(context, name, fabric, spines)
+    borders = borders_of(context, name, fabric, leaves)
+    tiers: tuple[tuple[RoleName, Sequence[Leaf | Spine | SuperSpine | Border]], ...] = (
+        ("leaf", leaves),
+        ("spine", spines),
+        ("super-spine", supers),
+        ("dci", borders if spines else ()),
+    )
+    equipment = equipment_of(context, name, fabric, roles, [(role, one.name) for role, tier in tiers for one in tier])
+    speeds = dict.fromkeys(stripes, speed) | _stripe_speeds(context, name, groups)
+    check_systems(context, name, fabric, equipment.values())
+    equipment = _by_speed(leaves, equipment, speeds)
+    context.check()
+    room = _room(fabric, leaves, equipment, speeds)
+    layout = Layout(
+        name=name,
+        spec=fabric,
+        roles=roles,
+        equipment=equipment,
+        leaves=leaves,
+        spines=spines,
+        super_spines=supers,
+        servers=tuple(_place(context, name, groups, stripes, room)),
+        rails=rails,
+        nic_speeds=speeds,
+        borders=borders,
+    )
+    context.check()
+    _check_speeds(context, layout)
+    _check_oversubscription(context, layout)
+    context.check()
+    return layout
+
+
+def _places(context: Context, name: str, topology: Topology, stripes: dict[str, int]) -> dict[str, int]:
+    """The places of stripes on the ports of their spines: their slots, or where each site has spines, those there."""
+    if topology.interconnect is None or not topology.spine_names():
+        return stripes
+    found: dict[str, int] = {}
+    for site, here in topology.interconnect.sites.items():
+        found |= context.lock.allot(f"{name}/stripes of {site}", here)
+    return found
+
+
+def _at(name: str) -> tuple[str, str]:
+    return ("fabrics", name)
+
+
+def _served_groups(context: Context, name: str, fabric: Fabric) -> list[tuple[int, ServerGroup, NicGroup]]:
+    """Server groups that have NICs for this fabric, stand on its site and are meant for it, with their place in the file."""
+    result: list[tuple[int, ServerGroup, NicGroup]] = []
+    for index, group in enumerate(context.source.spec.servers):
+        model = context.catalog.servers.get(group.model)
+        if model is None:
+            context.problem(
+                ("servers", index, "model"),
+                f"server model {group.model!r} is not in the catalog",
+                f"known models: {', '.join(sorted(context.catalog.servers))}",
+            )
+        elif (
+            (group.site is None or fabric.site is None or group.site == fabric.site)
+            and (group.fabrics is None or name in group.fabrics)
+            and fabric.nics in model.nics
+        ):
+            result.append((index, group, model.nics[fabric.nics]))
+    return result
+
+
+def _rails(context: Context, name: str, groups: list[tuple[int, ServerGroup, NicGroup]]) -> tuple[int, int]:
+    """How many rails the servers have, the same for all, and the speed of the first ones' NICs."""
+    if not groups:
+        models = [context.catalog.servers.get(group.model) for group in context.source.spec.servers]
+        there = dict.fromkeys(nics for model in models if model for nics in model.nics)
+        context.problem(
+            (*_at(name), "nics"),
+            f"fabric {name!r} has no servers with {context.source.spec.fabrics[name].nics!r} NICs",
+            f"the servers of this file have {', '.join(there)}" if there else "add a group under `servers:`",
+        )
+        return 1, 400
+    first_index, first, nics = groups[0]
+    for index, group, other in groups[1:]:
+        if len(other.names) != len(nics.names):
+            context.problem(
+                ("servers", index, "model"),
+                f"uneven rails: {group.model} has {len(other.names)} NICs on fabric {name!r}, "
+                f"{first.model} (line {context.source.document.line(('servers', first_index))}) has {len(nics.names)}",
+                "servers of one fabric need the same number of NICs; put them on fabrics of their own",
+            )
+    return len(nics.names), context.catalog.nics[nics.nic].speed_gbps
+
+
+def _stripe_speeds(context: Context, name: str, groups: list[tuple[int, ServerGroup, NicGroup]]) -> dict[str, int]:
+    """The NICs' speed in each stripe that servers are put into by the file. Notes a problem where one would have two."""
+    found: dict[str, int] = {}
+    for index, group, nics in groups:
+        stripe = group.stripe.get(name) if isinstance(group.stripe, dict) else group.stripe
+        speed = context.catalog.nics[nics.nic].speed_gbps
+        if stripe is not None and found.setdefault(stripe, speed) != speed:
+            context.problem(
+                ("servers", index, "model"),
+                f"NICs of {found[stripe]}G and of {speed}G in stripe {stripe!r} of fabric {name!r}",
+                "a leaf's server ports are all split alike: put them in stripes of their own",
+            )
+    return found
+
+
+def _by_speed(
+    leaves: Sequence[Leaf], equipment: Mapping[str, Equipment], speeds: Mapping[str, int]
+) -> dict[str, Equipment]:
+    """The equipment by switch, leaves of one kind told apart where their servers' NICs differ in speed."""
+    kinds: dict[tuple[Equipment, int], Equipment] = {}
+    used: set[Equipment] = set()
+    result = dict(equipment)
+    for leaf in leaves:
+        own, speed = equipment[leaf.name], speeds[leaf.stripe]
+        if (own, speed) not in kinds:
+            kinds[own, speed] = own if own not in used else replace(own)
+            used.add(own)
+        result[leaf.name] = kinds[own, speed]
+    return result
+
+
+def _check_speeds(context: Context, layout: Layout) -> None:
+    """Servers that filled a stripe by themselves have NICs of its speed."""
+    for server in layout.servers:
+        speed, wanted = context.catalog.nics[server.nics.nic].speed_gbps, layout.nic_speeds[server.stripe]
+        if speed != wanted:
+            index = next(i for i, one in enumerate(context.source.spec.servers) if server.name in one.names)
+            context.problem(
+                ("servers", index),
+                f"{server.name} has NICs of {speed}G, and stripe {server.stripe!r} of fabric {layout.name!r} those of {wanted}G",
+                "give the group a `stripe:` of its own",
+            )
+            break
+    context.check()
+
+
+def _room(
+    fabric: Fabric, leaves: Sequence[Leaf], equipment: Mapping[str, Equipment], speeds: Mapping[str, int]
+) -> dict[str, int]:
+    """How many servers each stripe takes: as asked for, else what the least of its leaves has ports for."""
+    asked = fabric.topology.servers_per_stripe
+    found: dict[str, int] = {}
+    for leaf in leaves:
+        own = equipment[leaf.name]
+        breakout = breakout_of(own.model, own.role.server_ports, speeds[leaf.stripe])
+        ports = capacity(own.model, own.role.server_ports, breakout, fabric.topology) if breakout else 0
+        servers = asked or max(1, ports // len(leaf.rails))
+        found[leaf.stripe] = min(servers, found.get(leaf.stripe, servers))
+    return found
+
+
+def _stripes_of(room: dict[str, int]) -> str:
+    """The stripes by the servers they take: ``2 stripes of 16 and 1 stripes of 8``."""
+    return " and ".join(f"{count} stripes of {servers}" for servers, count in Counter(room.values()).items())
+
+
+def _place(
+    context: Context,
+    name: str,
+    groups: list[tuple[int, ServerGroup, NicGroup]],
+    stripes: dict[str, int],
+    room: dict[str, int],
+) -> list[PlacedServer]:
+    """Give every server a stripe and a slot in it; servers without a stripe fill the stripes in order.
+
+    ``room`` is how many servers each stripe takes.
+    """
+    members: dict[str, list[tuple[str, ServerGroup, NicGroup]]] = {stripe: [] for stripe in stripes}
+    floating: list[tuple[int, str, ServerGroup, NicGroup]] = []
+    for index, group, nics in groups:
+        wanted = group.stripe.get(name) if isinstance(group.stripe, dict) else group.stripe
+        if wanted is not None and wanted not in stripes:
+            context.problem(
+                ("servers", index, "stripe"),
+                f"stripe {wanted!r} is not in fabric {name!r}",
+                f"stripes are {', '.join(stripes)}",
+            )
+            continue
+        for server in group.names:
+            if wanted is None:
+                floating.append((index, server, group, nics))
+            else:
+                members[wanted].append((server, group, nics))
+    homes = {server: stripe for stripe in stripes for server in context.lock.pools.get(f"{name}/servers/{stripe}", {})}
+    for _, server, group, nics in floating:
+        if homes.get(server) in members:
+            members[homes[server]].append((server, group, nics))
+    for index, server, group, nics in floating:
+        if homes.get(server) in members:
+            continue
+        home = next((stripe for stripe in members if len(members[stripe]) < room[stripe]), None)
+        if home is None:
+            context.problem(
+                ("servers", index, "names"),
+                f"no room for server {server!r}: {_stripes_of(room)} servers are full",
+                "add a stripe, or raise servers_per_stripe if the leaves have the ports",
+            )
+            return []
+        members[home].append((server, group, nics))
+    placed: list[PlacedServer] = []
+    for stripe, servers in members.items():
+        for server, _, _ in servers:
+            context.lock.move(server, f"{name}/servers/{stripe}", f"{name}/servers/")
+        slots = context.lock.allot(f"{name}/servers/{stripe}", [server for server, _, _ in servers])
+        placed += [PlacedServer(s, stripe, slots[s], group.model, nics) for s, group, nics in servers]
+    order = {s: n for n, s in enumerate(s for _, group, _ in groups for s in group.names)}
+    return sorted(placed, key=lambda server: order[server.name])
+
+
+def _check_oversubscription(context: Context, layout: Layout) -> None:
+    if not layout.spines:
+        return
+    topology = layout.spec.topology
+    servers = Counter(server.stripe for server in layout.servers)
+    loads = [
+        (servers[leaf.stripe] * len(leaf.rails) * layout.nic_speeds[leaf.stripe], _bandwidth_up(layout, leaf))
+        for leaf in layout.leaves
+    ]
+    down, up = max(loads, key=lambda one: one[0] / (one[1] or 1))
+    asked = topology.oversubscription
+    if up and down / up > asked + 1e-9:
+        context.problem(
+            (*_at(layout.name), "topology", "oversubscription"),
+            f"oversubscription is {down / up:.2f}:1 ({down} Gb/s of servers over {up} Gb/s of uplinks on a leaf), "
+            f"more than the {asked:g}:1 asked for",
+            "add spines or links_per_spine, put fewer servers in a stripe, or accept it with `oversubscription:`",
+        )
+    if layout.super_spines:
+        below, above = max(
+            (_bandwidth_of(layout, spine) for spine in layout.spines), key=lambda one: one[0] / (one[1] or 1)
+        )
+        if above and below / above > asked + 1e-9:
+            context.problem(
+                (*_at(layout.name), "topology", "oversubscription"),
+                f"oversubscription is {below / above:.2f}:1 ({below} Gb/s of leaves over {above} Gb/s of super-spines on a "
+                f"spine), more than the {asked:g}:1 asked for",
+                "add super_spines or links_per_super_spine, put fewer stripes in a pod, or accept it with `oversubscription:`",
+            )
+
+
+def _bandwidth_up(layout: Layout, leaf: Leaf) -> int:
+    """What a leaf's uplinks carry together, Gb/s."""
+    spines = (spine for spine in layout.spines if spine.block == leaf.block)
+    return layout.spec.topology.links_per_spine * sum(layout.link_speed(leaf.name, one.name) for one in spines)
+
+
+def _bandwidth_of(layout: Layout, spine: Spine) -> tuple[int, int]:
+    """What a spine's links to the leaves that there may be below it carry, and those to super-spines, Gb/s."""
+    topology = layout.spec.topology
+    leaves = [leaf for leaf in layout.leaves if leaf.block == spine.block]
+    most = max(layout.link_speed(leaf.name, spine.name) for leaf in leaves)
+    places = max(leaf.place for leaf in layout.leaves) - len(leaves)
+    below = sum(layout.link_speed(leaf.name, spine.name) for leaf in leaves) + places * most
+    above = sum(layout.link_speed(spine.name, one.name) for one in layout.super_spines if one.plane == spine.plane)
+    return below * topology.links_per_spine, above * topology.links_per_super_spine

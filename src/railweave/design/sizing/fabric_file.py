@@ -1,0 +1,86 @@
+"""A sized fabric as a fabric file, and the models that the words of its sizing mean."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.design.sizing.headroom import headroom_percent
+from railweave.design.sizing.words import TITLES, switches
+from railweave.intent.qos import Buffers
+from railweave.intent.topology import DEFAULT_SYSTEM
+
+if TYPE_CHECKING:
+    from railweave.catalog.models import Catalog
+    from railweave.design.sizing.size import Size
+
+
+def servers_named(catalog: Catalog, word: str) -> list[str]:
+    """Server models that a word means: by their name or their NIC's in the catalog, else by a part of one."""
+    nics = {name: model.nics["gpu"].nic for name, model in catalog.servers.items() if "gpu" in model.nics}
+    exact = [name for name, nic in nics.items() if word.lower() in {name, nic}]
+    return exact or [name for name, nic in nics.items() if word.lower() in name or word.lower() in nic]
+
+
+def switches_named(catalog: Catalog, word: str) -> list[str]:
+    """Switch models that a word means: its name in the catalog, else those that begin with it."""
+    if word.lower() in catalog.switches:
+        return [word.lower()]
+    return [name for name in catalog.switches if name.startswith(word.lower())]
+
+
+def system_of(catalog: Catalog, switch: str) -> str:
+    """The operating system that a sized file has a switch model run: Junos, else the first it is known to run."""
+    systems = catalog.switches[switch].systems
+    return "junos" if "junos" in systems else systems[0]
+
+
+def fabric_text(catalog: Catalog, found: Size) -> str:
+    """The fabric file of a size; at most 15 lines."""
+    wanted, ports = found.wanted, found.ports
+    topology: dict[str, object] = {"stripes": found.stripes}
+    if found.shape == "one-leaf":
+        topology["leaves_per_stripe"] = 1
+    if found.shape == "rail-planes":
+        topology["planes"] = "rail"
+    if found.stripes > 1 and found.servers_per_stripe != ports.down_built:
+        topology["servers_per_stripe"] = found.servers_per_stripe
+    if found.spines:
+        topology["spines"] = found.spines
+    if found.links_per_spine > 1:
+        topology["links_per_spine"] = found.links_per_spine
+    if found.super_spines:
+        topology["stripes_per_pod"] = found.stripes_per_pod
+        topology["super_spines"] = found.super_spines
+        topology["links_per_super_spine"] = found.links_per_super_spine
+    if wanted.oversubscription != 1:
+        topology["oversubscription"] = f"{wanted.oversubscription:g}"
+    if ports.speed_gbps != 400:  # what links have where a file does not say
+        topology["link_speed"] = f"{ports.speed_gbps}G"
+    shown = ", ".join(f"{key}: {value}" for key, value in topology.items())
+    digits = len(str(wanted.grown(found.servers)))  # names stay as they are when servers are added
+    names = f"gpu-[{1:0{digits}d}-{found.servers:0{digits}d}]" if found.servers > 1 else f"gpu-{1:0{digits}d}"
+    system = system_of(catalog, wanted.switch)
+    nos = "" if system == DEFAULT_SYSTEM else f", nos: {system}"  # what switches run where a file does not say
+    there = switches(found.leaf_switches, found.spine_switches, found.super_spine_switches)
+    lines = [
+        f"# {found.gpus:,} GPUs: {TITLES[found.shape]}, {there}.",
+        f"name: rail-{wanted.gpus}",
+        "fabrics:",
+        "  backend:",
+        f"    topology: {{{shown}}}",
+        f"    leaf: {{device: {wanted.switch}{nos}}}",
+        *([f"    paths_per_nic: {found.colors}"] if found.spines and found.colors != found.uplinks else []),
+        *(["    load_balancing: {mode: ecmp}"] if not found.spines else []),
+        *_buffers(headroom_percent(catalog, found)),
+        "servers:",
+        f'  - {{names: "{names}", model: {wanted.server}}}',
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _buffers(headroom: int) -> list[str]:
+    """The line that gives PFC headroom more than its default share, at the expense of lossless traffic."""
+    usual = Buffers()
+    if headroom == usual.headroom:
+        return []
+    return [f"    qos: {{buffers: {{lossless: {100 - usual.lossy - headroom}, headroom: {headroom}}}}}"]

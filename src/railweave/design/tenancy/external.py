@@ -1,0 +1,112 @@
+"""External routers: the leaf ports and addresses of their links."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from railweave.design.cabling.panels import Owner, Panel, port_named
+from railweave.design.cabling.ports import Port
+from railweave.design.overlay_model import ExternalLink, ExternalRouter
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from railweave.design.context import Context
+    from railweave.design.network import Cable, Segment
+    from railweave.design.overlay_model import Tenant
+    from railweave.design.shape.topology import Layout
+    from railweave.intent.networks import ExternalLink as LinkIntent
+    from railweave.intent.reading.document import Location
+
+DEFAULT_ROUTES = {4: "0.0.0.0/0", 6: "::/0"}
+
+
+def with_external(
+    context: Context, layout: Layout, tenants: Sequence[Tenant], segments: Sequence[Segment], cables: Sequence[Cable]
+) -> tuple[Tenant, ...]:
+    """The tenants with their external routers. Notes problems where a link's port is taken or not there."""
+    if not any(layout.spec.tenants[tenant.name].external for tenant in tenants):
+        return tuple(tenants)
+    panels = _panels(layout, cables)
+    result: list[Tenant] = []
+    for tenant in tenants:
+        prefixes = dict.fromkeys(s.prefix for one in segments if one.tenant == tenant.name for s in one.subnets)
+        routers: list[ExternalRouter] = []
+        for name, intent in layout.spec.tenants[tenant.name].external.items():
+            at: Location = ("fabrics", layout.name, "tenants", tenant.name, "external", name)
+            links = [
+                _link(context, layout, (*at, "links", place), name, link, panels)
+                for place, link in enumerate(intent.links)
+            ]
+            version = ipaddress.ip_network(intent.links[0].prefix).version
+            routers.append(
+                ExternalRouter(
+                    name=name,
+                    asn=intent.asn,
+                    links=tuple(link for link in links if link is not None),
+                    accept=intent.accept or (DEFAULT_ROUTES[version],),
+                    advertise=intent.advertise or _summary(layout, tuple(prefixes), version),
+                )
+            )
+        result.append(replace(tenant, external=tuple(routers)))
+    context.check()
+    return tuple(result)
+
+
+def _summary(layout: Layout, prefixes: Sequence[str], version: int) -> tuple[str, ...]:
+    """A tenant's prefixes: its networks', and the server pool for all that are cut from it."""
+    pool = ipaddress.ip_network(layout.spec.addressing.server_pool)
+    networks = [ipaddress.ip_network(prefix) for prefix in prefixes]
+    own = [pool if one.version == pool.version and one.network_address in pool else one for one in networks]
+    return tuple(dict.fromkeys(str(one) for one in own if one.version == version))
+
+
+def _panels(layout: Layout, cables: Sequence[Cable]) -> dict[str, Panel]:
+    """The leaves' ports that cables take."""
+    panels = {leaf.name: Panel(leaf.name, layout.equipment[leaf.name].model) for leaf in layout.leaves}
+    for cable in cables:
+        for end, far in ((cable.a, cable.b), (cable.b, cable.a)):
+            panel = panels.get(end.device)
+            group = panel.model.group_of(end.physical) if panel and end.physical is not None else None
+            if panel is None or group is None or end.physical is None:
+                continue
+            way = next((one for one in group.ways() if one.speed_gbps == cable.speed_gbps), None)
+            port = Port(end.physical, end.channel, way.channels if way and end.channel is not None else 1, group)
+            panel.take(port, Owner(f"{far.device} {far.port}", None, "server_ports"))
+    return panels
+
+
+def _link(
+    context: Context, layout: Layout, at: Location, router: str, link: LinkIntent, panels: dict[str, Panel]
+) -> ExternalLink | None:
+    panel = panels.get(link.leaf)
+    if panel is None:
+        known = ", ".join(list(panels)[:8]) + (", …" if len(panels) > 8 else "")
+        context.problem((*at, "leaf"), f"fabric {layout.name!r} has no leaf {link.leaf!r}", f"its leaves are {known}")
+        return None
+    own = layout.equipment[link.leaf]
+    role, model = own.role, own.model
+    system = context.catalog.systems[role.nos]
+    speed = link.speed or model.ports[0].speed_gbps
+    port = port_named(context, (*at, "port"), role.device, model, system, link.port, speed)
+    if port is None:
+        return None
+    conflict = panel.take(port, Owner(f"external router {router}", at, "server_ports"))
+    if conflict is not None:
+        what = f"{link.leaf} {link.port} for external router {router} {conflict.text}"
+        context.problem((*at, "port"), what, "choose another port, or end the server or uplink ports before it")
+    network = ipaddress.ip_network(link.prefix)
+    first = network.network_address + (0 if network.num_addresses == 2 else 1)
+    return ExternalLink(
+        leaf=link.leaf,
+        port=link.port,
+        physical=port.physical,
+        channel=port.channel,
+        speed_gbps=speed,
+        address=str(first),
+        peer_address=str(first + 1),
+        prefix_length=network.prefixlen,
+        vlan=link.vlan,
+    )

@@ -1,0 +1,106 @@
+"""Tenants: their numbers, and whose each NIC is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from railweave.design.overlay_model import Tenant
+from railweave.design.tenancy.virtual_networks import virtual_networks
+
+if TYPE_CHECKING:
+    from railweave.design.context import Context
+    from railweave.design.overlay_model import VirtualNetwork
+    from railweave.design.shape.topology import Layout
+    from railweave.intent.reading.document import Location
+
+MOST_VRF_NAME = 31
+"""Letters of a VRF's name. Junos takes 128, Linux and FRR 15 for an interface: FRR's form is shortened where needed."""
+
+
+class Owner(NamedTuple):
+    """Whose a NIC is: its tenant, and where it is on a layer-2 network that network and its number there, from 1."""
+
+    tenant: Tenant
+    network: VirtualNetwork | None = None
+    number: int = 0
+
+
+def tenants(context: Context, layout: Layout) -> tuple[tuple[Tenant, ...], dict[str, Owner]]:
+    """The tenants of a fabric by slot, and the owner of each NIC (``server:nic``) that has one.
+
+    Notes problems where a member is not there or has two tenants, or VNIs run out or are given twice.
+    """
+    spec, name = layout.spec, layout.name
+    overlay = spec.evpn()
+    if overlay is None:
+        return (), {}
+    if layout.super_spines:
+        what = "tenants need leaves and spines only: their overlay does not reach over super-spines"
+        context.problem(("fabrics", name, "topology"), what, "use rail planes, or a fabric of two tiers")
+        context.check()
+    slots = context.lock.allot(f"{name}/tenants", spec.tenants)
+    networks = virtual_networks(context, layout, overlay)
+    first, last = overlay.vni
+    found: list[Tenant] = []
+    owners: dict[int, str] = {one.vni: f"network {one.name}" for own in networks.values() for one in own}
+    for tenant, slot in sorted(slots.items(), key=lambda item: item[1]):
+        intent = spec.tenants[tenant]
+        at: Location = ("fabrics", name, "tenants", tenant)
+        vni = intent.vni or first + slot - 1
+        if intent.vni is None and vni > last:
+            context.problem(
+                ("fabrics", name, "overlay", "vni"),
+                f"pool too small: VNIs {first}-{last} do not hold tenant number {slot}",
+                f"widen it to at least {first}-{vni}",
+            )
+        other = owners.setdefault(vni, tenant)
+        if other != tenant:
+            context.problem((*at, "vni"), f"duplicate VNI {vni}: {other} and {tenant}", "give each its own")
+        if len(tenant) > MOST_VRF_NAME:
+            context.problem(at, f"{tenant!r} is too long for a VRF", f"use at most {MOST_VRF_NAME} letters")
+        target = f"target:{overlay.route_target_as}:{vni}"
+        found.append(Tenant(tenant, name, slot, vni, target, networks.get(tenant, ())))
+    members = _members(context, layout, {one.name: one for one in found})
+    context.check()
+    return tuple(found), members
+
+
+def _members(context: Context, layout: Layout, known: dict[str, Tenant]) -> dict[str, Owner]:
+    result: dict[str, Owner] = {}
+    for name, intent in layout.spec.tenants.items():
+        at: Location = ("fabrics", layout.name, "tenants", name)
+        for nic in _nics(context, layout, (*at, "members"), intent.members):
+            _own(context, (*at, "members"), result, nic, Owner(known[name]))
+        for network in known[name].networks:
+            where = (*at, "networks", network.name, "members")
+            nics = _nics(context, layout, where, intent.networks[network.name].members)
+            numbers = context.lock.allot(f"{layout.name}/networks/{network.name}", nics)
+            for nic in nics:
+                _own(context, where, result, nic, Owner(known[name], network, numbers[nic]))
+    return result
+
+
+def _nics(context: Context, layout: Layout, at: Location, members: tuple[str, ...]) -> list[str]:
+    """The NICs (``server:nic``) that members stand for. Notes a problem where a member is not there."""
+    nics = {server.name: server.nics.names for server in layout.servers}
+    found: list[str] = []
+    for member in members:
+        server, colon, nic = member.partition(":")
+        if server not in nics:
+            what = f"there is no server {server!r} on fabric {layout.name!r}"
+            context.problem(at, what, "members are servers of the file")
+        elif colon and nic not in nics[server]:
+            context.problem(at, f"{server} has no NIC {nic!r}", f"its NICs are {', '.join(nics[server])}")
+        else:
+            found += [f"{server}:{one}" for one in ([nic] if colon else nics[server])]
+    return found
+
+
+def _own(context: Context, at: Location, result: dict[str, Owner], nic: str, owner: Owner) -> None:
+    other = result.setdefault(nic, owner)
+    if other.tenant.name != owner.tenant.name:
+        what = f"{nic} belongs to tenants {other.tenant.name!r} and {owner.tenant.name!r}"
+        context.problem(at, what, "a NIC belongs to one tenant")
+    elif other.network != owner.network:
+        names = [f"network {one.network.name!r}" if one.network else "the routed members" for one in (other, owner)]
+        context.problem(at, f"{nic} is in {names[0]} and in {names[1]}", "a NIC is in one place of its tenant")

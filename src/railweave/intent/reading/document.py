@@ -1,0 +1,161 @@
+"""Read YAML so that every value knows its line, and draw errors that point at it.
+
+Scalars follow the YAML 1.2 core schema: ``no`` is a word, not false, and ``58:11:22`` is a MAC address, not a base-60
+number.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from railweave.errors import FileLine, Problem, SpecError
+from railweave.intent.reading.text import read_text
+from railweave.intent.reading.wording import Mistake, mistakes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+Key = str | int
+Location = tuple[Key, ...]
+
+M = TypeVar("M", bound=BaseModel)
+
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_INTEGER = re.compile(r"[-+]?[0-9]{1,40}|0x[0-9a-fA-F]+|0o[0-7]+")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_WORDS: dict[str, Any] = {"": None, "~": None, "null": None, "true": True, "false": False}
+
+
+@dataclass
+class Document:
+    """A YAML file: its plain value, and the line of every part of it."""
+
+    file: str
+    value: Any
+    lines: dict[Location, int] = field(default_factory=dict[Location, int])
+
+    def line(self, location: Iterable[Key]) -> int:
+        """The 1-based line of a part, or of the nearest part around it that stands in the file."""
+        path = tuple(location)
+        while path and path not in self.lines:
+            path = path[:-1]
+        return self.lines.get(path, 1)
+
+    def problem(self, location: Iterable[Key], what: str, fix: str = "") -> Problem:
+        """A problem at a part of this file."""
+        return Problem(FileLine(self.file, self.line(location)), what, fix)
+
+
+def read_document(path: Path) -> Document:
+    """Read one YAML file. Raises ``SpecError`` where it is missing, unreadable or malformed."""
+    try:
+        text = read_text(path)
+    except FileNotFoundError:
+        raise SpecError([Problem(FileLine(str(path)), "no such file", _nearby(path))]) from None
+    document = Document(str(path), None)
+    try:
+        node = yaml.compose(text, Loader=_LOADER)
+        document.value = None if node is None else _construct(node, (), document, ())
+    except yaml.MarkedYAMLError as error:
+        raise SpecError([_malformed(document, error)]) from None
+    except RecursionError:
+        raise SpecError([Problem(FileLine(str(path)), "nested too deeply", "close the brackets")]) from None
+    if node is None:
+        raise SpecError([Problem(FileLine(str(path), 1), "the file is empty", "start from `railweave init`")])
+    return document
+
+
+def _malformed(document: Document, error: yaml.MarkedYAMLError) -> Problem:
+    """What the YAML reader says. Where it misses an end it stops late, so the beginning of what it was in is named too."""
+    mark = error.problem_mark or error.context_mark
+    line = mark.line + 1 if mark else 0
+    begin = error.context_mark.line + 1 if error.context_mark and "expected" in str(error.problem) else line
+    fix = "" if begin == line else f"what is read here began on line {begin}: close its quotes and brackets"
+    return Problem(FileLine(document.file, line), f"not valid YAML: {error.problem or error.context}", fix)
+
+
+def _nearby(path: Path) -> str:
+    folder = path.parent
+    names = sorted(p.name for p in folder.glob("*.yaml")) if folder.is_dir() else []
+    close = difflib.get_close_matches(path.name, names, 1)
+    return f"did you mean {folder / close[0]}?" if close else ""
+
+
+def _construct(node: Any, path: Location, document: Document, around: tuple[int, ...]) -> Any:  # noqa: ANN401 - YAML
+    """The plain value of a node. ``around`` are the nodes it stands in, by identity."""
+    document.lines.setdefault(path, node.start_mark.line + 1)
+    if id(node) in around:
+        raise SpecError(
+            [document.problem(path, "an alias stands inside the value that it names", "write the value out")]
+        )
+    around = (*around, id(node))
+    if isinstance(node, yaml.MappingNode):
+        result: dict[Key, Any] = {}
+        for key_node, value_node in node.value:
+            key = _key(key_node, path, document)
+            if key in result:
+                line, first = key_node.start_mark.line + 1, document.lines[(*path, key)]
+                raise SpecError(
+                    [
+                        Problem(
+                            FileLine(document.file, line),
+                            f"duplicate key {key!r}",
+                            f"it is first given on line {first}",
+                        )
+                    ]
+                )
+            document.lines[(*path, key)] = key_node.start_mark.line + 1
+            result[key] = _construct(value_node, (*path, key), document, around)
+        return result
+    if isinstance(node, yaml.SequenceNode):
+        return [_construct(item, (*path, index), document, around) for index, item in enumerate(node.value)]
+    return _scalar(node)
+
+
+def _key(node: Any, path: Location, document: Document) -> Key:  # noqa: ANN401 - YAML nodes are untyped
+    """The key of a map's entry: a word or a whole number."""
+    key = _scalar(node) if isinstance(node, yaml.ScalarNode) else None
+    line = node.start_mark.line + 1
+    if key == "<<":
+        fix = f"repeat the keys, or use an alias for the whole: `{path[-1] if path else 'key'}: *name`"
+        raise SpecError([Problem(FileLine(document.file, line), "merge keys (<<) are not part of YAML 1.2", fix)])
+    if not isinstance(key, str | int) or isinstance(key, bool):
+        raise SpecError([Problem(FileLine(document.file, line), "a key must be a word", "write `key: value`")])
+    return key
+
+
+def _scalar(node: Any) -> Any:  # noqa: ANN401 - YAML values are untyped
+    text: str = node.value
+    if node.style in {'"', "'", "|", ">"}:  # quoted or block text is text
+        return text
+    if text in _WORDS:
+        return _WORDS[text]
+    if _INTEGER.fullmatch(text):
+        return int(text, 0) if text[:2] in {"0x", "0o"} else int(text)
+    if _FLOAT.fullmatch(text):
+        return float(text)
+    return text
+
+
+def validate(model: type[M], document: Document) -> M:
+    """The document as ``model``. Raises ``SpecError`` with every problem, each at its line."""
+    try:
+        return model.model_validate(document.value)
+    except ValidationError as error:
+        found = mistakes(model, document.value, error.errors())
+        raise SpecError(list(dict.fromkeys(_problem(document, one) for one in found))) from None
+
+
+def _problem(document: Document, mistake: Mistake) -> Problem:
+    place = next((place for place in mistake.places if place in document.lines), mistake.at)
+    fix = mistake.fix
+    if mistake.earlier is not None:
+        fix = f"it is first given on line {document.line(mistake.earlier)}"
+    return document.problem(place, mistake.what, fix)

@@ -1,0 +1,1 @@
+"""What breaks in a lab, and what is measured meanwhile."""

@@ -1,0 +1,98 @@
+"""The namespaces of a lab and what joins them: veth pairs for cables, bridges for the VLANs of leaves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.lab.kernel.namespace import entered, existing, ip_batch, set_parameters
+from railweave.lab.kernel.spaces import vrf_by_interface, vrf_space
+from railweave.lab.names import namespace
+from railweave.render.network import EMULATION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.device.model import DeviceConfig
+    from railweave.lab.plan import Plan, Plug
+
+ROUTER = {
+    "net/ipv6/conf/all/forwarding": 1,
+    "net/ipv6/conf/default/accept_dad": 0,
+    "net/ipv6/conf/all/accept_dad": 0,
+    "net/ipv6/conf/all/keep_addr_on_down": 1,
+    "net/ipv6/conf/default/keep_addr_on_down": 1,
+    "net/ipv6/fib_multipath_hash_policy": 1,
+    "net/ipv4/ip_forward": 1,
+    "net/ipv4/fib_multipath_hash_policy": 1,
+    "net/ipv4/conf/all/rp_filter": 0,
+    "net/ipv4/conf/default/rp_filter": 0,
+}
+"""Kernel parameters of a router: it forwards, keeps addresses on links that go down, and hashes flows by their ports."""
+
+SERVER = {
+    "net/ipv6/conf/default/accept_dad": 0,
+    "net/ipv6/conf/all/accept_dad": 0,
+}
+"""Kernel parameters of a server, besides those that it is told: its addresses are its own from the first moment."""
+
+
+def make(lab: str, plan: Plan) -> None:
+    """Make namespaces, cables and bridges. What is on routers is up afterwards; servers bring up their own NICs.
+
+    Raises ``LabError``.
+    """
+    ip_batch(f"netns add {namespace(lab, space)}" for space in plan.spaces())
+    for space in plan.spaces():
+        with entered(namespace(lab, space)):
+            set_parameters(SERVER if space in plan.hosts else ROUTER)
+    ip_batch(f"link add {_end(lab, plan, wire.a)} type veth peer {_end(lab, plan, wire.b)}" for wire in plan.wires)
+    for config in plan.configs.values():
+        for vrf in ("", *(one.name for one in config.vrfs)):
+            ip_batch(router_lines(config, vrf), inside=namespace(lab, vrf_space(config.name, vrf)))
+        answering = [gateway.port for gateway in config.gateways if gateway.proxy_arp and not gateway.vrf]
+        with entered(namespace(lab, config.name)):
+            set_parameters({f"net/ipv4/conf/{port}/proxy_arp": 1 for port in answering})
+
+
+def _end(lab: str, plan: Plan, plug: Plug) -> str:
+    mac = f" address {plug.mac}" if plug.mac else ""
+    space = plan.space(plug.device, plug.interface)
+    return f"name {plug.interface} netns {namespace(lab, space)} mtu {plug.mtu}{mac}"
+
+
+def router_lines(config: DeviceConfig, vrf: str = "") -> Iterator[str]:
+    """What ``ip`` is told in a VRF of a router: the bridge of each server VLAN with its ports, MTUs, and everything up."""
+    of_vrf = vrf_by_interface(config)
+    gateways = [gateway for gateway in config.gateways if gateway.vrf == vrf]
+    ports = [port for port in config.interfaces if of_vrf.get(port.name, "") == vrf]
+    yield "link set lo up"
+    for gateway in gateways:
+        if gateway.vlan is not None:
+            # Snooping would drop neighbor discovery that no querier asked for; nothing loops here.
+            yield f"link add name {gateway.name} mtu {gateway.mtu} type bridge mcast_snooping 0 stp_state 0"
+    vlans = {gateway.vlan_name: gateway.name for gateway in gateways}
+    for port in ports:
+        if port.vlan is not None:
+            yield f"link set {port.name} master {vlans[port.vlan]}"
+    for gateway in gateways:
+        yield f"link set {gateway.name} mtu {gateway.mtu}{' up' if gateway.vlan is not None else ''}"
+    for port in ports:
+        yield f"link set {port.name} up"
+    if config.nos != EMULATION and not vrf:
+        yield from _addresses(config)
+
+
+def _addresses(config: DeviceConfig) -> Iterator[str]:
+    """Addresses that the system gives its interfaces itself, so that they are not in its ``frr.conf``."""
+    for address in config.loopbacks():
+        yield f"address add {address} dev lo"
+    for one in (*config.fabric_interfaces(), *config.gateways):
+        for address in one.addresses:
+            yield f"address add {address} dev {one.name}"
+
+
+def remove(lab: str) -> list[str]:
+    """Take away every namespace of a lab, with all that is in it; returns their names."""
+    found = existing(f"{lab}-")
+    ip_batch(f"netns del {name}" for name in found)
+    return found

@@ -1,0 +1,1 @@
+"""What was chosen for a fabric, and why: a module per subject."""

@@ -1,0 +1,190 @@
+"""A prediction as one HTML page: what was asked and what it gets, why, and what the network did meanwhile.
+
+Like the report of a network it loads nothing, and the same result gives the same page.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from railweave.report.markup import asset, element, json_for_script, text
+from railweave.report.page import POLICY
+from railweave.report.prediction.run_charts import run_charts
+from railweave.report.topology.palette import HUES, TURN
+from railweave.simulation.reasons import reasons
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from railweave.design.network import Network
+    from railweave.simulation.collective import Prediction
+    from railweave.simulation.job_run import JobPrediction, JobStep
+
+MOST_RUNS = 8
+"""Runs that a page draws: those that took longest. All are in its table."""
+
+MOST_ROWS = 500
+
+WIDE = {"heatmap", "links"}
+"""Charts that take the whole width."""
+
+
+def document(title: str, header: str, sections: Sequence[str], data: object, links: Iterable[tuple[str, str]]) -> str:
+    """A page of its own. ``links`` are its sections: id and title; ``data`` is there for machines."""
+    hues = [HUES[name] for name in TURN]
+    light = "".join(f"--k{place}:{hue[0]};" for place, hue in enumerate(hues))
+    dark = "".join(f"--k{place}:{hue[1]};" for place, hue in enumerate(hues))
+    colors = f":root{{{light}}}@media(prefers-color-scheme:dark){{:root{{{dark}}}}}"
+    navigation = "".join(element("a", text(name), href=f"#{id_}") for id_, name in links)
+    return "\n".join(
+        [
+            '<!doctype html>\n<html lang="en">\n<head>',
+            '<meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{text(POLICY)}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            '<meta name="color-scheme" content="light dark">',
+            '<link rel="icon" href="data:,">',
+            element("title", text(title)),
+            element("style", f"{asset('page.css')}\n{asset('prediction.css')}\n{colors}"),
+            "</head>\n<body>",
+            element("header", element("div", header, class_="wide")),
+            element("nav", element("div", navigation, class_="wide"), aria_label="Sections"),
+            element("main", *sections, class_="wide"),
+            '<footer class="wide">Made by railweave. The same question gives the same page.</footer>',
+            element("script", json_for_script(data), type="application/json", id="result"),
+            "</body>\n</html>\n",
+        ]
+    )
+
+
+def prediction_html(network: Network, found: Sequence[JobPrediction]) -> str:
+    """The page of one job, or of a collective of several sizes."""
+    steps = [(job, one) for job in found for one in job.own_runs()]
+    drawn = sorted(steps, key=lambda pair: -pair[1].prediction.time_ps)[:MOST_RUNS]
+    drawn = [pair for pair in steps if any(pair[1] is one for _, one in drawn)]
+    single = len(steps) == 1 and len(found[0].steps) == 1
+    name = found[0].name or " and ".join(dict.fromkeys(one.step.collective for _, one in steps))
+    complete = all(job.complete for job in found)
+    verdict = element("span", "complete" if complete else "not complete", class_="good" if complete else "error")
+    header = [element("h1", text(f"{network.name}: {name}"), " ", verdict)]
+    first = steps[0][1].prediction
+    if single:
+        header.append(element("ul", *(tile(value, label) for value, label in tiles(first)), class_="tiles"))
+    else:
+        total = sum(job.time_ps for job in found) / 1e6
+        computing = sum(job.compute_ps for job in found) / 1e6
+        several = [
+            (f"{total:,.1f} us", "job completion time" if len(found) == 1 else "of all"),
+            (f"{computing:,.1f} us", "computing"),
+        ]
+        several.append((f"{sum(len(job.steps) for job in found):,}", "collectives"))
+        header.append(element("ul", *(tile(value, label) for value, label in several), class_="tiles"))
+    sections = [] if single else [_section("steps", "Collectives", _steps(found))]
+    links = [] if single else [("steps", "Collectives")]
+    for place, (job, one) in enumerate(drawn, 1):
+        title = f"{one.step.collective} of {size(one.step.size)}" + (
+            "" if single else f", from {one.at_ps / 1e6:,.1f} us on"
+        )
+        links.append((f"run{place}", title))
+        sections.append(_section(f"run{place}", title, run_section(one, job, with_tiles=not single)))
+    notes = dict.fromkeys(note for _, one in steps for note in one.prediction.notes)
+    sections.append(_section("notes", "Assumed", element("ul", *(element("li", text(note)) for note in notes))))
+    links.append(("notes", "Assumed"))
+    values = [_without_flows(job.to_json()) for job in found]
+    return document(f"{network.name}: {name}", "".join(header), sections, values, links)
+
+
+def size(value: int) -> str:
+    """A size as nccl-tests writes it."""
+    for power, unit in ((40, "T"), (30, "G"), (20, "M"), (10, "K")):
+        if value >= 1 << power and value % (1 << power) == 0:
+            return f"{value >> power}{unit}"
+    return f"{value} bytes"
+
+
+def tile(value: str, label: str) -> str:
+    """A figure with what it is."""
+    return element("li", element("b", text(value)), element("span", text(label)))
+
+
+def tiles(found: Prediction) -> list[tuple[str, str]]:
+    """The figures of a collective."""
+    shown = [
+        (f"{found.bus_bandwidth_gbytes:,.2f} GB/s", "bus bandwidth"),
+        (f"{found.time_ps / 1e6:,.1f} us", "time"),
+        (f"{found.program.algorithm}, {found.program.protocol}", f"{found.program.channels} channels"),
+        (found.choice.engine, "engine"),
+    ]
+    for name, label in (("ecn_marked_packets", "marked"), ("pfc_pauses", "PFC pauses"), ("timeouts", "timeouts")):
+        if found.counters is not None:
+            shown.append((f"{found.counters[name]:,}", label))
+    return shown
+
+
+def run_section(one: JobStep, job: JobPrediction, *, with_tiles: bool) -> str:
+    """A run: its figures, why it took so long, its charts."""
+    found = one.prediction
+    parts = (
+        [element("ul", *(tile(value, label) for value, label in tiles(found)), class_="tiles")] if with_tiles else []
+    )
+    parts.append(element("ul", *(element("li", text(reason)) for reason in reasons(found)), class_="why-list"))
+    if found.steady is not None:
+        until = f"Packets were run up to {found.steady.at_ps / 1e6:,.1f} us, when every round was alike: charts over time end there."
+        parts.append(element("p", text(until), class_="about"))
+    if found.measured is not None:
+        marks = [((at - one.at_ps) / 1e6, what) for at, what in job.events if at >= one.at_ps]
+        cards = [
+            element(
+                "article",
+                element("h4", text(chart.title)),
+                element("p", text(chart.about)) if chart.about else "",
+                chart.markup,
+                class_="chart-card whole" if chart.id in WIDE else "chart-card",
+                data_chart=chart.id,
+            )
+            for chart in run_charts(found.measured, marks)
+        ]
+        parts.append(element("div", *cards, class_="charts"))
+    return "".join(parts)
+
+
+def _steps(found: Sequence[JobPrediction]) -> str:
+    rows = [(job, one) for job in found for one in job.steps]
+    head = ("collective", "size", "begins at us", "time us", "bus bandwidth GB/s", "engine")
+    body = [
+        element(
+            "tr",
+            *(
+                element("td", text(cell))
+                for cell in (
+                    one.step.collective,
+                    size(one.step.size),
+                    f"{one.at_ps / 1e6:,.1f}",
+                    f"{one.prediction.time_ps / 1e6:,.1f}",
+                    f"{one.prediction.bus_bandwidth_gbytes:,.2f}",
+                    one.prediction.choice.engine,
+                )
+            ),
+        )
+        for _, one in rows[:MOST_ROWS]
+    ]
+    more = f"{len(rows) - MOST_ROWS:,} more are left out." if rows[MOST_ROWS:] else ""
+    return table(head, body) + (element("p", text(more), class_="about") if more else "")
+
+
+def table(head: Sequence[str], rows: Sequence[str]) -> str:
+    """A plain table of rows that are markup already."""
+    top = element("thead", element("tr", *(element("th", text(name)) for name in head)))
+    return element("div", element("table", top, element("tbody", *rows), class_="plain"), class_="scroll")
+
+
+def _section(name: str, title: str, content: str) -> str:
+    return element("section", element("h2", text(title)), content, id=name)
+
+
+def _without_flows(value: dict[str, Any]) -> dict[str, Any]:
+    """The JSON of a result, without its queue pairs: the page has them as a curve."""
+    kept = {key: inner for key, inner in value.items() if key not in {"flows", "wall_s"}}
+    if "steps" in kept:
+        kept["steps"] = [_without_flows(step) for step in kept["steps"][:MOST_ROWS]]
+    return kept

@@ -1,0 +1,92 @@
+"""Traffic on a designed network through the packet engine."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from railweave._sim import PacketEngine
+from railweave.simulation.engines.run import NEVER, SLICE_PS, Run, refused
+from railweave.simulation.engines.steady import Watch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from railweave.simulation.engines.rhythm import Rhythm
+    from railweave.simulation.engines.run import Steady
+    from railweave.simulation.engines.traffic import Traffic
+    from railweave.simulation.model.fabric import Arguments
+
+STILL_PS = 1_000_000_000_000
+"""A second of simulated time in which nothing arrives: the run is stuck."""
+
+
+def run_packets(
+    arguments: Arguments,
+    traffic: Traffic,
+    progress: Callable[[int, int], None] | None = None,
+    rhythm: Rhythm | None = None,
+    *,
+    own: int | None = None,
+    series_every_ps: int | None = None,
+) -> Run:
+    """Run until every message arrived, or nothing more does. ``arguments``: ``PacketFabric.arguments`` of these queue pairs.
+
+    Where all of the traffic has a ``rhythm``, the run is stopped when it is steady. ``progress`` is told messages arrived, and
+    how many there are. Of the messages the first ``own`` are waited for (all, where left out); what the others send after the
+    last of those arrived is taken out of ``sent_bytes`` by its share of the time. ``series_every_ps``: collect series of
+    intervals this long. Raises ``InputError`` for a parameter that cannot be.
+    """
+    try:
+        engine = PacketEngine(
+            **arguments,
+            messages=traffic.messages,
+            after_start=traffic.after_start,
+            after=traffic.after,
+            after_delay_ps=traffic.after_delay_ps,
+            limits=traffic.limits,
+        )
+    except ValueError as error:  # of the settings: the rest is ours
+        raise refused(error, arguments) from None
+    changes = arguments["changes"][:, 0]
+    watch = None if rhythm is None else Watch(rhythm, int(changes.max(initial=0)))
+    own = len(traffic.messages) if own is None else own
+    others = own < len(traffic.messages)
+    if series_every_ps is not None:
+        engine.sample_every(series_every_ps)
+    steady: Steady | None = None
+    arrivals: NDArray[np.uint64] | None = None
+    sent_share = 1.0
+    now, heard, counted = 0, 0, -1
+    while True:
+        now += SLICE_PS // 5 if others else SLICE_PS  # slices do not change the result
+        engine.run(now)
+        # others never end: neither do they arrive, nor is nothing delivered any more
+        done = int((engine.arrivals()[:own] != NEVER).sum()) if others else engine.arrived
+        if progress is not None:
+            progress(done, own)
+        if done == own:
+            break
+        if watch is not None and watch.due(done, now):
+            rest = watch.rest(engine.arrivals(), now)
+            if rest is not None:
+                arrivals, steady, sent_share = rest.arrivals, rest.steady, 1 / rest.steady.share
+                break
+        delivered = done if others else engine.counters()["delivered_packets"]
+        if delivered != counted:
+            heard, counted = now, delivered
+        if engine.next_ps is None or now - heard > STILL_PS:
+            break
+    ports = engine.port_counters()
+    sent = ports["tx_bytes"].astype(np.float64) * sent_share
+    series = None if series_every_ps is None else engine.series()
+    found = Run(
+        engine.arrivals()[:own] if arrivals is None else arrivals, sent, engine.counters(), steady, ports, series, now
+    )
+    if others and found.complete:
+        found = replace(found, sent_bytes=sent * (found.last_ps / now))
+    return found

@@ -1,0 +1,64 @@
+"""Which engine ran and what it counted, for people and as JSON (docs/predict.md)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from railweave.simulation.engines.choice import Choice
+    from railweave.simulation.engines.run import Steady
+
+
+def engine_text(choice: Choice, steady: Steady | None) -> str:
+    """The engine and why; where the run was stopped, how much of it was run and how far off that may be."""
+    text = f"{choice.engine} ({choice.why})"
+    if steady is not None:
+        text += (
+            f"\n  steady         stopped at {steady.at_ps / 1e6:.1f} us, {steady.share:.0%} of the messages run: rounds repeat; "
+            f"the time is off by at most {steady.error:.2%} (--exact runs all)"
+        )
+    return text
+
+
+def engine_json(choice: Choice, steady: Steady | None) -> dict[str, Any]:
+    """The same as fields."""
+    stopped = None
+    if steady is not None:
+        stopped = {"stopped_at_us": steady.at_ps / 1e6, "share_run": steady.share, "error": steady.error}
+    return {
+        "engine": choice.engine,
+        "engine_reason": choice.why,
+        "estimated_packet_hops": choice.packet_hops,
+        "steady_state": stopped,
+    }
+
+
+def congestion_text(counters: dict[str, int] | None) -> str:
+    """Marks, pauses and what was sent again."""
+    if counters is None:
+        return "unknown: flows have no queues"
+    return (
+        f"{counters['ecn_marked_packets']} marked, {counters['pfc_pauses']} pauses, "
+        f"{counters['retransmitted_packets']} sent again"
+    )
+
+
+def counters_json(counters: dict[str, int] | None) -> dict[str, Any]:
+    """What packets were counted; null where there were none."""
+    known = counters or {}
+    drops = [value for name, value in known.items() if name.startswith("dropped_")]
+    hops = known.get("packet_hops")
+    pauses = known.get("pfc_pause_ps")
+    return {
+        "data_packet_hops": known.get("data_packet_hops"),
+        "packet_hops": hops,
+        "events": None if hops is None else 2 * hops,
+        "delivered_packets": known.get("delivered_packets"),
+        "dropped_packets": sum(drops) if known else None,
+        "retransmitted_packets": known.get("retransmitted_packets"),
+        "ecn_marked_packets": known.get("ecn_marked_packets"),
+        "cnps": known.get("cnps"),
+        "pfc_pauses": known.get("pfc_pauses"),
+        "pfc_pause_us": None if pauses is None else pauses / 1e6,
+        "trace_checksum": f"{known['trace_checksum']:016x}" if known else None,
+    }

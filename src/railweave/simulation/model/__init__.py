@@ -1,0 +1,1 @@
+"""A designed network as the engines take it: numbers for nodes, ports and addresses, tables, parameters."""
