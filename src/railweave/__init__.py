@@ -115,7 +115,7 @@ if not TYPE_CHECKING:  # a type checker reads the imports above, and sees a name
         "routing.table": ("Fib", "Routes"),
         "simulation.collective": ("Prediction",),
         "simulation.job_run": ("JobPrediction", "JobStep"),
-        "simulation.measured": ("Columns",),
+        "simulation.engines.measured": ("Columns",),
     }
 
     def __getattr__(name: str) -> object:
