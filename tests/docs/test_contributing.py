@@ -42,7 +42,7 @@ def test_a_check_is_one_module(loopbacks: None) -> None:
     assert "no-loopback" in checks()
     assert not [one for one in run_checks(subject) if one.id == "no-loopback"]
     bare = {name: replace(one, loopback="") if name == "spine1" else one for name, one in subject.configs.items()}
-    [found] = [one for one in checks()["no-loopback"].run(Subject(subject.network, bare))]
+    [found] = checks()["no-loopback"].run(Subject(subject.network, bare))
     assert (found.id, found.severity, found.where) == ("no-loopback", "warning", "spine1")
     assert found.fix == "set `pools.router_ids`"
 
