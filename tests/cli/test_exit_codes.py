@@ -233,6 +233,7 @@ def test_an_interrupt(monkeypatch: pytest.MonkeyPatch, file: Path) -> None:
     assert content(file.parent) == before
 
 
+@pytest.mark.slow
 def test_ctrl_c_in_a_terminal(file: Path) -> None:
     """The whole process, stopped by the signal as it begins to write."""
     script = """
@@ -260,6 +261,7 @@ def test_ctrl_c_in_a_terminal(file: Path) -> None:
     assert content(file.parent) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [("schema",), ("schema", "--markdown"), ("--help",)])
 def test_the_reader_of_our_output_goes_away(arguments: tuple[str, ...]) -> None:
     """As `| head -1` does: no traceback, and the pipe's default of SIGPIPE is not relied on."""

@@ -46,6 +46,7 @@ def test_help_brings_nothing_heavy(statement: str) -> None:
     assert not modules & set(HEAVY)
 
 
+@pytest.mark.slow
 def test_building_brings_them() -> None:
     """The check above would see them."""
     assert {"pydantic", "yaml"} <= imported("from railweave.outputs import steps")

@@ -50,8 +50,8 @@ def modules(network: Network) -> int:
         (1001, "rail-planes", 4, 3),
         (1024, "rail-planes", 1, 1),
         (1024, None, 1, 1),
-        (4608, "super-spine", 1, 1),
-        (8192, None, 1, 1),
+        pytest.param(4608, "super-spine", 1, 1, marks=pytest.mark.slow),
+        pytest.param(8192, None, 1, 1, marks=pytest.mark.scale),
     ],
 )
 def test_design_of_the_file_has_what_sizing_counts(

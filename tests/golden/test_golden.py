@@ -13,15 +13,25 @@ def _content(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
-@pytest.mark.parametrize("name", example_names())
-def test_example_builds_to_what_is_committed(name: str, tmp_path: Path) -> None:
-    built, committed = _content(build_example(name, tmp_path)), _content(GOLDEN / name)
+@pytest.fixture(scope="module", params=example_names())
+def name(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def folder(name: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the example, built."""
+    place = tmp_path_factory.mktemp(name)
+    build_example(name, place)
+    return place
+
+
+def test_example_builds_to_what_is_committed(name: str, folder: Path) -> None:
+    built, committed = _content(folder / "out"), _content(GOLDEN / name)
     assert built.keys() == committed.keys()
     assert [path for path in built if built[path] != committed[path]] == [], "read the diff, then `make golden`"
 
 
-@pytest.mark.parametrize("name", example_names())
-def test_example_lock_is_committed_and_current(name: str, tmp_path: Path) -> None:
-    build_example(name, tmp_path)
+def test_example_lock_is_committed_and_current(name: str, folder: Path) -> None:
     committed = GOLDEN.parents[1] / "examples" / f"{name}.lock"
-    assert (tmp_path / f"{name}.lock").read_bytes() == committed.read_bytes()
+    assert (folder / f"{name}.lock").read_bytes() == committed.read_bytes()

@@ -119,13 +119,13 @@ def test_host_bits_of_a_rule() -> None:
 
 
 def test_a_large_plan_is_quick(tmp_path: Path) -> None:
-    """64 addresses per NIC, 512 tables."""
+    """64 addresses per NIC, 512 tables; by processor time, for other tests run meanwhile."""
     plan = written(tmp_path, small(*(f"gpu{i}_eth" for i in range(8)), paths=64))
     wanted = changes.to_plan(plan, Kernel((), SYSTEM), Journal(), None)
     after = done(Kernel((), SYSTEM), wanted)
-    start = time.perf_counter()
+    start = time.process_time()
     assert not changes.to_plan(plan, after, wanted.after, wanted.names)
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 @pytest.mark.parametrize(

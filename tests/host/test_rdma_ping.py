@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from railweave.host import commands, rdma_ping
 from railweave.host.failure import HostInputError
-from tests.host.test_cli import run
 
 
 @pytest.fixture
@@ -21,7 +22,9 @@ def program(tmp_path: Path) -> Path:
 
 def test_named(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAILWEAVE_RDMA_PING", str(program))
-    done = run("rdma-ping", "--server", "--port", "1", "--", "-h")
+    words = ["host", "rdma-ping", "--server", "--port", "1", "--", "-h"]
+    main = [sys.executable, "-c", "from railweave.cli import main; main()"]  # on its own: the program takes its place
+    done = subprocess.run([*main, *words], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (3, f"{program}: --server --port 1 -- -h\n")
 
 

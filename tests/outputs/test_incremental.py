@@ -46,6 +46,7 @@ def rendered(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     return seen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_change_gives_the_bytes_of_a_full_build(tmp_path: Path, change: str) -> None:
     out = tmp_path / "out"

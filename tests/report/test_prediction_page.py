@@ -108,6 +108,7 @@ def test_lines_have_gaps_where_nothing_is_known() -> None:
     assert path.count("M") == 2
 
 
+@pytest.mark.browser
 def test_a_browser_draws_it(found: JobPrediction, tmp_path: Path) -> None:
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:

@@ -55,6 +55,7 @@ def routes_of(network: Network) -> Routes:
 NICS = [f"n{server}:gpu{gpu}_eth" for server in range(1, 5) for gpu in (0, 1, 4, 7)]
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(
     st.lists(st.sampled_from(["", *TENANTS]), min_size=len(NICS), max_size=len(NICS)),

@@ -39,6 +39,7 @@ def test_one_queue_pair_has_one_color_and_its_uplink_binds() -> None:
     assert "spine" not in bottleneck(four.load, four.time_ps).what
 
 
+@pytest.mark.slow
 def test_proxies_bind_where_messages_are_small() -> None:
     found = predict(LAB, "all-reduce", 64 * MIB, qps=32, nccl=["NCCL_PROTO=Simple"])
     bound = bottleneck(found.load, found.time_ps)

@@ -25,6 +25,7 @@ QUICK = ("tree all-reduce", "incast of 16 NICs", "ring all-gather, 1 queue pair"
 SIMPLE_RING = ("NCCL_ALGO=Ring", "NCCL_PROTO=Simple")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scenario", [one for one in SCENARIOS if one.what in QUICK], ids=lambda one: one.what)
 def test_flows_take_as_long_as_packets(scenario: Scenario) -> None:
     """The others: ``python -m benchmarks.engines``."""

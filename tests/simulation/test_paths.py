@@ -49,6 +49,7 @@ def test_answers_go_back_by_the_same_color() -> None:
     assert len(colors) == 1
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(fabrics(), st.data())
 def test_any_fabric(network: Network, data: st.DataObject) -> None:
