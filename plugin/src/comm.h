@@ -11,6 +11,7 @@
 #include "mr.h"
 #include "pairs.h"
 #include "record.h"
+#include "weights.h"
 
 enum {
   RW_SLOTS = 256,     // clear-to-send entries in flight; a request's number modulo this is its slot
@@ -118,11 +119,11 @@ struct rw_qp {
   int64_t deadline_ms, recover_at_ms;
   int recover_wait_ms;
   int64_t pinged_ns, last_ns;
-  _Atomic uint32_t share;  // of a message, out of 65536; 0 where the queue pair gets no new data
+  _Atomic uint32_t share;  // of the bytes posted lately, out of 65536
+  uint64_t share_bytes;    // counters.bytes when that was last computed
   float ns_per_byte;       // measured, smoothed; 0 unknown
-  int ramp;                // percent of its fair share that a recovered queue pair gets
-  int credit;
-  char reason[160];  // of the last death
+  int ramp;                // percent of an even share that a recovered queue pair gets at most
+  char reason[160];        // of the last death
 
   struct rw_record_state record;
   struct rw_qp_counters counters;
@@ -177,8 +178,12 @@ struct rw_comm {
   uint32_t pending_head, pending_tail, pending_size;
 
   int n_live;  // queue pairs that get new data, and which
-  uint8_t live[RW_MAX_QPS];
-  bool all_suspect;  // they are those from which nothing comes back, for want of better
+  // Twice over, so that a turn may begin anywhere and go on to the end.
+  uint8_t live[2 * RW_MAX_QPS];
+  struct rw_load *live_loads[2 * RW_MAX_QPS];
+  struct rw_load loads[RW_MAX_QPS];  // by queue pair, side by side: every message looks at all of them
+  bool all_suspect;                  // they are those from which nothing comes back, for want of better
+  int weigh_waited;
   int64_t now_ms, tick_ms, looked_ms, link_ms, weigh_ms, all_dead_ms;
   bool peer_gone;
   int64_t gone_ms;
@@ -293,7 +298,7 @@ static inline uint64_t rw_work_id(enum rw_work work, unsigned qp, unsigned value
 void rw_progress(struct rw_comm *c);
 int64_t rw_now_ns(void);
 
-// failover.c, recovery.c, control.c, tick.c, weights.c, failure.c
+// failover.c, recovery.c, control.c, tick.c, live.c, failure.c
 void rw_qp_close(struct rw_comm *c, struct rw_qp *q, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void rw_qp_drained(struct rw_comm *c, struct rw_qp *q);
 void rw_record_arrived(struct rw_comm *c, int index, const struct rw_record *r);
@@ -305,8 +310,8 @@ void rw_recovery_connect(struct rw_comm *c, struct rw_qp *q, const struct rw_rec
 bool rw_probe(struct rw_comm *c, struct rw_qp *q, enum rw_work work);  // a small write to the other end
 void rw_recovery_proven(struct rw_comm *c, struct rw_qp *q);
 void rw_tick(struct rw_comm *c);
-void rw_weights_update(struct rw_comm *c);
-void rw_weights_sample(struct rw_qp *q, uint32_t bytes, int64_t posted_ns, int64_t now_ns);
+void rw_live_update(struct rw_comm *c);  // after a change of a queue pair's state
+void rw_live_weigh(struct rw_comm *c);   // now and then, of a sender
 void rw_fail(struct rw_comm *c, ncclResult_t error, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void rw_fail_all_dead(struct rw_comm *c);
 

@@ -78,7 +78,7 @@ static bool take(struct rw_comm *c, struct rw_qp *q, const struct rw_record_fiel
   if (f->kind == RW_SAYS_LIVE) {
     if (f->epoch == q->epoch && state == RW_QP_PROBING && !c->sends) {
       rw_set_state(q, RW_QP_LIVE);
-      rw_weights_update(c);
+      rw_live_update(c);
     }
     return true;
   }

@@ -44,7 +44,7 @@ void rw_qp_close(struct rw_comm *c, struct rw_qp *q, const char *format, ...) {
     int most = 8 * rw_params.recover_ms;
     q->recover_wait_ms = q->recover_wait_ms * 2 < most ? q->recover_wait_ms * 2 : most;
   }
-  rw_weights_update(c);
+  rw_live_update(c);
   rw_qp_name(c, q, name, sizeof(name));
   if (state == RW_QP_LIVE)
     rw_warn(

@@ -68,6 +68,7 @@ bool rw_qp_create(struct rw_comm *c, struct rw_qp *q) {
   q->errored = false;
   q->posted = q->acked = q->arrived = 0;
   q->sends_out = q->recvs_out = q->recvs_missing = 0;
+  rw_load_reset(&c->loads[q - c->qps]);
   q->ece = (struct ibv_ece){0};
   if (rw_params.ece && rw_verbs.ibv_query_ece && rw_verbs.ibv_query_ece(q->qp, &q->ece)) q->ece = (struct ibv_ece){0};
   struct ibv_qp_attr attr = {

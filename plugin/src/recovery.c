@@ -122,7 +122,7 @@ void rw_recovery_proven(struct rw_comm *c, struct rw_qp *q) {
   q->recover_wait_ms = 0;
   q->record.kind = RW_SAYS_LIVE;
   rw_record_publish(c, q);
-  rw_weights_update(c);
+  rw_live_update(c);
   rw_qp_name(c, q, name, sizeof(name));
   rw_info("%s is back: %d of %d queue pairs live", name, c->n_live, c->n_qps);
 }

@@ -68,6 +68,7 @@ static bool post(struct rw_comm *c, struct rw_qp *q, const struct rw_piece *piec
   kept->posted_ns = now_ns;
   rw_profile_start(c, q, r, kept);
   q->sends_out += separate ? 2 : 1;
+  rw_load_posted(&c->loads[index], piece->length);
   rw_count(&q->counters.pieces, 1);
   rw_count(&q->counters.bytes, piece->length);
   if (piece->index == 0) rw_count(&q->counters.messages, 1);
@@ -78,17 +79,14 @@ static void post_or_park(struct rw_comm *c, struct rw_qp *q, const struct rw_pie
   if (!q || !room(q) || !post(c, q, piece, now_ns)) park(c, piece);
 }
 
-// The next queue pair by weight: each visit adds its weight to its credit, a message costs that of the heaviest.
+// The queue pair of a whole message or piece: the next in turn, or a less loaded one.
 static struct rw_qp *next_qp(struct rw_comm *c) {
-  for (int tries = 0; tries < 2 * c->n_live; tries++) {
-    struct rw_qp *q = &c->qps[c->live[c->turn++ % c->n_live]];
-    uint32_t fair = 65536u / (uint32_t)c->n_live;
-    q->credit += (int)atomic_load_explicit(&q->share, memory_order_relaxed);
-    if (q->credit < (int)(fair - fair / 8)) continue;
-    q->credit = q->credit > (int)(2 * fair) ? (int)fair : q->credit - (int)fair;
-    if (room(q)) return q;
-  }
-  return c->n_live ? &c->qps[c->live[c->turn % c->n_live]] : NULL;
+  if (c->n_live == 0) return NULL;
+  int n = c->n_live < RW_SPREAD ? c->n_live : RW_SPREAD, first = c->turn < c->n_live ? c->turn : 0;
+  c->turn = first + 1 < c->n_live ? first + 1 : 0;
+  struct rw_qp *q = &c->qps[c->live[first + rw_choose(n, c->live_loads + first, rw_params.weights != 0)]];
+  for (int k = 0; k < n && !room(q); k++) q = &c->qps[c->live[first + k]];
+  return q;
 }
 
 static bool splits(size_t size) {
@@ -114,18 +112,15 @@ static void send_whole(struct rw_comm *c, struct rw_request *r, size_t size, int
 static void send_split(struct rw_comm *c, struct rw_request *r, size_t size, int64_t now_ns) {
   struct rw_piece pieces[RW_CHUNKS];
   struct rw_qp *qps[RW_CHUNKS];
+  uint64_t bytes[RW_SPREAD], sum = 0, from = 0;
   int n = c->n_live < RW_SPREAD ? c->n_live : RW_SPREAD, count = 0;
   // With more queue pairs than share one message, the next message starts at the next ones.
   int first = n < c->n_live ? (c->turn = (c->turn + n) % c->n_live) : 0;
-  uint64_t total = 0, sum = 0, from = 0;
-  for (int k = 0; k < n; k++)
-    total += atomic_load_explicit(&c->qps[c->live[(first + k) % c->n_live]].share, memory_order_relaxed);
+  rw_divide(size, n, c->live_loads + first, rw_params.weights != 0, bytes);
   for (int k = 0; k < n && from < size; k++) {
-    struct rw_qp *q = &c->qps[c->live[(first + k) % c->n_live]];
-    sum += atomic_load_explicit(&q->share, memory_order_relaxed);
-    uint64_t to = k + 1 == n || total == 0
-                      ? size
-                      : (uint64_t)((__uint128_t)size * sum / total + ALIGNMENT - 1) & ~(uint64_t)(ALIGNMENT - 1);
+    struct rw_qp *q = &c->qps[c->live[first + k]];
+    sum += bytes[k];
+    uint64_t to = sum == size ? size : (sum + ALIGNMENT - 1) & ~(uint64_t)(ALIGNMENT - 1);
     if (to > size) to = size;
     while (from < to && count < RW_CHUNKS) {
       uint64_t length = to - from < c->max_message ? to - from : c->max_message;
@@ -198,10 +193,23 @@ static void piece_done(struct rw_comm *c, struct rw_piece *p) {
   if (r->kind == RW_SEND && !r->done && --r->left == 0) r->done = true;
 }
 
+// The rate tells how long silence may last before it means anything (tick.c). Below this size the round trip, not the
+// rate, is what a completion measures.
+static void sample_rate(struct rw_qp *q, uint32_t bytes, int64_t posted_ns, int64_t now_ns) {
+  enum { LEAST_BYTES = 16384 };
+  int64_t start = posted_ns > q->last_ns ? posted_ns : q->last_ns;
+  if (bytes >= LEAST_BYTES && now_ns > start) {
+    float sample = (float)(now_ns - start) / (float)bytes;
+    q->ns_per_byte = q->ns_per_byte > 0 ? q->ns_per_byte + (sample - q->ns_per_byte) / 8 : sample;
+  }
+  q->last_ns = now_ns;
+}
+
 void rw_send_acked(struct rw_comm *c, struct rw_qp *q, int64_t now_ns) {
   struct rw_piece *p = &q->ring[q->acked++ % RW_RING];
+  rw_load_done(&c->loads[q - c->qps], p->length, now_ns - p->posted_ns);
   rw_histogram_add(&q->counters.latency, (uint64_t)(now_ns - p->posted_ns));
-  rw_weights_sample(q, p->length, p->posted_ns, now_ns);
+  sample_rate(q, p->length, p->posted_ns, now_ns);
   piece_done(c, p);
 }
 

@@ -69,7 +69,7 @@ static void announce(struct rw_comm *c) {
 void *rw_setup_go(struct rw_comm *c) {
   announce(c);
   c->now_ms = rw_now_ns() / 1000000;
-  rw_weights_update(c);
+  rw_live_update(c);
   for (int i = 0; i < c->n_qps; i++)
     if (rw_state(&c->qps[i]) != RW_QP_LIVE) rw_qp_close(c, &c->qps[i], "no route when the connection was made");
   rw_service_add(c);

@@ -6,7 +6,6 @@
 
 enum {
   REPEAT_MS = 20,          // between two sendings of a record that was not echoed
-  WEIGH_MS = 20,           // between two looks at the weights
   LINK_MS = 50,            // between two looks at the TCP connection while all is well
   LINK_SOON_MS = 2,        // and while not
   UNSEEN_MS = 20,          // longest time between two looks that is not taken for an interruption
@@ -55,7 +54,7 @@ static void look_at_silence(struct rw_comm *c, struct rw_qp *q, bool *changed) {
     atomic_store_explicit(&q->suspect, !suspect, memory_order_relaxed);
     *changed = true;
     if (!suspect) {
-      rw_weights_update(c);
+      rw_live_update(c);
       if (!c->sends) rw_cts_elsewhere(c, q);
     }
   }
@@ -83,7 +82,7 @@ static void look_at_queue_pairs(struct rw_comm *c) {
     }
     if (q->record.sequence != q->record.echoed && c->now_ms - q->record.sent_ms >= REPEAT_MS) rw_record_repeat(c, q);
   }
-  if (changed) rw_weights_update(c);
+  if (changed) rw_live_update(c);
 }
 
 static void take_message(struct rw_comm *c, int type, struct rw_cursor *b) {
@@ -152,10 +151,8 @@ void rw_tick(struct rw_comm *c) {
     c->link_ms = c->now_ms;
     look_at_link(c);
   }
-  if (c->now_ms - c->weigh_ms >= WEIGH_MS) {
+  if (c->sends && c->now_ms - c->weigh_ms >= RW_WEIGH_MS) {
     c->weigh_ms = c->now_ms;
-    for (int i = 0; i < c->n_qps; i++)
-      if (c->qps[i].ramp < 100) c->qps[i].ramp = c->qps[i].ramp * 5 / 4 + 1 < 100 ? c->qps[i].ramp * 5 / 4 + 1 : 100;
-    if (c->sends) rw_weights_update(c);
+    rw_live_weigh(c);
   }
 }

@@ -1,46 +1,141 @@
-// How much of a message each queue pair gets: in proportion to the rate at which its pieces complete.
-#include "comm.h"
-#include "params.h"
+#include "weights.h"
 
-// Below this the round trip, not the rate, is what a completion measures.
-enum { LEAST_BYTES = 16384 };
+enum {
+  MOST = 32,
+  SLIVER = 8,  // less than even share / SLIVER is not worth a work request of its own
+  ENOUGH = 4,  // pieces per queue pair that tell something
+  WAITS = 10,
+};
 
-void rw_weights_sample(struct rw_qp *q, uint32_t bytes, int64_t posted_ns, int64_t now_ns) {
-  int64_t start = posted_ns > q->last_ns ? posted_ns : q->last_ns;
-  if (bytes >= LEAST_BYTES && now_ns > start) {
-    float sample = (float)(now_ns - start) / (float)bytes;
-    q->ns_per_byte = q->ns_per_byte > 0 ? q->ns_per_byte + (sample - q->ns_per_byte) / 8 : sample;
-  }
-  q->last_ns = now_ns;
+// A delay within NOISE of the others' says nothing; beyond, the weight changes by at most STEP a time.
+static const float NOISE = 1.25f, STEP = 0.8f, BACK = 0.1f, LEAST = 1.0f / 16;
+static const float SLOW_BELOW = 0.85f, SLOW_UNTIL = 0.95f;
+
+void rw_load_reset(struct rw_load *load) { *load = (struct rw_load){.limit = RW_UNLIMITED, .weight = 1}; }
+
+// A vessel per queue pair: as wide as its weight, and filled already where its backlog exceeds the smallest one by more
+// than an even share. What is poured in stands equally high in all.
+struct vessel {
+  float width, held;
+  bool in;
+};
+
+static float pour(float size, int n, const struct vessel *v) {
+  float sum = size, width = 0;
+  for (int i = 0; i < n; i++)
+    if (v[i].in) sum += v[i].held, width += v[i].width;
+  return sum / width;
 }
 
-static double weight(const struct rw_qp *q, float fastest) {
-  double w = 1;
-  if (rw_params.weights && q->ns_per_byte > 0 && fastest > 0) w = (double)fastest / (double)q->ns_per_byte;
-  if (w > 0.75) w = 1;             // noise: equal paths share equally
-  if (w < 1.0 / 16) w = 1.0 / 16;  // a path that gets nothing could never show that it is fast again
-  return w * q->ramp / 100;
+// True where all vessels are alike: what they get is then plain.
+static bool set_up(float even, int n, struct rw_load *const *loads, bool weigh, struct vessel *v) {
+  float least = 0, most = 0;
+  bool alike = true;
+  for (int i = 0; i < n; i++) {
+    v[i] = (struct vessel){.width = weigh && loads[i]->slow ? loads[i]->weight : 1, .in = true};
+    v[i].held = weigh ? (float)loads[i]->backlog / v[i].width : 0;
+    if (i == 0 || v[i].held < least) least = v[i].held;
+    if (v[i].held > most) most = v[i].held;
+    alike &= !(weigh && loads[i]->slow) && loads[i]->limit >= RW_UNLIMITED;
+  }
+  if (alike && most - least <= even) return true;
+  for (int i = 0; i < n; i++) {
+    float over = v[i].held - least - even;
+    v[i].held = over > 0 ? over * v[i].width : 0;
+  }
+  return false;
 }
 
-void rw_weights_update(struct rw_comm *c) {
-  float fastest = 0;
-  double sum = 0;
-  c->n_live = 0;
-  c->all_suspect = true;
-  for (int i = 0; i < c->n_qps; i++)
-    if (rw_state(&c->qps[i]) == RW_QP_LIVE && !atomic_load_explicit(&c->qps[i].suspect, memory_order_relaxed))
-      c->all_suspect = false;
-  for (int i = 0; i < c->n_qps; i++) {
-    struct rw_qp *q = &c->qps[i];
-    atomic_store_explicit(&q->share, 0, memory_order_relaxed);
-    if (rw_state(q) != RW_QP_LIVE) continue;
-    if (atomic_load_explicit(&q->suspect, memory_order_relaxed) && !c->all_suspect) continue;
-    c->live[c->n_live++] = (uint8_t)i;
-    if (q->ns_per_byte > 0 && (fastest == 0 || q->ns_per_byte < fastest)) fastest = q->ns_per_byte;
+void rw_divide(uint64_t size, int n, struct rw_load *const *loads, bool weigh, uint64_t *bytes) {
+  struct vessel v[MOST];
+  float even = (float)size / (float)n, left = (float)size, height;
+  uint64_t rest = size;
+  int last = 0;
+  if (set_up(even, n, loads, weigh, v)) {
+    for (int i = 0; i < n; i++) bytes[i] = size / (uint64_t)n + ((uint64_t)i < size % (uint64_t)n);
+    return;
   }
-  for (int i = 0; i < c->n_live; i++) sum += weight(&c->qps[c->live[i]], fastest);
-  for (int i = 0; i < c->n_live; i++) {
-    struct rw_qp *q = &c->qps[c->live[i]];
-    atomic_store_explicit(&q->share, (uint32_t)(65536 * weight(q, fastest) / sum), memory_order_relaxed);
+  for (int chosen = n, changed = 1; changed;) {
+    height = pour(left, n, v);
+    changed = 0;
+    for (int i = 0; i < n && chosen > 1; i++) {
+      if (!v[i].in || height * v[i].width - v[i].held >= even / SLIVER) continue;
+      v[i].in = false;
+      bytes[i] = 0;
+      chosen--;
+      changed = 1;
+    }
+    for (int i = 0; i < n && !changed && chosen > 1; i++) {
+      float most = even * (float)loads[i]->limit / RW_UNLIMITED;
+      if (!v[i].in || loads[i]->limit >= RW_UNLIMITED || height * v[i].width - v[i].held <= most) continue;
+      v[i].in = false;
+      bytes[i] = (uint64_t)most;
+      left -= most;
+      rest -= bytes[i];
+      chosen--;
+      changed = 1;
+    }
+  }
+  for (int i = 0; i < n; i++)
+    if (v[i].in) last = i;
+  for (int i = 0; i <= last; i++) {
+    if (!v[i].in) continue;
+    uint64_t wanted = (uint64_t)(height * v[i].width - v[i].held);
+    bytes[i] = i == last || wanted > rest ? rest : wanted;
+    rest -= bytes[i];
+  }
+}
+
+int rw_choose(int n, struct rw_load *const *loads, bool weigh) {
+  int best = -1, any = 0;
+  for (int i = 0; i < n; i++) {
+    struct rw_load *l = loads[i];
+    if (l->backlog < loads[any]->backlog) any = i;
+    if (l->limit < RW_UNLIMITED) {
+      if (l->credit < RW_UNLIMITED) l->credit += l->limit / (uint32_t)n;
+      if (l->credit < RW_UNLIMITED) continue;
+    }
+    if (best < 0 || (weigh && l->backlog < loads[best]->backlog)) best = i;
+  }
+  if (best < 0) return any;
+  if (loads[best]->limit < RW_UNLIMITED) loads[best]->credit -= RW_UNLIMITED;
+  return best;
+}
+
+static float factor(float delay, float others) {
+  if (delay <= 0 || others <= 0) return 1;
+  float ratio = delay / others;
+  if (ratio > NOISE) return NOISE / ratio > STEP ? NOISE / ratio : STEP;
+  if (ratio * NOISE < 1) return 1 / (ratio * NOISE) < 1 / STEP ? 1 / (ratio * NOISE) : 1 / STEP;
+  return 1;
+}
+
+void rw_weigh(int n, struct rw_load *const *loads, int *waited) {
+  float sum = 0, highest = 0;
+  int measured = 0;
+  uint64_t pieces = 0;
+  for (int i = 0; i < n; i++) pieces += loads[i]->pieces;
+  if (pieces < (uint64_t)n * ENOUGH && pieces > 0 && ++*waited < WAITS) return;
+  *waited = 0;
+  for (int i = 0; i < n; i++) {
+    if (!loads[i]->pieces) continue;
+    sum += (float)loads[i]->delay_ns / (float)loads[i]->pieces;
+    measured++;
+  }
+  for (int i = 0; i < n; i++) {
+    struct rw_load *l = loads[i];
+    float delay = l->pieces ? (float)l->delay_ns / (float)l->pieces : 0;
+    float by = measured > 1 ? factor(delay, (sum - delay) / (float)(measured - 1)) : 1;
+    l->weight *= by;
+    if (by == 1) l->weight += (1 - l->weight) * BACK;  // exactly 1: nothing speaks for another weight
+    if (l->weight < LEAST) l->weight = LEAST;
+    if (l->weight > highest) highest = l->weight;
+    l->delay_ns = 0;
+    l->pieces = 0;
+  }
+  for (int i = 0; i < n; i++) {
+    struct rw_load *l = loads[i];
+    l->weight /= highest;
+    l->slow = l->weight < (l->slow ? SLOW_UNTIL : SLOW_BELOW);
   }
 }

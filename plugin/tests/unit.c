@@ -1,4 +1,5 @@
-// Pure parts: name lists, the host file, choice and color of addresses, the pair table, records, histograms, weights.
+// Pure parts: name lists, the host file, choice and color of addresses, the pair table, records, histograms, the list
+// of live queue pairs.
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -246,29 +247,33 @@ static void histograms(void) {
   rw_histogram_add(&h, UINT64_MAX);
 }
 
-static void weights(void) {
+static void live(void) {
   static struct rw_comm c;
   static struct rw_qp qps[4];
   c.qps = qps;
   c.n_qps = 4;
-  for (int i = 0; i < 4; i++) qps[i].ramp = 100;
-  rw_weights_update(&c);
-  CHECK(c.n_live == 4 && qps[0].share == 16384);
-  for (int i = 0; i < 4; i++)
-    for (int k = 0; k < 100; k++)
-      rw_weights_sample(&qps[i], 1 << 20, qps[i].last_ns, qps[i].last_ns + (i == 3 ? 40 : 10) * 100000);
-  rw_weights_update(&c);
-  CHECK(qps[3].share * 4 <= qps[0].share + 8 && qps[3].share * 5 > qps[0].share);
+  for (int i = 0; i < 4; i++) {
+    qps[i].ramp = 100;
+    rw_load_reset(&c.loads[i]);
+  }
+  rw_live_update(&c);
+  CHECK(c.n_live == 4 && !c.all_suspect && c.live[5] == 1 && c.live_loads[7] == &c.loads[3]);
+  CHECK(c.loads[0].limit == RW_UNLIMITED);
   qps[2].suspect = true;
-  rw_weights_update(&c);
-  CHECK(c.n_live == 3 && qps[2].share == 0 && !c.all_suspect);
+  qps[3].ramp = 50;
+  rw_live_update(&c);
+  CHECK(c.n_live == 3 && c.live[2] == 3 && c.live[3] == 0 && !c.all_suspect && c.loads[3].limit == RW_UNLIMITED / 2);
   for (int i = 0; i < 4; i++) qps[i].suspect = true;
-  rw_weights_update(&c);
+  rw_live_update(&c);
   CHECK(c.n_live == 4 && c.all_suspect);
   rw_set_state(&qps[0], RW_QP_CLOSED);
   qps[1].suspect = false;
-  rw_weights_update(&c);
-  CHECK(c.n_live == 1 && c.live[0] == 1 && qps[1].share == 65536);
+  rw_live_update(&c);
+  CHECK(c.n_live == 1 && c.live[0] == 1);
+  qps[1].counters.bytes = 3000;
+  qps[2].counters.bytes = 1000;
+  rw_live_weigh(&c);
+  CHECK(qps[1].share == 49152 && qps[2].share == 16384 && qps[0].share == 0 && qps[3].ramp > 50);
 }
 
 int main(void) {
@@ -281,7 +286,7 @@ int main(void) {
   pair_tables();
   records();
   histograms();
-  weights();
+  live();
   if (!failures) puts("unit: all well");
   return failures != 0;
 }

@@ -1,0 +1,48 @@
+// Which queue pairs get new data, and how much of it.
+#include "comm.h"
+#include "params.h"
+
+void rw_live_update(struct rw_comm *c) {
+  c->n_live = 0;
+  c->all_suspect = true;
+  for (int i = 0; i < c->n_qps; i++)
+    if (rw_state(&c->qps[i]) == RW_QP_LIVE && !atomic_load_explicit(&c->qps[i].suspect, memory_order_relaxed))
+      c->all_suspect = false;
+  for (int i = 0; i < c->n_qps; i++) {
+    const struct rw_qp *q = &c->qps[i];
+    if (rw_state(q) != RW_QP_LIVE) continue;
+    if (atomic_load_explicit(&q->suspect, memory_order_relaxed) && !c->all_suspect) continue;
+    c->loads[i].limit = (uint32_t)(q->ramp * RW_UNLIMITED / 100);
+    c->live[c->n_live++] = (uint8_t)i;
+  }
+  for (int i = 0; i < c->n_live; i++) {
+    c->live[c->n_live + i] = c->live[i];
+    c->live_loads[i] = c->live_loads[c->n_live + i] = &c->loads[c->live[i]];
+  }
+}
+
+static void share_out(struct rw_comm *c) {
+  uint64_t total = 0;
+  for (int i = 0; i < c->n_qps; i++)
+    total += atomic_load_explicit(&c->qps[i].counters.bytes, memory_order_relaxed) - c->qps[i].share_bytes;
+  for (int i = 0; i < c->n_qps && total; i++) {
+    struct rw_qp *q = &c->qps[i];
+    uint64_t now = atomic_load_explicit(&q->counters.bytes, memory_order_relaxed);
+    atomic_store_explicit(&q->share, (uint32_t)(65536.0 * (double)(now - q->share_bytes) / (double)total),
+                          memory_order_relaxed);
+    q->share_bytes = now;
+  }
+}
+
+void rw_live_weigh(struct rw_comm *c) {
+  if (rw_params.weights && c->n_live > 1) rw_weigh(c->n_live, c->live_loads, &c->weigh_waited);
+  bool ramps = false;
+  for (int i = 0; i < c->n_qps; i++) {
+    struct rw_qp *q = &c->qps[i];
+    if (q->ramp >= 100) continue;
+    q->ramp = q->ramp * 5 / 4 + 1 < 100 ? q->ramp * 5 / 4 + 1 : 100;
+    ramps = true;
+  }
+  if (ramps) rw_live_update(c);
+  share_out(c);
+}

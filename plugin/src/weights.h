@@ -1,0 +1,47 @@
+// How a message is divided over queue pairs.
+//
+// Two things steer it, both of which correct themselves. Within milliseconds: a queue pair with more on its way than
+// the others gets less of the next message (backlog). Over tens of milliseconds: one whose pieces take longer than the
+// others' from posting to completion gets less (weight), until they take as long. Less data means a shorter way through
+// its queue, so neither can run away; a difference that noise explains changes nothing, and a weight that nothing
+// supports any more goes back to 1.
+#ifndef RAILWEAVE_WEIGHTS_H
+#define RAILWEAVE_WEIGHTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { RW_UNLIMITED = 65536, RW_WEIGH_MS = 20 };
+
+// Of one queue pair.
+struct rw_load {
+  uint64_t backlog;  // bytes posted and not acknowledged
+  uint32_t limit;    // most that it gets, as a fraction of an even share, out of RW_UNLIMITED; RW_UNLIMITED: no limit
+  uint32_t credit;   // of a queue pair with a limit, towards its next whole message
+  float weight;      // 1: as much as any other
+  bool slow;         // the weight counts, being clearly below 1
+  int64_t delay_ns;  // sum over the pieces that completed since the last weighing, from posting to completion
+  uint32_t pieces;
+};
+
+// As a queue pair begins: nothing under way, weight 1, no limit.
+void rw_load_reset(struct rw_load *load);
+
+static inline void rw_load_posted(struct rw_load *load, uint32_t bytes) { load->backlog += bytes; }
+static inline void rw_load_done(struct rw_load *load, uint32_t bytes, int64_t delay_ns) {
+  load->backlog -= bytes;
+  load->delay_ns += delay_ns;
+  load->pieces++;
+}
+
+// Bytes of a message for each of n <= 32 queue pairs; they add up to size. weigh false: evenly, but for limits.
+void rw_divide(uint64_t size, int n, struct rw_load *const *loads, bool weigh, uint64_t *bytes);
+
+// Which of n queue pairs gets a whole message: of those that no limit holds back the least loaded, or the first.
+int rw_choose(int n, struct rw_load *const *loads, bool weigh);
+
+// Sets the weights by the delays seen since the last call; to be called every RW_WEIGH_MS. Waits for more pieces where
+// they are few, up to ten times.
+void rw_weigh(int n, struct rw_load *const *loads, int *waited);
+
+#endif
