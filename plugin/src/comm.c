@@ -141,6 +141,8 @@ void rw_comm_free(struct rw_comm *c) {
     if (d->pd) rw_pd_release(d->device);
   }
   rw_link_close(c->link);
+  rw_link_close(c->call);
+  rw_link_close(atomic_exchange(&c->new_link, NULL));
   free(c->qps);
   free(c->pending);
   free(c->shared);

@@ -10,6 +10,7 @@
 #include "link.h"
 #include "mr.h"
 #include "pairs.h"
+#include "presence.h"
 #include "record.h"
 #include "weights.h"
 
@@ -41,6 +42,7 @@ struct rw_shared {
   struct rw_record record_in[RW_MAX_QPS], record_out[RW_MAX_QPS];
   uint64_t size_in[RW_SLOTS][RW_RECVS], size_out[RW_SLOTS][RW_RECVS];  // of messages, where bulk data goes separately
   uint64_t probe, flushed;
+  struct rw_beat beat_in, beat_out;
 };
 
 // The immediate of a piece: which request and receive it belongs to and which of how many pieces it is.
@@ -187,7 +189,15 @@ struct rw_comm {
   int64_t now_ms, tick_ms, looked_ms, link_ms, weigh_ms, all_dead_ms;
   bool peer_gone;
   int64_t gone_ms;
+  struct rw_presence presence;
+  _Atomic bool wanted;  // isend found no receive
   struct rw_link *link;
+  uint64_t key;                        // names the connection when its link is made anew
+  union rw_address redial;             // of the accepting end's process; family 0: none
+  struct rw_link *call;                // to it, while it is being called
+  _Atomic(struct rw_link *) new_link;  // of the accepting end: given by the service thread
+  bool call_said;
+  int64_t called_ms, redial_at_ms, redial_wait_ms;
   _Atomic ncclResult_t error;
   char failure[1024];
   struct rw_comm *next;  // in the service's list
@@ -290,7 +300,8 @@ enum rw_work {
   RW_WORK_PROBE,
   RW_WORK_RECV,
   RW_WORK_FLUSH,
-  RW_WORK_PING
+  RW_WORK_PING,
+  RW_WORK_BEAT
 };
 static inline uint64_t rw_work_id(enum rw_work work, unsigned qp, unsigned value) {
   return (uint64_t)work << 56 | (uint64_t)qp << 32 | value;
@@ -304,6 +315,7 @@ void rw_qp_drained(struct rw_comm *c, struct rw_qp *q);
 void rw_record_arrived(struct rw_comm *c, int index, const struct rw_record *r);
 void rw_record_publish(struct rw_comm *c, struct rw_qp *q);
 void rw_record_repeat(struct rw_comm *c, struct rw_qp *q);
+struct rw_qp *rw_record_carrier(struct rw_comm *c);  // the best queue pair for a word to the other end, NULL: none
 void rw_recovery_start(struct rw_comm *c, struct rw_qp *q);
 void rw_recovery_answer(struct rw_comm *c, struct rw_qp *q, const struct rw_record_fields *peer);
 void rw_recovery_connect(struct rw_comm *c, struct rw_qp *q, const struct rw_record_fields *peer);

@@ -16,6 +16,8 @@
 #include "comm.h"
 #include "log.h"
 #include "params.h"
+#include "pending.h"
+#include "redial.h"
 #include "service.h"
 #include "setup.h"
 
@@ -37,11 +39,11 @@ struct handle {
 _Static_assert(sizeof(struct handle) <= NCCL_NET_HANDLE_MAXSIZE, "struct handle");
 
 struct listening {
-  int fd, traffic_class;
+  struct rw_pending pending;
+  int traffic_class;
   uint64_t nonce;
   const struct rw_vdevice *v;
-  struct rw_link *link;  // of the end that is connecting now
-  struct rw_comm *comm;
+  struct rw_comm *comm;  // with the end that is connecting now
 };
 
 static int traffic_class(const struct rw_vdevice *v, int of_communicator) {
@@ -57,11 +59,11 @@ ncclResult_t rw_listen_on(const struct rw_context *context, int device, void *op
   if (!l) return v ? ncclSystemError : ncclInvalidArgument;
   struct handle h = {.magic = HANDLE_MAGIC, .version = RW_WIRE_VERSION};
   if (getrandom(&h.nonce, sizeof(h.nonce), 0) != sizeof(h.nonce)) h.nonce = (uintptr_t)l ^ (uint64_t)rw_now_ns();
-  l->fd = rw_listen(&h.address);
+  l->pending.fd = rw_listen(&h.address);
   l->nonce = h.nonce;
   l->traffic_class = context ? context->traffic_class : NCCL_NET_TRAFFIC_CLASS_UNDEF;
   l->v = v;
-  if (l->fd < 0) {
+  if (l->pending.fd < 0) {
     free(l);
     return ncclSystemError;
   }
@@ -90,8 +92,14 @@ static bool send_hello(struct rw_comm *c, uint64_t nonce) {
 }
 
 // Returns NULL where all is well.
-static const char *take_table(struct rw_comm *c, struct rw_cursor *b, char *why, size_t size) {
+static const char *take_table(struct rw_comm *c, const union rw_address *listener, struct rw_cursor *b, char *why,
+                              size_t size) {
   struct rw_peer_region p;
+  c->key = rw_get64(b);
+  uint16_t port = htons(rw_get16(b));
+  if (port) c->redial = *listener;
+  if (listener->any.sa_family == AF_INET6) c->redial.v6.sin6_port = port;
+  else c->redial.v4.sin_port = port;
   if (!rw_end_get(b, &c->remote) || !rw_setup_get_region(b, c, &p)) return "the other end's answer cannot be read";
   if (!rw_pairs_make(&c->local, &c->remote, &c->table, why, size)) return why;
   if (c->table.hash != p.hash)
@@ -140,7 +148,7 @@ ncclResult_t rw_connect(const struct rw_context *context, int device, void *opaq
     return give_up(s, h, text);
   }
   if (s->step == TO_GET_TABLE && type == RW_TABLE) {
-    const char *why = take_table(c, &b, text, sizeof(text));
+    const char *why = take_table(c, &h->address, &b, text, sizeof(text));
     if (why) return give_up(s, h, why);
     s->step = TO_GET_READY;
     rw_link_next(c->link);
@@ -157,15 +165,12 @@ ncclResult_t rw_connect(const struct rw_context *context, int device, void *opaq
 static void refuse(struct listening *l, const char *why) {
   struct rw_cursor b;
   rw_warn("connection refused: %s", why);
-  struct rw_link *link = l->comm ? l->comm->link : l->link;
-  if (rw_link_begin(link, &b)) {
+  if (rw_link_begin(l->comm->link, &b)) {
     rw_put(&b, why, strlen(why));
-    rw_link_send(link, RW_FAILED, &b);
+    rw_link_send(l->comm->link, RW_FAILED, &b);
   }
-  if (l->comm) rw_comm_free(l->comm);
-  else rw_link_close(link);
+  rw_comm_free(l->comm);
   l->comm = NULL;
-  l->link = NULL;
 }
 
 static const char *take_hello(struct listening *l, struct rw_cursor *b, char *why, size_t size) {
@@ -175,6 +180,9 @@ static const char *take_hello(struct listening *l, struct rw_cursor *b, char *wh
   if (rw_comm_prepare(c) != ncclSuccess) return "no resources";
   struct rw_cursor answer;
   if (!rw_link_begin(c->link, &answer)) return "the set-up connection is stuck";
+  if (getrandom(&c->key, sizeof(c->key), 0) != sizeof(c->key)) c->key = (uintptr_t)c ^ (uint64_t)rw_now_ns();
+  rw_put64(&answer, c->key);
+  rw_put16(&answer, (uint16_t)rw_redial_port());
   rw_end_put(&answer, &c->local);
   rw_setup_put_queue_pairs(&answer, c);
   rw_link_send(c->link, RW_TABLE, &answer);
@@ -196,18 +204,15 @@ static const char *take_queue_pairs(struct rw_comm *c, struct rw_cursor *b) {
 // Takes the next end that knows the nonce; others (port scanners, another job) are dropped.
 static bool begin_accepting(struct listening *l) {
   struct rw_cursor b;
-  if (!l->link) l->link = rw_link_accept(l->fd);
-  if (!l->link) return false;
-  int type = rw_link_receive(l->link, &b);
-  if (type == 0 && !l->link->closed && !l->link->failed) return false;
-  if (type != RW_HELLO || rw_get64(&b) != l->nonce) {
-    rw_link_close(l->link);
-    l->link = NULL;
+  int type;
+  struct rw_link *link = rw_pending_next(&l->pending, rw_now_ns() / 1000000, &type, &b);
+  if (!link) return false;
+  if (type == RW_HELLO && rw_get64(&b) == l->nonce) l->comm = rw_comm_new(l->v, false);
+  if (!l->comm) {
+    rw_link_close(link);
     return false;
   }
-  l->comm = rw_comm_new(l->v, false);
-  if (!l->comm) return false;
-  l->comm->link = l->link;
+  l->comm->link = link;
   l->comm->traffic_class = traffic_class(l->v, l->traffic_class);
   return true;
 }
@@ -224,7 +229,6 @@ ncclResult_t rw_accept(void *listening, void **out) {
     // The other end gave up; NCCL there has its error. Another may come.
     rw_comm_free(l->comm);
     l->comm = NULL;
-    l->link = NULL;
     return ncclSuccess;
   }
   if (type == RW_HELLO) {
@@ -237,7 +241,6 @@ ncclResult_t rw_accept(void *listening, void **out) {
       rw_link_next(l->comm->link);
       *out = rw_setup_go(l->comm);
       l->comm = NULL;
-      l->link = NULL;
       return ncclSuccess;
     }
   } else if (type) {
@@ -251,9 +254,8 @@ ncclResult_t rw_accept(void *listening, void **out) {
 ncclResult_t rw_close_listening(void *listening) {
   struct listening *l = listening;
   if (!l) return ncclSuccess;
-  if (l->comm) rw_comm_free(l->comm);
-  else rw_link_close(l->link);
-  close(l->fd);
+  rw_comm_free(l->comm);
+  rw_pending_close(&l->pending);
   free(l);
   return ncclSuccess;
 }

@@ -5,7 +5,7 @@
 
 enum { REPEAT_MS = 20 };
 
-static struct rw_qp *carrier(struct rw_comm *c) {
+struct rw_qp *rw_record_carrier(struct rw_comm *c) {
   struct rw_qp *suspect = NULL;
   for (int tries = 0; tries < c->n_qps; tries++) {
     struct rw_qp *q = &c->qps[c->control_turn++ % c->n_qps];
@@ -55,7 +55,7 @@ void rw_record_repeat(struct rw_comm *c, struct rw_qp *q) {
   memcpy(f.gid, q->local.gid.raw, sizeof(f.gid));
   rw_record_encode(&f, record);
   q->record.sent_ms = c->now_ms;
-  struct rw_qp *by = carrier(c);
+  struct rw_qp *by = rw_record_carrier(c);
   struct rw_cursor b;
   if (by) {
     over_queue_pair(c, by, index);

@@ -13,6 +13,7 @@
 #include "mr.h"
 #include "name_list.h"
 #include "params.h"
+#include "redial.h"
 #include "service.h"
 #include "verbs.h"
 
@@ -146,8 +147,21 @@ static void number_ports(void) {
       if (devices[i].pci_path[0] && strcmp(devices[i].pci_path, devices[j].pci_path) == 0) devices[i].shown_port++;
 }
 
+// A process made by fork has none of the threads, and must leave to its parent what belongs to it: it begins anew. Its
+// copies of the sockets are closed, so that they do not outlive the parent.
+static void forget(void) {
+  pthread_mutex_init(&lock, NULL);
+  users = n_devices = n_virtual = 0;
+  rw_service_forget();
+  rw_redial_forget();
+}
+
+static void forget_in_children(void) { pthread_atfork(NULL, NULL, forget); }
+
 static ncclResult_t open_all(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
   int n = 0;
+  pthread_once(&once, forget_in_children);
   rw_params_read();
   if (rw_params.disable) {
     rw_info("NCCL_IB_DISABLE is set");
@@ -190,6 +204,7 @@ static ncclResult_t open_all(void) {
 
 static void close_all(void) {
   rw_service_stop();
+  rw_redial_close();
   rw_events_stop();
   struct ibv_context *closed = NULL;
   for (int i = 0; i < n_devices; i++) {

@@ -27,7 +27,7 @@ struct rw_link {
 int rw_listen(union rw_address *address);
 
 // A connected or connecting link to address; NULL where out of memory or sockets. rw_link_ready: 1 connected, 0 not
-// yet, -1 failed.
+// yet, -1 failed, with errno.
 struct rw_link *rw_link_connect(const union rw_address *address);
 int rw_link_ready(struct rw_link *link);
 struct rw_link *rw_link_accept(int listening);  // NULL where nobody waits

@@ -23,6 +23,7 @@ static void received(struct rw_comm *c, struct rw_qp *q, const struct ibv_wc *wc
     if (!q->errored) rw_qp_close(c, q, "its receives ended: %s", rw_wc_status(wc->status));
     return;
   }
+  rw_presence_heard(&c->presence, c->now_ms);
   uint32_t imm = be32toh(wc->imm_data);
   if (imm & RW_IMM_CONTROL) {
     int index = (int)(imm & 0xff);

@@ -161,7 +161,13 @@ ncclResult_t rw_isend(struct rw_comm *c, void *data, size_t size, int tag, const
   int n = next_group(c), which = 0;
   const struct rw_cts *cts = c->shared->cts_in[c->head % RW_SLOTS];
   while (which < n && (c->taken >> which & 1 || le32toh(cts[which].tag) != (uint32_t)tag)) which++;
-  if (which == n || !rw_comm_enter(c)) return ncclSuccess;
+  if (which == n) {
+    // Only now and then: this is asked again and again.
+    if (!atomic_load_explicit(&c->wanted, memory_order_relaxed))
+      atomic_store_explicit(&c->wanted, true, memory_order_relaxed);
+    return ncclSuccess;
+  }
+  if (!rw_comm_enter(c)) return ncclSuccess;
   struct rw_request *r = rw_request_get(c, RW_SEND);
   if (!r) return ncclSuccess;
   uint64_t fits = le64toh(cts[which].size);

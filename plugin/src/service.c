@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "comm.h"
 #include "params.h"
+#include "redial.h"
 #include "telemetry.h"
 
 enum { PERIOD_MS = 10 };
@@ -29,6 +31,7 @@ static void *serve(void *unused) {
   int64_t written_ms = rw_now_ns() / 1000000;
   pthread_mutex_lock(&lock);
   while (!stopping) {
+    rw_redial_answer(comms);
     for (struct rw_comm *c = comms; c; c = c->next) look_after(c);
     int64_t now_ms = rw_now_ns() / 1000000;
     if (rw_params.telemetry[0] && now_ms - written_ms >= rw_params.telemetry_ms) {
@@ -63,6 +66,14 @@ void rw_service_stop(void) {
   pthread_mutex_unlock(&lock);
   pthread_join(thread, NULL);
   pthread_cond_destroy(&wake);
+  running = false;
+}
+
+void rw_service_forget(void) {
+  pthread_mutex_init(&lock, NULL);
+  for (struct rw_comm *c = comms; c; c = c->next)
+    if (c->link) close(c->link->fd);
+  comms = NULL;
   running = false;
 }
 

@@ -6,6 +6,7 @@ struct rw_comm;
 
 void rw_service_start(void);
 void rw_service_stop(void);
+void rw_service_forget(void);  // in a child of fork
 void rw_service_add(struct rw_comm *c);
 void rw_service_remove(struct rw_comm *c);
 

@@ -3,12 +3,14 @@
 #include "comm.h"
 #include "log.h"
 #include "params.h"
+#include "redial.h"
 
 enum {
   REPEAT_MS = 20,          // between two sendings of a record that was not echoed
   LINK_MS = 50,            // between two looks at the TCP connection while all is well
   LINK_SOON_MS = 2,        // and while not
   UNSEEN_MS = 20,          // longest time between two looks that is not taken for an interruption
+  UNASKED_MS = 600,        // of silence until all paths are asked (presence.c), rounded up
   GONE_MS = 200,           // after the other end's farewell: what it sent before is in the completion queue by then
   ERROR_WITHIN_MS = 4500,  // of a fault that leaves no path; NCCL's own time comes on top, and 5 s are promised
 };
@@ -59,8 +61,8 @@ static void look_at_silence(struct rw_comm *c, struct rw_qp *q, bool *changed) {
     }
   }
   int64_t patience = c->reroute_ms;
-  if (c->all_suspect && patience > ERROR_WITHIN_MS - rw_params.all_dead_ms)
-    patience = ERROR_WITHIN_MS - rw_params.all_dead_ms;
+  if (c->all_suspect && patience > ERROR_WITHIN_MS - rw_params.all_dead_ms - UNASKED_MS)
+    patience = ERROR_WITHIN_MS - rw_params.all_dead_ms - UNASKED_MS;
   if (c->timer_kills && silent > patience + allowance)
     rw_qp_close(c, q, "nothing came back for %lld ms", (long long)silent);
 }
@@ -105,15 +107,14 @@ static void look_at_link(struct rw_comm *c) {
   struct rw_cursor b;
   int type;
   while ((type = rw_link_receive(c->link, &b)) != 0) {
+    rw_presence_heard(&c->presence, c->now_ms);
     take_message(c, type, &b);
     rw_link_next(c->link);
   }
-  if (!c->link->closed && !c->link->failed) return;
-  if (!c->peer_gone && c->outstanding)
-    rw_fail(c, ncclRemoteError, "the process at the other end, on %s, is gone", c->remote.host);
-  else if (c->peer_gone && c->outstanding && c->now_ms - c->gone_ms > GONE_MS &&
-           atomic_load(&c->error) == ncclSuccess) {
-    bool waits = false;
+  rw_redial_look(c);
+  if (c->peer_gone && rw_presence_waits(c) && c->now_ms - c->gone_ms > GONE_MS &&
+      atomic_load(&c->error) == ncclSuccess) {
+    bool waits = c->outstanding == 0;  // to send
     for (int i = 0; i < RW_REQUESTS; i++) {
       const struct rw_request *r = &c->requests[i];
       waits |= (r->kind == RW_SEND || r->kind == RW_RECV) && !r->done;  // flushes need no other end
@@ -126,7 +127,7 @@ static void look_at_link(struct rw_comm *c) {
 static void look_for_life(struct rw_comm *c) {
   bool lives = false;
   for (int i = 0; i < c->n_qps; i++) lives |= rw_state(&c->qps[i]) == RW_QP_LIVE;
-  if (lives || !c->outstanding) {
+  if (lives || !rw_presence_waits(c)) {
     c->all_dead_ms = 0;
   } else if (c->all_dead_ms == 0) {
     c->all_dead_ms = c->now_ms;
@@ -141,12 +142,14 @@ void rw_tick(struct rw_comm *c) {
   // Time in which nobody looked tells nothing of the paths: this process was stopped, or NCCL was busy elsewhere.
   int64_t unseen = c->looked_ms ? c->now_ms - c->looked_ms - UNSEEN_MS : 0;
   for (int i = 0; unseen > 0 && i < c->n_qps; i++) c->qps[i].progress_ms += unseen;
+  if (unseen > 0) rw_presence_put_off(c, unseen);
   c->looked_ms = c->now_ms;
   look_at_devices(c);
   look_at_queue_pairs(c);
+  rw_presence_look(c);
   look_for_life(c);
   if (!c->sends) rw_cts_post_unsent(c);
-  bool soon = c->n_live < c->n_qps;
+  bool soon = c->n_live < c->n_qps || c->presence.lost_ms;
   if (c->now_ms - c->link_ms >= (soon ? LINK_SOON_MS : LINK_MS)) {
     c->link_ms = c->now_ms;
     look_at_link(c);

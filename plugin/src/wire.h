@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { RW_WIRE_VERSION = 1, RW_WIRE_HEADER = 12, RW_WIRE_BODY = 16384 };
+enum { RW_WIRE_VERSION = 2, RW_WIRE_HEADER = 12, RW_WIRE_BODY = 16384 };
 #define RW_WIRE_MAGIC 0x52574e54u  // "RWNT"
 
 enum rw_message {
@@ -19,6 +19,8 @@ enum rw_message {
   RW_RECORD,       // either: state of a queue pair, where none lives to carry it (record.h)
   RW_FAILED,       // either: this end is lost, with the reason
   RW_BYE,          // either: closed in order; requests up to a number are complete
+  RW_REJOIN,       // connecting side, on a new TCP connection: the key of a connection whose old one broke
+  RW_REJOINED,     // accepting side: the new one counts
 };
 
 // A place in a buffer. Reading or writing past the end sets overflow and does nothing.

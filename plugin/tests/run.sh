@@ -46,6 +46,14 @@ case_ "address change (SLAAC)" "${faulty[@]}" --reroute 60 --fault 30:change:1 -
 case_ "address gone, flushes in between" "${faulty[@]}" --reroute 60 --dmabuf --fault 30:gone:0 --fault 200:back:0 --deaths 4 --recoveries 2
 case_ "port loss, another NIC of the virtual device goes on" \
   "${faulty[@]}" --groups 3000 --devices 2 --merge --reroute 60 --fault 30:port --fault 200:portup --deaths 16 --recoveries 8
+# What one end notices of the other: within 5 s in every state, and nothing where nothing is wrong.
+for state in polls flies waits half; do
+  for what in kill stop dark hang slow; do
+    case $what-$state in hang-flies | hang-half | slow-flies | slow-half) continue ;; esac
+    case_ "peer: $what" ./peer "$what" "$state"
+  done
+done
+for what in tcp stranger fork; do case_ "peer" ./peer "$what"; done
 case_ "port loss ends the job and says where" ./harness --rate 20 --groups 100000 --fault 50:port --must-fail
 case_ "leaf loss ends the job and says where" ./harness --rate 20 --groups 100000 --fault 50:dark --must-fail
 telemetry=$(mktemp -d)

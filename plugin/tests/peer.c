@@ -1,0 +1,313 @@
+// What one end of a connection notices of the other: two processes, one connection, one case.
+//
+//   peer CASE STATE     CASE: kill, stop (the whole process, its fake NIC as well), dark, hang (NIC answers, threads do
+//                       not), slow (nothing is wrong)
+//                       STATE of the end that is tested: polls (isend finds no receive), flies (pieces under way),
+//                       waits (a receive of which nothing came), half (one of two grouped receives came)
+//   peer tcp | stranger | fork
+#include <arpa/inet.h>
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fabric.h"
+#include "net_api.h"
+
+enum { BYTES = 4 << 20, WITHIN_MS = 5000, HANG_MS = 1500, ALIVE_MS = 3500 };
+
+static struct net net;
+static struct fake_fabric *fabric;
+static char file[128];
+static bool child, loud;
+static int other_end;  // a socket to the other process, for handles and steps
+static void *comm, *mr;
+static char *memory;
+static char last_warning[1024];
+static _Atomic int dead, redialled;
+
+static double now_ms(void) { return (double)fake_now_ns() / 1e6; }
+static void pause_ms(int ms) { usleep((useconds_t)ms * 1000); }
+
+static void say(ncclDebugLogLevel level, unsigned long flags, const char *source, int line, const char *format, ...) {
+  char text[1200];
+  va_list args;
+  (void)flags, (void)source, (void)line;
+  va_start(args, format);
+  vsnprintf(text, sizeof(text), format, args);
+  va_end(args);
+  if (loud) fprintf(stderr, "[%d %.1f] %s\n", child, now_ms(), text);
+  if (level == NCCL_LOG_WARN) snprintf(last_warning, sizeof(last_warning), "%s", text);
+  if (strstr(text, " is dead: ")) dead++;
+  if (strstr(text, "set-up connection is back")) redialled++;
+}
+
+static void fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+static void fail(const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vfprintf(stderr, format, args);
+  va_end(args);
+  fprintf(stderr, " (last warning: %s)\n", last_warning);
+  if (child) kill(getppid(), SIGTERM);
+  _exit(1);
+}
+
+#define MUST(call)                                                   \
+  do {                                                               \
+    ncclResult_t must = (call);                                      \
+    if (must != ncclSuccess) fail("%s: error %d", #call, (int)must); \
+  } while (0)
+
+static void tell(char c) {
+  if (write(other_end, &c, 1) != 1) fail("the other process is gone");
+}
+static void hear(char wanted) {
+  char c;
+  if (read(other_end, &c, 1) != 1 || c != wanted) fail("the other process does not say '%c'", wanted);
+}
+
+static void start(int host) {
+  char text[16];
+  int n;
+  snprintf(text, sizeof(text), "%d", host);
+  setenv("RAILWEAVE_FAKE_HOST", text, 1);
+  void *library = dlopen("./libnccl-net-railweave.so", RTLD_NOW | RTLD_LOCAL);
+  if (!library || !net_open(&net, library, 12)) fail("no plugin");
+  MUST(net.init(&net, say, NULL));
+  MUST(net.devices(&n));
+}
+
+static void stranger(const unsigned char *handle, const char *says) {
+  // The address in a handle, as connect.c writes it.
+  struct sockaddr_in a;
+  memcpy(&a, handle + 16, sizeof(a));
+  int fd = socket(AF_INET, SOCK_STREAM, 0);
+  if (a.sin_family != AF_INET || connect(fd, (struct sockaddr *)&a, sizeof(a))) fail("no listener where expected");
+  if (*says && write(fd, says, strlen(says)) < 0) fail("write");
+}
+
+static void join(bool sends, bool strangers) {
+  unsigned char handle[NCCL_NET_HANDLE_MAXSIZE];
+  void *listening = NULL;
+  memory = aligned_alloc(4096, 2 * BYTES);
+  memset(memory, sends ? 7 : 0, 2 * BYTES);
+  if (sends) {
+    if (read(other_end, handle, sizeof(handle)) != sizeof(handle)) fail("no handle");
+    for (; !comm; pause_ms(1)) MUST(net.connect(&net, 0, handle, &comm));
+  } else {
+    MUST(net.listen(&net, 0, handle, &listening));
+    if (strangers) {
+      stranger(handle, "");
+      stranger(handle, "RWNT");
+      void *nobody = NULL;
+      for (int i = 0; i < 50; i++, pause_ms(1)) MUST(net.accept(&net, listening, &nobody));
+    }
+    if (write(other_end, handle, sizeof(handle)) != sizeof(handle)) fail("no handle");
+    double begun = now_ms();
+    for (; !comm; pause_ms(1)) {
+      MUST(net.accept(&net, listening, &comm));
+      if (now_ms() - begun > 5000) fail("no connection after 5 s");
+    }
+    MUST(net.closeListen(listening));
+  }
+  MUST(net.reg(&net, comm, memory, 2 * BYTES, NCCL_PTR_HOST, &mr));
+}
+
+static void *receive(int n) {
+  void *data[2] = {memory, memory + BYTES}, *mrs[2] = {mr, mr}, *request = NULL;
+  size_t sizes[2] = {BYTES, BYTES};
+  int tags[2] = {0, 1};
+  for (double begun = now_ms(); !request && now_ms() - begun < WITHIN_MS; pause_ms(1))
+    MUST(net.irecv(&net, comm, n, data, sizes, tags, mrs, &request));
+  return request;
+}
+
+static void *try_send(size_t size, ncclResult_t *result) {
+  void *request = NULL;
+  *result = net.isend(&net, comm, memory, size, 0, mr, NULL, &request);
+  return request;
+}
+
+static void *send_one(size_t size) {
+  void *request = NULL;
+  ncclResult_t result = ncclSuccess;
+  for (double begun = now_ms(); !request && now_ms() - begun < WITHIN_MS; pause_ms(1)) {
+    request = try_send(size, &result);
+    MUST(result);
+  }
+  if (!request) fail("nothing can be sent");
+  return request;
+}
+
+static void finish(void *request) {
+  int done = 0, sizes[8];
+  for (double begun = now_ms(); !done; usleep(50)) {
+    MUST(net.test(request, &done, sizes));
+    if (now_ms() - begun > 2 * WITHIN_MS) fail("a request does not end");
+  }
+}
+
+// Milliseconds until the connection reports an error, -1 where it does not within limit.
+static double until_error(void *request, int limit) {
+  double begun = now_ms();
+  for (int done = 0, sizes[8]; now_ms() - begun < limit; usleep(50)) {
+    ncclResult_t result = ncclSuccess;
+    if (request) result = net.test(request, &done, sizes);
+    else if (try_send(64, &result)) fail("a message could be sent that nobody waits for");
+    if (result != ncclSuccess) return now_ms() - begun;
+    if (request && done) fail("a request is done that cannot be");
+  }
+  return -1;
+}
+
+static bool is(const char *a, const char *b) { return strcmp(a, b) == 0; }
+
+// The other end of a case: brings this end into its state, then waits for what is done to it.
+static void play(const char *what, const char *state) {
+  void *request = NULL;
+  bool receives = is(state, "polls") || is(state, "flies");
+  join(!receives, false);
+  if (is(what, "hang")) {
+    // Its proxy thread owns the connection, and does nothing more.
+    request = receives ? receive(1) : send_one(64);
+  } else if (is(state, "flies")) {
+    request = receive(1);
+  } else if (is(state, "half")) {
+    finish(send_one(64));
+  } else if (is(what, "slow")) {
+    finish(receives ? receive(1) : send_one(64));
+  }
+  tell('r');
+  for (;;) {
+    int done, sizes[8];
+    if (request && is(what, "slow") && net.test(request, &done, sizes)) fail("the slow end got an error");
+    pause_ms(10);
+  }
+}
+
+static int watch(const char *what, const char *state, pid_t other) {
+  bool sends = is(state, "polls") || is(state, "flies"), hang = is(what, "hang"), slow = is(what, "slow");
+  void *request = NULL;
+  if (is(state, "flies")) fake_path_limit(fabric, 1);
+  join(sends, false);
+  if (sends) {
+    if (is(state, "flies")) request = send_one(BYTES);
+    else if (hang || slow) finish(send_one(64));
+  } else {
+    if (hang || slow) finish(receive(1));
+    request = receive(is(state, "half") ? 2 : 1);
+  }
+  hear('r');
+  pause_ms(100);
+  if (is(what, "kill")) kill(other, SIGKILL);
+  if (is(what, "stop")) kill(other, SIGSTOP);
+  if (is(what, "dark")) fake_path_down(fabric, 0, 0, 1, 0, -1, UINT64_MAX);
+  double took = until_error(request, slow ? ALIVE_MS : 2 * WITHIN_MS);
+  if (slow ? took >= 0 : took < 0 || took > WITHIN_MS)
+    fail("%s while this end %s: error after %.0f ms", what, state, took);
+  if (slow) printf("%s while this end %s: no error\n", what, state);
+  else printf("%s while this end %s: error after %.0f ms: %.120s\n", what, state, took, last_warning);
+  return 0;
+}
+
+// Both ends' TCP connection is cut under way; nothing else is wrong.
+static void cut_tcp(void) {
+  for (int fd = 3; fd < 1024; fd++) {
+    struct sockaddr_storage a;
+    socklen_t size = sizeof(a);
+    if (getpeername(fd, (struct sockaddr *)&a, &size) == 0 && a.ss_family == AF_INET) shutdown(fd, SHUT_RDWR);
+  }
+}
+
+static void lose_tcp(bool sends) {
+  join(sends, false);
+  for (int i = 0; i < 60; i++) {
+    finish(sends ? send_one(100000) : receive(1));
+    if (i % 20 == 10 && !sends) cut_tcp();
+    if (i % 20 == 15 && sends) pause_ms(700);
+    if (i == 50 && sends && !redialled) fail("the TCP connection is not made anew");
+  }
+  if (dead) fail("a queue pair died");
+  tell('d');
+  hear('d');
+  MUST(sends ? net.closeSend(comm) : net.closeRecv(comm));
+}
+
+static int fork_and_exit(void) {
+  int status;
+  join(true, false);
+  finish(send_one(64));
+  pid_t pid = fork();
+  if (pid == 0) exit(0);  // as Python's multiprocessing does
+  for (double begun = now_ms(); waitpid(pid, &status, WNOHANG) != pid; pause_ms(1))
+    if (now_ms() - begun > WITHIN_MS) {
+      kill(pid, SIGKILL);
+      fail("a child of fork does not come to an end");
+    }
+  if (status) fail("the child ends with %d", status);
+  finish(send_one(64));
+  tell('d');
+  MUST(net.closeSend(comm));
+  return 0;
+}
+
+static int run(const char *what, const char *state, pid_t other) {
+  if (is(what, "tcp")) return lose_tcp(true), 0;
+  if (is(what, "stranger")) return join(false, true), tell('d'), 0;
+  if (is(what, "fork")) return fork_and_exit();
+  return watch(what, state, other);
+}
+
+static void run_other(const char *what, const char *state) {
+  if (is(what, "tcp")) lose_tcp(false);
+  else if (is(what, "stranger")) join(true, false), hear('d');
+  else if (is(what, "fork")) join(false, false), finish(receive(1)), finish(receive(1)), hear('d');
+  else play(what, state);
+}
+
+int main(int n, char **words) {
+  int pair[2], status;
+  const char *what = n > 1 ? words[1] : "", *state = n > 2 ? words[2] : "";
+  loud = getenv("LOUD") != NULL;
+  snprintf(file, sizeof(file), "/tmp/railweave-peer-%d", getpid());
+  setenv("RAILWEAVE_FAKE_FABRIC", file, 1);
+  setenv("NCCL_IBVERBS_LIB", "./libfakeverbs.so", 1);
+  setenv("NCCL_SOCKET_IFNAME", "lo", 1);
+  setenv("NCCL_SOCKET_FAMILY", "AF_INET", 1);
+  setenv("RAILWEAVE_NET_HOST_FILE", "/nonexistent", 1);
+  setenv("RAILWEAVE_NET_SPLIT_BYTES", "1024", 1);
+  if (is(what, "hang") || is(what, "slow")) setenv("RAILWEAVE_NET_PEER_MS", "1500", 1);
+  fabric = fake_fabric_create(file, 2, 1, 4);
+  if (!fabric || socketpair(AF_UNIX, SOCK_STREAM, 0, pair)) return 2;
+  pid_t other = fork();
+  child = other == 0;
+  other_end = pair[child];
+  close(pair[!child]);
+  if (child) prctl(PR_SET_PDEATHSIG, SIGKILL);
+  start(child);
+  if (child) {
+    run_other(what, state);
+    _exit(0);
+  }
+  int result = run(what, state, other);
+  bool ends = is(what, "tcp") || is(what, "stranger") || is(what, "fork");
+  if (!ends) kill(other, SIGKILL);
+  waitpid(other, &status, 0);
+  unlink(file);
+  for (int h = 0; h < 2; h++) {
+    char path[160];
+    snprintf(path, sizeof(path), "%s.%d", file, h);
+    unlink(path);
+  }
+  if (ends && status) fail("the other process ends with %d", status);
+  if (ends) printf("%s: well\n", what);
+  fflush(stdout);
+  _exit(result);  // the connection is left as it is
+}
