@@ -102,6 +102,7 @@ def cpu(build: Path) -> list[dict[str, str]]:
         fabric = f"{folder}/fabric"
         subprocess.run(["./fake-fabric", fabric, "create", "1", "1", "4"], cwd=build, check=True)
         more = {"RAILWEAVE_FAKE_FABRIC": fabric, "RAILWEAVE_FAKE_HOST": "0", "RAILWEAVE_FAKE_DIRECT": "1",
+                "RAILWEAVE_NET_ANY_NAMESPACE": "1",
                 "NCCL_IBVERBS_LIB": str(build / "libfakeverbs.so"), "NCCL_SOCKET_IFNAME": "lo",
                 "RAILWEAVE_NET_HOST_FILE": "/nonexistent"}  # fmt: skip
         done = subprocess.run(

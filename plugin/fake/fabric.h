@@ -17,6 +17,7 @@ struct fake_gid {
 struct fake_port {
   _Atomic bool up;
   _Atomic uint32_t gid_changes;
+  _Atomic int event;  // IBV_EVENT_ of a queue pair or completion queue, plus 1, to be reported once
   struct fake_gid gids[FAKE_GIDS];
 };
 

@@ -145,6 +145,19 @@ static void tell(struct fake_context *c, int event) {
   if (write(c->event_write, &e, sizeof(e)) != sizeof(e)) perror("fake verbs: event");
 }
 
+// Of the first queue pair of the device that is connected.
+static void tell_of_queue(struct fake_context *c, int device, int event) {
+  for (int i = 0; i < fake_nic.n_qps; i++) {
+    struct fake_qp *q = fake_nic.qps[i];
+    if (!q || q->device != device || q->base.state != IBV_QPS_RTS) continue;
+    struct ibv_async_event e = {.event_type = event};
+    if (event == IBV_EVENT_CQ_ERR) e.element.cq = q->base.recv_cq;
+    else e.element.qp = &q->base;
+    if (write(c->event_write, &e, sizeof(e)) != sizeof(e)) perror("fake verbs: event");
+    return;
+  }
+}
+
 static void look_at_ports(void) {
   for (int d = 0; d < FAKE_DEVICES; d++) {
     struct fake_context *c = fake_nic.contexts[d];
@@ -154,6 +167,8 @@ static void look_at_ports(void) {
     uint32_t changes = atomic_load(&port->gid_changes);
     if (up != c->port_up) tell(c, up ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR);
     if (changes != c->gid_changes) tell(c, IBV_EVENT_GID_CHANGE);
+    int event = atomic_exchange(&port->event, 0) - 1;
+    if (event >= 0) tell_of_queue(c, d, event);
     c->port_up = up;
     c->gid_changes = changes;
   }

@@ -122,6 +122,19 @@ struct ibv_context {
   void *abi_compat;
 };
 
+// What stands before a context where abi_compat says so (rdma-core since 2012): functions that came later.
+struct ibv_port_attr_ex {
+  struct ibv_port_attr attr;
+  uint32_t active_speed_ex;
+};
+struct ibv_verbs_context {
+  int (*query_port)(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr, size_t bytes);
+  void *others[37];
+  uint64_t placeholder;
+  size_t size;  // of this structure, at the library's end
+  struct ibv_context context;
+};
+
 struct ibv_pd {
   struct ibv_context *context;
   uint32_t handle;
@@ -363,6 +376,9 @@ struct ibv_ece {
   uint32_t comp_mask;
 };
 
+_Static_assert(sizeof(struct ibv_verbs_context) == 648 && offsetof(struct ibv_verbs_context, size) == 312 &&
+                   sizeof(struct ibv_port_attr_ex) == 56,
+               "what stands before a context");
 #define SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), #type);
 #define OFFSET(type, field, bytes) _Static_assert(offsetof(type, field) == (bytes), #type "." #field);
 #include "verbs_layout.def"

@@ -55,7 +55,8 @@ static bool make_queues(struct rw_comm *c) {
     int qps = 0;
     for (int q = 0; q < c->n_qps; q++) qps += c->table.pairs[q].device[!c->sends] == i;
     if (rw_pd_use(d->device, &d->pd) != ncclSuccess) return false;
-    d->cq = rw_verbs.ibv_create_cq(d->device->context, qps * (RW_SEND_WRS + RW_RECV_WRS) + RW_FLUSH_WRS, NULL, NULL, 0);
+    d->cq = rw_verbs.ibv_create_cq(d->device->context, qps * (RW_SEND_WRS + RW_RECV_WRS) + RW_FLUSH_WRS,
+                                   (void *)&c->async_event, NULL, 0);
     if (d->cq) continue;
     rw_warn("%s: no completion queue for %d queue pairs: %s", d->device->name, qps, strerror(errno));
     return false;
@@ -87,7 +88,7 @@ static void settle(struct rw_comm *c) {
   }
   c->reroute_ms = slowest;
   c->hw_timeout = timeout_exponent(c);
-  c->timer_kills = c->table.paths > 1 && (!rw_params.timeout_set || rw_params.reroute_ms_set);
+  c->timer_kills = c->table.paths > 1;
   for (int i = 0; i < c->n_qps; i++) {
     struct rw_qp *q = &c->qps[i];
     const struct rw_pair *p = &c->table.pairs[i];

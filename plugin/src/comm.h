@@ -190,7 +190,8 @@ struct rw_comm {
   bool peer_gone;
   int64_t gone_ms;
   struct rw_presence presence;
-  _Atomic bool wanted;  // isend found no receive
+  _Atomic bool wanted;      // isend found no receive
+  _Atomic int async_event;  // of a queue pair or completion queue, plus 1; set by the event thread
   struct rw_link *link;
   uint64_t key;                        // names the connection when its link is made anew
   union rw_address redial;             // of the accepting end's process; family 0: none

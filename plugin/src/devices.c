@@ -3,6 +3,7 @@
 #include <endian.h>
 #include <errno.h>
 #include <limits.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,16 +40,40 @@ int rw_vdevice_count(void) {
 
 const struct rw_vdevice *rw_vdevice(int i) { return i >= 0 && i < rw_vdevice_count() ? &virtual_devices[i] : NULL; }
 
-// Mbit/s of one lane by the bits of active_speed, and lanes by those of active_width (InfiniBand, table of PortInfo).
-static int port_speed(const struct ibv_port_attr *attr) {
-  static const int lane[] = {2500, 5000, 10000, 10000, 14000, 25000, 50000, 100000};
+int rw_port_speed(unsigned width, unsigned speed) {
+  // By bit (InfiniBand, PortInfo): SDR, DDR, QDR, FDR10, FDR, EDR, HDR, NDR, XDR; lanes.
+  static const int lane[] = {2500, 5000, 10000, 10000, 14000, 25000, 50000, 100000, 200000};
   static const int lanes[] = {1, 4, 8, 12, 2};
-  int speed = 0, width = 1;
-  for (int i = 0; i < 8; i++)
-    if (attr->active_speed >> i & 1) speed = lane[i];
+  int of_lane = 0, n = 1;
+  for (int i = 0; i < 9; i++)
+    if (speed >> i & 1) of_lane = lane[i];
+  if (speed >> 9) of_lane = lane[8];  // not known yet: at least as fast
   for (int i = 0; i < 5; i++)
-    if (attr->active_width >> i & 1) width = lanes[i];
-  return speed * width;
+    if (width >> i & 1) n = lanes[i];
+  return of_lane * n;
+}
+
+// From XDR on the speed does not fit the attributes' byte any more.
+static unsigned speed_bits(struct ibv_context *context, int port, const struct ibv_port_attr *attr) {
+  struct ibv_verbs_context *v = (void *)((char *)context - offsetof(struct ibv_verbs_context, context));
+  struct ibv_port_attr_ex more;
+  memset(&more, 0, sizeof(more));
+  if ((uintptr_t)context->abi_compat != UINTPTR_MAX || v->size < sizeof(*v) || !v->query_port ||
+      v->query_port(context, (uint8_t)port, &more.attr, sizeof(more)) || !more.active_speed_ex)
+    return attr->active_speed;
+  return more.active_speed_ex;
+}
+
+// NCCL_IB_QUERY_PORT_SPEED=0 leaves out the newest way to ask, as in NCCL's own transport.
+static int find_speed(struct ibv_context *context, int port, const struct ibv_port_attr *attr,
+                      const struct rw_host_nic *nic) {
+  uint64_t hundreds = 0;
+  if (rw_params.query_port_speed && rw_verbs.ibv_query_port_speed &&
+      rw_verbs.ibv_query_port_speed(context, (uint32_t)port, &hundreds) == 0 && hundreds > 0)
+    return (int)(hundreds * 100);
+  int speed = rw_port_speed(attr->active_width, speed_bits(context, port, attr));
+  if (speed) return speed;
+  return nic && nic->speed_gbps ? nic->speed_gbps * 1000 : 100000;
 }
 
 // The PCI device's folder in sysfs, with the function number cleared where virtual functions count as one NIC.
@@ -107,9 +132,7 @@ static void add_port(struct ibv_device *device, struct ibv_context *context, con
   d->ethernet = p.link_layer == IBV_LINK_LAYER_ETHERNET;
   const struct rw_host_nic *nic = rw_host_nic_find(file, d->name, port);
   if (nic) d->nic = *nic;
-  d->speed_mbps = rw_params.query_port_speed ? port_speed(&p)
-                  : nic && nic->speed_gbps   ? nic->speed_gbps * 1000
-                                             : 100000;
+  d->speed_mbps = find_speed(context, port, &p, nic);
   d->adaptive_routing = rw_params.adaptive_routing >= 0 ? rw_params.adaptive_routing != 0
                         : d->ethernet                   ? nic && nic->adaptive_routing
                                                         : true;
@@ -120,9 +143,11 @@ static void add_port(struct ibv_device *device, struct ibv_context *context, con
   atomic_init(&d->port_up, true);
   struct rw_gid_list gids = rw_device_gids(d);
   if (gids.n == 0 && d->ethernet) {
-    rw_warn("%s port %d has no usable RoCE v%d address (looked for %s addresses%s%s): not used", d->name, port,
-            rw_params.roce_version, rw_params.addr_family[0] ? rw_params.addr_family : "global or unique local",
-            rw_params.addr_range[0] ? " in " : "", rw_params.addr_range);
+    rw_warn(
+        "%s port %d has no usable RoCE v%d address (looked for %s addresses of this network namespace%s%s): not used",
+        d->name, port, rw_params.roce_version,
+        rw_params.addr_family[0] ? rw_params.addr_family : "global or unique local",
+        rw_params.addr_range[0] ? " in " : "", rw_params.addr_range);
     return;
   }
   static const char *const schemes[] = {"rank", "prefix bits", "host file"};
@@ -158,6 +183,24 @@ static void forget(void) {
 
 static void forget_in_children(void) { pthread_atfork(NULL, NULL, forget); }
 
+// Many set NCCL_IB_TIMEOUT by habit, for NCCL's own transport.
+static void warn_of_timeout(void) {
+  if (!rw_params.timeout_set || n_devices == 0) return;
+  double retries_ms = 4.096e-3 * (double)(1ull << (rw_params.timeout & 31)) * (rw_params.retry_cnt + 1);
+  int reroute_ms = rw_reroute_ms(&devices[0]);
+  if (retries_ms < reroute_ms)
+    rw_warn(
+        "NCCL_IB_TIMEOUT=%d: the NIC gives a path up after %.0f ms, before the fabric had its %d ms to reroute "
+        "(RAILWEAVE_NET_REROUTE_MS): unset it",
+        rw_params.timeout, retries_ms, reroute_ms);
+  else
+    rw_info(
+        "NCCL_IB_TIMEOUT=%d: the NIC repeats for %.0f ms; where another path lives, one is dead after %d ms all the "
+        "same "
+        "(RAILWEAVE_NET_REROUTE_MS)",
+        rw_params.timeout, retries_ms, reroute_ms);
+}
+
 static ncclResult_t open_all(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   int n = 0;
@@ -186,6 +229,7 @@ static ncclResult_t open_all(void) {
     rw_warn("NCCL_IB_FIFO_TC=%d is not used: clear-to-send messages share the data's queue pairs", rw_params.fifo_tc);
   if (rw_params.gid_index >= 0)
     rw_warn("NCCL_IB_GID_INDEX=%d leaves one path per NIC: unset it for a path per queue pair", rw_params.gid_index);
+  warn_of_timeout();
   qsort(devices, (size_t)n_devices, sizeof(devices[0]), by_pci);
   number_ports();
   for (n_virtual = 0; n_virtual < n_devices; n_virtual++) {

@@ -60,6 +60,9 @@ int rw_vdevice_count(void);
 // Makes a virtual device of physical ones and gives its number.
 ncclResult_t rw_vdevice_make(int *index, const int *devices, int n);
 
+// Mbit/s of a port by the bits that its attributes show: 0 where they say nothing.
+int rw_port_speed(unsigned width, unsigned speed);
+
 // The GIDs of a device now.
 struct rw_gid_list rw_device_gids(const struct rw_device *device);
 

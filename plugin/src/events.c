@@ -45,8 +45,25 @@ static void mark(struct rw_device *d, int event) {
   }
 }
 
+// Contexts of queue pairs and completion queues are their connection's mark (comm.h). It cannot go away meanwhile: they
+// are not destroyed before the event is acknowledged.
+static void mark_connection(struct ibv_context *context, const struct ibv_async_event *event) {
+  bool queue = event->event_type == IBV_EVENT_CQ_ERR;
+  _Atomic int *connection = queue ? event->element.cq->cq_context : event->element.qp->qp_context;
+  const char *text = rw_event_text(event->event_type);
+  if (queue) rw_warn("%s: a completion queue: %s", rw_verbs.ibv_get_device_name(context->device), text);
+  else
+    rw_warn("%s: queue pair 0x%x: %s", rw_verbs.ibv_get_device_name(context->device), event->element.qp->qp_num, text);
+  if (connection) atomic_store(connection, event->event_type + 1);
+}
+
 static void dispatch(struct ibv_context *context, const struct ibv_async_event *event) {
   int type = event->event_type;
+  if (type == IBV_EVENT_CQ_ERR || type == IBV_EVENT_QP_FATAL || type == IBV_EVENT_QP_REQ_ERR ||
+      type == IBV_EVENT_QP_ACCESS_ERR) {
+    mark_connection(context, event);
+    return;
+  }
   bool of_port = type == IBV_EVENT_PORT_ERR || type == IBV_EVENT_PORT_ACTIVE || type == IBV_EVENT_GID_CHANGE;
   for (int i = 0; i < n_watched; i++)
     if (watched[i].context == context && (!of_port || watched[i].port == event->element.port_num))

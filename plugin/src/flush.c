@@ -12,6 +12,7 @@ enum { PATIENCE_MS = 4000 };
 
 bool rw_flush_create(struct rw_comm *c, struct rw_comm_device *d) {
   struct ibv_qp_init_attr init = {
+      .qp_context = (void *)&c->async_event,
       .send_cq = d->cq,
       .recv_cq = d->cq,
       .cap = {.max_send_wr = RW_FLUSH_WRS, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1},

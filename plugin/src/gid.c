@@ -2,6 +2,8 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +36,7 @@ static bool unfit(const char *if_inet6, const union ibv_gid *gid) {
   for (int i = 0; i < 16; i++) snprintf(hex + 2 * i, 3, "%02x", gid->raw[i]);
   const char *line = if_inet6 ? strstr(if_inet6, hex) : NULL;
   unsigned flags = 0;
+  if (if_inet6 && !line && !rw_params.any_namespace) return true;
   return line && sscanf(line + 32, " %*x %*x %*x %x", &flags) == 1 && (flags & RW_ADDRESS_UNFIT);
 }
 
@@ -180,20 +183,38 @@ static int table_of_old_library(struct ibv_context *context, int port, int lengt
   return n;
 }
 
+// Of this network namespace: the kernel's list of IPv6 addresses, which tells which are fit for traffic, and IPv4. NULL
+// where they cannot be had: then nothing is left out.
+static char *own_addresses(void) {
+  enum { TEXT = 256 << 10 };
+  struct ifaddrs *list;
+  char *text = calloc(1, TEXT);
+  if (!text || getifaddrs(&list)) {
+    free(text);
+    return NULL;
+  }
+  FILE *file = fopen("/proc/net/if_inet6", "re");
+  size_t used = file ? fread(text, 1, TEXT / 2, file) : 0;
+  if (file) fclose(file);
+  for (const struct ifaddrs *i = list; i && used < TEXT - 128; i = i->ifa_next) {
+    if (!i->ifa_addr || i->ifa_addr->sa_family != AF_INET) continue;
+    const uint8_t *a = (const uint8_t *)&((const struct sockaddr_in *)(const void *)i->ifa_addr)->sin_addr;
+    used += (size_t)snprintf(text + used, TEXT - used, "00000000000000000000ffff%02x%02x%02x%02x 00 00 00 00 %.15s\n",
+                             a[0], a[1], a[2], a[3], i->ifa_name);
+  }
+  freeifaddrs(list);
+  return text;
+}
+
 struct rw_gid_list rw_gids_read(struct ibv_context *context, int port, int table_length, bool ethernet,
                                 const struct rw_host_nic *nic) {
-  static const char addresses[] = "/proc/net/if_inet6";
   struct ibv_gid_entry entries[TABLE];
   memset(entries, 0, sizeof(entries));
   ssize_t n = rw_verbs._ibv_query_gid_table
                   ? rw_verbs._ibv_query_gid_table(context, entries, TABLE, 0, sizeof(entries[0]))
                   : -EOPNOTSUPP;
   if (n < 0) n = table_of_old_library(context, port, table_length, ethernet, entries);
-  enum { TEXT = 256 << 10 };
-  char *text = calloc(1, TEXT);
-  FILE *file = fopen(addresses, "re");
-  if (file && text) text[fread(text, 1, TEXT - 1, file)] = 0;
-  if (file) fclose(file);
+  char *text = own_addresses();
   struct rw_gid_list list = rw_gids_choose(entries, (int)n, port, ethernet, text, nic);
   free(text);
   return list;

@@ -31,7 +31,8 @@ struct rw_gid_list {
 enum { RW_ADDRESS_UNFIT = 0x01 /* temporary */ | 0x08 /* DAD failed */ | 0x20 /* deprecated */ | 0x40 /* tentative */ };
 
 // The usable GIDs of a port, by color. The first form reads the device, the second takes the table and the text of
-// /proc/net/if_inet6 as given. nic may be NULL. Returns an empty list where there is none.
+// /proc/net/if_inet6 as given, followed by the IPv4 addresses in the same form; an RDMA device that network namespaces
+// share shows the addresses of all of them. nic may be NULL. Returns an empty list where there is none.
 struct rw_gid_list rw_gids_read(struct ibv_context *context, int port, int table_length, bool ethernet,
                                 const struct rw_host_nic *nic);
 struct rw_gid_list rw_gids_choose(const struct ibv_gid_entry *entries, int n, int port, bool ethernet,

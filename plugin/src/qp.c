@@ -49,6 +49,7 @@ bool rw_qp_refill(struct rw_comm *c, struct rw_qp *q, int n) {
 bool rw_qp_create(struct rw_comm *c, struct rw_qp *q) {
   struct rw_comm_device *d = &c->devices[q->device[0]];
   struct ibv_qp_init_attr init = {
+      .qp_context = (void *)&c->async_event,
       .send_cq = d->cq,
       .recv_cq = d->cq,
       .cap = {.max_send_wr = RW_SEND_WRS,

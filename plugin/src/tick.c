@@ -4,6 +4,7 @@
 #include "log.h"
 #include "params.h"
 #include "redial.h"
+#include "verbs.h"
 
 enum {
   REPEAT_MS = 20,          // between two sendings of a record that was not echoed
@@ -17,6 +18,9 @@ enum {
 
 static void look_at_devices(struct rw_comm *c) {
   char place[256];
+  int event = atomic_load_explicit(&c->async_event, memory_order_relaxed);
+  if (event && rw_params.async_events)
+    rw_fail(c, ncclSystemError, "its device reported: %s. Look at the kernel log", rw_event_text(event - 1));
   for (int i = 0; i < c->n_devices; i++) {
     struct rw_comm_device *d = &c->devices[i];
     unsigned gids = atomic_load_explicit(&d->device->gid_changes, memory_order_acquire);

@@ -14,8 +14,8 @@ static void *library;
 
 // rdma-core versions its symbols; the unversioned look-up would find the oldest, which has another ABI.
 static void *symbol(const char *name) {
-  static const char *const versions[] = {"IBVERBS_1.1",  "IBVERBS_1.5",  "IBVERBS_1.8", "IBVERBS_1.10",
-                                         "IBVERBS_1.11", "IBVERBS_1.12", "IBVERBS_1.0"};
+  static const char *const versions[] = {"IBVERBS_1.1",  "IBVERBS_1.5",  "IBVERBS_1.8",  "IBVERBS_1.10",
+                                         "IBVERBS_1.11", "IBVERBS_1.12", "IBVERBS_1.16", "IBVERBS_1.0"};
   for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
     void *found = dlvsym(library, name, versions[i]);
     if (found) return found;
@@ -56,6 +56,14 @@ bool rw_verbs_load(void) {
 out:
   pthread_mutex_unlock(&lock);
   return loaded;
+}
+
+const char *rw_event_text(int event) {
+  if (rw_verbs.ibv_event_type_str) return rw_verbs.ibv_event_type_str(event);
+  return event == IBV_EVENT_CQ_ERR       ? "CQ error"
+         : event == IBV_EVENT_QP_FATAL   ? "local work queue catastrophic error"
+         : event == IBV_EVENT_QP_REQ_ERR ? "invalid request local work queue error"
+                                         : "local access violation work queue error";
 }
 
 const char *rw_wc_status(int status) {

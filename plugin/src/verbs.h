@@ -39,6 +39,7 @@
   OPTIONAL(int, ibv_set_ece, (struct ibv_qp * qp, struct ibv_ece * ece))                                           \
   OPTIONAL(const char *, ibv_wc_status_str, (int status))                                                          \
   OPTIONAL(const char *, ibv_event_type_str, (int event))                                                          \
+  OPTIONAL(int, ibv_query_port_speed, (struct ibv_context * context, uint32_t port, uint64_t * speed))             \
   OPTIONAL(int, ibv_fork_init, (void))
 
 struct rw_verbs {
@@ -53,6 +54,7 @@ extern struct rw_verbs rw_verbs;
 bool rw_verbs_load(void);
 
 const char *rw_wc_status(int status);
+const char *rw_event_text(int event);
 
 static inline int rw_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc) {
   return cq->context->ops.poll_cq(cq, n, wc);

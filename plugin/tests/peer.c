@@ -4,6 +4,7 @@
 //                       not), slow (nothing is wrong)
 //                       STATE of the end that is tested: polls (isend finds no receive), flies (pieces under way),
 //                       waits (a receive of which nothing came), half (one of two grouped receives came)
+//   peer event N         the asynchronous event N is reported of a queue pair or completion queue
 //   peer tcp | stranger | fork
 #include <arpa/inet.h>
 #include <dlfcn.h>
@@ -209,9 +210,11 @@ static int watch(const char *what, const char *state, pid_t other) {
   if (is(what, "kill")) kill(other, SIGKILL);
   if (is(what, "stop")) kill(other, SIGSTOP);
   if (is(what, "dark")) fake_path_down(fabric, 0, 0, 1, 0, -1, UINT64_MAX);
+  if (is(what, "event")) atomic_store(&fabric->ports[0][0].event, atoi(state) + 1);
   double took = until_error(request, slow ? ALIVE_MS : 2 * WITHIN_MS);
   if (slow ? took >= 0 : took < 0 || took > WITHIN_MS)
     fail("%s while this end %s: error after %.0f ms", what, state, took);
+  if (is(what, "event") && !strstr(last_warning, "reported: ")) fail("the error does not say what was reported");
   if (slow) printf("%s while this end %s: no error\n", what, state);
   else printf("%s while this end %s: error after %.0f ms: %.120s\n", what, state, took, last_warning);
   return 0;
@@ -280,6 +283,7 @@ int main(int n, char **words) {
   setenv("RAILWEAVE_FAKE_FABRIC", file, 1);
   setenv("NCCL_IBVERBS_LIB", "./libfakeverbs.so", 1);
   setenv("NCCL_SOCKET_IFNAME", "lo", 1);
+  setenv("RAILWEAVE_NET_ANY_NAMESPACE", "1", 1);
   setenv("NCCL_SOCKET_FAMILY", "AF_INET", 1);
   setenv("RAILWEAVE_NET_HOST_FILE", "/nonexistent", 1);
   setenv("RAILWEAVE_NET_SPLIT_BYTES", "1024", 1);

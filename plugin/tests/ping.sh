@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$1"
 fabric=$(mktemp)
 port=$((20000 + $$ % 20000))
-export RAILWEAVE_FAKE_FABRIC=$fabric NCCL_IBVERBS_LIB=$PWD/libfakeverbs.so RAILWEAVE_NET_HOST_FILE=/nonexistent
+export RAILWEAVE_NET_ANY_NAMESPACE=1 RAILWEAVE_FAKE_FABRIC=$fabric NCCL_IBVERBS_LIB=$PWD/libfakeverbs.so RAILWEAVE_NET_HOST_FILE=/nonexistent
 ./fake-fabric "$fabric" create 2 2 4
 RAILWEAVE_FAKE_HOST=1 ./railweave-rdma-ping --server --port $port > /dev/null & server=$!
 trap 'kill $server; wait $server 2> /dev/null || true; rm -f "$fabric" "$fabric".*' EXIT

@@ -17,6 +17,7 @@ case_() {
 if [ -x ./system-verbs ]; then ./system-verbs && echo "plugin: layout as in the system's verbs.h"; else
   echo "plugin: rdma-core's header is not installed; layout checked against recorded numbers only"; fi
 
+export RAILWEAVE_NET_ANY_NAMESPACE=1  # the fake's addresses are of none
 fabric=$(mktemp)
 trap 'rm -f "$fabric" "$fabric".*' EXIT
 ./fake-fabric "$fabric" create 1 2 4
@@ -42,6 +43,7 @@ case_ "two paths die at once" "${faulty[@]}" --reroute 60 --fault 30:down:1 --fa
 case_ "a path dies while another is being replaced" \
   "${faulty[@]}" --reroute 60 --fault 30:down:1 --fault 110:down:2 --fault 190:down:0 --fault 200:up:1 --deaths 12 --recoveries 2
 case_ "the fabric reroutes in time" "${faulty[@]}" --reroute 600 --fault 30:blink:1:80 --fault 35:blink:2:120 --deaths -1
+case_ "a timeout of the NIC's that a user set" env NCCL_IB_TIMEOUT=20 "${faulty[@]}" --fault 30:down:1 --deaths 4
 case_ "address change (SLAAC)" "${faulty[@]}" --reroute 60 --fault 30:change:1 --fault 100:change:2 --deaths 8 --recoveries 4
 case_ "address gone, flushes in between" "${faulty[@]}" --reroute 60 --dmabuf --fault 30:gone:0 --fault 200:back:0 --deaths 4 --recoveries 2
 case_ "port loss, another NIC of the virtual device goes on" \
@@ -53,6 +55,7 @@ for state in polls flies waits half; do
     case_ "peer: $what" ./peer "$what" "$state"
   done
 done
+for event in 0 1 3; do case_ "asynchronous event" ./peer event $event; done
 for what in tcp stranger fork; do case_ "peer" ./peer "$what"; done
 case_ "port loss ends the job and says where" ./harness --rate 20 --groups 100000 --fault 50:port --must-fail
 case_ "leaf loss ends the job and says where" ./harness --rate 20 --groups 100000 --fault 50:dark --must-fail

@@ -48,6 +48,11 @@ static void parameters(void) {
   rw_params_read();
 }
 
+static void speeds(void) {
+  CHECK(rw_port_speed(2, 128) == 400000 && rw_port_speed(2, 32) == 100000 && rw_port_speed(16, 128) == 200000);
+  CHECK(rw_port_speed(2, 256) == 800000 && rw_port_speed(2, 512) == 800000 && rw_port_speed(2, 0) == 0);
+}
+
 static void json(void) {
   char good[] = " {\"a\": [1, -2.5e1, {\"b\": \"x\\n\\u00e4\"}], \"c\": null, \"d\": true} ";
   struct rw_json *v = rw_json_parse(good);
@@ -153,6 +158,15 @@ static void addresses(void) {
         !rw_gid_find(&l, &changed.gid));
   l = rw_gids_choose(entries, n, 2, true, inet6, NULL);
   CHECK(l.n == 0);
+  // A device that pods share: of all those only one is of this namespace, and fit.
+  rw_params.any_namespace = 0;
+  l = rw_gids_choose(entries, n, 1, true, inet6, NULL);
+  CHECK(l.n == 1 && l.gids[0].index == 6);
+  l = rw_gids_choose(entries, n, 1, true, "00000000000000000000ffff0a010203 00 00 00 00 eth0\n", NULL);
+  CHECK(l.n == 1 && l.gids[0].index == 4);
+  l = rw_gids_choose(entries, n, 1, true, NULL, NULL);
+  CHECK(l.n == 5);
+  rw_params_read();
 }
 
 static struct rw_end end_with(int devices, int colors, int first_color, enum rw_color_scheme scheme) {
@@ -277,9 +291,11 @@ static void live(void) {
 }
 
 int main(void) {
+  setenv("RAILWEAVE_NET_ANY_NAMESPACE", "1", 1);
   rw_params_read();
   name_lists();
   parameters();
+  speeds();
   json();
   host_files();
   addresses();

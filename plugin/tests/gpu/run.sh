@@ -18,7 +18,7 @@ for version in "${@:-}"; do
   fabric=$(mktemp)
   "$build/fake-fabric" "$fabric" create 2 1 4
   log=$build/gpu-${version:-installed}.log
-  RAILWEAVE_FAKE_FABRIC=$fabric NCCL_IBVERBS_LIB=$build/libfakeverbs.so LD_LIBRARY_PATH=$build:$libraries \
+  RAILWEAVE_NET_ANY_NAMESPACE=1 RAILWEAVE_FAKE_FABRIC=$fabric NCCL_IBVERBS_LIB=$build/libfakeverbs.so LD_LIBRARY_PATH=$build:$libraries \
     NCCL_NET_PLUGIN=railweave NCCL_NET=railweave NCCL_P2P_DISABLE=1 NCCL_SHM_DISABLE=1 NCCL_SOCKET_IFNAME=lo NCCL_DEBUG=INFO \
     RAILWEAVE_NET_HOST_FILE=/nonexistent timeout 300 "$build/gpu-allreduce" > "$log" 2>&1 || { tail -30 "$log"; echo "gpu: NCCL ${version:-installed} fails: $log"; exit 1; }
   rm -f "$fabric" "$fabric".*
