@@ -22,6 +22,9 @@ static inline void rw_histogram_add(struct rw_histogram *h, uint64_t ns) {
   atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + 1, memory_order_relaxed);
 }
 
+// The same of sums of several.
+uint64_t rw_histogram_of(const uint64_t counts[RW_BUCKETS], double fraction);
+
 // Upper end of the bucket that holds the given fraction, in ns; 0 where nothing was counted.
 uint64_t rw_histogram_quantile(const struct rw_histogram *h, double fraction);
 

@@ -7,6 +7,7 @@
 #include "comm.h"
 #include "params.h"
 #include "redial.h"
+#include "stats.h"
 #include "telemetry.h"
 
 enum { PERIOD_MS = 10 };
@@ -34,8 +35,9 @@ static void *serve(void *unused) {
     rw_redial_answer(comms);
     for (struct rw_comm *c = comms; c; c = c->next) look_after(c);
     int64_t now_ms = rw_now_ns() / 1000000;
-    if (rw_params.telemetry[0] && now_ms - written_ms >= rw_params.telemetry_ms) {
-      rw_telemetry_write(comms);
+    if ((rw_params.telemetry[0] || rw_params.stats) && now_ms - written_ms >= rw_params.telemetry_ms) {
+      const struct rw_stats_page *page = rw_stats_update(comms);
+      if (rw_params.telemetry[0]) rw_telemetry_write(page);
       written_ms = now_ms;
     }
     struct timespec until;
@@ -55,6 +57,8 @@ void rw_service_start(void) {
   pthread_cond_init(&wake, &monotonic);
   pthread_condattr_destroy(&monotonic);
   stopping = false;
+  rw_stats_open();
+  if (rw_params.telemetry[0]) rw_telemetry_remove_stale();
   running = pthread_create(&thread, NULL, serve, NULL) == 0;
 }
 
@@ -67,6 +71,8 @@ void rw_service_stop(void) {
   pthread_join(thread, NULL);
   pthread_cond_destroy(&wake);
   running = false;
+  rw_stats_close();
+  if (rw_params.telemetry[0]) rw_telemetry_remove();
 }
 
 void rw_service_forget(void) {
@@ -75,6 +81,7 @@ void rw_service_forget(void) {
     if (c->link) close(c->link->fd);
   comms = NULL;
   running = false;
+  rw_stats_forget();
 }
 
 void rw_service_add(struct rw_comm *c) {
@@ -86,9 +93,7 @@ void rw_service_add(struct rw_comm *c) {
 
 void rw_service_remove(struct rw_comm *c) {
   pthread_mutex_lock(&lock);
-  // What a short connection did is written too.
-  if (rw_params.telemetry[0]) rw_telemetry_write(comms);
-  rw_telemetry_closed(c);
+  rw_stats_closed(c);
   for (struct rw_comm **at = &comms; *at; at = &(*at)->next) {
     if (*at != c) continue;
     *at = c->next;

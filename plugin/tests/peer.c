@@ -6,8 +6,10 @@
 //                       waits (a receive of which nothing came), half (one of two grouped receives came)
 //   peer event N         the asynchronous event N is reported of a queue pair or completion queue
 //   peer tcp | stranger | fork
+//   peer close FOLDER    256 connections end within 3 s, telemetry being written to the folder
 #include <arpa/inet.h>
 #include <dlfcn.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -31,6 +33,7 @@ static int other_end;  // a socket to the other process, for handles and steps
 static void *comm, *mr;
 static char *memory;
 static char last_warning[1024];
+static pthread_mutex_t warning_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic int dead, redialled;
 
 static double now_ms(void) { return (double)fake_now_ns() / 1e6; }
@@ -44,7 +47,9 @@ static void say(ncclDebugLogLevel level, unsigned long flags, const char *source
   vsnprintf(text, sizeof(text), format, args);
   va_end(args);
   if (loud) fprintf(stderr, "[%d %.1f] %s\n", child, now_ms(), text);
+  pthread_mutex_lock(&warning_lock);  // the plugin's threads log as well
   if (level == NCCL_LOG_WARN) snprintf(last_warning, sizeof(last_warning), "%s", text);
+  pthread_mutex_unlock(&warning_lock);
   if (strstr(text, " is dead: ")) dead++;
   if (strstr(text, "set-up connection is back")) redialled++;
 }
@@ -162,7 +167,13 @@ static double until_error(void *request, int limit) {
     ncclResult_t result = ncclSuccess;
     if (request) result = net.test(request, &done, sizes);
     else if (try_send(64, &result)) fail("a message could be sent that nobody waits for");
-    if (result != ncclSuccess) return now_ms() - begun;
+    if (result != ncclSuccess) {
+      double took = now_ms() - begun;
+      pause_ms(50);  // the thread that found it still writes its warning
+      pthread_mutex_lock(&warning_lock);
+      pthread_mutex_unlock(&warning_lock);
+      return took;
+    }
     if (request && done) fail("a request is done that cannot be");
   }
   return -1;
@@ -261,8 +272,30 @@ static int fork_and_exit(void) {
   return 0;
 }
 
+// NCCL closes connections one after the other.
+static void close_many(bool sends) {
+  enum { MANY = 256 };
+  void *comms[MANY];
+  for (int i = 0; i < MANY; i++) {
+    comm = NULL;
+    join(sends, false);
+    comms[i] = comm;
+    net.deregMr(comm, mr);
+    free(memory);
+  }
+  tell('d');
+  hear('d');
+  double begun = now_ms();
+  for (int i = 0; i < MANY; i++) MUST(sends ? net.closeSend(comms[i]) : net.closeRecv(comms[i]));
+  if (now_ms() - begun > 3000) fail("closing %d connections takes %.1f s", MANY, (now_ms() - begun) / 1e3);
+  printf("%d connections closed in %.2f s\n", MANY, (now_ms() - begun) / 1e3);
+  tell('e');
+  hear('e');
+}
+
 static int run(const char *what, const char *state, pid_t other) {
   if (is(what, "tcp")) return lose_tcp(true), 0;
+  if (is(what, "close")) return close_many(true), net.finalize(&net);
   if (is(what, "stranger")) return join(false, true), tell('d'), 0;
   if (is(what, "fork")) return fork_and_exit();
   return watch(what, state, other);
@@ -270,6 +303,7 @@ static int run(const char *what, const char *state, pid_t other) {
 
 static void run_other(const char *what, const char *state) {
   if (is(what, "tcp")) lose_tcp(false);
+  else if (is(what, "close")) close_many(false), net.finalize(&net);
   else if (is(what, "stranger")) join(true, false), hear('d');
   else if (is(what, "fork")) join(false, false), finish(receive(1)), finish(receive(1)), hear('d');
   else play(what, state);
@@ -287,6 +321,7 @@ int main(int n, char **words) {
   setenv("NCCL_SOCKET_FAMILY", "AF_INET", 1);
   setenv("RAILWEAVE_NET_HOST_FILE", "/nonexistent", 1);
   setenv("RAILWEAVE_NET_SPLIT_BYTES", "1024", 1);
+  if (is(what, "close")) setenv("RAILWEAVE_NET_TELEMETRY", state, 1);
   if (is(what, "hang") || is(what, "slow")) setenv("RAILWEAVE_NET_PEER_MS", "1500", 1);
   fabric = fake_fabric_create(file, 2, 1, 4);
   if (!fabric || socketpair(AF_UNIX, SOCK_STREAM, 0, pair)) return 2;
@@ -301,7 +336,7 @@ int main(int n, char **words) {
     _exit(0);
   }
   int result = run(what, state, other);
-  bool ends = is(what, "tcp") || is(what, "stranger") || is(what, "fork");
+  bool ends = is(what, "close") || is(what, "tcp") || is(what, "stranger") || is(what, "fork");
   if (!ends) kill(other, SIGKILL);
   waitpid(other, &status, 0);
   unlink(file);

@@ -60,23 +60,30 @@ for what in tcp stranger fork; do case_ "peer" ./peer "$what"; done
 case_ "port loss ends the job and says where" ./harness --rate 20 --groups 100000 --fault 50:port --must-fail
 case_ "leaf loss ends the job and says where" ./harness --rate 20 --groups 100000 --fault 50:dark --must-fail
 telemetry=$(mktemp -d)
-case_ "telemetry" ./harness --telemetry "$telemetry" --seed 2
-cat "$telemetry"/*.prom | grep -q '^railweave_net_bytes_total{direction="send", device="fake0".* [1-9]' ||
-  { echo "plugin: no bytes in $telemetry"; exit 1; }
+touch -d '1 hour ago' "$telemetry/railweave-net-killed-1.prom"
+RAILWEAVE_NET_TELEMETRY_MS=100 timeout 60 ./harness --telemetry "$telemetry" --seconds 2 --rate 20 --largest 100000 > /dev/null & busy=$!
+for _ in $(seq 50); do
+  sleep 0.1
+  cat "$telemetry"/*.prom 2> /dev/null | grep -q '^railweave_net_bytes_total{direction="send", device="fake0".* [1-9]' && break
+done
+ls /dev/shm/railweave-net-* > /dev/null || { echo "plugin: no live statistics"; exit 1; }
 if command -v python3 > /dev/null; then
-  python3 - "$telemetry"/*.json << 'END' || { echo "plugin: telemetry is wrong: $telemetry"; exit 1; }
-import json, sys
+  python3 - "$telemetry" << 'END' || { echo "plugin: telemetry is wrong: $telemetry"; exit 1; }
+import glob, json, sys
 
-assert len(sys.argv) == 3
-for name in sys.argv[1:]:
-    with open(name) as file:
-        told = json.load(file)
-    pairs = told["queue_pairs"]
-    assert len(pairs) in (4, 8) and {one["state"] for one in pairs} == {"live"}, pairs
-    assert all(one["bytes"] and one["latency_us"]["p50"] > 0 for one in pairs if one["direction"] == "send")
-    assert sum(one["pieces"] for one in pairs) + told["closed"]["pieces"] >= 50
+told = [json.load(open(name)) for name in glob.glob(sys.argv[1] + "/*.json")]
+assert len(told) == 2
+for one in told:
+    paths = one["paths"]
+    assert len(paths) == 8 and len({(p["direction"], p["color"]) for p in paths}) == 8, paths
+    assert all(p["live"] == p["queue_pairs"] == 1 and p["peer_leaf"] == "leaf0" for p in paths)
+    assert all(p["bytes"] and p["latency_us"]["p50"] > 0 for p in paths if p["direction"] == "send")
 END
 fi
+wait $busy || { echo "plugin: telemetry fails"; exit 1; }
+[ -z "$(ls "$telemetry")" ] || { echo "plugin: telemetry is left behind: $telemetry"; exit 1; }
+echo "plugin: telemetry"
+case_ "closing 256 connections with telemetry" ./peer close "$telemetry"
 rm -rf "$telemetry"
 case_ "20 runs with random faults" ./harness --soak 2000,20
 "$here/ping.sh" . 2> /dev/null || { echo "plugin: railweave-rdma-ping fails"; "$here/ping.sh" .; exit 1; }
