@@ -94,7 +94,7 @@ static void connect_end(const struct end *e, const struct end *other, const stru
         .qp_state = steps[i], .port_num = 1, .dest_qp_num = other->qp->qp_num, .timeout = 14, .retry_cnt = 7};
     attr.ah_attr = (struct ibv_ah_attr){
         .is_global = 1, .port_num = 1, .grh = {.dgid = gid->gid, .sgid_index = (uint8_t)gid->index}};
-    must(rw_qp_modify(e->qp, &attr, IBV_QP_STATE), "modify_qp");
+    must(rw_qp_modify(e->qp, &attr, IBV_QP_STATE, true), "modify_qp");
   }
 }
 
@@ -111,7 +111,9 @@ static struct times plain(void *memory, struct rw_mr *mr) {
   for (int round = -ROUNDS / 10; round < ROUNDS; round++) {
     double at[5];
     at[0] = now_ns();
-    for (int i = 0; i < DEPTH; i++) must(rw_post_recv(in.qp, &(struct ibv_recv_wr){.wr_id = 1}) == 0, "post_recv");
+    for (int i = 0; i < DEPTH; i++)
+      must(in.qp->context->ops.post_recv(in.qp, &(struct ibv_recv_wr){.wr_id = 1}, &(struct ibv_recv_wr *){NULL}) == 0,
+           "post_recv");
     at[1] = now_ns();
     for (int i = 0; i < DEPTH; i++) {
       struct ibv_sge sge = {.addr = (uintptr_t)memory, .length = PIECE, .lkey = mr->mrs[0]->lkey};

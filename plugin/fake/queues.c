@@ -73,6 +73,8 @@ int fake_post_recv(struct ibv_qp *base, struct ibv_recv_wr *wr, struct ibv_recv_
     *bad = wr;
     if (base->state < IBV_QPS_INIT || wr->num_sge > 1) error = EINVAL;
     else if (q->recv_tail - q->recv_head == q->recv_size) error = ENOMEM;
+    _Atomic int *refuse = &fake_nic.fabric->ports[q->host][q->device].refuse_receive;
+    if (atomic_load(refuse) > 0 && atomic_fetch_sub(refuse, 1) == 1) error = ENOMEM;
     if (error) break;
     struct fake_recv *r = &q->recvs[q->recv_tail++ % q->recv_size];
     *r = (struct fake_recv){.wr_id = wr->wr_id, .n_sge = wr->num_sge};

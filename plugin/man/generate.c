@@ -64,6 +64,15 @@ int main(void) {
       "not said otherwise.");
 #define SECTION(title) printf(".SS \"%s\"\n", title);
 #define PARAM(field, variable, other, kind, value, text) parameter(variable, other, #kind, #value, text);
+#define NOT_USED(variable, why)
+#include "params.def"
+#undef SECTION
+#undef PARAM
+#undef NOT_USED
+  puts(".SS \"Variables of NCCL\\(aqs own transport that have no effect\"");
+#define SECTION(title)
+#define PARAM(field, variable, other, kind, value, text)
+#define NOT_USED(variable, why) parameter(variable, NULL, "TEXT", "\"\"", why);
 #include "params.def"
   puts(".SH FILES");
   puts(".TP\n.I /etc/railweave/host.json");

@@ -161,6 +161,7 @@ struct rw_comm {
   int traffic_class, max_inline;
   uint32_t max_message;
   bool adaptive_routing, timer_kills;
+  bool set_up;  // it is in use
   int reroute_ms, hw_timeout;
 
   uint64_t head;  // requests started
@@ -267,7 +268,8 @@ bool rw_qp_connect(struct rw_comm *c, struct rw_qp *q);
 void rw_qp_to_error(struct rw_qp *q);
 void rw_qp_destroy(struct rw_qp *q);
 bool rw_qp_refill(struct rw_comm *c, struct rw_qp *q, int n);
-bool rw_qp_modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
+// patient: waits and repeats where the device is busy. Only while a connection is set up; later somebody else waits.
+bool rw_qp_modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask, bool patient);
 void rw_qp_name(const struct rw_comm *c, const struct rw_qp *q, char *text, size_t size);
 
 // send.c, recv.c, flush.c

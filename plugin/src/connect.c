@@ -25,6 +25,8 @@ enum { HANDLE_MAGIC = 0x52574831 };
 
 struct connecting {
   enum { TO_CONNECT, TO_GET_TABLE, TO_GET_READY } step;
+  int refusals;
+  int64_t again_ms;  // when to call again, 0: a call is under way
   struct rw_comm *comm;
 };
 
@@ -136,7 +138,19 @@ ncclResult_t rw_connect(const struct rw_context *context, int device, void *opaq
   struct rw_comm *c = s->comm;
   if (s->step == TO_CONNECT) {
     int ready = rw_link_ready(c->link);
-    if (ready < 0) return give_up(s, h, "refused or unreachable (NCCL_SOCKET_IFNAME, a firewall)");
+    if (ready < 0 && s->again_ms == 0) {
+      // As NCCL's own sockets: the other end's host may have more callers than it can take just now.
+      if ((errno != ECONNREFUSED && errno != ETIMEDOUT) || ++s->refusals > rw_params.socket_retry_cnt)
+        return give_up(s, h, "refused or unreachable (NCCL_SOCKET_IFNAME, a firewall)");
+      s->again_ms = rw_now_ns() / 1000000 + (int64_t)rw_params.socket_retry_ms * s->refusals;
+    }
+    if (s->again_ms) {
+      if (rw_now_ns() / 1000000 < s->again_ms) return ncclSuccess;
+      s->again_ms = 0;
+      rw_link_close(c->link);
+      c->link = rw_link_connect(&h->address);
+      return c->link ? ncclSuccess : give_up(s, h, strerror(errno));
+    }
     if (ready == 0) return ncclSuccess;
     if (!send_hello(c, h->nonce)) return give_up(s, h, "the set-up connection is stuck");
     s->step = TO_GET_TABLE;

@@ -136,6 +136,10 @@ static void add_port(struct ibv_device *device, struct ibv_context *context, con
   d->adaptive_routing = rw_params.adaptive_routing >= 0 ? rw_params.adaptive_routing != 0
                         : d->ethernet                   ? nic && nic->adaptive_routing
                                                         : true;
+  int rail, plane;
+  rw_name_list_place(rw_params.hca, d->name, port, &rail, &plane);
+  d->rail = rail >= 0 ? (int16_t)rail : nic && nic->rail > 0 ? (int16_t)(nic->rail - 1) : NCCL_NET_ID_UNDEF;
+  d->plane = plane >= 0 ? (int16_t)plane : NCCL_NET_ID_UNDEF;
   d->dmabuf = has_dmabuf(context);
   find_pci(d, device);
   d->path_text = d->pci_path[0] ? d->pci_path : NULL;
@@ -346,8 +350,10 @@ ncclResult_t rw_device_properties(int index, ncclNetProperties_v12_t *p) {
   p->maxP2pBytes = (size_t)message * 32;  // see RW_SPREAD in comm.h
   p->maxCollBytes = p->maxP2pBytes < 512u << 20 ? p->maxP2pBytes : 512u << 20;
   p->maxMultiRequestSize = 1;
-  p->railId = first->nic.rail > 0 && v->n == 1 ? (int16_t)(first->nic.rail - 1) : NCCL_NET_ID_UNDEF;
-  p->planeId = NCCL_NET_ID_UNDEF;
+  p->railId = first->rail;
+  p->planeId = v->n == 1 ? first->plane : NCCL_NET_ID_UNDEF;
+  for (int i = 1; i < v->n; i++)
+    if (devices[v->devices[i]].rail != first->rail) p->railId = NCCL_NET_ID_UNDEF;
   return ncclSuccess;
 }
 

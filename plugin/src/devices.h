@@ -27,6 +27,7 @@ struct rw_device {
   int max_qp, max_qp_wr;
   uint32_t max_message;
   uint16_t lid;
+  int16_t rail, plane;  // from 0; NCCL_NET_ID_UNDEF where unknown
   bool ethernet, dmabuf, adaptive_routing;
   struct rw_host_nic nic;  // rdma empty where the host file does not know it
   char *path_text;         // as NCCL gets it

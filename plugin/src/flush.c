@@ -31,7 +31,8 @@ bool rw_flush_create(struct rw_comm *c, struct rw_comm_device *d) {
       .port_num = (uint8_t)d->device->port,
       .qp_access_flags = IBV_ACCESS_REMOTE_READ,
   };
-  if (!rw_qp_modify(d->flush_qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS))
+  if (!rw_qp_modify(d->flush_qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
+                    !c->set_up))
     goto fail;
   attr = (struct ibv_qp_attr){
       .qp_state = IBV_QPS_RTR,
@@ -46,13 +47,15 @@ bool rw_flush_create(struct rw_comm *c, struct rw_comm_device *d) {
         .dgid = gids.gids[0].gid, .sgid_index = (uint8_t)gids.gids[0].index, .hop_limit = 255};
   if (!rw_qp_modify(d->flush_qp, &attr,
                     IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-                        IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER))
+                        IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,
+                    !c->set_up))
     goto fail;
   attr =
       (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS, .timeout = 14, .retry_cnt = 7, .rnr_retry = 7, .max_rd_atomic = 1};
-  if (rw_qp_modify(d->flush_qp, &attr,
-                   IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-                       IBV_QP_MAX_QP_RD_ATOMIC))
+  if (rw_qp_modify(
+          d->flush_qp, &attr,
+          IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC,
+          !c->set_up))
     return true;
 fail:
   rw_warn("%s: no queue pair for flushes of GPU memory: %s", d->device->name, strerror(errno));
@@ -128,7 +131,7 @@ void rw_flush_break(struct rw_comm *c, int device) {
   struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
   if (d->flush_broken_ms || !d->flush_qp) return;
   d->flush_broken_ms = c->now_ms;
-  rw_qp_modify(d->flush_qp, &attr, IBV_QP_STATE);
+  rw_qp_modify(d->flush_qp, &attr, IBV_QP_STATE, false);
 }
 
 ncclResult_t rw_iflush(struct rw_comm *c, int n, void **data, const int *sizes, void **mrs, void **request) {

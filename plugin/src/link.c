@@ -96,7 +96,10 @@ static struct rw_link *wrap(int fd) {
 struct rw_link *rw_link_connect(const union rw_address *a) {
   int fd = socket(a->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   struct rw_link *link = wrap(fd);
-  if (link && connect(fd, &a->any, length_of(a)) && errno != EINPROGRESS) link->failed = true;
+  if (link && connect(fd, &a->any, length_of(a)) && errno != EINPROGRESS) {
+    link->failed = true;
+    link->error = errno;
+  }
   return link;
 }
 
@@ -104,7 +107,10 @@ int rw_link_ready(struct rw_link *link) {
   struct pollfd p = {.fd = link->fd, .events = POLLOUT};
   int error = 0;
   socklen_t size = sizeof(error);
-  if (link->failed) return -1;
+  if (link->failed) {
+    errno = link->error;
+    return -1;
+  }
   if (poll(&p, 1, 0) <= 0) return 0;
   if (getsockopt(link->fd, SOL_SOCKET, SO_ERROR, &error, &size) || error || (p.revents & POLLERR)) {
     errno = error;

@@ -18,6 +18,7 @@ struct rw_link {
   int fd;       // -1: none
   bool closed;  // by the other end
   bool failed;  // broken: reset, or not this protocol
+  int error;    // of a call that failed at once
   size_t in_used, out_used, out_sent;
   uint8_t in[RW_WIRE_HEADER + RW_WIRE_BODY];
   uint8_t out[2 * (RW_WIRE_HEADER + RW_WIRE_BODY)];

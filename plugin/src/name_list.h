@@ -8,4 +8,8 @@
 // or alone) asks for exact names. An entry with :PORT holds for that port only; port 0 stands for none.
 bool rw_name_list_holds(const char *list, const char *name, int port);
 
+// Of the entry that chooses name, the numbers behind its port, NAME:PORT:RAIL:PLANE (NCCL 2.30); -1 where there are
+// none.
+void rw_name_list_place(const char *list, const char *name, int port, int *rail, int *plane);
+
 #endif

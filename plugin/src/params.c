@@ -37,6 +37,8 @@ static bool text(const char *name, const char *other, const char **out) {
 
 void rw_params_read(void) {
 #define SECTION(title)
+#define NOT_USED(name, why) \
+  if (getenv(name)) rw_info("%s is not used by this plugin: %s", name, why);
 #define INT(field, name, other) rw_params.field##_set = number(name, other, &rw_params.field);
 #define TEXT(field, name, other) rw_params.field##_set = text(name, other, &rw_params.field);
 #define PARAM(field, name, other, kind, value, documentation) \
@@ -47,4 +49,5 @@ void rw_params_read(void) {
 #undef INT
 #undef TEXT
 #undef SECTION
+#undef NOT_USED
 }

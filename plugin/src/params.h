@@ -6,6 +6,7 @@
 
 struct rw_params {
 #define SECTION(title)
+#define NOT_USED(name, why)
 #define INT(field) \
   int field;       \
   bool field##_set;
@@ -18,6 +19,7 @@ struct rw_params {
 #undef INT
 #undef TEXT
 #undef SECTION
+#undef NOT_USED
 };
 
 extern struct rw_params rw_params;

@@ -32,7 +32,7 @@ static void received(struct rw_comm *c, struct rw_qp *q, const struct ibv_wc *wc
     q->arrived++;
     rw_recv_piece(c, imm, wc->byte_len);
   }
-  if (++q->recvs_missing >= 16 && !q->errored) {
+  if (++q->recvs_missing >= 16 && !q->errored && rw_state(q) != RW_QP_CLOSING) {
     if (!rw_qp_refill(c, q, q->recvs_missing)) rw_qp_close(c, q, "the device refuses receives");
     q->recvs_missing = 0;
   }

@@ -18,11 +18,11 @@ void rw_qp_name(const struct rw_comm *c, const struct rw_qp *q, char *text, size
 }
 
 // Repeats after a timeout, which drivers report while a firmware is busy; after any error where the user wants that.
-bool rw_qp_modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask) {
+bool rw_qp_modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask, bool patient) {
   for (int attempt = 0;; attempt++) {
     int error = rw_verbs.ibv_modify_qp(qp, attr, mask);
     if (error == 0) return true;
-    if (attempt >= rw_params.mqp_retry_cnt || (error != ETIMEDOUT && !rw_params.mqp_retry_all)) {
+    if (!patient || attempt >= rw_params.mqp_retry_cnt || (error != ETIMEDOUT && !rw_params.mqp_retry_all)) {
       errno = error > 0 ? error : errno;
       return false;
     }
@@ -39,8 +39,11 @@ bool rw_qp_refill(struct rw_comm *c, struct rw_qp *q, int n) {
     for (int i = 0; i < batch; i++)
       wrs[i] = (struct ibv_recv_wr){.wr_id = rw_work_id(RW_WORK_RECV, (unsigned)(q - c->qps), q->epoch),
                                     .next = i + 1 < batch ? &wrs[i + 1] : NULL};
-    if (rw_post_recv(q->qp, wrs)) return false;
-    q->recvs_out += batch;
+    struct ibv_recv_wr *bad = wrs + batch;
+    int error = q->qp->context->ops.post_recv(q->qp, wrs, &bad);
+    // Those before the one that was refused were taken, and will come back.
+    q->recvs_out += error ? (int)(bad - wrs) : batch;
+    if (error) return false;
     n -= batch;
   }
   return true;
@@ -78,7 +81,7 @@ bool rw_qp_create(struct rw_comm *c, struct rw_qp *q) {
       .port_num = (uint8_t)d->device->port,
       .qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ,
   };
-  if (!rw_qp_modify(q->qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS)) {
+  if (!rw_qp_modify(q->qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS, !c->set_up)) {
     rw_warn("%s: queue pair %d does not start: %s", d->device->name, (int)(q - c->qps), strerror(errno));
     return false;
   }
@@ -113,7 +116,7 @@ bool rw_qp_connect(struct rw_comm *c, struct rw_qp *q) {
   }
   int mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
              IBV_QP_MIN_RNR_TIMER;
-  if (!rw_qp_modify(q->qp, &rtr, mask)) {
+  if (!rw_qp_modify(q->qp, &rtr, mask, !c->set_up)) {
     rw_qp_name(c, q, name, sizeof(name));
     rw_warn(
         "%s cannot reach its other end: %s: look at the route from that address (railweave host gids, ip -6 route get)",
@@ -129,7 +132,7 @@ bool rw_qp_connect(struct rw_comm *c, struct rw_qp *q) {
       .max_rd_atomic = 1,
   };
   mask = IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC;
-  if (!rw_qp_modify(q->qp, &rts, mask)) {
+  if (!rw_qp_modify(q->qp, &rts, mask, !c->set_up)) {
     rw_qp_name(c, q, name, sizeof(name));
     rw_warn("%s cannot send: %s", name, strerror(errno));
     return false;
@@ -140,8 +143,7 @@ bool rw_qp_connect(struct rw_comm *c, struct rw_qp *q) {
 void rw_qp_to_error(struct rw_qp *q) {
   struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
   if (q->errored || !q->qp) return;
-  rw_qp_modify(q->qp, &attr, IBV_QP_STATE);
-  q->errored = true;
+  q->errored = rw_qp_modify(q->qp, &attr, IBV_QP_STATE, false);
 }
 
 void rw_qp_destroy(struct rw_qp *q) {

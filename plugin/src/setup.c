@@ -68,6 +68,7 @@ static void announce(struct rw_comm *c) {
 
 void *rw_setup_go(struct rw_comm *c) {
   announce(c);
+  c->set_up = true;
   c->now_ms = rw_now_ns() / 1000000;
   rw_live_update(c);
   for (int i = 0; i < c->n_qps; i++)

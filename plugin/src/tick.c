@@ -77,6 +77,13 @@ static void look_at_queue_pairs(struct rw_comm *c) {
     struct rw_qp *q = &c->qps[i];
     switch (rw_state(q)) {
       case RW_QP_LIVE: look_at_silence(c, q, &changed); break;
+      case RW_QP_CLOSING:  // the device was too busy to take it out of use
+        if (!q->errored && c->now_ms - q->deadline_ms >= REPEAT_MS) {
+          q->deadline_ms = c->now_ms;
+          rw_qp_to_error(q);
+          rw_qp_drained(c, q);
+        }
+        break;
       case RW_QP_CLOSED:
         if (c->sends && c->now_ms >= q->recover_at_ms && !c->peer_gone) rw_recovery_start(c, q);
         break;

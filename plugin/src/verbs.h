@@ -65,9 +65,4 @@ static inline int rw_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr) {
   return qp->context->ops.post_send(qp, wr, &bad);
 }
 
-static inline int rw_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr) {
-  struct ibv_recv_wr *bad;
-  return qp->context->ops.post_recv(qp, wr, &bad);
-}
-
 #endif

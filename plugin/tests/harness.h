@@ -37,7 +37,8 @@ enum fault_kind {
   ADDRESS_BACK,
   PORT_DOWN,
   PORT_UP,
-  HOST_DARK
+  HOST_DARK,
+  RECEIVE_REFUSED
 };
 
 struct fault {

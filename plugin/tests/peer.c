@@ -5,7 +5,7 @@
 //                       STATE of the end that is tested: polls (isend finds no receive), flies (pieces under way),
 //                       waits (a receive of which nothing came), half (one of two grouped receives came)
 //   peer event N         the asynchronous event N is reported of a queue pair or completion queue
-//   peer tcp | stranger | fork
+//   peer tcp | stranger | refused | fork
 //   peer close FOLDER    256 connections end within 3 s, telemetry being written to the folder
 #include <arpa/inet.h>
 #include <dlfcn.h>
@@ -293,9 +293,23 @@ static void close_many(bool sends) {
   hear('e');
 }
 
+// A port where nobody listens: repeated calls, spread as NCCL spreads them, then an error.
+static void call_in_vain(void) {
+  unsigned char handle[NCCL_NET_HANDLE_MAXSIZE];
+  void *listening;
+  MUST(net.listen(&net, 0, handle, &listening));
+  MUST(net.closeListen(listening));
+  double begun = now_ms();
+  ncclResult_t result;
+  while ((result = net.connect(&net, 0, handle, &comm)) == ncclSuccess && !comm && now_ms() - begun < WITHIN_MS)
+    pause_ms(1);
+  if (result == ncclSuccess || now_ms() - begun < 500) fail("error %d after %.0f ms", (int)result, now_ms() - begun);
+}
+
 static int run(const char *what, const char *state, pid_t other) {
   if (is(what, "tcp")) return lose_tcp(true), 0;
   if (is(what, "close")) return close_many(true), net.finalize(&net);
+  if (is(what, "refused")) return call_in_vain(), 0;
   if (is(what, "stranger")) return join(false, true), tell('d'), 0;
   if (is(what, "fork")) return fork_and_exit();
   return watch(what, state, other);
@@ -304,6 +318,7 @@ static int run(const char *what, const char *state, pid_t other) {
 static void run_other(const char *what, const char *state) {
   if (is(what, "tcp")) lose_tcp(false);
   else if (is(what, "close")) close_many(false), net.finalize(&net);
+  else if (is(what, "refused")) return;
   else if (is(what, "stranger")) join(true, false), hear('d');
   else if (is(what, "fork")) join(false, false), finish(receive(1)), finish(receive(1)), hear('d');
   else play(what, state);
@@ -321,6 +336,7 @@ int main(int n, char **words) {
   setenv("NCCL_SOCKET_FAMILY", "AF_INET", 1);
   setenv("RAILWEAVE_NET_HOST_FILE", "/nonexistent", 1);
   setenv("RAILWEAVE_NET_SPLIT_BYTES", "1024", 1);
+  if (is(what, "refused")) setenv("NCCL_SOCKET_RETRY_CNT", "3", 1);
   if (is(what, "close")) setenv("RAILWEAVE_NET_TELEMETRY", state, 1);
   if (is(what, "hang") || is(what, "slow")) setenv("RAILWEAVE_NET_PEER_MS", "1500", 1);
   fabric = fake_fabric_create(file, 2, 1, 4);
@@ -336,7 +352,7 @@ int main(int n, char **words) {
     _exit(0);
   }
   int result = run(what, state, other);
-  bool ends = is(what, "close") || is(what, "tcp") || is(what, "stranger") || is(what, "fork");
+  bool ends = is(what, "close") || is(what, "refused") || is(what, "tcp") || is(what, "stranger") || is(what, "fork");
   if (!ends) kill(other, SIGKILL);
   waitpid(other, &status, 0);
   unlink(file);

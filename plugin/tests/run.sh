@@ -44,6 +44,7 @@ case_ "a path dies while another is being replaced" \
   "${faulty[@]}" --reroute 60 --fault 30:down:1 --fault 110:down:2 --fault 190:down:0 --fault 200:up:1 --deaths 12 --recoveries 2
 case_ "the fabric reroutes in time" "${faulty[@]}" --reroute 600 --fault 30:blink:1:80 --fault 35:blink:2:120 --deaths -1
 case_ "a timeout of the NIC's that a user set" env NCCL_IB_TIMEOUT=20 "${faulty[@]}" --fault 30:down:1 --deaths 4
+case_ "a list of receives is taken in part" "${faulty[@]}" --reroute 60 --fault 30:refuse --deaths 2 --recoveries 1
 case_ "address change (SLAAC)" "${faulty[@]}" --reroute 60 --fault 30:change:1 --fault 100:change:2 --deaths 8 --recoveries 4
 case_ "address gone, flushes in between" "${faulty[@]}" --reroute 60 --dmabuf --fault 30:gone:0 --fault 200:back:0 --deaths 4 --recoveries 2
 case_ "port loss, another NIC of the virtual device goes on" \
@@ -56,7 +57,7 @@ for state in polls flies waits half; do
   done
 done
 for event in 0 1 3; do case_ "asynchronous event" ./peer event $event; done
-for what in tcp stranger fork; do case_ "peer" ./peer "$what"; done
+for what in tcp stranger refused fork; do case_ "peer" ./peer "$what"; done
 case_ "port loss ends the job and says where" ./harness --rate 20 --groups 100000 --fault 50:port --must-fail
 case_ "leaf loss ends the job and says where" ./harness --rate 20 --groups 100000 --fault 50:dark --must-fail
 telemetry=$(mktemp -d)

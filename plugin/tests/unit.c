@@ -29,6 +29,13 @@ static void name_lists(void) {
   CHECK(!rw_name_list_holds("^docker,lo", "lo", 0));
   CHECK(rw_name_list_holds("^docker,lo", "eth0", 0));
   CHECK(rw_name_list_holds("^=mlx5_1", "mlx5_10", 1));
+  int rail, plane;
+  rw_name_list_place("mlx5_0:1:3:2,=mlx5_1", "mlx5_0", 1, &rail, &plane);
+  CHECK(rail == 3 && plane == 2);
+  rw_name_list_place("=mlx5_0::5,mlx5_1:1", "mlx5_0", 1, &rail, &plane);
+  CHECK(rail == 5 && plane == -1);
+  rw_name_list_place("mlx5_0,mlx5_1:1:7", "mlx5_0", 1, &rail, &plane);
+  CHECK(rail == -1 && plane == -1);
 }
 
 static void parameters(void) {
