@@ -10,7 +10,7 @@ ENGINE := Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml) $(shell find cra
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help demo check test lint format bench golden docs screenshot validate-all validators zipapp engine wheel try-wheel fuzz validation \
-	plugin plugin-test plugin-lint plugin-bench soak test-rxe clean
+	plugin plugin-test plugin-lint plugin-bench soak test-rxe test-nccl clean
 
 help:
 	@echo "make demo    build the example network into out/demo and verify it"
@@ -29,6 +29,7 @@ help:
 	@echo "make screenshot  draw docs/images/report.png from the example's report; needs Chromium"
 	@echo "make plugin  build the NCCL/RCCL net plugin and railweave-rdma-ping into build/plugin; needs a C compiler and CMake"
 	@echo "make soak    the plugin under random faults, plain and under sanitizers (SOAK_JOBS runs at once, 4)"
+	@echo "make test-nccl NCCL_SOURCE=DIR  NCCL's own core (2.30, a checkout) over the plugin, without a GPU; says why where it cannot"
 	@echo "make test-rxe  the plugin over Soft-RoCE between two QEMU guests; says why where it cannot"
 	@echo "make zipapp  write dist/railweave-host.pyz, railweave host as one file for servers"
 	@echo "make validators  fetch the outside validators: a root folder with FRR 10, libyang (need root), netplan"
@@ -95,6 +96,10 @@ SOAK_JOBS ?= 4
 
 soak: $(CMAKE)
 	CMAKE=$(CMAKE) JOBS=$(SOAK_JOBS) plugin/tests/soak.sh plugin $(PLUGIN)
+
+# Checkouts of NVIDIA/nccl, built without a GPU.
+test-nccl: plugin
+	plugin/tests/nccl/run.sh $(PLUGIN) $(NCCL_SOURCE)
 
 test-rxe: plugin
 	plugin/tests/rxe/run.sh $(PLUGIN)

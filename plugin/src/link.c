@@ -155,11 +155,15 @@ void rw_link_send(struct rw_link *link, enum rw_message type, const struct rw_cu
 }
 
 void rw_link_flush(struct rw_link *link) {
-  while (link->out_sent < link->out_used && !link->failed && !link->closed) {
+  if (link->mute) link->out_sent = link->out_used = 0;
+  while (link->out_sent < link->out_used && !link->failed && !link->mute) {
     ssize_t n =
         send(link->fd, link->out + link->out_sent, link->out_used - link->out_sent, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) break;
-    if (n < 0) link->failed = true;
+    if (n < 0) {
+      link->mute = true;
+      return;
+    }
     if (n > 0) link->out_sent += (size_t)n;
   }
   if (link->out_sent) {

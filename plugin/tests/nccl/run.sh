@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# NCCL's own core on 2 to 4 ranks over the plugin and fake verbs: loader, set-up, send and receive and all-to-all through NCCL's
+# proxy with every byte checked, a path that dies and returns meanwhile, the end, and a rank that is killed.
+#   run.sh BUILD NCCL_SOURCE...      checkouts of NVIDIA/nccl; each is built once, in BUILD/nccl-VERSION
+# CUDA_WHEELS: the headers (build.sh); where unset, pip fetches them into BUILD/cuda.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+build=$(cd "$1" && pwd)
+shift
+skip() { echo "test-nccl: skipped: $1"; exit 0; }
+[ $# -gt 0 ] || skip "no checkout of NVIDIA/nccl given: make test-nccl NCCL_SOURCE=DIRECTORY"
+command -v g++ > /dev/null || skip "g++ is not installed"
+wheels=${CUDA_WHEELS:-$build/cuda}
+if [ ! -d "$wheels/nvidia/cuda_runtime" ]; then
+  python3 -m pip install --quiet --target "$wheels" nvidia-cuda-runtime-cu12 nvidia-cuda-nvcc-cu12 nvidia-cuda-cccl-cu12 ||
+    skip "the CUDA headers could not be had"
+fi
+
+# The GPU stands where some real PCI device is: NCCL looks its place up. Of a class that it knows, network or display.
+device=
+for one in /sys/bus/pci/devices/*; do
+  case $(cat "$one/class" 2> /dev/null) in 0x02* | 0x03*) device=$(basename "$one") ;; esac
+done
+[ -n "$device" ] || skip "this machine has no PCI network or display device, in whose place the GPU could be"
+
+fail() { echo "test-nccl: $1: $log"; tail -n 5 "$log"; exit 1; }
+number() { sed -n "s/^NCCL_$1 *:= *//p" "$source/makefiles/version.mk"; }
+
+ranks() {  # name, ranks, seconds, more
+  local name=$1
+  shift
+  fabric=$(mktemp) log=$nccl/$name.log
+  "$build/fake-fabric" "$fabric" create 4 1 4
+  : > "$log"
+  env LD_LIBRARY_PATH="$nccl:$build" RAILWEAVE_FAKE_FABRIC="$fabric" NCCL_IBVERBS_LIB="$build/libfakeverbs.so" NCCL_SOCKET_IFNAME=lo \
+    RAILWEAVE_NET_ANY_NAMESPACE=1 RAILWEAVE_NET_LOG=stderr RAILWEAVE_NET_HOST_FILE=/nonexistent NCCL_NET_PLUGIN=railweave NCCL_NET=railweave NCCL_DEBUG=INFO \
+    NCCL_CUMEM_ENABLE=0 NCCL_CUMEM_HOST_ENABLE=0 NCCL_NVLS_ENABLE=0 NCCL_LOCAL_REGISTER=0 NCCL_PROTO=Simple NCCL_P2P_LL_THRESHOLD=0 \
+    STUB_BUSID="$device" \
+    timeout -k 5 180 "$nccl/ranks" "$@" >> "$log" 2>&1 &
+  job=$!
+}
+wait_for() {  # pattern, how often, seconds
+  for _ in $(seq $(($3 * 10))); do [ "$(grep -a -c "$1" "$log")" -ge "$2" ] && return; sleep 0.1; done
+  fail "no $2 lines '$1'"
+}
+done_well() {  # what
+  wait $job || fail "$1 fails"
+  rm -f "$fabric" "$fabric".*
+  echo "test-nccl: NCCL $version: $1"
+}
+
+for source in "$@"; do
+  version=$(number MAJOR).$(number MINOR).$(number PATCH)
+  case $version in 2.30.*) ;; *) echo "test-nccl: NCCL $version: skipped: its sources are not known to build without a GPU"; continue ;; esac
+  nccl=$build/nccl-$version
+  "$here/build.sh" "$source" "$wheels" "$nccl" > "$build/nccl-$version.log" 2>&1 || { log=$build/nccl-$version.log; fail "NCCL does not build"; }
+  ranks two 2 3
+  done_well "2 ranks send and receive, every byte right"
+  for line in 'Loaded net plugin railweave' 'via NET/railweave/0' 'Connected all rings'; do
+    grep -a -q "$line" "$log" || fail "no line '$line'"
+  done
+  ranks four 4 9
+  wait_for 'first rounds right' 4 90
+  "$build/fake-fabric" "$fabric" path 0:0 1:0 1 down
+  wait_for 'is dead' 2 20
+  "$build/fake-fabric" "$fabric" path 0:0 1:0 1 up
+  wait_for 'is back' 1 20
+  done_well "4 ranks, a path dies and returns, every byte right"
+  ranks killed 3 60 abort
+  done_well "a rank is killed, the others hear of it and abort"
+done
