@@ -187,6 +187,7 @@ struct rw_comm {
   struct rw_load loads[RW_MAX_QPS];  // by queue pair, side by side: every message looks at all of them
   bool all_suspect;                  // they are those from which nothing comes back, for want of better
   int weigh_waited;
+  unsigned costs_seen;  // generation (costs.h)
   int64_t now_ms, tick_ms, looked_ms, link_ms, weigh_ms, all_dead_ms;
   bool peer_gone;
   int64_t gone_ms;

@@ -1,5 +1,6 @@
 // Which queue pairs get new data, and how much of it.
 #include "comm.h"
+#include "costs.h"
 #include "params.h"
 
 void rw_live_update(struct rw_comm *c) {
@@ -12,7 +13,9 @@ void rw_live_update(struct rw_comm *c) {
     const struct rw_qp *q = &c->qps[i];
     if (rw_state(q) != RW_QP_LIVE) continue;
     if (atomic_load_explicit(&q->suspect, memory_order_relaxed) && !c->all_suspect) continue;
-    c->loads[i].limit = (uint32_t)(q->ramp * RW_UNLIMITED / 100);
+    uint32_t ramp = (uint32_t)(q->ramp * RW_UNLIMITED / 100);
+    uint32_t cost = c->costs_seen ? rw_costs_limit(c->local.devices[q->device[0]].name, q->color) : RW_UNLIMITED;
+    c->loads[i].limit = ramp < cost ? ramp : cost;
     c->live[c->n_live++] = (uint8_t)i;
   }
   for (int i = 0; i < c->n_live; i++) {
@@ -36,7 +39,8 @@ static void share_out(struct rw_comm *c) {
 
 void rw_live_weigh(struct rw_comm *c) {
   if (rw_params.weights && c->n_live > 1) rw_weigh(c->n_live, c->live_loads, &c->weigh_waited);
-  bool ramps = false;
+  bool ramps = rw_costs_generation() != c->costs_seen;
+  c->costs_seen = rw_costs_generation();
   for (int i = 0; i < c->n_qps; i++) {
     struct rw_qp *q = &c->qps[i];
     if (q->ramp >= 100) continue;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "params.h"
+#include "tuner.h"
 
 void rw_end_describe(struct rw_end *end, const struct rw_vdevice *v) {
   memset(end, 0, sizeof(*end));
@@ -11,6 +12,7 @@ void rw_end_describe(struct rw_end *end, const struct rw_vdevice *v) {
   end->n = v->n;
   end->qps = rw_params.qps > 0 ? (uint16_t)(rw_params.qps < RW_MAX_QPS ? rw_params.qps : RW_MAX_QPS) : 0;
   end->strict = rw_params.strict != 0;
+  end->tuner = rw_tuner_hash();
   for (int i = 0; i < v->n; i++) {
     const struct rw_device *d = rw_device(v->devices[i]);
     struct rw_end_device *e = &end->devices[i];
@@ -70,6 +72,7 @@ void rw_end_put(struct rw_cursor *c, const struct rw_end *end) {
   rw_put16(c, end->qps);
   rw_put8(c, end->strict);
   rw_put8(c, end->adaptive_routing);
+  rw_put64(c, end->tuner);
   rw_put8(c, (uint8_t)end->n);
   for (int i = 0; i < end->n; i++) put_device(c, &end->devices[i]);
 }
@@ -80,6 +83,7 @@ bool rw_end_get(struct rw_cursor *c, struct rw_end *end) {
   end->qps = rw_get16(c);
   end->strict = rw_get8(c);
   end->adaptive_routing = rw_get8(c);
+  end->tuner = rw_get64(c);
   end->n = rw_get8(c);
   if (end->n < 1 || end->n > RW_MAX_MERGED || end->qps > RW_MAX_QPS) c->overflow = true;
   for (int i = 0; i < end->n && !c->overflow; i++) get_device(c, &end->devices[i]);
@@ -140,6 +144,15 @@ bool rw_pairs_make(struct rw_end *a, struct rw_end *b, struct rw_pair_table *t, 
   int rows = a->n > b->n ? a->n : b->n, most = 1;
   uint8_t pairs[RW_MAX_GIDS][2];
   memset(t, 0, sizeof(*t));
+  if (a->tuner != b->tuner) {
+    snprintf(
+        why, size,
+        "%s and %s do not have the same tuner table in force (%016llx, %016llx; 0: none): ranks that choose "
+        "differently "
+        "would wait for each other for ever. Install the same file, and the same RAILWEAVE_NET_TUNER, on all servers",
+        a->host, b->host, (unsigned long long)a->tuner, (unsigned long long)b->tuner);
+    return false;
+  }
   same_scheme(a, b);
   for (int r = 0; r < rows; r++) {
     const struct rw_gid_list *ga = &a->devices[r % a->n].gids, *gb = &b->devices[r % b->n].gids;

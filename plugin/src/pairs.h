@@ -24,6 +24,7 @@ struct rw_end {
   struct rw_end_device devices[RW_MAX_MERGED];
   uint16_t qps;  // wished for, 0: as many as paths
   bool strict, adaptive_routing;
+  uint64_t tuner;  // hash of the tuner's table, 0: none in force
 };
 
 struct rw_pair {

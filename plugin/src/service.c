@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "comm.h"
+#include "costs.h"
 #include "params.h"
 #include "redial.h"
 #include "stats.h"
@@ -29,12 +30,16 @@ static void look_after(struct rw_comm *c) {
 
 static void *serve(void *unused) {
   (void)unused;
-  int64_t written_ms = rw_now_ns() / 1000000;
+  int64_t written_ms = rw_now_ns() / 1000000, looked_ms = 0;
   pthread_mutex_lock(&lock);
   while (!stopping) {
     rw_redial_answer(comms);
     for (struct rw_comm *c = comms; c; c = c->next) look_after(c);
     int64_t now_ms = rw_now_ns() / 1000000;
+    if (now_ms - looked_ms >= 1000) {
+      rw_costs_look();
+      looked_ms = now_ms;
+    }
     if ((rw_params.telemetry[0] || rw_params.stats) && now_ms - written_ms >= rw_params.telemetry_ms) {
       const struct rw_stats_page *page = rw_stats_update(comms);
       if (rw_params.telemetry[0]) rw_telemetry_write(page);

@@ -29,15 +29,17 @@ static float pour(float size, int n, const struct vessel *v) {
 
 // True where all vessels are alike: what they get is then plain.
 static bool set_up(float even, int n, struct rw_load *const *loads, bool weigh, struct vessel *v) {
-  float least = 0, most = 0;
+  float least = -1, most = 0;
   bool alike = true;
   for (int i = 0; i < n; i++) {
     v[i] = (struct vessel){.width = weigh && loads[i]->slow ? loads[i]->weight : 1, .in = true};
     v[i].held = weigh ? (float)loads[i]->backlog / v[i].width : 0;
-    if (i == 0 || v[i].held < least) least = v[i].held;
+    // One that is held back is no measure for the others: it is always empty.
+    if (loads[i]->limit >= RW_UNLIMITED && (least < 0 || v[i].held < least)) least = v[i].held;
     if (v[i].held > most) most = v[i].held;
     alike &= !(weigh && loads[i]->slow) && loads[i]->limit >= RW_UNLIMITED;
   }
+  if (least < 0) least = 0;
   if (alike && most - least <= even) return true;
   for (int i = 0; i < n; i++) {
     float over = v[i].held - least - even;
@@ -59,19 +61,19 @@ void rw_divide(uint64_t size, int n, struct rw_load *const *loads, bool weigh, u
     height = pour(left, n, v);
     changed = 0;
     for (int i = 0; i < n && chosen > 1; i++) {
-      if (!v[i].in || height * v[i].width - v[i].held >= even / SLIVER) continue;
-      v[i].in = false;
-      bytes[i] = 0;
-      chosen--;
-      changed = 1;
-    }
-    for (int i = 0; i < n && !changed && chosen > 1; i++) {
       float most = even * (float)loads[i]->limit / RW_UNLIMITED;
       if (!v[i].in || loads[i]->limit >= RW_UNLIMITED || height * v[i].width - v[i].held <= most) continue;
       v[i].in = false;
       bytes[i] = (uint64_t)most;
       left -= most;
       rest -= bytes[i];
+      chosen--;
+      changed = 1;
+    }
+    for (int i = 0; i < n && !changed && chosen > 1; i++) {
+      if (!v[i].in || height * v[i].width - v[i].held >= even / SLIVER) continue;
+      v[i].in = false;
+      bytes[i] = 0;
       chosen--;
       changed = 1;
     }

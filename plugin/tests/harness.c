@@ -22,6 +22,7 @@ static void set(const char *name, const char *format, long value) {
 static void environment(const struct plan *p, const struct schedule *s, int rank) {
   setenv("NCCL_IBVERBS_LIB", p->verbs, 1);
   setenv("NCCL_SOCKET_IFNAME", "lo", 1);
+  setenv("RAILWEAVE_NET_COST_FILE", "", 0);
   setenv("RAILWEAVE_NET_ANY_NAMESPACE", "1", 1);  // the fake's addresses are of none
   setenv("RAILWEAVE_FAKE_FABRIC", p->fabric_file, 1);
   set("RAILWEAVE_FAKE_HOST", "%ld", rank);

@@ -6,6 +6,7 @@
 //                       waits (a receive of which nothing came), half (one of two grouped receives came)
 //   peer event N         the asynchronous event N is reported of a queue pair or completion queue
 //   peer tcp | stranger | refused | fork
+//   peer tuner            both ends have a tuner table in force, but not the same
 //   peer close FOLDER    256 connections end within 3 s, telemetry being written to the folder
 #include <arpa/inet.h>
 #include <dlfcn.h>
@@ -306,10 +307,41 @@ static void call_in_vain(void) {
   if (result == ncclSuccess || now_ms() - begun < 500) fail("error %d after %.0f ms", (int)result, now_ms() - begun);
 }
 
+static void set_tuner(void) {
+  static char path[160];
+  snprintf(path, sizeof(path), "%s.tuner%d", file, child);
+  FILE *table = fopen(path, "w");
+  fprintf(table,
+          "{\"schema\": 1, \"rows\": [{\"collective\": \"all_reduce\", \"max_bytes\": %d, \"algorithm\": \"ring\", ",
+          1000 + child);
+  fputs("\"protocol\": \"ll\"}]}\n", table);
+  fclose(table);
+  setenv("RAILWEAVE_NET_TUNER", "1", 1);
+  setenv("RAILWEAVE_NET_TUNER_FILE", path, 1);
+}
+
+// Neither end may come to think that it has a connection.
+static void disagree(bool sends) {
+  unsigned char handle[NCCL_NET_HANDLE_MAXSIZE];
+  void *listening = NULL;
+  ncclResult_t result = ncclSuccess;
+  if (sends && read(other_end, handle, sizeof(handle)) != sizeof(handle)) fail("no handle");
+  if (!sends) MUST(net.listen(&net, 0, handle, &listening));
+  if (!sends && write(other_end, handle, sizeof(handle)) != sizeof(handle)) fail("no handle");
+  for (double begun = now_ms(); result == ncclSuccess && !comm && now_ms() - begun < WITHIN_MS; pause_ms(1))
+    result = sends ? net.connect(&net, 0, handle, &comm) : net.accept(&net, listening, &comm);
+  if (result == ncclSuccess || comm || !strstr(last_warning, "tuner table"))
+    fail("ranks with different tables are connected");
+  unlink(getenv("RAILWEAVE_NET_TUNER_FILE"));
+  tell('d');
+  hear('d');
+}
+
 static int run(const char *what, const char *state, pid_t other) {
   if (is(what, "tcp")) return lose_tcp(true), 0;
   if (is(what, "close")) return close_many(true), net.finalize(&net);
   if (is(what, "refused")) return call_in_vain(), 0;
+  if (is(what, "tuner")) return disagree(true), 0;
   if (is(what, "stranger")) return join(false, true), tell('d'), 0;
   if (is(what, "fork")) return fork_and_exit();
   return watch(what, state, other);
@@ -319,6 +351,7 @@ static void run_other(const char *what, const char *state) {
   if (is(what, "tcp")) lose_tcp(false);
   else if (is(what, "close")) close_many(false), net.finalize(&net);
   else if (is(what, "refused")) return;
+  else if (is(what, "tuner")) disagree(false);
   else if (is(what, "stranger")) join(true, false), hear('d');
   else if (is(what, "fork")) join(false, false), finish(receive(1)), finish(receive(1)), hear('d');
   else play(what, state);
@@ -345,6 +378,7 @@ int main(int n, char **words) {
   child = other == 0;
   other_end = pair[child];
   close(pair[!child]);
+  if (is(what, "tuner")) set_tuner();
   if (child) prctl(PR_SET_PDEATHSIG, SIGKILL);
   start(child);
   if (child) {
@@ -352,7 +386,8 @@ int main(int n, char **words) {
     _exit(0);
   }
   int result = run(what, state, other);
-  bool ends = is(what, "close") || is(what, "refused") || is(what, "tcp") || is(what, "stranger") || is(what, "fork");
+  bool ends = is(what, "close") || is(what, "tuner") || is(what, "refused") || is(what, "tcp") ||
+              is(what, "stranger") || is(what, "fork");
   if (!ends) kill(other, SIGKILL);
   waitpid(other, &status, 0);
   unlink(file);

@@ -57,12 +57,15 @@ for state in polls flies waits half; do
   done
 done
 for event in 0 1 3; do case_ "asynchronous event" ./peer event $event; done
-for what in tcp stranger refused fork; do case_ "peer" ./peer "$what"; done
+for what in tcp stranger refused tuner fork; do case_ "peer" ./peer "$what"; done
 case_ "port loss ends the job and says where" ./harness --rate 20 --groups 100000 --fault 50:port --must-fail
 case_ "leaf loss ends the job and says where" ./harness --rate 20 --groups 100000 --fault 50:dark --must-fail
 telemetry=$(mktemp -d)
 touch -d '1 hour ago' "$telemetry/railweave-net-killed-1.prom"
-RAILWEAVE_NET_TELEMETRY_MS=100 timeout 60 ./harness --telemetry "$telemetry" --seconds 2 --rate 20 --largest 100000 > /dev/null & busy=$!
+costs=$(mktemp)
+echo '{"schema": 1, "costs": [{"rdma": "fake0", "color": 1, "cost": 4}]}' > "$costs"
+RAILWEAVE_NET_COST_FILE=$costs RAILWEAVE_NET_TELEMETRY_MS=100 timeout 60 ./harness --telemetry "$telemetry" --seconds 3 --rate 20 --largest 100000 > /dev/null & busy=$!
+sleep 2
 for _ in $(seq 50); do
   sleep 0.1
   cat "$telemetry"/*.prom 2> /dev/null | grep -q '^railweave_net_bytes_total{direction="send", device="fake0".* [1-9]' && break
@@ -79,9 +82,12 @@ for one in told:
     assert len(paths) == 8 and len({(p["direction"], p["color"]) for p in paths}) == 8, paths
     assert all(p["live"] == p["queue_pairs"] == 1 and p["peer_leaf"] == "leaf0" for p in paths)
     assert all(p["bytes"] and p["latency_us"]["p50"] > 0 for p in paths if p["direction"] == "send")
+    sent = {p["color"]: p["bytes"] for p in paths if p["direction"] == "send"}
+    assert sent[1] < 0.4 * sent[0], sent  # it costs 4
 END
 fi
 wait $busy || { echo "plugin: telemetry fails"; exit 1; }
+rm -f "$costs"
 [ -z "$(ls "$telemetry")" ] || { echo "plugin: telemetry is left behind: $telemetry"; exit 1; }
 echo "plugin: telemetry"
 case_ "closing 256 connections with telemetry" ./peer close "$telemetry"

@@ -10,6 +10,7 @@
 #include "json.h"
 #include "name_list.h"
 #include "params.h"
+#include "tuner.h"
 
 static int failures;
 #define CHECK(condition)                                           \
@@ -58,6 +59,43 @@ static void parameters(void) {
 static void speeds(void) {
   CHECK(rw_port_speed(2, 128) == 400000 && rw_port_speed(2, 32) == 100000 && rw_port_speed(16, 128) == 200000);
   CHECK(rw_port_speed(2, 256) == 800000 && rw_port_speed(2, 512) == 800000 && rw_port_speed(2, 0) == 0);
+}
+
+static void tuner_of(const char *text, struct rw_tuner_table *t) {
+  char path[] = "/tmp/railweave-unit-XXXXXX";
+  int fd = mkstemp(path);
+  CHECK(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+  close(fd);
+  rw_tuner_read(path, t);
+  unlink(path);
+}
+
+static void tuners(void) {
+  static struct rw_tuner_table t, same, other;
+  static const char good[] =
+      "{\"schema\": 1, \"paths\": 4, \"rows\": [{\"collective\": \"all_reduce\", \"ranks\": 16, \"nodes\": 2, "
+      "\"max_bytes\": "
+      "65536, \"algorithm\": \"tree\", \"protocol\": \"ll\", \"channels\": 4}, {\"collective\": \"all_reduce\", "
+      "\"max_bytes\": "
+      "1e12, \"algorithm\": \"ring\", \"protocol\": \"simple\", \"channels\": 8}]}";
+  tuner_of(good, &t);
+  tuner_of(good, &same);
+  CHECK(t.n == 2 && t.hash && t.hash == same.hash);
+  CHECK(rw_tuner_choose(&t, 4, 65536, 16, 2) == &t.rows[0] && rw_tuner_choose(&t, 4, 65537, 16, 2) == &t.rows[1]);
+  CHECK(rw_tuner_choose(&t, 4, 1024, 8, 1) == &t.rows[1] && !rw_tuner_choose(&t, 2, 1024, 16, 2));
+  CHECK(t.rows[0].algorithm == 0 && t.rows[0].protocol == 0 && t.rows[1].protocol == 2 && t.rows[1].channels == 8);
+  char changed[sizeof(good)];
+  memcpy(changed, good, sizeof(good));
+  *strstr(changed, "8}]}") = '4';
+  tuner_of(changed, &other);
+  CHECK(other.n == 2 && other.hash != t.hash);
+  *strstr(changed, "4}]}") = '6';  // no multiple of the paths: the whole table goes
+  tuner_of(changed, &other);
+  CHECK(other.n == 0 && other.hash == 0);
+  tuner_of("{\"schema\": 1, \"rows\": [{\"collective\": \"all_reduce\"}]}", &other);
+  CHECK(other.n == 0);
+  rw_tuner_read("/nonexistent", &other);
+  CHECK(other.n == 0 && rw_tuner_hash() == 0);
 }
 
 static void json(void) {
@@ -215,6 +253,11 @@ static void pair_tables(void) {
         t.pairs[1].device[1] == 0);
   b = end_with(1, 0, 1, RW_COLOR_BITS);
   CHECK(!rw_pairs_make(&a, &b, &t, why, sizeof(why)));
+  b = end_with(1, 4, 1, RW_COLOR_BITS);
+  b.tuner = 7;  // ranks that would choose differently do not get so far as to wait for each other
+  CHECK(!rw_pairs_make(&a, &b, &t, why, sizeof(why)) && strstr(why, "tuner table"));
+  a.tuner = 7;
+  CHECK(rw_pairs_make(&a, &b, &t, why, sizeof(why)));
   // What goes over the wire comes back.
   uint8_t buffer[RW_WIRE_BODY];
   struct rw_end copy;
@@ -304,6 +347,7 @@ int main(void) {
   parameters();
   speeds();
   json();
+  tuners();
   host_files();
   addresses();
   pair_tables();

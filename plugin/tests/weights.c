@@ -216,6 +216,10 @@ static void limits(void) {
   rw_divide(1 << 20, 4, loads, true, bytes);
   if (bytes[2] != 1 << 15 || bytes[0] < 330000)
     failures++, printf("weights: limit: %llu\n", (unsigned long long)bytes[2]);
+  for (int i = 0; i < 4; i++) load[i].backlog = i == 2 ? 0 : 10 << 20;
+  rw_divide(1 << 20, 4, loads, true, bytes);
+  if (bytes[2] != 1 << 15) failures++, printf("weights: limit of an empty path: %llu\n", (unsigned long long)bytes[2]);
+  for (int i = 0; i < 4; i++) load[i].backlog = 0;
   // The caller begins at the next one each time.
   for (int i = 0; i < 3200; i++) {
     for (int k = 0; k < 4; k++) loads[k] = &load[(i + k) % 4];

@@ -1,6 +1,7 @@
 // Ranks of NCCL's own core as processes, each with a host id of its own: initialize, then send and receive around a ring and
 // from all to all, contents checked, and end. RANKS SECONDS: how long; with a third word "abort" the last rank is killed on the
-// way, and the others must hear of it and be able to abort.
+// way, and the others must hear of it and be able to abort; with
+// "tune" all-reduces of many sizes are only planned, and what the tuner said of them is in the log.
 #include <cuda_runtime.h>
 #include <nccl.h>
 #include <signal.h>
@@ -77,6 +78,20 @@ static bool exchange(int distance, size_t size, int round, unsigned char* out, u
   return true;
 }
 
+static int plan(const ncclUniqueId& id) {
+  must(ncclCommInitRank(&comm, ranks, id, rank), "ncclCommInitRank");
+  static char buffer[1 << 20];
+  for (size_t size = 1024; size <= 1 << 28; size *= 4) {
+    ncclSimInfo_t info = NCCL_SIM_INFO_INITIALIZER;
+    must(ncclGroupStart(), "ncclGroupStart");
+    must(ncclAllReduce(buffer, buffer, size / 4, ncclFloat, ncclSum, comm, (cudaStream_t)8), "ncclAllReduce");
+    must(ncclGroupSimulateEnd(&info), "ncclGroupSimulateEnd");
+    fprintf(stderr, "RANK %d: all-reduce of %zu bytes estimated at %.1f us\n", rank, size, info.estimatedTime);
+  }
+  must(ncclCommDestroy(comm), "ncclCommDestroy");
+  return 0;
+}
+
 static int run(const ncclUniqueId& id, int seconds, bool abort) {
   static const size_t sizes[] = {1, 4097, 131072, 1 << 20, 3000001};
   must(ncclCommInitRank(&comm, ranks, id, rank), "ncclCommInitRank");
@@ -140,7 +155,7 @@ int main(int n, char** words) {
     } else if (read(pipes[rank][0], &id, sizeof(id)) != sizeof(id)) {
       _exit(1);
     }
-    int result = run(id, atoi(words[2]), abort);
+    int result = n > 3 && strcmp(words[3], "tune") == 0 ? plan(id) : run(id, atoi(words[2]), abort);
     fflush(nullptr);
     _exit(result);
   }

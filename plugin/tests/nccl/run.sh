@@ -68,4 +68,19 @@ for source in "$@"; do
   done_well "4 ranks, a path dies and returns, every byte right"
   ranks killed 3 60 abort
   done_well "a rank is killed, the others hear of it and abort"
+  cat > "$nccl/tuner.json" << 'END'
+{"schema": 1, "paths": 2, "rows": [
+  {"collective": "all_reduce", "max_bytes": 100000, "algorithm": "ring", "protocol": "simple", "channels": 2},
+  {"collective": "all_reduce", "max_bytes": 1e12, "algorithm": "tree", "protocol": "simple", "channels": 2}]}
+END
+  for force in 0 1; do
+    export RAILWEAVE_NET_TUNER=$force RAILWEAVE_NET_TUNER_FILE=$nccl/tuner.json NCCL_DEBUG_SUBSYS=INIT,NET,TUNING
+    ranks tuner 2 1 tune
+    done_well "the tuner's table $([ $force = 1 ] && echo is followed || echo is only logged)"
+    verb=$([ $force = 1 ] && echo chooses || echo 'would choose')
+    [ "$(grep -a -c "TUNER/railweave: $verb all_reduce" "$log")" = 4 ] || fail "not each rank says what the tuner $verb"
+    # NCCL takes the entry that costs nothing.
+    [ "$(grep -a -c 'estimated at 0.0 us' "$log")" = $((force * 20)) ] || fail "the core does not follow the table as it should"
+    unset RAILWEAVE_NET_TUNER RAILWEAVE_NET_TUNER_FILE NCCL_DEBUG_SUBSYS
+  done
 done
