@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Callable
 
 from . import (
@@ -18,6 +20,8 @@ from . import (
     journal,
     kernel,
     options,
+    plugin_doctor,
+    plugin_stats,
     rdma_ping,
     readiness,
     show,
@@ -183,6 +187,29 @@ def _rdma_ping(asked: Namespace) -> int:
     return rdma_ping.run(asked.command)
 
 
+def _plugin(asked: Namespace) -> int:
+    if asked.what == "doctor":
+        plan = host_file.load(asked.host_file)
+        found = plugin_doctor.examine(plan, plugin_doctor.load_raw(asked.host_file), asked.sysfs, os.environ)
+        print(json.dumps([asdict(one) for one in found], indent=1) if asked.json else plugin_doctor.lines(found))
+        return 1 if any(one.level == "error" for one in found) else 0
+    before = plugin_stats.read(asked.shm)
+    if asked.prometheus:
+        print(plugin_stats.prometheus(plugin_stats.total(before)), end="")
+        return 0
+    if asked.interval > 0 and before:
+        time.sleep(asked.interval + 1)  # pages are written each second
+    after = plugin_stats.read(asked.shm) if asked.interval > 0 else before
+    speed = plugin_stats.rates(before, after)
+    if asked.json:
+        print(json.dumps(plugin_stats.document(after, speed), indent=1))
+    elif not after:
+        print(f"no process with the net plugin runs here (looked in {asked.shm})")
+    else:
+        print(plugin_stats.table(plugin_stats.total(after), speed))
+    return 0
+
+
 def _zipapp(asked: Namespace) -> int:
     bundle.write(asked.file)
     print(f"{asked.file}: copy it to a server and run it there")
@@ -221,5 +248,6 @@ _VERBS: dict[str, Callable[[Namespace], int]] = {
     "gids": _gids,
     "env": _env,
     "rdma-ping": _rdma_ping,
+    "plugin": _plugin,
     "zipapp": _zipapp,
 }

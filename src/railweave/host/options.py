@@ -131,6 +131,30 @@ def _parser() -> ArgumentParser:
         "rdma-ping --help",
     )
 
+    plugin = verb(
+        "plugin",
+        "what the net plugin does on this server, and what would keep it from doing well",
+        "stats: sums by direction,\nNIC, path color and leaf of the other end, from its running processes. doctor: speed, MTU, addresses, GPU memory,\n"
+        "timeouts and variables against host.json; exit code 1: an error was found.",
+        "plugin stats --interval 2",
+        "plugin stats --prometheus > /var/lib/node_exporter/textfile/railweave.prom",
+        "env -- railweave host plugin doctor",
+    )
+    plugin.add_argument("what", choices=("stats", "doctor"))
+    _host_file(plugin)
+    _sysfs(plugin)
+    plugin.add_argument("--interval", type=float, default=1.0, metavar="SECONDS", help="rates over this time; 0: none")
+    plugin.add_argument(
+        "--shm",
+        type=Path,
+        default=Path("/dev/shm"),
+        metavar="DIRECTORY",
+        help="where processes keep pages",  # noqa: S108 - not ours to write
+    )
+    form = plugin.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="for machines")
+    form.add_argument("--prometheus", action="store_true", help="node_exporter's textfile format (stats)")
+
     zipapp = verb(
         "zipapp",
         "write this program as one file, for servers without railweave",

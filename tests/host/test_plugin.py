@@ -1,0 +1,99 @@
+"""``plugin stats`` and ``plugin doctor``."""
+
+from __future__ import annotations
+
+import json
+import struct
+from typing import TYPE_CHECKING
+
+from railweave.host import plugin_doctor, plugin_stats
+from railweave.host.commands import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+
+def page(pid: int, written_ns: int, byte_counts: list[int], sequence: int = 2) -> bytes:
+    """As plugin/src/stats.h lays it out: one way per count, by color."""
+    data = struct.pack("<8sIIQQII64s", b"RWSTATS\0", 1, 344, sequence, written_ns, pid, len(byte_counts), b"H100-01")
+    for color, count in enumerate(byte_counts):
+        names = struct.pack("<64s64s64s32s", b"mlx5_0", b"leaf1", b"leaf2", b"")
+        data += names + struct.pack("<iI4I8Q4Q", color, 1, 2, 2, 0, 1, count, 5, 6, 0, 1, 0, 0, 0, 10, 20, 30, 40)
+    return data
+
+
+def test_a_page_that_is_being_written_or_of_another_version_is_not_read() -> None:
+    good = page(7, 1, [100])
+    assert plugin_stats.parse(good) is not None
+    assert plugin_stats.parse(page(7, 1, [100], sequence=3)) is None
+    assert plugin_stats.parse(b"other" + good[5:]) is None
+    assert plugin_stats.parse(good[:-1]) is None
+    assert plugin_stats.parse(b"") is None
+
+
+def test_sums_over_processes_and_rates(tmp_path: Path) -> None:
+    tmp_path.joinpath("railweave-net-7").write_bytes(page(7, 1_000_000_000, [100, 50]))
+    tmp_path.joinpath("railweave-net-8").write_bytes(page(8, 1_000_000_000, [1000]))
+    before = plugin_stats.read(tmp_path)
+    tmp_path.joinpath("railweave-net-7").write_bytes(page(7, 3_000_000_000, [500, 50]))
+    after = plugin_stats.read(tmp_path)
+    ways = plugin_stats.total(after)
+    assert [(one.color, one.bytes, one.queue_pairs) for one in ways] == [(0, 1500, 4), (1, 50, 2)]
+    assert plugin_stats.rates(before, after) == {
+        ("send", "mlx5_0", 0, "leaf2"): 200.0,
+        ("send", "mlx5_0", 1, "leaf2"): 0.0,
+    }
+    text = plugin_stats.prometheus(ways)
+    assert 'railweave_net_bytes_total{direction="send",device="mlx5_0",color="0",peer_leaf="leaf2"} 1500' in text
+    assert "pid" not in text
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plugin", "stats", "--shm", str(tmp_path)]) == 0
+    assert "no process with the net plugin" in capsys.readouterr().out
+    tmp_path.joinpath("railweave-net-7").write_bytes(page(7, 1, [100]))
+    assert main(["plugin", "stats", "--shm", str(tmp_path), "--interval", "0", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["pids"] == [7]
+    assert told["paths"][0]["bytes"] == 100
+    assert main(["plugin", "stats", "--shm", str(tmp_path), "--interval", "0"]) == 0
+    assert "leaf2" in capsys.readouterr().out
+
+
+def findings(
+    tmp_path: Path, rate: str, variables: dict[str, str], fabrics: dict[str, object] | None = None
+) -> dict[str, list[str]]:
+    """Levels of what the doctor finds of one NIC, by what was looked at; the parts that need no plan."""
+    port = tmp_path / "class/infiniband/mlx5_0/ports/1"
+    port.mkdir(parents=True, exist_ok=True)
+    port.joinpath("rate").write_text(rate)
+    raw = {"nics": [{"rdma": "mlx5_0", "rdma_port": 1, "speed_gbps": 400}], "fabrics": fabrics or {}}
+    found = [
+        *plugin_doctor.speeds(raw, tmp_path),
+        *plugin_doctor.timeout(raw, variables),
+        *plugin_doctor.variables_of_nccl(variables),
+    ]
+    by_what: dict[str, list[str]] = {}
+    for one in found:
+        by_what.setdefault(one.what, []).append(one.level)
+    return by_what
+
+
+USES_IT = {"NCCL_NET_PLUGIN": "railweave", "NCCL_NET": "railweave"}
+
+
+def test_doctor_finds_slow_ports_and_variables_that_harm(tmp_path: Path) -> None:
+    assert findings(tmp_path, "400 Gb/sec (4X NDR)\n", USES_IT) == {"speed": ["good"]}
+    assert findings(tmp_path, "200 Gb/sec (4X HDR)\n", USES_IT) == {"speed": ["error"]}
+    with_index = {**USES_IT, "NCCL_IB_GID_INDEX": "3"}
+    assert findings(tmp_path, "400 Gb/sec\n", with_index)["variables"] == ["error"]
+    assert findings(tmp_path, "400 Gb/sec\n", {})["variables"] == ["warning"]
+
+
+def test_doctor_weighs_the_timeout_against_the_time_to_reroute(tmp_path: Path) -> None:
+    slow_bfd = {"be": {"bfd_detection_ms": 3000}}
+    # 4.096 us x 2^14 x 8 = 537 ms; 2^20: 34 s.
+    assert findings(tmp_path, "400 Gb/sec\n", {**USES_IT, "NCCL_IB_TIMEOUT": "14"}, slow_bfd)["timeout"] == ["error"]
+    assert findings(tmp_path, "400 Gb/sec\n", {**USES_IT, "NCCL_IB_TIMEOUT": "20"}, slow_bfd)["timeout"] == ["warning"]
