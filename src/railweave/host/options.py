@@ -144,13 +144,8 @@ def _parser() -> ArgumentParser:
     _host_file(plugin)
     _sysfs(plugin)
     plugin.add_argument("--interval", type=float, default=1.0, metavar="SECONDS", help="rates over this time; 0: none")
-    plugin.add_argument(
-        "--shm",
-        type=Path,
-        default=Path("/dev/shm"),
-        metavar="DIRECTORY",
-        help="where processes keep pages",  # noqa: S108 - not ours to write
-    )
+    shm = Path("/dev/shm")  # noqa: S108 - where the plugin's processes write; here it is only read
+    plugin.add_argument("--shm", type=Path, default=shm, metavar="DIRECTORY", help=f"where their pages are ({shm})")
     form = plugin.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="for machines")
     form.add_argument("--prometheus", action="store_true", help="node_exporter's textfile format (stats)")
