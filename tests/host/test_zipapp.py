@@ -20,10 +20,13 @@ import contextlib, io, runpy, sys
 program, *verbs = sys.argv[1:]
 for verb in verbs:
     sys.argv = [program, *verb.split(), "--help"]
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said), contextlib.suppress(SystemExit):
-        runpy.run_path(program, run_name="__main__")
-    print(verb, "examples:" in said.getvalue())
+    said, code = io.StringIO(), None
+    try:
+        with contextlib.redirect_stdout(said):
+            runpy.run_path(program, run_name="__main__")
+    except SystemExit as stop:
+        code = stop.code
+    print(verb, code or 0, "examples:" in said.getvalue())
 """
 """Asks for the help of each verb: in one process, for to start one takes a third of a second."""
 VERSIONS = [f"3.{minor}" for minor in range(9, 16)]
@@ -72,7 +75,7 @@ def test_without_root(version: str, zipapp: Path, tmp_path: Path) -> None:
     verbs = ["plan", "apply", "undo", "gids", "env", "zipapp"]
     asked = [*program[:-1], "-c", HELP, str(zipapp), *verbs]
     shown = subprocess.run(asked, capture_output=True, text=True, check=True)
-    assert shown.stdout.splitlines() == [f"{verb} True" for verb in verbs], shown.stderr
+    assert shown.stdout.splitlines() == [f"{verb} 0 True" for verb in verbs], shown.stderr
     assert "examples:" in run("--help")
     host = ["--host-file", str(tmp_path / "host.json")]
     assert len(json.loads(run("plan", "--json", *host, code=1))["commands"]) == 6
