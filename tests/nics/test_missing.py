@@ -7,14 +7,18 @@ from pathlib import Path
 import pytest
 
 from railweave import api
-from railweave.errors import DesignError
+from railweave.errors import DesignError, FileLine
 from railweave.nics.protocol import PARTS, missing_parts
 
 
 def problems(fabric_file: Path) -> list[tuple[str, int, str]]:
     with pytest.raises(DesignError) as found:
         api.load(fabric_file)
-    return [(Path(one.file).name, one.line, one.what) for one in found.value.problems]
+    return [
+        (Path(one.place.file).name, one.place.line, one.what)
+        for one in found.value.problems
+        if isinstance(one.place, FileLine)
+    ]
 
 
 def at_every_model(fabric_file: Path, what: str) -> list[tuple[str, int, str]]:

@@ -16,7 +16,7 @@ from tests.conftest import ROOT, example
 
 SRC = ROOT / "src" / "railweave"
 COMMON = [
-    *(SRC / "simulation" / f"{name}.py" for name in ("fabric", "perftest", "transport")),
+    *(SRC / "simulation" / f"{name}.py" for name in ("model/fabric", "perftest", "model/transport")),
     *(SRC / "device" / f"{name}.py" for name in ("host", "host_firmware", "host_model")),
     *(SRC / "render" / "host" / f"{name}.py" for name in ("__init__", "bios", "nic_nvm", "nic_qos", "shell", "units")),
     *sorted((SRC / "render" / "host" / "scripts").glob("nic_*.sh")),

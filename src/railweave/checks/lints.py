@@ -41,4 +41,10 @@ def _rule(nos: str, lint: Lint) -> Rule:
     )
 
 
-LINTS = tuple(_rule(nos, one.lint) for nos, one in catalog().systems.items() if one.lint is not None)
+LINTS = tuple(
+    sorted(
+        (_rule(nos, one.lint) for nos, one in reversed(catalog().systems.items()) if one.lint is not None),
+        key=lambda rule: rule.slow,
+    )
+)
+"""The quick ones first; the order is that of the checks on the report's page."""

@@ -26,7 +26,7 @@ _WITHOUT_BFD_MS, _AFTER_BFD_MS = 1500, 500
 
 
 @dataclass(frozen=True)
-class Finding:
+class Verdict:
     """One thing looked at. ``level``: ``good``, ``warning`` or ``error``."""
 
     level: str
@@ -34,7 +34,7 @@ class Finding:
     text: str
 
 
-def examine(plan: HostFile, raw: Mapping[str, Any], sysfs: Path, variables: Mapping[str, str]) -> list[Finding]:
+def examine(plan: HostFile, raw: Mapping[str, Any], sysfs: Path, variables: Mapping[str, str]) -> list[Verdict]:
     """All findings. ``raw`` is ``host.json`` as read, ``variables`` the environment that the job will have."""
     found = [*speeds(raw, sysfs), *_mtus(plan, sysfs), *_addresses(plan, sysfs), _gpu_memory(sysfs)]
     return [*found, *timeout(raw, variables), *variables_of_nccl(variables)]
@@ -47,60 +47,60 @@ def _read(file: Path) -> str:
         return ""
 
 
-def speeds(raw: Mapping[str, Any], sysfs: Path) -> list[Finding]:
+def speeds(raw: Mapping[str, Any], sysfs: Path) -> list[Verdict]:
     """Ports slower than the design says."""
-    found: list[Finding] = []
+    found: list[Verdict] = []
     for nic in raw.get("nics", []):
         rdma, wanted = nic.get("rdma", ""), nic.get("speed_gbps")
         rate = _read(sysfs / "class/infiniband" / rdma / "ports" / str(nic.get("rdma_port", 1)) / "rate")
         there = float(rate.split()[0]) if rate and rate.split()[0].replace(".", "").isdigit() else None
         if there is None:
-            found.append(Finding("error", "speed", f"{rdma}: no such RDMA device, or its driver tells no rate"))
+            found.append(Verdict("error", "speed", f"{rdma}: no such RDMA device, or its driver tells no rate"))
         elif wanted and there < wanted:
-            found.append(Finding("error", "speed", f"{rdma} runs at {there:g} Gbit/s, the design says {wanted:g}"))
+            found.append(Verdict("error", "speed", f"{rdma} runs at {there:g} Gbit/s, the design says {wanted:g}"))
         else:
-            found.append(Finding("good", "speed", f"{rdma}: {there:g} Gbit/s"))
+            found.append(Verdict("good", "speed", f"{rdma}: {there:g} Gbit/s"))
     return found
 
 
-def _mtus(plan: HostFile, sysfs: Path) -> list[Finding]:
-    found: list[Finding] = []
+def _mtus(plan: HostFile, sysfs: Path) -> list[Verdict]:
+    found: list[Verdict] = []
     for nic in plan.nics:
         mtu = _read(sysfs / "class/net" / nic.netdev / "mtu")
         if mtu and int(mtu) < nic.mtu:
             found.append(
-                Finding("error", "MTU", f"{nic.netdev} has {mtu}, the design says {nic.mtu}: RoCE falls back to less")
+                Verdict("error", "MTU", f"{nic.netdev} has {mtu}, the design says {nic.mtu}: RoCE falls back to less")
             )
         elif mtu:
-            found.append(Finding("good", "MTU", f"{nic.netdev}: {mtu}"))
+            found.append(Verdict("good", "MTU", f"{nic.netdev}: {mtu}"))
     return found
 
 
-def _addresses(plan: HostFile, sysfs: Path) -> list[Finding]:
+def _addresses(plan: HostFile, sysfs: Path) -> list[Verdict]:
     missing = gids.missing(plan, gids.read(sysfs, plan))
     found = [
-        Finding(
+        Verdict(
             "error",
             "paths",
             f"{nic.rdma}: no RoCE v2 GID in {path.prefix} in this network namespace ({path.table_name})",
         )
         for nic, path in missing
     ]
-    return found or [Finding("good", "paths", "every NIC has an address on every path")]
+    return found or [Verdict("good", "paths", "every NIC has an address on every path")]
 
 
-def _gpu_memory(sysfs: Path) -> Finding:
+def _gpu_memory(sysfs: Path) -> Verdict:
     if any((sysfs / one).exists() for one in _PEER_MEMORY):
-        return Finding("good", "GPU memory", "a peer memory module is loaded: GPUDirect RDMA")
+        return Verdict("good", "GPU memory", "a peer memory module is loaded: GPUDirect RDMA")
     if (sysfs / _NVIDIA_OPEN).exists():
         text = "no peer memory module: GPUDirect RDMA needs DMA-BUF (open kernel modules, Linux 5.12); NCCL's log says GPU Direct RDMA Enabled"
-        return Finding("warning", "GPU memory", text)
-    return Finding(
+        return Verdict("warning", "GPU memory", text)
+    return Verdict(
         "warning", "GPU memory", "no GPU driver with RDMA found: data goes through host memory, at about half the rate"
     )
 
 
-def timeout(raw: Mapping[str, Any], variables: Mapping[str, str]) -> list[Finding]:
+def timeout(raw: Mapping[str, Any], variables: Mapping[str, str]) -> list[Verdict]:
     """The NIC's retries against the time that the fabric needs to reroute."""
     given = variables.get("NCCL_IB_TIMEOUT", "")
     if not given.isdigit():
@@ -114,9 +114,9 @@ def timeout(raw: Mapping[str, Any], variables: Mapping[str, str]) -> list[Findin
     )
     if lasts_ms < reroute_ms:
         text = f"NCCL_IB_TIMEOUT={given}: the NIC gives up after {lasts_ms:.0f} ms, before the fabric had its {reroute_ms} ms to reroute"
-        return [Finding("error", "timeout", text)]
+        return [Verdict("error", "timeout", text)]
     return [
-        Finding(
+        Verdict(
             "warning",
             "timeout",
             f"NCCL_IB_TIMEOUT={given} is not needed: a path is dead after {reroute_ms} ms all the same",
@@ -124,18 +124,18 @@ def timeout(raw: Mapping[str, Any], variables: Mapping[str, str]) -> list[Findin
     ]
 
 
-def variables_of_nccl(variables: Mapping[str, str]) -> list[Finding]:
+def variables_of_nccl(variables: Mapping[str, str]) -> list[Verdict]:
     """Variables that harm, or that are missing."""
-    found: list[Finding] = []
+    found: list[Verdict] = []
     if variables.get("NCCL_IB_GID_INDEX"):
-        found.append(Finding("error", "variables", "NCCL_IB_GID_INDEX leaves one path per NIC: unset it"))
+        found.append(Verdict("error", "variables", "NCCL_IB_GID_INDEX leaves one path per NIC: unset it"))
     if variables.get("NCCL_NET_PLUGIN") not in {"railweave", "libnccl-net-railweave.so", "librccl-net-railweave.so"}:
         found.append(
-            Finding("warning", "variables", "NCCL_NET_PLUGIN does not name railweave: NCCL takes its own transport")
+            Verdict("warning", "variables", "NCCL_NET_PLUGIN does not name railweave: NCCL takes its own transport")
         )
     if variables.get("NCCL_NET_PLUGIN") == "railweave" and variables.get("NCCL_NET") != "railweave":
         found.append(
-            Finding(
+            Verdict(
                 "warning",
                 "variables",
                 "without NCCL_NET=railweave NCCL goes on in silence where the plugin cannot start",
@@ -144,7 +144,7 @@ def variables_of_nccl(variables: Mapping[str, str]) -> list[Finding]:
     fifo, data = variables.get("NCCL_IB_FIFO_TC"), variables.get("NCCL_IB_TC")
     if fifo and fifo != data:
         found.append(
-            Finding(
+            Verdict(
                 "warning", "variables", "NCCL_IB_FIFO_TC has no effect: clear-to-send shares the data's queue pairs"
             )
         )
@@ -156,6 +156,6 @@ def load_raw(file: Path) -> dict[str, Any]:
     return json.loads(file.read_text())
 
 
-def lines(found: list[Finding]) -> str:
+def lines(found: list[Verdict]) -> str:
     """For people."""
     return "\n".join(f"{one.level:<8} {one.what:<11} {one.text}" for one in found)
