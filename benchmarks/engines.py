@@ -1,6 +1,6 @@
 """How far the flow engine is from the packet engine, in ten scenarios: ``.venv/bin/python -m benchmarks.engines``.
 
-Both engines run the same traffic on the same designed network: what ``predict`` runs, with receivers' words of credit. The
+Both engines run the same traffic on the same designed network: what ``predict`` runs, with receivers' credit messages. The
 packet engine runs it twice, with the congestion control, marking and pauses that are configured, and without marks, which
 tells what congestion control does from everything else. The table is that of docs/engine.md; with ``--write`` it is put
 there. The same programs give the same figures everywhere.

@@ -131,7 +131,7 @@ def build(
     - ``secrets``: a YAML file of ``NAME: value`` that replaces ``<secret:NAME>`` in device files.
     - ``compact``: free the slots of names that are gone, for new names to use.
     - ``device``: other switches than the file's, see ``load``.
-    - ``progress``: told in a few words what is being done.
+    - ``progress``: called with a few words on what is being done.
 
     An error among the findings of the result does not keep the files from being written. Raises ``InputError`` for wrong
     input, and ``OutputError`` where the folder cannot be written; folder and lock are then as they were.
@@ -173,7 +173,7 @@ def verify(
     - ``yang``: a folder of published Junos YANG models; ``sonic_yang``: one of SONiC's.
     - ``frr_root``, ``netplan_root``: root folders with FRR and netplan in them, where they are not installed.
     - ``every``: validators read every file; else of more than 64 one of each shape and a sample.
-    - ``progress``: told in a few words what is being done.
+    - ``progress``: called with a few words on what is being done.
 
     A validator that is not there is reported as skipped, with the reason. ``good`` of the result is False where a
     finding is an error; iterating over it gives the findings, errors first (docs/findings.md). Raises as ``load`` does.
@@ -273,7 +273,7 @@ def simulate(
     - ``engine``: packets, flows, or ``auto``: flows above 200 million estimated packet hops.
     - ``exact``: run packets to the end; else a long run is stopped when every round is alike.
     - ``watch``: collect ``series``, ``queues`` and ``rates`` over time, which changes no result.
-    - ``progress``: told now and then which collective runs, how many messages arrived, and how many there are.
+    - ``progress``: called now and then with which collective runs, how many messages arrived, and how many there are.
 
     Times end in ``_ps`` (10^-12 s) or ``_us``, sizes in ``_bytes``, rates in ``_gbps`` (10^9 bit/s) or ``_gbytes`` (10^9
     byte/s). ``links``, ``flows``, ``series``, ``queues`` and ``rates`` of the result are columns for

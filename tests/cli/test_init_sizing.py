@@ -106,7 +106,7 @@ def test_files_for_every_switch_model_build(switch: str, oversubscription: str, 
     ):
         folder = tmp_path / name
         folder.mkdir()
-        if name == "200" and not any(way.speed_gbps == 200 for way in catalog().switches[switch].ports[0].ways()):
+        if name == "200" and not any(mode.speed_gbps == 200 for mode in catalog().switches[switch].ports[0].modes()):
             with pytest.raises(InputError, match=f"{switch} has no 200G ports"):
                 made(folder, *words, "--switch", switch)
             continue

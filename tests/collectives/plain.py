@@ -43,7 +43,7 @@ def arrival_ps(job: Job, program: Program, delay_ps: int = 0) -> np.ndarray:
     while heap:
         at, since, m = heapq.heappop(heap)
         nic = sender[m]
-        if word[m]:  # words of credit go between the packets of others
+        if word[m]:  # credit messages go between the packets of others
             arrived[m] = at + cost[m] + delay_ps
         elif free[nic] > at:
             heapq.heappush(heap, (int(free[nic]), since, m))
@@ -84,14 +84,14 @@ def check(job: Job, program: Program) -> None:
 
 
 def sent_by_nic(job: Job, program: Program) -> np.ndarray:
-    """Payload that each NIC sends, without words of credit."""
+    """Payload that each NIC sends, without credit messages."""
     data = ~program.credit[program.connection]
     sender = program.connections[program.connection, 0]
     return np.bincount(sender[data], program.bytes[data], len(job.nics)).astype(np.int64)
 
 
 def received_by_nic(job: Job, program: Program) -> np.ndarray:
-    """Payload that each NIC receives, without words of credit."""
+    """Payload that each NIC receives, without credit messages."""
     data = ~program.credit[program.connection]
     receiver = program.connections[program.connection, 1]
     return np.bincount(receiver[data], program.bytes[data], len(job.nics)).astype(np.int64)

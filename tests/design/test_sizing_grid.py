@@ -24,8 +24,8 @@ SERVERS = ("h100-8gpu-cx7", "dgx-a100-aidc", "dgx-h100-2gpu")  # 400G, 200G, two
 def fits(ports: Ports, switch: str) -> tuple[int, int, int]:
     """Links to servers and uplinks that a leaf has ports for, and the widest group of next hops: from the catalog alone."""
     model = catalog().switches[switch]
-    ways = model.ports[0].ways()
-    channels = next(way.channels for way in ways if way.speed_gbps == ports.speed_gbps)
+    modes = model.ports[0].modes()
+    channels = next(mode.channels for mode in modes if mode.speed_gbps == ports.speed_gbps)
     assert ports.total == model.ports[0].count * channels
     assert ports.up + ports.down_built <= ports.total
     return ports.down_built, ports.up, model.limits.ecmp_members or ports.total

@@ -26,7 +26,7 @@ def test_a_rail_of_h100_rlb_by_hand(h100: Network) -> None:
     assert rail.oversubscription == 2 / 4
     assert rail.one_spine_down == 2 / 3
     assert rail.color_one_spine_down is None  # a spine takes a whole color, whose traffic moves
-    assert rail.ways == rail.spines == (4, 4)
+    assert rail.uplinks_used == rail.spines == (4, 4)
     assert rail.width == (1, 1)
     assert rail.color_gbps == (400, 400)
 
@@ -38,8 +38,8 @@ def test_an_uplink_that_policy_hides_is_no_way(h100: Network) -> None:
     groups = tuple(one for one in leaf.bgp.groups if one.name != "spine-red")
     subject.configs["stripe1-leaf1"] = replace(leaf, bgp=replace(leaf.bgp, groups=groups))
     rail = rail_capacities(h100, h100.fabrics[0], subject.routes)[0]
-    assert rail.ways == (3, 3)  # the other leaf has no route of that color to it either
-    assert rail_capacities(h100, h100.fabrics[0], subject.routes)[1].ways == (4, 4)
+    assert rail.uplinks_used == (3, 3)  # the other leaf has no route of that color to it either
+    assert rail_capacities(h100, h100.fabrics[0], subject.routes)[1].uplinks_used == (4, 4)
 
 
 def test_a_color_without_its_cable_is_uneven(h100: Network) -> None:
@@ -55,7 +55,9 @@ def test_without_spines_there_are_no_ways(flat: Network) -> None:
     routes = Subject.of(flat).routes
     found = rail_capacities(flat, flat.fabrics[0], routes)
     assert [one.rails for one in found] == [(1, 2), (3, 4), (5, 6), (7, 8)]
-    assert {(one.oversubscription, one.one_spine_down, one.ways, one.color_gbps) for one in found} == {(None,) * 4}
+    assert {(one.oversubscription, one.one_spine_down, one.uplinks_used, one.color_gbps) for one in found} == {
+        (None,) * 4
+    }
     failures = failures_decision(flat, flat.fabrics[0], routes, found)
     assert failures is not None
     assert [name for name, _ in failures.facts] == ["A leaf", "A server cable or NIC", "Noticed"]
@@ -84,7 +86,7 @@ def test_a_color_that_loses_an_uplink_is_fuller_than_its_leaf(tmp_path: Path) ->
     words = "1.14:1 on the color that loses an uplink, 1.02:1 on the whole leaf"
     assert f"oversubscription is then {words} at most" in dict(failures.facts)["A spine"]
     # One stripe: ways lead to leaves of other rails, and an uplink's loss is told all the same.
-    assert {one.ways for one in found} == {(64, 64)}
+    assert {one.uplinks_used for one in found} == {(64, 64)}
     assert dict(failures.facts)["An uplink"] == "its path color keeps the other 7 uplinks of its next-hop group"
     _, grid = capacity_grid(network, network.fabrics[0], found)
     assert "Uplinks used to another leaf" in grid.header

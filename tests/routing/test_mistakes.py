@@ -50,11 +50,11 @@ def _good(form: str) -> list[Routes]:
 
 
 def _differ(one: list[Routes], other: list[Routes]) -> bool:
-    """Whether any forwarding table differs, or anything that a session heard."""
+    """Whether any forwarding table differs, or anything that a session received."""
     for a, b in zip(one, other, strict=True):
-        if not a.equal(b) or a.heard.keys() != b.heard.keys():
+        if not a.equal(b) or a.received.keys() != b.received.keys():
             return True
-        if any(not np.array_equal(a.heard[key], b.heard[key]) for key in a.heard):
+        if any(not np.array_equal(a.received[key], b.received[key]) for key in a.received):
             return True
     return False
 

@@ -132,7 +132,7 @@ def test_sessions_taken_together_decide_as_each_by_itself(
         patch.setattr(candidates, "_together", _apart)
         apart = ControlPlane(configurations(network, nos)).routes(down)
     assert together.equal(apart)
-    assert all(np.array_equal(together.heard[key], apart.heard[key]) for key in together.heard)
+    assert all(np.array_equal(together.received[key], apart.received[key]) for key in together.received)
 
 
 def _apart(bundles: list[Any], refused: tuple[bytes, ...]) -> candidates.Candidates:

@@ -18,7 +18,7 @@ def _heard(spine: str) -> tuple[set[str], int | None]:
     plane.routes()
     assert plane._start is not None
     [sender] = [peer.sender for peer in plane._peers[spine] if peer.device == "stripe1-leaf1"]
-    attributes = plane.table.items[int(plane._start.told[sender].routes.ids[plane._place[PREFIX]])]
+    attributes = plane.table.items[int(plane._start.advertised[sender].routes.ids[plane._place[PREFIX]])]
     return {value for value in attributes.communities if value.startswith("color:")}, attributes.aigp
 
 

@@ -126,5 +126,5 @@ def test_one_flow_a_connection_takes_as_long_as_its_messages(
     assert whole.program.messages == len(whole.program.connections) < messages.program.messages
     assert whole.time_ps == pytest.approx(messages.time_ps, rel=0.15)
     if "NCCL_ALGO=Ring" in nccl:  # in a tree some proxies have more to post than others
-        assert whole.load.proxy_ps == messages.load.proxy_ps, "words of credit are posted too"
+        assert whole.load.proxy_ps == messages.load.proxy_ps, "credit messages are posted too"
     assert "one flow a connection" in whole.choice.why

@@ -15,7 +15,7 @@ from railweave.collectives.nccl import parameters
 from railweave.collectives.queue_pairs import split
 from railweave.simulation import collective
 from railweave.simulation.collective import predict
-from railweave.simulation.engines.rhythm import Rhythm, period, rhythm
+from railweave.simulation.engines.rounds import Rounds, period, repeated_rounds
 from railweave.simulation.engines.run import NEVER
 from railweave.simulation.engines.steady import EQUAL, Rest, Watch
 from tests.conftest import EXAMPLES
@@ -41,10 +41,10 @@ def test_a_run_that_is_stopped_takes_as_long_as_the_whole(monkeypatch: pytest.Mo
     assert stopped.to_json()["steady_state"]["share_run"] == stopped.steady.share
 
 
-def rounds_of(*words: str, size: int = 1 << 30, servers: int = 4, qps: int = 2) -> Rhythm | None:
+def rounds_of(*words: str, size: int = 1 << 30, servers: int = 4, qps: int = 2) -> Rounds | None:
     known = parameters(words)
     planned = program(Job.of_servers(servers), "all-reduce", size, known, credit=True)
-    return rhythm(planned, split(planned, qps, split_data=True))
+    return repeated_rounds(planned, split(planned, qps, split_data=True))
 
 
 def test_the_loops_of_a_ring_are_its_rounds() -> None:
@@ -53,9 +53,12 @@ def test_the_loops_of_a_ring_are_its_rounds() -> None:
     assert found.round == 62 * 2, "steps, each of two slices"
     assert found.parts.shape == (64, 8 * found.round, 2)
     assert len(np.unique(found.parts)) == found.parts.size
-    words, row, place = found.words.T
-    assert len(np.unique(np.concatenate([words, found.parts.ravel()]))) == len(words) + found.parts.size, "all messages"
-    assert (np.bincount(row) == len(words) // 64).all()
+    credit_messages, row, place = found.credits.T
+    assert (
+        len(np.unique(np.concatenate([credit_messages, found.parts.ravel()])))
+        == len(credit_messages) + found.parts.size
+    ), "all messages"
+    assert (np.bincount(row) == len(credit_messages) // 64).all()
     assert place.max() < 8 * found.round - 1, "the last data needs no more credit"
     one = rounds_of("NCCL_PROTO=Simple", "NCCL_ALGO=Ring")
     assert one is not None
@@ -74,13 +77,13 @@ def test_periods_are_those_that_looking_finds(first: list[int], each: list[int],
 
 
 ROUND, ROUNDS, CONNECTIONS = 16, 10, 3
-RHYTHM = Rhythm(np.arange(CONNECTIONS * ROUND * ROUNDS).reshape(CONNECTIONS, ROUND * ROUNDS, 1), ROUND)
+ROUNDS_OF_RUN = Rounds(np.arange(CONNECTIONS * ROUND * ROUNDS).reshape(CONNECTIONS, ROUND * ROUNDS, 1), ROUND)
 
 
 def looked_at(durations: NDArray[np.int64], changed_ps: int = -1) -> Rest | None:
     """A run whose messages take these times on each connection, looked at every 1000 ps until it is stopped."""
     ends = np.cumsum(durations, axis=1).astype(np.uint64).ravel()
-    watch = Watch(RHYTHM, changed_ps)
+    watch = Watch(ROUNDS_OF_RUN, changed_ps)
     for now in range(1000, int(ends.max()) + 1000, 1000):
         arrivals = np.where(ends < now, ends, np.uint64(NEVER))
         done = int((ends < now).sum())
@@ -120,12 +123,12 @@ def test_connections_go_on_at_their_own_pace() -> None:
 
 
 @pytest.mark.parametrize("late", [500, 40_000])
-def test_words_of_credit_follow_their_data(late: int) -> None:
+def test_credit_messages_follow_their_data(late: int) -> None:
     """Each comes some time after its data; where that is more than a round, nothing is said of the rest."""
     ends = np.cumsum(flat(alike()), axis=1)
     row, place = (one.ravel() for one in np.indices(ends[:, :-4].shape))
-    words = np.stack([ends.size + np.arange(row.size), row, place], axis=1)
-    watch = Watch(Rhythm(RHYTHM.parts, ROUND, words))
+    credit_messages = np.stack([ends.size + np.arange(row.size), row, place], axis=1)
+    watch = Watch(Rounds(ROUNDS_OF_RUN.parts, ROUND, credit_messages))
     all_ends = np.concatenate([ends.ravel(), ends[row, place] + late]).astype(np.uint64)
     rests: list[Rest] = []
     for now in range(1000, int(ends.max()), 1000):

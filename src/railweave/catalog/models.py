@@ -14,7 +14,7 @@ from railweave.intent.base import Model
 
 
 class Breakout(Model):
-    """One way to split a port: ``channels`` ports of ``speed_gbps`` each."""
+    """A breakout mode of a port: ``channels`` ports of ``speed_gbps`` each."""
 
     channels: int
     speed_gbps: int
@@ -40,8 +40,8 @@ class PortGroup(Model):
         """The last physical port of the group."""
         return self.first + self.count - 1
 
-    def ways(self) -> list[Breakout]:
-        """Every way to run a port, whole first."""
+    def modes(self) -> list[Breakout]:
+        """Every breakout mode of a port, whole first."""
         return [Breakout(channels=1, speed_gbps=self.speed_gbps, source=self.source), *self.breakouts]
 
 

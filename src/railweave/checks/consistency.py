@@ -136,7 +136,7 @@ def session_down(subject: Subject) -> Iterator[Found | Finding]:
     for config in subject.configs.values():
         for group in config.bgp.groups if config.bgp else ():
             for session in group.sessions:
-                if (config.name, session.link) not in routes.heard:
+                if (config.name, session.link) not in routes.received:
                     yield Found(config.name, f"the session to {session.peer} on {session.interface} cannot come up")
 
 

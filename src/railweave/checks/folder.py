@@ -38,8 +38,8 @@ FILE_EDITED = Rule(
 _SECRET = re.compile(r"<secret:[^>]*>")
 
 
-def standing(folder: Path, name: str) -> str | None:
-    """The text of a file as it stands in the folder; None where it is gone or cannot be read."""
+def text_in(folder: Path, name: str) -> str | None:
+    """The text of a file in the folder; None where it is gone or cannot be read."""
     try:
         return (folder / name).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
@@ -49,7 +49,7 @@ def standing(folder: Path, name: str) -> str | None:
 def differences(folder: Path, rendered: Mapping[str, str]) -> Iterator[Finding]:
     """A finding for every file that is not what the design renders to; secrets put in are no difference."""
     for name, text in rendered.items():
-        found = standing(folder, name)
+        found = text_in(folder, name)
         kind, *device, file = name.split("/")
         owner = "".join(device) or file  # files that all servers share have none
         if found is None:

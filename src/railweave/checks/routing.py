@@ -92,11 +92,11 @@ def leaf_transit(subject: Subject) -> Iterator[Found]:
     """Spines hear from a leaf only what that leaf originates."""
     network, routes = subject.network, subject.routes
     own = {leaf: np.isin(np.arange(len(routes.prefixes)), _designed(subject, leaf)) for leaf in subject.remote}
-    for (spine, link), heard in routes.heard.items():
+    for (spine, link), received in routes.received.items():
         leaf = network.cable(link).a.device
         if spine == leaf or leaf not in own:  # a leaf's own end, or a link between spine and super-spine
             continue
-        foreign = np.flatnonzero(heard & ~own[leaf]).tolist()
+        foreign = np.flatnonzero(received & ~own[leaf]).tolist()
         if foreign:
             more = (
                 f" and {len(foreign) - 1} more prefixes it only learned" if foreign[1:] else ", which it only learned"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from railweave.checks.checks import checks, run_checks
-from railweave.checks.folder import differences, standing
+from railweave.checks.folder import differences, text_in
 from railweave.checks.subject import Subject
 from railweave.checks.validators import validate_all
 from railweave.counting import counted
@@ -64,7 +64,7 @@ def verify(
     found = summed([*network.findings, *gaps, *run_checks(subject, progress=progress)])
     if folder is not None:
         found += list(differences(folder, rendered))
-        rendered = {name: text for name in rendered if (text := standing(folder, name)) is not None}
+        rendered = {name: text for name in rendered if (text := text_in(folder, name)) is not None}
     by_device: dict[str, dict[str, str]] = {}
     for name, text in rendered.items():
         _, *device, file = name.split("/")

@@ -122,7 +122,7 @@ def _answered(
         return 0 if result.complete else 1
     found: list[JobPrediction] = []
     for asked in questions(network, given):
-        found.append(answer(network, asked, watch=html is not None, progress=_told(quiet=quiet)))
+        found.append(answer(network, asked, watch=html is not None, progress=_message_progress(quiet=quiet)))
         done(quiet=quiet)
         if not as_json:
             typer.echo(found[-1].to_text())
@@ -144,16 +144,16 @@ def _write(path: Path, page: str) -> None:
         raise OutputError(f"{path}: {error.strerror}") from None
 
 
-def _told(*, quiet: bool) -> Callable[[str, int, int], None]:
+def _message_progress(*, quiet: bool) -> Callable[[str, int, int], None]:
     """A function that says how many messages arrived: every half second on a terminal, every ten in a log."""
     say = progress(quiet=quiet)
     every = 0.5 if sys.stderr.isatty() else 10.0
     last = time.monotonic()
 
-    def tell(what: str, arrived: int, of: int) -> None:
+    def show(what: str, arrived: int, of: int) -> None:
         nonlocal last
         if time.monotonic() - last >= every:
             last = time.monotonic()
             say(f"{what}: {arrived} of {of} messages")
 
-    return tell
+    return show

@@ -41,7 +41,7 @@ def program(
 ) -> Program:
     """The messages of a collective of ``size_bytes``, as nccl-tests counts them.
 
-    ``root`` is the rank a broadcast comes from. With ``credit`` the receivers' words that buffers are free are messages
+    ``root`` is the rank a broadcast comes from. With ``credit`` the receivers' credit messages, that buffers are free, are sent
     too, which matters where the way is long. ``launch_ps`` replaces NCCL's figure for the time before the first byte.
     Raises ``InputError`` for a collective that is not known, a size below 1 or a root that is no rank.
     """

@@ -70,7 +70,7 @@ def empty(tail_ps: int) -> Draft:
 def finished(draft: Draft, *, credit: bool) -> Pieces:
     """The draft as arrays of a program. With ``credit``, its clear-to-send messages are added.
 
-    Message k of a stream then waits for the receiver's word that message k - window was consumed. The word is a message of
+    Message k of a stream then waits for the receiver's credit message, that message k - window was consumed. It is a message of
     its own, from the receiving server back. That the buffers between the GPUs behind can be full is left out: a receiver
     counts as done when the next GPU has the data.
     """
@@ -81,13 +81,13 @@ def finished(draft: Draft, *, credit: bool) -> Pieces:
     consumed, allowed = _pairs_of_credit(draft)
     messages, count = len(draft.bytes), len(consumed)
     backwards, connection = np.unique(draft.connection[consumed], return_inverse=True)
-    word = messages + np.arange(count)
+    credit_messages = messages + np.arange(count)
     rows = draft.connections[backwards][:, [1, 0, 2]]
     consume = np.full(count, draft.consume_ps)
     start, after, edge = csr(
         messages + count,
-        np.concatenate([draft.waiting, allowed, word]),
-        np.concatenate([draft.awaited, word, consumed]),
+        np.concatenate([draft.waiting, allowed, credit_messages]),
+        np.concatenate([draft.awaited, credit_messages, consumed]),
         np.concatenate([draft.delay_ps[draft.waiting], np.zeros(count, np.int64), consume]),
     )
     return Pieces(
@@ -103,7 +103,7 @@ def finished(draft: Draft, *, credit: bool) -> Pieces:
 
 
 def _pairs_of_credit(draft: Draft) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Message that is consumed, message that this allows; in the order of the data, so that words keep it."""
+    """Message that is consumed, message that this allows; in the order of the data, so that credit messages keep it."""
     stream = draft.connection if draft.stream is None else draft.stream
     order = np.argsort(stream, kind="stable") if bool((np.diff(stream) < 0).any()) else np.arange(len(stream))
     same = stream[order[: -draft.window]] == stream[order[draft.window :]]

@@ -31,7 +31,7 @@ class Program:
     bytes: NDArray[np.uint64]
     delay_ps: NDArray[np.uint64]
     """By message: when it may be sent, or how long after the last of those it waits for arrived. With credit, messages that
-    wait go by ``after_delay_ps`` alone: a word of credit lets go at once, data only when the GPUs have passed it on."""
+    wait go by ``after_delay_ps`` alone: a credit message lets go at once, data only when the GPUs have passed it on."""
     after_start: NDArray[np.uint64]
     after: NDArray[np.uint32]
     """Message m waits for ``after[after_start[m] : after_start[m + 1]]``, which arrive at NICs of its sender's server."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def messages(job: Job, collective: Collective, size_bytes: int, nccl: Parameters) -> int:
     """About how many messages ``program`` with credit would have over queue pairs; 0 for what ``whole`` does not know.
 
-    Data goes over all queue pairs of a connection, the words of credit, one for each message beyond a full buffer, over one.
+    Data goes over all queue pairs of a connection, the credit messages, one for each message beyond a full buffer, over one.
     """
     if len(job.servers) == 1 or collective not in RINGS:
         return 0

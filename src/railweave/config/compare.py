@@ -33,7 +33,7 @@ class Change:
 
     @property
     def commands(self) -> list[Command]:
-        """What the system is told."""
+        """The commands that make the change on the system."""
         return self.tree.commands(self.steps)
 
     @property

@@ -18,7 +18,7 @@ Name = tuple[str, ...]
 """The words that tell a statement from its siblings."""
 
 Command = str | dict[str, object]
-"""What a system is told: a line for its command line, or an operation of a JSON patch."""
+"""What a system is given: a line for its command line, or an operation of a JSON patch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Disruption:
 
 
 class ConfigTree(Protocol):
-    """The configuration in one file of a device, and how its system is told of a change."""
+    """The configuration in one file of a device, and the commands by which its system takes a change."""
 
     @property
     def nodes(self) -> tuple[Node, ...]:

@@ -205,10 +205,10 @@ def _splits(nos: str, switch: str, used: tuple[tuple[int, int | None, int], ...]
         if group is None or (channel is None and group.speed_gbps == speed):
             continue
         split = [w for w in group.breakouts if (w.channels > 1) == (channel is not None)]
-        way = next((w for w in split if w.speed_gbps == speed), None)
-        if way:
+        mode = next((w for w in split if w.speed_gbps == speed), None)
+        if mode:
             name = system.name_of(physical, None, lanes=group.lanes, cards=model.cards)
-            found[physical] = Split(name, physical, way.channels, way.speed_gbps)
+            found[physical] = Split(name, physical, mode.channels, mode.speed_gbps)
     return tuple(found[port] for port in sorted(found))
 
 

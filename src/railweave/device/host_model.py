@@ -147,7 +147,7 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class HostConfig:
-    """Everything one server is told.
+    """The whole configuration of one server.
 
     ``job`` is the environment of its collective jobs; where its GPUs belong to several tenants it is empty, and
     ``tenant_jobs`` has one for each.

@@ -216,7 +216,7 @@ class IsisPort:
 
 @dataclass(frozen=True, slots=True)
 class Isis:
-    """The IS-IS configuration of a device: level 2, wide metrics. ``passive`` are interfaces whose prefixes are told.
+    """The IS-IS configuration of a device: level 2, wide metrics. ``passive`` are interfaces whose prefixes are advertised.
 
     ``key`` refers to the secret that authenticates (``secret:NAME``).
     """
@@ -370,7 +370,7 @@ class BalancingConfig:
 
 @dataclass(frozen=True, slots=True)
 class DeviceConfig:
-    """Everything one switch is told. ``left_out`` is what is wanted of it and its platform lacks."""
+    """The whole configuration of one switch. ``left_out`` is what is wanted of it and its platform lacks."""
 
     name: str
     role: Literal["leaf", "spine", "super-spine", "dci"]

@@ -109,9 +109,11 @@ def _link_name(switch: Switch, router: ExternalRouter, link: ExternalLink) -> st
 def _width(model: SwitchModel, link: ExternalLink) -> int:
     """The electrical lanes of a link's port, or of its channel."""
     group = model.group_of(link.physical)
-    ways = [way for way in group.ways() if way.speed_gbps == link.speed_gbps and way.channels > 1] if group else []
+    modes = (
+        [mode for mode in group.modes() if mode.speed_gbps == link.speed_gbps and mode.channels > 1] if group else []
+    )
     lanes = group.lanes if group else 8
-    return lanes // ways[0].channels if ways and link.channel is not None else lanes
+    return lanes // modes[0].channels if modes and link.channel is not None else lanes
 
 
 def _external_name(system: System, model: SwitchModel, link: ExternalLink) -> str:

@@ -5,13 +5,13 @@ Three forms, all of which prefer the uplink of a prefix's color and keep the oth
 ``dpf``
     BGP deterministic path forwarding: ``fabric-color`` on groups, ``fabric-advertise`` on leaves (docs/path-colors.md).
 ``local-preference``
-    The origin leaf tags each prefix with a large community of its color; whoever hears it on the session of that
+    The origin leaf tags each prefix with a large community of its color; whoever receives it on the session of that
     color, spine or leaf, raises local preference.
 ``aigp``
     The same tag; the receiver sets AIGP 1 on the session of that color and 100 on others (FRR, RFC 7311).
 
 In every form leaves do not re-advertise what they learned, and spines mark what they send to leaves with the community
-``local`` and take nothing back that carries it: a leaf that re-advertises all the same is not believed. Super-spines
+``local`` and take nothing back that carries it: a leaf that re-advertises all the same is not accepted. Super-spines
 mark what they send to spines in the same way, and a spine passes nothing up that carries the mark: what has come down
 stays down. They know no colors: a prefix keeps its color's community, and AIGP, on the way through them.
 """
@@ -153,7 +153,7 @@ def with_dci(policy: RoutingPolicy) -> RoutingPolicy:
 def dci_policy(fabric: Fabric, form: Form) -> RoutingPolicy:
     """What a router of the interconnect advertises and accepts. It does not look at colors.
 
-    To other sites it passes on what its own spines told it, marked ``local``: what came from another site goes down only,
+    To other sites it passes on what its own spines advertised to it, marked ``local``: what came from another site goes down only,
     so that no site carries traffic between two others, and no router of a site goes by another site to the next one.
     """
     listed = Match(prefix_list=LOCAL, orlonger=True)

@@ -57,7 +57,7 @@ class Job:
 
 @dataclass(frozen=True)
 class HostFile:
-    """What this server is told. ``entries``: the routes, then the rules, with the network device that each is for.
+    """The configuration of this server. ``entries``: the routes, then the rules, with the network device that each is for.
 
     ``tenants`` has a job for each tenant, where the GPUs belong to several; there is no other then.
     """

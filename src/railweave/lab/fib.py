@@ -11,7 +11,7 @@ import numpy as np
 
 from railweave.lab import overlay_fib
 from railweave.lab.kernel.netlink import BGP, ISIS, KERNEL
-from railweave.routing.table import LOCAL, UNREACHABLE, Fib, Heard, Routes
+from railweave.routing.table import LOCAL, UNREACHABLE, Fib, Received, Routes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -77,7 +77,7 @@ def read(lab: Running, expected: Routes) -> KernelTables:
                     if len(ids) > len(groups):
                         groups.append(members)
         fibs[device] = replace(fib, group=table)
-    nothing = Heard({}, (), lambda _: None)
+    nothing = Received({}, (), lambda _: None)
     routes = Routes(expected.prefixes, expected.index, fibs, groups, expected.down, nothing)
     if lab.plan.tenant_prefixes:
         strange += overlay_fib.add_tenants(lab, routes)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from railweave.counting import counted
 from railweave.errors import LabError
 from railweave.lab import hosts, names, slicing, state
-from railweave.lab.frr import rootfs, routers, stuck
+from railweave.lab.frr import held_sessions, rootfs, routers
 from railweave.lab.kernel import links, probe, processes, tunnels
 from railweave.lab.plan import make_plan
 from railweave.lab.running import Running
@@ -64,7 +64,7 @@ def up(
 ) -> Up:
     """Bring up the lab of a network, or of a slice of it; wholly, or not at all.
 
-    ``configs`` replaces what the network's switches are told. Raises ``LabError`` where this machine cannot, or where the
+    ``configs`` replaces the configurations of the network's switches. Raises ``LabError`` where this machine cannot, or where the
     lab is there already.
     """
     need_root("up", fabric)
@@ -137,7 +137,7 @@ def _make(lab: Running, record: Record, progress: Callable[[str], None]) -> Up:
             hosts.apply_tables(lab)
         done("servers")
         progress("routes")
-        took, left = stuck.wait(lab, lab.control_plane.routes(), SETTLE_S, poll_s=0.25)
+        took, left = held_sessions.wait_and_release(lab, lab.control_plane.routes(), SETTLE_S, poll_s=0.25)
         done("routes")
         state.write(place, replace(record, stage="up" if addresses and took is not None else "unsettled"))
         unsettled = tuple(str(one) for one in left)

@@ -116,7 +116,7 @@ class Plan:
 
 
 def make_plan(network: Network, overlay: Overlay | None, configs: dict[str, DeviceConfig] | None = None) -> Plan:
-    """The plan of a network's lab. ``configs`` replaces what the network's switches are told, for networks that are wrong.
+    """The plan of a network's lab. ``configs`` replaces the configurations of the network's switches, for networks that are wrong.
 
     Raises ``LabError`` for names that Linux cannot have.
     """

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Running:
     """A lab. Close it, or use it as a context: it holds a socket in each namespace that was asked.
 
-    ``released`` names sessions that FRR did not take back by itself (``stuck``).
+    ``released`` names sessions that FRR did not take back by itself (``held_sessions``).
     """
 
     def __init__(self, place: Place, plan: Plan, frr: Frr) -> None:

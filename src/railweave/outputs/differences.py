@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FileChange:
-    """What a system is told so that one of its files becomes the new one: lines, or operations of a JSON patch."""
+    """What a system is given so that one of its files becomes the new one: lines, or operations of a JSON patch."""
 
     system: str
     file: str

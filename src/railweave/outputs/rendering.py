@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import railweave
 from railweave.device.host import config_of
 from railweave.device.host_scope import host_scope
-from railweave.outputs.standing import OPEN
+from railweave.outputs.earlier import OPEN
 from railweave.render.network import server_files, shared_files, switch_configs, switch_files, switch_gaps
 from railweave.render.workers import spreading
 from railweave.systems import system
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from railweave.device.host_scope import HostScope
     from railweave.device.model import DeviceConfig
     from railweave.findings import Finding
-    from railweave.outputs.standing import Standing
+    from railweave.outputs.earlier import Earlier
 
 
 class Rendered(NamedTuple):
@@ -49,7 +49,7 @@ class _Folder(NamedTuple):
 
 @contextlib.contextmanager
 def rendering_servers(
-    network: Network, before: Standing, tables: Mapping[str, Callable[[Network], bytes]]
+    network: Network, earlier: Earlier, tables: Mapping[str, Callable[[Network], bytes]]
 ) -> Generator[Callable[[], Rendered]]:
     """Start rendering the servers; what is given waits for the result, with the files that servers share.
 
@@ -64,18 +64,18 @@ def rendering_servers(
             return _Folder("", {path: text.encode() for path, text in shared_files(network).items()})
         scope = host_scope(network, name.removeprefix("hosts/"))
         key = _key(program_digest(), *_words_of(scope, words))
-        if before.has(name, key):
+        if earlier.has(name, key):
             return _Folder(key, None)
         return _Folder(key, {path: text.encode() for path, text in server_files(config_of(scope)).items()})
 
     folders = [*tables, "hosts", *(f"hosts/{one.name}" for one in network.servers)]
     with spreading(server, folders) as results:
-        yield lambda: _together(folders, results(), before)
+        yield lambda: _together(folders, results(), earlier)
 
 
 @contextlib.contextmanager
 def rendering_switches(
-    network: Network, own: Mapping[str, DeviceConfig], secrets: Mapping[str, str], before: Standing
+    network: Network, own: Mapping[str, DeviceConfig], secrets: Mapping[str, str], earlier: Earlier
 ) -> Generator[Callable[[], Rendered]]:
     """Start rendering the switches, whose configurations are ``own``; what is given waits for the result."""
     given = sorted(secrets.items())
@@ -84,8 +84,8 @@ def rendering_switches(
         configs = switch_configs(network, own[folder.removeprefix("devices/")])
         key = _key(program_digest(), configs, given)
         gaps = switch_gaps(configs)
-        if before.has(folder, key):
-            return _Folder(key, None, gaps, before.whole[folder])
+        if earlier.has(folder, key):
+            return _Folder(key, None, gaps, earlier.whole[folder])
         files = {
             path: _with_secrets(path, text, secrets, one.nos).encode()
             for one in configs
@@ -95,15 +95,15 @@ def rendering_switches(
 
     folders = [f"devices/{one.name}" for one in network.switches]
     with spreading(switch, folders) as results:
-        yield lambda: _together(folders, results(), before)
+        yield lambda: _together(folders, results(), earlier)
 
 
-def _together(folders: Sequence[str], found: Sequence[_Folder], before: Standing) -> Rendered:
+def _together(folders: Sequence[str], found: Sequence[_Folder], earlier: Earlier) -> Rendered:
     files: dict[str, bytes] = {}
     kept: dict[str, str] = {}
     for folder, one in zip(folders, found, strict=True):
         if one.files is None:
-            kept |= before.files[folder]
+            kept |= earlier.files[folder]
         else:
             files |= one.files
     return Rendered(

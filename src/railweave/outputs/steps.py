@@ -18,11 +18,11 @@ from railweave.garbage import uncollected
 from railweave.intent.reading.document import read_document
 from railweave.intent.reading.source import companion, read_source
 from railweave.outputs.contents import TABLES, outputs
+from railweave.outputs.earlier import reading_earlier
 from railweave.outputs.extra import check_extra
 from railweave.outputs.held import held
 from railweave.outputs.pages import pages
 from railweave.outputs.rendering import rendering_servers, rendering_switches
-from railweave.outputs.standing import standing
 from railweave.outputs.write import making, write_folder
 
 LOCK = "fabric.lock"
@@ -95,15 +95,15 @@ def _build(
     device: Sequence[str],
 ) -> Built:
     with contextlib.ExitStack() as beside:  # work in other processes, each begun as soon as its input is there
-        stands = beside.enter_context(standing(out))
+        earlier_build = beside.enter_context(reading_earlier(out))
         progress(f"reading and designing {fabric}")
         network, lock = design_file(fabric, compact=compact, device=device)
-        hidden, before = _read_secrets(secrets), stands()
+        hidden, earlier = _read_secrets(secrets), earlier_build()
         switches = counted(len(network.switches), "switch", "switches")
         progress(f"rendering {switches} and {counted(len(network.servers), 'server')}")
-        hosts = beside.enter_context(rendering_servers(network, before, TABLES))
+        hosts = beside.enter_context(rendering_servers(network, earlier, TABLES))
         subject = Subject.of(network)
-        devices = beside.enter_context(rendering_switches(network, subject.configs, hidden, before))
+        devices = beside.enter_context(rendering_switches(network, subject.configs, hidden, earlier))
         progress("working out routes")
         written = beside.enter_context(pages(network, subject.configs, subject.routes))
         checked = run_checks(subject, slow=False, progress=progress)

@@ -80,7 +80,7 @@ def _two_endpoints(config: DeviceConfig) -> DeviceConfig:
     return replace(config, overlay=replace(config.overlay, endpoints=ends))
 
 
-def _routes_told(config: DeviceConfig) -> DeviceConfig:
+def _routes_advertised(config: DeviceConfig) -> DeviceConfig:
     return replace(
         config,
         gateways=tuple(
@@ -140,7 +140,7 @@ FEATURES = (
     Feature("vlans", "VLANs with their gateways", ("vlans", "ports")),
     Feature("slaac", "Router advertisements: prefixes, lifetimes, flags", ("slaac",)),
     Feature("ra-interval", "Router advertisements: longest and shortest interval", ("ra-interval",)),
-    Feature("ra-routes", "Router advertisements: routes", ("ra-routes",), _routes_told),
+    Feature("ra-routes", "Router advertisements: routes", ("ra-routes",), _routes_advertised),
     Feature("unnumbered-bgp", "BGP neighbors found on a link (RFC 8950)", ("unnumbered-bgp",)),
     Feature("peer-as-list", "A list of AS numbers that found neighbors may have", ("peer-as-list",)),
     Feature("path-color", "Path colors", ("path-color",)),

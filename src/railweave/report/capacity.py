@@ -1,6 +1,6 @@
-"""Capacity rail by rail: oversubscription, how many ways lead to another stripe, and how evenly path colors share them.
+"""Capacity rail by rail: oversubscription, how many uplinks lead to another stripe, and how evenly path colors share them.
 
-Bandwidth is that of the cables; ways are counted on the computed forwarding tables, so that a policy that hides an
+Bandwidth is that of the cables; uplinks in use are counted on the computed forwarding tables, so that a policy that hides an
 uplink shows here.
 """
 
@@ -26,7 +26,7 @@ class RailCapacity:
     """The leaves that serve one set of rails, summed up.
 
     ``down_gbps`` and ``up_gbps`` are over all of them; ``oversubscription`` and ``one_spine_down`` are of the worst
-    leaf (None without uplinks, or where no spine is left). ``ways`` are the fewest and most uplinks that a leaf uses
+    leaf (None without uplinks, or where no spine is left). ``uplinks_used`` are the fewest and most uplinks that a leaf uses
     towards one leaf of the same rails; ``spines`` the same in spines; ``width`` in uplinks per path color; all None
     where there is no other leaf; a rail that has one leaf is counted towards leaves of the other rails.
     ``color_one_spine_down`` is the most of a path color that loses some of its uplinks with a spine, where servers use
@@ -41,7 +41,7 @@ class RailCapacity:
     oversubscription: float | None
     one_spine_down: float | None
     color_one_spine_down: float | None
-    ways: tuple[int, int] | None
+    uplinks_used: tuple[int, int] | None
     spines: tuple[int, int] | None
     width: tuple[int, int] | None
     color_gbps: tuple[int, int] | None
@@ -69,7 +69,7 @@ def _capacity(
     others = leaves
     if len(leaves) == 1:
         others = [one for one in network.switches if one.fabric == fabric.name and one.role == "leaf"]
-    ways, spines, width = _ways(network, routes, leaves, others)
+    used, spines, width = _uplinks_used(network, routes, leaves, others)
     return RailCapacity(
         rails=rails,
         leaves=len(leaves),
@@ -79,7 +79,7 @@ def _capacity(
         oversubscription=oversubscription(cables),
         one_spine_down=max(reduced, default=None),
         color_one_spine_down=max(on_a_color, default=None),
-        ways=_range(ways),
+        uplinks_used=_range(used),
         spines=_range(spines),
         width=_range(width),
         color_gbps=_range(colors),
@@ -123,12 +123,12 @@ def _color_bandwidth(fabric: Fabric, cables: list[Cable]) -> list[int]:
     return list(found.values()) if any(found.values()) else []
 
 
-def _ways(
+def _uplinks_used(
     network: Network, routes: Routes, leaves: list[Switch], others: list[Switch]
 ) -> tuple[list[int], list[int], list[int]]:
     """From each leaf to each of the others: uplinks used, spines used; and the width of every group.
 
-    Other rails (``others`` is not ``leaves``) count only where there is a way to them: rail planes have none.
+    Other rails (``others`` is not ``leaves``) count only where there is a route to them: rail planes have none.
     """
     used: set[int] = set()
     spines: set[int] = set()
@@ -194,9 +194,9 @@ def _row(one: RailCapacity, over: str) -> tuple[str, ...]:
     if one.color_gbps:
         least, most = one.color_gbps
         color = f"even, {most:,}G each" if least == most else f"uneven, {least:,}G to {most:,}G"
-    ways = "–"
-    if one.ways and one.spines:
-        ways = f"{_span(one.ways)} over {_span(one.spines)} {over if one.spines[1] == 1 else f'{over}s'}"
+    used = "–"
+    if one.uplinks_used and one.spines:
+        used = f"{_span(one.uplinks_used)} over {_span(one.spines)} {over if one.spines[1] == 1 else f'{over}s'}"
     return (
         rail_label(one.rails),
         str(one.leaves),
@@ -205,7 +205,7 @@ def _row(one: RailCapacity, over: str) -> tuple[str, ...]:
         f"{one.up_gbps / 1000:,.1f} Tb/s",
         _ratio(one.oversubscription),
         spine_down_words(one.one_spine_down, one.color_one_spine_down) if one.oversubscription is not None else "–",
-        ways,
+        used,
         _span(one.width) if one.width else "–",
         color,
     )

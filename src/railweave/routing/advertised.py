@@ -1,4 +1,4 @@
-"""What groups of devices tell their neighbors: a route, or none, for each prefix; equal tables are one object."""
+"""What groups of devices advertise to their neighbors: a route, or none, for each prefix; equal tables are one object."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from railweave.routing.as_paths import AsPaths
     from railweave.routing.attributes import Ids, Mask
-    from railweave.routing.once import Once
+    from railweave.routing.memo import Memo
 
 
 @dataclass(eq=False)
@@ -51,7 +51,7 @@ class PathColumn:
 
 @dataclass(eq=False)
 class Advertised:
-    """What a group tells its neighbors, before the device's own AS number is put in front of the paths."""
+    """What a group advertises to its neighbors, before the device's own AS number is put in front of the paths."""
 
     routes: RouteColumn
     paths: PathColumn
@@ -60,17 +60,17 @@ class Advertised:
 class Interned:
     """Columns and what they make up, so that comparing is comparing references."""
 
-    def __init__(self, paths: AsPaths, once: Once) -> None:
-        self._as_paths, self._once = paths, once
+    def __init__(self, paths: AsPaths, memo: Memo) -> None:
+        self._as_paths, self._memo = paths, memo
 
     def routes(self, ids: Ids) -> RouteColumn:
         """The column of these routes. The array is kept and must not be written again."""
-        return self._once(("routes", ids.tobytes()), lambda: RouteColumn(ids))
+        return self._memo(("routes", ids.tobytes()), lambda: RouteColumn(ids))
 
     def paths(self, ids: NDArray[np.int32]) -> PathColumn:
         """The column of these AS paths; the same holds."""
-        return self._once(("AS paths", ids.tobytes()), lambda: PathColumn(ids, self._as_paths))
+        return self._memo(("AS paths", ids.tobytes()), lambda: PathColumn(ids, self._as_paths))
 
     def advertised(self, routes: RouteColumn, paths: PathColumn) -> Advertised:
         """Both together."""
-        return self._once(("advertised", routes, paths), lambda: Advertised(routes, paths))
+        return self._memo(("advertised", routes, paths), lambda: Advertised(routes, paths))

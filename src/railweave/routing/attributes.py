@@ -116,7 +116,7 @@ def _key(attributes: Attributes) -> int:
 
 
 REASONS = ("none", "only", "local", "local-preference", "aigp", "as-path", "multipath", "metric")
-"""Why a route won, by code: no route, no other candidate, its own, or the first attribute that told it from the next best.
+"""Why a route won, by code: no route, no other candidate, its own, or the first attribute by which it beat the next best.
 
 ``multipath``: every candidate is in the next-hop group. ``metric``: other links begin longer paths (IS-IS).
 """
@@ -134,7 +134,7 @@ def reasons(best: NDArray[np.int64], runner_up: NDArray[np.int64], candidates: N
 
 
 def as_sent(attributes: Attributes, *, aigp: bool) -> Attributes:
-    """Attributes as an external neighbor hears them: a longer path, no local preference, AIGP where sessions carry it."""
+    """Attributes as an external neighbor receives them: a longer path, no local preference, AIGP where sessions carry it."""
     return replace(
         attributes,
         protocol="bgp",

@@ -1,7 +1,7 @@
 """What the control plane settles on, computed from the configurations of the devices: BGP here, IS-IS in ``isis``.
 
 A synchronous path-vector computation: devices exchange whole tables until nothing changes. Tables, and decisions that
-follow from equal ones, are held once, so that work grows with what differs. It follows the decision
+follow from equal ones, are kept in a memo, so that work grows with what differs. It follows the decision
 process of RFC 4271 section 9.1 with AIGP (RFC 7311) after local preference, multipath over different AS paths of equal
 length (``multipath multiple-as``, ``bestpath as-path multipath-relax``), and the rules of BGP deterministic path
 forwarding (docs/path-colors.md). Where several best routes are equal, the first session in configuration order is the
@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, NamedTuple
 from railweave.errors import RailweaveError
 from railweave.routing.as_paths import AsPaths
 from railweave.routing.attributes import AttributeTable
-from railweave.routing.candidates import Hearing, candidates
+from railweave.routing.candidates import InboundSessions, candidates
 from railweave.routing.decisions import Decisions, rules_of
 from railweave.routing.forwarding import Groups, forwarding
 from railweave.routing.isis import isis_fibs
-from railweave.routing.once import Once
+from railweave.routing.memo import Memo
 from railweave.routing.origins import Origins, originated
 from railweave.routing.overlay import OverlayPlane, tenant_prefixes
 from railweave.routing.policy import PolicyEngine
 from railweave.routing.sessions import pair_sessions
-from railweave.routing.table import Heard, Routes
+from railweave.routing.table import Received, Routes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -40,9 +40,9 @@ MAXIMUM_ROUNDS = 64
 
 
 class _State(NamedTuple):
-    """What everything settled on: what groups tell, by device and place in its configuration, and forwarding tables."""
+    """What everything settled on: what groups advertise, by device and place in its configuration, and forwarding tables."""
 
-    told: dict[tuple[str, int], Advertised]
+    advertised: dict[tuple[str, int], Advertised]
     fibs: dict[str, Fib]
 
 
@@ -50,7 +50,7 @@ class ControlPlane:
     """The control plane of a network, given by its device configurations.
 
     ``routes(down)`` is what it settles on with a set of links and devices down. The state without failures is kept, and
-    every other is computed from it, by the devices that lose a session or hear something else.
+    every other is computed from it, by the devices that lose a session or receive something else.
     """
 
     def __init__(self, configs: Iterable[DeviceConfig]) -> None:
@@ -63,19 +63,19 @@ class ControlPlane:
         self._peers = pair_sessions(self.configs)
         self._ends = {(name, peer.session.link): peer for name, peers in self._peers.items() for peer in peers}
         self._links = {name: [peer.session.link for peer in peers] for name, peers in self._peers.items()}
-        self._listeners: dict[tuple[str, int], dict[str, None]] = {}
+        self._receivers: dict[tuple[str, int], dict[str, None]] = {}
         self._on_link: dict[str, list[str]] = {}
         for name, peers in self._peers.items():
             for peer in peers:
-                self._listeners.setdefault(peer.sender, {})[name] = None
+                self._receivers.setdefault(peer.sender, {})[name] = None
                 self._on_link.setdefault(peer.session.link, []).append(name)
         policies = PolicyEngine(self.prefixes, self.table)
-        once = Once()
-        self._rules = {name: rules_of(config, policies, once) for name, config in self.configs.items()}
-        self._hearing = {name: Hearing(peers, once) for name, peers in self._peers.items()}
+        memo = Memo()
+        self._rules = {name: rules_of(config, policies, memo) for name, config in self.configs.items()}
+        self._inbound = {name: InboundSessions(peers, memo) for name, peers in self._peers.items()}
         self._origins = Origins(self.configs, self._place, len(self.prefixes))
         self._overlay = OverlayPlane(self.configs, self.prefixes)
-        self._decisions = Decisions(self.table, policies, AsPaths(), self._place, once)
+        self._decisions = Decisions(self.table, policies, AsPaths(), self._place, memo)
         self._start: _State | None = None
 
     def routes(self, down: Iterable[str] = ()) -> Routes:
@@ -85,8 +85,8 @@ class ControlPlane:
             self._start = self._from_nothing(frozenset())
         if not failed:
             return self._collect(self._start, failed)
-        told, fibs = self._start
-        state = _State(dict(told), {name: fib for name, fib in fibs.items() if name not in failed})
+        advertised, fibs = self._start
+        state = _State(dict(advertised), {name: fib for name, fib in fibs.items() if name not in failed})
         lost = self._lost(failed)
         noticing = [
             name for name in self.configs if name in lost or not failed.isdisjoint(self._origins.server_ports[name])
@@ -97,12 +97,12 @@ class ControlPlane:
     def _from_nothing(self, down: frozenset[str]) -> _State:
         """What everything settles on without knowing any other state."""
         nothing = self._decisions.nothing
-        told = {
+        advertised = {
             (name, place): nothing
             for name, config in self.configs.items()
             for place in range(len(config.bgp.groups) if config.bgp else 0)
         }
-        state = _State(told, {})
+        state = _State(advertised, {})
         self._settle(state, list(self.configs), down, self._lost(down), self._decisions)
         return state
 
@@ -125,24 +125,24 @@ class ControlPlane:
         lost: Mapping[str, set[int]],
         decisions: Decisions,
     ) -> None:
-        """Let devices tell their neighbors what changed, until nothing does; then work out tables that may have."""
+        """Let devices advertise to their neighbors what changed, until nothing does; then work out tables that may have."""
         chosen: dict[str, tuple[Pattern, Candidates]] = {}
         for _ in range(MAXIMUM_ROUNDS):
             changed: dict[tuple[str, int], Advertised] = {}
             for name in dirty:
                 if name in down:
                     continue
-                choice = candidates(self._hearing[name], state.told, lost.get(name, ()), decisions.once)
+                choice = candidates(self._inbound[name], state.advertised, lost.get(name, ()), decisions.memo)
                 local = self._origins.local(self.configs[name], down)
                 outcome = decisions.decide(self._rules[name], local, choice)
                 chosen[name] = outcome.pattern, choice
-                for place, one in enumerate(decisions.told(outcome, choice)):
-                    if one is not state.told[name, place]:
+                for place, one in enumerate(decisions.advertised_by_group(outcome, choice)):
+                    if one is not state.advertised[name, place]:
                         changed[name, place] = one
             if not changed:
                 break
-            state.told.update(changed)
-            dirty = {name: None for sender in changed for name in self._listeners.get(sender, ())}
+            state.advertised.update(changed)
+            dirty = {name: None for sender in changed for name in self._receivers.get(sender, ())}
         else:
             names = ", ".join(sorted(dirty)[:4])
             raise RailweaveError(
@@ -166,5 +166,5 @@ class ControlPlane:
             return self._origins.live(self.configs[name], down)
 
         composed, holds, shared = self._overlay.compose(fibs, live, down)
-        heard = Heard(state.told, self._ends.keys(), sender)
-        return Routes(self.prefixes, self._place, composed, self.groups.members, down, heard, holds, shared)
+        received = Received(state.advertised, self._ends.keys(), sender)
+        return Routes(self.prefixes, self._place, composed, self.groups.members, down, received, holds, shared)

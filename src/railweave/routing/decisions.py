@@ -1,6 +1,6 @@
-"""What devices decide: the best of what they hear, what they pass on, and where packets go.
+"""What devices decide: the best of what they receive, what they pass on, and where packets go.
 
-A decision depends on a device's rules, on what it originates, and on what it hears. Devices with equal ones, as the
+A decision depends on a device's rules, on what it originates, and on what it receives. Devices with equal ones, as the
 spines of a path color have, decide alike: every decision is taken once.
 """
 
@@ -17,7 +17,7 @@ from railweave.routing.attributes import ALL, NONE, Attributes, as_sent
 from railweave.routing.candidates import NOWHERE
 from railweave.routing.colors import advertised, color_value, foreign_color
 from railweave.routing.forwarding import pattern
-from railweave.routing.once import Once
+from railweave.routing.memo import Memo
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 _MANY = 4096
-"""Of so many routes heard, those that are alike are looked for."""
+"""Of so many routes received, those that are alike are looked for."""
 
 _FACTOR = 0x1E3779B97F4A7C15
 """Spreads hashes: 2^64 over the golden ratio, less than a sign bit."""
@@ -84,11 +84,11 @@ class Outcome(NamedTuple):
     pattern: Pattern
 
 
-def rules_of(config: DeviceConfig, policies: PolicyEngine, once: Once) -> Rules:
+def rules_of(config: DeviceConfig, policies: PolicyEngine, memo: Memo) -> Rules:
     """The rules of a device; equal ones are one object."""
     bgp = config.bgp
     if bgp is None:
-        return once("no rules", lambda: Rules(CommonRules((), compare_aigp=False), None, ()))
+        return memo("no rules", lambda: Rules(CommonRules((), compare_aigp=False), None, ()))
 
     def of_group(group: BgpGroup) -> GroupRules:
         imports, exports = policies.resolved(bgp, group.import_policy), policies.resolved(bgp, group.export_policy)
@@ -97,22 +97,22 @@ def rules_of(config: DeviceConfig, policies: PolicyEngine, once: Once) -> Rules:
     common = CommonRules(tuple(map(of_group, bgp.groups)), bgp.compare_aigp)
     connected = bgp.redistribute_connected
     rules = Rules(
-        once(("common rules", common), lambda: common),
+        memo(("common rules", common), lambda: common),
         None if connected is None else policies.resolved(bgp, connected),
         bgp.fabric_advertise,
     )
-    return once(("rules", rules), lambda: rules)
+    return memo(("rules", rules), lambda: rules)
 
 
 class Decisions:
     """Decisions taken so far."""
 
     def __init__(
-        self, table: AttributeTable, policies: PolicyEngine, paths: AsPaths, place: Mapping[str, int], once: Once
+        self, table: AttributeTable, policies: PolicyEngine, paths: AsPaths, place: Mapping[str, int], memo: Memo
     ) -> None:
-        self._table, self._policies, self._paths, self._place, self.once = table, policies, paths, place, once
+        self._table, self._policies, self._paths, self._place, self.memo = table, policies, paths, place, memo
         self._count = policies.count
-        self._columns = Interned(paths, once)
+        self._columns = Interned(paths, memo)
         self._direct_id = np.int32(table.id_of(Attributes("direct")))
         self._no_paths = self._columns.paths(np.full(self._count, EMPTY, dtype=np.int32))
         self._no_prefixes = np.zeros(self._count, dtype=np.bool_)
@@ -121,39 +121,39 @@ class Decisions:
 
     def further(self) -> Decisions:
         """A place for more decisions beside these, which go when it is no longer used."""
-        return Decisions(self._table, self._policies, self._paths, self._place, Once(self.once))
+        return Decisions(self._table, self._policies, self._paths, self._place, Memo(self.memo))
 
     def decide(self, rules: Rules, local: Mask, choice: Candidates) -> Outcome:
         """What a device decides that originates the ``local`` prefixes."""
         weights = tuple(map(len, choice.rows))
-        key = ("outcome", id(rules), local.tobytes(), choice.heard, weights)
-        return self.once(key, lambda: self._decide(rules, local, choice.heard, weights))
+        key = ("outcome", id(rules), local.tobytes(), choice.received, weights)
+        return self.memo(key, lambda: self._decide(rules, local, choice.received, weights))
 
-    def told(self, outcome: Outcome, choice: Candidates) -> list[Advertised]:
-        """What a device tells the neighbors of each of its groups."""
+    def advertised_by_group(self, outcome: Outcome, choice: Candidates) -> list[Advertised]:
+        """What a device advertises to the neighbors of each of its groups."""
         paths = self._no_paths
         if len(outcome.learned):
             key = ("paths", id(outcome), choice.senders)
-            paths = self.once(key, lambda: self._extended(outcome, choice.senders))
+            paths = self.memo(key, lambda: self._extended(outcome, choice.senders))
         return [self._columns.advertised(routes, paths) for routes in outcome.routes]
 
-    def _decide(self, rules: Rules, local: Mask, heard: tuple[Candidate, ...], weights: tuple[int, ...]) -> Outcome:
+    def _decide(self, rules: Rules, local: Mask, received: tuple[Candidate, ...], weights: tuple[int, ...]) -> Outcome:
         """Leaves of a stripe decide alike about prefixes of others: their own, and what they refuse, they do alone."""
         common = rules.common
-        alike = tuple(one._replace(refused=NOWHERE) for one in heard)
-        shared = self.once(
+        alike = tuple(one._replace(refused=NOWHERE) for one in received)
+        shared = self.memo(
             ("shared", id(common), alike, weights),
             lambda: self._decided(common, None, self._no_prefixes, self._accepted(common, alike), weights, ALL),
         )
         special = local.copy()
-        for one in heard:
+        for one in received:
             special[np.frombuffer(one.refused, np.int32)] = True
         places = np.flatnonzero(special)
         passed, winner, pattern = shared
         if len(places):
-            rows, mine = self._accepted(common, heard, places), local[places]
+            rows, mine = self._accepted(common, received, places), local[places]
             key = ("own", id(rules), places.tobytes(), mine.tobytes(), rows.tobytes(), weights)
-            own = self.once(key, lambda: self._decided(common, rules, mine, rows, weights, places))
+            own = self.memo(key, lambda: self._decided(common, rules, mine, rows, weights, places))
             passed = tuple(_patched(one, places, other) for one, other in zip(passed, own.passed, strict=True))
             winner, pattern = _patched(winner, places, own.winner), pattern.patched(places, own.pattern)
         learned = np.zeros(self._count, dtype=np.bool_)
@@ -179,7 +179,7 @@ class Decisions:
             best = np.where(local, own, best).astype(np.int32)
         own = () if isinstance(places, slice) else (id(rules), places.tobytes(), local.tobytes())
         key = ("passed", id(common), own, best.tobytes())
-        passed = self.once(key, lambda: self._passed(common, rules, local, best, places))
+        passed = self.memo(key, lambda: self._passed(common, rules, local, best, places))
         found = pattern(keys, local if different is None else local[different[0]], weights)
         return Decision(passed, winner, found if different is None else found.spread(different[1]))
 
@@ -214,14 +214,14 @@ class Decisions:
         paths[at] = self._paths.extended(np.array([asn for asn, _ in senders], dtype=np.int64)[winner], sent)
         return self._columns.paths(paths)
 
-    def _accepted(self, common: CommonRules, heard: tuple[Candidate, ...], places: Places = ALL) -> Ids:
-        """What a device keeps of what it hears, a row for each candidate: loops and other colors out, then policy.
+    def _accepted(self, common: CommonRules, received: tuple[Candidate, ...], places: Places = ALL) -> Ids:
+        """What a device keeps of what it receives, a row for each candidate: loops and other colors out, then policy.
 
         Whatever is refused is among ``places``.
         """
         count = self._count if isinstance(places, slice) else len(places)
-        rows = np.full((len(heard), count), NONE, dtype=np.int32)
-        for row, one in zip(rows, heard, strict=True):
+        rows = np.full((len(received), count), NONE, dtype=np.int32)
+        for row, one in zip(rows, received, strict=True):
             if not one.looped:
                 row[:] = self._imported(common.groups[one.group], one, ignore_aigp=not common.compare_aigp)[places]
                 refused = np.frombuffer(one.refused, np.int32)
@@ -237,11 +237,11 @@ class Decisions:
             return self._table.map("ignore AIGP", ids, lambda old: replace(old, aigp=None)) if ignore_aigp else ids
 
         color = None if group.fabric_color is None else group.color
-        return self.once(("import", one.routes, one.aigp, group.imports, color, ignore_aigp), decide)
+        return self.memo(("import", one.routes, one.aigp, group.imports, color, ignore_aigp), decide)
 
 
 def _different(rows: Ids) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
-    """Columns that differ, and for each column its like among them: prefixes of which the same was heard are decided alike.
+    """Columns that differ, and for each column its like among them: prefixes of which the same was received are decided alike.
 
     None where hashes of columns do not tell, or there are few.
     """

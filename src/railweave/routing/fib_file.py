@@ -22,7 +22,7 @@ import numpy as np
 
 from railweave.errors import FileLine, InputError, Problem
 from railweave.routing.forwarding import Groups
-from railweave.routing.table import LOCAL, UNREACHABLE, Fib, Heard, Routes
+from railweave.routing.table import LOCAL, UNREACHABLE, Fib, Received, Routes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,7 +98,7 @@ def read_fibs(path: Path, network: Network, prefixes: Sequence[str]) -> Routes:
         fibs[switch.name] = Fib(switch.name, group, none, np.zeros(len(index), np.uint8))
     if problems:
         raise InputError(problems)
-    return Routes(list(prefixes), index, fibs, groups.members, frozenset(), Heard({}, (), lambda _: None))
+    return Routes(list(prefixes), index, fibs, groups.members, frozenset(), Received({}, (), lambda _: None))
 
 
 def _wrong(entry: Any, ids: list[int], groups: Groups, mine: set[str]) -> str:  # noqa: ANN401 - JSON values

@@ -1,7 +1,7 @@
 """What IS-IS settles on: shortest paths over the links that both ends run it on (ISO 10589; RFC 1195, RFC 5305).
 
 One level-2 area, so every device knows every link. A device sends a prefix by every link that begins a shortest path to
-one that holds it, at most as many as its next-hop groups take. Prefixes are told without a metric of their own.
+one that holds it, at most as many as its next-hop groups take. Prefixes are advertised without a metric of their own.
 """
 
 from __future__ import annotations

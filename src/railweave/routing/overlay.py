@@ -82,7 +82,7 @@ class OverlayPlane:
         spines = {name: {one for one in self._neighbors(name, fibs) if self._reflects(one)} for name in live}
         holds: Holds = {}
         result: dict[str, Fib] = {}
-        heard_by: dict[str, set[str]] = {}
+        received_from: dict[str, set[str]] = {}
         for name, fib in fibs.items():
             config = self._configs.get(name)
             if config is None or config.overlay is None:
@@ -91,14 +91,14 @@ class OverlayPlane:
             known = np.ones(self._size, dtype=np.bool_)
             if config.overlay.endpoints:
                 known[self._tenant] = False
-                heard = {leaf for leaf in live if leaf != name and not spines[leaf].isdisjoint(spines[name])}
-                heard_by[name] = heard
+                senders = {leaf for leaf in live if leaf != name and not spines[leaf].isdisjoint(spines[name])}
+                received_from[name] = senders
                 for vrf in config.vrfs:
-                    held = self._held(name, vrf, live, heard)
+                    held = self._held(name, vrf, live, senders)
                     holds[name, vrf.name] = held
                     known |= held
             result[name] = self._with_tenants(fib, known, live[name])
-        return result, holds, shared(self._configs, heard_by, down)
+        return result, holds, shared(self._configs, received_from, down)
 
     def _neighbors(self, name: str, fibs: Mapping[str, Fib]) -> set[str]:
         """The devices that overlay sessions of one are up to: configured on both ends, loopbacks reachable both ways."""
@@ -119,12 +119,12 @@ class OverlayPlane:
                 found.add(session.peer)
         return found
 
-    def _held(self, name: str, vrf: Vrf, live: Mapping[str, Mask], heard: set[str]) -> Mask:
-        """What a VRF holds: its own live prefixes, and those of leaves ``heard`` by a spine, with a target it imports."""
+    def _held(self, name: str, vrf: Vrf, live: Mapping[str, Mask], senders: set[str]) -> Mask:
+        """What a VRF holds: its own live prefixes, and those with a target it imports of the leaves whose routes it gets (``senders``)."""
         held = np.zeros(self._size, dtype=np.bool_)
         for origin in self._origins:
             mine = origin.leaf == name and origin.vrf.name == vrf.name
-            taken = origin.leaf in heard and not set(origin.vrf.export_targets).isdisjoint(vrf.import_targets)
+            taken = origin.leaf in senders and not set(origin.vrf.export_targets).isdisjoint(vrf.import_targets)
             if mine or taken:
                 held[origin.places] |= live[origin.leaf][origin.places]
         return held

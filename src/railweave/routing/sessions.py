@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Via(NamedTuple):
-    """How a device hears a neighbor: over the group at ``place`` in its configuration.
+    """How a device receives from a neighbor: over the group at ``place`` in its configuration.
 
     ``aigp``: the neighbor sends the attribute; ``looped``: it has the device's own AS number there.
     """
@@ -22,7 +22,7 @@ class Via(NamedTuple):
 
 
 class Peer(NamedTuple):
-    """One direction of a session: where a device hears from. ``row`` is the session's place among those of the device.
+    """One direction of a session: where a device receives from. ``row`` is the session's place among those of the device.
 
     ``sender`` are the neighbor and the place of its group, ``far_as`` and ``own_as`` the AS numbers of both ends.
     """

@@ -39,17 +39,17 @@ class Shared:
         return (device,) if device in found else found
 
 
-def shared(configs: Mapping[str, DeviceConfig], heard: Mapping[str, Set[str]], down: frozenset[str]) -> Shared:
-    """What each leaf knows, with ``down`` links and devices gone; ``heard`` gives whose EVPN routes it has."""
-    leaves = [config for name, config in configs.items() if name in heard]
+def shared(configs: Mapping[str, DeviceConfig], received_from: Mapping[str, Set[str]], down: frozenset[str]) -> Shared:
+    """What each leaf knows, with ``down`` links and devices gone; ``received_from`` gives whose EVPN routes it has."""
+    leaves = [config for name, config in configs.items() if name in received_from]
     found = Shared()
     own: dict[tuple[str, str], tuple[str, ...]] = {
         (config.name, vrf.name): tuple(_own(config, vrf, down)) for config in leaves for vrf in config.vrfs
     }
     for config in leaves:
-        assert config.overlay is not None  # noqa: S101 - leaves that are heard have one
+        assert config.overlay is not None  # noqa: S101 - leaves with tunnel endpoints have one
         found.endpoints[config.name] = as_host_prefix(config.overlay.endpoints[0].address)
-        origins = [one for one in leaves if one is config or one.name in heard[config.name]]
+        origins = [one for one in leaves if one is config or one.name in received_from[config.name]]
         for vrf in config.vrfs:
             table: dict[str, list[str]] = {}
             for origin in origins:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from railweave.routing.candidates import Told
+    from railweave.routing.candidates import AdvertisedByGroup
 
 UNREACHABLE, LOCAL = -1, -2
 """Group ids that are no next-hop group: no route; the prefix is on the device itself."""
@@ -36,25 +36,25 @@ class Fib:
     reason: NDArray[np.uint8]
 
 
-class Heard(Mapping[tuple[str, str], "NDArray[np.bool_]"]):
+class Received(Mapping[tuple[str, str], "NDArray[np.bool_]"]):
     """What each session that is up received before policy: (device, link) to a mask over the prefixes.
 
-    ``told`` is what groups of devices say, and ``sender`` which of them is at the far end; None where the session is gone.
+    ``advertised`` is what groups of devices send, and ``sender`` which of them is at the far end; None where the session is gone.
     """
 
     def __init__(
         self,
-        told: Told,
+        advertised: AdvertisedByGroup,
         sessions: Collection[tuple[str, str]],
         sender: Callable[[tuple[str, str]], tuple[str, int] | None],
     ) -> None:
-        self._told, self._sessions, self._sender = told, sessions, sender
+        self._advertised, self._sessions, self._sender = advertised, sessions, sender
 
     def __getitem__(self, key: tuple[str, str]) -> NDArray[np.bool_]:
         sender = self._sender(key)
         if sender is None:
             raise KeyError(key)
-        return self._told[sender].routes.present
+        return self._advertised[sender].routes.present
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
         return (key for key in self._sessions if self._sender(key) is not None)
@@ -76,7 +76,7 @@ class Routes:
     fibs: dict[str, Fib] = field(repr=False)
     groups: list[tuple[str, ...]] = field(repr=False)
     down: frozenset[str]
-    heard: Heard = field(repr=False)
+    received: Received = field(repr=False)
     holds: dict[tuple[str, str], NDArray[np.bool_]] = field(default_factory=dict[tuple[str, str], "NDArray[np.bool_]"])
     shared: Shared = field(default_factory=Shared)
 

@@ -49,12 +49,12 @@ def sessions(config: DeviceConfig, routes: Routes) -> list[ExpectedSession]:
     counts: dict[tuple[str, int], int] = {}
 
     def count(device: str, link: str) -> int:
-        heard = routes.heard.get((device, link))
-        if heard is None:
+        received = routes.received.get((device, link))
+        if received is None:
             return 0
-        key = device, id(heard)  # many sessions carry the same, as one mask
+        key = device, id(received)  # many sessions carry the same, as one mask
         if key not in counts:
-            counts[key] = int((heard & (routes.fibs[device].group != LOCAL)).sum())
+            counts[key] = int((received & (routes.fibs[device].group != LOCAL)).sum())
         return counts[key]
 
     used, shared = _in_use(config.name, routes)

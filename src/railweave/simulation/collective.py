@@ -21,7 +21,7 @@ from railweave.simulation.engines.flows import FLOW_NOTE, run_flows
 from railweave.simulation.engines.measured import Measured, interval_ps
 from railweave.simulation.engines.packets import run_packets
 from railweave.simulation.engines.report import congestion_text, counters_json, engine_json, engine_text
-from railweave.simulation.engines.rhythm import rhythm
+from railweave.simulation.engines.rounds import repeated_rounds
 from railweave.simulation.engines.traffic import traffic_of
 from railweave.simulation.model.faults import slowed
 
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 A = TypeVar("A", "Arguments", "FlowArguments")
 
 POST_COST_PS = 670_000
-"""What NCCL's network proxy takes, per NIC, for a message that it posts: a part of data on a queue pair, or a receiver's word
-that a buffer is free. Fitted: docs/validation.md, "What was fitted"."""
+"""What NCCL's network proxy takes, per NIC, for a message that it posts: a part of data on a queue pair, or a receiver's
+credit message that a buffer is free. Fitted: docs/validation.md, "What was fitted"."""
 
 LONG_PACKET_HOPS = 20_000_000
 """From so many on (some seconds), a run of packets is stopped when it is steady."""
@@ -141,7 +141,7 @@ def predict(
     ``qps`` is the number of queue pairs per connection (default: one per path color), ``nccl`` are ``KEY=VALUE`` words,
     ``lb`` overrides how switches share (``simulate.balancing``), ``settings`` are further engine parameters (docs/sim.md).
     ``engine`` is packet, flow or auto (``simulate.engine_choice``); a long run of packets is stopped when it is steady
-    (``simulate.steady``), unless it is to be ``exact``. ``progress`` is told messages arrived, and how many there are. ``bed``
+    (``simulate.steady``), unless it is to be ``exact``. ``progress`` is called with messages arrived, and how many there are. ``bed``
     is the network made ready before (then ``lb`` is the bed's), ``conditions`` what else goes on, in a job whose collective
     begins at ``at_ps``; with ``watch`` series are collected (``Prediction.measured``). Raises ``InputError`` for what cannot be.
     """
@@ -179,16 +179,18 @@ def predict(
         run = run_flows(arguments, traffic, progress)
     else:
         alone = conditions.background is None
-        repeats = rhythm(planned, parts) if alone and not exact and choice.packet_hops >= LONG_PACKET_HOPS else None
+        repeated = (
+            repeated_rounds(planned, parts) if alone and not exact and choice.packet_hops >= LONG_PACKET_HOPS else None
+        )
         by_address = _set(fabric.arguments(traffic.pairs, timeline), wanted)
         run = run_packets(
-            by_address, traffic, progress, repeats, own=len(own.messages), series_every_ps=every_ps if watch else None
+            by_address, traffic, progress, repeated, own=len(own.messages), series_every_ps=every_ps if watch else None
         )
     proxies_ps = count // len(hosts) * post_cost_ps if large else 0
     time_ps = max(run.last_ps + planned.tail_ps, planned.floor_ps, proxies_ps, 1)
     slower = slowed(fabric.wiring, timeline.changes, time_ps)
     load = Load.of(fabric.wiring, run.sent_bytes * slower, own, post_cost_ps, planned.floor_ps)
-    if large:  # proxies post all messages, words of credit too, though flows are one a queue pair
+    if large:  # proxies post all messages, those of credit too, though flows are one a queue pair
         load = replace(load, proxy_ps=proxies_ps)
     notes = [*fabric.notes, *conditions.notes]
     notes += [] if conditions.background is None else [BACKGROUND_NOTE]

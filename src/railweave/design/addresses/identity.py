@@ -173,7 +173,7 @@ def number_links(context: Context, layout: Layout, cables: Sequence[Cable]) -> l
     ends |= {half: half + half // 2 if layout.dci else pool.num_addresses}
     lower = [one for one in layout.kinds() if one.role_name in {"leaf", "dci"} or (one.role_name == "spine" and above)]
     groups = [layout.roles["leaf"].model.ports[0], *(one.model.ports[0] for one in lower)]
-    widest = max(way.channels for group in groups for way in group.ways())
+    widest = max(mode.channels for group in groups for mode in group.modes())
     stride = 1 << (max(group.count for group in groups) * widest - 1).bit_length()
     result: list[Cable] = []
     for cable in cables:

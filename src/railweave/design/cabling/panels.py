@@ -77,11 +77,11 @@ def port_named(
 
 
 def ports_of(model: SwitchModel, system: System) -> Iterator[tuple[str, Port, int]]:
-    """Every way to use every port: its name, the port, its speed."""
+    """Every breakout mode of every port: its name, the port, its speed."""
     for group in model.ports:
         for physical in range(group.first, group.last + 1):
-            for way in group.ways():
-                for channel in range(way.channels) if way.channels > 1 else (None,):
-                    port = Port(physical, channel, way.channels, group)
+            for mode in group.modes():
+                for channel in range(mode.channels) if mode.channels > 1 else (None,):
+                    port = Port(physical, channel, mode.channels, group)
                     name = system.name_of(physical, channel, port.lane, group.lanes, model.cards)
-                    yield name, port, way.speed_gbps
+                    yield name, port, mode.speed_gbps

@@ -78,33 +78,33 @@ def parse_breakout(text: str) -> tuple[int, int] | None:
 def breakout_of(model: SwitchModel, ports: PortRange, speed_gbps: int) -> Breakout | None:
     """How the range's ports are split to give the speed: as asked for, else the fewest channels; None: they cannot."""
     group = model.group_of(ports.first or model.ports[0].first)
-    ways = group.ways() if group else []
+    modes = group.modes() if group else []
     if ports.breakout is not None:
         wanted = parse_breakout(ports.breakout)
-        ways = [way for way in ways if (way.channels, way.speed_gbps) == wanted]
-    return next((way for way in ways if way.speed_gbps == speed_gbps), None)
+        modes = [mode for mode in modes if (mode.channels, mode.speed_gbps) == wanted]
+    return next((mode for mode in modes if mode.speed_gbps == speed_gbps), None)
 
 
-def link_way(model: SwitchModel, ports: PortRange, speed_gbps: int) -> Breakout | None:
+def link_breakout(model: SwitchModel, ports: PortRange, speed_gbps: int) -> Breakout | None:
     """How the range's ports are split for links of a speed, or of the next lower one that they can do; None: of none.
 
     A breakout that is asked for is not lowered: it gives the speed or is a mistake.
     """
-    way = breakout_of(model, ports, speed_gbps)
-    if way is not None or ports.breakout is not None:
-        return way
+    mode = breakout_of(model, ports, speed_gbps)
+    if mode is not None or ports.breakout is not None:
+        return mode
     group = model.group_of(ports.first or model.ports[0].first)
-    slower = [way.speed_gbps for way in group.ways() if way.speed_gbps < speed_gbps] if group else []
+    slower = [mode.speed_gbps for mode in group.modes() if mode.speed_gbps < speed_gbps] if group else []
     return breakout_of(model, ports, max(slower)) if slower else None
 
 
 def slowed(port: Port, speed_gbps: int) -> Port | None:
     """The port for a link slower than its range's: the first channel of its place, split as the speed needs; None: it cannot."""
-    way = next((way for way in port.group.ways() if way.speed_gbps == speed_gbps), None)
-    if way is None:
+    mode = next((mode for mode in port.group.modes() if mode.speed_gbps == speed_gbps), None)
+    if mode is None:
         return None
-    channel = (port.channel or 0) * way.channels // port.channels
-    return Port(port.physical, channel if way.channels > 1 else None, way.channels, port.group)
+    channel = (port.channel or 0) * mode.channels // port.channels
+    return Port(port.physical, channel if mode.channels > 1 else None, mode.channels, port.group)
 
 
 def default_server_first(model: SwitchModel, topology: Topology) -> int:

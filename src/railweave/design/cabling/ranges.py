@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.design.cabling.ports import breakout_of, default_server_first, link_way, parse_breakout, resolve
+from railweave.design.cabling.ports import breakout_of, default_server_first, link_breakout, parse_breakout, resolve
 from railweave.findings.registry import Rule
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def _port_range(context: Context, layout: Layout, equipment: Equipment, kind: Po
     mixed = (kind != "server_ports" and across is None) and any(
         one.role_name == equipment.role_name and speed in one.link_speeds(kind, speed) for one in layout.kinds()
     )
-    breakout = (link_way if mixed else breakout_of)(model, ports, speed)
+    breakout = (link_breakout if mixed else breakout_of)(model, ports, speed)
     if breakout is None:
         asked = at if kind == "server_ports" else ("fabrics", layout.name, "topology", "link_speed")
         asked = ("fabrics", layout.name, "topology", "interconnect", "link_speed") if across else asked
@@ -144,7 +144,7 @@ def _cannot_split(
 ) -> None:
     """Note why the ports of a range do not give a link speed."""
     group = model.group_of(ports.first or model.ports[0].first)
-    can = [str(way) for way in group.ways()] if group else []
+    can = [str(mode) for mode in group.modes()] if group else []
     what, fix = (
         f"a port of {device} cannot do {f'breakout {ports.breakout}' if ports.breakout else f'{speed}G links'}",
         f"it can do {', '.join(can)}",

@@ -130,13 +130,13 @@ def _below(switches: Sequence[Switch], shape: Shape, top: Switch) -> tuple[int, 
 def _ports(model: str, speed_gbps: int) -> int:
     """Ports of a switch model at a link speed: its physical ports, split as finely as that speed allows."""
     found = catalog().switches.get(model)
-    ways = [
-        group.count * way.channels
+    ports = [
+        group.count * mode.channels
         for group in (found.ports if found else ())
-        for way in group.ways()
-        if way.speed_gbps == speed_gbps
+        for mode in group.modes()
+        if mode.speed_gbps == speed_gbps
     ]
-    return max(ways, default=0)
+    return max(ports, default=0)
 
 
 def note_growth(context: Context, found: Growth, layout: Layout) -> None:

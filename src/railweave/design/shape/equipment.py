@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from railweave.design.cabling.ports import link_way
+from railweave.design.cabling.ports import link_breakout
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,13 +41,13 @@ class Equipment:
     def link_speeds(self, kind: PortKind, wanted_gbps: int) -> set[int]:
         """The speeds that a range of ports can give a link between switches, up to the one wanted."""
         ports: PortRange = getattr(self.role, kind)
-        way = link_way(self.model, ports, wanted_gbps)
+        mode = link_breakout(self.model, ports, wanted_gbps)
         group = self.model.group_of(ports.first or self.model.ports[0].first)
-        if way is None or group is None:
+        if mode is None or group is None:
             return set()
         if ports.breakout is not None:
-            return {way.speed_gbps}
-        return {one.speed_gbps for one in group.ways() if one.speed_gbps <= way.speed_gbps}
+            return {mode.speed_gbps}
+        return {one.speed_gbps for one in group.modes() if one.speed_gbps <= mode.speed_gbps}
 
 
 def role_equipment(context: Context, name: str, fabric: Fabric) -> dict[RoleName, Equipment]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from railweave.counting import counted
 from railweave.lab import fib as tables
 from railweave.lab.assertions import Seen
-from railweave.lab.frr import stuck
+from railweave.lab.frr import held_sessions
 from railweave.routing.attributes import DEFAULT_LOCAL_PREFERENCE
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def bgp_sessions(lab: Running, routes: Routes) -> Seen:  # noqa: ARG001 - as eve
         overlay += len(by_address)
     evidence = f"{counted(checked, 'end')} of sessions established" + (f", {overlay} of EVPN" if overlay else "")
     if failures:
-        stuck.release(lab)
+        held_sessions.release(lab)
     if lab.released:
         evidence += f", {len(lab.released)} after FRR's stuck BFD was configured anew: {', '.join(lab.released[:4])}"
     return Seen(checked, evidence, failures)

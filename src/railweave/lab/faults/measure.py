@@ -12,7 +12,7 @@ from railweave.counting import counted
 from railweave.lab import fib, hosts
 from railweave.lab.faults.prober import Prober
 from railweave.lab.faults.traffic import CHECKING, Traffic, named, queue_pairs, reached, spread
-from railweave.lab.frr import stuck
+from railweave.lab.frr import held_sessions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,7 +96,7 @@ def single(lab: Running, effect: Effect, lasts_s: float | None = None) -> Measur
         finally:
             effect.end()
         before = len(lab.released)
-        took, _ = stuck.wait(lab, whole, SETTLE_S)
+        took, _ = held_sessions.wait_and_release(lab, whole, SETTLE_S)
         back = hosts.wait_for_addresses(lab, SETTLE_S) and took is not None
         returned = time.monotonic() - ended if back else None
         time.sleep(BEFORE_S)
@@ -118,7 +118,7 @@ def single(lab: Running, effect: Effect, lasts_s: float | None = None) -> Measur
         len(keep),
         named(pair for pair in asked if pair in keep and pair in left),
         prober.interval_s,
-        "; ".join(filter(None, [effect.note, _stuck(lab.released[before:])])),
+        "; ".join(filter(None, [effect.note, _released(lab.released[before:])])),
     )
 
 
@@ -156,7 +156,7 @@ def _last(lab: Running, effect: Effect, expected: Routes, begun: float, lasts_s:
     return settled
 
 
-def _stuck(sessions: Sequence[str]) -> str:
+def _released(sessions: Sequence[str]) -> str:
     return f"FRR did not take back {counted(len(sessions), 'session')} by itself" if sessions else ""
 
 

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from railweave.lab import fib
-from railweave.lab.frr import stuck
+from railweave.lab.frr import held_sessions
 from railweave.lab.kernel.outages import set_links
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def sweep(
             settled, wrong = fib.wait(lab, expected, LIMIT_S)
         finally:
             set_links(lab, [link], "up")
-        returned, left = stuck.wait(lab, whole, LIMIT_S, poll_s=0.2)
+        returned, left = held_sessions.wait_and_release(lab, whole, LIMIT_S, poll_s=0.2)
         failures = [f"down: {one}" for one in wrong] + [f"back: {one}" for one in left]
         found.append(Swept(link, entries, settled, returned, tuple(failures[:8])))
     return found

@@ -33,7 +33,7 @@ SERVER = {
     "net/ipv6/conf/default/accept_dad": 0,
     "net/ipv6/conf/all/accept_dad": 0,
 }
-"""Kernel parameters of a server, besides those that it is told: its addresses are its own from the first moment."""
+"""Kernel parameters of a server, besides those of its configuration: its addresses are its own from the first moment."""
 
 
 def make(lab: str, plan: Plan) -> None:
@@ -61,7 +61,7 @@ def _end(lab: str, plan: Plan, plug: Plug) -> str:
 
 
 def router_lines(config: DeviceConfig, vrf: str = "") -> Iterator[str]:
-    """What ``ip`` is told in a VRF of a router: the bridge of each server VLAN with its ports, MTUs, and everything up."""
+    """The lines for ``ip`` in a VRF of a router: the bridge of each server VLAN with its ports, MTUs, and everything up."""
     of_vrf = vrf_by_interface(config)
     gateways = [gateway for gateway in config.gateways if gateway.vrf == vrf]
     ports = [port for port in config.interfaces if of_vrf.get(port.name, "") == vrf]

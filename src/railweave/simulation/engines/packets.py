@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from railweave.simulation.engines.rhythm import Rhythm
+    from railweave.simulation.engines.rounds import Rounds
     from railweave.simulation.engines.run import Steady
     from railweave.simulation.engines.traffic import Traffic
     from railweave.simulation.model.fabric import Arguments
@@ -29,14 +29,14 @@ def run_packets(
     arguments: Arguments,
     traffic: Traffic,
     progress: Callable[[int, int], None] | None = None,
-    rhythm: Rhythm | None = None,
+    repeated: Rounds | None = None,
     *,
     own: int | None = None,
     series_every_ps: int | None = None,
 ) -> Run:
     """Run until every message arrived, or nothing more does. ``arguments``: ``PacketFabric.arguments`` of these queue pairs.
 
-    Where all of the traffic has a ``rhythm``, the run is stopped when it is steady. ``progress`` is told messages arrived, and
+    Where all of the traffic has ``repeated`` rounds, the run is stopped when it is steady. ``progress`` is called with messages arrived, and
     how many there are. Of the messages the first ``own`` are waited for (all, where left out); what the others send after the
     last of those arrived is taken out of ``sent_bytes`` by its share of the time. ``series_every_ps``: collect series of
     intervals this long. Raises ``InputError`` for a parameter that cannot be.
@@ -53,7 +53,7 @@ def run_packets(
     except ValueError as error:  # of the settings: the rest is ours
         raise refused(error, arguments) from None
     changes = arguments["changes"][:, 0]
-    watch = None if rhythm is None else Watch(rhythm, int(changes.max(initial=0)))
+    watch = None if repeated is None else Watch(repeated, int(changes.max(initial=0)))
     own = len(traffic.messages) if own is None else own
     others = own < len(traffic.messages)
     if series_every_ps is not None:
@@ -61,7 +61,7 @@ def run_packets(
     steady: Steady | None = None
     arrivals: NDArray[np.uint64] | None = None
     sent_share = 1.0
-    now, heard, counted = 0, 0, -1
+    now, last_delivery, counted = 0, 0, -1
     while True:
         now += SLICE_PS // 5 if others else SLICE_PS  # slices do not change the result
         engine.run(now)
@@ -78,8 +78,8 @@ def run_packets(
                 break
         delivered = done if others else engine.counters()["delivered_packets"]
         if delivered != counted:
-            heard, counted = now, delivered
-        if engine.next_ps is None or now - heard > STILL_PS:
+            last_delivery, counted = now, delivered
+        if engine.next_ps is None or now - last_delivery > STILL_PS:
             break
     ports = engine.port_counters()
     sent = ports["tx_bytes"].astype(np.float64) * sent_share

@@ -17,7 +17,7 @@ from railweave.simulation.engines.run import NEVER, Steady
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from railweave.simulation.engines.rhythm import Rhythm
+    from railweave.simulation.engines.rounds import Rounds
 
 WINDOWS = 4
 """Of a round."""
@@ -46,29 +46,29 @@ class Rest:
 class Watch:
     """Looks at a run until it is steady. ``changed_ps``: when the network changes last (-1: never)."""
 
-    def __init__(self, rhythm: Rhythm, changed_ps: int = -1) -> None:
-        self._rhythm = rhythm
+    def __init__(self, repeated: Rounds, changed_ps: int = -1) -> None:
+        self._rounds = repeated
         self._changed = changed_ps
-        step = max(1, rhythm.round // WINDOWS)
+        step = max(1, repeated.round // WINDOWS)
         self._step = step
-        self._per_round = rhythm.round // step
+        self._per_round = repeated.round // step
         # places that end windows; a round that does not divide evenly has its rest in its last window
-        count = rhythm.length // rhythm.round * self._per_round
+        count = repeated.length // repeated.round * self._per_round
         window = np.arange(count)
         last_of_round = (window + 1) % self._per_round == 0
         inside = (window % self._per_round + 1) * step
-        self._marks = window // self._per_round * rhythm.round + np.where(last_of_round, rhythm.round, inside) - 1
+        self._marks = window // self._per_round * repeated.round + np.where(last_of_round, repeated.round, inside) - 1
         self._next = self._per_round * 2 + IN_A_ROW - 1
 
     def due(self, arrived: int, now_ps: int) -> bool:
         """Whether arrivals are worth a look when so many messages have arrived."""
-        per_place = (self._rhythm.parts.size + len(self._rhythm.words)) / self._rhythm.length
+        per_place = (self._rounds.parts.size + len(self._rounds.credits)) / self._rounds.length
         ahead = self._next < len(self._marks) - self._per_round  # less than a round is not worth it
         return ahead and now_ps > self._changed and arrived >= (int(self._marks[self._next]) + 1) * per_place
 
     def rest(self, arrivals: NDArray[np.uint64], now_ps: int) -> Rest | None:
         """The rest of the run if it is steady by now; None if it is not, or not yet."""
-        known = arrivals[self._rhythm.parts]
+        known = arrivals[self._rounds.parts]
         whole = known.max(axis=2)
         while self._next < len(self._marks):
             mark = int(self._marks[self._next])
@@ -89,7 +89,7 @@ class Watch:
             return None
         took = np.diff(ends)
         now, before = took[-IN_A_ROW:], took[:IN_A_ROW]
-        shift = (whole[:, marks[-1]] - whole[:, marks[-1] - self._rhythm.round]).astype(np.float64)
+        shift = (whole[:, marks[-1]] - whole[:, marks[-1] - self._rounds.round]).astype(np.float64)
         pace = float(shift.max() / shift.min()) - 1
         apart = max(float(np.abs(now / before - 1).max()), pace)
         return apart if apart <= EQUAL else None
@@ -97,32 +97,32 @@ class Watch:
     def _extrapolated(
         self, arrivals: NDArray[np.uint64], known: NDArray[np.uint64], mark: int, apart: float, now_ps: int
     ) -> Rest | None:
-        """Every connection goes on at its own pace, and words of credit with their data; None: words are more than a round late."""
-        length, whole = self._rhythm.length, known.max(axis=2)
-        shift = whole[:, mark] - whole[:, mark - self._rhythm.round]
+        """Every connection goes on at its own pace, and credit messages with their data; None: those are more than a round late."""
+        length, whole = self._rounds.length, known.max(axis=2)
+        shift = whole[:, mark] - whole[:, mark - self._rounds.round]
         ahead = np.arange(mark + 1, length)
-        rounds = -(-(ahead - mark) // self._rhythm.round)
-        later = known[:, ahead - rounds * self._rhythm.round] + (rounds[None, :] * shift[:, None].astype(np.int64))[
+        rounds = -(-(ahead - mark) // self._rounds.round)
+        later = known[:, ahead - rounds * self._rounds.round] + (rounds[None, :] * shift[:, None].astype(np.int64))[
             :, :, None
         ].astype(np.uint64)
         guessed = np.where(known[:, ahead] == NEVER, later, known[:, ahead])
         found = arrivals.copy()
-        found[self._rhythm.parts[:, ahead]] = guessed
-        if not self._words(found, arrivals, mark, shift):
+        found[self._rounds.parts[:, ahead]] = guessed
+        if not self._credits(found, arrivals, mark, shift):
             return None
         end = int(found.max())
         off = (apart + UNSEEN) * max(0.0, 1 - now_ps / end) + LAST_ROUND * float(shift.mean()) / end
         return Rest(found, Steady(now_ps, float((arrivals != NEVER).mean()), off))
 
-    def _words(
+    def _credits(
         self, found: NDArray[np.uint64], arrivals: NDArray[np.uint64], mark: int, shift: NDArray[np.uint64]
     ) -> bool:
-        """Fill in when words arrive: at the pace of their data, from those that a round ago was over. False: those never came."""
-        message, row, place = self._rhythm.words.T
-        number = np.full((len(shift), self._rhythm.length), -1)
+        """Fill in when credit messages arrive: at the pace of their data, from those of a round that was over. False: none came."""
+        message, row, place = self._rounds.credits.T
+        number = np.full((len(shift), self._rounds.length), -1)
         number[row, place] = message
-        rounds = np.maximum(-(-(place - mark) // self._rhythm.round) + 1, 0)
-        before = arrivals[number[row, place - rounds * self._rhythm.round]]
+        rounds = np.maximum(-(-(place - mark) // self._rounds.round) + 1, 0)
+        before = arrivals[number[row, place - rounds * self._rounds.round]]
         missing = arrivals[message] == NEVER
         found[message[missing]] = (before + rounds.astype(np.uint64) * shift[row])[missing]
         return not bool((before[missing] == NEVER).any())

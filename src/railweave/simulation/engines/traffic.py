@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Traffic:
     """Arrays as the engines have them (``_sim.pyi``), with addresses as ``simulate.addresses`` counts them.
 
-    ``data`` says which queue pairs carry data; the others carry receivers' words of credit.
+    ``data`` says which queue pairs carry data; the others carry receivers' credit messages.
     """
 
     pairs: NDArray[np.uint32]

@@ -125,6 +125,6 @@ def _addressed(gateway: Gateway) -> list[str]:
         f"{address(one)}{' secondary' if place and ':' not in one else ''}"
         for place, one in enumerate(gateway.addresses)
     ]
-    told = advertisements(gateway)
+    advertised = advertisements(gateway)
     timers = gateway.advertisements
-    return found + told + ([f"ipv6 nd min-ra-interval {timers.min_interval}"] if timers else [])
+    return found + advertised + ([f"ipv6 nd min-ra-interval {timers.min_interval}"] if timers else [])

@@ -18,7 +18,7 @@ def _six(peer: ExternalPeer) -> bool:
 
 
 def external_policies(config: DeviceConfig) -> Iterator[Section]:
-    """What external routers are believed, and what they are told: nothing but what is listed, in either direction."""
+    """What is accepted from external routers, and what is advertised to them: only what is listed, in either direction."""
     for vrf in config.vrfs:
         for peer in {one.router: one for one in vrf.external}.values():
             family, most = ("ipv6", 128) if _six(peer) else ("ip", 32)

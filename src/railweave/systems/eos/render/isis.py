@@ -17,13 +17,13 @@ def link_of(config: DeviceConfig, port: str) -> IsisPort | None:
     return next((one for one in found.ports if one.interface == port), None) if found else None
 
 
-def told(config: DeviceConfig, gateway: Gateway) -> bool:
-    """Whether IS-IS tells the prefix of a gateway."""
+def advertises(config: DeviceConfig, gateway: Gateway) -> bool:
+    """Whether IS-IS advertises the prefix of a gateway."""
     return config.isis is not None and (gateway.port or f"irb.{gateway.vlan}") in config.isis.passive
 
 
 def passive() -> list[str]:
-    """The lines of an interface whose prefix IS-IS tells without running on it."""
+    """The lines of an interface whose prefix IS-IS advertises without running on it."""
     return [f"isis enable {ISIS_INSTANCE}", "isis passive"]
 
 

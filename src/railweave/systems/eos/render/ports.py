@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.config.sections import Section, section
 from railweave.systems.eos.names import MACSEC_PROFILE, ROUTER_LOOPBACK, TUNNEL_LOOPBACK
-from railweave.systems.eos.render.isis import on_port, passive, told
+from railweave.systems.eos.render.isis import advertises, on_port, passive
 from railweave.systems.eos.render.qos import profile_of
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def gateway_lines(config: DeviceConfig, gateway: Gateway) -> list[str]:
     lines += ["ipv6 enable"] if ":" in gateway.addresses[0] else []
     shared = " virtual" if gateway.mac else ""
     lines += [f"{family(one)} address{shared} {one}{word}" for one, word in zip(gateway.addresses, more, strict=True)]
-    lines += passive() if told(config, gateway) else []
+    lines += passive() if advertises(config, gateway) else []
     return [*lines, *advertised(gateway)]
 
 

@@ -38,7 +38,7 @@ def _group(vrf: Vrf, peers: list[ExternalPeer]) -> Statement | None:
 
 
 def external_policies(config: DeviceConfig) -> list[Statement | None]:
-    """What external routers are believed, and what they are told: nothing but what is listed, in either direction."""
+    """What is accepted from external routers, and what is advertised to them: only what is listed, in either direction."""
     found: dict[str, Statement | None] = {}
     for vrf in config.vrfs:
         for peer in vrf.external:

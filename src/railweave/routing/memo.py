@@ -1,4 +1,4 @@
-"""What is worked out once: values by all that they follow from."""
+"""A memo of results: values by all that they follow from, each worked out once."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Once:
+class Memo:
     """Values by key. Those in ``known`` are found too, and nothing is added there: further ones go with this object."""
 
-    def __init__(self, known: Once | None = None) -> None:
+    def __init__(self, known: Memo | None = None) -> None:
         self._known: Mapping[Hashable, object] = known.values if known else {}
         self.values: dict[Hashable, object] = {}
 

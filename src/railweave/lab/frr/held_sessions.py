@@ -1,4 +1,4 @@
-"""Sessions that FRR 10.3 does not take back by itself.
+"""Sessions that BFD holds down, which FRR 10.3 does not take back by itself.
 
 Where BFD went down at both ends, each end's bgpd keeps "BFD down" in mind and refuses the other's connections for it
 ("incoming conn rejected - no AF activated for peer"), so that neither comes up and BFD, which follows the session, never
@@ -26,7 +26,7 @@ PATIENCE_S = 7
 
 
 def release(lab: Running) -> list[str]:
-    """Configure BFD anew for groups of leaves with stuck sessions; the sessions, as ``leaf interface``, also kept in ``lab``."""
+    """Configure BFD anew for groups of leaves whose sessions it holds down; these, as ``leaf interface``, also kept in ``lab``."""
     found: list[str] = []
     for config in lab.plan.configs.values():
         if config.role != "leaf" or config.bgp is None or config.bgp.bfd is None:
@@ -38,11 +38,11 @@ def release(lab: Running) -> list[str]:
                 peers |= vty.json("show bgp l2vpn evpn summary").get("peers", {})
                 groups.append((OVERLAY_GROUP, OVERLAY_BFD_PROFILE, _neighbors(config.overlay.neighbors)))
             for group, profile, neighbors in groups:
-                stuck = [name for name in neighbors if _is_stuck(vty, name, peers.get(name, {}).get("state"))]
-                if stuck:
+                held = [name for name in neighbors if _is_held(vty, name, peers.get(name, {}).get("state"))]
+                if held:
                     again = f"neighbor {group} bfd"
                     vty.configure([f"router bgp {config.bgp.asn}", f"no {again}", f"{again} profile {profile}"])
-                found += [f"{config.name} {name}" for name in stuck]
+                found += [f"{config.name} {name}" for name in held]
     lab.released += found
     return found
 
@@ -51,17 +51,17 @@ def _neighbors(sessions: Iterable[Session]) -> list[str]:
     return [session.peer_address or session.interface for session in sessions]
 
 
-def _is_stuck(vty: Vty, name: str, state: str | None) -> bool:
+def _is_held(vty: Vty, name: str, state: str | None) -> bool:
     if state in {None, "Established"}:
         return False
     known = vty.json(f"show bgp neighbors {name}").get(name, {})
     return known.get("peerBfdInfo", {}).get("status") == "Down"
 
 
-def wait(
+def wait_and_release(
     lab: Running, expected: Routes, limit_s: float, poll_s: float = fib.POLL_S
 ) -> tuple[float | None, list[Difference]]:
-    """``fib.wait``, for a network that is whole: sessions that stay stuck are released."""
+    """``fib.wait``, for a network that is whole: sessions that BFD holds down are released."""
     took, left = fib.wait(lab, expected, min(PATIENCE_S, limit_s), poll_s)
     spent = 0.0
     while took is None and spent < limit_s:

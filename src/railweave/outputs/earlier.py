@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Standing:
+class Earlier:
     """Digests by file of every device's folder and its stamp; ``whole`` are folders as written, with their open secrets."""
 
     files: dict[str, dict[str, str]]
@@ -33,8 +33,8 @@ class Standing:
 
 
 @contextlib.contextmanager
-def standing(out: Path) -> Generator[Callable[[], Standing]]:
-    """Read all that stands, beside what the caller does meanwhile: what is given waits for the result."""
+def reading_earlier(out: Path) -> Generator[Callable[[], Earlier]]:
+    """Read what an earlier build left, beside what the caller does meanwhile: what is given waits for the result."""
     manifest = read_manifest(out)
     files = by_folder(manifest.files)
 
@@ -54,7 +54,7 @@ def standing(out: Path) -> Generator[Callable[[], Standing]]:
 
     folders = [one for one in files if one in manifest.rendered]
     with spreading(open_secrets, folders) as counts:
-        yield lambda: Standing(
+        yield lambda: Earlier(
             files,
             manifest.rendered,
             {one: count for one, count in zip(folders, counts(), strict=True) if count is not None},

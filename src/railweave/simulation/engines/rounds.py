@@ -19,21 +19,21 @@ MOST_ROUNDS = 16
 """Shorter rounds are taken together: what congestion control does in a few of them says little."""
 
 
-NO_WORDS: NDArray[np.int64] = np.zeros((0, 3), np.int64)
+NO_CREDITS: NDArray[np.int64] = np.zeros((0, 3), np.int64)
 
 
 @dataclass(frozen=True, eq=False)
-class Rhythm:
+class Rounds:
     """From the second round on, each round's messages are as large and wait for the same as those of the round before.
 
     ``parts`` has the engine's messages of data by connection, by place in its order, and by queue pair; ``round`` is how many
-    places a round has. The last round may be cut short. ``words`` are the receivers' words of credit, which follow the data:
+    places a round has. The last round may be cut short. ``credits`` are the receivers' credit messages, which follow the data:
     rows of engine's message, and connection and place of the message of data that it waits for.
     """
 
     parts: NDArray[np.int64]
     round: int
-    words: NDArray[np.int64] = field(default_factory=lambda: NO_WORDS)
+    credits: NDArray[np.int64] = field(default_factory=lambda: NO_CREDITS)
 
     @property
     def length(self) -> int:
@@ -41,10 +41,10 @@ class Rhythm:
         return self.parts.shape[1]
 
 
-def rhythm(program: Program, parts: Split) -> Rhythm | None:
+def repeated_rounds(program: Program, parts: Split) -> Rounds | None:
     """The rounds of a program that was split over queue pairs; None where it has none, or less than four."""
-    is_word = program.credit[program.connection]
-    data = np.flatnonzero(~is_word)
+    is_credit = program.credit[program.connection]
+    data = np.flatnonzero(~is_credit)
     counts = np.bincount(program.connection[data], minlength=1)
     first = parts.first.astype(np.int64)
     each = np.diff(first)[data]
@@ -58,13 +58,13 @@ def rhythm(program: Program, parts: Split) -> Rhythm | None:
     looks = all_looks[order].reshape(-1, length)
     columns = _mix(looks + _mix(np.arange(len(looks), dtype=np.uint64))[:, None]).sum(axis=0, dtype=np.uint64)
     found = period(columns.tolist())
-    words = None if found is None else _words(program, first, order, place, all_looks)
-    if found is None or words is None:
+    credit_messages = None if found is None else _credits(program, first, order, place, all_looks)
+    if found is None or credit_messages is None:
         return None
     together = max(1, length // (MOST_ROUNDS * found))
     rows = first[order].reshape(-1, length)
     split_over: NDArray[np.int64] = np.arange(int(each[0]))
-    return Rhythm(rows[:, :, None] + split_over, found * together, words)
+    return Rounds(rows[:, :, None] + split_over, found * together, credit_messages)
 
 
 def _place(program: Program) -> NDArray[np.int64]:
@@ -76,26 +76,28 @@ def _place(program: Program) -> NDArray[np.int64]:
     return place
 
 
-def _words(
+def _credits(
     program: Program,
     first: NDArray[np.int64],
     order: NDArray[np.int64],
     place: NDArray[np.int64],
     looks: NDArray[np.uint64],
 ) -> NDArray[np.int64] | None:
-    """``Rhythm.words``; None where those of a connection do not all follow its data in the same way."""
-    words = np.flatnonzero(program.credit[program.connection])
-    if not len(words):
-        return NO_WORDS
+    """``Rounds.credits``; None where those of a connection do not all follow its data in the same way."""
+    credit_messages = np.flatnonzero(program.credit[program.connection])
+    if not len(credit_messages):
+        return NO_CREDITS
     like = np.zeros(len(program.connections), np.uint64)
-    like[program.connection[words]] = looks[words]
+    like[program.connection[credit_messages]] = looks[credit_messages]
     start = program.after_start.astype(np.int64)
-    if (like[program.connection[words]] != looks[words]).any() or (start[words + 1] - start[words] != 1).any():
+    if (like[program.connection[credit_messages]] != looks[credit_messages]).any() or (
+        start[credit_messages + 1] - start[credit_messages] != 1
+    ).any():
         return None
-    awaited = program.after.astype(np.int64)[start[words]]
+    awaited = program.after.astype(np.int64)[start[credit_messages]]
     row = np.full(len(program.connections), -1)
     row[program.connection[order]] = np.cumsum(place[order] == 0) - 1
-    return np.stack([first[words], row[program.connection[awaited]], place[awaited]], axis=1)
+    return np.stack([first[credit_messages], row[program.connection[awaited]], place[awaited]], axis=1)
 
 
 def period(looks: list[int]) -> int | None:
