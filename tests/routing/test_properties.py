@@ -143,11 +143,11 @@ def _apart(bundles: list[Any], refused: tuple[bytes, ...]) -> candidates.Candida
     )
     return candidates.Candidates(
         tuple(
-            candidates.Candidate(one.via.place, one.said.routes, one.via.aigp, one.via.looped, places)
+            candidates.Candidate(one.via.place, one.advertised.routes, one.via.aigp, one.via.looped, places)
             for _, one, places in sessions
         ),
         tuple((row,) for row, _, _ in sessions),
-        tuple((one.sender, one.said.paths) for _, one, _ in sessions),
+        tuple((one.sender, one.advertised.paths) for _, one, _ in sessions),
     )
 
 
