@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import runpy
 
 import pytest
 
+from railweave.systems import systems
 from tests.conftest import ROOT
 
 ROOMS = runpy.run_path(str(ROOT / "tools" / "rooms.py"))
 EDGES = ROOMS["edges"]()
+USER = "name == 'frr'"
+"""The user of FRR's daemons in /etc/passwd has the system's name."""
 ALLOWED = ROOMS["allowed"]((ROOT / "docs" / "architecture.md").read_text())
 
 
@@ -55,3 +59,15 @@ def test_nothing_names_one_system_but_systems() -> None:
                 assert home == "systems" or (home == "lab" and one.module[1] == "frr"), (
                     f"{one.file}: {'.'.join(one.module)}"
                 )
+
+
+def test_nothing_asks_whether_a_system_is_a_certain_one() -> None:
+    """What differs by operating system stands in its folder: no other module compares with a system's name."""
+    names = set(systems())
+    for path in sorted(ROOMS["SOURCE"].rglob("*.py")):
+        if path.relative_to(ROOMS["SOURCE"]).parts[0] == "systems":
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Compare):
+                compared = {one.value for one in ast.walk(node) if isinstance(one, ast.Constant)} & names
+                assert not compared or USER in ast.unparse(node), f"{path.name}:{node.lineno} compares with {compared}"

@@ -242,6 +242,10 @@ class System(Model):
     login: Login | None = Field(
         default=None, description="set on systems that a file without logins locks everybody out of"
     )
+    set_form: bool = Field(
+        default=False,
+        description="a command has the whole path of what it sets: a change is shown as its commands, not as lines",
+    )
     lint: Lint | None = Field(default=None, description="set on systems whose folder has a lint of our own")
     containerlab: Image | None = Field(default=None, description="set on systems that containerlab runs an image of")
     notes: Notes = Notes()

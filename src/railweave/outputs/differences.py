@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from railweave.catalog import catalog
 from railweave.config.compare import compare
 from railweave.config.tree import Step
 from railweave.counting import counted
@@ -161,7 +162,7 @@ def _device(old: Network | None, new: Network | None, name: str) -> DeviceDiff |
             continue
         if before is not None and after is not None:
             changes += _file_changes(target, before, after)
-        if target == "junos":
+        if catalog().systems[target].set_form:
             if before is None and after is not None:
                 commands = tuple(line for tree in system(target).trees(after).values() for line in _whole(tree))
             continue
@@ -169,7 +170,7 @@ def _device(old: Network | None, new: Network | None, name: str) -> DeviceDiff |
         gone, come = _minus(lines[0], lines[1]), _minus(lines[1], lines[0])
         removed |= {target: gone} if gone else {}
         added |= {target: come} if come else {}
-    commands += tuple(str(line) for one in changes if one.system == "junos" for line in one.commands)
+    commands += tuple(str(line) for one in changes if catalog().systems[one.system].set_form for line in one.commands)
     change = "new" if old is None else "gone" if new is None else "changed"
     if new is None:  # what it held is of no use to anyone
         removed = {}

@@ -29,9 +29,9 @@ def switches_named(catalog: Catalog, word: str) -> list[str]:
 
 
 def system_of(catalog: Catalog, switch: str) -> str:
-    """The operating system that a sized file has a switch model run: Junos, else the first it is known to run."""
+    """The operating system that a sized file has a switch model run: that of a file which says nothing, else the first it is known to run."""
     systems = catalog.switches[switch].systems
-    return "junos" if "junos" in systems else systems[0]
+    return DEFAULT_SYSTEM if DEFAULT_SYSTEM in systems else systems[0]
 
 
 def fabric_text(catalog: Catalog, found: Size) -> str:
