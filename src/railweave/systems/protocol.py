@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+import importlib
+from typing import TYPE_CHECKING, Protocol, cast
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,11 +17,8 @@ if TYPE_CHECKING:
     from railweave.runbook.check import Check
 
 
-class System(Protocol):
-    """An operating system: how a ``DeviceConfig`` is printed for it, read by it, and checked on it. Nothing is decided.
-
-    What a system does not say for itself is as most have it: secrets need no quoting, there is no lint, validator, runbook.
-    """
+class Renderer(Protocol):
+    """What the package ``render`` of a system's folder offers."""
 
     def files(self, config: DeviceConfig) -> dict[str, str]:
         """The configuration files of a device, by file name."""
@@ -37,6 +35,34 @@ class System(Protocol):
     def check_extra(self, text: str) -> None:
         """Read the operator's own statements. Raises ``RenderError`` with the line where that cannot be done."""
         ...
+
+
+class System(Renderer, Protocol):
+    """An operating system: how a ``DeviceConfig`` is printed for it, read by it, and checked on it. Nothing is decided.
+
+    What a system does not say for itself is as most have it: it is printed by the package ``render`` of its folder; secrets
+    need no quoting; there is no lint, validator, runbook.
+    """
+
+    @property
+    def _renderer(self) -> Renderer:
+        return cast("Renderer", importlib.import_module(f"{type(self).__module__}.render"))
+
+    def files(self, config: DeviceConfig) -> dict[str, str]:
+        """The configuration files of a device, by file name."""
+        return self._renderer.files(config)
+
+    def gaps(self, config: DeviceConfig) -> list[Finding]:
+        """What the configuration asks for that this system cannot express."""
+        return self._renderer.gaps(config)
+
+    def lines(self, config: DeviceConfig) -> list[str]:
+        """Every statement with what it stands in, a line each: two configurations are compared by them."""
+        return self._renderer.lines(config)
+
+    def check_extra(self, text: str) -> None:
+        """Read the operator's own statements. Raises ``RenderError`` with the line where that cannot be done."""
+        self._renderer.check_extra(text)
 
     def trees(self, config: DeviceConfig) -> dict[str, ConfigTree]:
         """The configuration of a device as trees that can be compared, by the file they are printed to; empty: not known."""

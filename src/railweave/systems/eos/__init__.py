@@ -19,36 +19,12 @@ if TYPE_CHECKING:
 class Eos(System):
     """Arista EOS."""
 
-    def files(self, config: DeviceConfig) -> dict[str, str]:
-        """``eos.conf`` and ``avd.json``."""
-        from railweave.systems.eos import render
-
-        return render.files(config)
-
-    def gaps(self, config: DeviceConfig) -> list[Finding]:
-        """What has no place in these files, and the operator's own statements."""
-        from railweave.systems.eos import render
-
-        return render.gaps(config)
-
-    def lines(self, config: DeviceConfig) -> list[str]:
-        """Every statement with what it stands in."""
-        from railweave.systems.eos import render
-
-        return render.lines(config)
-
     def trees(self, config: DeviceConfig) -> dict[str, ConfigTree]:
         """The lines of ``eos.conf``."""
         from railweave.systems.eos.changes import config_tree
         from railweave.systems.eos.render import tree
 
         return {"eos.conf": config_tree(tree(config))}
-
-    def check_extra(self, text: str) -> None:
-        """Raises ``RenderError`` with the line where the operator's own statements cannot be read."""
-        from railweave.systems.eos import render
-
-        render.check_extra(text)
 
     def lint(self, config: DeviceConfig) -> list[Finding]:
         """Mistakes that AVD's schema lets through."""

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
     from railweave.config.tree import ConfigTree
     from railweave.device.model import DeviceConfig
-    from railweave.findings import Finding
     from railweave.findings.validators import Validator
     from railweave.systems.protocol import Runbook
 
@@ -19,36 +18,12 @@ if TYPE_CHECKING:
 class Frr(System):
     """FRRouting."""
 
-    def files(self, config: DeviceConfig) -> dict[str, str]:
-        """``frr.conf``."""
-        from railweave.systems.frr import render
-
-        return render.files(config)
-
-    def gaps(self, config: DeviceConfig) -> list[Finding]:
-        """What has no place in these files, and the operator's own statements."""
-        from railweave.systems.frr import render
-
-        return render.gaps(config)
-
-    def lines(self, config: DeviceConfig) -> list[str]:
-        """Every statement with what it stands in."""
-        from railweave.systems.frr import render
-
-        return render.lines(config)
-
     def trees(self, config: DeviceConfig) -> dict[str, ConfigTree]:
         """The lines of ``frr.conf``."""
         from railweave.systems.frr.changes import config_tree
         from railweave.systems.frr.render import tree
 
         return {"frr.conf": config_tree(tree(config))}
-
-    def check_extra(self, text: str) -> None:
-        """Raises ``RenderError`` with the line where the operator's own statements cannot be read."""
-        from railweave.systems.frr import render
-
-        render.check_extra(text)
 
     @property
     def validators(self) -> Sequence[Validator]:

@@ -19,36 +19,12 @@ if TYPE_CHECKING:
 class Junos(System):
     """Junos OS Evolved."""
 
-    def files(self, config: DeviceConfig) -> dict[str, str]:
-        """``junos.conf`` (curly) and ``junos.set``, from one tree."""
-        from railweave.systems.junos import render
-
-        return render.files(config)
-
-    def gaps(self, config: DeviceConfig) -> list[Finding]:
-        """What has no place in these files, and the operator's own statements."""
-        from railweave.systems.junos import render
-
-        return render.gaps(config)
-
-    def lines(self, config: DeviceConfig) -> list[str]:
-        """Every statement with what it stands in."""
-        from railweave.systems.junos import render
-
-        return render.lines(config)
-
     def trees(self, config: DeviceConfig) -> dict[str, ConfigTree]:
         """The statements of ``junos.conf``."""
         from railweave.systems.junos.changes import config_tree
         from railweave.systems.junos.render import tree
 
         return {"junos.conf": config_tree(tree(config))}
-
-    def check_extra(self, text: str) -> None:
-        """Raises ``RenderError`` with the line where the operator's own statements cannot be read."""
-        from railweave.systems.junos import render
-
-        render.check_extra(text)
 
     def quoted(self, file: str, text: str) -> str:
         """In quotation marks where a word of Junos needs them."""

@@ -18,24 +18,6 @@ if TYPE_CHECKING:
 class Sonic(System):
     """SONiC."""
 
-    def files(self, config: DeviceConfig) -> dict[str, str]:
-        """``config_db.json`` and ``frr.conf``."""
-        from railweave.systems.sonic import render
-
-        return render.files(config)
-
-    def gaps(self, config: DeviceConfig) -> list[Finding]:
-        """What has no place in these files, and the operator's own statements."""
-        from railweave.systems.sonic import render
-
-        return render.gaps(config)
-
-    def lines(self, config: DeviceConfig) -> list[str]:
-        """Every statement with what it stands in."""
-        from railweave.systems.sonic import render
-
-        return render.lines(config)
-
     def trees(self, config: DeviceConfig) -> dict[str, ConfigTree]:
         """The tables of ``config_db.json`` and the lines of ``frr.conf``."""
         from railweave.systems.frr.changes import config_tree as frr_tree
@@ -43,12 +25,6 @@ class Sonic(System):
         from railweave.systems.sonic.render import frr, tables
 
         return {"config_db.json": config_tree(tables(config)), "frr.conf": frr_tree(frr.tree(config))}
-
-    def check_extra(self, text: str) -> None:
-        """Raises ``RenderError`` with the line where the operator's own statements cannot be read."""
-        from railweave.systems.sonic import render
-
-        render.check_extra(text)
 
     def lint(self, config: DeviceConfig) -> list[Finding]:
         """Tables and routing have nothing that the published models let through and the switch does not."""
