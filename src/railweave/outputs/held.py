@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
 
-HELD = ".railweave-held"
+HELD = ".railweave.held"
 """The file that is locked while a build runs; it says by whom, and goes with it."""
 
 
