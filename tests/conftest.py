@@ -12,8 +12,8 @@ import pytest
 import typer.main
 from hypothesis import settings
 
-from railweave.design.network import Network
 from railweave.intent.lock import Lock
+from railweave.network.model import Network
 from railweave.outputs.steps import design_file
 
 # A slow machine is no failure, and a failure is the same on every machine.
@@ -55,8 +55,8 @@ KINDS = {
     "scale": ("golden/test_scale.py",),
     "slow": (
         "cli/test_init_sizing.py",
-        "design/test_growth_cost.py",
-        "design/test_sizing_grid.py",
+        "sizing/test_growth_cost.py",
+        "sizing/test_grid.py",
         "outputs/test_stopped.py",
         "render/test_workers.py",
         "routing/test_mistakes.py",

@@ -7,7 +7,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from railweave.design.network import Network
+from railweave.network.model import Network
 from railweave.outputs.steps import design_file
 from tests.conftest import EXAMPLES, SMALL
 

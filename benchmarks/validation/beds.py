@@ -12,7 +12,7 @@ import railweave
 from .engine import ROOT
 
 if TYPE_CHECKING:
-    from railweave.design.network import Network
+    from railweave.network.model import Network
 
 EVPN = """
 name: evpn-h100

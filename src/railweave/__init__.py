@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from railweave.api import build, diff, load, paths, routes, simulate, verify
     from railweave.checks.run import Verified
-    from railweave.design.network import Cable, Fabric, Network, Nic, Server, Switch
     from railweave.errors import (
         Argument,
         DesignError,
@@ -41,6 +40,9 @@ if TYPE_CHECKING:
     from railweave.findings import Finding
     from railweave.findings.validators import ValidatorReport
     from railweave.intent.lock import Lock
+    from railweave.network.devices import Cable, Nic, Server, Switch
+    from railweave.network.fabric import Fabric
+    from railweave.network.model import Network
     from railweave.outputs.differences import DeviceDiff, NetworkDiff
     from railweave.outputs.steps import Built
     from railweave.routing.paths import LinkShare, QueuePairPath
@@ -96,7 +98,9 @@ __all__ = [
 if not TYPE_CHECKING:  # a type checker reads the imports above, and sees a name that is none of these
     _HOMES = {
         "checks.run": ("Verified",),
-        "design.network": ("Cable", "Fabric", "Network", "Nic", "Server", "Switch"),
+        "network.devices": ("Cable", "Nic", "Server", "Switch"),
+        "network.fabric": ("Fabric",),
+        "network.model": ("Network",),
         "errors": (
             "Argument",
             "FileLine",

@@ -10,10 +10,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from railweave.design.network import Network
 from railweave.device.build import device_config
 from railweave.errors import Argument, FileLine, InputError, NetworkPart, Option, Problem
 from railweave.intent.lock import read_lock
+from railweave.network.model import Network
 from railweave.outputs.steps import LOCK, design_file
 from railweave.outputs.steps import build as _build
 from railweave.routing.control_plane import ControlPlane

@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 
 from railweave.catalog import catalog
 from railweave.cli.app import app
-from railweave.design.network import Network
-from railweave.design.sizing.fabric_file import servers_named, switches_named
 from railweave.errors import InputError
+from railweave.network.model import Network
+from railweave.sizing.fabric_file import servers_named, switches_named
 from tests.conftest import designed
 
 

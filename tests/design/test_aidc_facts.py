@@ -11,9 +11,9 @@ from functools import cache
 import pytest
 
 from railweave.catalog import catalog
-from railweave.design.network import Network
 from railweave.device.build import device_config
 from railweave.device.host import host_config
+from railweave.network.model import Network
 from railweave.render.host import files as host_files
 from railweave.routing.control_plane import ControlPlane
 from railweave.systems.frr import render as frr

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from railweave.catalog import catalog
-from railweave.design.cabling.optic_pairs import joins
+from railweave.catalog.optics import joins
 from tests.conftest import SMALL, designed, example
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from railweave.design.network import Network
+    from railweave.network.model import Network
 
 TEXT = """
 name: small

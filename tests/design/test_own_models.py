@@ -25,7 +25,7 @@ from tests.conftest import designed
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from railweave.design.network import Network
+    from railweave.network.model import Network
 
 FABRIC = """
 name: mixed

@@ -8,10 +8,10 @@ import pytest
 
 from railweave import api
 from railweave.catalog import catalog
-from railweave.design.network import Network
 from railweave.design.retarget import _like, parse_target
 from railweave.device.build import device_config
 from railweave.errors import InputError, Option
+from railweave.network.model import Network
 from tests.conftest import EXAMPLES, SMALL
 from tests.outputs.fabrics import fabric
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from railweave.design.network import Network
+from railweave.network.model import Network
 from tests.conftest import SMALL, designed, example
 
 BASE = """

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import pytest
 
-from railweave.design.network import Network
 from railweave.device.build import device_config
+from railweave.network.model import Network
 from railweave.systems.junos import render as junos
 from tests.conftest import example
 

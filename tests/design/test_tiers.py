@@ -9,9 +9,9 @@ import pytest
 
 from railweave.checks.checks import run_checks
 from railweave.checks.subject import Subject
-from railweave.design.network import Network
 from railweave.device.build import device_config
 from railweave.errors import SpecError
+from railweave.network.model import Network
 from railweave.routing.control_plane import ControlPlane
 from railweave.routing.paths import queue_pair_paths
 from tests.conftest import designed

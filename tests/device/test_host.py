@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from railweave.design.network import Network
 from railweave.device.host import host_config
 from railweave.device.host_model import HostQos
+from railweave.network.model import Network
 from railweave.outputs.differences import diff
 from tests.conftest import designed
 

@@ -13,12 +13,12 @@ from railweave.catalog import catalog
 from railweave.catalog.rdma import ADAPTIVE_WINDOW
 from railweave.collectives.channels import channel_count
 from railweave.collectives.nccl import parameters
-from railweave.design.network import Network
 from railweave.device.build import device_config
 from railweave.device.host import host_config
 from railweave.device.long_haul import PAYLOAD, environment, long_haul
 from railweave.device.platform import lowered_balancing
 from railweave.intent.balancing import LoadBalancing
+from railweave.network.model import Network
 from railweave.render import host
 from railweave.routing.control_plane import ControlPlane
 from railweave.simulation.collective import POST_COST_PS, predict

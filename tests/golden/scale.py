@@ -17,7 +17,7 @@ from railweave.render import host
 from railweave.systems import system
 
 if TYPE_CHECKING:
-    from railweave.design.network import Network
+    from railweave.network.model import Network
 
 BUILT = ("scale-8k", "aidc-three-fabrics")
 DESIGNED = ("scale-32k-planes", "scale-32k-superspine")

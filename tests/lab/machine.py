@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from railweave.design.network import Network
 from railweave.device.model import DeviceConfig
 from railweave.lab import life, slicing
 from railweave.lab.life import Up
 from railweave.lab.overlay import Overlay
 from railweave.lab.running import Running
+from railweave.network.model import Network
 from tests.conftest import frr_root
 
 

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from railweave.design.network import Network
 from railweave.errors import LabError
 from railweave.lab import life, names
 from railweave.lab.kernel import processes
 from railweave.lab.kernel.namespace import existing
+from railweave.network.model import Network
 from tests.conftest import EXAMPLES, example, frr_root
 from tests.lab.machine import needs_lab
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from railweave.design.network import Network
 from railweave.device.build import device_config
 from railweave.errors import InputError
 from railweave.lab.slicing import parse
+from railweave.network.model import Network
 from railweave.routing.control_plane import ControlPlane
 from tests.conftest import example
 from tests.lab.machine import part_of

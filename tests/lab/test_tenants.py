@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from railweave.design.network import Network
 from railweave.device.build import device_config
 from railweave.device.model import DeviceConfig, Vrf
 from railweave.errors import LabError
@@ -26,6 +25,7 @@ from railweave.lab.kernel.spaces import vrf_by_interface
 from railweave.lab.overlay import Overlay
 from railweave.lab.plan import make_plan
 from railweave.lab.running import Running
+from railweave.network.model import Network
 from tests.conftest import ROOT, example
 from tests.lab.machine import lab, needs_lab, part_of
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from railweave.config.sections import flat, merge, parse, section
-from railweave.design.network import Network
 from railweave.device.build import device_config
+from railweave.network.model import Network
 from railweave.systems.frr import render as frr
 from railweave.systems.frr.tree import to_text
 from tests.conftest import example

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from railweave.catalog import catalog
-from railweave.design.network import Network
 from railweave.device.build import device_config
+from railweave.network.model import Network
 from railweave.systems.junos import render as junos
 from tests.conftest import designed
 

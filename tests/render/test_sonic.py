@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from railweave.catalog import catalog
+from railweave.catalog.headroom import headroom_bytes
 from railweave.config.sections import flat
 from railweave.config.sections import parse as parse_frr
-from railweave.design.limits.headroom import headroom_bytes
-from railweave.design.network import Network
 from railweave.device.build import device_config
 from railweave.device.model import DeviceConfig
 from railweave.errors import RenderError
+from railweave.network.model import Network
 from railweave.systems.frr.tree import to_text as to_frr
 from railweave.systems.sonic import render as sonic
 from railweave.systems.sonic.render.names import vrf_names

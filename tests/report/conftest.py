@@ -16,8 +16,8 @@ from railweave.report.page import report_html
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from railweave.design.network import Network
     from railweave.findings import Finding
+    from railweave.network.model import Network
 
     Report = Callable[[Network, Sequence[Finding]], str]
 

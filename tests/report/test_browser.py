@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from railweave.checks.subject import Subject
-from railweave.design.network import Network
 from railweave.findings import Finding
+from railweave.network.model import Network
 from railweave.report.body import body_of
 from railweave.report.page import report_html
 from railweave.routing.paths import queue_pair_paths

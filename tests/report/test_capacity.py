@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from railweave.checks.subject import Subject
-from railweave.design.network import Network
+from railweave.network.model import Network
 from railweave.report.capacity import capacity_grid, rail_capacities
 from railweave.report.failures import failures_decision
 from railweave.report.forwarding import forwarding

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from railweave.design.network import Network
+from railweave.network.model import Network
 from railweave.report.decisions.fabric import decisions
 from railweave.report.figures import span
 from tests.conftest import example

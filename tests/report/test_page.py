@@ -11,9 +11,9 @@ import pytest
 
 from railweave.catalog import catalog
 from railweave.checks.checks import checks
-from railweave.design.network import Network
 from railweave.device.host import host_config
 from railweave.findings import Finding
+from railweave.network.model import Network
 from railweave.render.network import server_files
 from railweave.report.bom import bill
 from railweave.report.checked import ABOUT, applies

@@ -8,7 +8,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from railweave.design.network import Color, Network
+from railweave.network.fabric import Color
+from railweave.network.model import Network
 from railweave.report.topology.palette import HUES, strokes
 from railweave.report.topology.picture import topology_svg
 

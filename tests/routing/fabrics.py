@@ -7,9 +7,9 @@ from tempfile import TemporaryDirectory
 
 from hypothesis import strategies as st
 
-from railweave.design.network import Network
 from railweave.device.build import device_config
 from railweave.device.model import DeviceConfig
+from railweave.network.model import Network
 from tests.conftest import designed
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from railweave.design.network import Network
+from railweave.network.model import Network
 from tests.conftest import designed
 
 SERVERS = ("n1", "n2", "n3", "n4", "n5", "n6")

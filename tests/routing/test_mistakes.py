@@ -10,8 +10,8 @@ import pytest
 
 from railweave.checks.checks import run_checks
 from railweave.checks.subject import Subject
-from railweave.design.network import Network
 from railweave.device.model import BgpGroup, DeviceConfig
+from railweave.network.model import Network
 from railweave.routing.control_plane import ControlPlane
 from railweave.routing.table import Routes
 from tests.conftest import example

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from railweave.checks.routing import leaf_transit
 from railweave.checks.subject import Subject
-from railweave.design.network import Network
+from railweave.network.model import Network
 from railweave.routing import candidates
 from railweave.routing.control_plane import ControlPlane
 from railweave.routing.paths import queue_pair_paths

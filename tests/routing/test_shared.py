@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from railweave.checks.checks import run_checks
 from railweave.checks.subject import Subject
-from railweave.design.network import Network
 from railweave.device.model import DeviceConfig
+from railweave.network.model import Network
 from railweave.routing.control_plane import ControlPlane
 from railweave.routing.paths import QueuePairPath, queue_pair_paths
 from railweave.routing.table import Routes

@@ -9,9 +9,9 @@ import pytest
 
 from railweave.checks.subject import Subject
 from railweave.design import design
-from railweave.design.network import Network
 from railweave.device.build import device_config
 from railweave.intent.reading.source import read_source
+from railweave.network.model import Network
 from railweave.outputs import pages as build_pages
 from railweave.runbook.tenants import frr_tenants
 from tests.conftest import EXAMPLES, example

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from railweave._sim import WRITE, PacketEngine
-from railweave.design.network import Network
 from railweave.device.build import device_config
+from railweave.network.model import Network
 from railweave.routing.control_plane import ControlPlane
 from railweave.simulation.model.fabric import PacketFabric, packet_fabric
 from railweave.simulation.model.outages import Timeline

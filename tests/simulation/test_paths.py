@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from railweave._sim import ECMP, ONE_PORT
-from railweave.design.network import Network
+from railweave.network.model import Network
 from railweave.routing.paths import queue_pair_paths
 from railweave.simulation.model.fabric import PacketFabric, packet_fabric
 from tests.conftest import EXAMPLES, designed

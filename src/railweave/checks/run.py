@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from railweave.design.network import Network
     from railweave.findings import Finding
     from railweave.findings.validators import ValidatorReport
+    from railweave.network.model import Network
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from railweave.routing.control_plane import ControlPlane
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from railweave.design.network import Network
     from railweave.device.model import DeviceConfig
+    from railweave.network.model import Network
     from railweave.routing.table import Routes
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from railweave.checks.subject import Subject
-    from railweave.design.network import Fabric
+    from railweave.network.fabric import Fabric
 
 MOST_SHOWN = 20
 

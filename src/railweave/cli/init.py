@@ -90,12 +90,12 @@ def _sized(
     folder: Path, gpus: int, models: tuple[str, str], ratios: tuple[float, float], shape: str | None, *, as_json: bool
 ) -> None:
     from railweave.catalog import catalog
-    from railweave.design.sizing.fabric_file import fabric_text, servers_named, switches_named
-    from railweave.design.sizing.report import Sized, to_json, words
-    from railweave.design.sizing.shapes import choose, sizes
-    from railweave.design.sizing.size import Size, Wanted
     from railweave.errors import InputError, Option, Problem
     from railweave.examples import write_new
+    from railweave.sizing.fabric_file import fabric_text, servers_named, switches_named
+    from railweave.sizing.report import Sized, to_json, words
+    from railweave.sizing.shapes import choose, sizes
+    from railweave.sizing.size import Size, Wanted
 
     known = catalog()
     servers, switches = servers_named(known, models[0]), switches_named(known, models[1])

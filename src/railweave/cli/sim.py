@@ -16,7 +16,7 @@ from railweave.errors import OutputError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from railweave.design.network import Network
+    from railweave.network.model import Network
     from railweave.simulation.job_run import JobPrediction
 
 

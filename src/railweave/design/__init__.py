@@ -23,21 +23,21 @@ from railweave.design.limits.devices import check_limits
 from railweave.design.limits.growth import growth, note_growth
 from railweave.design.limits.long_links import note_long_links
 from railweave.design.limits.platform import with_platform_defaults
-from railweave.design.network import Fabric, Network, RoleIntent, Server
 from railweave.design.nic_vendors import check_nic_vendors
-from railweave.design.overlay_model import Overlay
 from railweave.design.references import check_references
 from railweave.design.retarget import rename_ports
 from railweave.design.shape.names import check_names
 from railweave.design.shape.topology import lay_out
 from railweave.design.tenancy.external import with_external
 from railweave.design.tenancy.tenants import tenants
+from railweave.network.devices import Server
+from railweave.network.fabric import Fabric, RoleIntent
+from railweave.network.model import Network
+from railweave.network.overlay import Overlay
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.design.network import Cable, Color, Nic, Segment, Switch
-    from railweave.design.overlay_model import Tenant
     from railweave.design.shape.topology import Layout
     from railweave.intent.fabric import Fabric as FabricSpec
     from railweave.intent.fabric import ServerGroup
@@ -45,6 +45,9 @@ if TYPE_CHECKING:
     from railweave.intent.reading.source import Source
     from railweave.intent.tenants import Overlay as OverlayIntent
     from railweave.intent.topology import Role
+    from railweave.network.devices import Cable, Nic, Segment, Switch
+    from railweave.network.fabric import Color
+    from railweave.network.overlay import Tenant
 
 __all__ = ["Network", "design"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
-from railweave.design.network import Color
 from railweave.findings.registry import Rule
+from railweave.network.fabric import Color
 
 if TYPE_CHECKING:
     from railweave.design.context import Context

@@ -11,10 +11,10 @@ from railweave.errors import SpecError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from railweave.design.network import Network
     from railweave.errors import Problem
     from railweave.intent.faults import Fault
     from railweave.intent.scenario import ScenarioFile
+    from railweave.network.model import Network
 
 
 @dataclass(frozen=True, slots=True)

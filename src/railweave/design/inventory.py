@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from railweave.design.context import Context
-    from railweave.design.network import Cable, Server, Switch
+    from railweave.network.devices import Cable, Server, Switch
 
 
 DEVICE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]*")

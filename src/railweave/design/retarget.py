@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
     from railweave.catalog.models import SwitchModel
     from railweave.design.context import Context
-    from railweave.design.network import RoleName
     from railweave.design.shape.topology import Layout
     from railweave.intent.fabric import Fabric, FabricFile
     from railweave.intent.networks import ExternalRouter
     from railweave.intent.reading.source import Source
     from railweave.intent.topology import Role
+    from railweave.network.fabric import RoleName
 
 ROLES: dict[str, RoleName] = {"leaf": "leaf", "spine": "spine", "super-spine": "super-spine", "dci": "dci"}
 _FORM = re.compile(

@@ -37,8 +37,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from railweave.catalog.models import System
-    from railweave.design.network import Cable, End, Fabric, Network, RoleName, Segment, Switch
     from railweave.device.policy import Form, RoutingPolicy
+    from railweave.network.devices import Cable, End, Segment, Switch
+    from railweave.network.fabric import Fabric, RoleName
+    from railweave.network.model import Network
 
 TIERS: tuple[RoleName, ...] = ("leaf", "spine", "super-spine", "dci")
 _PLURAL = {"leaf": "leaves", "spine": "spines", "super-spine": "super-spines", "dci": "routers of the interconnect"}

@@ -9,8 +9,8 @@ from railweave.catalog import catalog
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from railweave.design.network import Fabric
     from railweave.device.policy import Form
+    from railweave.network.fabric import Fabric
 
 
 def path_color_form(fabric: Fabric, systems: Iterable[tuple[str, str]]) -> Form:

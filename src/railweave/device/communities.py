@@ -10,8 +10,8 @@ from railweave.catalog import catalog
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from railweave.design.network import Fabric
     from railweave.device.model import Community
+    from railweave.network.fabric import Fabric
 
 MOST_STANDARD_AS = 65535
 PRIVATE_AS = 64512

@@ -6,7 +6,6 @@ import ipaddress
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
-from railweave.design.addresses.host_tables import table_name
 from railweave.device.host_firmware import firmware
 from railweave.device.host_job import job, tenant_jobs
 from railweave.device.host_model import (
@@ -22,7 +21,9 @@ from railweave.device.host_scope import HostScope, host_scope
 from railweave.device.host_sysctl import sysctl
 
 if TYPE_CHECKING:
-    from railweave.design.network import Fabric, Network, Nic
+    from railweave.network.devices import Nic
+    from railweave.network.fabric import Fabric
+    from railweave.network.model import Network
 
 LOSSY_PRIORITY = 3
 """The NIC's priority of RDMA data that no switch pauses for (facts the sources agree on: DSCP 26, priority 3)."""
@@ -135,7 +136,7 @@ def _addresses(scope: HostScope, fabric: Fabric, nic: Nic, table: int) -> tuple[
                 origin="slaac" if one.origin == "slaac" else "static",
                 gateway=subnet.gateway,
                 table=table + path - 1,
-                table_name=table_name(fabric, nic.name, nic.rail, path, one.color),
+                table_name=fabric.table_name(nic.name, nic.rail, path, one.color),
                 path=path,
                 color=color.number if color else None,
                 color_name=fabric.color_name(one.color),

@@ -13,8 +13,10 @@ from railweave.device.long_haul import LongHaul, long_haul
 
 if TYPE_CHECKING:
     from railweave.catalog.models import ServerModel
-    from railweave.design.network import Fabric, Network, Nic, Segment, Server
     from railweave.intent.hosts import Hosts
+    from railweave.network.devices import Nic, Segment, Server
+    from railweave.network.fabric import Fabric
+    from railweave.network.model import Network
 
 
 @dataclass(frozen=True, slots=True)

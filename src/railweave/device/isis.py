@@ -10,8 +10,9 @@ from railweave.device.model import Isis, IsisPort
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.design.network import Fabric, Switch
     from railweave.device.model import Gateway, Interface
+    from railweave.network.devices import Switch
+    from railweave.network.fabric import Fabric
 
 
 def system_id(router_id: str) -> str:

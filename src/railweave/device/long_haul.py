@@ -15,7 +15,8 @@ from railweave.catalog import catalog
 from railweave.catalog.rdma import ADAPTIVE_WINDOW
 
 if TYPE_CHECKING:
-    from railweave.design.network import Fabric, Network
+    from railweave.network.fabric import Fabric
+    from railweave.network.model import Network
 
 PAYLOAD = 4096
 """Bytes of a full RDMA packet (long-haul article: "4096 worth of data")."""

@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from railweave.catalog.models import SwitchModel, System
-    from railweave.design.network import Fabric, Network, Switch
-    from railweave.design.overlay_model import ExternalLink, ExternalRouter, Tenant
     from railweave.device.model import Gateway
+    from railweave.network.devices import Switch
+    from railweave.network.fabric import Fabric
+    from railweave.network.model import Network
+    from railweave.network.overlay import ExternalLink, ExternalRouter, Tenant
 
 MAC_VRF = "evpn-1"
 MAC_VRF_NUMBER = 65534

@@ -26,7 +26,7 @@ from railweave.device.model import Action, Community, FabricAdvertise, Match, Po
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from railweave.design.network import Color, Fabric
+    from railweave.network.fabric import Color, Fabric
 
 Form = Literal["none", "dpf", "local-preference", "aigp"]
 

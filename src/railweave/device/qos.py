@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
-from railweave.design.limits.headroom import headroom_bytes
+from railweave.catalog.headroom import headroom_bytes
 from railweave.device.model import Marking, PfcProfile, QosConfig
 
 if TYPE_CHECKING:
@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
     from railweave.catalog.models import Marking as SystemMarking
     from railweave.catalog.models import System
-    from railweave.design.network import Fabric, Switch
     from railweave.device.model import Interface
     from railweave.intent.qos import Ecn, TrafficClass
+    from railweave.network.devices import Switch
+    from railweave.network.fabric import Fabric
 
 
 def qos_config(

@@ -25,8 +25,8 @@ from railweave.systems import system
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.design.network import Network
     from railweave.device.model import DeviceConfig
+    from railweave.network.model import Network
 
 
 SERVER = Image(kind="linux", port="", image="ghcr.io/srl-labs/network-multitool:latest", file="net-setup.sh")

@@ -22,10 +22,10 @@ from railweave.lab.state import Place, Record
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from railweave.design.network import Network
     from railweave.device.model import DeviceConfig
     from railweave.lab.overlay import Overlay
     from railweave.lab.plan import Plan
+    from railweave.network.model import Network
 
 SETTLE_S = 90
 ADDRESSES_S = 60

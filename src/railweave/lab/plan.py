@@ -14,10 +14,11 @@ from railweave.render.network import EMULATION, emulation
 from railweave.routing.control_plane import ControlPlane
 
 if TYPE_CHECKING:
-    from railweave.design.network import Cable, End, Network
     from railweave.device.host_model import HostConfig
     from railweave.device.model import DeviceConfig, Interface
     from railweave.lab.overlay import Overlay
+    from railweave.network.devices import Cable, End
+    from railweave.network.model import Network
 
 ETHERNET_HEADER = 14
 """Bytes of a frame that Linux does not count in an interface's MTU."""

@@ -11,7 +11,7 @@ from railweave.errors import InputError, Option, Problem
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.design.network import Network
+    from railweave.network.model import Network
 
 T = TypeVar("T")
 

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from railweave.design.network import Network
 from railweave.errors import LabError
 from railweave.lab import names
 from railweave.lab.overlay import Overlay
+from railweave.network.model import Network
 
 if TYPE_CHECKING:
     from collections.abc import Generator

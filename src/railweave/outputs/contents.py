@@ -17,8 +17,8 @@ from railweave.report.topology.picture import topology_svg
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from railweave.design.network import Network
     from railweave.findings import Finding
+    from railweave.network.model import Network
     from railweave.outputs.rendering import Rendered
     from railweave.report.body import Body
 

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from railweave.config.compare import Change
     from railweave.config.tree import Command, ConfigTree
-    from railweave.design.network import Network
     from railweave.device.host_model import HostConfig
     from railweave.device.model import DeviceConfig
+    from railweave.network.model import Network
 
     Hosts = tuple[dict[str, HostConfig], dict[str, HostConfig]]
     """The configuration of every server, old and new."""

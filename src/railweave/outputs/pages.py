@@ -12,8 +12,8 @@ from railweave.runbook.network import runbook
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
 
-    from railweave.design.network import Network
     from railweave.device.model import DeviceConfig
+    from railweave.network.model import Network
     from railweave.routing.table import Routes
 
 

@@ -21,10 +21,10 @@ from railweave.systems import system
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
-    from railweave.design.network import Network
     from railweave.device.host_scope import HostScope
     from railweave.device.model import DeviceConfig
     from railweave.findings import Finding
+    from railweave.network.model import Network
     from railweave.outputs.earlier import Earlier
 
 

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
     from pathlib import Path
 
-    from railweave.design.network import Network
     from railweave.findings import Finding
     from railweave.intent.lock import Lock
+    from railweave.network.model import Network
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from railweave.catalog import catalog
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from railweave.design.network import Network
+    from railweave.network.model import Network
 
 CABLING = (
     "a_device", "a_port", "a_lanes", "a_optic", "b_device", "b_port", "b_lanes", "b_optic",

@@ -15,10 +15,11 @@ from railweave.systems import system
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from railweave.design.network import Network, Switch
     from railweave.device.host_model import HostConfig
     from railweave.device.model import DeviceConfig
     from railweave.findings import Finding
+    from railweave.network.devices import Switch
+    from railweave.network.model import Network
 
 EMULATION = "frr"
 """What the lab runs in place of a system that has no ``frr.conf`` of its own."""

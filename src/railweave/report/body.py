@@ -17,7 +17,7 @@ from railweave.report.topology.palette import network_strokes
 from railweave.report.topology.picture import topology_svg
 
 if TYPE_CHECKING:
-    from railweave.design.network import Network
+    from railweave.network.model import Network
     from railweave.report.decisions.statement import Decision, Grid
     from railweave.routing.table import Routes
 

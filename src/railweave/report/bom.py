@@ -23,7 +23,8 @@ from railweave.report.figures import plural
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.design.network import Cable, End, Network
+    from railweave.network.devices import Cable, End
+    from railweave.network.model import Network
 
 KINDS = ("switch", "server", "NIC", "pluggable", "cable assembly", "fibre cable")
 

@@ -12,7 +12,9 @@ from railweave.report.headroom import headroom
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.design.network import Cable, Fabric, Network
+    from railweave.network.devices import Cable
+    from railweave.network.fabric import Fabric
+    from railweave.network.model import Network
     from railweave.report.headroom import Headroom
 
 FAR_M = 1000

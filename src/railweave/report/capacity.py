@@ -17,7 +17,9 @@ from railweave.report.decisions.statement import Grid
 from railweave.report.figures import oversubscription, rail_label
 
 if TYPE_CHECKING:
-    from railweave.design.network import Cable, Fabric, Network, Segment, Switch
+    from railweave.network.devices import Cable, Segment, Switch
+    from railweave.network.fabric import Fabric
+    from railweave.network.model import Network
     from railweave.routing.table import Routes
 
 

@@ -9,7 +9,7 @@ from railweave.catalog import catalog
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from railweave.design.network import Network
+    from railweave.network.model import Network
 
 
 def _tenants(network: Network) -> bool:

@@ -9,7 +9,9 @@ from railweave.report.capacity import spine_down_words
 from railweave.report.decisions.statement import Decision
 
 if TYPE_CHECKING:
-    from railweave.design.network import Fabric, Network, Segment, Switch
+    from railweave.network.devices import Segment, Switch
+    from railweave.network.fabric import Fabric
+    from railweave.network.model import Network
     from railweave.report.capacity import RailCapacity
     from railweave.routing.table import Routes
 

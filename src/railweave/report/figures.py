@@ -13,7 +13,9 @@ from railweave.catalog import catalog
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.design.network import Cable, Fabric, Network, RoleName, Server, Switch
+    from railweave.network.devices import Cable, Server, Switch
+    from railweave.network.fabric import Fabric, RoleName
+    from railweave.network.model import Network
 
 
 LISTED = 4

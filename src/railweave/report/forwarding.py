@@ -16,7 +16,7 @@ import numpy as np
 from railweave.routing.table import UNREACHABLE
 
 if TYPE_CHECKING:
-    from railweave.design.network import Network
+    from railweave.network.model import Network
     from railweave.routing.table import Routes
 
 

@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
-from railweave.design.limits.headroom import THIN_HEADROOM, headroom_bytes
+from railweave.catalog.headroom import headroom_bytes
+from railweave.design.limits.headroom import THIN_HEADROOM
 
 if TYPE_CHECKING:
     from railweave.catalog.models import Physics, SwitchModel
-    from railweave.design.network import Fabric, Network, RoleName
     from railweave.intent.qos import Buffers
+    from railweave.network.fabric import Fabric, RoleName
+    from railweave.network.model import Network
 
 
 @dataclass(frozen=True, slots=True)

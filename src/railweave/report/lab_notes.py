@@ -10,8 +10,8 @@ from railweave.render.network import EMULATION
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.design.network import Network
     from railweave.findings import Finding
+    from railweave.network.model import Network
 
 CANNOT = "frr.conf cannot express "
 

@@ -21,8 +21,8 @@ from railweave.report.topology.palette import network_strokes, stroke_rules
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.design.network import Network
     from railweave.findings import Finding
+    from railweave.network.model import Network
     from railweave.report.body import Body
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"

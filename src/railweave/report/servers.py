@@ -19,8 +19,9 @@ from railweave.report.figures import span
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.design.network import Network, Server
     from railweave.device.host_model import HostConfig, HostNic, HostQos, Variable
+    from railweave.network.devices import Server
+    from railweave.network.model import Network
 
 ORDER: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Settings of the server's firmware, by hand", ("bios.md",)),

@@ -22,8 +22,9 @@ from railweave.report.topology.palette import swatch_class
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from railweave.design.network import Network, Nic
     from railweave.findings import Finding
+    from railweave.network.devices import Nic
+    from railweave.network.model import Network
     from railweave.report.headroom import Headroom
     from railweave.report.topology.palette import Stroke
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from railweave.design.network import Network
+    from railweave.network.model import Network
 
 FORMAT = "railweave-fib-1"
 IS_LOCAL = "local"

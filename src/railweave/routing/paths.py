@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from railweave.errors import InputError, NetworkPart, Option, Problem
 
 if TYPE_CHECKING:
-    from railweave.design.network import Network, Nic, NicAddress
+    from railweave.network.devices import Nic, NicAddress
+    from railweave.network.model import Network
     from railweave.routing.table import Routes
 
     _State = tuple[str, tuple[str, ...]]

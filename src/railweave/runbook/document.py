@@ -9,8 +9,10 @@ from railweave.counting import counted
 from railweave.runbook.markdown import block, table
 
 if TYPE_CHECKING:
-    from railweave.design.network import Cable, End, Fabric, Network, Switch
     from railweave.device.model import DeviceConfig, Interface
+    from railweave.network.devices import Cable, End, Switch
+    from railweave.network.fabric import Fabric
+    from railweave.network.model import Network
     from railweave.routing.table import Routes
     from railweave.runbook.check import Check
     from railweave.systems.protocol import Runbook

@@ -13,8 +13,8 @@ from railweave.routing.table import LOCAL
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from railweave.design.network import Network
     from railweave.device.model import BgpGroup, DeviceConfig, Session
+    from railweave.network.model import Network
     from railweave.routing.table import Routes
 
 

@@ -10,8 +10,8 @@ from railweave.counting import counted
 from railweave.runbook.check import Check
 
 if TYPE_CHECKING:
-    from railweave.design.network import Network
     from railweave.device.model import DeviceConfig
+    from railweave.network.model import Network
 
 PAM4_GBPS = (200, 400, 800)
 """Speeds of ports that have RS(544,514) as their forward error correction (IEEE 802.3, clause 119)."""

@@ -8,8 +8,8 @@ from railweave.runbook.document import document
 from railweave.systems import system
 
 if TYPE_CHECKING:
-    from railweave.design.network import Network
     from railweave.device.model import DeviceConfig
+    from railweave.network.model import Network
     from railweave.routing.table import Routes
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from railweave.collectives.bus_bandwidth import Collective
     from railweave.collectives.program import Program
-    from railweave.design.network import Network
+    from railweave.network.model import Network
     from railweave.simulation.engines.choice import Choice
     from railweave.simulation.engines.run import Steady
     from railweave.simulation.model.fabric import Arguments, FlowArguments

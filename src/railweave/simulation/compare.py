@@ -18,7 +18,7 @@ from railweave.simulation.question import Question, answer, questions
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from railweave.design.network import Network
+    from railweave.network.model import Network
     from railweave.simulation.collective import Prediction
     from railweave.simulation.job_run import JobPrediction
 

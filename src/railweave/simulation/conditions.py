@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from railweave.collectives.job import Job
     from railweave.design.fault_targets import FaultTarget
-    from railweave.design.network import Network
     from railweave.intent.scenario import Background
+    from railweave.network.model import Network
     from railweave.simulation.model.fabric import PacketFabric
 
 

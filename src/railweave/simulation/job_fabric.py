@@ -9,7 +9,7 @@ from railweave.errors import InputError, Option, Problem
 from railweave.simulation.model.wiring import fabrics
 
 if TYPE_CHECKING:
-    from railweave.design.network import Network
+    from railweave.network.model import Network
 
 
 def job_network(network: Network, fabric: str | None = None) -> Network:

@@ -13,8 +13,8 @@ from railweave.simulation.collective import Prediction, predict
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from railweave.design.network import Network
     from railweave.intent.scenario import Scenario, Setting, Step
+    from railweave.network.model import Network
     from railweave.simulation.conditions import Bed, Conditions
     from railweave.simulation.engines.measured import Columns
 

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from railweave.design.fault_targets import FaultTarget
-    from railweave.design.network import Network
     from railweave.intent.reading.document import Location
     from railweave.intent.scenario import ScenarioFile
+    from railweave.network.model import Network
 
 
 @dataclass(frozen=True)

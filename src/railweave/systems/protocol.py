@@ -9,10 +9,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from railweave.config.tree import ConfigTree
-    from railweave.design.network import Network
     from railweave.device.model import DeviceConfig
     from railweave.findings import Finding
     from railweave.findings.validators import Validator
+    from railweave.network.model import Network
     from railweave.routing.table import Routes
     from railweave.runbook.check import Check
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
-from railweave.design.network import Network
 from railweave.device.build import device_config
 from railweave.device.model import DeviceConfig
+from railweave.network.model import Network
 from railweave.outputs.steps import design_file
 from tests.conftest import EXAMPLES
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 
-from railweave.design.network import Network
 from railweave.device.host import host_config
 from railweave.device.host_model import HostConfig
+from railweave.network.model import Network
 from tests.conftest import example
 from tests.netns import Namespace
 

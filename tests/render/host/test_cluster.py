@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from railweave.design.network import Network
+from railweave.network.model import Network
 from railweave.render.host.cluster import cluster_files
 from tests.conftest import designed, example
 from tests.render.host.stand_ins import Machine

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from railweave.design.context import Context
-    from railweave.design.network import Fabric, Server
+    from railweave.network.devices import Server
+    from railweave.network.fabric import Fabric
 
 FIRST_TABLE = 10000
 """The first routing table on servers (RLB document, Table 8)."""
@@ -24,9 +25,6 @@ LAST_TABLE = 2**32 - 1
 
 LAST_RULE = 32765
 """The last priority before the rule of the main table, 32766."""
-
-TABLE_NAMES = {"gpu": "gpu{gpu}_subnet{path}"}
-"""How tables are called by NIC group (RLB document, Table 8), where the file does not say."""
 
 RESERVED = range(253, 256)
 """Tables of the kernel's own: default, main and local (iproute2, rt_tables)."""
@@ -94,7 +92,7 @@ def _names(context: Context, fabric: Fabric, server: Server) -> set[str]:
         if nic.fabric != fabric.name:
             continue
         for path, one in enumerate(nic.addresses, 1):
-            name = table_name(fabric, nic.name, nic.rail, path, one.color)
+            name = fabric.table_name(nic.name, nic.rail, path, one.color)
             try:
                 a_table_name(name)
             except ValueError as error:
@@ -112,9 +110,3 @@ def _names(context: Context, fabric: Fabric, server: Server) -> set[str]:
                 )
             found.add(name)
     return found
-
-
-def table_name(fabric: Fabric, nic: str, rail: int, path: int, color: int | None) -> str:
-    """The name of the routing table of a NIC's ``path``-th address."""
-    pattern = fabric.host_routing.table_name or TABLE_NAMES.get(fabric.nics, "{nic}_subnet{path}")
-    return pattern.format(nic=nic, rail=rail, gpu=rail - 1, path=path, color=fabric.color_name(color))

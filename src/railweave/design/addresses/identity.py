@@ -7,15 +7,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.design.limits.platform import own_marking
-from railweave.design.network import Cable, Switch
 from railweave.intent.names import expand
+from railweave.network.devices import Cable, Switch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from railweave.design.context import Context
-    from railweave.design.network import RoleName
     from railweave.design.shape.topology import Layout
+    from railweave.network.fabric import RoleName
 
 FIRST_MANAGEMENT_HOST = 10
 """Hosts below this in the management pool are left to the gateway and to servers such as NTP and DNS."""

@@ -10,18 +10,19 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.design.addresses.segments import is_host
-from railweave.design.network import Nic, NicAddress
 from railweave.findings.registry import Rule
+from railweave.network.devices import Nic, NicAddress
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from railweave.design.context import Context
-    from railweave.design.network import Cable, Color, Segment, Server, Subnet
     from railweave.design.shape.topology import Layout
     from railweave.design.tenancy.tenants import Owner
     from railweave.intent.addressing import Addressing
     from railweave.intent.reading.document import Location
+    from railweave.network.devices import Cable, Segment, Server, Subnet
+    from railweave.network.fabric import Color
 
 
 MAC_PLACEHOLDER = Rule(

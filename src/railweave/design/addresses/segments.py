@@ -6,18 +6,18 @@ import ipaddress
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from railweave.design.network import Segment, Subnet
 from railweave.intent.formula import fields_of, fill
+from railweave.network.devices import Segment, Subnet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from railweave.design.context import Context
-    from railweave.design.network import Color
-    from railweave.design.overlay_model import Tenant, VirtualNetwork
     from railweave.design.shape.topology import Layout, Leaf, PlacedServer
     from railweave.design.tenancy.tenants import Owner
     from railweave.intent.addressing import Addressing, FieldBits
+    from railweave.network.fabric import Color
+    from railweave.network.overlay import Tenant, VirtualNetwork
 
     Prefix = ipaddress.IPv4Network | ipaddress.IPv6Network
     Place = tuple[Leaf, int, int, int, int | None]

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from railweave.design.cabling.optic_pairs import Need, settled
+from railweave.catalog.optics import Need
+from railweave.design.cabling.optic_pairs import settled
 from railweave.design.cabling.optics import UNKNOWN, choose
 from railweave.design.cabling.panels import Owner, Panel, port_named
 from railweave.design.cabling.ports import slowed
 from railweave.design.cabling.ranges import port_ranges
-from railweave.design.network import Cable, End
 from railweave.design.shape.interconnect import peers
 from railweave.design.shape.tiers import pod_number
+from railweave.network.devices import Cable, End
 
 if TYPE_CHECKING:
     from railweave.design.cabling.overrides import CableOverrides, Fixed
     from railweave.design.cabling.ports import Port, PortKind
     from railweave.design.context import Context
-    from railweave.design.network import RoleName
     from railweave.design.shape.equipment import Equipment
     from railweave.design.shape.tiers import Leaf
     from railweave.design.shape.topology import Layout, PlacedServer
     from railweave.intent.interconnect import Interconnect
     from railweave.intent.topology import CableIntent
+    from railweave.network.fabric import RoleName
 
 
 class _Tier(NamedTuple):

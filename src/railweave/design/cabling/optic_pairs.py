@@ -7,21 +7,18 @@ all modules that are joined by links or share them are given optics of one kind:
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from railweave.design.cabling.optics import fitting
+from railweave.catalog.optics import joins, of_one_kind
 from railweave.findings.registry import Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from railweave.catalog.models import Catalog, Optic
+    from railweave.catalog.models import Catalog
+    from railweave.catalog.optics import Module, Need
     from railweave.design.context import Context
-    from railweave.design.network import Cable, End
-
-Module = tuple[str, str | int]
-"""``End.module``."""
-
+    from railweave.network.devices import Cable, End
 
 OPTIC_MISMATCH = Rule(
     id="optic-mismatch",
@@ -32,23 +29,6 @@ OPTIC_MISMATCH = Rule(
     why="they do not understand each other, and no kind of optic in the catalog fits all modules that these links join",
     fix="name others with `optic` and `far_optic`, or use ports that share no module",
 )
-
-
-class Need(NamedTuple):
-    """What an end asks of its optic; ``asked`` is one that the file names."""
-
-    cage: str
-    channels: int
-    speed_gbps: int
-    length_m: float
-    asked: str | None
-
-
-def joins(one: Optic | None, other: Optic | None) -> bool:
-    """Whether a link can have these at its ends; of what the catalog does not have nothing is known."""
-    if one is None or other is None:
-        return True
-    return _kind(one) == _kind(other) if one.pmd and other.pmd else one.media == other.media
 
 
 def settled(context: Context, fabric: str, cables: list[Cable], needs: Mapping[tuple[str, str], Need]) -> list[Cable]:
@@ -94,10 +74,6 @@ def _one_a_module(catalog: Catalog, cables: Sequence[Cable]) -> dict[Module, str
     return best
 
 
-def _kind(optic: Optic) -> str:
-    return optic.pmd or optic.media
-
-
 def _refitted(cables: Sequence[Cable], chosen: Mapping[Module, str]) -> list[Cable]:
     """The cables with the optics chosen for their modules."""
 
@@ -124,32 +100,6 @@ def _groups(cables: Sequence[Cable]) -> dict[Module, set[Module]]:
         for place in less:
             found[place] = more
     return found
-
-
-def of_one_kind(catalog: Catalog, ends: Iterable[tuple[Module, Need]]) -> dict[Module, str]:
-    """Optics of one kind for all modules; empty where there is no such kind."""
-    known = catalog.optics
-    by_module: dict[Module, dict[str, list[tuple[float, str]]]] = {}
-    for place, need in ends:
-        fits = fitting(catalog, *need[:4], copper=False)
-        if need.asked is not None:
-            fits = [(known[need.asked].reach_m, need.asked)]
-        kinds: dict[str, list[tuple[float, str]]] = {}
-        for reach, name in fits:
-            kinds.setdefault(_kind(known[name]), []).append((reach, name))
-        before = by_module.get(place, kinds)
-        by_module[place] = {
-            kind: both for kind in kinds if (both := [one for one in before.get(kind, []) if one in kinds[kind]])
-        }
-    sums = [
-        (sum(min(kinds[kind])[0] for kinds in by_module.values()), kind)
-        for kind in next(iter(by_module.values()))
-        if all(kind in kinds for kinds in by_module.values())
-    ]
-    if not sums:
-        return {}
-    best = min(sums)[1]
-    return {place: min(kinds[best])[1] for place, kinds in by_module.items()}
 
 
 def _note(context: Context, fabric: str, wrong: Sequence[Cable], needs: Mapping[tuple[str, str], Need]) -> None:

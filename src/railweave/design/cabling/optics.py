@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.catalog.optics import fitting
 from railweave.findings.registry import Rule
 
 if TYPE_CHECKING:
-    from railweave.catalog.models import Catalog, Optic
     from railweave.design.context import Context
     from railweave.intent.reading.document import Location
 
@@ -54,21 +54,6 @@ def choose(
         f"the catalog lists no optic for a {cage} port of {channels} x {speed_gbps}G over {length_m:g} m",
     )
     return UNKNOWN
-
-
-def fitting(
-    catalog: Catalog, cage: str, channels: int, speed_gbps: int, length_m: float, *, copper: bool
-) -> list[tuple[float, str]]:
-    """What goes into a port and reaches far enough: reach in metres, and name in the catalog."""
-    return [
-        (optic.reach_m, name)
-        for name, optic in catalog.optics.items()
-        if _fits(optic, cage, channels, speed_gbps) and optic.reach_m >= length_m and (copper or optic.kind != "dac")
-    ]
-
-
-def _fits(optic: Optic, cage: str, channels: int, speed_gbps: int) -> bool:
-    return cage in optic.cages and optic.channels == channels and optic.speed_gbps == speed_gbps
 
 
 def _check(

@@ -5,9 +5,10 @@ A port follows from a slot number alone, so that adding or removing a neighbor m
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+from railweave.sizing.uplinks import default_server_first
 
 if TYPE_CHECKING:
     from railweave.catalog.models import Breakout, PortGroup, SwitchModel
@@ -69,35 +70,6 @@ class Range:
         return Port(physical, channel if self.channels > 1 else None, self.channels, self.group)
 
 
-def parse_breakout(text: str) -> tuple[int, int] | None:
-    """``2x400G`` as (channels, Gb/s); None where it is not of that form."""
-    match = re.fullmatch(r"(\d+)x(\d+)G", text.strip())
-    return (int(match[1]), int(match[2])) if match else None
-
-
-def breakout_of(model: SwitchModel, ports: PortRange, speed_gbps: int) -> Breakout | None:
-    """How the range's ports are split to give the speed: as asked for, else the fewest channels; None: they cannot."""
-    group = model.group_of(ports.first or model.ports[0].first)
-    modes = group.modes() if group else []
-    if ports.breakout is not None:
-        wanted = parse_breakout(ports.breakout)
-        modes = [mode for mode in modes if (mode.channels, mode.speed_gbps) == wanted]
-    return next((mode for mode in modes if mode.speed_gbps == speed_gbps), None)
-
-
-def link_breakout(model: SwitchModel, ports: PortRange, speed_gbps: int) -> Breakout | None:
-    """How the range's ports are split for links of a speed, or of the next lower one that they can do; None: of none.
-
-    A breakout that is asked for is not lowered: it gives the speed or is a mistake.
-    """
-    mode = breakout_of(model, ports, speed_gbps)
-    if mode is not None or ports.breakout is not None:
-        return mode
-    group = model.group_of(ports.first or model.ports[0].first)
-    slower = [mode.speed_gbps for mode in group.modes() if mode.speed_gbps < speed_gbps] if group else []
-    return breakout_of(model, ports, max(slower)) if slower else None
-
-
 def slowed(port: Port, speed_gbps: int) -> Port | None:
     """The port for a link slower than its range's: the first channel of its place, split as the speed needs; None: it cannot."""
     mode = next((mode for mode in port.group.modes() if mode.speed_gbps == speed_gbps), None)
@@ -105,15 +77,6 @@ def slowed(port: Port, speed_gbps: int) -> Port | None:
         return None
     channel = (port.channel or 0) * mode.channels // port.channels
     return Port(port.physical, channel if mode.channels > 1 else None, mode.channels, port.group)
-
-
-def default_server_first(model: SwitchModel, topology: Topology) -> int:
-    """Where server ports begin by default: uplinks take the first ports, in the proportion asked for."""
-    group = model.ports[0]
-    if topology.spine_names() == []:
-        across = topology.interconnect  # the first ports lead to other sites
-        return group.first + ((len(across.sites) - 1) * across.links if across else 0)
-    return group.first + round(group.count / (1 + topology.oversubscription))
 
 
 def resolve(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.design.cabling.ports import breakout_of, default_server_first, link_breakout, parse_breakout, resolve
+from railweave.catalog.breakouts import breakout_of, link_breakout, parse_breakout
+from railweave.design.cabling.ports import resolve
 from railweave.findings.registry import Rule
+from railweave.sizing.uplinks import default_server_first
 
 if TYPE_CHECKING:
     from railweave.catalog.models import Breakout, SwitchModel

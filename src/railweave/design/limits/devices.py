@@ -11,11 +11,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from railweave.design.context import Context
-    from railweave.design.network import Cable, Color
     from railweave.design.shape.equipment import Equipment
     from railweave.design.shape.topology import Layout
     from railweave.intent.qos import Qos
     from railweave.intent.reading.document import Location
+    from railweave.network.devices import Cable
+    from railweave.network.fabric import Color
 
 
 ECMP_NARROW = Rule(

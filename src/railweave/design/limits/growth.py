@@ -9,17 +9,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from railweave.catalog import catalog
-from railweave.design.sizing.growth_cost import growth_steps
-from railweave.design.sizing.layout import size_of
-from railweave.design.sizing.words import growth_lines
+from railweave.design.limits.sized import size_of
 from railweave.findings.registry import Rule
+from railweave.sizing.growth_cost import growth_steps
+from railweave.sizing.words import growth_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from railweave.design.context import Context
-    from railweave.design.network import Cable, Color, Fabric, Network, RoleName, Switch
     from railweave.design.shape.topology import Layout
+    from railweave.network.devices import Cable, Switch
+    from railweave.network.fabric import Color, Fabric, RoleName
+    from railweave.network.model import Network
 
 Pinned = Literal["link", "color", "spine"]
 Shape = Literal["one-stripe", "two-tier", "rail-planes", "super-spines", "sites"]

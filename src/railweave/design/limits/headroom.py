@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from railweave.catalog.headroom import headroom_bytes
 from railweave.findings.registry import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.catalog.models import Catalog
     from railweave.design.context import Context
-    from railweave.design.network import Cable
     from railweave.design.shape.equipment import Equipment
     from railweave.design.shape.topology import Layout
     from railweave.intent.reading.document import Location
+    from railweave.network.devices import Cable
 
 THIN_HEADROOM = 0.75
 """Share of the headroom partition from which on a design is near the limit, where nobody says how much of a model's packet
@@ -39,17 +39,6 @@ HEADROOM_THIN = Rule(
     why="switches take dedicated buffers off before partitions; ports without headroom drop when paused",
     fix="raise qos.buffers.headroom, or lower dedicated buffers; compare with what the first switch shows",
 )
-
-
-def headroom_bytes(catalog: Catalog, length_m: float, speed_gbps: int, mtu_bytes: int) -> int:
-    """Buffer that one port and priority needs to absorb what arrives after it sends PFC XOFF.
-
-    2 x length / (0.66 c) x rate + 2 MTU + peer response + pipeline (catalog/physics.yaml); about 142 KB for 400 Gb/s
-    over 100 m.
-    """
-    physics = catalog.physics
-    flight_s = 2 * length_m / (physics.velocity_factor * physics.light_m_per_s)
-    return round(flight_s * speed_gbps * 1e9 / 8) + 2 * mtu_bytes + physics.peer_response_bytes + physics.pipeline_bytes
 
 
 def check_headroom(

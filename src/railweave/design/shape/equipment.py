@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from railweave.design.cabling.ports import link_breakout
+from railweave.catalog.breakouts import link_breakout
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from railweave.catalog.models import SwitchModel
     from railweave.design.cabling.ports import PortKind
     from railweave.design.context import Context
-    from railweave.design.network import RoleName
     from railweave.intent.fabric import Fabric
     from railweave.intent.reading.document import Location
     from railweave.intent.topology import PortRange, Role
+    from railweave.network.fabric import RoleName
 
 
 @dataclass(frozen=True, eq=False)

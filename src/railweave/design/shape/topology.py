@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from railweave.design.cabling.ports import breakout_of, capacity
+from railweave.catalog.breakouts import breakout_of
+from railweave.design.cabling.ports import capacity
 from railweave.design.limits.underlay import check_systems, check_underlay
 from railweave.design.shape.equipment import equipment_of, role_equipment
 from railweave.design.shape.interconnect import borders_of, check_sites
@@ -18,12 +19,12 @@ if TYPE_CHECKING:
 
     from railweave.catalog.models import NicGroup
     from railweave.design.context import Context
-    from railweave.design.network import RoleName
     from railweave.design.shape.equipment import Equipment
     from railweave.design.shape.interconnect import Border
     from railweave.design.shape.tiers import Spine, SuperSpine
     from railweave.intent.fabric import Fabric, ServerGroup
     from railweave.intent.topology import Topology
+    from railweave.network.fabric import RoleName
 
 
 @dataclass(frozen=True, slots=True)

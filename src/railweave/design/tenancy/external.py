@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 from railweave.design.cabling.panels import Owner, Panel, port_named
 from railweave.design.cabling.ports import Port
-from railweave.design.overlay_model import ExternalLink, ExternalRouter
+from railweave.network.overlay import ExternalLink, ExternalRouter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from railweave.design.context import Context
-    from railweave.design.network import Cable, Segment
-    from railweave.design.overlay_model import Tenant
     from railweave.design.shape.topology import Layout
     from railweave.intent.networks import ExternalLink as LinkIntent
     from railweave.intent.reading.document import Location
+    from railweave.network.devices import Cable, Segment
+    from railweave.network.overlay import Tenant
 
 DEFAULT_ROUTES = {4: "0.0.0.0/0", 6: "::/0"}
 

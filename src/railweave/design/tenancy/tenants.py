@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from railweave.design.overlay_model import Tenant
 from railweave.design.tenancy.virtual_networks import virtual_networks
+from railweave.network.overlay import Tenant
 
 if TYPE_CHECKING:
     from railweave.design.context import Context
-    from railweave.design.overlay_model import VirtualNetwork
     from railweave.design.shape.topology import Layout
     from railweave.intent.reading.document import Location
+    from railweave.network.overlay import VirtualNetwork
 
 MOST_VRF_NAME = 31
 """Letters of a VRF's name. Junos takes 128, Linux and FRR 15 for an interface: FRR's form is shortened where needed."""

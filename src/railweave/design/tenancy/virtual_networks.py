@@ -6,7 +6,7 @@ import ipaddress
 from typing import TYPE_CHECKING
 
 from railweave.design.addresses.segments import is_host
-from railweave.design.overlay_model import VirtualNetwork
+from railweave.network.overlay import VirtualNetwork
 
 if TYPE_CHECKING:
     from railweave.design.context import Context

@@ -16,8 +16,8 @@ from railweave.render.host.shell import array, body, head
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.design.network import Network
     from railweave.device.host_scope import HostScope
+    from railweave.network.model import Network
 
 TRANSPORTS = {4: "^vader,tcp,openib,uct", 5: "^sm,tcp,uct"}
 """Byte transfer layers that Open MPI leaves out, so that UCX carries everything, by its major version."""

@@ -11,7 +11,8 @@ from railweave.report.decisions.statement import Decision
 from railweave.report.figures import models_of, plural, roles, switches_of
 
 if TYPE_CHECKING:
-    from railweave.design.network import Fabric, Network
+    from railweave.network.fabric import Fabric
+    from railweave.network.model import Network
 
 
 def bgp_decision(network: Network, fabric: Fabric) -> Decision:

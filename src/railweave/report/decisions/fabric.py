@@ -18,9 +18,11 @@ from railweave.report.decisions.tenants import tenant_decisions
 from railweave.report.figures import span, switches_of
 
 if TYPE_CHECKING:
-    from railweave.design.network import Cable, Fabric, Network
     from railweave.device.policy import Form
     from railweave.intent.balancing import Mode
+    from railweave.network.devices import Cable
+    from railweave.network.fabric import Fabric
+    from railweave.network.model import Network
 
 MODES: dict[Mode, tuple[str, str]] = {
     "ecmp": (

@@ -8,7 +8,8 @@ from railweave.counting import counted
 from railweave.report.decisions.statement import Decision
 
 if TYPE_CHECKING:
-    from railweave.design.network import Fabric, Network
+    from railweave.network.fabric import Fabric
+    from railweave.network.model import Network
 
 
 def isis_decision(network: Network, fabric: Fabric) -> Decision:

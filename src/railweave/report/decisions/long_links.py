@@ -6,15 +6,16 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
+from railweave.catalog.headroom import headroom_bytes
 from railweave.catalog.rdma import ADAPTIVE_WINDOW
 from railweave.counting import counted
-from railweave.design.limits.headroom import headroom_bytes
 from railweave.device.long_haul import BESIDE_THE_WAY, BUFFER_FACTOR, CHANNELS_PER_NIC, PAYLOAD, long_haul
 from railweave.report.decisions.statement import Decision, Grid
 
 if TYPE_CHECKING:
-    from railweave.design.network import Fabric, Network
     from railweave.device.long_haul import LongHaul
+    from railweave.network.fabric import Fabric
+    from railweave.network.model import Network
 
 SHOWN = (1, 2, 4, 8, 16)
 """Numbers of queue pairs that the table has besides those that fill a NIC."""

@@ -8,7 +8,7 @@ from railweave.intent.management import Management
 from railweave.report.decisions.statement import Decision
 
 if TYPE_CHECKING:
-    from railweave.design.network import Network
+    from railweave.network.model import Network
 
 
 def management_decision(network: Network) -> Decision:

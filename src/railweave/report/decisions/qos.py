@@ -13,8 +13,9 @@ from railweave.report.figures import models_of, plural, roles, switches_of
 from railweave.report.headroom import headroom
 
 if TYPE_CHECKING:
-    from railweave.design.network import Fabric, Network, RoleName
     from railweave.intent.qos import Qos, TrafficClass
+    from railweave.network.fabric import Fabric, RoleName
+    from railweave.network.model import Network
     from railweave.report.headroom import Headroom
 
 

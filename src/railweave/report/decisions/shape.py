@@ -11,7 +11,9 @@ from railweave.report.decisions.statement import Decision, Grid
 from railweave.report.figures import figures, models_of, plural, rail_label, roles, span, stripes, switches_of
 
 if TYPE_CHECKING:
-    from railweave.design.network import Fabric, Network, RoleName, Switch
+    from railweave.network.devices import Switch
+    from railweave.network.fabric import Fabric, RoleName
+    from railweave.network.model import Network
     from railweave.report.figures import Figures
 
 

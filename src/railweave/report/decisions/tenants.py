@@ -10,7 +10,8 @@ from railweave.report.decisions.statement import Decision, Grid
 from railweave.report.figures import span
 
 if TYPE_CHECKING:
-    from railweave.design.network import Fabric, Network
+    from railweave.network.fabric import Fabric
+    from railweave.network.model import Network
 
 
 def tenant_decisions(network: Network, fabric: Fabric) -> list[Decision]:

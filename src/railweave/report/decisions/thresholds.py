@@ -9,8 +9,9 @@ from railweave.report.figures import switches_of
 
 if TYPE_CHECKING:
     from railweave.catalog.models import SwitchModel
-    from railweave.design.network import Fabric, Network, RoleName
     from railweave.intent.qos import Buffers, Ecn
+    from railweave.network.fabric import Fabric, RoleName
+    from railweave.network.model import Network
 
 
 def threshold_facts(network: Network, fabric: Fabric, role: RoleName) -> list[tuple[str, str]]:

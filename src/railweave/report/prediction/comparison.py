@@ -11,7 +11,7 @@ from railweave.simulation.compare import longest_run, why
 from railweave.simulation.reasons import reasons
 
 if TYPE_CHECKING:
-    from railweave.design.network import Network
+    from railweave.network.model import Network
     from railweave.simulation.compare import Comparison
 
 SHOWN = ("utilisation", "queues", "ecn", "pfc", "rates", "fct")

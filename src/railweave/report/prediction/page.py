@@ -16,7 +16,7 @@ from railweave.simulation.reasons import reasons
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from railweave.design.network import Network
+    from railweave.network.model import Network
     from railweave.simulation.collective import Prediction
     from railweave.simulation.job_run import JobPrediction, JobStep
 

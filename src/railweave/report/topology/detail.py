@@ -14,7 +14,9 @@ from railweave.report.figures import gpus, rail_label
 from railweave.report.markup import element, number, text, width
 
 if TYPE_CHECKING:
-    from railweave.design.network import Cable, Fabric, Network, Nic, Server, Switch
+    from railweave.network.devices import Cable, Nic, Server, Switch
+    from railweave.network.fabric import Fabric
+    from railweave.network.model import Network
     from railweave.report.figures import Stripe
     from railweave.report.topology.palette import Stroke
 

@@ -13,7 +13,9 @@ from railweave.report.figures import Stripe, gpus, plural, span
 from railweave.report.markup import element, number, text, width
 
 if TYPE_CHECKING:
-    from railweave.design.network import Fabric, Network, Switch
+    from railweave.network.devices import Switch
+    from railweave.network.fabric import Fabric
+    from railweave.network.model import Network
     from railweave.report.topology.palette import Stroke
 
 MAXIMUM_BLOCKS = 30

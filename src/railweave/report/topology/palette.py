@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.design.network import Color, Network
+    from railweave.network.fabric import Color
+    from railweave.network.model import Network
 
 HUES: dict[str, tuple[str, str]] = {
     "blue": ("#0067b1", "#5aa9f2"),

@@ -22,7 +22,8 @@ from railweave.report.topology.overview import overview
 from railweave.report.topology.palette import network_strokes, stroke_rules
 
 if TYPE_CHECKING:
-    from railweave.design.network import Fabric, Network
+    from railweave.network.fabric import Fabric
+    from railweave.network.model import Network
     from railweave.report.topology.palette import Stroke
 
 DETAIL_DEVICES = 64

@@ -14,7 +14,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from railweave.design.network import Network
+    from railweave.network.model import Network
     from railweave.simulation.model.wiring import Wiring
 
 NONE = -1

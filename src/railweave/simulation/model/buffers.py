@@ -9,15 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
-from railweave.design.limits.headroom import headroom_bytes
+from railweave.catalog.headroom import headroom_bytes
 from railweave.simulation.model.wiring import delay_ps
 
 if TYPE_CHECKING:
     from railweave.catalog.models import SwitchModel
-    from railweave.design.network import Cable
     from railweave.device.host_model import HostQos
     from railweave.device.model import DeviceConfig, QosConfig
     from railweave.intent.qos import Buffers, TrafficClass
+    from railweave.network.devices import Cable
 
 DEFAULT_THRESHOLD = 7
 """Junos's dynamic threshold where none is configured: alpha 1 (EVPN test report, "Buffer management values")."""

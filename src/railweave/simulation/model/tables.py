@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from railweave.design.network import Network
+    from railweave.network.model import Network
     from railweave.routing.table import Routes
     from railweave.simulation.model.addresses import Addresses
     from railweave.simulation.model.wiring import Wiring

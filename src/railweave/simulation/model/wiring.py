@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from railweave.catalog.models import NicGroup
-    from railweave.design.network import Cable, Network, Server
+    from railweave.network.devices import Cable, Server
+    from railweave.network.model import Network
 
 PS_PER_METER = 5_054
 """Light in fiber, 0.66 of its speed in vacuum, as the headroom arithmetic has it (catalog/physics.yaml)."""

@@ -11,8 +11,8 @@ from railweave.runbook.modules import modules_check
 from railweave.runbook.tenants import frr_tenants
 
 if TYPE_CHECKING:
-    from railweave.design.network import Network
     from railweave.device.model import DeviceConfig
+    from railweave.network.model import Network
     from railweave.routing.table import Routes
 
 CONFIGURATION = "frr.conf"

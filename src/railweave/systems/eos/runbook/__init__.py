@@ -13,9 +13,9 @@ from railweave.systems.eos.render.qos import headroom_bytes, lossless
 from railweave.systems.eos.runbook.interconnect import ISIS, macsec_checks
 
 if TYPE_CHECKING:
-    from railweave.design.network import Network
     from railweave.device.model import DeviceConfig, QosConfig
     from railweave.intent.qos import TrafficClass
+    from railweave.network.model import Network
     from railweave.routing.table import Routes
 
 CONFIGURATION = "eos.conf"

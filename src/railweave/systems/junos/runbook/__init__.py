@@ -20,8 +20,8 @@ from railweave.systems.junos.runbook.overlay import overlay_checks
 from railweave.systems.junos.runbook.qos import qos_checks
 
 if TYPE_CHECKING:
-    from railweave.design.network import Network
     from railweave.device.model import DeviceConfig
+    from railweave.network.model import Network
     from railweave.routing.table import Routes
 
 CONFIGURATION = "junos.conf"

@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
+from railweave.catalog.headroom import headroom_bytes
 from railweave.counting import counted
-from railweave.design.limits.headroom import headroom_bytes
 from railweave.runbook.check import Check
 from railweave.systems.junos.names import CLASSIFIER, SCHEDULER_MAP, class_name
 

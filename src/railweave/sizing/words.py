@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
-from railweave.design.sizing.size import Refused, Size
+from railweave.sizing.size import Refused, Size
 
 if TYPE_CHECKING:
-    from railweave.design.sizing.growth_cost import Step
-    from railweave.design.sizing.size import Shape
+    from railweave.sizing.growth_cost import Step
+    from railweave.sizing.size import Shape
 
 TITLES: dict[Shape, str] = {
     "one-leaf": "one leaf",

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from railweave.design.sizing.headroom import headroom_need, headroom_percent, shared_bytes
+from railweave.sizing.headroom import headroom_need, headroom_percent, shared_bytes
 
 if TYPE_CHECKING:
     from railweave.catalog.models import Catalog
-    from railweave.design.sizing.size import Size
+    from railweave.sizing.size import Size
 
 
 def limits(catalog: Catalog, found: Size, mtu: int = 9000) -> list[tuple[str, int, int | None]]:

@@ -1,16 +1,16 @@
-"""What growing a sized fabric costs (``design/sizing/shapes.py`` counts the fabric itself)."""
+"""What growing a sized fabric costs (``sizing/shapes.py`` counts the fabric itself)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from railweave.design.sizing.shapes import size
-from railweave.design.sizing.size import SHAPES, Refused, Size
+from railweave.sizing.shapes import size
+from railweave.sizing.size import SHAPES, Refused, Size
 
 if TYPE_CHECKING:
     from railweave.catalog.models import Catalog
-    from railweave.design.sizing.size import Shape
+    from railweave.sizing.size import Shape
 
 
 @dataclass(frozen=True, slots=True)

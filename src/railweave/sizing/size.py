@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from railweave.design.shape.uplinks import colors_of
+from railweave.sizing.uplinks import colors_of
 
 Shape = Literal["one-leaf", "two-tier", "rail-planes", "super-spine"]
 SHAPES: tuple[Shape, ...] = ("one-leaf", "two-tier", "rail-planes", "super-spine")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from railweave.design.limits.headroom import headroom_bytes
+from railweave.catalog.headroom import headroom_bytes
 from railweave.intent.qos import Qos
 from railweave.intent.topology import Cabling, Mtu
 
 if TYPE_CHECKING:
     from railweave.catalog.models import Catalog
-    from railweave.design.sizing.size import Size
+    from railweave.sizing.size import Size
 
 LEAST_SHARED = 0.5
 """Share of a packet buffer that partitions are parts of where nobody says what a model dedicates to its ports: of those whose

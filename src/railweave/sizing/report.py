@@ -5,22 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from railweave.catalog.optics import Need, fitting, joins, of_one_kind
 from railweave.counting import counted
-from railweave.design.cabling.optic_pairs import Need, joins, of_one_kind
-from railweave.design.cabling.optics import fitting
-from railweave.design.sizing.fabric_file import system_of
-from railweave.design.sizing.growth_cost import default_growth, growth_steps
-from railweave.design.sizing.limits import limits
-from railweave.design.sizing.size import Refused, Size
-from railweave.design.sizing.words import TITLES, growth_lines, reason, switches
 from railweave.intent.topology import Cabling
+from railweave.sizing.fabric_file import system_of
+from railweave.sizing.growth_cost import default_growth, growth_steps
+from railweave.sizing.limits import limits
+from railweave.sizing.size import Refused, Size
+from railweave.sizing.words import TITLES, growth_lines, reason, switches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from railweave.catalog.models import Catalog
-    from railweave.design.sizing.growth_cost import Step
-    from railweave.design.sizing.size import Shape
+    from railweave.sizing.growth_cost import Step
+    from railweave.sizing.size import Shape
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from railweave.catalog import catalog
-from railweave.design.network import Cable, Network
-from railweave.design.sizing.fabric_file import fabric_text
-from railweave.design.sizing.growth_cost import Step, grow, growth_steps
-from railweave.design.sizing.shapes import size
-from railweave.design.sizing.size import Refused, Shape, Size, Wanted
-from railweave.design.sizing.words import cost, growth_lines
+from railweave.network.devices import Cable
+from railweave.network.model import Network
+from railweave.sizing.fabric_file import fabric_text
+from railweave.sizing.growth_cost import Step, grow, growth_steps
+from railweave.sizing.shapes import size
+from railweave.sizing.size import Refused, Shape, Size, Wanted
+from railweave.sizing.words import cost, growth_lines
 from tests.conftest import designed, example
 
 SERVER, SWITCH = "h100-8gpu-cx7", "qfx5240-64od"

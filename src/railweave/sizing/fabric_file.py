@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.design.sizing.headroom import headroom_percent
-from railweave.design.sizing.words import TITLES, switches
 from railweave.intent.qos import Buffers
 from railweave.intent.topology import DEFAULT_SYSTEM
+from railweave.sizing.headroom import headroom_percent
+from railweave.sizing.words import TITLES, switches
 
 if TYPE_CHECKING:
     from railweave.catalog.models import Catalog
-    from railweave.design.sizing.size import Size
+    from railweave.sizing.size import Size
 
 
 def servers_named(catalog: Catalog, word: str) -> list[str]:

@@ -19,16 +19,16 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from railweave.design.cabling.ports import breakout_of, default_server_first
-from railweave.design.shape.uplinks import shared, spread
-from railweave.design.sizing.size import SHAPES, Ports, Refused, Size
+from railweave.catalog.breakouts import breakout_of
 from railweave.intent.topology import PortRange, Topology
+from railweave.sizing.size import SHAPES, Ports, Refused, Size
+from railweave.sizing.uplinks import default_server_first, shared, spread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from railweave.catalog.models import Catalog
-    from railweave.design.sizing.size import Shape, Wanted
+    from railweave.sizing.size import Shape, Wanted
 
 
 def ports_of(catalog: Catalog, wanted: Wanted) -> Ports:

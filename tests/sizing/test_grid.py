@@ -9,9 +9,9 @@ from functools import cache
 import pytest
 
 from railweave.catalog import catalog
-from railweave.design.shape.uplinks import LEAST_COLORS, spread
-from railweave.design.sizing.shapes import size
-from railweave.design.sizing.size import SHAPES, Ports, Size, Wanted
+from railweave.sizing.shapes import size
+from railweave.sizing.size import SHAPES, Ports, Size, Wanted
+from railweave.sizing.uplinks import LEAST_COLORS, spread
 
 GPUS = (
     8, 9, 13, 16, 63, 64, 65, 100, 129, 255, 256, 512, 513, 777, 1000, 1023, 1024, 1025, 1544, 2048, 3001, 4096, 4608,

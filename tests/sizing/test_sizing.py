@@ -8,10 +8,10 @@ import pytest
 
 from railweave.catalog import catalog
 from railweave.design.limits.growth import growth_of
-from railweave.design.network import Network
-from railweave.design.sizing.fabric_file import fabric_text
-from railweave.design.sizing.shapes import choose, size, sizes
-from railweave.design.sizing.size import Refused, Size, Wanted
+from railweave.network.model import Network
+from railweave.sizing.fabric_file import fabric_text
+from railweave.sizing.shapes import choose, size, sizes
+from railweave.sizing.size import Refused, Size, Wanted
 from tests.conftest import designed
 
 SERVER, SWITCH = "h100-8gpu-cx7", "qfx5240-64od"

@@ -1,6 +1,12 @@
-"""How many upper switches take a switch's uplinks, with how many links to each, and how path colors share them."""
+"""Which ports of a switch are uplinks, how many upper switches take them, and how path colors share them."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from railweave.catalog.models import SwitchModel
+    from railweave.intent.topology import Topology
 
 MOST_COLORS = 8
 """Path colors per NIC: with more uplinks a color spans several (16 addresses are Linux's default, the link-local counts)."""
@@ -35,3 +41,12 @@ def spread(need: int, most: int, links: int, *, colored: bool = True) -> tuple[i
             if not colored or shared(count * each):
                 return count, each
     raise ValueError(f"{need} links of at most {most}, {links} to a switch")
+
+
+def default_server_first(model: SwitchModel, topology: Topology) -> int:
+    """Where server ports begin by default: uplinks take the first ports, in the proportion asked for."""
+    group = model.ports[0]
+    if topology.spine_names() == []:
+        across = topology.interconnect  # the first ports lead to other sites
+        return group.first + ((len(across.sites) - 1) * across.links if across else 0)
+    return group.first + round(group.count / (1 + topology.oversubscription))

@@ -1,0 +1,179 @@
+"""The parts of a ``Network``: switches, servers and their NICs, server-facing subnets, and cables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from railweave.intent.qos import Buffers
+from railweave.network.fabric import RoleName
+from railweave.network.overlay import Endpoint, Rare
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """A switch: identity and numbers. ``rails`` are the rails a leaf serves (empty on a spine).
+
+    ``pod`` is that of leaves and spines under super-spines. ``plane`` is the rail plane of leaves and spines that serve
+    one rail, or that of a super-spine and the spines it joins.
+    With an overlay, ``loopback`` is the address its sessions run between, and a leaf has ``endpoints``.
+    ``buffers`` is the partition of its packet buffer where that is its own, ``marking`` the fill level at which it begins
+    to mark each class where its platform has another default than its role's.
+    """
+
+    name: str
+    fabric: str
+    site: str
+    role: RoleName
+    stripe: str
+    number: int
+    rails: tuple[int, ...]
+    model: str
+    nos: str
+    release: str
+    asn: int
+    router_id: str
+    management_address: str
+    management_gateway: str
+    serial: str
+    loopback: Annotated[str, Rare] = ""
+    endpoints: Annotated[tuple[Endpoint, ...], Rare] = ()
+    pod: Annotated[str, Rare] = ""
+    plane: Annotated[str, Rare] = ""
+    buffers: Annotated[Buffers | None, Rare] = None
+    marking: Annotated[tuple[tuple[str, int], ...], Rare] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Subnet:
+    """A server prefix and the leaf's address in it; ``color`` is a ``Color.index`` or None where paths are not colored.
+
+    ``tunnel`` is the address of the leaf that packets to its servers are sent to, where the prefix does not tell the leaf:
+    on a layer-2 network that several leaves share.
+    """
+
+    prefix: str
+    gateway: str
+    color: int | None
+    tunnel: Annotated[str, Rare] = ""
+
+    @property
+    def routed_by(self) -> str:
+        """The prefix whose routes lead to the servers of this leaf."""
+        return f"{self.tunnel}/{128 if ':' in self.tunnel else 32}" if self.tunnel else self.prefix
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """The server-facing subnets of a leaf, one prefix per path color.
+
+    Either the VLAN of one rail of one stripe (and one tenant, where there are), or a leaf's part of a tenant's layer-2
+    ``network``, or the routed link of one NIC: then ``vlan`` is None, ``vlan_name`` empty and ``nic`` is ``server:nic``.
+    A NIC that waits for a tenant has no subnets.
+    """
+
+    fabric: str
+    stripe: str
+    rail: int
+    leaf: str
+    vlan: int | None
+    vlan_name: str
+    subnets: tuple[Subnet, ...]
+    nic: str = ""
+    tenant: Annotated[str, Rare] = ""
+    network: Annotated[str, Rare] = ""
+
+    @property
+    def key(self) -> tuple[str, str, int, str, str]:
+        """What tells it from every other segment."""
+        if self.network:
+            return (self.fabric, self.leaf, 0, self.tenant, self.network)
+        return (self.fabric, self.stripe, self.rail, self.tenant, self.nic)
+
+
+@dataclass(frozen=True, slots=True)
+class NicAddress:
+    """An address of a NIC. ``origin`` says how it comes to be: by SLAAC, static, or a user's override (static too)."""
+
+    address: str
+    prefix_length: int
+    color: int | None
+    origin: Literal["slaac", "static", "override"]
+
+
+@dataclass(frozen=True, slots=True)
+class Nic:
+    """A NIC of a server on a fabric."""
+
+    name: str
+    netdev: str
+    rdma: str
+    mac: str
+    mac_is_placeholder: bool
+    fabric: str
+    stripe: str
+    rail: int
+    leaf: str
+    leaf_port: str
+    vlan: int | None
+    speed_gbps: int
+    addresses: tuple[NicAddress, ...]
+    tenant: Annotated[str, Rare] = ""
+    network: Annotated[str, Rare] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server with its NICs on all fabrics."""
+
+    name: str
+    site: str
+    model: str
+    serial: str
+    nics: tuple[Nic, ...]
+
+    def nic(self, name: str) -> Nic | None:
+        """A NIC by its name, its Linux interface or its RDMA device."""
+        return next((nic for nic in self.nics if name in {nic.name, nic.netdev, nic.rdma}), None)
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """One end of a cable. ``physical`` and ``channel`` place it on the device (None: a NIC, a port not split)."""
+
+    device: str
+    port: str
+    physical: int | None
+    channel: int | None
+    lanes: str
+    optic: str
+    address: str = ""
+
+    @property
+    def module(self) -> tuple[str, str | int]:
+        """The device and the place of its pluggable: the physical port, or the NIC; channels of a port share it."""
+        return self.device, self.port if self.physical is None else self.physical
+
+
+@dataclass(frozen=True, slots=True)
+class Cable:
+    """A cable: server to leaf (``a`` is the server), or between switches (``a`` is the lower: leaf, or spine).
+
+    ``delay_us`` is its measured delay, one way, where that is given.
+    """
+
+    kind: Literal["server", "fabric"]
+    fabric: str
+    a: End
+    b: End
+    speed_gbps: int
+    length_m: float
+    measured: bool
+    color: int | None
+    prefix_length: int | None = None
+    delay_us: Annotated[int | None, Rare] = None
+
+    @property
+    def name(self) -> str:
+        """``leaf:port--spine:port``: how a link is called everywhere."""
+        return f"{self.a.device}:{self.a.port}--{self.b.device}:{self.b.port}"

@@ -1,0 +1,111 @@
+"""A fabric of a ``Network``: its path colors, and the intent that its devices share, by role."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from railweave.intent.balancing import LoadBalancing
+from railweave.intent.hosts import HostRouting
+from railweave.intent.interconnect import Interconnect
+from railweave.intent.qos import Qos
+from railweave.intent.topology import Mtu, Naming
+from railweave.intent.underlay import RouterAdvertisements, Underlay
+from railweave.network.overlay import Overlay, Rare, Tenant
+
+if TYPE_CHECKING:
+    from railweave.network.devices import Switch
+
+TABLE_NAMES = {"gpu": "gpu{gpu}_subnet{path}"}
+"""How tables are called by NIC group (RLB document, Table 8), where the file does not say."""
+
+RoleName = Literal["leaf", "spine", "super-spine", "dci"]
+
+
+@dataclass(frozen=True, slots=True)
+class Color:
+    """A path color: ``number`` is N of the community ``color:0:N``; ``index`` (1-based) is its place in a prefix."""
+
+    index: int
+    number: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class RoleIntent:
+    """What every device of a role is and does."""
+
+    model: str
+    nos: str
+    qos: Qos
+    extra: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Fabric:
+    """One fabric and the intent that its devices share."""
+
+    name: str
+    site: str
+    nics: str
+    colors: tuple[Color, ...]
+    leaf: RoleIntent
+    spine: RoleIntent
+    underlay: Underlay
+    router_advertisements: RouterAdvertisements
+    load_balancing: LoadBalancing
+    mtu: Mtu
+    naming: Naming
+    server_mode: Literal["slaac", "static"]
+    server_pool: str
+    local_prefixes: tuple[str, ...]
+    leaf_asns: tuple[int, int]
+    spine_asns: tuple[int, int]
+    emulation: Literal["local-preference", "aigp"]
+    server_link: Literal["access", "trunk", "routed", "proxy-arp"]
+    host_routing: HostRouting
+    first_table: int
+    overlay: Annotated[Overlay | None, Rare] = None
+    tenants: Annotated[tuple[Tenant, ...], Rare] = ()
+    super_spine: Annotated[RoleIntent | None, Rare] = None
+    super_spine_asns: Annotated[tuple[int, int] | None, Rare] = None
+    dci: Annotated[RoleIntent | None, Rare] = None
+    dci_asns: Annotated[tuple[int, int] | None, Rare] = None
+    interconnect: Annotated[Interconnect | None, Rare] = None
+
+    @property
+    def own_links(self) -> bool:
+        """Whether every NIC has a routed port and prefixes of its own."""
+        return self.server_link in {"routed", "proxy-arp"}
+
+    def role(self, name: RoleName) -> RoleIntent:
+        """The intent of one role."""
+        if name == "super-spine":
+            return self.super_spine or self.spine
+        if name == "dci":
+            return self.dci or self.spine
+        return self.leaf if name == "leaf" else self.spine
+
+    def intent(self, switch: Switch) -> RoleIntent:
+        """The intent of one switch: its role's, with what is its own."""
+        role = self.role(switch.role)
+        qos = role.qos if switch.buffers is None else role.qos.model_copy(update={"buffers": switch.buffers})
+        if switch.marking:
+            fill = dict(switch.marking)
+            classes = {
+                name: one.model_copy(update={"ecn": one.ecn.model_copy(update={"min_fill": fill[name]})})
+                if one.ecn is not None and name in fill
+                else one
+                for name, one in qos.classes.items()
+            }
+            qos = qos.model_copy(update={"classes": classes})
+        return replace(role, model=switch.model, nos=switch.nos, qos=qos)
+
+    def color_name(self, index: int | None) -> str:
+        """The name of a path color by its index; ``default`` for the only path of an uncolored fabric."""
+        return "default" if index is None else next(c.name for c in self.colors if c.index == index)
+
+    def table_name(self, nic: str, rail: int, path: int, color: int | None) -> str:
+        """The name of the routing table of a NIC's ``path``-th address, on a server."""
+        pattern = self.host_routing.table_name or TABLE_NAMES.get(self.nics, "{nic}_subnet{path}")
+        return pattern.format(nic=nic, rail=rail, gpu=rail - 1, path=path, color=self.color_name(color))
