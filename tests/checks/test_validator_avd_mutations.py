@@ -214,8 +214,8 @@ def everything() -> DeviceConfig:
     assert tenant.overlay
     assert east.isis
     paused, long = leaf.qos.profiles
-    grave = leaf.management.syslog[0].model_copy(update={"severity": "error"})
-    plain = grave.model_copy(update={"severity": "info", "host": "172.20.0.5"})
+    grave = replace(leaf.management.syslog[0], severity="error")
+    plain = replace(grave, severity="info", host="172.20.0.5")
     wanted = (
         (leaf, ("Ethernet1/1", "Ethernet17/1")),
         (weka, ("Ethernet9/1", "Ethernet31/1")),
@@ -223,7 +223,7 @@ def everything() -> DeviceConfig:
     )
     return replace(
         leaf,
-        management=leaf.management.model_copy(update={"syslog": (grave, plain)}),
+        management=replace(leaf.management, syslog=(grave, plain)),
         interfaces=tuple(port for own, names in wanted for port in own.interfaces if port.name in names),
         gateways=(*leaf.gateways[:1], *weka.gateways),
         qos=replace(leaf.qos, profiles=(paused, replace(long, ports=("Ethernet1/1",)))),

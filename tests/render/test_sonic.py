@@ -143,7 +143,7 @@ def test_thresholds_count_from_alpha_one() -> None:
     """SONiC's dynamic_th is the power of two of alpha, -8 to 7 (sonic-buffer-profile.yang); index 7 is alpha 1."""
     plain = config("stripe1-leaf1")
     assert plain.qos is not None
-    buffers = plain.qos.buffers.model_copy(update={"ingress_dynamic_threshold": 10})
+    buffers = replace(plain.qos.buffers, ingress_dynamic_threshold=10)
     found = sonic.tables(replace(plain, qos=replace(plain.qos, buffers=buffers)))
     name = str(found["BUFFER_PG"]["Ethernet0|3"]["profile"])
     assert found["BUFFER_PROFILE"][name]["dynamic_th"] == "3"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from railweave.device.model import as_host_prefix
+from railweave.config.addresses import Address, Prefix
 from railweave.findings.registry import Found, Rule, check
 from railweave.routing.table import UNREACHABLE
 
@@ -107,9 +107,9 @@ def leaf_transit(subject: Subject) -> Iterator[Found]:
 def _designed(subject: Subject, leaf: str) -> list[int]:
     """The places of what a leaf originates by design: its server prefixes, its loopback and tunnel endpoints."""
     switch, index = subject.network.switch(leaf), subject.routes.index
-    prefixes = [subnet.prefix for segment in subject.network.segments_of(leaf) for subnet in segment.subnets]
+    prefixes = [Prefix(subnet.prefix) for segment in subject.network.segments_of(leaf) for subnet in segment.subnets]
     addresses = [switch.loopback, *(one.address for one in switch.endpoints)] if switch.loopback else []
-    prefixes += [as_host_prefix(address) for address in addresses]
+    prefixes += [Address(address).prefix for address in addresses]
     return [index[prefix] for prefix in prefixes if prefix in index]
 
 

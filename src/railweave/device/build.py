@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
 from railweave.catalog.models import Platform
+from railweave.config.addresses import Address, Family, InterfaceAddress, Prefix
+from railweave.device.balancing import BalancingConfig, Dlb, Hash
 from railweave.device.color_form import path_color_form
 from railweave.device.communities import all_large, in_form
 from railweave.device.isis import isis_config
-from railweave.device.model import (
-    BalancingConfig,
-    Bgp,
-    BgpGroup,
-    DeviceConfig,
-    Gateway,
-    Interface,
-    Session,
-    Split,
-)
+from railweave.device.management import Management
+from railweave.device.model import Bgp, BgpGroup, DeviceConfig, Gateway, Interface, Macsec, Session, Split
 from railweave.device.overlay import external_ports, mac_vrf, overlay_config, underlay_prefixes, vrfs
+from railweave.device.own import own_type
 from railweave.device.platform import lowered_balancing, lowered_qos
 from railweave.device.policy import (
     dci_policy,
@@ -32,6 +27,7 @@ from railweave.device.policy import (
     with_super_spines,
 )
 from railweave.device.qos import qos_config
+from railweave.device.timers import Bfd, RouterAdvertisements
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,10 +84,10 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
         model=switch.model,
         nos=target,
         release=release,
-        management=network.management,
-        management_address=switch.management_address,
-        management_gateway=switch.management_gateway,
-        loopback=f"{switch.router_id}/32",
+        management=own_type(Management, network.management),
+        management_address=InterfaceAddress(switch.management_address),
+        management_gateway=Address(switch.management_gateway),
+        loopback=Address(switch.router_id).prefix,
         splits=_splits(target, switch.model, _used_ports(fabric, switch, ends)),
         interfaces=interfaces,
         gateways=gateways,
@@ -155,9 +151,9 @@ def _interface(network: Network, fabric: Fabric, name: str, end: End, far: End, 
         length_m=cable.length_m,
         vlan=(segment.vlan_name or None) if segment else None,
         native_vlan=segment.vlan if segment and fabric.server_link == "trunk" else None,
-        addresses=(f"{end.address}/{cable.prefix_length}",) if end.address else (),
+        addresses=(InterfaceAddress(f"{end.address}/{cable.prefix_length}"),) if end.address else (),
         between_sites=across is not None,
-        macsec=across.macsec if across else None,
+        macsec=own_type(Macsec, across.macsec) if across and across.macsec else None,
         pauses=across is None or across.pfc,
     )
 
@@ -170,9 +166,11 @@ def _gateway(system: System, fabric: Fabric, segment: Segment, interfaces: Seque
         vlan_name=segment.vlan_name,
         description=_purpose(segment),
         mtu=fabric.mtu.irb,
-        addresses=tuple(f"{s.gateway}/{s.prefix.partition('/')[2]}" for s in segment.subnets),
-        prefixes=tuple(s.prefix for s in segment.subnets),
-        advertisements=fabric.router_advertisements if fabric.server_mode == "slaac" and not segment.network else None,
+        addresses=tuple(InterfaceAddress(f"{s.gateway}/{s.prefix.partition('/')[2]}") for s in segment.subnets),
+        prefixes=tuple(Prefix(s.prefix) for s in segment.subnets),
+        advertisements=own_type(RouterAdvertisements, fabric.router_advertisements)
+        if fabric.server_mode == "slaac" and not segment.network
+        else None,
         port=port,
         vrf=segment.tenant,
         mac=fabric.overlay.gateway_mac if fabric.overlay and segment.network else "",
@@ -228,7 +226,13 @@ def _bgp(
     outside: dict[RoleName, set[int]] = {}
     for end, far, cable in links:
         peer = network.switch(far.device)
-        session = Session(names[end.port], cable.name, peer.name, peer.asn, end.address, far.address)
+        session = Session(
+            names[end.port],
+            cable.name,
+            peer.name,
+            peer.asn,
+            *(Address(one) if one else None for one in (end.address, far.address)),
+        )
         colored = form != "none" and {"super-spine", "dci"}.isdisjoint({switch.role, peer.role})
         by_peer.setdefault((peer.role, cable.color if colored else None), []).append(session)
         parallel[peer.name] = parallel.get(peer.name, 0) + 1
@@ -248,7 +252,7 @@ def _bgp(
     used = {name for group in groups for name in (group.import_policy, group.export_policy)} | {policy.redistribute}
     return Bgp(
         asn=switch.asn,
-        router_id=switch.router_id,
+        router_id=Address(switch.router_id),
         groups=groups,
         policies=tuple(one for one in policy.policies if one.name in used),
         prefix_lists=policy.prefix_lists,
@@ -260,7 +264,7 @@ def _bgp(
         families=_families(network, switch),
         compare_aigp=form in {"dpf", "aigp"},
         maximum_ecmp=_maximum_ecmp(fabric, system, max(up, *parallel.values())),
-        bfd=fabric.underlay.bfd if fabric.underlay.bfd.enabled else None,
+        bfd=own_type(Bfd, fabric.underlay.bfd) if fabric.underlay.bfd.enabled else None,
     )
 
 
@@ -322,18 +326,18 @@ def _maximum_ecmp(fabric: Fabric, system: System, width: int) -> int:
     return next((value for value in allowed if value >= width), allowed[-1] if allowed else width)
 
 
-def _own_prefixes(network: Network, fabric: Fabric, switch: Switch) -> dict[int | None, tuple[str, ...]]:
+def _own_prefixes(network: Network, fabric: Fabric, switch: Switch) -> dict[int | None, tuple[Prefix, ...]]:
     """What a leaf originates in the underlay, by path color: its server prefixes, or what its overlay stands on."""
     if fabric.overlay is not None:
         return underlay_prefixes(fabric, switch)
-    own: dict[int | None, tuple[str, ...]] = {}
+    own: dict[int | None, tuple[Prefix, ...]] = {}
     for segment in network.segments_of(switch.name):
         for subnet in segment.subnets:
-            own[subnet.color] = (*own.get(subnet.color, ()), subnet.prefix)
+            own[subnet.color] = (*own.get(subnet.color, ()), Prefix(subnet.prefix))
     return own
 
 
-def _families(network: Network, switch: Switch) -> tuple[Literal["ipv4", "ipv6"], ...]:
+def _families(network: Network, switch: Switch) -> tuple[Family, ...]:
     """The address families that a switch's fabric routes: of its server prefixes, or of its overlay's tunnels."""
     overlay = network.fabric(switch.fabric).overlay
     if overlay is not None:
@@ -341,15 +345,13 @@ def _families(network: Network, switch: Switch) -> tuple[Literal["ipv4", "ipv6"]
     return _server_families(network, switch)
 
 
-def _server_families(network: Network, switch: Switch) -> tuple[Literal["ipv4", "ipv6"], ...]:
+def _server_families(network: Network, switch: Switch) -> tuple[Family, ...]:
     fabric = network.fabric(switch.fabric)
-    networks = [one.prefix for tenant in fabric.tenants for one in tenant.networks]
+    found = [one.prefix for tenant in fabric.tenants for one in tenant.networks]
     of_fabric = (segment for segment in network.segments if segment.fabric == switch.fabric and not segment.network)
     first = next((subnet.prefix for segment in of_fabric for subnet in segment.subnets), None)
-    six = {":" in prefix for prefix in ([first] if first else []) + networks} or {True}
-    if len(six) == 2:
-        return ("ipv4", "ipv6")
-    return ("ipv6",) if six == {True} else ("ipv4",)
+    found += [first] if first else []
+    return tuple(sorted({Prefix(one).family for one in found})) or ("ipv6",)
 
 
 def _balancing(network: Network, fabric: Fabric, switch: Switch, system: System, release: str) -> BalancingConfig:
@@ -360,7 +362,10 @@ def _balancing(network: Network, fabric: Fabric, switch: Switch, system: System,
     return BalancingConfig(
         selective=wanted.selective.opcodes if wanted.selective and "selective-dlb" in features else (),
         global_role=part if wanted.global_balancing and "global-load-balancing" in features else "",
-        intent=fabric.load_balancing,
-        group_mode=fabric.load_balancing.group_mode(),
+        group_mode=wanted.group_mode(),
+        dlb=own_type(Dlb, wanted.dlb),
+        hash=own_type(Hash, wanted.hash),
+        fast_reroute=wanted.fast_reroute,
+        spray_opcodes=wanted.spray_opcodes,
         ether_types=tuple(sorted({*_families(network, switch), *_server_families(network, switch)})),
     )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import ipaddress
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
+from railweave.config.addresses import Address, InterfaceAddress, Prefix
 from railweave.device.host_firmware import firmware
 from railweave.device.host_job import job, tenant_jobs
 from railweave.device.host_model import (
@@ -131,10 +131,10 @@ def _addresses(scope: HostScope, fabric: Fabric, nic: Nic, table: int) -> tuple[
         subnet = gateways[one.color]
         found.append(
             HostAddress(
-                address=one.address,
-                prefix=fabric.server_pool if fabric.server_link == "proxy-arp" else subnet.prefix,
+                address=Address(one.address),
+                prefix=Prefix(fabric.server_pool if fabric.server_link == "proxy-arp" else subnet.prefix),
                 origin="slaac" if one.origin == "slaac" else "static",
-                gateway=subnet.gateway,
+                gateway=Address(subnet.gateway),
                 table=table + path - 1,
                 table_name=fabric.table_name(nic.name, nic.rail, path, one.color),
                 path=path,
@@ -170,11 +170,13 @@ def _rules(fabric: Fabric, nic: HostNic) -> list[HostRule]:
     found: list[HostRule] = []
     for one in nic.addresses:
         if fabric.server_link == "routed" and not nic.network:
-            pool = ipaddress.ip_network(fabric.server_pool)
+            pool = Prefix(fabric.server_pool)
             found.append(HostRule(nic.netdev, one.table, one.prefix, None, priority))
             if one.path == 1:
                 last = None if priority is None else priority + 1
-                found.append(HostRule(nic.netdev, one.table, None, f"{one.gateway}/{pool.prefixlen}", last))
+                found.append(
+                    HostRule(nic.netdev, one.table, None, InterfaceAddress(f"{one.gateway}/{pool.length}"), last)
+                )
         else:
             source = one.prefix if one.origin == "slaac" else one.address
             found.append(HostRule(nic.netdev, one.table, source, None, priority))

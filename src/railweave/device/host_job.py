@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from railweave.device.host_model import HostNic, HostQos
     from railweave.device.host_scope import HostScope
     from railweave.device.long_haul import LongHaul
-    from railweave.intent.hosts import Job
+    from railweave.network.model import Job
 
 PLUGIN = "railweave"
 PLUGIN_FOLDER = "/usr/local/lib"
@@ -36,7 +36,7 @@ def job(scope: HostScope, nics: Sequence[HostNic], qos: Sequence[HostQos]) -> tu
     wanted, library = scope.hosts.job, scope.library
     one = next(one for one in qos if one.fabric == used[0].fabric)
     colored = any(address.color is not None for address in used[0].addresses)
-    ipv6 = ":" in used[0].addresses[0].address
+    ipv6 = used[0].addresses[0].address.family == "ipv6"
     far = scope.long_haul.get(one.fabric)
     found = [
         *(_path_colors(wanted, len(used[0].addresses)) if colored else _queue_pairs(wanted)),

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from railweave.config.addresses import Address, InterfaceAddress, Prefix
+
 
 @dataclass(frozen=True, slots=True)
 class HostAddress:
@@ -17,10 +19,10 @@ class HostAddress:
     paths are not colored.
     """
 
-    address: str
-    prefix: str
+    address: Address
+    prefix: Prefix
     origin: Literal["slaac", "static"]
-    gateway: str
+    gateway: Address
     table: int
     table_name: str
     path: int
@@ -30,7 +32,7 @@ class HostAddress:
     @property
     def prefix_length(self) -> int:
         """The length of the prefix."""
-        return int(self.prefix.rpartition("/")[2])
+        return self.prefix.length
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +94,9 @@ class HostRoute:
     """A route of a table: to ``default`` through ``via``, or to a prefix on the link (``via`` None)."""
 
     table: int
-    to: str
+    to: Prefix | Literal["default"]
     dev: str
-    via: str | None
+    via: Address | None
     scope: Literal["global"] | None = None
 
 
@@ -104,8 +106,8 @@ class HostRule:
 
     dev: str
     table: int
-    from_: str | None
-    to: str | None
+    from_: Address | Prefix | None
+    to: InterfaceAddress | None
     priority: int | None
 
 

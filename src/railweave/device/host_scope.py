@@ -13,10 +13,9 @@ from railweave.device.long_haul import LongHaul, long_haul
 
 if TYPE_CHECKING:
     from railweave.catalog.models import ServerModel
-    from railweave.intent.hosts import Hosts
     from railweave.network.devices import Nic, Segment, Server
     from railweave.network.fabric import Fabric
-    from railweave.network.model import Network
+    from railweave.network.model import Hosts, Network
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,9 +28,9 @@ def sysctl(scope: HostScope, nics: Sequence[HostNic]) -> dict[str, str]:
             found |= _advertisements(nic) if nic.slaac else {}
     for nic in nics:
         # Addresses from router advertisements go when the interface is set down, whatever this says.
-        if any(":" in one.address and one.origin == "static" for one in nic.addresses):
+        if any(one.address.family == "ipv6" and one.origin == "static" for one in nic.addresses):
             found[parameter("net", "ipv6", "conf", nic.netdev, "keep_addr_on_down")] = "1"
-    with_ipv4 = [nic for nic in nics if any(":" not in one.address for one in nic.addresses)]
+    with_ipv4 = [nic for nic in nics if any(one.address.family == "ipv4" for one in nic.addresses)]
     if with_ipv4:
         found |= {"net.ipv4.conf.all.arp_announce": "1", "net.ipv4.conf.all.arp_ignore": "2"}
     for nic in with_ipv4:
@@ -78,7 +78,7 @@ def _neighbor_count(scope: HostScope, nics: Sequence[HostNic], family: int) -> i
     """
     total = 0
     for nic in nics:
-        paths = sum((":" in one.address) == (family == 6) for one in nic.addresses)
+        paths = sum((one.address.family == "ipv6") == (family == 6) for one in nic.addresses)
         others = scope.sharing[nic.name]
         total += others * (paths + (family == 6)) if paths else 0
     return total

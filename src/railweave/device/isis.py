@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import ipaddress
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
+from railweave.config.addresses import Address
 from railweave.device.model import Isis, IsisPort
+from railweave.device.own import own_type
+from railweave.device.timers import Bfd
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from railweave.config.addresses import Family
     from railweave.device.model import Gateway, Interface
     from railweave.network.devices import Switch
     from railweave.network.fabric import Fabric
@@ -26,7 +30,7 @@ def isis_config(
     switch: Switch,
     interfaces: Sequence[Interface],
     gateways: Sequence[Gateway],
-    families: tuple[Literal["ipv4", "ipv6"], ...],
+    families: tuple[Family, ...],
     maximum_ecmp: int,
 ) -> Isis | None:
     """The IS-IS configuration of a switch; None where its fabric runs BGP."""
@@ -36,7 +40,7 @@ def isis_config(
     wanted = underlay.isis
     return Isis(
         net=f"{wanted.area}.{system_id(switch.router_id)}.00",
-        router_id=switch.router_id,
+        router_id=Address(switch.router_id),
         ports=tuple(
             IsisPort(one.name, one.link, one.peer, wanted.metric) for one in interfaces if one.kind == "fabric"
         ),
@@ -44,5 +48,5 @@ def isis_config(
         families=families,
         maximum_ecmp=maximum_ecmp,
         key=wanted.key,
-        bfd=underlay.bfd if underlay.bfd.enabled else None,
+        bfd=own_type(Bfd, underlay.bfd) if underlay.bfd.enabled else None,
     )

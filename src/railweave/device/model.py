@@ -7,22 +7,13 @@ renderer: path colors are already in the form that the device's operating system
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-if TYPE_CHECKING:
-    from railweave.intent.balancing import LoadBalancing
-    from railweave.intent.interconnect import Macsec
-    from railweave.intent.management import Management
-    from railweave.intent.qos import Buffers, TrafficClass, Watchdog
-    from railweave.intent.underlay import Bfd, RouterAdvertisements
-
-
-_BY_COLON: tuple[tuple[bool, Literal["ipv4", "ipv6"]], ...] = ((False, "ipv4"), (True, "ipv6"))
-
-
-def as_host_prefix(address: str) -> str:
-    """An address as the prefix that holds it alone."""
-    return f"{address}/{128 if ':' in address else 32}"
+from railweave.config.addresses import Address, Family, InterfaceAddress, Prefix
+from railweave.device.balancing import BalancingConfig
+from railweave.device.classes import Buffers, TrafficClass, Watchdog
+from railweave.device.management import Management
+from railweave.device.timers import Bfd, RouterAdvertisements
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +24,15 @@ class Split:
     physical: int
     channels: int
     speed_gbps: int
+
+
+@dataclass(frozen=True, slots=True)
+class Macsec:
+    """MACsec with a pre-shared key (IEEE 802.1AE): the name of the connectivity association key, and a reference to it."""
+
+    key_name: str
+    key: str
+    cipher_suite: Literal["gcm-aes-128", "gcm-aes-256", "gcm-aes-xpn-128", "gcm-aes-xpn-256"] = "gcm-aes-xpn-256"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Interface:
     length_m: float
     vlan: str | None = None
     native_vlan: int | None = None
-    addresses: tuple[str, ...] = ()
+    addresses: tuple[InterfaceAddress, ...] = ()
     between_sites: bool = False
     macsec: Macsec | None = None
     pauses: bool = True
@@ -79,8 +79,8 @@ class Gateway:
     vlan_name: str
     description: str
     mtu: int
-    addresses: tuple[str, ...]
-    prefixes: tuple[str, ...]
+    addresses: tuple[InterfaceAddress, ...]
+    prefixes: tuple[Prefix, ...]
     advertisements: RouterAdvertisements | None
     port: str = ""
     vrf: str = ""
@@ -96,8 +96,16 @@ class Session:
     link: str
     peer: str
     peer_as: int
-    local_address: str = ""
-    peer_address: str = ""
+    local_address: Address | None
+    peer_address: Address | None
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedSession(Session):
+    """A session that has addresses."""
+
+    local_address: Address
+    peer_address: Address
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +177,7 @@ class Community:
 class FabricAdvertise:
     """A prefix advertised by color: the primary copy to neighbors of ``color`` with AIGP 0, others as backup."""
 
-    prefix: str
+    prefix: Prefix
     color: str
     backup_colors: tuple[str, ...]
 
@@ -179,17 +187,17 @@ class Bgp:
     """The BGP configuration of a device."""
 
     asn: int
-    router_id: str
+    router_id: Address
     groups: tuple[BgpGroup, ...]
     policies: tuple[Policy, ...]
-    prefix_lists: dict[str, tuple[str, ...]]
+    prefix_lists: dict[str, tuple[Prefix, ...]]
     communities: tuple[Community, ...]
     as_lists: dict[str, tuple[tuple[int, int], ...]]
     fabric_advertise: tuple[FabricAdvertise, ...]
     redistribute_connected: str | None
     default_accept: bool
     compare_aigp: bool
-    families: tuple[Literal["ipv4", "ipv6"], ...]
+    families: tuple[Family, ...]
     maximum_ecmp: int
     bfd: Bfd | None
 
@@ -199,9 +207,9 @@ class ExternalPeer:
     """A BGP session of a VRF with a router outside: ``accept`` is taken exactly, ``advertise`` sent with what is inside."""
 
     router: str
-    session: Session
-    accept: tuple[str, ...]
-    advertise: tuple[str, ...]
+    session: NumberedSession
+    accept: tuple[Prefix, ...]
+    advertise: tuple[Prefix, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,10 +230,10 @@ class Isis:
     """
 
     net: str
-    router_id: str
+    router_id: Address
     ports: tuple[IsisPort, ...]
     passive: tuple[str, ...]
-    families: tuple[Literal["ipv4", "ipv6"], ...]
+    families: tuple[Family, ...]
     maximum_ecmp: int
     key: str | None
     bfd: Bfd | None
@@ -243,14 +251,13 @@ class Vrf:
     route_distinguisher: str
     import_targets: tuple[str, ...]
     export_targets: tuple[str, ...]
-    prefixes: tuple[str, ...]
+    prefixes: tuple[Prefix, ...]
     external: tuple[ExternalPeer, ...] = ()
 
-    def families(self) -> tuple[Literal["ipv4", "ipv6"], ...]:
-        """The address families it routes."""
-        known = (*self.prefixes, *(one.session.local_address for one in self.external))
-        found = {":" in one for one in known}
-        return tuple(name for six, name in _BY_COLON if six in found)
+    def families(self) -> tuple[Family, ...]:
+        """The address families it routes, IPv4 first."""
+        outside = (one.session.local_address for one in self.external)
+        return tuple(sorted({one.family for one in (*self.prefixes, *outside)}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +285,7 @@ class MacVrf:
 class TunnelEndpoint:
     """An address that VXLAN tunnels end on; ``color`` is the name of its path color."""
 
-    address: str
+    address: Address
     color: str | None
 
 
@@ -290,17 +297,16 @@ class OverlayConfig:
     community ``from_spine``, by which leaves know what not to send back.
     """
 
-    loopback: str
-    neighbors: tuple[Session, ...]
+    loopback: Address
+    neighbors: tuple[NumberedSession, ...]
     endpoints: tuple[TunnelEndpoint, ...]
     reflects: bool
     from_spine: str
     bfd: Bfd | None
 
-    def prefixes(self) -> tuple[str, ...]:
+    def prefixes(self) -> tuple[Prefix, ...]:
         """The addresses that the overlay stands on as prefixes: of its sessions, and of its tunnels."""
-        own = (self.loopback, *(one.address for one in self.endpoints))
-        return tuple(dict.fromkeys(map(as_host_prefix, own)))
+        return tuple(dict.fromkeys(one.prefix for one in (self.loopback, *(end.address for end in self.endpoints))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,30 +351,6 @@ class QosConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class BalancingConfig:
-    """Load balancing of a device; ``ether_types`` are the address families in use, which DLB acts on.
-
-    ``random``: the platform sprays packets at random; of ``opcodes`` alone, where there are any, which it looks for in
-    packets that come in by ``filtered_ports``. ``selective`` are the RDMA opcodes that DLB is for; empty: every packet.
-    ``global_role`` is its part in global load balancing; empty: none.
-    """
-
-    intent: LoadBalancing
-    group_mode: Literal["ecmp", "dlb-flowlet", "dlb-per-packet", "spray"]
-    ether_types: tuple[Literal["ipv4", "ipv6"], ...]
-    random: bool = False
-    opcodes: tuple[int, ...] = ()
-    filtered_ports: tuple[str, ...] = ()
-    selective: tuple[int, ...] = ()
-    global_role: Literal["", "helper-only", "load-balancer-only"] = ""
-
-    @property
-    def sprays_by_opcode(self) -> bool:
-        """Whether packets of some RDMA opcodes alone are sprayed at random."""
-        return self.random and bool(self.opcodes)
-
-
-@dataclass(frozen=True, slots=True)
 class DeviceConfig:
     """The whole configuration of one switch. ``left_out`` is what is wanted of it and its platform lacks."""
 
@@ -378,9 +360,9 @@ class DeviceConfig:
     nos: str
     release: str
     management: Management
-    management_address: str
-    management_gateway: str
-    loopback: str
+    management_address: InterfaceAddress
+    management_gateway: Address
+    loopback: Prefix
     splits: tuple[Split, ...]
     interfaces: tuple[Interface, ...]
     gateways: tuple[Gateway, ...]
@@ -394,7 +376,7 @@ class DeviceConfig:
     left_out: tuple[str, ...] = ()
     isis: Isis | None = None
 
-    def loopbacks(self) -> tuple[str, ...]:
+    def loopbacks(self) -> tuple[Prefix, ...]:
         """Addresses of the loopback as prefixes, that of the router id first."""
         return tuple(dict.fromkeys((self.loopback, *(self.overlay.prefixes() if self.overlay else ()))))
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.config.addresses import Address, InterfaceAddress, Prefix
 from railweave.device.communities import standard
 from railweave.device.model import (
     BridgedVlan,
     ExternalPeer,
     Interface,
     MacVrf,
+    NumberedSession,
     OverlayConfig,
-    Session,
     TunnelEndpoint,
     Vrf,
-    as_host_prefix,
 )
+from railweave.device.own import own_type
+from railweave.device.timers import Bfd
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,23 +46,24 @@ def overlay_config(network: Network, fabric: Fabric, switch: Switch, *, large: b
         if cable.kind == "fabric":
             far = cable.b.device if cable.a.device == switch.name else cable.a.device
             near.setdefault(far, cable.name)
-    bfd = fabric.overlay.bfd
+    bfd = own_type(Bfd, fabric.overlay.bfd)
+    loopback = Address(switch.loopback)
     from_spine = f"{fabric.spine_asns[0]}:0:2"
     return OverlayConfig(
-        loopback=switch.loopback,
+        loopback=loopback,
         neighbors=tuple(
-            Session(
+            NumberedSession(
                 interface="",
                 link="",
                 peer=name,
                 peer_as=network.switch(name).asn,
-                local_address=switch.loopback,
-                peer_address=network.switch(name).loopback,
+                local_address=loopback,
+                peer_address=Address(network.switch(name).loopback),
             )
             for name in near
         ),
         endpoints=tuple(
-            TunnelEndpoint(one.address, None if one.color is None else fabric.color_name(one.color))
+            TunnelEndpoint(Address(one.address), None if one.color is None else fabric.color_name(one.color))
             for one in switch.endpoints
         ),
         reflects=switch.role == "spine",
@@ -99,8 +102,10 @@ def _peers(tenant: Tenant, switch: Switch, interfaces: Sequence[Interface]) -> t
             if link.leaf == switch.name:
                 port = next(one for one in interfaces if one.link == _link_name(switch, router, link))
                 unit = f"{port.name}.{link.vlan or 0}"
-                session = Session(unit, port.link, router.name, router.asn, link.address, link.peer_address)
-                found.append(ExternalPeer(router.name, session, router.accept, router.advertise))
+                addresses = Address(link.address), Address(link.peer_address)
+                session = NumberedSession(unit, port.link, router.name, router.asn, *addresses)
+                prefixes = (tuple(map(Prefix, one)) for one in (router.accept, router.advertise))
+                found.append(ExternalPeer(router.name, session, *prefixes))
     return tuple(found)
 
 
@@ -139,7 +144,7 @@ def external_ports(fabric: Fabric, switch: Switch, system: System, model: Switch
             mtu=fabric.mtu.fabric,
             length_m=0,
             pauses=False,  # nobody beyond the fabric pauses, so no headroom is spent on it
-            addresses=(f"{link.address}/{link.prefix_length}",),
+            addresses=(InterfaceAddress(f"{link.address}/{link.prefix_length}"),),
             vrf=tenant.name,
             unit_vlan=link.vlan,
         )
@@ -169,11 +174,11 @@ def mac_vrf(fabric: Fabric, switch: Switch, interfaces: Sequence[Interface]) -> 
     )
 
 
-def underlay_prefixes(fabric: Fabric, switch: Switch) -> dict[int | None, tuple[str, ...]]:
+def underlay_prefixes(fabric: Fabric, switch: Switch) -> dict[int | None, tuple[Prefix, ...]]:
     """What a switch originates in the underlay of an overlay, by path color: its loopback, and its tunnel endpoints."""
-    version = ":" in switch.loopback
-    found: dict[int | None, tuple[str, ...]] = {None: (as_host_prefix(switch.loopback),)}
-    for one in switch.endpoints:
-        if (":" in one.address) == version and one.color is not None:
-            found[one.color] = (as_host_prefix(one.address),)
-    return found if fabric.overlay is not None else {}
+    if fabric.overlay is None:
+        return {}
+    loopback = Address(switch.loopback)
+    ends = [(one.color, Address(one.address)) for one in switch.endpoints if one.color is not None]
+    own = {color: (one.prefix,) for color, one in ends if one.family == loopback.family}
+    return {None: (loopback.prefix,), **own}

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from railweave.catalog.models import Platform
-    from railweave.device.model import BalancingConfig, QosConfig
+    from railweave.device.balancing import BalancingConfig
+    from railweave.device.model import QosConfig
 
 
 def lowered_qos(qos: QosConfig, lacks: Collection[str]) -> tuple[QosConfig, list[str]]:
@@ -23,7 +24,7 @@ def lowered_qos(qos: QosConfig, lacks: Collection[str]) -> tuple[QosConfig, list
         out.append("shared-buffer partitions and dedicated buffers")
         out += ["thresholds of queues"] if any(c.dynamic_threshold is not None for c in qos.classes.values()) else []
         out += ["record of peak buffer occupancy"] if qos.buffer_monitor else []
-        plain = {name: one.model_copy(update={"dynamic_threshold": None}) for name, one in qos.classes.items()}
+        plain = {name: replace(one, dynamic_threshold=None) for name, one in qos.classes.items()}
         qos = replace(qos, classes=plain, shared_buffer=False, buffer_monitor=False)
     if "pfc-watchdog" in lacks and qos.watchdog is not None and qos.profiles:
         out.append("PFC watchdog")
@@ -44,7 +45,7 @@ def lowered_balancing(
     """
     lacks = platform.lacks
     if balancing.group_mode == "spray" and "random-spray" in platform.has:
-        opcodes = balancing.intent.spray_opcodes
+        opcodes = balancing.spray_opcodes
         if opcodes and "payload-filter" not in platform.has:
             return replace(balancing, group_mode="ecmp"), ["match on RDMA opcodes (nothing is sprayed)"]
         return replace(balancing, random=True, opcodes=opcodes, filtered_ports=tuple(entering) if opcodes else ()), []

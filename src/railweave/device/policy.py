@@ -21,6 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from railweave.config.addresses import Prefix
 from railweave.device.model import Action, Community, FabricAdvertise, Match, Policy, Term
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class RoutingPolicy:
     imports: dict[int | None, str]
     exports: dict[int | None, str]
     policies: tuple[Policy, ...]
-    prefix_lists: dict[str, tuple[str, ...]]
+    prefix_lists: dict[str, tuple[Prefix, ...]]
     communities: tuple[Community, ...]
     fabric_advertise: tuple[FabricAdvertise, ...] = ()
     redistribute: str | None = None
@@ -65,14 +66,14 @@ def _communities(fabric: Fabric, form: Form) -> tuple[Community, ...]:
 
 
 def leaf_policy(
-    fabric: Fabric, form: Form, own: Mapping[int | None, tuple[str, ...]], *, redistribute: bool
+    fabric: Fabric, form: Form, own: Mapping[int | None, tuple[Prefix, ...]], *, redistribute: bool
 ) -> RoutingPolicy:
     """What a leaf advertises and accepts. ``own`` are the prefixes it originates, by the index of their path color.
 
     ``redistribute``: the system originates by redistribution, not by export.
     """
     colors = {color.index: color for color in fabric.colors}
-    lists: dict[str, tuple[str, ...]] = {LOCAL: fabric.local_prefixes}
+    lists = _local(fabric)
     listed = Match(prefix_list=LOCAL, orlonger=True)
     if form in {"none", "dpf"}:
         if redistribute and own:  # the system does not tell connected routes from learned ones when it exports
@@ -126,7 +127,7 @@ def spine_policy(fabric: Fabric, form: Form, *, redistribute: bool = False) -> R
         imports=by_color,
         exports=dict.fromkeys(by_color, "to-leaves"),
         policies=(*source, Policy("to-leaves", (forward, _reject_rest())), *imports),
-        prefix_lists={LOCAL: fabric.local_prefixes},
+        prefix_lists=_local(fabric),
         communities=_communities(fabric, form),
         redistribute="connected" if redistribute else None,
     )
@@ -169,7 +170,7 @@ def dci_policy(fabric: Fabric, form: Form) -> RoutingPolicy:
             Policy("to-sites", (replace(returned, name="no-transit"), forward, _reject_rest())),
             Policy("from-sites", (taken, _reject_rest())),
         ),
-        prefix_lists={LOCAL: fabric.local_prefixes},
+        prefix_lists=_local(fabric),
         communities=_communities(fabric, form),
     )
 
@@ -191,7 +192,7 @@ def super_spine_policy(fabric: Fabric, form: Form) -> RoutingPolicy:
         imports={None: "from-spines"},
         exports={None: "to-spines"},
         policies=(Policy("to-spines", (forward, _reject_rest())), Policy("from-spines", terms)),
-        prefix_lists={LOCAL: fabric.local_prefixes},
+        prefix_lists=_local(fabric),
         communities=_communities(fabric, form),
     )
 
@@ -215,9 +216,14 @@ def _reject_rest() -> Term:
     return Term("rest", Match(), Action(accept=False))
 
 
-def _advertised(colors: dict[int, Color], own: Mapping[int | None, tuple[str, ...]]) -> tuple[FabricAdvertise, ...]:
+def _advertised(colors: dict[int, Color], own: Mapping[int | None, tuple[Prefix, ...]]) -> tuple[FabricAdvertise, ...]:
     return tuple(
         FabricAdvertise(prefix, color.name, tuple(other.name for other in colors.values() if other is not color))
         for index, color in colors.items()
         for prefix in own.get(index, ())
     )
+
+
+def _local(fabric: Fabric) -> dict[str, tuple[Prefix, ...]]:
+    """The list of what the fabric's own prefixes are in."""
+    return {LOCAL: tuple(map(Prefix, fabric.local_prefixes))}

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
 from railweave.catalog.headroom import headroom_bytes
+from railweave.device.classes import Buffers, TrafficClass, Watchdog
 from railweave.device.model import Marking, PfcProfile, QosConfig
+from railweave.device.own import own_type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from railweave.catalog.models import Marking as SystemMarking
     from railweave.catalog.models import System
+    from railweave.device.classes import Ecn
     from railweave.device.model import Interface
-    from railweave.intent.qos import Ecn, TrafficClass
     from railweave.network.devices import Switch
     from railweave.network.fabric import Fabric
 
@@ -27,17 +30,18 @@ def qos_config(
     if not system.has("qos", release) or not interfaces:
         return None
     qos = fabric.intent(switch).qos
+    classes = {name: own_type(TrafficClass, one) for name, one in qos.classes.items()}
     by_need: dict[tuple[int, int], list[Interface]] = {}
     for one in (port for port in interfaces if port.pauses):
         by_need.setdefault((math.ceil(one.length_m), qos.pfc.mru or one.mtu), []).append(one)
     cell = catalog().switches[switch.model].buffer.cell_bytes
     return QosConfig(
-        classes=on_queues(qos.classes, system),
-        default_class=_default_class(qos.classes),
-        marking={name: _marking(one.ecn, system.marking) for name, one in qos.classes.items() if one.ecn}
+        classes=on_queues(classes, system),
+        default_class=_default_class(classes),
+        marking={name: _marking(one.ecn, system.marking) for name, one in classes.items() if one.ecn}
         if system.marking
         else {},
-        buffers=qos.buffers,
+        buffers=own_type(Buffers, qos.buffers),
         profiles=tuple(
             PfcProfile(
                 f"pfc-{length}m" if len({m for _, m in by_need}) == 1 else f"pfc-{length}m-{mru}",
@@ -51,7 +55,9 @@ def qos_config(
         if qos.lossless_class()
         else (),
         xon_offset_cells=None if qos.pfc.xon_offset is None else qos.pfc.xon_offset // cell,
-        watchdog=qos.pfc.watchdog if system.has("pfc-watchdog", release) else None,
+        watchdog=own_type(Watchdog, qos.pfc.watchdog)
+        if qos.pfc.watchdog and system.has("pfc-watchdog", release)
+        else None,
         buffer_monitor=qos.buffer_monitor,
         ports=tuple(one.name for one in interfaces),
     )
@@ -95,4 +101,4 @@ def on_queues(classes: Mapping[str, TrafficClass], system: System) -> dict[str, 
             wanted = system.cnp_queue
         order = (*range(wanted, -1, -1), *range(wanted + 1, system.queues))
         queues[name] = next(queue for queue in order if queue not in taken)
-    return {name: one.model_copy(update={"queue": queues[name]}) for name, one in classes.items()}
+    return {name: replace(one, queue=queues[name]) for name, one in classes.items()}

@@ -54,15 +54,15 @@ class Overlay:
         bgp = config.bgp
         if bgp is not None and bgp.bfd is not None:
             timers = {"minimum_interval": self.bfd_interval_ms, "multiplier": self.bfd_multiplier}
-            bgp = replace(bgp, bfd=bgp.bfd.model_copy(update=timers))
+            bgp = replace(bgp, bfd=replace(bgp.bfd, **timers))
         isis = config.isis
         if isis is not None and isis.bfd is not None:
             timers = {"minimum_interval": self.bfd_interval_ms, "multiplier": self.bfd_multiplier}
-            isis = replace(isis, bfd=isis.bfd.model_copy(update=timers))
+            isis = replace(isis, bfd=replace(isis.bfd, **timers))
         overlay = config.overlay
         if overlay is not None and overlay.bfd is not None:
             timers = {"minimum_interval": SLOWER * self.bfd_interval_ms, "multiplier": self.bfd_multiplier}
-            overlay = replace(overlay, bfd=overlay.bfd.model_copy(update=timers))
+            overlay = replace(overlay, bfd=replace(overlay.bfd, **timers))
         gateways = tuple(self._gateway(one) for one in config.gateways)
         return replace(config, bgp=bgp, isis=isis, overlay=overlay, gateways=gateways)
 
@@ -76,4 +76,4 @@ class Overlay:
             "prefix_preferred_lifetime": self.ra_preferred_lifetime_s,
             "prefix_valid_lifetime": self.ra_valid_lifetime_s,
         }
-        return replace(gateway, advertisements=gateway.advertisements.model_copy(update=timers))
+        return replace(gateway, advertisements=replace(gateway.advertisements, **timers))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from railweave.device.model import as_host_prefix
+from railweave.config.addresses import Address
 from railweave.lab.kernel import tunnels
 from railweave.lab.kernel.netlink import BGP, KERNEL
 from railweave.lab.kernel.spaces import vrf_space
@@ -55,7 +55,7 @@ def _of_vrf(lab: Running, routes: Routes, config: DeviceConfig, vrf: Vrf) -> lis
             held[place] = True
             table[place] = LOCAL
         elif route.protocol == BGP and table[place] != LOCAL:
-            by = {_towards(routes, config.name, end) for end in set(route.gateways)}
+            by = {_towards(routes, config.name, Address(end)) for end in set(route.gateways)}
             held[place] = bool(by)
             table[place] = by.pop() if len(by) == 1 else UNREACHABLE
     routes.holds[config.name, vrf.name] = held
@@ -64,11 +64,11 @@ def _of_vrf(lab: Running, routes: Routes, config: DeviceConfig, vrf: Vrf) -> lis
 
 def vrf_routes(lab: Running, device: str, vrf: Vrf) -> list[KernelRoute]:
     """The kernel's routes of a VRF, in the family of its prefixes."""
-    family = socket.AF_INET6 if ":" in vrf.prefixes[0] else socket.AF_INET
+    family = socket.AF_INET6 if vrf.prefixes[0].family == "ipv6" else socket.AF_INET
     return lab.kernel(vrf_space(device, vrf.name)).routes(family)
 
 
-def _towards(routes: Routes, device: str, end: str) -> int:
+def _towards(routes: Routes, device: str, end: Address | None) -> int:
     """The next-hop group of packets to a tunnel endpoint."""
-    place = routes.index.get(as_host_prefix(end)) if end else None
+    place = routes.index.get(end.prefix) if end else None
     return UNREACHABLE if place is None else int(routes.fibs[device].group[place])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
+from railweave.config.addresses import Address, Prefix
 from railweave.intent.qos import Buffers
 from railweave.network.fabric import RoleName
 from railweave.network.overlay import Endpoint, Rare
@@ -58,9 +59,9 @@ class Subnet:
     tunnel: Annotated[str, Rare] = ""
 
     @property
-    def routed_by(self) -> str:
+    def routed_by(self) -> Prefix:
         """The prefix whose routes lead to the servers of this leaf."""
-        return f"{self.tunnel}/{128 if ':' in self.tunnel else 32}" if self.tunnel else self.prefix
+        return Address(self.tunnel).prefix if self.tunnel else Prefix(self.prefix)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import TypeAdapter
 
 from railweave.findings import Finding
-from railweave.intent.hosts import Hosts
+from railweave.intent.hosts import Hosts, Job
 from railweave.intent.management import Management
 from railweave.network.devices import Cable, Nic, Segment, Server, Switch
 from railweave.network.fabric import Fabric
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from railweave.network.overlay import ExternalLink, ExternalRouter, Tenant
+
+__all__ = ["SCHEMA", "Hosts", "Job", "Network"]  # what is wanted of servers is part of a network
 
 SCHEMA = 2
 """Version of ``design.json``; raised when its meaning changes."""

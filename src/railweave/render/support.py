@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from railweave.catalog import catalog
-from railweave.device.model import BridgedVlan, ExternalPeer, Isis, MacVrf, Session, TunnelEndpoint
-from railweave.intent.interconnect import Macsec
-from railweave.intent.management import Services, Snmp, Syslog, User
+from railweave.config.addresses import Address, Prefix
+from railweave.device.management import Services, Snmp, Syslog, User
+from railweave.device.model import BridgedVlan, ExternalPeer, Isis, Macsec, MacVrf, NumberedSession, TunnelEndpoint
 from railweave.systems import system
 
 if TYPE_CHECKING:
@@ -51,24 +51,22 @@ def _balanced(
 
 
 def _seeded(config: DeviceConfig) -> DeviceConfig:
-    intent = config.balancing.intent
-    seeded = intent.model_copy(update={"hash": intent.hash.model_copy(update={"seed": 1})})
-    return replace(config, balancing=replace(config.balancing, group_mode="ecmp", intent=seeded))
+    seeded = replace(config.balancing.hash, seed=1)
+    return replace(config, balancing=replace(config.balancing, group_mode="ecmp", hash=seeded))
 
 
 def _managed(config: DeviceConfig) -> DeviceConfig:
     """Everything of the management plane at once."""
-    wanted = config.management.model_copy(
-        update={
-            "dns": ("192.0.2.1",),
-            "ntp": ("192.0.2.1",),
-            "lldp": True,
-            "root_password": "secret:root",
-            "users": {"operator": User(password="secret:operator")},  # noqa: S106 - a reference
-            "syslog": (Syslog(host="192.0.2.1"),),
-            "snmp": Snmp(community="secret:community"),
-            "services": Services(netconf=True, grpc_certificate="secret:certificate"),
-        }
+    wanted = replace(
+        config.management,
+        dns=("192.0.2.1",),
+        ntp=("192.0.2.1",),
+        lldp=True,
+        root_password="secret:root",  # noqa: S106 - a reference, as are the next
+        users={"operator": User(password="secret:operator")},  # noqa: S106
+        syslog=(Syslog(host="192.0.2.1"),),
+        snmp=Snmp(community="secret:community"),
+        services=Services(netconf=True, grpc_certificate="secret:certificate"),
     )
     return replace(config, management=wanted)
 
@@ -76,7 +74,7 @@ def _managed(config: DeviceConfig) -> DeviceConfig:
 def _two_endpoints(config: DeviceConfig) -> DeviceConfig:
     if config.overlay is None:
         return config
-    ends = (TunnelEndpoint("192.0.2.1", "green"), TunnelEndpoint("192.0.2.2", "blue"))
+    ends = (TunnelEndpoint(Address("192.0.2.1"), "green"), TunnelEndpoint(Address("192.0.2.2"), "blue"))
     return replace(config, overlay=replace(config.overlay, endpoints=ends))
 
 
@@ -84,7 +82,7 @@ def _routes_advertised(config: DeviceConfig) -> DeviceConfig:
     return replace(
         config,
         gateways=tuple(
-            replace(one, advertisements=one.advertisements.model_copy(update={"routes": ("2001:db8::/32",)}))
+            replace(one, advertisements=replace(one.advertisements, routes=(Prefix("2001:db8::/32"),)))
             if one.advertisements
             else one
             for one in config.gateways
@@ -93,7 +91,7 @@ def _routes_advertised(config: DeviceConfig) -> DeviceConfig:
 
 
 def _over_isis(config: DeviceConfig) -> DeviceConfig:
-    found = Isis("49.0001.0000.0000.0001.00", "192.0.2.1", (), (), ("ipv4",), 1, None, None)
+    found = Isis("49.0001.0000.0000.0001.00", Address("192.0.2.1"), (), (), ("ipv4",), 1, None, None)
     return replace(config, bgp=None, isis=found)
 
 
@@ -129,8 +127,9 @@ def _stretched(config: DeviceConfig) -> DeviceConfig:
 
 def _outside(config: DeviceConfig) -> DeviceConfig:
     """A router outside in the first VRF."""
-    session = Session(config.interfaces[0].name, "", "wan", 65000, "192.0.2.0", "192.0.2.1")
-    peer = ExternalPeer("wan", session, ("0.0.0.0/0",), ("10.0.0.0/8",))
+    ends = Address("192.0.2.0"), Address("192.0.2.1")
+    session = NumberedSession(config.interfaces[0].name, "", "wan", 65000, *ends)
+    peer = ExternalPeer("wan", session, (Prefix("0.0.0.0/0"),), (Prefix("10.0.0.0/8"),))
     return replace(config, vrfs=tuple(replace(one, external=(peer,)) for one in config.vrfs[:1]))
 
 

@@ -114,7 +114,8 @@ def _qos(qos: HostQos) -> str:
 
 def _mtu(nics: Sequence[HostNic]) -> str:
     mtu = nics[0].mtu
-    return f"{mtu:,} B, RDMA {rdma_mtu(mtu, 'ipv6' if nics[0].addresses and ':' in nics[0].addresses[0].address else 'ipv4'):,} B"
+    family = nics[0].addresses[0].address.family if nics[0].addresses else "ipv4"
+    return f"{mtu:,} B, RDMA {rdma_mtu(mtu, family):,} B"
 
 
 def _job(config: HostConfig, job: Sequence[Variable]) -> str:

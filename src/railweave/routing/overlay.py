@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from railweave.device.model import as_host_prefix
 from railweave.routing.shared import Shared, shared
 from railweave.routing.table import LOCAL, UNREACHABLE
 
@@ -49,16 +48,12 @@ class OverlayPlane:
         self._configs = {name: config for name, config in configs.items() if config.overlay is not None}
         self._size = len(prefixes)
         self._loopback = {
-            name: place[as_host_prefix(config.overlay.loopback)]
-            for name, config in self._configs.items()
-            if config.overlay
+            name: place[config.overlay.loopback.prefix] for name, config in self._configs.items() if config.overlay
         }
         self._endpoint = np.full(self._size, _NO_ENDPOINT, dtype=np.int64)
         self._origins: list[_Origin] = []
         for name, config in self._configs.items():
-            endpoints = (
-                [place[as_host_prefix(one.address)] for one in config.overlay.endpoints] if config.overlay else []
-            )
+            endpoints = [place[one.address.prefix] for one in config.overlay.endpoints] if config.overlay else []
             for vrf in config.vrfs:
                 of_gateway = [gateway.prefixes for gateway in config.gateways if gateway.vrf == vrf.name]
                 for owned in of_gateway:

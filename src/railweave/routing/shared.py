@@ -10,8 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from railweave.device.model import as_host_prefix
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Set
 
@@ -48,7 +46,7 @@ def shared(configs: Mapping[str, DeviceConfig], received_from: Mapping[str, Set[
     }
     for config in leaves:
         assert config.overlay is not None  # noqa: S101 - leaves with tunnel endpoints have one
-        found.endpoints[config.name] = as_host_prefix(config.overlay.endpoints[0].address)
+        found.endpoints[config.name] = config.overlay.endpoints[0].address.prefix
         origins = [one for one in leaves if one is config or one.name in received_from[config.name]]
         for vrf in config.vrfs:
             table: dict[str, list[str]] = {}

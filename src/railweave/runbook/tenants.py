@@ -19,7 +19,7 @@ def junos_tenants(config: DeviceConfig, routes: Routes) -> list[Check]:
     if not config.vrfs:
         return _sessions(config, ("show bgp summary group overlay",))
     first = config.vrfs[0]
-    table = "inet6" if ":" in first.prefixes[0] else "inet"
+    table = "inet6" if first.prefixes[0].family == "ipv6" else "inet"
     commands = (
         "show route instance detail",
         f"show evpn ip-prefix-database l3-context {first.name}",
@@ -35,7 +35,7 @@ def frr_tenants(config: DeviceConfig, routes: Routes) -> list[Check]:
     sessions = _sessions(config, ("show bgp l2vpn evpn summary",))
     if not config.vrfs:
         return sessions
-    family = "ipv6" if ":" in config.vrfs[0].prefixes[0] else "ipv4"
+    family = config.vrfs[0].prefixes[0].family
     commands = ("show vrf vni", "show evpn vni", f"show bgp vrf {config.vrfs[0].name} {family} unicast")
     return [*sessions, Check("Tenants", commands, _POINTS, _HEADER, _rows(config, routes))]
 

@@ -10,10 +10,12 @@ import pytest
 from railweave.catalog import catalog
 from railweave.config.sections import flat, parse
 from railweave.device.build import device_config
+from railweave.device.classes import TrafficClass
 from railweave.device.model import DeviceConfig
+from railweave.device.own import own_type
 from railweave.device.qos import on_queues
 from railweave.errors import RenderError
-from railweave.intent.qos import Qos, TrafficClass
+from railweave.intent.qos import Qos
 from railweave.routing.control_plane import ControlPlane
 from railweave.runbook.network import runbook
 from railweave.systems.eos import render as eos
@@ -141,14 +143,17 @@ def test_external_routers_are_in_their_vrf() -> None:
     assert "ip prefix-list to-jobs-wan / seq 5 permit 10.10.3.0/24 le 32" in have
 
 
+CLASSES = {name: own_type(TrafficClass, one) for name, one in Qos().classes.items()}
+
+
 def test_queues_are_those_of_priorities() -> None:
     system = catalog().systems["eos"]
-    found = {name: one.queue for name, one in on_queues(Qos().classes, system).items()}
+    found = {name: one.queue for name, one in on_queues(CLASSES, system).items()}
     assert found == {"best-effort": 0, "no-loss": 3, "network-control": 6, "cnp": 7}
 
 
 def test_a_queue_that_is_free_is_kept() -> None:
-    given = Qos().classes | {"cnp": TrafficClass(queue=5, dscp=(48,), priority="low")}
+    given = CLASSES | {"cnp": TrafficClass(queue=5, dscp=(48,), priority="low")}
     found = {name: one.queue for name, one in on_queues(given, catalog().systems["eos"]).items()}
     assert found == {"best-effort": 0, "no-loss": 3, "cnp": 5, "network-control": 7}
     assert on_queues(given, catalog().systems["junos"]) == given
@@ -156,7 +161,7 @@ def test_a_queue_that_is_free_is_kept() -> None:
 
 def test_strict_classes_rise_above_those_that_share() -> None:
     """Queues below one that shares share too on EOS; SONiC has no such rule."""
-    given = Qos().classes | {"cnp": TrafficClass(queue=5, dscp=(48,), priority="strict-high")}
+    given = CLASSES | {"cnp": TrafficClass(queue=5, dscp=(48,), priority="strict-high")}
     found = {name: one.queue for name, one in on_queues(given, catalog().systems["eos"]).items()}
     assert found == {"best-effort": 0, "no-loss": 3, "network-control": 6, "cnp": 7}
     assert on_queues(given, catalog().systems["sonic"])["cnp"].queue == 5
@@ -165,13 +170,13 @@ def test_strict_classes_rise_above_those_that_share() -> None:
 def test_every_knob_that_is_lost_is_said() -> None:
     own = config(*LEAF)
     plain = gap_ids(own)
-    intent = own.balancing.intent
+    wanted = own.balancing
     per_packet = replace(own, balancing=replace(own.balancing, group_mode="dlb-per-packet"))
     assert gap_ids(per_packet) - plain == {"eos-no-dlb-per-packet"}
-    seeded = intent.model_copy(update={"hash": intent.hash.model_copy(update={"seed": 7})})
-    assert gap_ids(replace(own, balancing=replace(own.balancing, intent=seeded))) - plain == {"eos-no-hash"}
-    knobs = intent.model_copy(update={"dlb": intent.dlb.model_copy(update={"inactivity_interval": 16})})
-    assert gap_ids(replace(own, balancing=replace(own.balancing, intent=knobs))) - plain == {"eos-no-dlb-knobs"}
+    seeded = replace(wanted.hash, seed=7)
+    assert gap_ids(replace(own, balancing=replace(own.balancing, hash=seeded))) - plain == {"eos-no-hash"}
+    knobs = replace(wanted.dlb, inactivity_interval=16)
+    assert gap_ids(replace(own, balancing=replace(own.balancing, dlb=knobs))) - plain == {"eos-no-dlb-knobs"}
     assert own.qos
     xon = replace(own, qos=replace(own.qos, xon_offset_cells=9))
     assert gap_ids(xon) - plain == {"eos-no-xon-offset"}
@@ -182,9 +187,9 @@ def test_every_knob_that_is_lost_is_said() -> None:
 
 def test_the_flowset_table_has_a_size() -> None:
     own = config(*LEAF)
-    intent = own.balancing.intent
-    larger = intent.model_copy(update={"dlb": intent.dlb.model_copy(update={"flowset_table_size": 32768})})
-    have = eos.lines(replace(own, balancing=replace(own.balancing, intent=larger)))
+    wanted = own.balancing
+    larger = replace(wanted.dlb, flowset_table_size=32768)
+    have = eos.lines(replace(own, balancing=replace(own.balancing, dlb=larger)))
     assert "ip hardware fib load-balance distribution dynamic flow-set-size 7" in have
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from railweave.catalog import catalog
+from railweave.config.addresses import Address, Prefix
 from railweave.device.host_model import HostAddress, HostNic
 from railweave.device.host_scope import host_scope
 from railweave.device.host_sysctl import parameter, sysctl
@@ -27,7 +28,7 @@ def with_paths(nic: HostNic, count: int) -> HostNic:
     host = int(IPv6Address(one.address)) & (1 << 64) - 1
     for path in range(1, count + 1):
         prefix = IPv6Network(f"fc00:1:{nic.rail}:{path:x}::/64")
-        many.append(replace(one, address=str(prefix[host]), prefix=str(prefix), path=path))
+        many.append(replace(one, address=Address(prefix[host]), prefix=Prefix(prefix), path=path))
     return replace(nic, addresses=tuple(many))
 
 

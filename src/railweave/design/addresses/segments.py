@@ -6,6 +6,7 @@ import ipaddress
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from railweave.config.addresses import Address
 from railweave.intent.formula import fields_of, fill
 from railweave.network.devices import Segment, Subnet
 
@@ -112,7 +113,7 @@ def _vlan(context: Context, layout: Layout, leaf: Leaf, rail: int, owner: Tenant
 
 def _subnet(addressing: Addressing, prefix: str, color: int | None) -> Subnet:
     address, _, length = prefix.partition("/")
-    if addressing.gateway_host and ":" in address and length == "64":
+    if addressing.gateway_host and Address(address).family == "ipv6" and length == "64":
         return Subnet(prefix, f"{address}{addressing.gateway_host:x}", color)  # most are so, and ipaddress is slow
     return Subnet(prefix, str(ipaddress.ip_network(prefix).network_address + addressing.gateway_host), color)
 

@@ -191,7 +191,7 @@ def path_colors(lab: Running, routes: Routes) -> Seen:
 def leaf_transit(lab: Running, routes: Routes) -> Seen:
     """What each leaf sends on each session is what it has itself."""
     own = {
-        name: set(config.overlay.prefixes()) if config.overlay else set[str]()
+        name: set[str](config.overlay.prefixes()) if config.overlay else set[str]()
         for name, config in lab.plan.configs.items()
     }
     for segment in lab.plan.network.segments:

@@ -91,7 +91,7 @@ def isolated(lab: Running, routes: Routes) -> Seen:  # noqa: ARG001 - as every a
 
 def _in_bgp(lab: Running, config: DeviceConfig, vrf: Vrf) -> set[str]:
     """The prefixes that BGP holds in a VRF."""
-    family = "ipv6" if ":" in vrf.prefixes[0] else "ipv4"
+    family = vrf.prefixes[0].family
     with lab.vty(config.name, "bgpd") as vty:
         return set(vty.json(f"show bgp vrf {vrf.name} {family} unicast").get("routes", {}))
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import permutations
 from typing import TYPE_CHECKING
 
+from railweave.config.addresses import Address
 from railweave.errors import LabError
 from railweave.lab.kernel import tunnels
 from railweave.lab.kernel.namespace import entered
@@ -135,7 +136,7 @@ def forbidden_pairs(lab: Running) -> list[QueuePair]:
         if server != other and (nic.fabric, nic.tenant) != (far.fabric, far.tenant)
         for here in nic.addresses
         for there in far.addresses
-        if (":" in here.address) == (":" in there.address)
+        if Address(here.address).family == Address(there.address).family
     ]
 
 
@@ -160,7 +161,7 @@ class Traffic:
             raise
 
     def _open(self, server: str, address: str) -> None:
-        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        family = socket.AF_INET6 if Address(address).family == "ipv6" else socket.AF_INET
         made = socket.socket(family, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
         try:
             made.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _RECEIVE_BUFFER)

@@ -89,7 +89,8 @@ def need(configs: Iterable[DeviceConfig]) -> Need:
     """What these switches ask of FRR."""
     found = PLAIN
     for config in configs:
-        if config.vrfs and ":" in tunnels.endpoint(config):
+        end = tunnels.endpoint(config)
+        if config.vrfs and end and end.family == "ipv6":
             return IPV6_TUNNELS
         if config.vrfs:
             found = TENANTS

@@ -15,6 +15,7 @@ from railweave.lab.kernel.spaces import vrf_space
 from railweave.lab.names import namespace
 
 if TYPE_CHECKING:
+    from railweave.config.addresses import Address
     from railweave.device.model import DeviceConfig, Vrf
     from railweave.lab.running import Running
 
@@ -38,14 +39,15 @@ def bridge(vrf: Vrf) -> str:
     return f"br{vrf.vni}"
 
 
-def endpoint(config: DeviceConfig) -> str:
-    """The address that a switch's tunnels end on; empty where it has none. FRR has one for all VNIs."""
-    return config.overlay.endpoints[0].address if config.overlay and config.overlay.endpoints else ""
+def endpoint(config: DeviceConfig) -> Address | None:
+    """The address that a switch's tunnels end on; None where it has none. FRR has one for all VNIs."""
+    return config.overlay.endpoints[0].address if config.overlay and config.overlay.endpoints else None
 
 
 def overhead(config: DeviceConfig) -> int:
     """Bytes that a switch's tunnels add to a packet."""
-    return HEADER_BYTES["ipv6" if ":" in endpoint(config) else "ipv4"]
+    end = endpoint(config)
+    return HEADER_BYTES[end.family if end else "ipv4"]
 
 
 def make(lab: Running) -> None:

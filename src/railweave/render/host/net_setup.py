@@ -5,8 +5,9 @@ from __future__ import annotations
 import shlex
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
+from railweave.config.addresses import Addressed
 from railweave.render.host.comments import head
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def net_setup_sh(config: HostConfig) -> str:
         ),
         "links": _words(f"{nic.netdev} {nic.mtu} {'slaac' if nic.slaac else 'static'}" for nic in config.nics),
         "addresses": _words(
-            f"{_family(one.address)}|{one.address}/{one.prefix_length}|{nic.netdev}"
+            f"{_version(one.address)}|{one.address}/{one.prefix_length}|{nic.netdev}"
             for nic in config.nics
             for one in nic.addresses
             if one.origin == "static"
@@ -50,17 +51,17 @@ def _route(route: HostRoute, slaac: set[str]) -> str:
     more = [f"scope {route.scope}"] if route.scope else []
     # The gateway is on the link, also before the address is there that would say so.
     more += ["onlink"] if route.via is not None and route.dev in slaac else []
-    return f"{_family(route.via or route.to)}|{to} table {route.table}|{' '.join(more)}"
+    return f"{_version(route.via or route.to)}|{to} table {route.table}|{' '.join(more)}"
 
 
 def _rule(rule: HostRule) -> str:
     selector = f"from {rule.from_ or 'all'}" + (f" to {rule.to}" if rule.to else "")
     priority = "" if rule.priority is None else str(rule.priority)
-    return f"{_family(rule.from_ or rule.to or '')}|{selector} lookup {rule.table}|{priority}"
+    return f"{_version(rule.from_ or rule.to)}|{selector} lookup {rule.table}|{priority}"
 
 
-def _family(address: str) -> int:
-    return 6 if ":" in address else 4
+def _version(way: Addressed | Literal["default"] | None) -> int:
+    return 6 if isinstance(way, Addressed) and way.family == "ipv6" else 4
 
 
 def _words(lines: Iterable[str]) -> str:

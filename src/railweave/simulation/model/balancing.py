@@ -15,7 +15,7 @@ from railweave._sim import DLB, DLB_PER_PACKET, ECMP, SPRAY
 from railweave.errors import InputError, Option, Problem
 
 if TYPE_CHECKING:
-    from railweave.device.model import BalancingConfig
+    from railweave.device.balancing import BalancingConfig
 
 MODES = {
     "ecmp": ECMP,
@@ -88,7 +88,7 @@ def _wrong(what: str, fix: str) -> InputError:
 
 def dlb_parameters(config: BalancingConfig) -> dict[str, str]:
     """A switch's knobs of DLB by the engine's names."""
-    dlb = config.intent.dlb
+    dlb = config.dlb
     load = dlb.egress_quantization
     again = dlb.reassignment
     return {
@@ -106,14 +106,14 @@ def dlb_parameters(config: BalancingConfig) -> dict[str, str]:
 def balancing_notes(config: BalancingConfig) -> list[str]:
     """What the configuration says of sharing and the engine does not model."""
     found: list[str] = []
-    hashed = config.intent.hash
+    hashed = config.hash
     if not (hashed.layer3 and hashed.layer4):
         found.append("hash: the engine hashes addresses and UDP ports, whatever hash.layer3 and hash.layer4 say")
     if hashed.seed is not None:
         found.append("hash: hash.seed is not taken; every switch has a seed of its own, from the run's")
-    if config.intent.spray_opcodes:
+    if config.spray_opcodes:
         found.append("spraying: every data packet is sprayed, whatever its opcode; acknowledgements too")
-    if config.intent.dlb.reassignment and config.intent.dlb.reassignment.quality_delta == 0:
+    if config.dlb.reassignment and config.dlb.reassignment.quality_delta == 0:
         found.append("DLB: quality_delta 0 is taken for 1")
     if config.selective:
         found.append(

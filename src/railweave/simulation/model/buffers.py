@@ -14,9 +14,9 @@ from railweave.simulation.model.wiring import delay_ps
 
 if TYPE_CHECKING:
     from railweave.catalog.models import SwitchModel
+    from railweave.device.classes import Buffers, TrafficClass
     from railweave.device.host_model import HostQos
     from railweave.device.model import DeviceConfig, QosConfig
-    from railweave.intent.qos import Buffers, TrafficClass
     from railweave.network.devices import Cable
 
 DEFAULT_THRESHOLD = 7

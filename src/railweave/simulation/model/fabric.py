@@ -194,7 +194,7 @@ def packet_fabric(
         addresses=addresses(network, wiring, {prefix: place for place, prefix in enumerate(routes.prefixes)}),
         routes=routes,
         balance=balance,
-        repairs=tuple(config.balancing.intent.fast_reroute for config in here),
+        repairs=tuple(config.balancing.fast_reroute for config in here),
         joined=joined_prefixes(network, routes.index) if wanted.joined else None,
         parameters=sent.parameters,
         dcqcn=sent.dcqcn,

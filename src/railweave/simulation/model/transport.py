@@ -32,7 +32,7 @@ class Transport:
 
 def transport(nic: HostNic, qos: HostQos, *, reordering: bool) -> Transport:
     """The transport of NICs like this one. ``reordering``: whether switches share packets of a queue pair."""
-    family = "ipv6" if any(":" in one.address for one in nic.addresses) else "ipv4"
+    family = "ipv6" if any(one.address.family == "ipv6" for one in nic.addresses) else "ipv4"
     header = FRAMES[family]
     found = {
         "host.mtu": str(rdma_mtu(nic.mtu, family)),

@@ -66,7 +66,7 @@ def _routing(config: DeviceConfig) -> Iterator[Finding]:
         return
     if len(overlay.endpoints) > 1:
         yield rules.NO_COLOR_ENDPOINTS.finding(config.name)
-    if overlay.endpoints and ":" in overlay.endpoints[0].address:
+    if overlay.endpoints and overlay.endpoints[0].address.family == "ipv6":
         yield rules.IPV6_TUNNEL.finding(config.name)
     if overlay.reflects:
         yield rules.NEXT_HOP_UNCHANGED.finding(config.name)

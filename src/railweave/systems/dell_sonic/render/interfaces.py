@@ -13,8 +13,12 @@ from railweave.systems.sonic.render.names import ETHERNET_HEADER, transit_vlan, 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from railweave.config.addresses import Addressed
     from railweave.config.sections import Section
     from railweave.device.model import DeviceConfig, Gateway, Interface
+
+FAMILIES = {"ipv4": "ip", "ipv6": "ipv6"}
+"""The system's words for address families."""
 
 PROXY_ARP = "ip proxy-arp enable remote-only"
 """Answers for addresses that the switch has a route to by another interface."""
@@ -37,7 +41,7 @@ def breakouts(config: DeviceConfig) -> Iterator[Section]:
 def interfaces(config: DeviceConfig) -> Iterator[Section]:
     """Loopback, VLANs with their gateways, and every cabled port."""
     loopbacks = [
-        f"{address(one)}{' secondary' if place and ':' not in one else ''}" for place, one in _numbered(config)
+        f"{address(one)}{' secondary' if place and one.family == 'ipv4' else ''}" for place, one in _numbered(config)
     ]
     yield section("interface Loopback 0", loopbacks)
     names = vrf_names(config)
@@ -69,7 +73,7 @@ def anycast(config: DeviceConfig) -> Iterator[Section]:
         return
     yield line(f"ip anycast-mac-address {of_networks[0].mac}")
     for six, word in ((False, "ip"), (True, "ipv6")):
-        if any((":" in address) is six for one in of_networks for address in one.addresses):
+        if any((address.family == "ipv6") is six for one in of_networks for address in one.addresses):
             yield line(f"{word} anycast-address enable")
 
 
@@ -78,17 +82,17 @@ def _external(config: DeviceConfig, port: Interface) -> list[str]:
     return [f"ip vrf forwarding {vrf_names(config)[port.vrf]}", *(address(one) for one in port.addresses)]
 
 
-def _numbered(config: DeviceConfig) -> Iterator[tuple[int, str]]:
+def _numbered(config: DeviceConfig) -> Iterator[tuple[int, Addressed]]:
     """Loopback addresses, those of each family counted."""
-    seen = {True: 0, False: 0}
+    seen = {"ipv4": 0, "ipv6": 0}
     for one in config.loopbacks():
-        yield seen[":" in one], one
-        seen[":" in one] += 1
+        yield seen[one.family], one
+        seen[one.family] += 1
 
 
-def address(one: str) -> str:
+def address(one: Addressed) -> str:
     """The command that gives an interface an address."""
-    return f"{'ipv6' if ':' in one else 'ip'} address {one}"
+    return f"{FAMILIES[one.family]} address {one}"
 
 
 def _port(config: DeviceConfig, port: Interface, gateway: Gateway | None, vlans: dict[str, int | None]) -> Section:
@@ -122,7 +126,7 @@ def _addressed(gateway: Gateway) -> list[str]:
         shared = [address(one).replace(" address", " anycast-address", 1) for one in gateway.addresses]
         return shared + advertisements(gateway)
     found = [
-        f"{address(one)}{' secondary' if place and ':' not in one else ''}"
+        f"{address(one)}{' secondary' if place and one.family == 'ipv4' else ''}"
         for place, one in enumerate(gateway.addresses)
     ]
     advertised = advertisements(gateway)

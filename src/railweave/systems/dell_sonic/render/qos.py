@@ -143,7 +143,7 @@ def adaptive(config: DeviceConfig) -> bool:
 
 def balancing(config: DeviceConfig) -> Iterator[Section]:
     """Adaptive routing (ARS), and the fields of the static hash."""
-    intent = config.balancing.intent
+    intent = config.balancing
     if adaptive(config):
         knobs = intent.dlb
         flowlets = config.balancing.group_mode == "dlb-flowlet"

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from railweave.config.addresses import BITS
 from railweave.config.sections import line, section
+from railweave.systems.dell_sonic.render.interfaces import FAMILIES
 from railweave.systems.dell_sonic.render.qos import NAME, adaptive
 from railweave.systems.dell_sonic.tree import quoted
 from railweave.systems.frr.names import OVERLAY_GROUP as OVERLAY
@@ -19,8 +21,6 @@ if TYPE_CHECKING:
 
     from railweave.config.sections import Section
     from railweave.device.model import Bgp, BgpGroup, DeviceConfig, OverlayConfig, Session, Term, Vrf
-
-_FAMILIES = {"ipv4": "ip", "ipv6": "ipv6"}
 
 
 def routing(config: DeviceConfig) -> Iterator[Section]:
@@ -46,7 +46,7 @@ def _lists(bgp: Bgp) -> Iterator[Section]:
     used = {(t.match.prefix_list, t.match.orlonger) for p in bgp.policies for t in p.terms if t.match.prefix_list}
     for name, orlonger in sorted((name or "", longer) for name, longer in used):
         for sequence, prefix in enumerate(bgp.prefix_lists.get(name, ()), 1):
-            family, most = ("ipv6", 128) if ":" in prefix else ("ip", 32)
+            family, most = FAMILIES[prefix.family], BITS[prefix.family]
             tail = f" le {most}" if orlonger else ""
             yield line(f"{family} prefix-list {name} seq {5 * sequence} permit {prefix}{tail}")
     values = {community.name: community.value for community in bgp.communities}
@@ -73,7 +73,7 @@ def _route_maps(config: DeviceConfig, bgp: Bgp) -> Iterator[Section]:
 def _matches(bgp: Bgp, term: Term) -> list[str]:
     found: list[str] = []
     if term.match.prefix_list:
-        found.append(f"match {_FAMILIES[bgp.families[0]]} address prefix-list {term.match.prefix_list}")
+        found.append(f"match {FAMILIES[bgp.families[0]]} address prefix-list {term.match.prefix_list}")
     if term.match.community:
         found.append(f"match community {term.match.community}")
     return found
@@ -196,7 +196,7 @@ def _external_peers(vrf: Vrf, name: str) -> list[Section]:
     """Routers outside the fabric: a peer group each, with its route-maps, and a neighbor for each link."""
     found: list[Section] = []
     for router, one in {peer.router: peer for peer in vrf.external}.items():
-        family = "ipv6" if ":" in one.session.local_address else "ipv4"
+        family = one.session.local_address.family
         maps = (f"route-map from-{name}-{router} in", f"route-map to-{name}-{router} out")
         described = f"description {quoted(f'external router {router}')}"
         found.append(

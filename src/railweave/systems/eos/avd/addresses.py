@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from railweave.config.addresses import Addressed
 
-def addressed(addresses: Sequence[str]) -> dict[str, Any]:
+
+def addressed(addresses: Sequence[Addressed]) -> dict[str, Any]:
     """The keys of an interface's own addresses; all IPv4 addresses but the first are secondary."""
     four, six = _by_family(addresses)
     found: dict[str, Any] = {"ip_address": four[0]} if four else {}
@@ -16,7 +18,7 @@ def addressed(addresses: Sequence[str]) -> dict[str, Any]:
     return found | ({"ipv6_addresses": six} if six else {})
 
 
-def shared(addresses: Sequence[str]) -> dict[str, Any]:
+def shared(addresses: Sequence[Addressed]) -> dict[str, Any]:
     """The keys of addresses that other switches have too."""
     four, six = _by_family(addresses)
     found: dict[str, Any] = {"ip_address_virtual": four[0]} if four else {}
@@ -24,5 +26,5 @@ def shared(addresses: Sequence[str]) -> dict[str, Any]:
     return found | ({"ipv6_address_virtuals": six} if six else {})
 
 
-def _by_family(addresses: Sequence[str]) -> tuple[list[str], list[str]]:
-    return [one for one in addresses if ":" not in one], [one for one in addresses if ":" in one]
+def _by_family(addresses: Sequence[Addressed]) -> tuple[list[str], list[str]]:
+    return [one for one in addresses if one.family == "ipv4"], [one for one in addresses if one.family == "ipv6"]

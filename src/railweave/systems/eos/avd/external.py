@@ -59,4 +59,4 @@ def external_sessions(vrf: Vrf) -> dict[str, Any]:
 
 def _family(peer: ExternalPeer) -> str:
     """The family of the link to the router."""
-    return "ipv6" if ":" in peer.session.local_address else "ipv4"
+    return peer.session.local_address.family

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from railweave.config.addresses import Prefix
 from railweave.systems.eos.avd.addresses import addressed
 from railweave.systems.eos.avd.isis import PASSIVE
 from railweave.systems.eos.names import ROUTER_LOOPBACK, TUNNEL_LOOPBACK
@@ -27,21 +28,17 @@ def tunnel_source(config: DeviceConfig) -> str | None:
     """The loopback with the address that tunnels begin on; None where there are none."""
     if config.overlay is None or not config.overlay.endpoints:
         return None
-    begins = _host(config.overlay.endpoints[0].address)
+    begins = config.overlay.endpoints[0].address.prefix
     return next(name for name, addresses in _addresses(config).items() if begins in addresses)
 
 
-def _addresses(config: DeviceConfig) -> dict[str, list[str]]:
+def _addresses(config: DeviceConfig) -> dict[str, list[Prefix]]:
     """Addresses with their lengths, by loopback: tunnels share that of the router where they share its address."""
-    router, tunnels = [config.loopback], list[str]()
+    router, tunnels = [config.loopback], list[Prefix]()
     if config.overlay is not None:
-        if (sessions := _host(config.overlay.loopback)) not in router:
+        if (sessions := config.overlay.loopback.prefix) not in router:
             router.append(sessions)
         for one in config.overlay.endpoints:
-            if (end := _host(one.address)) not in (*router, *tunnels):
+            if (end := one.address.prefix) not in (*router, *tunnels):
                 tunnels.append(end)
     return {ROUTER_LOOPBACK: router, **({TUNNEL_LOOPBACK: tunnels} if tunnels else {})}
-
-
-def _host(address: str) -> str:
-    return f"{address}/128" if ":" in address else f"{address}/32"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from railweave.systems.eos.names import MANAGEMENT_PORT, MANAGEMENT_VRF, SNMP_GROUP, SSL_PROFILE, secret
 
 if TYPE_CHECKING:
+    from railweave.device.management import Management, Snmp
     from railweave.device.model import DeviceConfig
-    from railweave.intent.management import Management, Snmp
 
 SEVERITIES = ("emergency", "alert", "critical", "error", "warning", "notice", "info", "any")
 LEVELS = ("emergencies", "alerts", "critical", "errors", "warnings", "notifications", "informational", "debugging")
@@ -19,13 +19,11 @@ def management(config: DeviceConfig, raw: list[str]) -> dict[str, Any]:
     """Logins, servers, APIs and the management port. ``raw`` takes lines that the schema has no word for."""
     wanted = config.management
     address = config.management_address
-    six = ":" in address
+    six = address.family == "ipv6"
     found: dict[str, Any] = {
         "hostname": config.name,
         "clock": {"timezone": wanted.time_zone},
-        "lldp": {"management_address": address.partition("/")[0], "vrf": MANAGEMENT_VRF}
-        if wanted.lldp
-        else {"run": False},
+        "lldp": {"management_address": address.address, "vrf": MANAGEMENT_VRF} if wanted.lldp else {"run": False},
         "management_interfaces": [
             {"name": MANAGEMENT_PORT, "vrf": MANAGEMENT_VRF, "ipv6_address" if six else "ip_address": address}
         ],

@@ -49,7 +49,7 @@ def overlay_map(overlay: OverlayConfig) -> dict[str, Any]:
 def vrf_families(vrf: Vrf) -> list[str]:
     """The families of a tenant's prefixes and external routers, in AVD's words."""
     known = [*vrf.prefixes, *(one.session.local_address for one in vrf.external)]
-    return sorted({"ipv6" if ":" in one else "ip" for one in known})
+    return sorted({"ipv6" if one.family == "ipv6" else "ip" for one in known})
 
 
 def vrf_instances(config: DeviceConfig, overlay: OverlayConfig, bgp: Bgp) -> list[dict[str, Any]]:
@@ -101,7 +101,7 @@ def tunnels(config: DeviceConfig, overlay: OverlayConfig) -> dict[str, Any]:
     }
     bridged: tuple[BridgedVlan, ...] = config.mac_vrf.vlans if config.mac_vrf else ()
     vxlan |= {"vlans": [{"id": one.vlan, "vni": one.vni} for one in bridged]} if bridged else {}
-    vxlan |= {"encapsulations": {"ipv6": True}} if ":" in overlay.endpoints[0].address else {}
+    vxlan |= {"encapsulations": {"ipv6": True}} if overlay.endpoints[0].address.family == "ipv6" else {}
     return {"vxlan_interface": {"vxlan1": {"vxlan": vxlan}}}
 
 

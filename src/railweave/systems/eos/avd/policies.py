@@ -53,7 +53,7 @@ def _prefix_lists(bgp: Bgp, *, six: bool) -> list[dict[str, Any]]:
     longer = {term.match.prefix_list: term.match.orlonger for policy in bgp.policies for term in policy.terms}
     found: list[dict[str, Any]] = []
     for name, prefixes in sorted(bgp.prefix_lists.items()):
-        own = [one for one in prefixes if (":" in one) is six]
+        own = [one for one in prefixes if (one.family == "ipv6") is six]
         if name not in longer or not own:
             continue
         upto = f" le {128 if six else 32}" if longer[name] else ""

@@ -12,7 +12,7 @@ from railweave.systems.eos.names import MACSEC_PROFILE, secret
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig, Gateway, Interface
-    from railweave.intent.underlay import RouterAdvertisements
+    from railweave.device.timers import RouterAdvertisements
 
 ETHERNET_HEADER_BYTES = 14
 
@@ -105,7 +105,7 @@ def _gateway(config: DeviceConfig, gateway: Gateway) -> dict[str, Any]:
     found = shared(gateway.addresses) if gateway.mac else addressed(gateway.addresses)
     found |= {"ip_proxy_arp": True} if gateway.proxy_arp else {}
     found |= on_gateway(config, gateway)
-    if ":" in gateway.addresses[0]:
+    if gateway.addresses[0].family == "ipv6":
         found["ipv6_enable"] = True
     if gateway.vrf:
         found["vrf"] = gateway.vrf

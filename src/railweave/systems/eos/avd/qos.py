@@ -10,8 +10,8 @@ from railweave.catalog import catalog
 from railweave.systems.eos.names import QOS_PROFILE, QUEUE_PROFILE, UNPAUSED_PROFILE
 
 if TYPE_CHECKING:
+    from railweave.device.classes import TrafficClass, Watchdog
     from railweave.device.model import DeviceConfig, Marking, QosConfig
-    from railweave.intent.qos import TrafficClass, Watchdog
 
 FLOWSET_TABLES = (256, 512, 1024, 2048, 4096, 8192, 16384, 32768)
 """Sizes of a flowset table by EOS's number for them; 0 is not written."""
@@ -22,7 +22,7 @@ def qos(config: DeviceConfig) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if config.balancing.group_mode == "dlb-flowlet":
         dynamic: dict[str, Any] = {"enabled": True}
-        size = FLOWSET_TABLES.index(config.balancing.intent.dlb.flowset_table_size)
+        size = FLOWSET_TABLES.index(config.balancing.dlb.flowset_table_size)
         dynamic |= {"flow_set_size": size} if size else {}
         found["ip_hardware"] = {"fib": {"load_balance_distribution": {"dynamic": dynamic}}}
     own = config.qos

@@ -116,7 +116,7 @@ def _router_bgp(config: DeviceConfig, bgp: Bgp) -> dict[str, Any]:
 def _active(group: BgpGroup, family: str) -> dict[str, Any]:
     """A group in an address family. IPv4 has IPv6 next hops where no session has an IPv4 address (RFC 8950)."""
     found: dict[str, Any] = {"name": group.name, "activate": True}
-    numbered = any("." in one.peer_address for one in group.sessions)
+    numbered = any(one.peer_address and one.peer_address.family == "ipv4" for one in group.sessions)
     if family == "ipv4" and not numbered:
         found["next_hop"] = {"address_family_ipv6": {"enabled": True, "originate": True}}
     return found

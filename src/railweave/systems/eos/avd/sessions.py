@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from railweave.device.model import Session
-    from railweave.intent.underlay import Bfd
+    from railweave.device.timers import Bfd
 
 
 def bfd(found: Bfd | None) -> dict[str, Any]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def _six(peer: ExternalPeer) -> bool:
-    return ":" in peer.session.local_address
+    return peer.session.local_address.family == "ipv6"
 
 
 def external_policies(config: DeviceConfig) -> Iterator[Section]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
 from railweave.config.sections import flat, parse
-from railweave.intent.balancing import Dlb
+from railweave.device.balancing import Dlb
 from railweave.render.extra import extra_findings
 from railweave.render.left_out import left_out_findings
 from railweave.systems.eos.render import rules
@@ -58,7 +58,7 @@ def _bridging(config: DeviceConfig) -> Iterator[Finding]:
 
 
 def _balancing(config: DeviceConfig) -> Iterator[Finding]:
-    mode, intent = config.balancing.group_mode, config.balancing.intent
+    mode, intent = config.balancing.group_mode, config.balancing
     if mode == "dlb-per-packet":
         yield rules.NO_DLB_PER_PACKET.finding(config.name)
     if mode == "spray":

@@ -8,8 +8,7 @@ from railweave.config.sections import Section, section
 from railweave.systems.eos.names import MACSEC_PROFILE, secret
 
 if TYPE_CHECKING:
-    from railweave.device.model import DeviceConfig
-    from railweave.intent.interconnect import Macsec
+    from railweave.device.model import DeviceConfig, Macsec
 
 CIPHERS = {
     "gcm-aes-128": "aes128-gcm",

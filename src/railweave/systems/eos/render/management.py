@@ -10,8 +10,8 @@ from railweave.systems.eos.names import MANAGEMENT_PORT, MANAGEMENT_VRF, SNMP_GR
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from railweave.device.management import Management
     from railweave.device.model import DeviceConfig
-    from railweave.intent.management import Management
 
 ROLES = {"super-user": (15, "network-admin"), "operator": (1, "network-operator"), "read-only": (1, "network-operator")}
 """Privilege and role of a login, by what its user may do. EOS has two roles of its own."""
@@ -134,7 +134,7 @@ def _apis(wanted: Management) -> Iterator[Section]:
 
 def management_port(config: DeviceConfig) -> Iterator[Section]:
     """The management port in its VRF, and the way out of it."""
-    family, default = ("ipv6", "::/0") if ":" in config.management_address else ("ip", "0.0.0.0/0")
+    family, default = ("ipv6", "::/0") if config.management_address.family == "ipv6" else ("ip", "0.0.0.0/0")
     yield section(
         f"interface {MANAGEMENT_PORT}", f"vrf {MANAGEMENT_VRF}", f"{family} address {config.management_address}"
     )

@@ -45,7 +45,7 @@ def tunnel_source(config: DeviceConfig) -> str:
     overlay = config.overlay
     if overlay is None or not overlay.endpoints:
         return ""
-    own = {overlay.loopback, config.loopback.partition("/")[0]}
+    own = {overlay.loopback, config.loopback.address}
     return ROUTER_LOOPBACK if overlay.endpoints[0].address in own else TUNNEL_LOOPBACK
 
 
@@ -66,7 +66,7 @@ def tunnels(config: DeviceConfig) -> Iterator[Section]:
     """``interface Vxlan1``: a VNI per tenant, and one per stretched VLAN."""
     source = tunnel_source(config)
     if source and config.overlay:
-        six = ":" in config.overlay.endpoints[0].address
+        six = config.overlay.endpoints[0].address.family == "ipv6"
         yield section(
             "interface Vxlan1",
             f"vxlan source-interface {source}",

@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from railweave.config.addresses import Address
 from railweave.config.sections import Section, section
 from railweave.systems.eos.names import MACSEC_PROFILE, ROUTER_LOOPBACK, TUNNEL_LOOPBACK
 from railweave.systems.eos.render.isis import advertises, on_port, passive
 from railweave.systems.eos.render.qos import profile_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from railweave.config.addresses import Addressed, Prefix
     from railweave.device.model import DeviceConfig, Gateway, Interface
-    from railweave.intent.underlay import RouterAdvertisements
+    from railweave.device.timers import RouterAdvertisements
 
 ETHERNET_HEADER = 14
 """An interface's MTU counts the IP packet, the design's the frame."""
@@ -28,12 +30,12 @@ class Loopback(NamedTuple):
 
     name: str
     description: str
-    addresses: tuple[str, ...]
+    addresses: tuple[Prefix, ...]
 
 
-def family(address: str) -> str:
+def family(address: Addressed) -> str:
     """EOS's word for an address family."""
-    return "ipv6" if ":" in address else "ip"
+    return "ipv6" if address.family == "ipv6" else "ip"
 
 
 def order(name: str) -> tuple[int, ...]:
@@ -53,9 +55,9 @@ def vlan_ids(config: DeviceConfig) -> dict[str, int]:
 
 def loopbacks(config: DeviceConfig) -> tuple[Loopback, ...]:
     """The loopback of router id and sessions; and the one that tunnels end on, where it has addresses of its own."""
-    ends = {one.address for one in config.overlay.endpoints} if config.overlay else set[str]()
-    own = {config.loopback.partition("/")[0], config.overlay.loopback if config.overlay else ""}
-    apart = tuple(one for one in config.loopbacks() if one.partition("/")[0] in ends - own)
+    ends = {one.address for one in config.overlay.endpoints} if config.overlay else set[Address]()
+    own = {config.loopback.address, config.overlay.loopback if config.overlay else None}
+    apart = tuple(one for one in config.loopbacks() if one.address in ends - own)
     first = Loopback(ROUTER_LOOPBACK, "router id", tuple(one for one in config.loopbacks() if one not in apart))
     return (first, Loopback(TUNNEL_LOOPBACK, "tunnels", apart)) if apart else (first,)
 
@@ -86,9 +88,9 @@ def interfaces(config: DeviceConfig) -> Iterator[Section]:
             yield section(f"interface Vlan{one.vlan}", f"description {one.description}", gateway_lines(config, one))
 
 
-def secondary(addresses: tuple[str, ...]) -> list[str]:
+def secondary(addresses: Sequence[Addressed]) -> list[str]:
     """`` secondary`` for every IPv4 address but the first; IPv6 has no such word."""
-    four = [one for one in addresses if ":" not in one]
+    four = [one for one in addresses if one.family == "ipv4"]
     return [" secondary" if one in four[1:] else "" for one in addresses]
 
 
@@ -128,7 +130,7 @@ def _tagged(port: Interface) -> list[str]:
 
 def _addressed(port: Interface) -> list[str]:
     own = [f"vrf {port.vrf}"] if port.vrf else []
-    own += ["ipv6 enable"] if port.vrf and ":" in port.addresses[0] else []
+    own += ["ipv6 enable"] if port.vrf and port.addresses[0].family == "ipv6" else []
     return [*own, *(f"{family(one)} address {one}" for one in port.addresses)]
 
 
@@ -162,7 +164,7 @@ def gateway_lines(config: DeviceConfig, gateway: Gateway) -> list[str]:
     lines += [f"vrf {gateway.vrf}"] if gateway.vrf else []
     more = secondary(gateway.addresses)
     lines += ["ip proxy-arp"] if gateway.proxy_arp else []
-    lines += ["ipv6 enable"] if ":" in gateway.addresses[0] else []
+    lines += ["ipv6 enable"] if gateway.addresses[0].family == "ipv6" else []
     shared = " virtual" if gateway.mac else ""
     lines += [f"{family(one)} address{shared} {one}{word}" for one, word in zip(gateway.addresses, more, strict=True)]
     lines += passive() if advertises(config, gateway) else []
@@ -173,7 +175,7 @@ def advertised(gateway: Gateway) -> list[str]:
     """Router advertisements: flags, prefixes, timers."""
     timers = gateway.advertisements
     if timers is None:
-        return ["ipv6 nd ra disabled"] if ":" in gateway.addresses[0] else []
+        return ["ipv6 nd ra disabled"] if gateway.addresses[0].family == "ipv6" else []
     lines = ["ipv6 nd managed-config-flag"] if timers.managed else []
     lines += ["ipv6 nd other-config-flag"] if timers.other else []
     if timers.on_link:

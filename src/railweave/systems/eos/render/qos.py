@@ -10,8 +10,8 @@ from railweave.systems.eos.names import QOS_PROFILE, QUEUE_PROFILE, UNPAUSED_PRO
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from railweave.device.classes import TrafficClass, Watchdog
     from railweave.device.model import DeviceConfig, QosConfig
-    from railweave.intent.qos import TrafficClass, Watchdog
 
 ACTIONS = {"drop": "drop", "forward": "notify-only"}
 """The watchdog's action on packets of a stuck queue; ``notify-only`` lets them pass."""
@@ -156,7 +156,7 @@ def _buffers(config: DeviceConfig, qos: QosConfig, shared_mb: float) -> Iterator
 
 def flow_set_size(config: DeviceConfig) -> int:
     """EOS's number of a flowset table's size: 0, which is not written, is 256; 7 is 32768."""
-    return config.balancing.intent.dlb.flowset_table_size.bit_length() - 9
+    return config.balancing.dlb.flowset_table_size.bit_length() - 9
 
 
 def balancing(config: DeviceConfig) -> Iterator[Section]:

@@ -21,7 +21,7 @@ def used_lists(bgp: Bgp) -> list[tuple[str, bool]]:
 
 def entries(bgp: Bgp, name: str, version: int, *, orlonger: bool) -> list[tuple[int, str]]:
     """The numbered entries of a prefix list, of one address family."""
-    found = [one for one in bgp.prefix_lists.get(name, ()) if (":" in one) == (version == 6)]
+    found = [one for one in bgp.prefix_lists.get(name, ()) if (one.family == "ipv6") == (version == 6)]
     most = (" le 128" if version == 6 else " le 32") if orlonger else ""
     return [(5 * place, f"permit {prefix}{most}") for place, prefix in enumerate(found, 1)]
 
@@ -157,4 +157,6 @@ def _family(bgp: Bgp, family: str) -> Section:
 
 def over_link_local(group: BgpGroup, family: str) -> bool:
     """Whether IPv4 routes of a group have IPv6 next hops (RFC 8950)."""
-    return family == "ipv4" and all(":" in one.peer_address or not one.peer_address for one in group.sessions)
+    return family == "ipv4" and all(
+        one.peer_address is None or one.peer_address.family == "ipv6" for one in group.sessions
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.config.addresses import Prefix
 from railweave.counting import counted
 from railweave.runbook.check import Check
 from railweave.runbook.expected import SESSION_HEADER, example_routes, session_rows, sessions
@@ -13,8 +14,8 @@ from railweave.systems.eos.render.qos import headroom_bytes, lossless
 from railweave.systems.eos.runbook.interconnect import ISIS, macsec_checks
 
 if TYPE_CHECKING:
+    from railweave.device.classes import TrafficClass
     from railweave.device.model import DeviceConfig, QosConfig
-    from railweave.intent.qos import TrafficClass
     from railweave.network.model import Network
     from railweave.routing.table import Routes
 
@@ -54,7 +55,7 @@ def load(config: DeviceConfig) -> list[tuple[str, tuple[str, ...]]]:
             ),
         )
     )
-    address = config.management_address.partition("/")[0]
+    address = config.management_address.address
     return [
         *steps,
         ("Commit for 10 minutes: without a second commit the switch goes back by itself.", ("commit timer 00:10:00",)),
@@ -144,7 +145,7 @@ def _routes(network: Network, config: DeviceConfig, routes: Routes) -> list[Chec
     examples = example_routes(network, config, routes)
     if not examples or config.bgp is None:
         return []
-    word = "ipv6" if ":" in examples[0].prefix else "ip"
+    word = "ipv6" if Prefix(examples[0].prefix).family == "ipv6" else "ip"
     return [
         Check(
             "Routes to another leaf",
@@ -162,7 +163,7 @@ def _gateways(config: DeviceConfig) -> Check:
         for one in config.gateways
         for address, prefix in zip(one.addresses, one.prefixes, strict=True)
     ]
-    six = ":" in rows[0][1]
+    six = rows[0][1].family == "ipv6"
     commands = (
         f"show {'ipv6' if six else 'ip'} interface brief",
         *((f"show ipv6 nd ra interface {rows[0][0]}",) if six else ()),

@@ -17,6 +17,7 @@ from railweave.systems.frr.render.routing import bfd, lists, route_maps, router_
 from railweave.systems.frr.tree import to_text
 
 if TYPE_CHECKING:
+    from railweave.config.addresses import Addressed
     from railweave.config.sections import Section
     from railweave.device.model import DeviceConfig, Gateway, Interface
     from railweave.findings import Finding
@@ -77,8 +78,8 @@ def _external_port(port: Interface) -> Section:
     return section(f"interface {name} vrf {port.vrf}", f"description {port.description}", family)
 
 
-def _family(address: str) -> str:
-    return "ipv6" if ":" in address else "ip"
+def _family(address: Addressed) -> str:
+    return "ipv6" if address.family == "ipv6" else "ip"
 
 
 def discovery(port: Interface) -> list[str]:
@@ -153,7 +154,7 @@ def gaps(config: DeviceConfig) -> list[Finding]:
         (rules.NO_LOAD_BALANCING, config.balancing.group_mode != "ecmp"),
         (rules.NO_PROXY_ARP, any(gateway.proxy_arp for gateway in config.gateways)),
         (rules.NO_MACSEC, any(port.macsec for port in config.interfaces)),
-        (rules.NO_HASH, config.balancing.intent.hash.seed is not None),
+        (rules.NO_HASH, config.balancing.hash.seed is not None),
         (rules.NO_TUNNELS, bool(config.vrfs)),
         (rules.NO_ANYCAST, bool(config.mac_vrf)),
         (rules.NO_COLOR_ENDPOINTS, config.overlay is not None and len(config.overlay.endpoints) > 1),
@@ -171,6 +172,6 @@ def _what(rule: Rule, config: DeviceConfig) -> str | None:
     """The sentence where it names what was asked for."""
     if rule is not rules.NO_LOAD_BALANCING:
         return None
-    opcodes = config.balancing.intent.spray_opcodes
+    opcodes = config.balancing.spray_opcodes
     only = f" of RDMA opcodes {', '.join(map(str, opcodes))}" if opcodes else ""
     return f"frr.conf cannot express {config.balancing.group_mode}{only} inside a next-hop group"

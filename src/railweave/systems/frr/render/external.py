@@ -18,7 +18,7 @@ _WORDS = {"ipv4": ("ip", 32), "ipv6": ("ipv6", 128)}
 def external_maps(vrf: Vrf) -> Iterator[Section]:
     """Prefix lists and route-maps of each router: nothing but what is listed, in either direction."""
     for peer in {one.router: one for one in vrf.external}.values():
-        word, most = _WORDS["ipv6" if ":" in peer.session.local_address else "ipv4"]
+        word, most = _WORDS[peer.session.local_address.family]
         for direction, prefixes in (("from", peer.accept), ("to", peer.advertise)):
             name = f"{direction}-{vrf.name}-{peer.router}"
             for place, prefix in enumerate(prefixes, 1):
@@ -40,7 +40,7 @@ def external_neighbors(vrf: Vrf) -> list[str]:
 def external_family(vrf: Vrf, family: str) -> list[str]:
     """Lines of an address family: routers whose links are of it."""
     six = family == "ipv6"
-    routers = dict.fromkeys(one.router for one in vrf.external if (":" in one.session.local_address) == six)
+    routers = dict.fromkeys(one.router for one in vrf.external if (one.session.local_address.family == "ipv6") == six)
     return [
         text
         for router in routers

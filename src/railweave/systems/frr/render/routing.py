@@ -17,16 +17,12 @@ if TYPE_CHECKING:
 _FAMILIES = {"ipv4": "ip", "ipv6": "ipv6"}
 
 
-def _version(prefix: str) -> str:
-    return "ipv6" if ":" in prefix else "ipv4"
-
-
 def lists(bgp: Bgp) -> Iterator[Section]:
     """Prefix lists (exact and equal-or-longer forms as used), community lists."""
     used = {(t.match.prefix_list, t.match.orlonger) for p in bgp.policies for t in p.terms if t.match.prefix_list}
     for name, orlonger in sorted((name or "", longer) for name, longer in used):
         for sequence, prefix in enumerate(bgp.prefix_lists.get(name, ()), 1):
-            version = _version(prefix)
+            version = prefix.family
             most = " le 128" if version == "ipv6" else " le 32"
             listed = f"{_FAMILIES[version]} prefix-list {name} seq {5 * sequence} permit {prefix}"
             yield line(listed + (most if orlonger else ""))
@@ -96,7 +92,7 @@ def router_bgp(config: DeviceConfig, bgp: Bgp) -> Section:
         "no bgp default ipv4-unicast",
         "bgp bestpath as-path multipath-relax",
         "bgp bestpath aigp" if bgp.compare_aigp else None,
-        "bgp fast-convergence" if config.balancing.intent.fast_reroute else None,
+        "bgp fast-convergence" if config.balancing.fast_reroute else None,
         peers,
         overlay_neighbors(config),
         families,

@@ -8,7 +8,7 @@ from railweave.config.sections import Section, section
 
 if TYPE_CHECKING:
     from railweave.device.model import Session
-    from railweave.intent.underlay import Bfd
+    from railweave.device.timers import Bfd
 
 
 def profile(name: str, bfd: Bfd | None) -> Section | None:

@@ -100,7 +100,7 @@ def _overlay_gaps(config: DeviceConfig) -> list[Finding]:
     if overlay is None or not overlay.endpoints:
         return []
     found: list[Finding] = []
-    if ":" in overlay.loopback:
+    if overlay.loopback.family == "ipv6":
         found.append(rules.IPV6_TUNNELS.finding(config.name))
     if len(overlay.endpoints) > 1:
         found.append(rules.COLOR_ENDPOINTS.finding(config.name))

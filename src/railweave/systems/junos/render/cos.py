@@ -9,8 +9,8 @@ from railweave.systems.junos.render.interfaces import port_order
 from railweave.systems.junos.tree import block, choices, entry, leaf
 
 if TYPE_CHECKING:
+    from railweave.device.classes import TrafficClass
     from railweave.device.model import DeviceConfig, PfcProfile, QosConfig
-    from railweave.intent.qos import TrafficClass
     from railweave.systems.junos.tree import Statement
 
 

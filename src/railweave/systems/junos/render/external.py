@@ -24,7 +24,7 @@ def external_groups(vrf: Vrf) -> Statement | None:
 
 def _group(vrf: Vrf, peers: list[ExternalPeer]) -> Statement | None:
     first = peers[0]
-    family = "inet6" if ":" in first.session.local_address else "inet"
+    family = "inet6" if first.session.local_address.family == "ipv6" else "inet"
     return block(
         ("group", first.router),
         leaf("type", "external"),

@@ -9,14 +9,15 @@ from railweave.systems.junos.render.spraying import spraying_filter
 from railweave.systems.junos.tree import block, entry, leaf
 
 if TYPE_CHECKING:
+    from railweave.config.addresses import Addressed
     from railweave.device.model import DeviceConfig, Gateway, Interface, Split
     from railweave.systems.junos.tree import Statement
 
 MANAGEMENT_PORT = "re0:mgmt-0"
 
 
-def _family(address: str) -> str:
-    return "inet6" if ":" in address else "inet"
+def _family(address: Addressed) -> str:
+    return "inet6" if address.family == "ipv6" else "inet"
 
 
 def interfaces(config: DeviceConfig) -> Statement | None:

@@ -150,7 +150,7 @@ def _targets(vrf: Vrf) -> Statement | None:
 def tunnel_source(config: DeviceConfig) -> Statement | None:
     """``switch-options``: tunnels over IPv6 say so; over IPv4 the validated configuration states no source."""
     found = config.overlay
-    if found is None or not found.endpoints or ":" not in found.loopback:
+    if found is None or not found.endpoints or found.loopback.family == "ipv4":
         return None
     return block("switch-options", entry("vtep-source-interface", "lo0.0", "inet6", key=1))
 

@@ -46,9 +46,10 @@ def _fabric_advertise(one: FabricAdvertise) -> Statement | None:
 
 
 def _group(found: Bgp, group: BgpGroup) -> Statement | None:
+    addresses = [session.peer_address for session in group.sessions if session.peer_address]
     numbered = [session for session in group.sessions if session.peer_address]
     discovered = [session for session in group.sessions if not session.peer_address]
-    link_local = not numbered or ":" in numbered[0].peer_address
+    link_local = not addresses or addresses[0].family == "ipv6"
     return block(
         ("group", group.name),
         leaf("type", "external"),
@@ -156,7 +157,7 @@ def routing_options(config: DeviceConfig) -> Statement | None:
         block(
             "forwarding-table",
             leaf("export", exported(config, LOAD_BALANCE_POLICY)),
-            leaf("ecmp-fast-reroute") if config.balancing.intent.fast_reroute else None,
+            leaf("ecmp-fast-reroute") if config.balancing.fast_reroute else None,
             composite_next_hop(config),
         ),
     )
@@ -164,7 +165,7 @@ def routing_options(config: DeviceConfig) -> Statement | None:
 
 def forwarding_options(config: DeviceConfig) -> Statement | None:
     """``forwarding-options``: dynamic load balancing and hash fields."""
-    intent = config.balancing.intent
+    intent = config.balancing
     fields = [leaf("layer-3") if intent.hash.layer3 else None, leaf("layer-4") if intent.hash.layer4 else None]
     return block(
         "forwarding-options",
@@ -178,7 +179,7 @@ def forwarding_options(config: DeviceConfig) -> Statement | None:
 
 
 def _ecmp_dlb(config: DeviceConfig) -> Statement | None:
-    mode, knobs = config.balancing.group_mode, config.balancing.intent.dlb
+    mode, knobs = config.balancing.group_mode, config.balancing.dlb
     if mode not in {"dlb-flowlet", "dlb-per-packet"}:
         return None
     ether_types = [leaf(family) for family in config.balancing.ether_types]

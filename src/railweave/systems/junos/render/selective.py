@@ -63,7 +63,7 @@ def _family(port: Interface, gateway: Gateway | None) -> str:
     addresses = gateway.addresses if gateway else port.addresses
     if port.kind == "server" and gateway is None:
         return "ethernet-switching"
-    return "inet" if addresses and ":" not in addresses[0] else "inet6"
+    return "inet" if addresses and addresses[0].family == "ipv4" else "inet6"
 
 
 def _families(config: DeviceConfig) -> list[str]:

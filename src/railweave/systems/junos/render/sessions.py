@@ -8,7 +8,7 @@ from railweave.systems.junos.tree import block, leaf
 
 if TYPE_CHECKING:
     from railweave.device.model import Session
-    from railweave.intent.underlay import Bfd
+    from railweave.device.timers import Bfd
     from railweave.systems.junos.tree import Statement
 
 

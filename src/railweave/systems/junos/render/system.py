@@ -154,7 +154,7 @@ def lldp(config: DeviceConfig) -> Statement | None:
         "lldp",
         leaf("port-id-subtype", "interface-name"),
         leaf("port-description-type", "interface-description"),
-        leaf("management-address", config.management_address.partition("/")[0]),
+        leaf("management-address", config.management_address.address),
         block("interface all", keep=True),
     )
 

@@ -61,7 +61,7 @@ def load(config: DeviceConfig) -> list[tuple[str, tuple[str, ...]]]:
                 (),
             )
         )
-    address = config.management_address.partition("/")[0]
+    address = config.management_address.address
     return [
         *steps,
         ("Commit for 10 minutes: without a second commit the switch goes back by itself.", ("commit confirmed 10",)),
@@ -267,7 +267,7 @@ def _gateways(config: DeviceConfig) -> Check:
             f"preferred {advertised.prefix_preferred_lifetime:,} s, every {advertised.min_interval} to "
             f"{advertised.max_interval} s"
         )
-    version_4 = ":" not in config.gateways[0].addresses[0]
+    version_4 = config.gateways[0].addresses[0].family == "ipv4"
     commands.append("show arp no-resolve" if version_4 else "show ipv6 neighbors")
     if config.gateways[0].proxy_arp:
         points.append("proxy ARP on each: a server that asks for another's address gets the router's MAC")
@@ -276,7 +276,7 @@ def _gateways(config: DeviceConfig) -> Check:
 
 
 def _balancing(config: DeviceConfig) -> Check:
-    intent, mode = config.balancing.intent, config.balancing.group_mode
+    intent, mode = config.balancing, config.balancing.group_mode
     points = [f"next-hop groups are shared by {mode}"]
     if mode.startswith("dlb"):
         dlb = intent.dlb

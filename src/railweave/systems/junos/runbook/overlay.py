@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.config.addresses import Prefix
 from railweave.counting import counted
 from railweave.runbook.check import Check
 
@@ -49,7 +50,7 @@ def _outside(config: DeviceConfig, routes: Routes) -> list[Check]:
                 continue
             leaves = routes.shared.leaves(config.name, vrf.name, prefix)
             here = leaves == (config.name,)
-            table = f"{vrf.name}.inet6.0" if ":" in prefix else f"{vrf.name}.inet.0"
+            table = f"{vrf.name}.inet6.0" if Prefix(prefix).family == "ipv6" else f"{vrf.name}.inet.0"
             rows = [
                 (one.router, one.session.peer_address, one.session.peer_as, one.session.interface)
                 for one in vrf.external

@@ -12,8 +12,8 @@ from railweave.runbook.check import Check
 from railweave.systems.junos.names import CLASSIFIER, SCHEDULER_MAP, class_name
 
 if TYPE_CHECKING:
+    from railweave.device.classes import TrafficClass
     from railweave.device.model import DeviceConfig, QosConfig
-    from railweave.intent.qos import TrafficClass
 
 
 def qos_checks(config: DeviceConfig, qos: QosConfig) -> list[Check]:

@@ -46,12 +46,12 @@ def gaps(config: DeviceConfig) -> list[Finding]:
 
 def sprayed(config: DeviceConfig) -> str:
     """Which packets are to be sprayed, in words for a finding; empty where it is all, or none."""
-    opcodes = config.balancing.intent.spray_opcodes
+    opcodes = config.balancing.spray_opcodes
     return f" of RDMA opcodes {', '.join(map(str, opcodes))}" if opcodes else ""
 
 
 def _balancing(config: DeviceConfig) -> Iterator[Finding]:
-    intent = config.balancing.intent
+    intent = config.balancing
     if config.balancing.group_mode != "ecmp":
         what = f"{config.balancing.group_mode}{sprayed(config)} has no place in config_db.json"
         yield rules.NO_LOAD_BALANCING.finding(config.name, what)
@@ -77,7 +77,7 @@ def _overlay(config: DeviceConfig) -> Iterator[Finding]:
         return
     if len(overlay.endpoints) > 1:
         yield rules.NO_COLOR_ENDPOINTS.finding(config.name)
-    if any(":" in one.address for one in overlay.endpoints[:1]):
+    if any(one.address.family == "ipv6" for one in overlay.endpoints[:1]):
         yield rules.IPV6_TUNNEL.finding(config.name)
 
 

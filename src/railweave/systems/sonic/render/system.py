@@ -126,7 +126,7 @@ def counters(config: DeviceConfig) -> Tables:
 
 def hashing(config: DeviceConfig) -> Tables:
     """``SWITCH_HASH``: the fields that next-hop groups are shared by."""
-    wanted = config.balancing.intent.hash
+    wanted = config.balancing.hash
     fields = ["SRC_IP", "DST_IP"] if wanted.layer3 else []
     fields += ["IP_PROTOCOL", "L4_SRC_PORT", "L4_DST_PORT"] if wanted.layer4 else []
     return {"SWITCH_HASH": {"GLOBAL": {"ecmp_hash": [*fields]}}} if fields else {}
