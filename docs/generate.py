@@ -15,7 +15,7 @@ from railweave.findings.registry import rules_of
 from railweave.intent.profiles import profile_tables
 from railweave.intent.reference import fabric_reference, fabric_schema, scenario_reference, scenario_schema
 from railweave.outputs.steps import design_file
-from railweave.render.host.schema import HOST_SCHEMA, host_reference
+from railweave.render.host.document import host_reference, host_schema
 from railweave.render.support import FEATURES, matrix
 from railweave.systems import systems
 
@@ -124,7 +124,7 @@ def generated() -> dict[Path, str]:
         support: support.read_text().partition(MARK)[0] + MARK + support_matrix(),
         profiles: profiles.read_text().partition(MARK)[0] + MARK + profile_tables(),
         DOCS / "images" / "rooms.svg": runpy.run_path(str(DOCS.parent / "tools" / "rooms.py"))["picture"](),
-        DOCS / "host.schema.json": json.dumps(HOST_SCHEMA, indent=1) + "\n",
+        DOCS / "host.schema.json": json.dumps(host_schema(), indent=1) + "\n",
         host: host.read_text().partition(MARK)[0] + MARK + host_reference(),
     }
 

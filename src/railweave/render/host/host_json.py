@@ -1,6 +1,6 @@
 """``host.json``: what a server is told, for ``railweave host``, the net plug-in and the preflight.
 
-Documented in docs/host-json.md, with a JSON schema beside it.
+``document`` has its form; docs/host-json.md and the JSON Schema beside it follow from that.
 """
 
 from __future__ import annotations
@@ -8,14 +8,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, cast
 
+from railweave.render.host.document import SCHEMA
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from railweave.device.host_model import HostConfig, HostNic, Variable
-
-SCHEMA = 1
-"""Version of ``host.json``; raised when a reader of the old form would misread the new one."""
-
+    from railweave.device.host_model import HostConfig, HostNic, HostRoute, HostRule, Variable
+    from railweave.render.host.document import Host, Job, Nic, Route, Rule, TenantJob
 
 LINE = 118
 """Where a value that fits stands on one line, characters."""
@@ -53,8 +52,11 @@ def _is_row(value: Any) -> bool:  # noqa: ANN401 - JSON
     return isinstance(value, dict) and _is_flat(cast("dict[str, Any]", value).values())
 
 
-def document(config: HostConfig) -> dict[str, Any]:
+def document(config: HostConfig) -> Host:
     """The file's content."""
+    job: Job = {"library": config.library, **_job(config.job)}
+    if config.tenant_jobs:
+        job["tenants"] = {tenant: _job(one) for tenant, one in config.tenant_jobs}
     return {
         "schema": SCHEMA,
         "network": config.network,
@@ -79,28 +81,15 @@ def document(config: HostConfig) -> dict[str, Any]:
             for qos in config.qos
         },
         "nics": [_nic(nic) for nic in config.nics],
-        "routes": [
-            {"table": one.table, "to": one.to, "dev": one.dev} | ({"via": one.via} if one.via else {})
-            for one in config.routes
-        ],
-        "rules": [
-            {"table": one.table, "dev": one.dev}
-            | ({"from": one.from_} if one.from_ else {})
-            | ({"to": one.to} if one.to else {})
-            | ({"priority": one.priority} if one.priority is not None else {})
-            for one in config.rules
-        ],
+        "routes": [_route(one) for one in config.routes],
+        "rules": [_rule(one) for one in config.rules],
         "sysctl": config.sysctl,
         "kernel_command_line": list(config.kernel_command_line),
-        "job": {
-            "library": config.library,
-            **_job(config.job),
-            **({"tenants": {tenant: _job(job) for tenant, job in config.tenant_jobs}} if config.tenant_jobs else {}),
-        },
+        "job": job,
     }
 
 
-def _job(job: Iterable[Variable]) -> dict[str, Any]:
+def _job(job: Iterable[Variable]) -> TenantJob:
     variables = list(job)
     return {
         "environment": {one.name: one.value for one in variables if not one.resolve},
@@ -108,8 +97,26 @@ def _job(job: Iterable[Variable]) -> dict[str, Any]:
     }
 
 
-def _nic(nic: HostNic) -> dict[str, Any]:
-    return {
+def _route(one: HostRoute) -> Route:
+    route: Route = {"table": one.table, "to": one.to, "dev": one.dev}
+    if one.via:
+        route["via"] = one.via
+    return route
+
+
+def _rule(one: HostRule) -> Rule:
+    rule: Rule = {"table": one.table, "dev": one.dev}
+    if one.from_:
+        rule["from"] = one.from_
+    if one.to:
+        rule["to"] = one.to
+    if one.priority is not None:
+        rule["priority"] = one.priority
+    return rule
+
+
+def _nic(nic: HostNic) -> Nic:
+    document: Nic = {
         "name": nic.name,
         "netdev": nic.netdev,
         "rdma": nic.rdma,
@@ -141,4 +148,7 @@ def _nic(nic: HostNic) -> dict[str, Any]:
             }
             for one in nic.addresses
         ],
-    } | ({"tenant": nic.tenant} if nic.tenant else {})
+    }
+    if nic.tenant:
+        document["tenant"] = nic.tenant
+    return document
