@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import argparse
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,6 +29,9 @@ from railweave.simulation.engines.packets import run_packets
 from railweave.simulation.engines.traffic import Traffic, traffic_of
 from railweave.simulation.job import job_of
 from railweave.simulation.model.fabric import Arguments, PacketFabric, packet_fabric
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "engine.md"
@@ -48,7 +52,7 @@ class Scenario:
     collective: str = "all-reduce"
     size_mib: int = 64
     qps: int = 4
-    nccl: tuple[str, ...] = ()
+    nccl: Mapping[str, str] = field(default_factory=dict[str, str])
     lb: str | None = None
     down: tuple[str, ...] = ()
     example: str = "h100-rlb"
@@ -57,8 +61,8 @@ class Scenario:
 
 SERVED = "packets serve queue pairs in turn, and shares differ for a while"
 THREE = ("spine1", "spine2", "spine3")
-RING = ("NCCL_ALGO=Ring", "NCCL_PROTO=Simple")
-TREE = ("NCCL_ALGO=Tree", "NCCL_PROTO=Simple")
+RING = {"NCCL_ALGO": "Ring", "NCCL_PROTO": "Simple"}
+TREE = {"NCCL_ALGO": "Tree", "NCCL_PROTO": "Simple"}
 SCENARIOS = (
     Scenario("ring all-reduce, 4 queue pairs", 0.01, "each NIC's port carries one ring", nccl=RING, size_mib=128),
     Scenario("ring all-reduce, 32 queue pairs", 0.01, "proxies bind, the same in both", nccl=RING, qps=32),
@@ -124,8 +128,7 @@ def compare(scenario: Scenario) -> Difference:
         traffic, floor, tail = incast(fabric, scenario.size_mib * MIB, 16), 0, 0
     else:
         job, hosts = job_of(network, fabric.wiring)
-        words = [*scenario.nccl, f"NCCL_IB_QPS_PER_CONNECTION={scenario.qps}"]
-        known = parameters(words, job.library)
+        known = parameters({**scenario.nccl, "NCCL_IB_QPS_PER_CONNECTION": str(scenario.qps)}, job.library)
         planned = program(job, scenario.collective, scenario.size_mib * MIB, known, credit=True)  # type: ignore[arg-type]
         traffic = traffic_of(
             fabric.addresses, hosts, planned, split(planned, scenario.qps, split_data=scenario.qps > 1)

@@ -78,7 +78,7 @@ def all_reduce(algorithm: str) -> dict[str, float]:
     """4096 servers of 8 GPUs and 8 NICs, 8 GiB, 4 queue pairs a connection."""
     clock = Clock()
     job = Job.of_servers(4096, gpu="H100")
-    nccl = parameters([f"NCCL_ALGO={algorithm}", "NCCL_PROTO=Simple", "NCCL_IB_QPS_PER_CONNECTION=4"])
+    nccl = parameters({"NCCL_ALGO": algorithm, "NCCL_PROTO": "Simple", "NCCL_IB_QPS_PER_CONNECTION": "4"})
     program = whole(job, "all-reduce", 8 << 30, nccl)
     parts = split(program, 4, split_data=True)
     wanted = parts.connection.astype(np.int64) * 4 + parts.queue_pair

@@ -10,7 +10,7 @@ import csv
 import os
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing import Pool
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,7 +26,7 @@ from . import beds, long_haul
 from .engine import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 FOLDER = Path(os.environ.get("RAILWEAVE_PUBLISHED", ROOT.parent / "shared/published"))
 DOCUMENT = ROOT / "docs/validation.md"
@@ -38,8 +38,8 @@ UNSTATED = {"all-reduce": 1 << 30, "all-to-all": 256 << 20}
 """Size where the source gives an average over sizes it does not state (assumed: large ones; these take long enough)."""
 SEEDS = {"all-reduce": (1,), "all-to-all": (1, 2, 3)}
 """All-to-all is the mean time of several runs: which flows marks hit decides a run's last ones, by chance."""
-SPLIT = ("NCCL_IB_SPLIT_DATA_ON_QPS=1",)
-RCCL = ("NCCL_MIN_NCHANNELS=32",)
+SPLIT = {"NCCL_IB_SPLIT_DATA_ON_QPS": "1"}
+RCCL = {"NCCL_MIN_NCHANNELS": "32"}
 """What the guide's commands of four servers set."""
 
 
@@ -52,7 +52,7 @@ class Collective:
     name: str
     size: int
     qps: int = 0
-    nccl: tuple[str, ...] = ()
+    nccl: Mapping[str, str] = field(default_factory=dict[str, str])
     vxlan: bool = False
 
 
@@ -154,7 +154,7 @@ def rows() -> Iterator[Row]:
     for file in ("1node_allreduce", "4node_allreduce_4procs", "4node_a2a_4procs"):
         for r in _of(f"t004_rccl_{file}.csv"):
             servers, name, size = int(r["nodes"]), r["collective"].replace("_", "-"), int(r["size_bytes"])
-            job = Collective("thor2", (servers,), name, size, nccl=RCCL if servers > 1 else ())
+            job = Collective("thor2", (servers,), name, size, nccl=RCCL if servers > 1 else {})
             what = f"RCCL {name}, {servers} server{'s' * (servers > 1)}, {size} B, {r['placement']}"
             yield Row(r["row_id"], what, (float(r["time_us"]),), "us", job, 0.15 if size >= 4 << 20 else None)
     for file in ("2", "3", "5", "6"):

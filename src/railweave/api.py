@@ -282,6 +282,7 @@ def simulate(
     """
     from railweave.simulation.job_fabric import job_network
     from railweave.simulation.question import answer, questions
+    from railweave.simulation.settings import by_name
 
     network = job_network(_network(source), fabric)
     asked = questions(
@@ -290,7 +291,7 @@ def simulate(
             "collective": collective,
             "size": size,
             "qps": qps,
-            "nccl": nccl,
+            "nccl": by_name(nccl, "--nccl"),
             "lb": lb,
             "settings": settings,
             "background": background,

@@ -15,24 +15,27 @@ from railweave.collectives.nccl import LISTS, NUMBERS, NcclError, parameters
 from railweave.collectives.queue_pairs import split, waits
 from railweave.collectives.tuning import choose, estimate_us, used_channels
 from railweave.errors import InputError
+from railweave.simulation.settings import by_name
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 
 
 def test_defaults_and_values() -> None:
-    nccl = parameters(("NCCL_BUFFSIZE=8M", "NCCL_ALGO=^tree", "NCCL_PROTO=ll,Simple", "NCCL_NCHANNELS_PER_NET_PEER=-1"))
+    nccl = parameters(
+        {"NCCL_BUFFSIZE": "8M", "NCCL_ALGO": "^tree", "NCCL_PROTO": "ll,Simple", "NCCL_NCHANNELS_PER_NET_PEER": "-1"}
+    )
     assert nccl["NCCL_BUFFSIZE"] == 8 * MIB
     assert nccl["NCCL_P2P_NET_CHUNKSIZE"] == 128 * KIB
     assert nccl.names("NCCL_ALGO") == ("Ring",)
     assert nccl.names("NCCL_PROTO") == ("LL", "Simple")
     assert parameters()["NCCL_PXN_DISABLE"] == 0
-    assert parameters((), "RCCL")["NCCL_PXN_DISABLE"] == 1
-    assert parameters(("NCCL_PXN_DISABLE=0",), "RCCL")["NCCL_PXN_DISABLE"] == 0
+    assert parameters(library="RCCL")["NCCL_PXN_DISABLE"] == 1
+    assert parameters({"NCCL_PXN_DISABLE": "0"}, "RCCL")["NCCL_PXN_DISABLE"] == 0
 
 
 def test_every_default_can_be_said_and_has_a_source() -> None:
     for key, number in NUMBERS.items():
-        assert parameters((f"{key}={number.default}",))[key] == number.default
+        assert parameters({key: str(number.default)})[key] == number.default
         assert number.source
     assert all(names.source for names in LISTS.values())
 
@@ -42,7 +45,6 @@ def test_every_default_can_be_said_and_has_a_source() -> None:
     [
         ("NCCL_BUFSIZE=1M", "did you mean NCCL_BUFFSIZE?"),
         ("NCCL_DEBUG_FILE=x", "is not a parameter that changes the prediction"),
-        ("NCCL_BUFFSIZE", "write KEY=VALUE"),
         ("NCCL_BUFFSIZE=big", "a whole number from 65536 to 1073741824"),
         ("NCCL_CROSS_NIC=3", "from 0 to 2"),
         ("NCCL_NCHANNELS_PER_NET_PEER=0", "or -1 to let the library decide"),
@@ -53,27 +55,41 @@ def test_every_default_can_be_said_and_has_a_source() -> None:
 )
 def test_what_is_wrong_and_what_would_be_right(word: str, says: str) -> None:
     with pytest.raises(NcclError) as error:
-        parameters((word,))
+        parameters(by_name([word], "--nccl"))
     assert says in str(error.value)
     assert str(error.value).startswith("--nccl: ")
 
 
+def test_a_word_without_a_value() -> None:
+    with pytest.raises(InputError) as error:
+        by_name(["NCCL_BUFFSIZE"], "--nccl")
+    assert "write KEY=VALUE" in str(error.value)
+    assert str(error.value).startswith("--nccl: ")
+
+
+def test_a_number_in_place_of_another() -> None:
+    nccl = parameters({"NCCL_IB_QPS_PER_CONNECTION": "2"})
+    assert nccl.with_number("NCCL_IB_QPS_PER_CONNECTION", 8)["NCCL_IB_QPS_PER_CONNECTION"] == 8
+    with pytest.raises(NcclError, match="NCCL_IB_QPS_PER_CONNECTION cannot be '0'"):
+        nccl.with_number("NCCL_IB_QPS_PER_CONNECTION", 0)
+
+
 def test_all_that_is_wrong_at_once() -> None:
     with pytest.raises(NcclError) as error:
-        parameters(("A=1", "NCCL_STEPS=x"))
+        parameters({"A": "1", "NCCL_STEPS": "x"})
     assert len(error.value.problems) == 2
 
 
 @pytest.mark.parametrize(
     ("words", "channels"),
     [
-        ((), 16),
-        (("NCCL_MAX_NCHANNELS=4",), 4),
-        (("NCCL_MIN_NCHANNELS=32",), 32),
-        (("NCCL_MAX_CTAS=8", "NCCL_MIN_CTAS=2"), 8),
+        ({}, 16),
+        ({"NCCL_MAX_NCHANNELS": "4"}, 4),
+        ({"NCCL_MIN_NCHANNELS": "32"}, 32),
+        ({"NCCL_MAX_CTAS": "8", "NCCL_MIN_CTAS": "2"}, 8),
     ],
 )
-def test_channels(words: tuple[str, ...], channels: int) -> None:
+def test_channels(words: dict[str, str], channels: int) -> None:
     assert channel_count(Job.of_servers(4), parameters(words)) == channels
 
 
@@ -172,7 +188,7 @@ def test_in_turn_where_data_is_not_split() -> None:
         Job.of_servers(2, 1),
         "all-gather",
         12 * MIB,
-        parameters(("NCCL_PROTO=Simple", "NCCL_MAX_NCHANNELS=1")),
+        parameters({"NCCL_PROTO": "Simple", "NCCL_MAX_NCHANNELS": "1"}),
         credit=True,
     )
     pieces = split(found, 4, split_data=False)
@@ -185,7 +201,7 @@ def test_in_turn_where_data_is_not_split() -> None:
 @settings(deadline=None, max_examples=30)
 @given(st.integers(1, 16), st.booleans(), st.booleans(), st.integers(1, 16 * MIB))
 def test_parts_are_the_message(queue_pairs: int, split_data: bool, credit: bool, size: int) -> None:
-    found = program(Job.of_servers(3, 2), "all-reduce", size, parameters(("NCCL_ALGO=Ring",)), credit=credit)
+    found = program(Job.of_servers(3, 2), "all-reduce", size, parameters({"NCCL_ALGO": "Ring"}), credit=credit)
     pieces = split(found, queue_pairs, split_data=split_data)
     assert (np.bincount(pieces.message, pieces.bytes, found.messages) == found.bytes).all()
     assert (pieces.queue_pair < queue_pairs).all()

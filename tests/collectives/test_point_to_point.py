@@ -44,21 +44,21 @@ def test_channels_of_32_ranks_by_hand() -> None:
     assert parts_of(128 * KIB, p2p, 128 * KIB) == 1
     assert parts_of(128 * KIB + 1, p2p, 128 * KIB) == 2
     assert p2p_channels(Job.of_servers(64), parameters(), 16).per_peer == 1
-    assert p2p_channels(job, parameters(("NCCL_NCHANNELS_PER_NET_PEER=4",)), 16).per_peer == 4
+    assert p2p_channels(job, parameters({"NCCL_NCHANNELS_PER_NET_PEER": "4"}), 16).per_peer == 4
 
 
 @pytest.mark.parametrize("disable", [0, 1])
 def test_every_nic_sends_the_remote_share(disable: int) -> None:
     job = Job.of_servers(4)
     size = 64 * MIB
-    found = program(job, "all-to-all", size, parameters((f"NCCL_PXN_DISABLE={disable}",)))
+    found = program(job, "all-to-all", size, parameters({"NCCL_PXN_DISABLE": str(disable)}))
     assert (sent_by_nic(job, found) == size * 24 // 32).all()
     assert (received_by_nic(job, found) == size * 24 // 32).all()
 
 
 def test_pxn_keeps_to_the_rail_and_shares_connections() -> None:
     job = Job.of_servers(4)
-    with_pxn, without = (program(job, "all-to-all", MIB, parameters((f"NCCL_PXN_DISABLE={off}",))) for off in (0, 1))
+    with_pxn, without = (program(job, "all-to-all", MIB, parameters({"NCCL_PXN_DISABLE": str(off)})) for off in (0, 1))
     assert (with_pxn.connections[:, 0] % 8 == with_pxn.connections[:, 1] % 8).all()
     assert len(with_pxn.connections) == 4 * 3 * 8  # servers, other servers, rails
     assert len(without.connections) == 4 * 3 * 64
@@ -88,7 +88,7 @@ def test_chunks_by_size_of_the_transfer(pair: int, chunk: int) -> None:
 )
 def test_any_all_to_all(servers: int, gpus: int, size: int, disable: int, credit: bool, per_peer: int) -> None:
     job = Job.of_servers(servers, gpus)
-    nccl = parameters((f"NCCL_PXN_DISABLE={disable}", f"NCCL_NCHANNELS_PER_NET_PEER={per_peer}"))
+    nccl = parameters({"NCCL_PXN_DISABLE": str(disable), "NCCL_NCHANNELS_PER_NET_PEER": str(per_peer)})
     found = program(job, "all-to-all", size, nccl, credit=credit)
     check(job, found)
     each = (size // job.ranks) * (job.ranks - gpus)
@@ -125,7 +125,7 @@ def test_send_recv_crosses_at_the_last_gpu() -> None:
     sent = sent_by_nic(job, found).reshape(3, 8)
     assert sent[:, 0].tolist() == [64 * MIB] * 3  # PXN: on the rail of the next server's first GPU
     assert sent[:, 1:].sum() == 0
-    straight = program(job, "send-recv", 64 * MIB, parameters(("NCCL_PXN_DISABLE=1",)))
+    straight = program(job, "send-recv", 64 * MIB, parameters({"NCCL_PXN_DISABLE": "1"}))
     assert sent_by_nic(job, straight).reshape(3, 8)[:, 7].tolist() == [64 * MIB] * 3
 
 
@@ -143,7 +143,7 @@ def test_takes_no_less_than_its_nics_need() -> None:
 
 def test_words_of_credit_are_per_transfer() -> None:
     job = Job.of_servers(2, 1)
-    found = program(job, "send-recv", 4 * MIB, parameters(("NCCL_NCHANNELS_PER_NET_PEER=1",)), credit=True)
+    found = program(job, "send-recv", 4 * MIB, parameters({"NCCL_NCHANNELS_PER_NET_PEER": "1"}), credit=True)
     words = int(found.credit[found.connection].sum())
     assert words == 2 * (32 - 8)
     for m in itertools.islice(range(found.messages), 8):

@@ -14,7 +14,7 @@ from railweave.collectives.nccl import parameters
 from tests.collectives.plain import check, received_by_nic, seconds, sent_by_nic
 
 MIB, GIB = 1 << 20, 1 << 30
-RING = ("NCCL_ALGO=Ring", "NCCL_PROTO=Simple")
+RING = {"NCCL_ALGO": "Ring", "NCCL_PROTO": "Simple"}
 
 
 @pytest.mark.parametrize("servers", [2, 3, 4, 8])
@@ -37,13 +37,22 @@ def test_every_nic_sends_the_textbook_share(servers: int, collective: str, turns
     st.sampled_from(["LL", "LL128", "Simple"]),
     st.booleans(),
     st.sampled_from(["NCCL", "RCCL"]),
-    st.sampled_from(["NCCL_CROSS_NIC=0", "NCCL_CROSS_NIC=1", "NCCL_CROSS_NIC=2", "NCCL_MAX_NCHANNELS=3"]),
+    st.sampled_from(
+        [("NCCL_CROSS_NIC", "0"), ("NCCL_CROSS_NIC", "1"), ("NCCL_CROSS_NIC", "2"), ("NCCL_MAX_NCHANNELS", "3")]
+    ),
 )
 def test_any_ring(
-    collective: str, servers: int, gpus: int, size: int, protocol: str, credit: bool, library: str, word: str
+    collective: str,
+    servers: int,
+    gpus: int,
+    size: int,
+    protocol: str,
+    credit: bool,
+    library: str,
+    word: tuple[str, str],
 ) -> None:
     job = Job.of_servers(servers, gpus, library=library)
-    nccl = parameters(("NCCL_ALGO=Ring", f"NCCL_PROTO={protocol}", word), library)
+    nccl = parameters({"NCCL_ALGO": "Ring", "NCCL_PROTO": protocol, word[0]: word[1]}, library)
     found = program(job, collective, size, nccl, credit=credit)
     check(job, found)
     assert found.protocol == protocol
@@ -61,7 +70,7 @@ def test_any_ring(
 def test_two_ranks_by_hand() -> None:
     """1 MiB over two servers with a GPU each, one channel: a chunk is half, in two slices of 256 KiB."""
     job = Job.of_servers(2, 1)
-    found = program(job, "all-reduce", MIB, parameters((*RING, "NCCL_MAX_NCHANNELS=1")), launch_ps=1000)
+    found = program(job, "all-reduce", MIB, parameters({**RING, "NCCL_MAX_NCHANNELS": "1"}), launch_ps=1000)
     assert found.connections.tolist() == [[0, 1, 0], [1, 0, 0]]
     assert found.connection.tolist() == [0] * 4 + [1] * 4
     assert found.bytes.tolist() == [256 * 1024] * 8
@@ -75,7 +84,7 @@ def test_two_ranks_by_hand() -> None:
 def test_loops_wait_for_the_loop_before() -> None:
     """One channel, two ranks: a loop is 4 MiB, so 8 MiB take two, and the second begins when the first has come in."""
     job = Job.of_servers(2, 1)
-    found = program(job, "all-reduce", 8 * MIB, parameters((*RING, "NCCL_MAX_NCHANNELS=1")))
+    found = program(job, "all-reduce", 8 * MIB, parameters({**RING, "NCCL_MAX_NCHANNELS": "1"}))
     assert found.bytes.tolist() == [MIB] * 16
     second = slice(int(found.after_start[4]), int(found.after_start[5]))  # the first message of loop 2, server 0
     assert found.after[second].tolist() == [11]  # from server 1: loop 1, its last step, last slice
@@ -84,7 +93,7 @@ def test_loops_wait_for_the_loop_before() -> None:
 def test_sizes_that_do_not_divide() -> None:
     """100 bytes over four ranks: chunks of 32, of which the last has 4."""
     job = Job.of_servers(4, 1)
-    found = program(job, "all-reduce", 100, parameters((*RING, "NCCL_MAX_NCHANNELS=1")))
+    found = program(job, "all-reduce", 100, parameters({**RING, "NCCL_MAX_NCHANNELS": "1"}))
     by_server = found.bytes.reshape(4, 6, 2)[:, :, 0].tolist()
     # The last GPU of server s begins with chunk s - 1 and goes backwards.
     chunks = [32, 32, 32, 4]
@@ -94,7 +103,7 @@ def test_sizes_that_do_not_divide() -> None:
 
 def test_credit_is_four_slices() -> None:
     job = Job.of_servers(2, 1)
-    nccl = parameters((*RING, "NCCL_MAX_NCHANNELS=1"))
+    nccl = parameters({**RING, "NCCL_MAX_NCHANNELS": "1"})
     plain, full = (program(job, "all-gather", 32 * MIB, nccl, credit=credit) for credit in (False, True))
     assert plain.bytes.tolist() == [MIB] * 32
     words = np.flatnonzero(full.credit[full.connection])
@@ -109,7 +118,7 @@ def test_credit_is_four_slices() -> None:
 def test_credit_binds_where_the_way_is_long() -> None:
     """Steps x slices of two channels in a round trip of 490 us: 8 MiB / 490 us a NIC, not 50 GB/s."""
     job = Job.of_servers(2, 1)
-    nccl = parameters((*RING, "NCCL_CHUNK_STEPS=4"))
+    nccl = parameters({**RING, "NCCL_CHUNK_STEPS": "4"})
     size = 2 * GIB
     found = program(job, "all-gather", size, nccl, credit=True)
     rate = size / 2 / seconds(job, found, delay_ps=245_000_000)
@@ -125,20 +134,20 @@ def test_rings_stay_on_their_rail_with_pxn() -> None:
     assert sorted({int(nic) for nic in found.connections[:, 0]}) == list(range(32))
 
 
-@pytest.mark.parametrize("word", ["NCCL_CROSS_NIC=1", "NCCL_PXN_DISABLE=1"])
-def test_rings_that_change_nics_swap_on_every_second_server(word: str) -> None:
+@pytest.mark.parametrize("key", ["NCCL_CROSS_NIC", "NCCL_PXN_DISABLE"])
+def test_rings_that_change_nics_swap_on_every_second_server(key: str) -> None:
     job = Job.of_servers(4)
-    way = rings(job, parameters((word,)), 16)
+    way = rings(job, parameters({key: "1"}), 16)
     assert (way.enter != way.leave).all()
     assert (way.leave == np.roll(way.enter, -1, axis=1)).all()  # so rails are still not crossed
-    found = program(job, "all-reduce", GIB, parameters((*RING, word)))
+    found = program(job, "all-reduce", GIB, parameters({**RING, key: "1"}))
     assert (found.connections[:, 0] % 8 == found.connections[:, 1] % 8).all()
 
 
 def test_rings_of_rccl_cross_rails_as_the_guide_logs() -> None:
     """Channel 0: 15 to 0; channel 1: 14 to 1 by NIC 6 (Thor2 guide, section 8.7.3.3)."""
     job = Job.of_servers(2, library="RCCL", gpu="MI300X", cpu="AMD")
-    way = rings(job, parameters((), "RCCL"), 16)
+    way = rings(job, parameters(library="RCCL"), 16)
     assert (way.enter[0, 0], way.leave[0, 1]) == (0, 7)
     assert (way.enter[1, 0], way.leave[1, 1]) == (1, 6)
     assert ring_order(job, 1, 6) == [1, 2, 3, 4, 5, 7, 0, 6]

@@ -14,7 +14,7 @@ from railweave.collectives.tree import parents
 from tests.collectives.plain import check, received_by_nic, seconds, sent_by_nic
 
 MIB, GIB = 1 << 20, 1 << 30
-TREE = ("NCCL_ALGO=Tree", "NCCL_PROTO=Simple")
+TREE = {"NCCL_ALGO": "Tree", "NCCL_PROTO": "Simple"}
 
 
 def test_trees_as_nccl_draws_them() -> None:
@@ -51,7 +51,7 @@ def test_inner_nodes_of_one_tree_are_leaves_of_the_other(servers: int) -> None:
 )
 def test_any_tree(servers: int, gpus: int, size: int, protocol: str, credit: bool) -> None:
     job = Job.of_servers(servers, gpus)
-    found = program(job, "all-reduce", size, parameters(("NCCL_ALGO=Tree", f"NCCL_PROTO={protocol}")), credit=credit)
+    found = program(job, "all-reduce", size, parameters({"NCCL_ALGO": "Tree", "NCCL_PROTO": protocol}), credit=credit)
     check(job, found)
     assert (found.algorithm, found.protocol) == ("Tree", protocol)
     sent, received = sent_by_nic(job, found), received_by_nic(job, found)
@@ -75,7 +75,7 @@ def test_bytes_of_each_nic() -> None:
 def test_a_chunk_by_hand() -> None:
     """Two servers of two GPUs, one channel, one chunk: up with the sum of the server, then down."""
     job = Job.of_servers(2, 2)
-    found = program(job, "all-reduce", 4096, parameters((*TREE, "NCCL_MAX_NCHANNELS=1")), launch_ps=0)
+    found = program(job, "all-reduce", 4096, parameters({**TREE, "NCCL_MAX_NCHANNELS": "1"}), launch_ps=0)
     assert found.connections.tolist() == [[2, 0, 0], [0, 2, 0]]
     assert found.after.tolist() == [0]
     hop = 4_000_000 + 4096 * 8000 / 3600
@@ -97,7 +97,7 @@ def test_tree_takes_the_textbook_time() -> None:
 def test_broadcast_reaches_every_server(servers: int, gpus: int, size: int, data: st.DataObject, credit: bool) -> None:
     job = Job.of_servers(servers, gpus)
     root = data.draw(st.integers(0, job.ranks - 1))
-    found = program(job, "broadcast", size, parameters(("NCCL_PROTO=Simple",)), root=root, credit=credit)
+    found = program(job, "broadcast", size, parameters({"NCCL_PROTO": "Simple"}), root=root, credit=credit)
     check(job, found)
     received = received_by_nic(job, found).reshape(servers, gpus).sum(axis=1)
     at = root // gpus
@@ -110,7 +110,7 @@ def test_broadcast_by_hand() -> None:
     """Three servers of a GPU, from the second: 1 MiB in two chunks, one after the other over two hops."""
     job = Job.of_servers(3, 1)
     found = program(
-        job, "broadcast", MIB, parameters(("NCCL_PROTO=Simple", "NCCL_MAX_NCHANNELS=1")), root=1, launch_ps=7
+        job, "broadcast", MIB, parameters({"NCCL_PROTO": "Simple", "NCCL_MAX_NCHANNELS": "1"}), root=1, launch_ps=7
     )
     assert found.connections.tolist() == [[1, 2, 0], [2, 0, 0]]
     assert found.bytes.tolist() == [MIB // 2] * 4

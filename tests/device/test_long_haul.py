@@ -25,6 +25,7 @@ from railweave.simulation.collective import POST_COST_PS, predict
 from railweave.simulation.conditions import bed_of
 from railweave.simulation.model.transport import FRAMES
 from railweave.simulation.perftest import write_bandwidth_gbps
+from railweave.simulation.settings import by_name
 from railweave.systems.frr import render as frr
 from railweave.systems.junos import render as junos
 from railweave.systems.junos.parse import parse
@@ -296,7 +297,7 @@ def test_ib_write_bw_over_the_designed_network(queue_pairs: int, gbps: float) ->
 
 def test_all_reduce_is_bound_by_windows_until_buffers_and_queue_pairs_fill_the_delay() -> None:
     def gbps(*nccl: str) -> float:
-        return predict(NETWORK, "all-reduce", 256 << 20, nccl=nccl).bus_bandwidth_gbytes * 8
+        return predict(NETWORK, "all-reduce", 256 << 20, nccl=by_name(nccl, "--nccl")).bus_bandwidth_gbytes * 8
 
     tuned = gbps()
     assert tuned > 0.9 * 800 * 4096 / 4194 * 0.95

@@ -15,7 +15,7 @@ MIB = 1 << 20
 
 
 def test_a_large_ring_gets_the_line_less_headers() -> None:
-    found = predict(LAB, "all-reduce", 256 * MIB, qps=4, nccl=["NCCL_PROTO=Simple"])
+    found = predict(LAB, "all-reduce", 256 * MIB, qps=4, nccl={"NCCL_PROTO": "Simple"})
     assert found.complete
     # 400 Gb/s less 102 + 4 bytes of headers a packet of 4096; the ring's first and last steps do not fill the line
     line = 50 * 4096 / (4096 + 102)
@@ -25,7 +25,7 @@ def test_a_large_ring_gets_the_line_less_headers() -> None:
 
 
 def test_every_nic_sends_what_the_textbook_says() -> None:
-    found = predict(LAB, "all-reduce", 64 * MIB, qps=2, nccl=["NCCL_PROTO=Simple", "NCCL_ALGO=Ring"])
+    found = predict(LAB, "all-reduce", 64 * MIB, qps=2, nccl={"NCCL_PROTO": "Simple", "NCCL_ALGO": "Ring"})
     sent: dict[str, int] = {}
     for flow in found.flows:
         sent[flow["src"]] = sent.get(flow["src"], 0) + flow["bytes"]
@@ -41,7 +41,7 @@ def test_one_queue_pair_has_one_color_and_its_uplink_binds() -> None:
 
 @pytest.mark.slow
 def test_proxies_bind_where_messages_are_small() -> None:
-    found = predict(LAB, "all-reduce", 64 * MIB, qps=32, nccl=["NCCL_PROTO=Simple"])
+    found = predict(LAB, "all-reduce", 64 * MIB, qps=32, nccl={"NCCL_PROTO": "Simple"})
     bound = bottleneck(found.load, found.time_ps)
     assert bound.kind == "proxy"
 
@@ -63,7 +63,7 @@ def test_what_binds_is_what_was_busy_longest() -> None:
     ("given", "error"),
     [
         ({"collective": "all-redce"}, "collective: 'all-redce' is not known"),
-        ({"nccl": ["NCCL_BUFSIZE=1"]}, "NCCL_BUFSIZE"),
+        ({"nccl": {"NCCL_BUFSIZE": "1"}}, "NCCL_BUFSIZE"),
         ({"qps": 0}, "NCCL_IB_QPS_PER_CONNECTION"),
         ({"lb": "magic"}, "magic"),
     ],

@@ -22,7 +22,7 @@ from tests.simulation.beds import bed, engine
 LAB = railweave.load(EXAMPLES / "h100-rlb.yaml")
 MIB = 1 << 20
 QUICK = ("tree all-reduce", "incast of 16 NICs", "ring all-gather, 1 queue pair", "all-to-all, oversubscribed 2:1")
-SIMPLE_RING = ("NCCL_ALGO=Ring", "NCCL_PROTO=Simple")
+SIMPLE_RING = {"NCCL_ALGO": "Ring", "NCCL_PROTO": "Simple"}
 
 
 @pytest.mark.slow
@@ -112,12 +112,12 @@ def test_no_such_engine() -> None:
     ("nccl", "size"),
     [
         (SIMPLE_RING, 2048),
-        (("NCCL_ALGO=Tree", "NCCL_PROTO=Simple"), 2048),
-        (("NCCL_PROTO=Simple", "NCCL_ALGO=Ring"), 16),
+        ({"NCCL_ALGO": "Tree", "NCCL_PROTO": "Simple"}, 2048),
+        ({"NCCL_PROTO": "Simple", "NCCL_ALGO": "Ring"}, 16),
     ],
 )
 def test_one_flow_a_connection_takes_as_long_as_its_messages(
-    nccl: tuple[str, ...], size: int, monkeypatch: pytest.MonkeyPatch
+    nccl: dict[str, str], size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known: dict[str, Any] = {"size_bytes": size * MIB, "qps": 4, "nccl": nccl, "engine": "flow"}
     messages = predict(LAB, "all-reduce", **known)
@@ -125,6 +125,6 @@ def test_one_flow_a_connection_takes_as_long_as_its_messages(
     whole = predict(LAB, "all-reduce", **known)
     assert whole.program.messages == len(whole.program.connections) < messages.program.messages
     assert whole.time_ps == pytest.approx(messages.time_ps, rel=0.15)
-    if "NCCL_ALGO=Ring" in nccl:  # in a tree some proxies have more to post than others
+    if nccl.get("NCCL_ALGO") == "Ring":  # in a tree some proxies have more to post than others
         assert whole.load.proxy_ps == messages.load.proxy_ps, "credit messages are posted too"
     assert "one flow a connection" in whole.choice.why

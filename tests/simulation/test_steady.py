@@ -18,10 +18,11 @@ from railweave.simulation.collective import predict
 from railweave.simulation.engines.rounds import Rounds, period, repeated_rounds
 from railweave.simulation.engines.run import NEVER
 from railweave.simulation.engines.steady import EQUAL, Rest, Watch
+from railweave.simulation.settings import by_name
 from tests.conftest import EXAMPLES
 
 LAB = railweave.load(EXAMPLES / "h100-rlb.yaml")
-SMALL_LOOPS = ("NCCL_PROTO=Simple", "NCCL_ALGO=Ring", "NCCL_BUFFSIZE=131072")
+SMALL_LOOPS = {"NCCL_PROTO": "Simple", "NCCL_ALGO": "Ring", "NCCL_BUFFSIZE": "131072"}
 """A loop of 32 ranks and 16 channels is then 32 MiB."""
 
 
@@ -42,7 +43,7 @@ def test_a_run_that_is_stopped_takes_as_long_as_the_whole(monkeypatch: pytest.Mo
 
 
 def rounds_of(*words: str, size: int = 1 << 30, servers: int = 4, qps: int = 2) -> Rounds | None:
-    known = parameters(words)
+    known = parameters(by_name(words, "--nccl"))
     planned = program(Job.of_servers(servers), "all-reduce", size, known, credit=True)
     return repeated_rounds(planned, split(planned, qps, split_data=True))
 

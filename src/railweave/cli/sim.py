@@ -79,14 +79,15 @@ def collective(
     from railweave.api import load
     from railweave.garbage import uncollected
     from railweave.simulation.job_fabric import job_network
+    from railweave.simulation.settings import by_name
 
     given: dict[str, Any] = {
         "collective": collective,
         "size": size,
         "qps": qps,
-        "nccl": nccl,
+        "nccl": by_name(nccl, "--nccl"),
         "lb": lb,
-        "settings": setting,
+        "settings": by_name(setting, "--set"),
         "background": background,
         "scenario": scenario,
         "fib": fib,

@@ -46,7 +46,7 @@ def program(
     Raises ``InputError`` for a collective that is not known, a size below 1 or a root that is no rank.
     """
     _look_at(job, collective, size_bytes, root)
-    nccl = nccl or parameters((), job.library)
+    nccl = nccl or parameters(library=job.library)
     channels = channel_count(job, nccl)
     choice = choose(job, nccl, collective, size_bytes, channels, launch_ps)
     pace = Pace.of(job, choice)
@@ -86,7 +86,7 @@ class Loads:
 def loads(job: Job, collective: Collective, size_bytes: int, nccl: Parameters | None = None, *, root: int = 0) -> Loads:
     """As ``program``, in bytes by connection; for jobs whose messages would be too many. Raises the same errors."""
     _look_at(job, collective, size_bytes, root)
-    nccl = nccl or parameters((), job.library)
+    nccl = nccl or parameters(library=job.library)
     choice = choose(job, nccl, collective, size_bytes, channel_count(job, nccl))
     pace = Pace.of(job, choice)
     if len(job.servers) > 1 and choice.algorithm == "Ring" and collective in RINGS:

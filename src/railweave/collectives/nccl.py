@@ -1,20 +1,20 @@
 """NCCL's and RCCL's parameters, by the names of their environment variables, with their defaults.
 
-Sources are files of NCCL 2.23.4, and of RCCL where it differs. ``parameters`` reads ``KEY=VALUE``, as
-``railweave sim --nccl`` takes it.
+Sources are files of NCCL 2.23.4, and of RCCL where it differs. ``parameters`` reads values as ``railweave sim --nccl``
+takes them.
 """
 
 from __future__ import annotations
 
 import difflib
-import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from railweave.config.quantities import BINARY_NUMBER
 from railweave.errors import InputError, Option, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from railweave.collectives.job import Library
 
@@ -41,11 +41,13 @@ class Number:
 
     def read(self, text: str) -> int:
         """The value, with K, M or G for binary multiples. Raises ``ValueError`` with what would be right."""
-        match = re.fullmatch(r"(-?\d+)([KMG]?)", text.strip(), re.IGNORECASE)
-        value = int(match[1]) << {"": 0, "K": 10, "M": 20, "G": 30}[match[2].upper()] if match else None
+        try:
+            value = BINARY_NUMBER.parse(text)
+        except ValueError:
+            value = None
         if value is None or not (self.least <= value <= self.most or value == self.unset):
             besides = "" if self.unset is None else f", or {self.unset} to let the library decide"
-            raise ValueError(f"a whole number from {self.least} to {self.most}{besides}")
+            raise ValueError(f"a whole number from {self.least} to {self.most}{besides}") from None
         return value
 
 
@@ -118,40 +120,47 @@ class Parameters:
         """The names a list parameter leaves; empty where it was not given."""
         return self.lists.get(key, ())
 
+    def with_number(self, key: str, value: int) -> Parameters:
+        """The same but for a number. Raises ``NcclError`` where it cannot be that."""
+        try:
+            return replace(self, numbers=self.numbers | {key: NUMBERS[key].read(str(value))})
+        except ValueError as error:
+            raise NcclError([_refused(key, str(value), error)]) from None
 
-def parameters(given: Sequence[str] = (), library: Library = "NCCL") -> Parameters:
-    """Read ``KEY=VALUE`` words; what is not among them has its default.
 
-    Raises ``NcclError`` with every word that is wrong, and what would be right.
+def parameters(given: Mapping[str, str] | None = None, library: Library = "NCCL") -> Parameters:
+    """Read values by name; what is not among them has its default.
+
+    Raises ``NcclError`` with everything that is wrong, and what would be right.
     """
+    wanted = {name.strip(): text for name, text in (given or {}).items()}
     numbers = {key: number.default for key, number in NUMBERS.items()}
     if library == "RCCL":
         numbers |= RCCL_NUMBERS
     lists: dict[str, tuple[str, ...]] = {}
     problems: list[Problem] = []
-    for word in given:
-        key, equals, text = word.partition("=")
-        key = key.strip()
-        if not equals or key not in NUMBERS.keys() | LISTS.keys():
-            problems.append(_unknown(word, key, said=bool(equals)))
-            continue
+    for key, text in wanted.items():
         try:
             if key in NUMBERS:
                 numbers[key] = NUMBERS[key].read(text)
-            else:
+            elif key in LISTS:
                 lists[key] = LISTS[key].read(text)
+            else:
+                problems.append(_unknown(key))
         except ValueError as error:
-            problems.append(Problem(_option(key), f"{key} cannot be {text!r}", f"use {error}"))
-    problems += _do_not_fit(numbers, given)
+            problems.append(_refused(key, text, error))
+    problems += _do_not_fit(numbers, wanted)
     if problems:
         raise NcclError(problems)
     return Parameters(numbers, lists)
 
 
-def _unknown(word: str, key: str, *, said: bool) -> Problem:
+def _refused(key: str, text: str, error: ValueError) -> Problem:
+    return Problem(_option(key), f"{key} cannot be {text!r}", f"use {error}")
+
+
+def _unknown(key: str) -> Problem:
     known = sorted(NUMBERS.keys() | LISTS.keys())
-    if not said:
-        return Problem(Option("--nccl"), f"{word!r} has no value", "write KEY=VALUE, as in NCCL_BUFFSIZE=8M")
     near = difflib.get_close_matches(key.upper(), known, 1)
     fix = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
     return Problem(_option(key), f"{key} is not a parameter that changes the prediction", fix)
@@ -166,9 +175,8 @@ def _do_not_fit(numbers: dict[str, int], given: Iterable[str]) -> Iterator[Probl
     """Values that are right by themselves and not together, of the first that was given: the defaults fit."""
     steps, chunk, piece = (numbers[key] for key in STEPS)
     if steps % chunk or chunk % piece:
-        keys = (word.partition("=")[0].strip() for word in given)
         yield Problem(
-            _option(next(key for key in keys if key in STEPS)),
+            _option(next(key for key in given if key in STEPS)),
             f"NCCL_STEPS {steps}, NCCL_CHUNK_STEPS {chunk} and NCCL_SLICE_STEPS {piece} do not divide one another",
             "a chunk is a whole number of slices, and the buffer holds a whole number of chunks",
         )

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
+from railweave.config.quantities import MESSAGE_BYTES
 from railweave.errors import InputError, Option, Problem
 
-UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 MOST = 1 << 50
 
 
@@ -31,8 +29,10 @@ def sizes(text: str) -> list[int]:
 
 
 def _size(text: str) -> int:
-    match = re.fullmatch(r"(\d+)\s*([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
-    size = int(match[1]) << UNITS[match[2].upper()] if match else 0
+    try:
+        size = MESSAGE_BYTES.parse(text)
+    except ValueError:
+        size = 0
     if not 1 <= size <= MOST:
         fix = "give sizes such as 8G (8 x 2^30 bytes), 1M,16M,1G or 8..16G"
         raise InputError([Problem(Option("--size"), f"{text!r} is no size", fix)])

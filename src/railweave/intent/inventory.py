@@ -13,6 +13,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from railweave.config.quantities import METRES
 from railweave.errors import FileLine, Problem, SpecError
 from railweave.intent.reading.text import read_text
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 COLUMNS = ("device", "interface", "mac", "serial", "netdev", "rdma", "length")
 _MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
-_LENGTH = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*m?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +93,11 @@ def _item(cells: dict[str, str], line: int) -> tuple[Item, list[tuple[str, str]]
     elif mac and int(mac[:2], 16) & 1:  # the group bit, IEEE 802
         wrong.append((f"{mac} is a group address, not a NIC's", "read it from the card's label or `ip link`"))
         mac = ""
-    length = _LENGTH.fullmatch(cells["length"] or "0")
-    if length is None:
+    metres = 0.0
+    try:
+        metres = METRES.parse(cells["length"] or "0")
+    except ValueError:
         wrong.append((f"{cells['length']!r} is not a length", "write metres, for example 12.5"))
-    metres = float(length[1]) if length else 0.0
     return Item(mac, cells["serial"], cells["netdev"], cells["rdma"], metres or None, line), wrong
 
 

@@ -24,9 +24,10 @@ from railweave.simulation.engines.report import congestion_text, counters_json, 
 from railweave.simulation.engines.rounds import repeated_rounds
 from railweave.simulation.engines.traffic import traffic_of
 from railweave.simulation.model.faults import slowed
+from railweave.simulation.settings import post_cost_ps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from railweave.collectives.bus_bandwidth import Collective
     from railweave.collectives.program import Program
@@ -125,7 +126,7 @@ def predict(
     size_bytes: int,
     *,
     qps: int | None = None,
-    nccl: Iterable[str] = (),
+    nccl: Mapping[str, str] | None = None,
     lb: str | None = None,
     settings: Mapping[str, str] | None = None,
     engine: str = "auto",
@@ -138,7 +139,7 @@ def predict(
 ) -> Prediction:
     """Run a collective over all servers of a network through the packet engine or the flow engine.
 
-    ``qps`` is the number of queue pairs per connection (default: one per path color), ``nccl`` are ``KEY=VALUE`` words,
+    ``qps`` is the number of queue pairs per connection (default: one per path color), ``nccl`` are parameters by name,
     ``lb`` overrides how switches share (``simulate.balancing``), ``settings`` are further engine parameters (docs/sim.md).
     ``engine`` is packet, flow or auto (``simulate.engine_choice``); a long run of packets is stopped when it is steady
     (``simulate.steady``), unless it is to be ``exact``. ``progress`` is called with messages arrived, and how many there are. ``bed``
@@ -149,14 +150,15 @@ def predict(
     conditions = conditions or Conditions()
     fabric, job, hosts = bed.fabric, bed.job, bed.hosts
     colors = int((fabric.addresses.places >= 0).sum(axis=1).max())
-    words = [*_of_long_links(network), *nccl]
+    wanted_nccl = {
+        **({"NCCL_IB_QPS_PER_CONNECTION": str(colors)} if qps is None else {}),
+        **({"NCCL_IB_SPLIT_DATA_ON_QPS": "1"} if colors > 1 else {}),
+        **_of_long_links(network),
+        **(nccl or {}),
+    }
+    known = parameters(wanted_nccl, job.library)
     if qps is not None:
-        words.append(f"NCCL_IB_QPS_PER_CONNECTION={qps}")
-    elif not any(word.startswith("NCCL_IB_QPS_PER_CONNECTION") for word in words):
-        words.append(f"NCCL_IB_QPS_PER_CONNECTION={colors}")
-    if colors > 1 and not any(word.startswith("NCCL_IB_SPLIT_DATA_ON_QPS") for word in words):
-        words.append("NCCL_IB_SPLIT_DATA_ON_QPS=1")
-    known = parameters(words, job.library)
+        known = known.with_number("NCCL_IB_QPS_PER_CONNECTION", qps)
     kind = cast("Collective", collective)
     count = messages(job, kind, size_bytes, known)
     large = engine != "packet" and count > MOST_FLOW_MESSAGES and conditions.background is None
@@ -170,7 +172,7 @@ def predict(
     every_ps = interval_ps(fabric.wiring, own)
     wanted = dict(settings or {})
     arguments = _set(fabric.flow_arguments(traffic.pairs, timeline), wanted)
-    post_cost_ps = _post_cost_ps(wanted)
+    message_ps = post_cost_ps(arguments["parameters"])
     if large:
         choice = whole_flows(fabric.wiring, arguments, own, count)
     else:
@@ -186,10 +188,10 @@ def predict(
         run = run_packets(
             by_address, traffic, progress, repeated, own=len(own.messages), series_every_ps=every_ps if watch else None
         )
-    proxies_ps = count // len(hosts) * post_cost_ps if large else 0
+    proxies_ps = count // len(hosts) * message_ps if large else 0
     time_ps = max(run.last_ps + planned.tail_ps, planned.floor_ps, proxies_ps, 1)
     slower = slowed(fabric.wiring, timeline.changes, time_ps)
-    load = Load.of(fabric.wiring, run.sent_bytes * slower, own, post_cost_ps, planned.floor_ps)
+    load = Load.of(fabric.wiring, run.sent_bytes * slower, own, message_ps, planned.floor_ps)
     if large:  # proxies post all messages, those of credit too, though flows are one a queue pair
         load = replace(load, proxy_ps=proxies_ps)
     notes = [*fabric.notes, *conditions.notes]
@@ -211,13 +213,13 @@ def predict(
     )
 
 
-def _of_long_links(network: Network) -> list[str]:
-    """NCCL's parameters as servers' ``nccl.env`` has them for the delay between sites; later ones come before them."""
+def _of_long_links(network: Network) -> dict[str, str]:
+    """NCCL's parameters as servers' ``nccl.env`` has them for the delay between sites."""
     for fabric in network.fabrics:
         far = long_haul(network, fabric)
         if far is not None:
-            return [f"{name}={value}" for name, (value, _) in environment(far).items()]
-    return []
+            return {name: value for name, (value, _) in environment(far).items()}
+    return {}
 
 
 def _set(arguments: A, wanted: dict[str, str]) -> A:
@@ -225,13 +227,3 @@ def _set(arguments: A, wanted: dict[str, str]) -> A:
     arguments["parameters"] = {"host.post-cost": f"{POST_COST_PS}ps"} | arguments["parameters"] | wanted
     arguments["profiles"] = [one | wanted for one in arguments["profiles"]]  # else what switches have configured stays
     return arguments
-
-
-def _post_cost_ps(settings: Mapping[str, str]) -> int:
-    """What a message costs a proxy; the engine says what is wrong with a text that is none."""
-    text = settings.get("host.post-cost", f"{POST_COST_PS}ps").replace(" ", "")
-    number = text.rstrip("pnums")
-    try:
-        return round(float(number) * {"ps": 1, "ns": 1e3, "us": 1e6, "ms": 1e9, "s": 1e12}[text[len(number) :]])
-    except (KeyError, ValueError):
-        return POST_COST_PS

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
@@ -16,7 +15,7 @@ from railweave.simulation.bottleneck import bottleneck
 from railweave.simulation.question import Question, answer, questions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from railweave.network.model import Network
     from railweave.simulation.collective import Prediction
@@ -176,9 +175,9 @@ def _asked(network: Network, name: str, value: str, given: Mapping[str, Any]) ->
 
     varied = dict(given)
     if name.startswith("NCCL_"):
-        varied["nccl"] = _added(given.get("nccl"), name, value)
+        varied["nccl"] = {**(given.get("nccl") or {}), name: value}
     elif "." in name or name in {"seed", "buffer", "alpha", "ecn", "lossless"}:
-        varied["settings"] = _added(given.get("settings"), name, value)
+        varied["settings"] = {**(given.get("settings") or {}), name: value}
     elif name in OPTIONS:
         number = name == "qps"
         if number and not value.isdecimal():
@@ -195,12 +194,6 @@ def _asked(network: Network, name: str, value: str, given: Mapping[str, Any]) ->
             [Problem(Option("--size"), "several sizes and --compare", "give one size, or --compare size=…")]
         )
     return asked[0]
-
-
-def _added(words: Mapping[str, str] | Iterable[str] | None, name: str, value: str) -> dict[str, str]:
-    if isinstance(words, Mapping):
-        return {**words, name: value}
-    return {**dict(word.split("=", 1) for word in words or () if "=" in word), name: value}
 
 
 def comparison(

@@ -29,14 +29,16 @@ def job_of(network: Network, wiring: Wiring, tenant: str | None = None) -> tuple
     rates = {int(a): int(rate) for a, b, rate, _ in wiring.cables.tolist() for a in (a, b)}
     found: list[Server] = []
     hosts: list[int] = []
+    vendors: list[str] = []
     for name, own, gpus in servers(network, wiring, whose):
         model = catalog().servers.get(models[name])
+        vendors.append(model.gpu_vendor if model else "NVIDIA")
         gpu = model.gpu if model else "H100"
         nics = tuple(Nic(wiring.nics[host].partition(":")[2], rails[wiring.nics[host]], rates[host]) for host in own)
         nearest = tuple(number * len(nics) // gpus for number in range(gpus))
         found.append(Server(name, nics, nearest, gpu, link=gpu_link(gpu)))
         hosts += own
-    library = "RCCL" if found and found[0].gpu.startswith("MI") else "NCCL"
+    library = "RCCL" if vendors[:1] == ["AMD"] else "NCCL"
     return Job(tuple(found), library), np.array(hosts, np.uint32)
 
 

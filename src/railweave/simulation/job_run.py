@@ -9,11 +9,12 @@ import numpy as np
 
 from railweave.errors import InputError, Option, Problem
 from railweave.simulation.collective import Prediction, predict
+from railweave.simulation.settings import texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from railweave.intent.scenario import Scenario, Setting, Step
+    from railweave.intent.scenario import Scenario, Step
     from railweave.network.model import Network
     from railweave.simulation.conditions import Bed, Conditions
     from railweave.simulation.engines.measured import Columns
@@ -153,16 +154,6 @@ def _joined(columns: list[Any]) -> Any:  # noqa: ANN401 - arrays or lists
     return np.concatenate(columns)
 
 
-def words(*settings: dict[str, Setting]) -> list[str]:
-    """``KEY=VALUE`` of settings, of which later ones replace earlier ones."""
-    merged = {key: value for one in settings for key, value in one.items()}
-    return [f"{key}={_word(value)}" for key, value in merged.items()]
-
-
-def _word(value: Setting) -> str:
-    return ("no", "yes")[value] if isinstance(value, bool) else str(value)
-
-
 def run_job(
     network: Network,
     bed: Bed,
@@ -185,7 +176,7 @@ def run_job(
             [Problem(Option("--scenario"), "it has no traffic", "add `traffic:` with a collective and a size")]
         )
     moments = conditions.timeline.moments
-    settings = {key: _word(value) for key, value in scenario.overrides.settings.items()}
+    settings = texts(scenario.overrides.settings)
     known: dict[tuple[int, int], Prediction] = {}
     found: list[JobStep] = []
     now = compute = 0
@@ -202,7 +193,7 @@ def run_job(
                         step.collective,
                         step.size,
                         qps=step.qps,
-                        nccl=words(scenario.overrides.nccl, step.nccl),
+                        nccl=texts(scenario.overrides.nccl | step.nccl),
                         settings=settings,
                         progress=None if progress is None else lambda done, of, what=what: progress(what, done, of),
                         bed=bed,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
@@ -19,7 +18,7 @@ from railweave.simulation.conditions import bed_of, conditions_of
 from railweave.simulation.job_run import JobPrediction, run_job
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from railweave.design.fault_targets import FaultTarget
@@ -77,8 +76,8 @@ def questions(network: Network, given: Mapping[str, Any]) -> list[Question]:
     if base.traffic and any(given.get(name) is not None for name in ("collective", "size", "qps")):
         fix = "leave out --collective, --size and --qps, or the scenario's traffic"
         raise InputError([Problem(FileLine(str(path)), "the scenario has traffic, and so has the command line", fix)])
-    words = _named(given.get("nccl") or (), "--nccl", "NCCL_BUFFSIZE=8M")
-    settings = _named(given.get("settings") or (), "--set", "host.post-cost=750ns")
+    nccl: Mapping[str, str] = given.get("nccl") or {}
+    settings: Mapping[str, str] = given.get("settings") or {}
     lb, others = given.get("lb"), given.get("background")
     overrides = base.overrides.model_copy(
         update={"lb": base.overrides.lb if lb is None else lb, "settings": {**base.overrides.settings, **settings}}
@@ -86,7 +85,7 @@ def questions(network: Network, given: Mapping[str, Any]) -> list[Question]:
     faults = tuple(fault_targets(network, file)) if file is not None else ()
     found: list[Question] = []
     for traffic in [base.traffic] if base.traffic else _traffic(given):
-        steps = tuple(step.model_copy(update={"nccl": {**step.nccl, **words}}) for step in traffic)
+        steps = tuple(step.model_copy(update={"nccl": {**step.nccl, **nccl}}) for step in traffic)
         asked = base.model_copy(
             update={
                 "traffic": steps,
@@ -110,19 +109,6 @@ def _traffic(given: Mapping[str, Any]) -> list[tuple[Step]]:
             [Problem(Option("--qps"), f"{qps} queue pairs per connection", f"give 1 to {MOST_QUEUE_PAIRS}")]
         )
     return [(Step(collective=name, size=size, qps=qps),) for size in sizes(str(given.get("size") or "1G"))]
-
-
-def _named(words: Iterable[str] | Mapping[str, str], option: str, example: str) -> dict[str, str]:
-    """``KEY=VALUE`` words by key; a mapping is taken as it is."""
-    if isinstance(words, Mapping):
-        return dict(cast("Mapping[str, str]", words))
-    found: dict[str, str] = {}
-    for word in words:
-        name, equals, value = word.partition("=")
-        if not equals:
-            raise InputError([Problem(Option(option), f"{word!r} is no NAME=VALUE", f"write {option} {example}")])
-        found[name] = value
-    return found
 
 
 def answer(

@@ -10,6 +10,7 @@ import numpy as np
 from railweave._sim import HERE, LOSS, NO_GROUP, ONE_PORT, STORM
 from railweave.errors import InputError, Option, Problem
 from railweave.simulation.model.tables import nic_port
+from railweave.simulation.settings import packets_acknowledged, payload_bytes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -73,8 +74,8 @@ def whole_flows(wiring: Wiring, arguments: Arguments | FlowArguments, traffic: T
 
 def packet_hops(wiring: Wiring, arguments: Arguments | FlowArguments, traffic: Traffic) -> int:
     """How many links the packets of traffic cross, acknowledgements too, where nothing is lost."""
-    mtu = int(arguments["parameters"].get("host.mtu", "4096"))
-    every = int(arguments["parameters"].get("host.ack-every", "1"))
+    mtu = payload_bytes(arguments["parameters"])
+    every = packets_acknowledged(arguments["parameters"])
     packets = np.maximum(-(-traffic.messages[:, 1].astype(np.int64) // mtu), 1)
     both_ways = packets + -(-packets // every)
     links = links_crossed(wiring, arguments)
