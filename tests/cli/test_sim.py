@@ -196,6 +196,9 @@ def test_a_collective_for_people(run: Run) -> None:
     [
         (("--size", "x"), "--size: 'x' is no size"),
         (("--set", "host.mtu"), "--set: 'host.mtu' is no NAME=VALUE"),
+        (("--set", "host.post-cost=soon"), "--set: host.post-cost: 'soon' is not a time"),
+        (("--set", "host.mtu=long"), "--set: host.mtu: 'long' is not a size"),
+        (("--compare", "qps=1,2", "--nccl", "NCCL_STEPS"), "--nccl: 'NCCL_STEPS' is no NAME=VALUE"),
         (("--nope",), "No such option"),
         (("--engine", "flows"), "'flows' is no engine"),
     ],
