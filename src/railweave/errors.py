@@ -4,7 +4,7 @@
 
     RailweaveError            anything railweave reports on purpose
     ├── InputError            the user's input is wrong; carries every Problem found, each with its Place
-    │   ├── SpecError         fabric file, inventory or lock
+    │   ├── SpecError         fabric file, inventory, lock, or another file that is read
     │   └── DesignError       the fabric file is well-formed but cannot be built as asked
     ├── OutputError           the output cannot be written; what was there before is untouched
     ├── LabError              the lab cannot be brought up, used or taken down on this machine
@@ -118,7 +118,7 @@ def _order(problem: Problem) -> tuple[str, int]:
 
 
 class SpecError(InputError):
-    """A fabric file, inventory or lock cannot be read as one."""
+    """An input file (fabric file, inventory, lock, scenario, forwarding tables) cannot be read as one."""
 
 
 class DesignError(InputError):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 N = TypeVar("N", int, float)
 
-_FORM = re.compile(r"\s*(-?)(\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})\s*([A-Za-z]*|%)\s*")
+_FORM = re.compile(r"\s{0,9}(-?)(\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})\s{0,9}([A-Za-z]{0,9}|%)\s{0,9}")
 _NEARLY = 1e-6
 """A product this close to a whole number is one: 1.1 x 10^6 is not quite whole in binary."""
 
@@ -51,10 +51,10 @@ class Quantity(Generic[N]):
         if match is None or factor is None:
             known = ", ".join(name for name in self.factors if name)
             units = f" and one of {known}" if known else ""
-            raise ValueError(f"{value!r} is not {self.unit}: write a number{units}, for example {self.example}")
+            raise ValueError(f"{value!r:.60} is not {self.unit}: write a number{units}, for example {self.example}")
         number = (float(match[2]) if "." in match[2] else int(match[2])) * factor
         if self.kind is int and abs(number - round(number)) > _NEARLY:
-            raise ValueError(f"{value!r} is not a whole number of {self.counts or self.unit}")
+            raise ValueError(f"{value!r:.60} is not a whole number of {self.counts or self.unit}")
         return self.kind((round(number) if self.kind is int else number) * (-1 if match[1] else 1))
 
     def _factor(self, unit: str) -> float | None:

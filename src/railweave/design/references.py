@@ -45,12 +45,13 @@ def _check_servers(context: Context) -> None:
     seen: dict[str, int] = {}
     for index, group in enumerate(spec.servers):
         for name in group.names:
-            if name in seen:
-                first = context.source.document.line(("servers", seen[name]))
+            folded = name.casefold()  # as names of hosts, and of folders where file systems do not tell capitals apart
+            if folded in seen:
+                first = context.source.document.line(("servers", seen[folded]))
                 context.problem(
                     ("servers", index, "names"), f"duplicate server {name!r}", f"it is first given on line {first}"
                 )
-            seen.setdefault(name, index)
+            seen.setdefault(folded, index)
         named = [("stripe", fabric) for fabric in (group.stripe if isinstance(group.stripe, dict) else ())]
         named += [("fabrics", fabric) for fabric in group.fabrics or ()]
         for key, fabric in named:

@@ -12,6 +12,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, fie
 from railweave.intent.base import Model, WrongValueError
 from railweave.intent.formula import PrefixFormula, length_of
 
+_NUMBER = re.compile(r"\s*[0-9]{1,20}\s*")
+
 
 def _network(value: object) -> object:
     try:
@@ -52,12 +54,18 @@ RouterId = Annotated[str, _address("10.255.0.1"), AfterValidator(_router_id)]
 """A BGP identifier, written as an IPv4 address (RFC 6286)."""
 
 
+MOST_NUMBER = (1 << 32) - 1
+"""Of a pool: AS numbers have 32 bits (RFC 6793), everything else fewer."""
+
+
 def _number_range(value: object) -> object:
     if isinstance(value, tuple):  # a default, or one read back from design.json
         return cast("object", value)
     first, dash, last = str(value).partition("-")
-    if not dash or not first.strip().isdigit() or not last.strip().isdigit() or int(first) > int(last):
-        raise WrongValueError(f"{value!r} is not a range", "write it as 2-4094")
+    if not dash or not _NUMBER.fullmatch(first) or not _NUMBER.fullmatch(last) or int(first) > int(last):
+        raise WrongValueError(f"{value!r:.60} is not a range", "write it as 2-4094")
+    if int(last) > MOST_NUMBER:
+        raise WrongValueError(f"{value!r:.60} ends beyond {MOST_NUMBER}", "write it as 2-4094")
     return (int(first), int(last))
 
 

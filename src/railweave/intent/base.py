@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, GetCoreSchemaHandler, WithJsonSchema
 
 from railweave.config import quantities
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from pydantic_core import CoreSchema
 
     from railweave.config.quantities import Quantity
 
@@ -42,10 +44,41 @@ class WrongValueError(ValueError):
         return f"{self.what} -- {self.fix}" if self.fix else self.what
 
 
+_STRICT = {"int": {"strict": True}, "bool": {"strict": True}, "float": {"strict": True, "allow_inf_nan": False}}
+"""What pydantic is told of values of these types: a list may stand for a tuple, but ``true`` is not 1, nor ``yes`` true."""
+
+
+def _make_strict(schema: Any) -> None:  # noqa: ANN401 - pydantic's own tree
+    """Make the plain types of a schema strict, wherever they stand in it; schemas of other models have been."""
+    below: list[Any] = [schema]
+    while below:
+        part = below.pop()
+        if isinstance(part, dict):
+            tree = cast("dict[str, Any]", part)
+            tree.update(_STRICT.get(str(tree.get("type")), {}))
+            below.extend(value for key, value in tree.items() if key not in {"metadata", "default"})
+        elif isinstance(part, list | tuple):
+            below.extend(cast("list[Any]", part))
+
+
 class Model(BaseModel):
-    """A part of the fabric file: immutable, and closed to keys it does not know."""
+    """A part of the fabric file: immutable, and closed to keys it does not know.
+
+    A number is written as one: no truth value, text or fraction stands for a whole number, and no text or infinity for another.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:  # noqa: ANN401
+        """Pydantic's own, with every plain type in it strict."""
+        schema = handler(source)
+        _make_strict(schema)
+        return schema
+
+
+MOST = 10**17
+"""Of any quantity, in its unit: 28 hours in picoseconds, a hundred petabytes."""
 
 
 def _written(quantity: Quantity[Any]) -> BeforeValidator:
@@ -58,9 +91,11 @@ def _written(quantity: Quantity[Any]) -> BeforeValidator:
             return cast("object", value)
         if isinstance(value, int | float) and value < 0:
             raise WrongValueError(f"{value!r} is negative", f"write {quantity.unit}, for example {quantity.example}")
-        if isinstance(value, int | float) and (value == 0 or "" in quantity.factors):
-            return value
-        return quantity.parse(value)
+        whole = isinstance(value, int | float) and (value == 0 or "" in quantity.factors)
+        number = value if whole else quantity.parse(value)
+        if number > MOST:
+            raise WrongValueError(f"{value!r:.40} is more than any", f"write {quantity.unit}, for example {quantity.example}")
+        return number
 
     return BeforeValidator(parse)
 

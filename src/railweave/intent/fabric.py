@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal, cast
 
 from pydantic import Field, field_validator
 
@@ -11,12 +11,16 @@ from railweave.intent.balancing import LoadBalancing
 from railweave.intent.base import Model, WrongValueError
 from railweave.intent.hosts import HostRouting, Hosts
 from railweave.intent.management import Management
-from railweave.intent.names import Name, expand_all
+from railweave.intent.names import Name, check_most, count_of, expand_all, repeated_name
 from railweave.intent.overrides import Overrides
 from railweave.intent.qos import Qos
 from railweave.intent.tenants import Overlay, Tenant
 from railweave.intent.topology import Cabling, Mtu, Naming, Role, Topology
 from railweave.intent.underlay import RouterAdvertisements, Underlay
+
+
+MOST_FABRICS = 64
+"""Of one file."""
 
 
 class Site(Model):
@@ -137,3 +141,33 @@ class FabricFile(Model):
     hosts: Hosts = Field(default=Hosts(), description="the servers' own configuration, and how jobs are started")
     management: Management = Field(default=Management(), description="management plane of the switches")
     overrides: Overrides = Field(default=Overrides(), description="explicit overrides")
+
+    @field_validator("servers", mode="before")
+    @classmethod
+    def _not_endless(cls, value: object) -> object:
+        """Groups are counted before any of them is written out: there may be thousands."""
+        groups = cast("list[Any]", value) if isinstance(value, list) else []
+        lists = [cast("dict[str, Any]", one).get("names") for one in groups if isinstance(one, dict)]
+        names = [name for one in lists for name in (cast("list[Any]", one) if isinstance(one, list) else [one])]
+        check_most("all groups together: the list", sum(_count(one) for one in names if isinstance(one, str)))
+        return value
+
+    @field_validator("fabrics")
+    @classmethod
+    def _apart(cls, value: dict[str, Fabric]) -> dict[str, Fabric]:
+        if len(value) > MOST_FABRICS:
+            raise WrongValueError(f"there are {len(value):,} fabrics", f"at most {MOST_FABRICS} are designed together")
+        twice = repeated_name(list(value))
+        if twice is not None:
+            raise WrongValueError(
+                f"two fabrics are called {twice!r}, but for capitals",
+                "files and hosts are named after them: rename one",
+            )
+        return value
+
+
+def _count(pattern: str) -> int:
+    try:
+        return count_of(pattern)
+    except ValueError:  # said where the group is read
+        return 0

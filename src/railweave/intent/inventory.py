@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from railweave.config.quantities import METRES
 from railweave.errors import FileLine, Problem, SpecError
-from railweave.intent.reading.text import read_text
+from railweave.reading import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,13 +12,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from railweave.errors import FileLine, Problem, SpecError
-from railweave.intent.reading.text import read_text
+from railweave.reading import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 VERSION = 1
+
+MOST_SLOTS = 1 << 24
+"""The highest slot that a lock may hold: numbers follow from slots, and none of them is so long."""
 
 
 @dataclass
@@ -98,14 +101,7 @@ def read_lock(path: Path) -> Lock:
     if not path.exists():
         return Lock()
     fix = "restore it from version control; deleting it allots everything anew"
-    try:
-        text: Any = json.loads(read_text(path))
-    except json.JSONDecodeError as error:
-        raise SpecError(
-            [Problem(FileLine(str(path), error.lineno), f"the lock is damaged: {error.msg}", fix)]
-        ) from None
-    except (ValueError, RecursionError) as error:  # a number too long, brackets too deep
-        raise SpecError([Problem(FileLine(str(path)), f"the lock is damaged: {error}", fix)]) from None
+    text = read_json(path, "the lock is damaged", fix)
     data = cast("dict[str, Any]", text) if isinstance(text, dict) else {}
     if data.get("railweave-lock") != VERSION:
         raise SpecError(
@@ -133,8 +129,8 @@ def _wrong(pools: Any) -> Iterator[str]:  # noqa: ANN401 - JSON values
             continue
         owners: dict[int, str] = {}
         for name, slot in cast("dict[str, Any]", slots).items():
-            if not isinstance(slot, int) or isinstance(slot, bool) or slot < 1:
-                yield f"{pool}: {name!r} has slot {slot!r}"
+            if not isinstance(slot, int) or isinstance(slot, bool) or not 1 <= slot <= MOST_SLOTS:
+                yield f"{pool}: {name!r} has slot {slot!r:.40}"
             elif slot in owners:
                 yield f"{pool}: {owners[slot]!r} and {name!r} both have slot {slot}"
             else:

@@ -8,24 +8,34 @@ from __future__ import annotations
 
 import re
 import string
-from typing import Annotated, cast
+from collections import Counter
+from typing import TYPE_CHECKING, Annotated, cast
 
 from pydantic import AfterValidator, WithJsonSchema
 
 from railweave.intent.base import WrongValueError
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$"
 
+LONGEST = 63
+"""Of a name, and of each part of it between dots: a label of a host name has no more (RFC 1123, section 2.1)."""
+MOST_NAMES = 65_536
+"""That lists of servers may stand for: sixteen times the servers of the largest fabric that is tested."""
+
 _RANGE = re.compile(r"^(?P<head>[^\[\]]*)\[(?P<body>[0-9,\-]+)\](?P<tail>[^\[\]]*)$")
-_BOUNDS = re.compile(r"(\d+)(?:-(\d+))?")
+_BOUNDS = re.compile(r"([0-9]+)(?:-([0-9]+))?")
 
 
 def check_name(name: str) -> str:
     """The name itself. Raises ``ValueError`` where a host or a file could not be called so."""
     if re.fullmatch(NAME, name) is None:
+        shown = name if len(name) <= LONGEST else f"{name[:LONGEST]}…"
         raise WrongValueError(
-            f"{name!r} is not a name",
-            "use letters, digits, dots, dashes and underscores, at most 63, the first a letter or digit",
+            f"{shown!r} is not a name",
+            f"use letters, digits, dots, dashes and underscores, at most {LONGEST}, the first a letter or digit",
         )
     return name
 
@@ -38,23 +48,56 @@ def expand(pattern: str) -> list[str]:
     """The names a pattern stands for, in order; a plain name stands for itself.
 
     ``H100-[01-03]`` gives ``H100-01, H100-02, H100-03``: the width of the first number is kept. Raises ``ValueError``
-    for a malformed or backward range.
+    for a malformed or backward range, for names too long, and for more than ``MOST_NAMES``.
     """
+    head, ranges, tail = _parts(pattern)
+    _check_count(pattern, ranges)
+    return [
+        f"{head}{number:0{len(first)}d}{tail}" if first else head
+        for first, last in ranges
+        for number in range(int(first or 0), int(last or 0) + 1)
+    ]
+
+
+def count_of(pattern: str) -> int:
+    """How many names a pattern stands for, without making them. Raises ``ValueError`` as ``expand`` does."""
+    _, ranges, _ = _parts(pattern)
+    return _check_count(pattern, ranges)
+
+
+def _parts(pattern: str) -> tuple[str, list[tuple[str, str]], str]:
+    """What stands before and after the numbers of a pattern, and the first and last of each range; empty without one."""
     if "[" not in pattern and "]" not in pattern:
-        return [pattern]
+        return pattern, [("", "")], ""
     match = _RANGE.match(pattern)
     if match is None:
-        raise ValueError(f"{pattern!r} is not a host list: write it as H100-[01-04,07]")
-    names: list[str] = []
+        raise ValueError(f"{_short(pattern)} is not a host list: write it as H100-[01-04,07]")
+    ranges: list[tuple[str, str]] = []
     for part in match["body"].split(","):
         bounds = _BOUNDS.fullmatch(part)
         first, last = (bounds[1], bounds[2] or bounds[1]) if bounds else ("1", "0")
+        if len(match["head"]) + len(match["tail"]) + max(len(first), len(last)) > LONGEST:
+            raise WrongValueError(f"{_short(pattern)} stands for names that are too long", f"at most {LONGEST} letters")
         if int(first) > int(last):
-            raise ValueError(f"{part!r} in {pattern!r} is not a range: write low-high, for example 01-04")
-        names += [
-            f"{match['head']}{number:0{len(first)}d}{match['tail']}" for number in range(int(first), int(last) + 1)
-        ]
-    return names
+            raise ValueError(f"{_short(part)} in {_short(pattern)} is not a range: write low-high, for example 01-04")
+        ranges.append((first, last))
+    return match["head"], ranges, match["tail"]
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= LONGEST else f"{text[:LONGEST]}…")
+
+
+def _check_count(pattern: str, ranges: list[tuple[str, str]]) -> int:
+    count = sum(int(last or 0) - int(first or 0) + 1 for first, last in ranges)
+    check_most(_short(pattern), count)
+    return count
+
+
+def check_most(what: str, count: int) -> None:
+    """Raise ``ValueError`` where something stands for more names than any fabric has."""
+    if count > MOST_NAMES:
+        raise WrongValueError(f"{what} stands for {count:,} names", f"at most {MOST_NAMES:,} are taken")
 
 
 def expand_all(value: object, repeated: str, fix: str) -> list[str]:
@@ -67,11 +110,19 @@ def expand_all(value: object, repeated: str, fix: str) -> list[str]:
     names: list[str] = []
     for item in items:
         if not isinstance(item, str):
-            raise WrongValueError(f"{item!r} is not text", "write names as text, numbers in quotes")
+            raise WrongValueError(f"{item!r:.60} is not text", "write names as text, numbers in quotes")
+        check_most("the list", len(names) + count_of(item))
         names += map(check_name, expand(item))
-    if len(set(names)) < len(names):
-        raise WrongValueError(repeated.format(next(repr(name) for name in names if names.count(name) > 1)), fix)
+    twice = repeated_name(names)
+    if twice is not None:
+        raise WrongValueError(repeated.format(repr(twice)), fix)
     return names
+
+
+def repeated_name(names: Sequence[str]) -> str | None:
+    """The first name that comes twice, or comes again with other capitals."""
+    counts = Counter(name.casefold() for name in names)
+    return next((name for name in names if counts[name.casefold()] > 1), None)
 
 
 def naming_pattern(**fields: str | int) -> AfterValidator:

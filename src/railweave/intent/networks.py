@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field, field_validator
 
 from railweave.intent.addressing import Prefix
 from railweave.intent.base import Gbps, Model, WrongValueError
-from railweave.intent.names import check_name, expand
+from railweave.intent.names import check_most, check_name, count_of, expand, repeated_name
 
 
 def _expand(value: object) -> object:
@@ -20,11 +20,12 @@ def _expand(value: object) -> object:
         if not isinstance(item, str):
             raise WrongValueError(f"{item!r} is not text", "write H100-01 or H100-01:gpu0_eth")
         server, colon, nic = item.partition(":")
+        check_most("the list", len(members) + count_of(server) * count_of(nic))
         nics = [check_name(name) for name in expand(nic)] if colon else [""]
         servers = [check_name(name) for name in expand(server)]
         members += [f"{one}:{other}" if other else one for one, other in product(servers, nics)]
-    if len(set(members)) < len(members):
-        twice = next(name for name in members if members.count(name) > 1)
+    twice = repeated_name(members)
+    if twice is not None:
         raise WrongValueError(f"{twice!r} is listed twice", "name each member once")
     return members
 

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from railweave.intent.addressing import Address, ManagementAddress, RouterId
 from railweave.intent.base import Metres, Model, WrongValueError
-from railweave.intent.names import expand
+from railweave.intent.names import check_most, count_of, expand
 from railweave.intent.qos import Buffers, Qos
 from railweave.intent.topology import PortRange, Release, Role
 
@@ -107,6 +107,7 @@ class Overrides(Model):
     @model_validator(mode="after")
     def _once(self) -> Overrides:
         owner: dict[str, str] = {}
+        check_most("the list", sum(map(count_of, self.devices)))
         for key, override in self.devices.items():
             names = expand(key)
             for name in names:

@@ -5,15 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from railweave.errors import SpecError
-from railweave.intent.base import Bytes, MessageBytes, Model, Picoseconds, Share
+from railweave.intent.base import Bytes, MessageBytes, Model, Picoseconds, Share, WrongValueError
 from railweave.intent.faults import KINDS, Fault, Runner
 from railweave.intent.reading.document import Document, read_document, validate
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+MOST_COLLECTIVES = 1_000_000
+"""Of a job, with all that is repeated."""
 
 Setting = str | int | float | bool
 """A parameter's value, as it would stand on the command line."""
@@ -79,6 +82,18 @@ class Scenario(Model):
         description="`sim`: how long after a fault routes follow, empty: 10ms; the lab's daemons take theirs",
     )
     faults: tuple[Fault, ...] = Field(default=(), description="what breaks, and when")
+
+    @model_validator(mode="after")
+    def _ends(self) -> Scenario:
+        count = self.iterations * sum(step.repeat for step in self.traffic)
+        if count > MOST_COLLECTIVES:
+            raise WrongValueError(
+                f"the job has {count:,} collectives",
+                f"at most {MOST_COLLECTIVES:,} are run",
+                ["iterations"],
+                ["traffic"],
+            )
+        return self
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,9 @@ from railweave.intent.interconnect import Interconnect
 from railweave.intent.names import expand_all, naming_pattern
 from railweave.intent.qos import Qos
 
+MOST_EXTRA = 1 << 18
+"""Letters of the operator's own statements for a role: a few thousand lines."""
+
 DEFAULT_SYSTEM = "junos"
 """What switches run where a fabric file does not say."""
 
@@ -65,7 +68,7 @@ class Role(Model):
         description="spine: ports towards the leaves; super-spine and dci: ports towards the spines",
     )
     qos: Qos | None = Field(default=None, description="QoS of this role; empty: the fabric's")
-    extra: dict[str, str] = Field(
+    extra: dict[str, Annotated[str, Field(max_length=MOST_EXTRA)]] = Field(
         default_factory=dict[str, str],
         description="the operator's own statements by network operating system, as that would print them "
         "(junos: curly or set form); merged into the rendered tree, validated and listed",

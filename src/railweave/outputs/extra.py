@@ -16,7 +16,12 @@ def check_extra(source: Source) -> None:
     """Raise ``SpecError`` with file and line of every ``extra:`` that cannot be read."""
     problems: list[Problem] = []
     for name, fabric in source.spec.fabrics.items():
-        for key, role in (("leaf", fabric.leaf), ("spine", fabric.spine), ("super_spine", fabric.super_spine)):
+        for key, role in (
+            ("leaf", fabric.leaf),
+            ("spine", fabric.spine),
+            ("super_spine", fabric.super_spine),
+            ("dci", fabric.dci),
+        ):
             for nos, text in (role.extra if role else {}).items():
                 at = source.document.line(("fabrics", name, key, "extra", nos))
                 if nos not in systems():
@@ -28,6 +33,8 @@ def check_extra(source: Source) -> None:
                     continue
                 try:
                     system(nos).check_extra(text)
+                except RecursionError:
+                    problems.append(Problem(FileLine(str(source.path), at), f"extra {nos}: nested too deeply", ""))
                 except RenderError as error:
                     line = at + (error.line if "\n" in text else 0)
                     fix = f"write it as {nos} itself would print it"

@@ -67,5 +67,5 @@ def _owner(file: int) -> str:
         found = cast("dict[str, Any]", json.loads(os.pread(file, 4096, 0)))
         age = max(0, int(time.time()) - int(found["since"]))
         return f"process {found['process']} of {found['user']} on {found['machine']}, for {age} s"
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return "a process that has just begun"

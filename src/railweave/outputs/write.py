@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from railweave.errors import FileLine, InputError, OutputError, Problem
+from railweave.errors import FileLine, InputError, OutputError, Problem, SpecError
 from railweave.outputs.held import HELD
+from railweave.reading import read_json
 from railweave.writing import Folder, beside
 
 if TYPE_CHECKING:
@@ -45,8 +46,8 @@ class Manifest:
 def read_manifest(folder: Path) -> Manifest:
     """The manifest of an earlier build; an empty one where there was none."""
     try:
-        data: object = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        data: object = read_json(folder / MANIFEST)
+    except (OSError, SpecError):
         return Manifest({}, {})
     manifest = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
     if manifest.get("railweave") != VERSION or not isinstance(manifest.get("files"), dict):

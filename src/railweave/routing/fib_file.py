@@ -21,8 +21,10 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from railweave.errors import FileLine, InputError, Problem
+from railweave.reading import read_json
 from railweave.routing.forwarding import Groups
 from railweave.routing.table import LOCAL, UNREACHABLE, Fib, Received, Routes
+from railweave.writing import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +37,7 @@ IS_LOCAL = "local"
 
 
 def write_fibs(routes: Routes, path: Path) -> None:
-    """Write the forwarding tables of all devices. The same routes give the same bytes."""
+    """Write the forwarding tables of all devices. The same routes give the same bytes. Raises ``OutputError``."""
     groups: dict[tuple[str, ...], int] = {}
     devices: dict[str, dict[str, int | str]] = {}
     for name in sorted(routes.fibs):
@@ -46,7 +48,7 @@ def write_fibs(routes: Routes, path: Path) -> None:
             elif group != UNREACHABLE:
                 table[prefix] = groups.setdefault(routes.groups[group], len(groups))
     value = {"format": FORMAT, "groups": [list(group) for group in groups], "devices": devices}
-    path.write_text(json.dumps(value, indent=1) + "\n")
+    write_file(path, json.dumps(value, indent=1) + "\n")
 
 
 def read_fibs(path: Path, network: Network, prefixes: Sequence[str]) -> Routes:
@@ -55,14 +57,9 @@ def read_fibs(path: Path, network: Network, prefixes: Sequence[str]) -> Routes:
     Raises ``InputError`` with everything that is not of this network, or not of this form.
     """
     try:
-        value = json.loads(path.read_text())
+        value = read_json(path, fix="docs/predict.md has the form")
     except FileNotFoundError:
         raise InputError([Problem(FileLine(str(path)), "no such file", "name a file of forwarding tables")]) from None
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        line = error.lineno if isinstance(error, json.JSONDecodeError) else 0
-        raise InputError(
-            [Problem(FileLine(str(path), line), f"not JSON: {error}", "docs/predict.md has the form")]
-        ) from None
     problems: list[Problem] = []
     if not _has_form(value):
         fix = f'write {{"format": "{FORMAT}", "groups": [[link, …], …], "devices": {{name: {{prefix: group}}}}}}'

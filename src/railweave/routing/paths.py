@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 SHARE_DIGITS = 6
 MAXIMUM_HOPS = 32
+MOST_QUEUE_PAIRS = 16_384
+"""Of one connection: what perftest opens at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +92,8 @@ def queue_pair_paths(network: Network, routes: Routes, src: str, dst: str, qps: 
 
     Raises ``InputError`` for an unknown or unconnected NIC.
     """
-    if qps < 1:
-        raise InputError([Problem(Option("--qps"), f"{qps} queue pairs", "give at least 1")])
+    if not 1 <= qps <= MOST_QUEUE_PAIRS:
+        raise InputError([Problem(Option("--qps"), f"{qps} queue pairs", f"give 1 to {MOST_QUEUE_PAIRS:,}")])
     source_host, source = find_nic(network, src)
     target_host, target = find_nic(network, dst)
     if source.fabric != target.fabric:

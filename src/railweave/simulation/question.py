@@ -12,6 +12,7 @@ from railweave.collectives.queue_pairs import MOST_QUEUE_PAIRS
 from railweave.collectives.sizes import sizes
 from railweave.design.fault_targets import fault_targets
 from railweave.errors import FileLine, InputError, Option, Problem
+from railweave.intent.reading.document import plain
 from railweave.intent.reading.wording import wrong_value
 from railweave.intent.scenario import Background, Scenario, Step, read_scenario
 from railweave.simulation.conditions import bed_of, conditions_of
@@ -53,7 +54,7 @@ def background(text: str) -> Background:
             raise InputError(
                 [Problem(Option("--background"), what, "write share=30%,ports=*:gpu0_eth,qps=4,packet=9000")]
             )
-        given[name] = value.split("+") if name == "ports" else value
+        given[name] = value.split("+") if name == "ports" else plain(value)
     try:
         return Background.model_validate(given)
     except ValidationError as error:

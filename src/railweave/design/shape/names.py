@@ -1,9 +1,14 @@
-"""Names of devices: no two alike, within a fabric, between fabrics, and between switches and servers."""
+"""Names of devices: no two alike, within a fabric, between fabrics, and between switches and servers.
+
+Capitals do not tell names apart: those of hosts are compared without them (RFC 4343), and so are folders on some file systems.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING
+
+from railweave.intent.names import LONGEST
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +22,8 @@ _FIELDS = {"leaf": "{stripe} and {leaf}", "spine": "{spine}", "super_spine": "{s
 
 def check_names(context: Context, layouts: Sequence[Layout]) -> None:
     """Note names that two devices would have: the first that each naming pattern gives."""
-    servers = {name: index for index, group in enumerate(context.source.spec.servers) for name in group.names}
+    groups = enumerate(context.source.spec.servers)
+    servers = {name.casefold(): index for index, group in groups for name in group.names}
     owners: dict[str, str] = {}
     for layout in layouts:
         for role, names in (
@@ -27,22 +33,34 @@ def check_names(context: Context, layouts: Sequence[Layout]) -> None:
             ("dci", [one.name for one in layout.dci]),
         ):
             _check_servers(context, servers, names)
-            counts = Counter(names)
-            repeated = next((name for name in names if name in owners or counts[name] > 1), None)
+            _check_length(context, layout.name, role, names)
+            counts = Counter(name.casefold() for name in names)
+            repeated = next((name for name in names if name.casefold() in owners or counts[name.casefold()] > 1), None)
             if repeated is not None:
-                _note(context, layout.name, role, repeated, owners.get(repeated, layout.name))
-            owners.update(dict.fromkeys(names, layout.name))
+                _note(context, layout.name, role, repeated, owners.get(repeated.casefold(), layout.name))
+            owners.update(dict.fromkeys(counts, layout.name))
     context.check()
 
 
 def _check_servers(context: Context, servers: dict[str, int], names: Sequence[str]) -> None:
     for name in names:
-        if name in servers:
+        if name.casefold() in servers:
             context.problem(
-                ("servers", servers[name], "names"),
+                ("servers", servers[name.casefold()], "names"),
                 f"duplicate name: a server and a switch would be called {name!r}",
                 "rename the server, or the switch with `naming:`",
             )
+
+
+def _check_length(context: Context, fabric: str, role: str, names: Sequence[str]) -> None:
+    """A pattern may make a longer name than the one that it was tried with."""
+    longest = max(names, key=len, default="")
+    if len(longest) > LONGEST:
+        context.problem(
+            ("fabrics", fabric, "naming", role),
+            f"a switch would be called {longest[:LONGEST]!r}…, {len(longest)} letters",
+            f"host names have at most {LONGEST}: shorten the pattern, or the names of stripes and spines",
+        )
 
 
 def _note(context: Context, fabric: str, role: str, name: str, other: str) -> None:

@@ -11,6 +11,7 @@ from railweave.catalog.breakouts import breakout_of
 from railweave.design.cabling.ports import capacity
 from railweave.design.limits.underlay import check_systems, check_underlay
 from railweave.design.shape.equipment import equipment_of, role_equipment
+from railweave.design.shape.extent import check_extent
 from railweave.design.shape.interconnect import borders_of, check_sites
 from railweave.design.shape.tiers import Leaf, block_of, place_of, spines_of, super_spines_of
 
@@ -137,6 +138,7 @@ def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
             f"{len(stripes)} stripes and no spines: stripes could not reach each other",
             "add `spines:`",
         )
+    check_extent(context, name, fabric, len(stripes) * per_stripe)
     each = rails // per_stripe
     places = _places(context, name, topology, stripes)
     leaves = tuple(

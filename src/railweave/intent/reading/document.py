@@ -9,14 +9,16 @@ from __future__ import annotations
 import difflib
 import re
 from dataclasses import dataclass, field
+from math import prod
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import yaml
 from pydantic import BaseModel, ValidationError
 
 from railweave.errors import FileLine, Problem, SpecError
-from railweave.intent.reading.text import read_text
+from railweave.intent.names import count_of
 from railweave.intent.reading.wording import Mistake, mistakes
+from railweave.reading import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,7 +30,18 @@ Location = tuple[Key, ...]
 M = TypeVar("M", bound=BaseModel)
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_INTEGER = re.compile(r"[-+]?[0-9]{1,40}|0x[0-9a-fA-F]+|0o[0-7]+")
+MOST_BYTES = 16 << 20
+"""Of a YAML file."""
+MOST_DEPTH = 64
+"""Of lists and maps in one another: the reader takes a frame of the stack for each."""
+MOST_VALUES = 1_000_000
+"""Of a YAML file, with those that aliases repeat, and with the names that host lists stand for."""
+LARGEST = 1 << 63
+"""No number of a file reaches it: the engines and tables count in 64 bits."""
+MOST_TOLD = 100
+"""Of mistakes in one file."""
+
+_INTEGER = re.compile(r"[-+]?[0-9]{1,40}|0x[0-9a-fA-F]{1,32}|0o[0-7]{1,40}")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _WORDS: dict[str, Any] = {"": None, "~": None, "null": None, "true": True, "false": False}
 
@@ -40,6 +53,8 @@ class Document:
     file: str
     value: Any
     lines: dict[Location, int] = field(default_factory=dict[Location, int])
+    values: int = 0
+    """How many values it has, those that aliases repeat included."""
 
     def line(self, location: Iterable[Key]) -> int:
         """The 1-based line of a part, or of the nearest part around it that stands in the file."""
@@ -54,22 +69,44 @@ class Document:
 
 
 def read_document(path: Path) -> Document:
-    """Read one YAML file. Raises ``SpecError`` where it is missing, unreadable or malformed."""
+    """Read one YAML file. Raises ``SpecError`` where it is missing, unreadable, malformed, or larger than any that is meant."""
     try:
-        text = read_text(path)
+        text = read_text(path, MOST_BYTES)
     except FileNotFoundError:
         raise SpecError([Problem(FileLine(str(path)), "no such file", _nearby(path))]) from None
     document = Document(str(path), None)
     try:
+        _measure(text, document)
         node = yaml.compose(text, Loader=_LOADER)
         document.value = None if node is None else _construct(node, (), document, ())
     except yaml.MarkedYAMLError as error:
         raise SpecError([_malformed(document, error)]) from None
-    except RecursionError:
-        raise SpecError([Problem(FileLine(str(path)), "nested too deeply", "close the brackets")]) from None
+    except yaml.YAMLError as error:
+        reason = str(getattr(error, "reason", None) or error)
+        raise SpecError([Problem(FileLine(str(path)), f"not valid YAML: {reason}")]) from None
     if node is None:
         raise SpecError([Problem(FileLine(str(path), 1), "the file is empty", "start from `railweave init`")])
     return document
+
+
+def _measure(text: str, document: Document) -> None:
+    """Refuse what is too deep or too long to be made into nodes: the reader goes down into it on the stack of the process."""
+    depth = values = 0
+    for event in yaml.parse(text, Loader=_LOADER):
+        if isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        elif isinstance(event, yaml.NodeEvent):
+            values += 1
+            depth += isinstance(event, yaml.CollectionStartEvent)
+            if depth > MOST_DEPTH or values > MOST_VALUES:
+                what = "nested too deeply" if depth > MOST_DEPTH else f"more than {MOST_VALUES:,} values"
+                fix = (
+                    "close the brackets"
+                    if depth > MOST_DEPTH
+                    else "write names as host lists, for example H100-[01-64]"
+                )
+                line = event.start_mark.line + 1
+                raise SpecError([Problem(FileLine(document.file, line), what, fix)])
 
 
 def _malformed(document: Document, error: yaml.MarkedYAMLError) -> Problem:
@@ -91,6 +128,10 @@ def _nearby(path: Path) -> str:
 def _construct(node: Any, path: Location, document: Document, around: tuple[int, ...]) -> Any:  # noqa: ANN401 - YAML
     """The plain value of a node. ``around`` are the nodes it stands in, by identity."""
     document.lines.setdefault(path, node.start_mark.line + 1)
+    document.values += 1 if not isinstance(node, yaml.ScalarNode) else _names_in(node.value)
+    if document.values > MOST_VALUES:
+        what = f"more than {MOST_VALUES:,} values, with those that aliases and host lists stand for"
+        raise SpecError([document.problem(path, what, "name what there is, and no more")])
     if id(node) in around:
         raise SpecError(
             [document.problem(path, "an alias stands inside the value that it names", "write the value out")]
@@ -116,7 +157,20 @@ def _construct(node: Any, path: Location, document: Document, around: tuple[int,
         return result
     if isinstance(node, yaml.SequenceNode):
         return [_construct(item, (*path, index), document, around) for index, item in enumerate(node.value)]
-    return _scalar(node)
+    value = _scalar(node)
+    if isinstance(value, int | float) and not -LARGEST < value < LARGEST:
+        raise SpecError(
+            [document.problem(path, f"{node.value:.40} is too large a number", "write it in the unit meant")]
+        )
+    return value
+
+
+def _names_in(text: str) -> int:
+    """How many names a text stands for; 1 where it is not a host list, or one that is refused where it is used."""
+    try:
+        return prod(max(1, count_of(part)) for part in text.split(":", 1)) if "[" in text else 1
+    except ValueError:
+        return 1
 
 
 def _key(node: Any, path: Location, document: Document) -> Key:  # noqa: ANN401 - YAML nodes are untyped
@@ -132,9 +186,12 @@ def _key(node: Any, path: Location, document: Document) -> Key:  # noqa: ANN401 
 
 
 def _scalar(node: Any) -> Any:  # noqa: ANN401 - YAML values are untyped
-    text: str = node.value
-    if node.style in {'"', "'", "|", ">"}:  # quoted or block text is text
-        return text
+    quoted = node.style in {'"', "'", "|", ">"}  # quoted or block text is text
+    return node.value if quoted else plain(node.value)
+
+
+def plain(text: str) -> Any:  # noqa: ANN401 - YAML values are untyped
+    """What a text without quotes stands for: a number, a truth value, nothing, or itself."""
     if text in _WORDS:
         return _WORDS[text]
     if _INTEGER.fullmatch(text):
@@ -149,7 +206,7 @@ def validate(model: type[M], document: Document) -> M:
     try:
         return model.model_validate(document.value)
     except ValidationError as error:
-        found = mistakes(model, document.value, error.errors())
+        found = mistakes(model, document.value, error.errors()[:MOST_TOLD])
         raise SpecError(list(dict.fromkeys(_problem(document, one) for one in found))) from None
 
 
