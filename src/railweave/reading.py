@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 MOST_BYTES = 64 << 20
 """Of a file, unless said otherwise: an inventory of 8,192 servers with every NIC and cable in it takes 20 MB."""
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029]")
+"""What no text holds: it would end a line, or move about on a terminal."""
 
 
 def read_text(path: Path, most_bytes: int = MOST_BYTES) -> str:
@@ -43,7 +44,7 @@ def read_text(path: Path, most_bytes: int = MOST_BYTES) -> str:
         line = data.count(b"\n", 0, error.start) + 1
         what = f"not UTF-8 text (byte 0x{data[error.start]:02x})"
         raise SpecError([Problem(FileLine(str(path), line), what, "save it as UTF-8")]) from None
-    control = _CONTROL.search(text)
+    control = CONTROL.search(text)
     if control is not None:
         line = text.count("\n", 0, control.start()) + 1
         what = f"a control character (0x{ord(control.group()):02x}) stands here"

@@ -19,6 +19,12 @@ def project_root(name: str) -> Path | None:
     return folder if (checkout / "pyproject.toml").is_file() and folder.is_dir() else None
 
 
+def trusted_users() -> set[int]:
+    """Whose files are taken for the user's own: root's, the user's, and of whoever asked for root."""
+    sudo = os.environ.get("SUDO_UID", "")  # sudo sets it
+    return {0, os.geteuid(), *((int(sudo),) if sudo.isdigit() and os.geteuid() == 0 else ())}
+
+
 def untrusted(root: Path, program: Path) -> str:
     """Why a program below a root folder is not run; empty where nothing is wrong with it.
 
@@ -27,8 +33,7 @@ def untrusted(root: Path, program: Path) -> str:
     root, program = root.resolve(), program.resolve()
     if not program.is_relative_to(root):
         return f"{program} is outside {root}"
-    sudo = os.environ.get("SUDO_UID", "")  # sudo sets it, to whoever asked for root
-    trusted = {0, os.geteuid(), *((int(sudo),) if sudo.isdigit() and os.geteuid() == 0 else ())}
+    trusted = trusted_users()
     way = [one for one in (program, *program.parents) if one.is_relative_to(root)]
     for place in reversed(way):
         found = place.stat()

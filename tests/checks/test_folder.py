@@ -18,6 +18,7 @@ def folder(tmp_path: Path) -> Path:
         shutil.copy(file, tmp_path)
     secrets = tmp_path / "secrets.yaml"
     secrets.write_text("root-hash: $6$x\nnetops-hash: $6$y\nsnmp-community: pub lic\ngrpc-certificate: PEM\n")
+    secrets.chmod(0o600)
     build(tmp_path / "h100-rlb.yaml", tmp_path / "out", secrets=secrets)
     return tmp_path / "out"
 

@@ -126,6 +126,7 @@ def test_other_secrets_render_the_switches(tmp_path: Path, rendered: set[str]) -
     for value in ("one", "two"):
         rendered.clear()
         secrets.write_text(f"root-hash: {value}\ncommunity: {value}\n")
+        secrets.chmod(0o600)
         build(file, out, secrets=secrets)
         assert rendered == {f"devices/{name}" for name in ("spine1", "spine2", "stripe1-leaf1", "stripe2-leaf1")}
         assert f"encrypted-password {value};" in (out / "devices/spine1/junos.conf").read_text()

@@ -13,6 +13,14 @@ from tests.outputs.fabrics import content, fabric
 SECRETS = "root-hash: $6$Z9qXw1$uQ7T\ncommunity: s3same-street\nunused: nothing-refers-to-this\n"
 
 
+def secrets_file(folder: Path, text: str) -> Path:
+    """``folder/secrets.yaml``, for its owner alone."""
+    file = folder / "secrets.yaml"
+    file.write_text(text)
+    file.chmod(0o600)
+    return file
+
+
 def files(folder: Path) -> dict[str, bytes]:
     return {name: data for name, data in content(folder).items() if data is not None}
 
@@ -26,7 +34,7 @@ def test_without_a_secrets_file_there_are_references(tmp_path: Path) -> None:
 
 
 def test_with_one_the_values_stand_in_device_files_only(tmp_path: Path) -> None:
-    (tmp_path / "secrets.yaml").write_text(SECRETS)
+    secrets_file(tmp_path, SECRETS)
     built = build(fabric(tmp_path), tmp_path / "out", secrets=tmp_path / "secrets.yaml")
     for value in (b"$6$Z9qXw1$uQ7T", b"s3same-street"):
         holding = {name for name, data in files(tmp_path / "out").items() if value in data}
@@ -41,7 +49,7 @@ def test_with_one_the_values_stand_in_device_files_only(tmp_path: Path) -> None:
 
 def test_only_device_files_differ(tmp_path: Path) -> None:
     file = fabric(tmp_path)
-    (tmp_path / "secrets.yaml").write_text(SECRETS)
+    secrets_file(tmp_path, SECRETS)
     build(file, tmp_path / "open")
     build(file, tmp_path / "closed", secrets=tmp_path / "secrets.yaml")
     one, two = files(tmp_path / "open"), files(tmp_path / "closed")
@@ -55,7 +63,7 @@ def test_only_device_files_differ(tmp_path: Path) -> None:
 
 
 def test_a_missing_value_is_said(tmp_path: Path) -> None:
-    (tmp_path / "secrets.yaml").write_text("root-hash: x\n")
+    secrets_file(tmp_path, "root-hash: x\n")
     built = build(fabric(tmp_path), tmp_path / "out", secrets=tmp_path / "secrets.yaml")
     assert "<secret:community>" in (tmp_path / "out" / "devices" / "spine1" / "junos.conf").read_text()
     assert "secret-open" in {finding.id for finding in built.findings}
@@ -72,7 +80,7 @@ def test_a_missing_value_is_said(tmp_path: Path) -> None:
 )
 def test_a_bad_secrets_file(tmp_path: Path, text: str, message: str) -> None:
     file = fabric(tmp_path)
-    (tmp_path / "secrets.yaml").write_text(text)
+    secrets_file(tmp_path, text)
     before = content(tmp_path)
     with pytest.raises(InputError) as caught:
         build(file, tmp_path / "out", secrets=tmp_path / "secrets.yaml")

@@ -10,7 +10,8 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-_REFERENCE = re.compile(r"<secret:([^>]*)>")
+REFERENCE = re.compile(r"<secret:([^>]*)>")
+"""How a secret stands in configuration; its group is the name."""
 _VALUE = r'("[^"]*"|\S+)'
 """What may stand in a secret's place: one word, or a text in quotation marks; never more, so that nothing hides there."""
 
@@ -27,7 +28,7 @@ class Secret:
 
 def secrets(text: str) -> tuple[Secret, ...]:
     """The secrets that a text refers to, in order."""
-    return tuple(Secret(name) for name in _REFERENCE.findall(text)) if "<secret:" in text else ()
+    return tuple(Secret(name) for name in REFERENCE.findall(text)) if "<secret:" in text else ()
 
 
 def alike(one: str, other: str) -> bool | None:
@@ -46,5 +47,5 @@ def alike(one: str, other: str) -> bool | None:
 
 @lru_cache(maxsize=1024)
 def _pattern(reference: str) -> re.Pattern[str]:
-    parts = _REFERENCE.split(reference)
+    parts = REFERENCE.split(reference)
     return re.compile(_VALUE.join(re.escape(part) for part in parts[::2]), re.DOTALL)

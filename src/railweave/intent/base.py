@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, GetCoreSchemaHandler, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, GetCoreSchemaHandler, WithJsonSchema
 
 from railweave.config import quantities
 
@@ -80,6 +80,15 @@ class Model(BaseModel):
 MOST = 10**17
 """Of any quantity, in its unit: 28 hours in picoseconds, a hundred petabytes."""
 
+
+def _one_line(value: str) -> str:
+    if "\n" in value or "\r" in value:
+        raise WrongValueError(f"{value!r:.60} spans lines", "write it on one")
+    return value
+
+
+Line = Annotated[str, AfterValidator(_one_line)]
+"""Free text on one line: it stands in one line of configuration."""
 
 def _written(quantity: Quantity[Any]) -> BeforeValidator:
     """A validator that turns text such as ``400G`` into a number; a bare number is one where the quantity has no need of units."""

@@ -8,7 +8,7 @@ from pydantic import Field, field_validator
 
 from railweave.intent.addressing import Addressing, ColorName, Pools
 from railweave.intent.balancing import LoadBalancing
-from railweave.intent.base import Model, WrongValueError
+from railweave.intent.base import Line, Model, WrongValueError
 from railweave.intent.hosts import HostRouting, Hosts
 from railweave.intent.management import Management
 from railweave.intent.names import Name, check_most, count_of, expand_all, repeated_name
@@ -18,7 +18,6 @@ from railweave.intent.tenants import Overlay, Tenant
 from railweave.intent.topology import Cabling, Mtu, Naming, Role, Topology
 from railweave.intent.underlay import RouterAdvertisements, Underlay
 
-
 MOST_FABRICS = 64
 """Of one file."""
 
@@ -26,7 +25,7 @@ MOST_FABRICS = 64
 class Site(Model):
     """A place that holds fabrics and servers."""
 
-    description: str = Field(default="", description="free text")
+    description: Line = Field(default="", description="free text")
 
 
 class Emulation(Model):
@@ -132,7 +131,7 @@ class FabricFile(Model):
     """A fabric file: one or more fabrics that share servers."""
 
     name: Name = Field(description="name of the whole")
-    description: str = Field(default="", description="free text")
+    description: Line = Field(default="", description="free text")
     sites: dict[Name, Site] = Field(
         default_factory=lambda: {"site1": Site()}, min_length=1, description="sites by name"
     )

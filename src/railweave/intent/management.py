@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
 from railweave.intent.addressing import ManagementAddress, Prefix
-from railweave.intent.base import Model, WrongValueError
+from railweave.intent.base import Line, Model, WrongValueError
 from railweave.intent.names import Name, check_name
 
+_SECRET_NAME = re.compile(r"secret:[A-Za-z0-9_./:@-]{1,128}")
 SECRET = "secret:"  # noqa: S105 - the marker of a reference, not a secret
 
 
@@ -22,6 +24,10 @@ def secret_reference(value: str | None) -> str | None:
         )
     if value == SECRET:
         raise WrongValueError("the secret has no name", "write it as secret:NAME")
+    if value is not None and _SECRET_NAME.fullmatch(value) is None:
+        raise WrongValueError(
+            f"{value!r:.60} names no secret", "use letters, digits, dots, dashes, slashes, underscores"
+        )
     return value
 
 
@@ -43,7 +49,7 @@ class User(Model):
         default="super-user", description="what the user may do"
     )
     password: str | None = Field(default=None, description="secret:NAME of a crypt(3) hash")
-    ssh_keys: tuple[str, ...] = Field(default=(), description="public keys, as in authorized_keys")
+    ssh_keys: tuple[Line, ...] = Field(default=(), description="public keys, as in authorized_keys")
 
     _password = field_validator("password")(secret_reference)
 
@@ -70,8 +76,8 @@ class SnmpUser(Model):
 class Snmp(Model):
     """SNMP agent."""
 
-    location: str = Field(default="", description="sysLocation")
-    contact: str = Field(default="", description="sysContact")
+    location: Line = Field(default="", description="sysLocation")
+    contact: Line = Field(default="", description="sysContact")
     community: str | None = Field(default=None, description="secret:NAME of a read-only v2c community")
     users: dict[Name, SnmpUser] = Field(default_factory=dict[Name, SnmpUser], description="v3 users by name")
     trap_targets: tuple[ManagementAddress, ...] = Field(default=(), description="addresses that receive traps")
@@ -99,10 +105,10 @@ class Management(Model):
     gateway: ManagementAddress | None = Field(
         default=None, description="default gateway; empty: the first address of the pool"
     )
-    domain: str = Field(default="", description="DNS domain")
+    domain: Line = Field(default="", description="DNS domain")
     dns: tuple[ManagementAddress, ...] = Field(default=(), description="name servers")
     ntp: tuple[Host, ...] = Field(default=(), description="NTP servers")
-    time_zone: str = Field(default="UTC", description="time zone")
+    time_zone: Line = Field(default="UTC", description="time zone")
     root_password: str | None = Field(default=None, description="secret:NAME of root's crypt(3) hash")
     users: dict[Name, User] = Field(default_factory=dict[Name, User], description="logins by name")
     syslog: tuple[Syslog, ...] = Field(default=(), description="remote syslog servers")
@@ -110,6 +116,13 @@ class Management(Model):
     services: Services = Field(default=Services(), description="management services")
     lldp: bool = Field(default=True, description="LLDP on every cabled port, so that cabling can be checked")
     banner: str = Field(default="", description="login banner")
+
+    @field_validator("banner")
+    @classmethod
+    def _not_ended(cls, value: str) -> str:
+        if any(line.strip() == "EOF" for line in value.splitlines()):
+            raise WrongValueError("a line of the banner is EOF", "that ends the banner on EOS: leave the line out")
+        return value
 
     _root_password = field_validator("root_password")(secret_reference)
 

@@ -9,7 +9,7 @@ from typing import Annotated, cast
 from pydantic import BeforeValidator, Field, field_validator
 
 from railweave.intent.addressing import Prefix
-from railweave.intent.base import Gbps, Model, WrongValueError
+from railweave.intent.base import Gbps, Line, Model, WrongValueError
 from railweave.intent.names import check_most, check_name, count_of, expand, repeated_name
 
 
@@ -46,7 +46,7 @@ class VirtualNetwork(Model):
     vni: int | None = Field(
         default=None, ge=1, le=16_777_215, description="VNI; empty: by its slot from the overlay's network_vni"
     )
-    description: str = Field(default="", description="free text")
+    description: Line = Field(default="", description="free text")
 
 
 class ExternalLink(Model):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field, field_validator, model_validator
 
 from railweave.errors import SpecError
-from railweave.intent.base import Bytes, MessageBytes, Model, Picoseconds, Share, WrongValueError
+from railweave.intent.base import Bytes, Line, MessageBytes, Model, Picoseconds, Share, WrongValueError
 from railweave.intent.faults import KINDS, Fault, Runner
 from railweave.intent.reading.document import Document, read_document, validate
 
@@ -70,8 +70,8 @@ class RunOverrides(Model):
 class Scenario(Model):
     """What happens on a network: a job's traffic, that of others, and what breaks. Times count from its start."""
 
-    name: str = Field(default="", description="what it is called in results")
-    description: str = Field(default="", description="free text")
+    name: Line = Field(default="", description="what it is called in results")
+    description: Line = Field(default="", description="free text")
     traffic: tuple[Step, ...] = Field(default=(), description="the job: collectives, one after another")
     iterations: int = Field(default=1, ge=1, le=100_000, description="how often the job does all of its traffic")
     background: Background | None = Field(default=None, description="traffic of others")

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from railweave.intent.addressing import NumberRange, Prefix
-from railweave.intent.base import Model, WrongValueError
+from railweave.intent.base import Line, Model, WrongValueError
 from railweave.intent.names import Name
 from railweave.intent.networks import ExternalRouter, Members, VirtualNetwork
 from railweave.intent.underlay import Bfd
@@ -79,7 +79,7 @@ class Tenant(Model):
     vni: int | None = Field(
         default=None, ge=1, le=16_777_215, description="VNI; empty: by its slot from the overlay's range"
     )
-    description: str = Field(default="", description="free text")
+    description: Line = Field(default="", description="free text")
 
     @model_validator(mode="after")
     def _somebody(self) -> Tenant:

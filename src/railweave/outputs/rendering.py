@@ -11,14 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import railweave
+from railweave.config.secret import REFERENCE
 from railweave.device.host import config_of
 from railweave.device.host_scope import host_scope
+from railweave.errors import InputError, Option, Problem, RenderError
 from railweave.outputs.earlier import OPEN
+from railweave.outputs.secrets_file import Secrets
 from railweave.render.network import server_files, shared_files, switch_configs, switch_files, switch_gaps
 from railweave.render.workers import spreading
 from railweave.systems import system
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
     from railweave.device.host_scope import HostScope
@@ -167,9 +171,23 @@ def program_digest() -> str:
 
 
 def _with_secrets(path: str, text: str, secrets: Mapping[str, str], nos: str) -> str:
-    """References in a file replaced by what they stand for, quoted as files of its kind are."""
-    for name, value in secrets.items():
-        file = path.rpartition("/")[2]
-        shown = json.dumps(value)[1:-1] if file.endswith(".json") else system(nos).quoted(file, value)
-        text = text.replace(f"<secret:{name}>", shown)
-    return text
+    """References in a file replaced by what they stand for, quoted as files of its kind are.
+
+    Raises ``InputError`` for a secret that such a file cannot hold.
+    """
+    file = path.rpartition("/")[2]
+
+    def shown(match: re.Match[str]) -> str:
+        name = match[1]
+        if name not in secrets:
+            return match[0]
+        if file.endswith(".json"):
+            return json.dumps(secrets[name])[1:-1]
+        try:
+            return system(nos).quoted(file, secrets[name])
+        except RenderError as error:
+            place = secrets.lines[name] if isinstance(secrets, Secrets) else Option("--secrets", name)
+            what = f"secret {name!r} cannot stand in {file}: {error.what}"
+            raise InputError([Problem(place, what, "choose another value, and set it where it is used")]) from None
+
+    return REFERENCE.sub(shown, text) if secrets else text

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-import yaml
+from typing import TYPE_CHECKING
 
 from railweave.checks.checks import run_checks
 from railweave.checks.subject import Subject
 from railweave.counting import counted
 from railweave.design import design
 from railweave.design.retarget import retargeted
-from railweave.errors import FileLine, InputError, OutputError, Problem
+from railweave.errors import OutputError
 from railweave.garbage import uncollected
-from railweave.intent.reading.document import read_document
 from railweave.intent.reading.source import companion, read_source
 from railweave.outputs.contents import TABLES, outputs
 from railweave.outputs.earlier import reading_earlier
@@ -23,6 +20,7 @@ from railweave.outputs.extra import check_extra
 from railweave.outputs.held import held
 from railweave.outputs.pages import pages
 from railweave.outputs.rendering import rendering_servers, rendering_switches
+from railweave.outputs.secrets_file import read_secrets
 from railweave.outputs.write import making, write_folder
 
 LOCK = "fabric.lock"
@@ -98,7 +96,7 @@ def _build(
         earlier_build = beside.enter_context(reading_earlier(out))
         progress(f"reading and designing {fabric}")
         network, lock = design_file(fabric, compact=compact, device=device)
-        hidden, earlier = _read_secrets(secrets), earlier_build()
+        hidden, earlier = read_secrets(secrets), earlier_build()
         switches = counted(len(network.switches), "switch", "switches")
         progress(f"rendering {switches} and {counted(len(network.servers), 'server')}")
         hosts = beside.enter_context(rendering_servers(network, earlier, TABLES))
@@ -133,24 +131,3 @@ def design_file(
     check_extra(source)
     source.lock.compacting |= compact
     return design(source)
-
-
-def _read_secrets(path: Path | None) -> dict[str, str]:
-    if path is None:
-        return {}
-    content: object = read_document(path).value  # for its errors: the values are wanted as they are written
-    if not isinstance(content, dict):
-        raise InputError([Problem(FileLine(str(path), 1), "not a list of secrets", "write NAME: value, one a line")])
-    words: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.BaseLoader)  # noqa: S506 - text only
-    for name, value in words.items():
-        if not isinstance(value, str):
-            raise InputError(
-                [
-                    Problem(
-                        FileLine(str(path), 1),
-                        f"secret {name!r} is not a single value",
-                        "write NAME: value, one a line",
-                    )
-                ]
-            )
-    return words

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import re
 from typing import TYPE_CHECKING, Protocol, cast
+
+from railweave.errors import RenderError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,6 +18,17 @@ if TYPE_CHECKING:
     from railweave.network.model import Network
     from railweave.routing.table import Routes
     from railweave.runbook.check import Check
+
+
+_NOT_IN_A_WORD = re.compile(r"[^!-~]|[\"'`\\?]")
+
+
+def plain_word(text: str) -> str:
+    """A text that a command line takes for one word as it is. Raises ``RenderError`` for another."""
+    found = _NOT_IN_A_WORD.search(text)
+    if found is not None or not text:
+        raise RenderError(f"it holds {found[0]!r}, which would end the word" if found else "it is empty")
+    return text
 
 
 class Renderer(Protocol):
@@ -70,9 +84,12 @@ class System(Renderer, Protocol):
         return {}
 
     def quoted(self, file: str, text: str) -> str:
-        """A text, as a secret's, the way one of its files takes it."""
+        """A text, as a secret's, the way one of its files takes it. Raises ``RenderError`` where it takes no such text.
+
+        As most have it: a word, which blanks and quotation marks would end.
+        """
         del file
-        return text
+        return plain_word(text)
 
     def lint(self, config: DeviceConfig) -> list[Finding]:
         """What is wrong with the configuration that neither its type nor an outside validator sees."""

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ValidationError
 from railweave.errors import FileLine, Problem, SpecError
 from railweave.intent.names import count_of
 from railweave.intent.reading.wording import Mistake, mistakes
-from railweave.reading import read_text
+from railweave.reading import CONTROL, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -54,7 +54,9 @@ class Document:
     value: Any
     lines: dict[Location, int] = field(default_factory=dict[Location, int])
     values: int = 0
-    """How many values it has, those that aliases repeat included."""
+    """How many values it has, with those that aliases and host lists stand for."""
+    as_text: bool = False
+    """Whether values are left as they are written."""
 
     def line(self, location: Iterable[Key]) -> int:
         """The 1-based line of a part, or of the nearest part around it that stands in the file."""
@@ -68,13 +70,13 @@ class Document:
         return Problem(FileLine(self.file, self.line(location)), what, fix)
 
 
-def read_document(path: Path) -> Document:
-    """Read one YAML file. Raises ``SpecError`` where it is missing, unreadable, malformed, or larger than any that is meant."""
+def read_document(path: Path, *, as_text: bool = False) -> Document:
+    """Read one YAML file; ``as_text``: every value as it is written. Raises ``SpecError`` where it is missing, unreadable, malformed, or larger than any that is meant."""
     try:
         text = read_text(path, MOST_BYTES)
     except FileNotFoundError:
         raise SpecError([Problem(FileLine(str(path)), "no such file", _nearby(path))]) from None
-    document = Document(str(path), None)
+    document = Document(str(path), None, as_text=as_text)
     try:
         _measure(text, document)
         node = yaml.compose(text, Loader=_LOADER)
@@ -157,7 +159,10 @@ def _construct(node: Any, path: Location, document: Document, around: tuple[int,
         return result
     if isinstance(node, yaml.SequenceNode):
         return [_construct(item, (*path, index), document, around) for index, item in enumerate(node.value)]
-    value = _scalar(node)
+    value = node.value if document.as_text else _scalar(node)
+    if isinstance(value, str) and (control := CONTROL.search(value)):
+        what = f"the value holds a control character (0x{ord(control.group()):02x})"
+        raise SpecError([document.problem(path, what, "remove it")])
     if isinstance(value, int | float) and not -LARGEST < value < LARGEST:
         raise SpecError(
             [document.problem(path, f"{node.value:.40} is too large a number", "write it in the unit meant")]

@@ -22,6 +22,13 @@ class DellSonic(System):
 
         return {"prepare.cli": config_tree(prepare(config)), "sonic.cli": config_tree(tree(config))}
 
+    def quoted(self, file: str, text: str) -> str:
+        """In quotation marks where it has blanks, or what begins a comment."""
+        from railweave.systems.dell_sonic.tree import quoted_word
+
+        del file
+        return quoted_word(text)
+
     def lint(self, config: DeviceConfig) -> list[Finding]:
         """Commands are known, and what they name is defined."""
         from railweave.systems.dell_sonic.lint import lint

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from railweave.config.sections import parse as parse_sections
 from railweave.config.sections import printed
+from railweave.systems.protocol import plain_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,3 +33,9 @@ def parse(text: str) -> list[Section]:
 def quoted(text: str) -> str:
     """A text that may have spaces, as the command line takes it."""
     return f'"{text}"' if " " in text or not text else text
+
+
+def quoted_word(text: str) -> str:
+    """A secret as one word of the command line, which has no escapes. Raises ``RenderError`` where it cannot be one."""
+    plain_word(text.replace(" ", "_"))
+    return f'"{text}"' if set(text) & set(" #!|;") else text

@@ -30,7 +30,7 @@ class Junos(System):
         """In quotation marks where a word of Junos needs them."""
         from railweave.systems.junos.tree import quoted
 
-        return quoted(text) if file in {"junos.conf", "junos.set"} else text
+        return quoted(text) if file in {"junos.conf", "junos.set"} else super().quoted(file, text)
 
     def lint(self, config: DeviceConfig) -> list[Finding]:
         """Mistakes that published models let through."""
