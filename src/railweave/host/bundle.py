@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import zipfile
 from pathlib import Path
 
-from .failure import HostError
+from . import files
 
 _TOP = "railweave_host"
 _MAIN = f"import sys\n\nfrom {_TOP}.commands import main\n\nsys.exit(main())\n"
@@ -14,20 +15,15 @@ _TIME = (1980, 1, 1, 0, 0, 0)  # the earliest a zip file can say: same sources, 
 
 def write(file: Path) -> None:
     """Write the zipapp. Raises HostError where it cannot be written."""
-    sources = _sources()
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with file.open("wb") as out:
-            out.write(b"#!/usr/bin/env python3\n")
-            with zipfile.ZipFile(out, "w") as archive:
-                for name in sorted(sources):
-                    entry = zipfile.ZipInfo(name, _TIME)
-                    entry.external_attr = 0o644 << 16
-                    entry.create_system = 3  # Unix, wherever it is made
-                    archive.writestr(entry, sources[name])
-        file.chmod(0o755)
-    except OSError as error:
-        raise HostError(f"{file}: cannot be written: {error.strerror}") from None
+    sources, out = _sources(), io.BytesIO()
+    out.write(b"#!/usr/bin/env python3\n")
+    with zipfile.ZipFile(out, "w") as archive:
+        for name in sorted(sources):
+            entry = zipfile.ZipInfo(name, _TIME)
+            entry.external_attr = 0o644 << 16
+            entry.create_system = 3  # Unix, wherever it is made
+            archive.writestr(entry, sources[name])
+    files.write(file, out.getvalue(), mode=0o777)
 
 
 def _sources() -> dict[str, str]:

@@ -1,9 +1,15 @@
-"""Writing a file so that it is old or new, whatever happens, and stays so through a loss of power."""
+"""Files: read no further than could be meant; written so that one is old or new, whatever happens, also a loss of power.
+
+This room runs without the rest of railweave, so it has a reader and a writer of its own.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
-from typing import TYPE_CHECKING
+import secrets
+from typing import TYPE_CHECKING, Any
 
 from .failure import HostError
 
@@ -11,19 +17,40 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+MOST_BYTES = 16 << 20
+"""Of a file that is read: a thousand times what a server's has."""
+
+
+def content(file: Path) -> str:
+    """A file's text. Raises OSError, and ValueError where it is no text or longer than any that is meant."""
+    with file.open("rb") as stream:
+        data = stream.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise ValueError(f"larger than {MOST_BYTES >> 20} MiB, the most that is read")
+    return data.decode("utf-8")
+
+
+def parsed(text: str) -> Any:  # noqa: ANN401 - JSON
+    """The value of a JSON text. Raises ValueError where it is none, or has brackets without end."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
 def read(file: Path) -> str | None:
     """A file's text, None where there is none. Raises HostError."""
     try:
-        return file.read_text(encoding="utf-8")
+        return content(file)
     except FileNotFoundError:
         return None
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise HostError(f"{file}: cannot be read: {error}") from None
 
 
-def write(file: Path, text: str | None) -> None:
-    """Replace a file's text, or remove the file (None). Raises HostError."""
-    staged = file.with_name(f".{file.name}.new")
+def write(file: Path, text: str | bytes | None, mode: int = 0o666) -> None:
+    """Replace a file's content, or remove the file (None). Raises HostError."""
+    staged = file.with_name(f".{file.name}.{secrets.token_hex(8)}")  # which nobody can have put a link at
     try:
         if text is None:
             file.unlink(missing_ok=True)
@@ -31,11 +58,7 @@ def write(file: Path, text: str | None) -> None:
                 return
         else:
             file.parent.mkdir(parents=True, exist_ok=True)
-            with staged.open("w", encoding="utf-8") as out:
-                out.write(text)
-                out.flush()
-                os.fsync(out.fileno())
-            staged.replace(file)
+            _replace(file, staged, text.encode() if isinstance(text, str) else text, mode)
         folder = os.open(file.parent, os.O_RDONLY)
         try:
             os.fsync(folder)
@@ -43,6 +66,21 @@ def write(file: Path, text: str | None) -> None:
             os.close(folder)
     except OSError as error:
         raise HostError(f"{file}: cannot be written: {error.strerror}{_root_hint()}") from None
+
+
+def _replace(file: Path, staged: Path, data: bytes, mode: int) -> None:
+    """Put a file in the place of what is there, a link too, by way of ``staged``. Raises OSError."""
+    try:
+        handle = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
+        with os.fdopen(handle, "wb") as out:
+            out.write(data)
+            out.flush()
+            os.fsync(out.fileno())
+        staged.replace(file)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            staged.unlink(missing_ok=True)
+        raise
 
 
 def _root_hint() -> str:

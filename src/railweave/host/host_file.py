@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Callable, TypeVar, cast
 
-from . import values
+from . import files, values
 from .entries import Entry, Route, Rule, planned_route
 from .failure import HostInputError
 
@@ -101,14 +102,14 @@ class _WrongError(Exception):
 def load(file: Path) -> HostFile:
     """Read and check a ``host.json``. Raises HostInputError that names file and key."""
     try:
-        document = json.loads(file.read_text(encoding="utf-8"))
+        document = files.parsed(files.content(file))
     except FileNotFoundError:
         raise HostInputError(
             f"{file}: not there; put this server's host.json there, or name it with --host-file"
         ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise HostInputError(f"{file}: cannot be read: {error}") from None
-    except ValueError as error:
+    except ValueError as error:  # JSONDecodeError is one
         raise HostInputError(f"{file}: not JSON: {error}") from None
     try:
         return _host(file, _Item("", document))
@@ -152,12 +153,14 @@ def _host(file: Path, top: _Item) -> HostFile:
         raise _WrongError(f"schema: version {schema}, but this railweave host reads version {SCHEMA}: {advice}")
     nics = tuple(_nic(one) for one in top.items("nics"))
     netdevs = [nic.netdev for nic in nics]
-    for again in {one for one in netdevs if netdevs.count(one) > 1}:
+    for again in (one for one, times in Counter(netdevs).items() if times > 1):
         raise _WrongError(f"nics: {again} is there twice")
     routes = tuple(_route(one, netdevs) for one in top.items("routes"))
+    places: set[tuple[int, int, str]] = set()
     for i, one in enumerate(routes):
-        if any(one.place == other.place for other in routes[:i]):
+        if one.place in places:
             raise _WrongError(f"routes[{i}]: a second route to {one.destination} in table {one.table}")
+        places.add(one.place)
     job = _Item("job", top.value.get("job", {"environment": {}, "resolve": []}))
     given = _Item("job.tenants", job.value.get("tenants", {}))
     own = _job(job)

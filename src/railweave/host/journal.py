@@ -50,7 +50,7 @@ def load(file: Path) -> Journal:
     if text is None:
         return Journal()
     try:
-        value = json.loads(text)
+        value = files.parsed(text)
         if value["schema"] != SCHEMA:
             raise HostError(f"{file}: written by a newer railweave host (version {value['schema']}); use that one")
         names, before = _names(value["names"]), _text(value["names_before"])

@@ -143,7 +143,9 @@ def _parser() -> ArgumentParser:
     plugin.add_argument("what", choices=("stats", "doctor"))
     _host_file(plugin)
     _sysfs(plugin)
-    plugin.add_argument("--interval", type=float, default=1.0, metavar="SECONDS", help="rates over this time; 0: none")
+    plugin.add_argument(
+        "--interval", type=_seconds, default=1.0, metavar="SECONDS", help="rates over this time; 0: none"
+    )
     shm = Path("/dev/shm")  # noqa: S108 - where the plugin's processes write; here it is only read
     plugin.add_argument("--shm", type=Path, default=shm, metavar="DIRECTORY", help=f"where their pages are ({shm})")
     form = plugin.add_mutually_exclusive_group()

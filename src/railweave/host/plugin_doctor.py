@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from . import gids
+from . import files, gids
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -153,7 +152,7 @@ def variables_of_nccl(variables: Mapping[str, str]) -> list[Verdict]:
 
 def load_raw(file: Path) -> dict[str, Any]:
     """``host.json`` as it is; it has been checked before."""
-    return json.loads(file.read_text())
+    return files.parsed(files.content(file))
 
 
 def lines(found: list[Verdict]) -> str:

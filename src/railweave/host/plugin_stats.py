@@ -5,10 +5,14 @@ The layout is that of ``plugin/src/stats.h``, version 1.
 
 from __future__ import annotations
 
+import os
+import stat
 import struct
 import time
 from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING
+
+from . import files
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,7 +68,9 @@ class Page:
 
 
 def _text(raw: bytes) -> str:
-    return raw.split(b"\0", 1)[0].decode(errors="replace")
+    """A name; what would end a line or a label in what is printed is not shown."""
+    text = raw.split(b"\0", 1)[0].decode(errors="replace")
+    return "".join(one if one.isprintable() and one not in '"\\' else "?" for one in text)
 
 
 def parse(data: bytes) -> Page | None:
@@ -86,13 +92,20 @@ def parse(data: bytes) -> Page | None:
     return Page(_text(host), pid, written_ns, tuple(paths))
 
 
+def _content(file: Path) -> bytes:
+    """A page as it stands. Anyone can put something into that folder: links are not followed, and no pipe is waited for."""
+    handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(handle, "rb") as page:
+        return page.read(files.MOST_BYTES) if stat.S_ISREG(os.fstat(handle).st_mode) else b""
+
+
 def read(folder: Path) -> list[Page]:
     """The pages of all processes that run; each is read again until it holds still."""
     pages: list[Page] = []
     for file in sorted(folder.glob("railweave-net-*")):
         for _ in range(_TRIES):
             try:
-                first, second = file.read_bytes(), file.read_bytes()
+                first, second = _content(file), _content(file)
             except OSError:
                 break
             page = parse(first)

@@ -20,6 +20,7 @@ from railweave.outputs.extra import check_extra
 from railweave.outputs.held import held
 from railweave.outputs.pages import pages
 from railweave.outputs.rendering import rendering_servers, rendering_switches
+from railweave.outputs.reserved import check_reserved
 from railweave.outputs.secrets_file import read_secrets
 from railweave.outputs.write import making, write_folder
 
@@ -129,5 +130,6 @@ def design_file(
     """
     source = retargeted(read_source(fabric, lock, inventory_of=inventory_of), device)
     check_extra(source)
+    check_reserved(source)
     source.lock.compacting |= compact
     return design(source)

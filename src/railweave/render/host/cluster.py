@@ -6,6 +6,7 @@ Thor2 guide, section 8.7.2. Its hostfile lists a server twice. Its MCA options a
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,14 @@ if TYPE_CHECKING:
 
     from railweave.device.host_scope import HostScope
     from railweave.network.model import Network
+
+_NAMED = re.compile(r"hostfile(\..*)?|mpirun(-.*)?\.sh", re.IGNORECASE)
+
+
+def is_cluster_file(name: str) -> bool:
+    """Whether a file that all servers share may be called so, which stand beside the servers' folders; whatever the capitals."""
+    return _NAMED.fullmatch(name) is not None
+
 
 TRANSPORTS = {4: "^vader,tcp,openib,uct", 5: "^sm,tcp,uct"}
 """Byte transfer layers that Open MPI leaves out, so that UCX carries everything, by its major version."""
