@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from railweave.errors import InputError, Option, OutputError, Problem
+from railweave.writing import write_below
 
 FOLDER = Path(__file__).parent / "_examples"
 """In a checkout a link to ``examples/``."""
@@ -35,10 +36,5 @@ def write_new(target: Path, files: dict[str, bytes]) -> list[Path]:
     """Write files into a new or empty folder; returns them. Raises ``OutputError``."""
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise OutputError(f"{target} exists and is not an empty folder: choose another")
-    try:
-        target.mkdir(parents=True, exist_ok=True)
-        for name, content in files.items():
-            (target / name).write_bytes(content)
-    except OSError as error:
-        raise OutputError(f"cannot write {target}: {error.strerror}") from error
+    write_below(target, files)
     return [target / name for name in files]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Self
 from railweave.errors import OutputError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Mapping
     from pathlib import Path
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -158,12 +158,44 @@ def beside(path: Path, content: bytes, mode: int = 0o666) -> Generator[Path]:
 def write_file(path: Path, content: bytes | str, *, private: bool = False) -> None:
     """Write one file whole or not at all, making its folder; what stood there, a link too, is replaced.
 
-    ``private``: for its owner alone. Raises ``OutputError``.
+    ``private``: for its owner alone. Raises ``OutputError``, also where a device, a pipe or a folder stands there, or a link to
+    one: it would be gone.
     """
     data = content.encode() if isinstance(content, str) else content
     try:
+        if not _is_file_or_nothing(path):
+            raise OutputError(f"{path} is not a file; nothing was changed")
         path.parent.mkdir(parents=True, exist_ok=True)
         with beside(path, data, 0o600 if private else 0o666) as place:
             place.replace(path)
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror or error}; what was there is unchanged") from error
+
+
+def _is_file_or_nothing(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except FileNotFoundError:
+        return True
+
+
+def write_below(folder: Path, files: Mapping[str, bytes | str]) -> None:
+    """Write files by their names below a folder, which is made if need be; each whole or not at all, through no link.
+
+    Raises ``OutputError``; files before the one that failed are written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with Folder(folder) as opened:
+            for name, content in files.items():
+                above, slash, own = name.rpartition("/")
+                staged = f"{above}{slash}{unguessable(own)}"
+                try:
+                    opened.create(staged, content.encode() if isinstance(content, str) else content)
+                    opened.move(staged, opened, name)
+                except BaseException:
+                    with contextlib.suppress(OSError, OutputError):
+                        opened.remove(staged)
+                    raise
+    except OSError as error:
+        raise OutputError(f"cannot write {folder}: {error.strerror or error}") from error

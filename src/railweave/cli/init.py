@@ -51,7 +51,7 @@ def init(
         _example(folder, example or "")
         return
     numbers = (
-        _number("--gpus", gpus, r"([0-9]+)", "a number of GPUs", "write a whole number, at least 1, as 512"),
+        _number("--gpus", gpus, r"([0-9]{1,9})", "a number of GPUs", "write a whole number, at least 1, as 512"),
         _number("--oversubscription", oversubscription, rf"({_RATIO})(?::1)?", "an oversubscription", _AS_RATIO),
         _number("--growth", growth, rf"({_RATIO})x?", "a growth", "write a factor, at least 1, as 2x"),
     )
@@ -70,7 +70,7 @@ def _number(option: str, text: str, pattern: str, what: str, fix: str) -> float:
 
     match = re.fullmatch(pattern, text.strip())
     if match is None or float(match[1]) < 1:
-        raise InputError([Problem(Option(option), f"{text!r} is not {what}", fix)])
+        raise InputError([Problem(Option(option), f"{text!r:.60} is not {what}", fix)])
     return float(match[1])
 
 

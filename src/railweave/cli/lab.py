@@ -10,6 +10,7 @@ import typer
 from railweave.cli.options import DEVICE
 from railweave.cli.output import done, print_json, progress
 from railweave.counting import counted
+from railweave.writing import write_below, write_file
 
 app = typer.Typer(no_args_is_help=True, help="Run the designed network on routing daemons here, test it and break it.")
 
@@ -156,7 +157,7 @@ def prove(
         finally:
             done(quiet=quiet or as_json)
     if junit is not None:
-        junit.write_text(as_junit(f"railweave lab {record.network}", outcomes), encoding="utf-8")
+        write_file(junit, as_junit(f"railweave lab {record.network}", outcomes))
     good = all(one.passed for one in outcomes) and all(one.passed for one in swept)
     if as_json:
         print_json(
@@ -248,7 +249,7 @@ def fault(
         finally:
             done(quiet=quiet or as_json)
     if page is not None:
-        page.write_text(faults_html(record, measured), encoding="utf-8")
+        write_file(page, faults_html(record, measured))
     good = all(one.passed for one in measured)
     if as_json:
         print_json(
@@ -321,7 +322,5 @@ def export(
     network = load(fabric, device=device)
     network = slicing.sliced(network, slicing.parse(part)) if part else network
     files = {Form.containerlab: topology}[form](network, images_of(image))
-    for path, text in files.items():
-        (out / path).parent.mkdir(parents=True, exist_ok=True)
-        (out / path).write_text(text, encoding="utf-8")
+    write_below(out, files)
     typer.echo(f"{counted(len(files), 'file')} in {out}; next: containerlab deploy -t {out / network.name}.clab.yml")

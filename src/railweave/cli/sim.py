@@ -11,7 +11,7 @@ import typer
 
 from railweave.cli.options import DEVICE
 from railweave.cli.output import done, print_json, progress
-from railweave.errors import OutputError
+from railweave.writing import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -115,7 +115,7 @@ def _answered(
         if html is not None:
             from railweave.report.prediction.comparison import comparison_html
 
-            _write(html, comparison_html(network, result))
+            write_file(html, comparison_html(network, result))
         if as_json:
             print_json(result.to_json())
         else:
@@ -130,19 +130,11 @@ def _answered(
     if html is not None:
         from railweave.report.prediction.page import prediction_html
 
-        _write(html, prediction_html(network, found))
+        write_file(html, prediction_html(network, found))
     if as_json:
         values = [one.to_json() for one in found]
         print_json(values if len(values) > 1 else values[0])
     return 0 if all(one.complete for one in found) else 1
-
-
-def _write(path: Path, page: str) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise OutputError(f"{path}: {error.strerror}") from None
 
 
 def _message_progress(*, quiet: bool) -> Callable[[str, int, int], None]:

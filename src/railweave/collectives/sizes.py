@@ -35,5 +35,5 @@ def _size(text: str) -> int:
         size = 0
     if not 1 <= size <= MOST:
         fix = "give sizes such as 8G (8 x 2^30 bytes), 1M,16M,1G or 8..16G"
-        raise InputError([Problem(Option("--size"), f"{text!r} is no size", fix)])
+        raise InputError([Problem(Option("--size"), f"{text!r:.60} is no size", fix)])
     return size

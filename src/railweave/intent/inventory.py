@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 COLUMNS = ("device", "interface", "mac", "serial", "netdev", "rdma", "length")
+MOST_TOLD = 100
+"""Of mistakes in one file."""
 _MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
 
 
@@ -59,6 +61,14 @@ def read_inventory(path: Path) -> Inventory:
     except FileNotFoundError:
         return Inventory(str(path))
     reader = csv.DictReader(io.StringIO(text, newline=""))
+    try:
+        return _read(path, reader)
+    except csv.Error as error:
+        what = f"not a table: {error}"
+        raise SpecError([Problem(FileLine(str(path), reader.line_num), what, "close the quotation marks")]) from None
+
+
+def _read(path: Path, reader: csv.DictReader[str]) -> Inventory:
     unknown = sorted(set(reader.fieldnames or ()) - set(COLUMNS))
     if reader.fieldnames is None or "device" not in reader.fieldnames or unknown:
         what = f"unknown column {unknown[0]!r}" if unknown else "the first line must name the columns"
@@ -78,6 +88,8 @@ def read_inventory(path: Path) -> Inventory:
             seen.setdefault(what, item.line)
         problems += [Problem(FileLine(str(path), item.line), what, fix) for what, fix in wrong]
         items[key] = item
+        if len(problems) > MOST_TOLD:
+            break
     if problems:
         raise SpecError(problems)
     return Inventory(str(path), items)

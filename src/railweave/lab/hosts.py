@@ -12,6 +12,7 @@ from railweave.lab.kernel.namespace import entered, ip_batch, set_parameters
 from railweave.lab.kernel.netlink import DEPRECATED, TENTATIVE
 from railweave.lab.names import namespace
 from railweave.render.host.host_json import host_json
+from railweave.writing import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,8 +32,7 @@ def prepare(lab: Running) -> None:
     """Give every server its kernel parameters and static addresses, and bring up its NICs. Raises ``LabError``."""
     for name, host in lab.plan.hosts.items():
         folder = lab.place.host(name)
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / HOST_FILE).write_text(host_json(host), encoding="utf-8")
+        write_file(folder / HOST_FILE, host_json(host))
         with entered(namespace(lab.place.lab, name)):
             set_parameters(_parameters(host))
         ip_batch(_lines(host), inside=namespace(lab.place.lab, name))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 WORDS = ("rails", "stripes", "spines", "servers")
-_PART = re.compile(r"(\d+)(?:-(\d+))?")
+_PART = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
 HOW = "write --slice rails=1-2,spines=4,servers=1-8: a number N stands for the first N, A-B for those from A to B"
 
 

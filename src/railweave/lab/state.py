@@ -9,10 +9,14 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from railweave.errors import LabError
+from pydantic import ValidationError
+
+from railweave.network.model import Network
+from railweave.errors import LabError, OutputError, SpecError
 from railweave.lab import names
 from railweave.lab.overlay import Overlay
-from railweave.network.model import Network
+from railweave.reading import read_json
+from railweave.writing import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -75,22 +79,18 @@ def write(place: Place, record: Record, network: Network | None = None) -> None:
     try:
         place.folder.mkdir(parents=True, exist_ok=True)
         if network is not None:
-            _replace(place.design, network.to_json())
-        _replace(place.record, json.dumps({"schema": SCHEMA} | asdict(record), indent=1).encode())
+            write_file(place.design, network.to_json())
+        write_file(place.record, json.dumps({"schema": SCHEMA} | asdict(record), indent=1))
     except OSError as error:
         raise LabError(f"{error.filename}: {error.strerror}") from None
-
-
-def _replace(path: Path, data: bytes) -> None:
-    new = path.with_suffix(".new")
-    new.write_bytes(data)
-    new.rename(path)
+    except OutputError as error:
+        raise LabError(str(error)) from None
 
 
 def read(place: Place) -> Record | None:
     """What a lab is; None where there is none. Raises ``LabError`` where it is damaged."""
     try:
-        value: dict[str, Any] = json.loads(place.record.read_bytes())
+        value: dict[str, Any] = read_json(place.record)
         if value.pop("schema") != SCHEMA:
             raise LabError(
                 f"{place.record} is of another version of railweave: take the lab down with `railweave lab down`"
@@ -99,13 +99,16 @@ def read(place: Place) -> Record | None:
         return Record(**value)
     except FileNotFoundError:
         return None
-    except (ValueError, TypeError, KeyError) as error:
+    except (SpecError, TypeError, KeyError, AttributeError) as error:
         raise LabError(f"{place.record} is damaged ({error}): take the lab down with `railweave lab down`") from None
 
 
 def read_network(place: Place) -> Network:
-    """The network that a lab was made of."""
-    return Network.from_json(place.design.read_bytes())
+    """The network that a lab was made of. Raises ``LabError`` where it is damaged."""
+    try:
+        return Network.from_json(place.design.read_bytes())
+    except (OSError, ValidationError) as error:
+        raise LabError(f"{place.design} is damaged ({error}): take the lab down with `railweave lab down`") from None
 
 
 def all_labs() -> list[str]:
@@ -119,7 +122,7 @@ def locked(lab: str, what: str) -> Generator[None, None, None]:
     names.FOLDER.mkdir(parents=True, exist_ok=True)
     path = names.FOLDER / f"{lab}.lock"
     while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

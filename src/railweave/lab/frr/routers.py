@@ -18,6 +18,7 @@ from railweave.lab.kernel.processes import alive
 from railweave.lab.kernel.spaces import vrf_space
 from railweave.lab.names import MARK, namespace
 from railweave.systems import system
+from railweave.writing import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -83,8 +84,8 @@ def write_files(place: Place, frr: Frr, configs: Sequence[DeviceConfig]) -> None
         }
         for name, text in files.items():
             path = folder / "etc/frr" / name
-            path.write_text(text, encoding="utf-8")
-            os.chown(path, frr.user, frr.group)
+            write_file(path, text)
+            os.chown(path, frr.user, frr.group, follow_symlinks=False)  # the folder is FRR's
 
 
 def start(place: Place, frr: Frr, configs: Sequence[DeviceConfig], progress: Callable[[str], None]) -> None:
