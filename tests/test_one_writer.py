@@ -27,7 +27,6 @@ ALLOWED = {
     "host/commands.py": "/dev/null, after the reader of standard output has gone",
     "outputs/held.py": "the file that is locked; through no link",
     "outputs/write.py": "the staging folder, made in the output folder under a name that nobody can guess",
-    "render/workers.py": "a file in memory",
     "lab/state.py": "the lock of a lab, below /run, where only root writes; through no link",
     "lab/frr/routers.py": "the log of vtysh, in a folder that root has just made below /run",
     "lab/frr/vty.py": "a folder, which is only gone into",
@@ -102,7 +101,12 @@ def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
     assert (victim.read_text(), page.read_text(), page.is_symlink()) == ("mine", "new", False)
 
 
-@pytest.mark.parametrize("place", ["/dev/null", "/dev/stdout", "."])
+def test_the_system_s_own_folders_hold_no_files_of_a_user() -> None:
+    with pytest.raises(OutputError, match="/dev/railweave-test is not a file; nothing was changed"):
+        write_file(Path("/dev/railweave-test"), "new")
+
+
+@pytest.mark.parametrize("place", ["/dev/null", "."])
 def test_what_is_no_file_stays(place: str, tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(place if place != "." else tmp_path)

@@ -173,6 +173,8 @@ def write_file(path: Path, content: bytes | str, *, private: bool = False) -> No
 
 
 def _is_file_or_nothing(path: Path) -> bool:
+    if path.absolute().parts[1:2] in {("dev",), ("proc",), ("sys",)} and "shm" not in path.parts:
+        return False  # /dev/stdout may lead to a file, and is itself none
     try:
         return stat.S_ISREG(path.stat().st_mode)
     except FileNotFoundError:
