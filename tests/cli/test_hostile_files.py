@@ -21,6 +21,7 @@ from railweave.intent.inventory import read_inventory
 from railweave.intent.lock import read_lock
 from railweave.intent.reading.source import read_source
 from railweave.intent.scenario import read_scenario
+from railweave.outputs.extra import check_extra
 from tests.conftest import ROOT
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
@@ -46,7 +47,10 @@ def reads(kind: str, file: Path) -> None:
     """Read a file; an error of the user's is as good as a value."""
     with contextlib.suppress(InputError):
         if kind == "fabric":
-            design(read_source(file))
+            source = read_source(file)
+            check_extra(source)
+            if sum(len(group.names) for group in source.spec.servers) <= 64:  # thousands take their time, rightly
+                design(source)
         elif kind == "scenario":
             read_scenario(file, "sim")
         else:

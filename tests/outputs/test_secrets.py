@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from railweave.errors import InputError
+from railweave.errors import FileLine, InputError
+from railweave.outputs.rendering import _with_secrets
+from railweave.outputs.secrets_file import Secrets, read_secrets
 from railweave.outputs.steps import build
 from tests.outputs.fabrics import content, fabric
 
@@ -93,3 +96,62 @@ def test_no_secrets_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"secret\.yaml: no such file"):
         build(file, tmp_path / "out", secrets=tmp_path / "secret.yaml")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o601])
+def test_a_file_that_others_can_read_is_refused(tmp_path: Path, mode: int) -> None:
+    file = secrets_file(tmp_path, "a: b\n")
+    file.chmod(mode)
+    with pytest.raises(InputError) as caught:
+        read_secrets(file)
+    assert str(caught.value) == f"{file}: others can read the secrets (mode {mode:o})\n    chmod 600 {file}"
+
+
+def test_a_file_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = secrets_file(tmp_path, "a: b\n")
+    monkeypatch.setattr("railweave.outputs.secrets_file.trusted_users", lambda: {os.geteuid() + 1})
+    with pytest.raises(InputError, match=f"belong to user {os.geteuid()}, who can read and change them"):
+        read_secrets(file)
+
+
+def test_values_are_as_they_are_written(tmp_path: Path) -> None:
+    found = read_secrets(secrets_file(tmp_path, "a: 007\nb: yes\nc: 0x1f\nd: 'x y'\n5: |\n  two\n  lines\n"))
+    assert found == {"a": "007", "b": "yes", "c": "0x1f", "d": "x y", "5": "two\nlines\n"}
+    assert str(found.lines["c"]) == f"{tmp_path}/secrets.yaml:3"
+
+
+@pytest.mark.parametrize(
+    ("nos", "file", "value", "shown"),
+    [
+        ("eos", "eos.conf", "s3cret!#$", "s3cret!#$"),
+        ("frr", "frr.conf", "s3cret", "s3cret"),
+        ("dell_sonic", "sonic.cli", "s3cret", "s3cret"),
+        ("dell_sonic", "sonic.cli", "two words", '"two words"'),
+        ("dell_sonic", "sonic.cli", "a#b", '"a#b"'),
+        ("junos", "junos.conf", 'a "b"\nc', '"a \\"b\\"\\nc"'),
+        ("sonic", "config_db.json", 'a "b"\nc', 'a \\"b\\"\\nc'),
+    ],
+)
+def test_a_secret_stays_in_its_place(nos: str, file: str, value: str, shown: str) -> None:
+    text = _with_secrets(f"devices/a/{file}", "key <secret:a> end", Secrets({"a": value}), nos)
+    assert text == f"key {shown} end"
+
+
+@pytest.mark.parametrize("nos", ["eos", "frr", "dell_sonic", "sonic"])
+@pytest.mark.parametrize("value", ["a\nreload now", 'a"b', "a\\b", "é", "a\tb", "", "a'b"])
+def test_a_secret_that_would_end_its_word_is_refused(tmp_path: Path, nos: str, value: str) -> None:
+    secrets = Secrets({"a": value}, {"a": FileLine(str(tmp_path / "secrets.yaml"), 4)})
+    with pytest.raises(InputError) as caught:
+        _with_secrets("devices/a/x.conf", "key <secret:a> end", secrets, nos)
+    assert str(caught.value).startswith(f"{tmp_path}/secrets.yaml:4: secret 'a' cannot stand in x.conf: it ")
+
+
+@pytest.mark.parametrize("value", ["two words", " "])
+def test_eos_takes_one_word(value: str) -> None:
+    with pytest.raises(InputError, match=r"--secrets a: secret 'a' cannot stand in eos\.conf: it holds ' '"):
+        _with_secrets("devices/a/eos.conf", "key <secret:a>", {"a": value}, "eos")
+
+
+def test_a_value_is_no_reference_to_another() -> None:
+    text = _with_secrets("devices/a/eos.conf", "<secret:a> <secret:b> <secret:c>", {"a": "<secret:b>", "b": "x"}, "eos")
+    assert text == "<secret:b> x <secret:c>"

@@ -34,7 +34,7 @@ MOST_BYTES = 16 << 20
 """Of a YAML file."""
 MOST_DEPTH = 64
 """Of lists and maps in one another: the reader takes a frame of the stack for each."""
-MOST_VALUES = 1_000_000
+MOST_VALUES = 250_000
 """Of a YAML file, with those that aliases repeat, and with the names that host lists stand for."""
 LARGEST = 1 << 63
 """No number of a file reaches it: the engines and tables count in 64 bits."""
