@@ -2,7 +2,7 @@
 
 A file may come from somebody else. Whatever is in it, reading it ends, with a value or with an error that says where: no file
 fills the memory, and no nesting exhausts the stack. Limits are far above what the largest clusters need
-(docs/fabric-file.md lists them).
+(docs/limits.md lists them).
 """
 
 from __future__ import annotations

@@ -1,0 +1,43 @@
+"""docs/limits.md says the numbers that the code has."""
+
+from __future__ import annotations
+
+import pytest
+
+from railweave import reading
+from railweave.collectives import queue_pairs, sizes
+from railweave.design.shape import extent
+from railweave.host import files
+from railweave.intent import fabric, inventory, lock, names, scenario, topology
+from railweave.intent.reading import document
+from railweave.routing import paths
+from tests.conftest import ROOT
+
+TEXT = (ROOT / "docs" / "limits.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("row", "most"),
+    [
+        ("| a YAML file (fabric, scenario, secrets)", f"{document.MOST_BYTES >> 20} MiB"),
+        ("| an inventory, a lock, a file of forwarding tables, a manifest", f"{reading.MOST_BYTES >> 20} MiB"),
+        ("| `host.json` and the other files that `railweave host` reads", f"{files.MOST_BYTES >> 20} MiB"),
+        ("| lists and maps in one another", str(document.MOST_DEPTH)),
+        ("host lists stand for", f"{document.MOST_VALUES:,}"),
+        ("overrides of switches", f"{names.MOST_NAMES:,}"),
+        ("| fabrics of a file", str(fabric.MOST_FABRICS)),
+        ("| switches of a fabric", f"{extent.MOST_SWITCHES:,}"),
+        ("| links between the switches of a fabric", f"{extent.MOST_LINKS:,}"),
+        ("| a name", f"{names.LONGEST} letters"),
+        ("for a role and system", f"{topology.MOST_EXTRA:,} letters"),
+        ("| slots of a lock", f"{lock.MOST_SLOTS:,}"),
+        ("with repetitions", f"{scenario.MOST_COLLECTIVES:,}"),
+        ("| `paths --qps`", f"{paths.MOST_QUEUE_PAIRS:,}"),
+        ("| `sim --qps`", str(queue_pairs.MOST_QUEUE_PAIRS)),
+        ("| `sim --size`", f"{sizes.MOST >> 50} PiB"),
+        ("| mistakes that are told of one file", str(document.MOST_TOLD)),
+    ],
+)
+def test_a_row(row: str, most: str) -> None:
+    assert f"{row} | {most} |" in TEXT
+    assert document.MOST_TOLD == inventory.MOST_TOLD
