@@ -62,7 +62,7 @@ KINDS = {"fabric": SMALL, "scenario": [SCENARIO], "lock": [LOCK], "inventory": [
 
 @pytest.mark.slow
 @given(st.sampled_from(sorted(KINDS)), st.integers(0, 1 << 32))
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 def test_mutated_files_are_read_or_refused(tmp_path_factory: pytest.TempPathFactory, kind: str, seed: int) -> None:
     chance, file = random.Random(seed), tmp_path_factory.getbasetemp() / "mutated.yaml"  # noqa: S311 - not for secrets
     file.write_bytes(mutated(chance.choice(KINDS[kind]), chance))
@@ -70,7 +70,7 @@ def test_mutated_files_are_read_or_refused(tmp_path_factory: pytest.TempPathFact
 
 
 @given(st.sampled_from(sorted(KINDS)), st.binary(max_size=4096))
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 def test_any_bytes_are_read_or_refused(tmp_path_factory: pytest.TempPathFactory, kind: str, data: bytes) -> None:
     file = tmp_path_factory.getbasetemp() / "bytes.yaml"
     file.write_bytes(data)

@@ -149,7 +149,7 @@ class FabricFile(Model):
         lists = [cast("dict[str, Any]", one).get("names") for one in groups if isinstance(one, dict)]
         names = [name for one in lists for name in (cast("list[Any]", one) if isinstance(one, list) else [one])]
         check_most("all groups together: the list", sum(_count(one) for one in names if isinstance(one, str)))
-        return value
+        return cast("object", value)
 
     @field_validator("fabrics")
     @classmethod

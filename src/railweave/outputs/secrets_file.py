@@ -30,12 +30,13 @@ def read_secrets(path: Path | None) -> Secrets:
     content: object = document.value
     if not isinstance(content, dict):
         raise InputError([Problem(FileLine(str(path), 1), "not a list of secrets", "write NAME: value, one a line")])
-    words = {str(name): value for name, value in cast("dict[str | int, Any]", content).items()}
+    given = cast("dict[str | int, Any]", content)
+    words = {str(name): value for name, value in given.items()}
     for name, value in words.items():
         if not isinstance(value, str):
             what = f"secret {name!r} is not a single value"
             raise InputError([Problem(FileLine(str(path), 1), what, "write NAME: value, one a line")])
-    return Secrets(words, {str(name): FileLine(str(path), document.line((name,))) for name in content})
+    return Secrets(words, {str(name): FileLine(str(path), document.line((name,))) for name in given})
 
 
 def _check_private(path: Path) -> None:

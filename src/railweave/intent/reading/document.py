@@ -107,7 +107,7 @@ def _measure(text: str, document: Document) -> None:
                     if depth > MOST_DEPTH
                     else "write names as host lists, for example H100-[01-64]"
                 )
-                line = event.start_mark.line + 1
+                line = event.start_mark.line + 1 if event.start_mark else 0
                 raise SpecError([Problem(FileLine(document.file, line), what, fix)])
 
 
