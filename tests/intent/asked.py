@@ -1,0 +1,329 @@
+"""Small fabrics in which every field applies, and what a field's type does not tell: other values, context, exceptions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+_SERVERS = """
+servers:
+  - {names: [a1], model: dgx-h100-2gpu, stripe: stripe1}
+  - {names: [a2], model: dgx-h100-2gpu, stripe: stripe2}
+"""
+
+COLORS = f"""
+name: asked
+sites: {{here: {{}}}}
+fabrics:
+  f:
+    site: here
+    topology: {{stripes: 2, leaves_per_stripe: 1, spines: 2}}
+    leaf: {{device: qfx5240-64od, uplink_ports: {{first: 0, fill: spread}}, server_ports: {{first: 16}}}}
+    spine: {{device: qfx5240-64od}}
+    colors: [{{name: green}}, {{name: blue}}]
+    qos: {{classes: {{no-loss: {{}}}}}}
+    router_advertisements: {{routes: ["fc00::/16"]}}
+{_SERVERS}
+management:
+  pool: 172.20.0.0/24
+  root_password: secret:root
+  users: {{netops: {{password: "secret:netops"}}}}
+  syslog: [{{host: 172.20.0.9}}]
+  snmp: {{community: "secret:community", users: {{watcher: {{auth: "secret:auth", privacy: "secret:privacy"}}}}}}
+overrides:
+  devices: {{stripe1-leaf1: {{}}, spine1: {{}}}}
+  nics: {{"a1:gpu0_eth": {{}}}}
+  cables: [{{between: ["a1:gpu0_eth", stripe1-leaf1]}}, {{between: [stripe1-leaf1, spine1]}}]
+"""
+
+TENANTS = f"""
+name: asked
+fabrics:
+  f:
+    topology: {{stripes: 2, leaves_per_stripe: 1, spines: 2}}
+    leaf: {{device: qfx5130-32cd, server_ports: {{first: 8}}}}
+    spine: {{device: qfx5220-32cd}}
+    addressing: {{server_mode: static, server_pool: 10.4.0.0/16, prefix_length: 24}}
+    pools: {{fabric_links: 10.128.0.0/16}}
+    underlay: {{peering: numbered}}
+    load_balancing: {{mode: ecmp}}
+    overlay: {{}}
+    tenants:
+      red:
+        networks: {{compute: {{members: ["a1:gpu0_eth", "a2:gpu0_eth"], prefix: 10.10.3.0/24}}}}
+        external: {{wan: {{asn: 65000, links: [{{leaf: stripe1-leaf1, port: et-0/0/30, prefix: 10.200.0.0/31, vlan: 299}}]}}}}
+      blue: {{members: ["a1:gpu1_eth", "a2:gpu1_eth"]}}
+{_SERVERS}
+"""
+
+COLORED_TENANTS = f"""
+name: asked
+fabrics:
+  f:
+    topology: {{stripes: 2, leaves_per_stripe: 1, spines: 2}}
+    leaf: {{device: qfx5240-64od}}
+    overlay: {{}}
+    tenants: {{red: {{members: [a1, a2]}}}}
+{_SERVERS}
+"""
+
+PODS = """
+name: asked
+fabrics:
+  f:
+    topology: {stripes: 2, leaves_per_stripe: 1, servers_per_stripe: 1, stripes_per_pod: 1, spines: 2, super_spines: 1, links_per_super_spine: 1}
+    leaf: {device: qfx5240-64od}
+    spine: {device: qfx5240-64od}
+    super_spine: {device: qfx5240-64od}
+servers: [{names: [a1, a2], model: dgx-h100-2gpu}]
+"""
+
+SITES = """
+name: asked
+sites: {east: {}, west: {}}
+fabrics:
+  f:
+    topology:
+      stripes: [east, west]
+      leaves_per_stripe: 1
+      interconnect: {sites: {east: [east], west: [west]}, links: 2, macsec: {key_name: "50", key: "secret:cak"}}
+    leaf: {device: qfx5240-64od, server_ports: {first: 16}}
+    underlay: {peering: numbered}
+    load_balancing: {mode: dlb-flowlet}
+servers:
+  - {names: [a1], model: dgx-h100-2gpu, stripe: east}
+  - {names: [a2], model: dgx-h100-2gpu, stripe: west}
+"""
+
+ROUTERS = """
+name: asked
+sites: {east: {}, west: {}}
+fabrics:
+  f:
+    topology:
+      stripes: [east, west]
+      leaves_per_stripe: 1
+      spines: 2
+      interconnect: {sites: {east: [east], west: [west]}, routers: 1, links: 2}
+    leaf: {device: qfx5240-64od, server_ports: {first: 16}}
+    spine: {device: qfx5240-64od}
+    dci: {device: qfx5240-64od}
+    load_balancing: {mode: dlb-flowlet}
+servers:
+  - {names: [a1], model: dgx-h100-2gpu, stripe: east}
+  - {names: [a2], model: dgx-h100-2gpu, stripe: west}
+"""
+
+FABRICS: dict[str, Any] = {
+    name: yaml.safe_load(text)
+    for name, text in {
+        "colors": COLORS,
+        "tenants": TENANTS,
+        "colored tenants": COLORED_TENANTS,
+        "pods": PODS,
+        "sites": SITES,
+        "routers": ROUTERS,
+    }.items()
+}
+"""The fabrics by name. A field without a context of its own is tried in the first that has a place for it."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """How a field is tried: with which values, in which fabric, with what else changed there."""
+
+    values: tuple[object, ...] = ()
+    fabric: str = ""
+    beside: dict[str, object] = field(default_factory=dict[str, object])
+    """What else stands in the fabric file, before and after, by its place."""
+    now: object = None
+    """What stands in the place of the field before, where that is not its default."""
+    equal: dict[object, str] = field(default_factory=dict[object, str])
+    """Values that come to the same as before, with why."""
+
+
+F = "fabrics.f"
+MODE = f"{F}.load_balancing.mode"
+STATIC = {
+    f"{F}.addressing.server_mode": "static",
+    f"{F}.addressing.server_pool": "10.4.0.0/16",
+    f"{F}.addressing.prefix_length": 24,
+    f"{F}.router_advertisements.routes": [],
+}
+FLOWLETS = {MODE: "dlb-flowlet", f"{F}.colors": []}
+HASHED = {MODE: "ecmp", f"{F}.colors": []}
+SPRAY = {MODE: "spray", f"{F}.colors": []}
+ISIS = {f"{F}.underlay.protocol": "isis"}
+SHARES = {f"{F}.qos.buffers": {"lossless": 60, "headroom": 10, "lossy": 10, "egress_lossless": 60, "egress_lossy": 10, "egress_multicast": 10}}
+
+CONTEXT: dict[str, Given] = {
+    "fabrics.*.nics": Given(("storage",), beside={"servers.0.model": "dgx-h100", "servers.1.model": "dgx-h100", "overrides": {}, f"{F}.topology.oversubscription": 9}),
+    # Topology
+    "fabrics.*.topology.stripes": Given((3, ["stripe1", "stripe2", "row3"])),
+    "fabrics.*.topology.spines": Given((4, ["spine1", "top2"])),
+    "fabrics.*.topology.leaves_per_stripe": Given((2,)),
+    "fabrics.*.topology.planes": Given(("rail",), beside={f"{F}.topology.leaves_per_stripe": 2, "overrides": {}, f"{F}.colors": []}),
+    "fabrics.*.topology.stripes_per_pod": Given((2,), "pods"),
+    "fabrics.*.topology.super_spines": Given((2,), "pods"),
+    "fabrics.*.topology.links_per_super_spine": Given((2,), "pods"),
+    "fabrics.*.topology.servers_per_stripe": Given((2,), beside={"servers.0.stripe": None, "servers.1.stripe": None, f"{F}.topology.oversubscription": 9, "overrides": {}}, now=1),
+    "fabrics.*.topology.link_speed": Given(("800G",), beside={f"{F}.leaf.uplink_ports": {}}),
+    "fabrics.*.topology.interconnect.sites": Given(({"east": ["west"], "west": ["east"]},), "routers", {"servers.0.stripe": None, "servers.1.stripe": None, "servers.0.site": "east", "servers.1.site": "west"}),
+    "fabrics.*.topology.interconnect.routers": Given((2,), "routers"),
+    "fabrics.*.topology.interconnect.links_per_router": Given((2,), "routers"),
+    "fabrics.*.topology.interconnect.links": Given((3,), "sites"),
+    "fabrics.*.topology.interconnect.link_speed": Given(("400G",), "sites"),
+    "fabrics.*.topology.interconnect.macsec.key_name": Given(("51",), "sites"),
+    "fabrics.*.topology.interconnect.macsec.key": Given(("secret:other",), "sites"),
+    # Roles
+    "fabrics.*.leaf.uplink_ports.first": Given((2,)),
+    "fabrics.*.leaf.server_ports.first": Given((20,)),
+    "fabrics.*.spine.leaf_ports.first": Given((4,)),
+    "fabrics.*.spine.uplink_ports.first": Given((40,), "pods"),
+    "fabrics.*.spine.uplink_ports.*": Given(fabric="pods"),
+    "fabrics.*.super_spine.leaf_ports.first": Given((4,), "pods"),
+    "fabrics.*.dci.leaf_ports.first": Given((4,), "routers"),
+    "fabrics.*.dci.uplink_ports.first": Given((40,), "routers"),
+    "fabrics.*.leaf.*_ports.breakout": Given(("2x400G",)),
+    "fabrics.*.*.extra": Given(),
+    # Addresses and numbers
+    "fabrics.*.paths_per_nic": Given((1,), beside={f"{F}.colors": []}),
+    "fabrics.*.colors.*.name": Given(("cyan",)),
+    "fabrics.*.colors.*.number": Given((77,)),
+    "fabrics.*.addressing.server_pool": Given(("fc10::/16",)),
+    "fabrics.*.addressing.prefix_length": Given((25,), beside=STATIC),
+    "fabrics.*.addressing.bits.*": Given((9,), beside={f"{F}.addressing.bits": {"stripe": 8, "rail": 8, "color": 8}}),
+    "fabrics.*.addressing.bits.server": Given((9,), beside={f"{F}.addressing.bits": {"stripe": 8, "rail": 8, "color": 8, "server": 8}, f"{F}.addressing.server_link": "routed"}),
+    "fabrics.*.addressing.bits.tenant": Given((9,), "tenants", beside={f"{F}.addressing.bits": {"stripe": 3, "rail": 1, "color": 0, "tenant": 4}, f"{F}.addressing.prefix_length": 28}),
+    "fabrics.*.addressing.server_mode": Given(("slaac", "static")),
+    "fabrics.*.addressing.server_link": Given(beside=STATIC),
+    "fabrics.*.addressing.server_prefix": Given(("10.4.{stripe*32+rail*4+color}.0/24",), beside=STATIC | {f"{F}.addressing.prefix_length": None}),
+    "fabrics.*.addressing.local_prefixes": Given((["fc00::/16", "fd00::/16"],)),
+    "fabrics.*.pools.leaf_asn": Given(("65001-65099",)),
+    "fabrics.*.pools.spine_asn": Given(("65101-65199",)),
+    "fabrics.*.pools.super_spine_asn": Given(("65201-65299",), "pods"),
+    "fabrics.*.pools.dci_asn": Given(("65201-65299",), "routers"),
+    "fabrics.*.pools.vlan": Given(("100-199",)),
+    "fabrics.*.pools.router_id": Given(("10.99.0.0/16",)),
+    "fabrics.*.pools.fabric_links": Given(("10.77.0.0/16",), "tenants"),
+    "fabrics.*.underlay.protocol": Given(("isis",), "sites"),
+    "fabrics.*.underlay.isis.area": Given(("49.0002",), "sites", ISIS),
+    "fabrics.*.underlay.isis.metric": Given((77,), "sites", ISIS),
+    "fabrics.*.underlay.isis.key": Given(("secret:isis",), "sites", ISIS),
+    "fabrics.*.underlay.maximum_ecmp": Given((64,)),
+    # Load balancing
+    "fabrics.*.load_balancing.profile": Given(("evpn-flowlet-128us-10-90-rate80", "thor2-qfx5240", "evpn-ecmp"), beside={f"{F}.colors": []}),
+    "fabrics.*.load_balancing.mode": Given(("ecmp", "dlb-flowlet", "dlb-per-packet", "spray"), beside={f"{F}.colors": []}),
+    "fabrics.*.load_balancing.within_color": Given(),
+    "fabrics.*.load_balancing.dlb.flowset_table_size": Given((2048,), beside=FLOWLETS),
+    "fabrics.*.load_balancing.dlb.*": Given(beside=FLOWLETS),
+    "fabrics.*.load_balancing.dlb.reassignment.*": Given((5,), beside=FLOWLETS | {f"{F}.load_balancing.dlb.reassignment": {}}),
+    "fabrics.*.load_balancing.selective.opcodes": Given((["write-only"],), beside=FLOWLETS | {f"{F}.load_balancing.selective": {}}),
+    "fabrics.*.load_balancing.global_balancing": Given(beside=FLOWLETS),
+    "fabrics.*.load_balancing.hash.seed": Given((7,), beside=HASHED),
+    "fabrics.*.load_balancing.hash.*": Given(beside=HASHED),
+    "fabrics.*.load_balancing.spray_opcodes": Given(([10],), beside=SPRAY),
+    # QoS
+    "fabrics.*.qos.profile": Given(("apstra-ptx-default", "thor2-qfx5240")),
+    "fabrics.*.qos.classes.*.queue": Given((5,)),
+    "fabrics.*.qos.classes.*.dscp": Given(([26, 28],)),
+    "fabrics.*.qos.classes.*.lossless": Given((True,), beside={f"{F}.qos.classes.no-loss.pfc_priority": None, f"{F}.qos.classes.no-loss.lossless": False}),
+    "fabrics.*.qos.classes.*.pfc_priority": Given((5,)),
+    "fabrics.*.qos.classes.*.transmit_percent": Given((70,)),
+    "fabrics.*.qos.classes.*.buffer_percent": Given((60,)),
+    "fabrics.*.qos.classes.*.dynamic_threshold": Given((9,)),
+    "fabrics.*.qos.classes.*.ecn.min_bytes": Given((2000000,), beside={f"{F}.qos.classes.no-loss.ecn": {"min_bytes": 1000000, "max_bytes": 3000000}}),
+    "fabrics.*.qos.classes.*.ecn.max_bytes": Given((2000000,), beside={f"{F}.qos.classes.no-loss.ecn": {"min_bytes": 1000000, "max_bytes": 3000000}}),
+    "fabrics.*.qos.classes.*.ecn.*": Given((25,), beside={f"{F}.qos.classes.no-loss.ecn": {"min_fill": 10, "max_fill": 30, "max_probability": 50}}),
+    "fabrics.*.qos.buffers.dedicated_*": Given((50,)),
+    "fabrics.*.qos.buffers.ingress_dynamic_threshold": Given((5,)),
+    "fabrics.*.qos.buffers.*": Given((5,), beside=SHARES),
+    "fabrics.*.qos.pfc.xon_offset": Given((50000,)),
+    "fabrics.*.qos.pfc.mru": Given((4000,)),
+    "fabrics.*.qos.pfc.watchdog": Given((None,)),
+    # Cables
+    "fabrics.*.cabling.*.length": Given((33,)),
+    "fabrics.*.cabling.interconnect.length": Given((9000,), "sites"),
+    # Names
+    "fabrics.*.naming.leaf": Given(("{stripe}-l{leaf}",), beside={"overrides": {}}),
+    "fabrics.*.naming.spine": Given(("top-{spine}",), beside={"overrides": {}}),
+    "fabrics.*.naming.super_spine": Given(("top-{super_spine}",), "pods"),
+    "fabrics.*.naming.dci": Given(("out-{site}-{dci}",), "routers"),
+    "fabrics.*.naming.vlan": Given(("lan{vlan}",)),
+    "fabrics.*.naming.bgp_group": Given(("to-{role}-{color}",)),
+    # Servers' routing
+    "fabrics.*.host_routing.first_table": Given((2000,)),
+    "fabrics.*.host_routing.table_name": Given(("{nic}-{color}",)),
+    "fabrics.*.host_routing.main_routes": Given((["default"],)),
+    "fabrics.*.host_routing.prefix_route": Given((False,)),
+    # Tenants
+    "fabrics.*.overlay.vni": Given(("30001-30099",), "tenants"),
+    "fabrics.*.overlay.network_vni": Given(("31001-31099",), "tenants"),
+    "fabrics.*.overlay.gateway_mac": Given(("00:1c:73:00:00:99",), "tenants"),
+    "fabrics.*.overlay.route_target_as": Given((65111,), "tenants"),
+    "fabrics.*.overlay.vtep": Given(("ipv6",), "colored tenants"),
+    "fabrics.*.overlay.loopbacks": Given(("fd00:99::/64",), "colored tenants", {f"{F}.overlay.vtep": "ipv6"}),
+    "fabrics.*.overlay.color_endpoints": Given(("10.88.0.0/16",), "colored tenants"),
+    "fabrics.*.overlay.bfd.minimum_interval": Given((4000,), "tenants"),
+    "fabrics.*.overlay.bfd.multiplier": Given((5,), "tenants"),
+    "fabrics.*.overlay.bfd.enabled": Given((False,), "tenants"),
+    "fabrics.*.tenants.*.members": Given((["a1:gpu1_eth"],), "tenants"),
+    "fabrics.*.tenants.*.networks.*.members": Given((["a1:gpu0_eth"],), "tenants"),
+    "fabrics.*.tenants.*.networks.*.prefix": Given(("10.10.9.0/24",), "tenants"),
+    "fabrics.*.tenants.*.networks.*.vlan": Given((77,), "tenants"),
+    "fabrics.*.tenants.*.networks.*.vni": Given((77,), "tenants"),
+    "fabrics.*.tenants.*.networks.*.gateway_host": Given((254,), "tenants"),
+    "fabrics.*.tenants.*.external.*.asn": Given((65009,), "tenants"),
+    "fabrics.*.tenants.*.external.*.links.*.leaf": Given(("stripe2-leaf1",), "tenants"),
+    "fabrics.*.tenants.*.external.*.links.*.port": Given(("et-0/0/31",), "tenants"),
+    "fabrics.*.tenants.*.external.*.links.*.prefix": Given(("10.200.0.8/31",), "tenants"),
+    "fabrics.*.tenants.*.external.*.links.*.speed": Given(("100G",), "tenants"),
+    "fabrics.*.tenants.*.external.*.links.*.vlan": Given((300,), "tenants"),
+    "fabrics.*.tenants.*.external.*.accept": Given((["10.9.0.0/16"],), "tenants"),
+    "fabrics.*.tenants.*.external.*.advertise": Given((["10.10.3.0/25"],), "tenants"),
+    "fabrics.*.tenants.*.vni": Given((77,), "tenants"),
+    # Servers
+    "servers.*.names": Given((["b1"],), beside={"overrides": {}}),
+    "servers.*.model": Given(("dgx-h100",), beside={f"{F}.topology.oversubscription": 9, "overrides": {}}),
+    "servers.*.stripe": Given(("stripe2",), beside={f"{F}.topology.oversubscription": 9, "overrides": {}}),
+    "servers.*.fabrics": Given(([],), beside={"overrides": {}}),
+    "hosts.job.net_plugin": Given(("other",)),
+    "hosts.job.qps_per_connection": Given((8,)),
+    "hosts.job.socket_interface": Given(("eno1",)),
+    "hosts.job.library_folder": Given(("/opt/lib",)),
+    "hosts.job.mpi_folder": Given(("/opt/mpi",)),
+    "hosts.job.environment": Given(({"NCCL_DEBUG": "INFO"},)),
+    # Management
+    "management.pool": Given(("172.21.0.0/24",)),
+    "management.gateway": Given(("172.20.0.254",)),
+    "management.domain": Given(("example.net",)),
+    "management.dns": Given((["172.20.0.2"],)),
+    "management.ntp": Given((["172.20.0.3"],)),
+    "management.time_zone": Given(("Europe/Berlin",)),
+    "management.root_password": Given(("secret:other",)),
+    "management.users.*.password": Given(("secret:other",)),
+    "management.users.*.ssh_keys": Given((["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1 a@b"],)),
+    "management.syslog.*.host": Given(("172.20.0.8",)),
+    "management.snmp.location": Given(("hall 2",)),
+    "management.snmp.contact": Given(("night shift",)),
+    "management.snmp.community": Given(("secret:other",)),
+    "management.snmp.users.*.*": Given(("secret:other",)),
+    "management.snmp.trap_targets": Given((["172.20.0.7"],)),
+    "management.services.grpc_certificate": Given(("secret:pem",)),
+    "management.services.grpc_port": Given(beside={"management.services.grpc_certificate": "secret:pem"}),
+    "management.banner": Given(("Authorised use only",)),
+    # Overrides
+    "overrides.devices.*.asn": Given((65009,)),
+    "overrides.devices.*.router_id": Given(("10.255.9.9",)),
+    "overrides.devices.*.management_address": Given(("172.20.0.99",)),
+    "overrides.devices.*.uplink_ports.first": Given((2,)),
+    "overrides.devices.*.server_ports.first": Given((20,)),
+    "overrides.devices.*.buffers.ingress_dynamic_threshold": Given((5,), beside={"overrides.devices.stripe1-leaf1.buffers": SHARES[f"{F}.qos.buffers"]}),
+    "overrides.devices.*.buffers.dedicated_*": Given((50,)),
+    "overrides.devices.*.buffers.*": Given((5,), beside={"overrides.devices.stripe1-leaf1.buffers": SHARES[f"{F}.qos.buffers"]}),
+    "overrides.nics.*.addresses": Given(({"green": "fc00:1:1:1::77"},)),
+    "overrides.cables.*.ports": Given(({"stripe1-leaf1": "et-0/0/30:0"},)),
+    "overrides.cables.*.length": Given((33,)),
+}
