@@ -20,8 +20,8 @@ fabrics:
   f:
     site: here
     topology: {{stripes: 2, leaves_per_stripe: 1, spines: 2}}
-    leaf: {{device: qfx5240-64od, uplink_ports: {{first: 0, fill: spread}}, server_ports: {{first: 16}}}}
-    spine: {{device: qfx5240-64od}}
+    leaf: {{device: <switch>, uplink_ports: {{first: 1, fill: spread}}, server_ports: {{first: 16}}}}
+    spine: {{device: <switch>}}
     colors: [{{name: green}}, {{name: blue}}]
     qos: {{classes: {{no-loss: {{}}}}}}
     router_advertisements: {{routes: ["fc00::/16"]}}
@@ -43,8 +43,8 @@ name: asked
 fabrics:
   f:
     topology: {{stripes: 2, leaves_per_stripe: 1, spines: 2}}
-    leaf: {{device: qfx5130-32cd, server_ports: {{first: 8}}}}
-    spine: {{device: qfx5220-32cd}}
+    leaf: {{device: <switch>, server_ports: {{first: 8}}}}
+    spine: {{device: <switch>}}
     addressing: {{server_mode: static, server_pool: 10.4.0.0/16, prefix_length: 24}}
     pools: {{fabric_links: 10.128.0.0/16}}
     underlay: {{peering: numbered}}
@@ -53,7 +53,7 @@ fabrics:
     tenants:
       red:
         networks: {{compute: {{members: ["a1:gpu0_eth", "a2:gpu0_eth"], prefix: 10.10.3.0/24}}}}
-        external: {{wan: {{asn: 65000, links: [{{leaf: stripe1-leaf1, port: et-0/0/30, prefix: 10.200.0.0/31, vlan: 299}}]}}}}
+        external: {{wan: {{asn: 65000, links: [{{leaf: stripe1-leaf1, port: <30>, prefix: 10.200.0.0/31, vlan: 299}}]}}}}
       blue: {{members: ["a1:gpu1_eth", "a2:gpu1_eth"]}}
 {_SERVERS}
 """
@@ -63,7 +63,7 @@ name: asked
 fabrics:
   f:
     topology: {{stripes: 2, leaves_per_stripe: 1, spines: 2}}
-    leaf: {{device: qfx5240-64od}}
+    leaf: {{device: <switch>}}
     overlay: {{}}
     tenants: {{red: {{members: [a1, a2]}}}}
 {_SERVERS}
@@ -74,9 +74,9 @@ name: asked
 fabrics:
   f:
     topology: {stripes: 2, leaves_per_stripe: 1, servers_per_stripe: 1, stripes_per_pod: 1, spines: 2, super_spines: 1, links_per_super_spine: 1}
-    leaf: {device: qfx5240-64od}
-    spine: {device: qfx5240-64od}
-    super_spine: {device: qfx5240-64od}
+    leaf: {device: <switch>}
+    spine: {device: <switch>}
+    super_spine: {device: <switch>}
 servers: [{names: [a1, a2], model: dgx-h100-2gpu}]
 """
 
@@ -89,7 +89,7 @@ fabrics:
       stripes: [east, west]
       leaves_per_stripe: 1
       interconnect: {sites: {east: [east], west: [west]}, links: 2, macsec: {key_name: "50", key: "secret:cak"}}
-    leaf: {device: qfx5240-64od, server_ports: {first: 16}}
+    leaf: {device: <switch>, server_ports: {first: 16}}
     underlay: {peering: numbered}
     load_balancing: {mode: dlb-flowlet}
 servers:
@@ -107,9 +107,9 @@ fabrics:
       leaves_per_stripe: 1
       spines: 2
       interconnect: {sites: {east: [east], west: [west]}, routers: 1, links: 2}
-    leaf: {device: qfx5240-64od, server_ports: {first: 16}}
-    spine: {device: qfx5240-64od}
-    dci: {device: qfx5240-64od}
+    leaf: {device: <switch>, server_ports: {first: 16}}
+    spine: {device: <switch>}
+    dci: {device: <switch>}
     load_balancing: {mode: dlb-flowlet}
 servers:
   - {names: [a1], model: dgx-h100-2gpu, stripe: east}
@@ -141,7 +141,11 @@ class Given:
     now: object = None
     """What stands in the place of the field before, where that is not its default."""
     equal: dict[object, str] = field(default_factory=dict[object, str])
-    """Values that come to the same as before, with why."""
+    """Values that rightly come to the same as another, with why."""
+    along: dict[str, object] = field(default_factory=dict[str, object])
+    """What else changes with the value."""
+    systems: tuple[str, ...] = ()
+    """The systems it is tried on; empty: all of them."""
 
 
 F = "fabrics.f"
@@ -149,12 +153,16 @@ MODE = f"{F}.load_balancing.mode"
 STATIC = {
     f"{F}.addressing.server_mode": "static",
     f"{F}.addressing.server_pool": "10.4.0.0/16",
-    f"{F}.addressing.prefix_length": 24,
+    f"{F}.paths_per_nic": 1,
+    f"{F}.colors": [],
+    f"{F}.load_balancing.mode": "ecmp",
     f"{F}.router_advertisements.routes": [],
 }
 FLOWLETS = {MODE: "dlb-flowlet", f"{F}.colors": []}
 HASHED = {MODE: "ecmp", f"{F}.colors": []}
 SPRAY = {MODE: "spray", f"{F}.colors": []}
+BITS = {f"{F}.addressing.bits": {"stripe": 16, "rail": 16, "color": 16}}
+TWO_EACH = {"servers.0.names": ["a1", "b1"], "servers.1.names": ["a2", "b2"], f"{F}.topology.links_per_spine": 2, "overrides.cables": []}
 ISIS = {f"{F}.underlay.protocol": "isis"}
 SHARES = {f"{F}.qos.buffers": {"lossless": 60, "headroom": 10, "lossy": 10, "egress_lossless": 60, "egress_lossy": 10, "egress_multicast": 10}}
 
@@ -165,16 +173,19 @@ CONTEXT: dict[str, Given] = {
     "fabrics.*.topology.spines": Given((4, ["spine1", "top2"])),
     "fabrics.*.topology.leaves_per_stripe": Given((2,)),
     "fabrics.*.topology.planes": Given(("rail",), beside={f"{F}.topology.leaves_per_stripe": 2, "overrides": {}, f"{F}.colors": []}),
-    "fabrics.*.topology.stripes_per_pod": Given((2,), "pods"),
+    "fabrics.*.topology.stripes_per_pod": Given((2,), "pods", {f"{F}.topology.oversubscription": 9}),
     "fabrics.*.topology.super_spines": Given((2,), "pods"),
     "fabrics.*.topology.links_per_super_spine": Given((2,), "pods"),
     "fabrics.*.topology.servers_per_stripe": Given((2,), beside={"servers.0.stripe": None, "servers.1.stripe": None, f"{F}.topology.oversubscription": 9, "overrides": {}}, now=1),
     "fabrics.*.topology.link_speed": Given(("800G",), beside={f"{F}.leaf.uplink_ports": {}}),
-    "fabrics.*.topology.interconnect.sites": Given(({"east": ["west"], "west": ["east"]},), "routers", {"servers.0.stripe": None, "servers.1.stripe": None, "servers.0.site": "east", "servers.1.site": "west"}),
+    "fabrics.*.topology.interconnect.sites": Given(({"east": ["west"], "west": ["east"]},), "routers"),
     "fabrics.*.topology.interconnect.routers": Given((2,), "routers"),
     "fabrics.*.topology.interconnect.links_per_router": Given((2,), "routers"),
     "fabrics.*.topology.interconnect.links": Given((3,), "sites"),
     "fabrics.*.topology.interconnect.link_speed": Given(("400G",), "sites"),
+    "fabrics.*.topology.interconnect.macsec.cipher_suite": Given(fabric="sites"),
+    "fabrics.*.topology.interconnect.delay": Given((77,), "sites", {f"{F}.topology.interconnect.pfc": True}),
+    "fabrics.*.topology.interconnect.pfc": Given(fabric="sites"),
     "fabrics.*.topology.interconnect.macsec.key_name": Given(("51",), "sites"),
     "fabrics.*.topology.interconnect.macsec.key": Given(("secret:other",), "sites"),
     # Roles
@@ -186,20 +197,24 @@ CONTEXT: dict[str, Given] = {
     "fabrics.*.super_spine.leaf_ports.first": Given((4,), "pods"),
     "fabrics.*.dci.leaf_ports.first": Given((4,), "routers"),
     "fabrics.*.dci.uplink_ports.first": Given((40,), "routers"),
-    "fabrics.*.leaf.*_ports.breakout": Given(("2x400G",)),
+    "fabrics.*.spine.leaf_ports.*": Given(),
+    "fabrics.*.super_spine.*_ports.*": Given(fabric="pods"),
+    "fabrics.*.dci.*_ports.*": Given(fabric="routers"),
+    "fabrics.*.leaf.server_ports.fill": Given(beside=TWO_EACH),
     "fabrics.*.*.extra": Given(),
     # Addresses and numbers
     "fabrics.*.paths_per_nic": Given((1,), beside={f"{F}.colors": []}),
     "fabrics.*.colors.*.name": Given(("cyan",)),
     "fabrics.*.colors.*.number": Given((77,)),
     "fabrics.*.addressing.server_pool": Given(("fc10::/16",)),
-    "fabrics.*.addressing.prefix_length": Given((25,), beside=STATIC),
-    "fabrics.*.addressing.bits.*": Given((9,), beside={f"{F}.addressing.bits": {"stripe": 8, "rail": 8, "color": 8}}),
-    "fabrics.*.addressing.bits.server": Given((9,), beside={f"{F}.addressing.bits": {"stripe": 8, "rail": 8, "color": 8, "server": 8}, f"{F}.addressing.server_link": "routed"}),
-    "fabrics.*.addressing.bits.tenant": Given((9,), "tenants", beside={f"{F}.addressing.bits": {"stripe": 3, "rail": 1, "color": 0, "tenant": 4}, f"{F}.addressing.prefix_length": 28}),
-    "fabrics.*.addressing.server_mode": Given(("slaac", "static")),
+    "fabrics.*.addressing.prefix_length": Given((25,), "tenants"),
+    "fabrics.*.addressing.bits.rail": Given((9,), beside=BITS, along={f"{F}.addressing.bits.stripe": 23}),
+    "fabrics.*.addressing.bits.tenant": Given((9,), "colored tenants", BITS, along={f"{F}.addressing.bits.rail": 7}),
+    "fabrics.*.addressing.bits.server": Given((9,), beside=BITS | {f"{F}.addressing.server_link": "routed", f"{F}.addressing.bits.server": 8, f"{F}.addressing.bits.color": 8}, along={f"{F}.addressing.bits.rail": 15}),
+    "fabrics.*.addressing.bits.*": Given((9,), beside=BITS, along={f"{F}.addressing.bits.rail": 23}),
+    "fabrics.*.addressing.server_mode": Given(("static",), now="slaac"),
     "fabrics.*.addressing.server_link": Given(beside=STATIC),
-    "fabrics.*.addressing.server_prefix": Given(("10.4.{stripe*32+rail*4+color}.0/24",), beside=STATIC | {f"{F}.addressing.prefix_length": None}),
+    "fabrics.*.addressing.server_prefix": Given(("10.4.{stripe*32+rail*4+color}.0/24",), beside=STATIC),
     "fabrics.*.addressing.local_prefixes": Given((["fc00::/16", "fd00::/16"],)),
     "fabrics.*.pools.leaf_asn": Given(("65001-65099",)),
     "fabrics.*.pools.spine_asn": Given(("65101-65199",)),
@@ -216,10 +231,10 @@ CONTEXT: dict[str, Given] = {
     # Load balancing
     "fabrics.*.load_balancing.profile": Given(("evpn-flowlet-128us-10-90-rate80", "thor2-qfx5240", "evpn-ecmp"), beside={f"{F}.colors": []}),
     "fabrics.*.load_balancing.mode": Given(("ecmp", "dlb-flowlet", "dlb-per-packet", "spray"), beside={f"{F}.colors": []}),
-    "fabrics.*.load_balancing.within_color": Given(),
-    "fabrics.*.load_balancing.dlb.flowset_table_size": Given((2048,), beside=FLOWLETS),
-    "fabrics.*.load_balancing.dlb.*": Given(beside=FLOWLETS),
+        "fabrics.*.load_balancing.dlb.flowset_table_size": Given((2048,), beside=FLOWLETS),
+    "fabrics.*.load_balancing.dlb.sampling_rate": Given((125000,), beside=FLOWLETS),
     "fabrics.*.load_balancing.dlb.reassignment.*": Given((5,), beside=FLOWLETS | {f"{F}.load_balancing.dlb.reassignment": {}}),
+    "fabrics.*.load_balancing.dlb.*": Given(beside=FLOWLETS),
     "fabrics.*.load_balancing.selective.opcodes": Given((["write-only"],), beside=FLOWLETS | {f"{F}.load_balancing.selective": {}}),
     "fabrics.*.load_balancing.global_balancing": Given(beside=FLOWLETS),
     "fabrics.*.load_balancing.hash.seed": Given((7,), beside=HASHED),
@@ -229,7 +244,7 @@ CONTEXT: dict[str, Given] = {
     "fabrics.*.qos.profile": Given(("apstra-ptx-default", "thor2-qfx5240")),
     "fabrics.*.qos.classes.*.queue": Given((5,)),
     "fabrics.*.qos.classes.*.dscp": Given(([26, 28],)),
-    "fabrics.*.qos.classes.*.lossless": Given((True,), beside={f"{F}.qos.classes.no-loss.pfc_priority": None, f"{F}.qos.classes.no-loss.lossless": False}),
+    "fabrics.*.qos.classes.*.lossless": Given((False,), beside={f"{F}.qos.classes.no-loss.lossless": True}),
     "fabrics.*.qos.classes.*.pfc_priority": Given((5,)),
     "fabrics.*.qos.classes.*.transmit_percent": Given((70,)),
     "fabrics.*.qos.classes.*.buffer_percent": Given((60,)),
@@ -244,8 +259,9 @@ CONTEXT: dict[str, Given] = {
     "fabrics.*.qos.pfc.mru": Given((4000,)),
     "fabrics.*.qos.pfc.watchdog": Given((None,)),
     # Cables
-    "fabrics.*.cabling.*.length": Given((33,)),
-    "fabrics.*.cabling.interconnect.length": Given((9000,), "sites"),
+    "fabrics.*.cabling.interconnect.length": Given((9000,), "sites", {f"{F}.topology.interconnect.pfc": True}),
+    "fabrics.*.cabling.*.length": Given((120,)),
+    "fabrics.*.mtu.*": Given((4000,)),
     # Names
     "fabrics.*.naming.leaf": Given(("{stripe}-l{leaf}",), beside={"overrides": {}}),
     "fabrics.*.naming.spine": Given(("top-{spine}",), beside={"overrides": {}}),
@@ -269,7 +285,7 @@ CONTEXT: dict[str, Given] = {
     "fabrics.*.overlay.bfd.minimum_interval": Given((4000,), "tenants"),
     "fabrics.*.overlay.bfd.multiplier": Given((5,), "tenants"),
     "fabrics.*.overlay.bfd.enabled": Given((False,), "tenants"),
-    "fabrics.*.tenants.*.members": Given((["a1:gpu1_eth"],), "tenants"),
+    "fabrics.*.tenants.*.members": Given((["a1"],), "colored tenants"),
     "fabrics.*.tenants.*.networks.*.members": Given((["a1:gpu0_eth"],), "tenants"),
     "fabrics.*.tenants.*.networks.*.prefix": Given(("10.10.9.0/24",), "tenants"),
     "fabrics.*.tenants.*.networks.*.vlan": Given((77,), "tenants"),
@@ -277,7 +293,7 @@ CONTEXT: dict[str, Given] = {
     "fabrics.*.tenants.*.networks.*.gateway_host": Given((254,), "tenants"),
     "fabrics.*.tenants.*.external.*.asn": Given((65009,), "tenants"),
     "fabrics.*.tenants.*.external.*.links.*.leaf": Given(("stripe2-leaf1",), "tenants"),
-    "fabrics.*.tenants.*.external.*.links.*.port": Given(("et-0/0/31",), "tenants"),
+    "fabrics.*.tenants.*.external.*.links.*.port": Given(("<31>",), "tenants"),
     "fabrics.*.tenants.*.external.*.links.*.prefix": Given(("10.200.0.8/31",), "tenants"),
     "fabrics.*.tenants.*.external.*.links.*.speed": Given(("100G",), "tenants"),
     "fabrics.*.tenants.*.external.*.links.*.vlan": Given((300,), "tenants"),
@@ -286,9 +302,10 @@ CONTEXT: dict[str, Given] = {
     "fabrics.*.tenants.*.vni": Given((77,), "tenants"),
     # Servers
     "servers.*.names": Given((["b1"],), beside={"overrides": {}}),
-    "servers.*.model": Given(("dgx-h100",), beside={f"{F}.topology.oversubscription": 9, "overrides": {}}),
+    "servers.*.model": Given(("dgx-h100-aidc",), beside={f"{F}.nics": "storage", "servers.0.model": "dgx-a100-aidc", "servers.1.model": "dgx-a100-aidc", "overrides": {}}),
     "servers.*.stripe": Given(("stripe2",), beside={f"{F}.topology.oversubscription": 9, "overrides": {}}),
     "servers.*.fabrics": Given(([],), beside={"overrides": {}}),
+    "hosts.job.socket_family": Given(("AF_INET",)),
     "hosts.job.net_plugin": Given(("other",)),
     "hosts.job.qps_per_connection": Given((8,)),
     "hosts.job.socket_interface": Given(("eno1",)),
@@ -324,6 +341,24 @@ CONTEXT: dict[str, Given] = {
     "overrides.devices.*.buffers.dedicated_*": Given((50,)),
     "overrides.devices.*.buffers.*": Given((5,), beside={"overrides.devices.stripe1-leaf1.buffers": SHARES[f"{F}.qos.buffers"]}),
     "overrides.nics.*.addresses": Given(({"green": "fc00:1:1:1::77"},)),
-    "overrides.cables.*.ports": Given(({"stripe1-leaf1": "et-0/0/30:0"},)),
-    "overrides.cables.*.length": Given((33,)),
+    "overrides.cables.*.ports": Given(({"stripe1-leaf1": "<30:0>"},)),
+    "overrides.cables.*.length": Given((120,)),
 }
+
+ON_SERVERS = ("hosts.*", "fabrics.*.host_routing.*", "fabrics.*.mtu.server", "servers.*.names", "servers.*.stripe", "servers.*.fabrics", "servers.*.model")
+"""Fields that servers' files express, whatever the switches run."""
+
+REPORTED: dict[str, str] = {
+    "name": "the title of the report, and of what is written",
+    "*description": "free text, in the report",
+    "fabrics.*.site": "decides nothing: sites of a fabric that spans several are those of `interconnect`; in the report",
+    "servers.*.site": "in the report and the inventory; no file of a switch or server has it",
+    "fabrics.*.topology.oversubscription": "what is accepted: more is refused, less changes nothing",
+    "fabrics.*.nos": "what the test itself goes through",
+    "overrides.devices.*.nos": "what the test itself goes through, for one switch",
+    "fabrics.*.cabling.*optic": "a part in the bill of materials; switches take what is plugged in",
+    "overrides.cables.*.optic": "a part in the bill of materials",
+    "overrides.cables.*.between": "says which cable, not what of it",
+    "overrides.cables.*.link": "says which cable, not what of it",
+}
+"""Fields that rightly change no statement, each with why."""

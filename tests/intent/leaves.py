@@ -30,6 +30,10 @@ class Leaf:
     def __str__(self) -> str:
         return ".".join(self.path)
 
+    def chooses(self) -> bool:
+        """Whether the values are a few words."""
+        return any(typing.get_origin(one) is typing.Literal for one in _arms(self.type))
+
     def others(self, now: object) -> list[object]:
         """Valid values besides ``now``: every other word of a choice, else one; none where the type does not tell."""
         kinds = [one for one in _arms(self.type) if one is not type(None)]

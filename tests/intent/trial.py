@@ -1,54 +1,92 @@
-"""What a fabric file comes to on an operating system: every device's statements, servers' files, findings."""
+"""What a fabric file comes to on an operating system: every switch's statements, servers' files, findings."""
 
 from __future__ import annotations
 
 import copy
 import json
+import re
 import tempfile
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from railweave.catalog import catalog
 from railweave.device.build import device_config
 from railweave.device.host import host_config
 from railweave.outputs.steps import design_file
-from railweave.render.network import server_files
+from railweave.render import host
+from railweave.render.host.cluster import cluster_files
 from railweave.systems import system
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from railweave.design.network import Network
+    from railweave.device.model import DeviceConfig
     from railweave.findings import Finding
 
+MODELS = {"junos": "qfx5240-64od", "eos": "arista-7060x6-64pe", "frr": "qfx5240-64od"}
+"""The switch model of every role by operating system; the models that others run on are like these."""
+OTHER = "z9864f-on"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class Trial:
-    """A design on one operating system."""
+    """A design with every switch on one operating system."""
 
-    statements: dict[str, list[str]]
-    """Of every switch, by its name."""
-    servers: dict[str, str]
-    tables: str
-    """The design without findings: cables, addresses, names."""
-    findings: tuple[Finding, ...]
+    network: Network
+    configs: tuple[DeviceConfig, ...]
+
+    @cached_property
+    def statements(self) -> list[list[str]]:
+        """The statements of every switch."""
+        return [system(one.nos).lines(one) for one in self.configs]
+
+    @cached_property
+    def emulation(self) -> list[list[str]]:
+        """The statements of the FRR form of every switch."""
+        return [system("frr").lines(device_config(self.network, one.name, "frr")) for one in self.configs]
+
+    @cached_property
+    def servers(self) -> list[dict[str, str]]:
+        """The files of every server, and those that they share."""
+        made = [host.files(host_config(self.network, one.name)) for one in self.network.servers]
+        return [*made, cluster_files(self.network)]
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """What is said of the design, and of what the system cannot express."""
+        return (*self.network.findings, *(gap for one in self.configs for gap in system(one.nos).gaps(one)))
+
+
+def trial(raw: dict[str, Any], nos: str) -> Trial:
+    """The design of a fabric file with every switch on an operating system. Raises ``InputError``."""
+    return _trial(_on(raw, nos))
 
 
 @cache
-def trial(text: str, nos: str) -> Trial:
-    """The design of a fabric file's text with every switch on an operating system."""
+def _trial(text: str) -> Trial:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "fabric.yaml"
         file.write_text(text)
-        network = design_file(file, device=[f":{nos}"])[0]
-    configs = [device_config(network, one.name) for one in network.switches]
-    gaps = [gap for one in configs for gap in system(nos).gaps(one)]
-    hosts = [host_config(network, one.name) for one in network.servers]
-    return Trial(
-        {one.name: system(nos).lines(one) for one in configs},
-        {path: content for one in hosts for path, content in server_files(one).items()},
-        "",
-        (*network.findings, *gaps),
+        network = design_file(file)[0]
+    return Trial(network, tuple(device_config(network, one.name) for one in network.switches))
+
+
+def _on(raw: dict[str, Any], nos: str) -> str:
+    """The text of a fabric file (JSON is YAML) with a system's model for ``<switch>`` and its names of ports for ``<30:0>``."""
+    result = copy.deepcopy(raw)
+    for fabric in result["fabrics"].values():
+        for role in ("leaf", "spine", "super_spine", "dci"):
+            if role in fabric:
+                fabric[role] = {"nos": nos, **fabric[role]}
+    text = json.dumps(result, indent=1).replace("<switch>", MODELS.get(nos, OTHER))
+    names = catalog().systems[nos]
+    return re.sub(
+        r"<(\d+)(?::(\d))?>",
+        lambda found: names.name_of(int(found[1]), None if found[2] is None else int(found[2])),
+        text,
     )
 
 
@@ -57,13 +95,14 @@ def place(raw: dict[str, Any], path: Iterable[str]) -> list[str | int] | None:
     at: Any = raw
     found: list[str | int] = []
     for word in path:
+        key: str | int = word
         if word == "*":
             keys = range(len(cast("list[Any]", at))) if isinstance(at, list) else list(cast("dict[str, Any]", at or {}))
             if not keys:
                 return None
-            word = keys[0]  # noqa: PLW2901 - the key that stands for it
-        found.append(word)
-        at = at[word] if isinstance(at, list) else (at or {}).get(word, {})
+            key = keys[0]
+        found.append(key)
+        at = at[key] if isinstance(at, list) else (at or {}).get(key, {})
     return found
 
 
@@ -78,8 +117,3 @@ def with_value(raw: dict[str, Any], at: Iterable[str | int], value: object) -> d
         inner = inner[word]
     inner[last] = value
     return result
-
-
-def text_of(raw: dict[str, Any]) -> str:
-    """A fabric file's text: JSON is YAML."""
-    return json.dumps(raw, indent=1)
