@@ -167,6 +167,21 @@ class Marking(Model):
     source: str
 
 
+class NotRendered(Model):
+    """Why a field of the fabric file has no statement on a system.
+
+    ``only`` are the values of which that is so; ``but`` those that come to what the system does by itself.
+    """
+
+    why: str
+    only: tuple[str | int | bool, ...] = ()
+    but: tuple[str | int | bool, ...] = ()
+
+    def concerns(self, value: object) -> bool:
+        """Whether a value of the field is lost."""
+        return (not self.only or value in self.only) and value not in self.but
+
+
 class Login(Model):
     """Why a configuration without logins is of no use on a system that brings none of its own."""
 
@@ -257,6 +272,11 @@ class System(Model):
     queues: int
     lossless_classes: int
     capabilities: dict[str, Capability]
+    not_rendered: dict[str, NotRendered] = Field(
+        default_factory=dict[str, NotRendered],
+        description="fields of the fabric file that it has no statement for, by their place in a fabric (or `management. …`), "
+        "`*` standing for a name; a part of the file stands for all in it. A finding says so where the file gives them",
+    )
     source: str
 
     def has(self, capability: str, release: str | None = None) -> bool:

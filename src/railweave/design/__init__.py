@@ -22,6 +22,8 @@ from railweave.design.limits.balancing import check_balancing
 from railweave.design.limits.devices import check_limits
 from railweave.design.limits.growth import growth, note_growth
 from railweave.design.limits.long_links import note_long_links
+from railweave.design.limits.marking import with_lengths
+from railweave.design.limits.not_rendered import note_not_rendered
 from railweave.design.limits.platform import with_platform_defaults
 from railweave.design.nic_vendors import check_nic_vendors
 from railweave.design.references import check_references
@@ -39,7 +41,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from railweave.design.shape.topology import Layout
-    from railweave.intent.fabric import Fabric as FabricSpec
     from railweave.intent.fabric import ServerGroup
     from railweave.intent.lock import Lock
     from railweave.intent.reading.source import Source
@@ -86,9 +87,10 @@ def design(source: Source) -> tuple[Network, Lock]:
         check_balancing(context, layout)
         check_limits(context, layout, cables, colors)
         note_long_links(context, layout, cables)
+        note_not_rendered(context, layout)
         between = [one for one in cables if one.kind == "fabric"]
         note_growth(context, growth(layout.name, made_switches, between, colors), layout)
-        fabrics.append(_fabric(source, layout, colors, known))
+        fabrics.append(_fabric(context, layout, colors, known, cables))
         all_segments += found
         all_cables += cables
     overrides.check_all_taken(context)
@@ -113,17 +115,23 @@ def design(source: Source) -> tuple[Network, Lock]:
     return network, context.lock.finished()
 
 
-def _fabric(source: Source, layout: Layout, colors: tuple[Color, ...], tenants: tuple[Tenant, ...]) -> Fabric:
-    spec = layout.spec
-    spine = spec.spine_role()
+def _fabric(
+    context: Context,
+    layout: Layout,
+    colors: tuple[Color, ...],
+    tenants: tuple[Tenant, ...],
+    cables: Sequence[Cable],
+) -> Fabric:
+    source, spec = context.source, layout.spec
+    roles = _intents(context, layout, cables)
     overlay = spec.evpn()
     return Fabric(
         name=layout.name,
         site=spec.site or next(iter(source.spec.sites)),
         nics=spec.nics,
         colors=colors,
-        leaf=_intent(spec, spec.leaf),
-        spine=_intent(spec, spine),
+        leaf=roles["leaf"],
+        spine=roles["spine"],
         underlay=spec.underlay,
         router_advertisements=spec.router_advertisements,
         load_balancing=spec.load_balancing,
@@ -139,9 +147,9 @@ def _fabric(source: Source, layout: Layout, colors: tuple[Color, ...], tenants: 
         emulation=spec.emulation.path_color,
         server_link=spec.addressing.server_link,
         host_routing=spec.host_routing,
-        super_spine=_super_spine(spec) if layout.super_spines else None,
+        super_spine=roles["super-spine"] if layout.super_spines else None,
         super_spine_asns=spec.pools.super_spine_asn if layout.super_spines else None,
-        dci=_intent(spec, spec.dci_role()) if layout.dci else None,
+        dci=roles["dci"] if layout.dci else None,
         dci_asns=spec.pools.dci_asn if layout.dci else None,
         interconnect=spec.topology.interconnect,
         first_table=spec.host_routing.first_table
@@ -162,13 +170,24 @@ def _overlay_prefixes(overlay: OverlayIntent, router_ids: str, *, colored: bool)
     return (loopbacks, overlay.endpoint_pool()) if colored else (loopbacks,)
 
 
-def _super_spine(spec: FabricSpec) -> RoleIntent:
-    return _intent(spec, spec.super_spine_role())
-
-
-def _intent(spec: FabricSpec, role: Role) -> RoleIntent:
-    qos = with_platform_defaults(role.qos or spec.qos, role.device)
-    return RoleIntent(role.device, role.nos, qos, role.extra)
+def _intents(context: Context, layout: Layout, cables: Sequence[Cable]) -> dict[RoleName, RoleIntent]:
+    """What every role is asked for; of a role that the fabric has no switches of, without a word."""
+    spec = layout.spec
+    given: dict[RoleName, tuple[str, Role]] = {
+        "leaf": ("leaf", spec.leaf),
+        "spine": ("spine", spec.spine_role()),
+        "super-spine": ("super_spine", spec.super_spine_role()),
+        "dci": ("dci", spec.dci_role()),
+    }
+    speed = max((one.speed_gbps for one in cables), default=0)
+    found: dict[RoleName, RoleIntent] = {}
+    for name, (key, role) in given.items():
+        qos = with_platform_defaults(role.qos or spec.qos, role.device)
+        if name in layout.tiers and speed:
+            at = ("fabrics", layout.name, *((key,) if role.qos else ()), "qos")
+            qos = with_lengths(context, qos, role, speed, at)
+        found[name] = RoleIntent(role.device, role.nos, qos, role.extra)
+    return found
 
 
 def _site(context: Context, group: ServerGroup, nics: Sequence[Nic]) -> str:

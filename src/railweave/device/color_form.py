@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def path_color_form(fabric: Fabric, systems: Iterable[tuple[str, str]]) -> Form:
     """The form for switches of these systems and releases, which understand each other in it.
 
-    Deterministic path forwarding where every one has it; AIGP where every one has it and the file asks for it; else
+    Deterministic path forwarding where every one has it in its release, or in any where the file asks for it; AIGP where every one has it and the file asks for it; else
     local preference, for which large communities are enough. Leaves tag what they originate in the form that spines
     read, so a fabric has one.
     """
@@ -25,7 +25,9 @@ def path_color_form(fabric: Fabric, systems: Iterable[tuple[str, str]]) -> Form:
     if fabric.interconnect:  # its routers pass on one copy of a prefix: the color must be the prefix's, not the copy's
         return "local-preference"
     found = [(catalog().systems[nos], release) for nos, release in systems]
-    if fabric.underlay.path_color != "local-preference" and all(s.has("path-color-dpf", r) for s, r in found):
+    wanted = fabric.underlay.path_color
+    by_hand = wanted == "dpf"  # documents contradict each other on its first release (docs/decisions.md): who asks knows
+    if wanted != "local-preference" and all(s.has("path-color-dpf", None if by_hand else r) for s, r in found):
         return "dpf"
     if fabric.emulation == "aigp" and all(s.has("path-color-aigp", r) for s, r in found):
         return "aigp"

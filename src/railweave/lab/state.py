@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from railweave.network.model import Network
 from railweave.errors import LabError, OutputError, SpecError
 from railweave.lab import names
 from railweave.lab.overlay import Overlay
+from railweave.network.model import Network
 from railweave.reading import read_json
 from railweave.writing import write_file
 

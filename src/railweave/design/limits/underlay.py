@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.findings.registry import Rule
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from railweave.design.context import Context
     from railweave.design.shape.equipment import Equipment
     from railweave.intent.fabric import Fabric
+
+DPF_RELEASE = Rule(
+    id="dpf-release",
+    severity="warning",
+    applies="design",
+    says="`path_color: dpf` on a release before the first that documents agree on",
+    why="it is rendered because the fabric file asks for it by name; a release that lacks it refuses the commit",
+    fix="check one leaf and one spine with `commit check`, or leave `path_color` at auto",
+)
 
 
 def check_underlay(context: Context, name: str, fabric: Fabric) -> None:
@@ -52,7 +63,10 @@ def check_underlay(context: Context, name: str, fabric: Fabric) -> None:
 
 
 def check_systems(context: Context, name: str, fabric: Fabric, equipment: Iterable[Equipment]) -> None:
-    """Note switches whose operating system does not have the underlay's protocol."""
+    """Note switches whose operating system does not have the underlay's protocol, or perhaps not its path colors."""
+    equipment = list(equipment)
+    if fabric.underlay.path_color == "dpf" and fabric.load_balancing.mode == "rlb":
+        _note_dpf(context, name, equipment)
     if fabric.underlay.protocol != "isis":
         return
     for one in equipment:
@@ -62,3 +76,15 @@ def check_systems(context: Context, name: str, fabric: Fabric, equipment: Iterab
                 f"no public document has IS-IS on {one.role.nos}, which {one.role.device} is to run",
                 "set `underlay: {protocol: bgp}`, or another system for that switch",
             )
+
+
+def _note_dpf(context: Context, name: str, equipment: Iterable[Equipment]) -> None:
+    said: set[str] = set()
+    for one in equipment:
+        system = context.catalog.systems[one.role.nos]
+        entry, release = system.capabilities.get("path-color-dpf"), one.role.release or system.release
+        if entry is None or system.has("path-color-dpf", release) or release in said:
+            continue
+        said.add(release)
+        what = f"`path_color: dpf` on {system.description} {release}, which may not have it ({entry.source})"
+        context.finding(DPF_RELEASE, name, ("fabrics", name, "underlay", "path_color"), what)

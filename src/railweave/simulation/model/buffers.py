@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
 from railweave.catalog.headroom import headroom_bytes
+from railweave.design.limits.marking import port_share_bytes
 from railweave.simulation.model.wiring import delay_ps
 
 if TYPE_CHECKING:
@@ -128,8 +129,7 @@ def _queue_bytes(buffers: Buffers, model: SwitchModel, cables: list[Cable]) -> i
     that other vendors configure on such chips. Which reading it is was decided by a published row (docs/validation.md).
     """
     speed = max((cable.speed_gbps for cable in cables), default=model.ports[0].speed_gbps)
-    ports = max(1, sum(group.count * max(1, group.speed_gbps // speed) for group in model.ports))
-    return round(model.buffer.shared_mb * 1e6 * buffers.egress_lossless / 100 / ports)
+    return port_share_bytes(buffers, model, speed, lossless=True)
 
 
 def _class(

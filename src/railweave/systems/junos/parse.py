@@ -60,6 +60,12 @@ NAMES_BELOW = frozenset(
 )
 """(parent, word) of hierarchies whose next word is a name of the user's choosing."""
 
+BY_PLACE = frozenset({("fill-level",), ("drop-probability",)})
+"""Lists whose values belong together by their places, as those of a curve: own values take the place of all of them."""
+
+_LIST = re.compile(r"\s\[([^\[\]\"]*)\]\s*$")
+"""A list at the end of a ``set`` line."""
+
 COMMANDS = frozenset({"set", "delete", "insert", "rename", "activate", "deactivate", "annotate", "copy"})
 """Words that begin a line of CLI commands; of these only ``set`` can be merged."""
 
@@ -149,15 +155,19 @@ def _parse_set(text: str) -> list[Statement]:
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.strip().startswith("#"):
             continue
+        several = _LIST.search(line)
         try:
-            command, *words = shlex.split(line)
+            command, *words = shlex.split(line[: several.start()] if several else line)
         except ValueError as error:
             raise RenderError(str(error), number) from None
         if command != "set":
             raise RenderError(f"{command!r} cannot be merged; only set lines, or the curly form, can be", number)
         if not words:
             raise RenderError("nothing follows 'set'", number)
-        _descend(root, words)
+        if several and not several[1].split():
+            raise RenderError("the list is empty", number)
+        for value in several[1].split() if several else [None]:
+            _descend(root, words if value is None else [*words, value])
     return root.children or []
 
 
@@ -207,7 +217,7 @@ def _add_leaf(at: Statement, head: tuple[str, ...], values: list[str]) -> None:
 
 
 def merge(into: list[Statement], extra: list[Statement]) -> None:
-    """Merge statements into a tree: bodies are joined, a single value is replaced, lists are extended."""
+    """Merge statements into a tree: bodies are joined, a single value is replaced, lists are extended, but those ``BY_PLACE``."""
     for statement in extra:
         found = next((one for one in into if one.words == statement.words), None)
         if found is None and statement.children is None:
@@ -222,6 +232,8 @@ def merge(into: list[Statement], extra: list[Statement]) -> None:
             into.append(statement)
         elif found.children is not None:
             merge(found.children, statement.children or [Statement((value,)) for value in statement.values])
+        elif statement.words in BY_PLACE:
+            found.values = statement.values
         elif found.several or statement.several:
             found.values = tuple(dict.fromkeys((*found.values, *statement.values)))
         else:

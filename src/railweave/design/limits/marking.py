@@ -1,0 +1,70 @@
+"""ECN marking on systems that count bytes: fill levels of the fabric file as queue lengths."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.catalog import catalog
+from railweave.findings.registry import Rule
+
+if TYPE_CHECKING:
+    from railweave.catalog.models import SwitchModel
+    from railweave.design.context import Context
+    from railweave.intent.qos import Buffers, Qos
+    from railweave.intent.reading.document import Location
+    from railweave.intent.topology import Role
+
+ECN_BYTES = Rule(
+    id="ecn-bytes",
+    severity="info",
+    applies="design",
+    says="ECN fill levels of the fabric file are queue lengths in bytes on a system that counts these",
+    why="what fill levels are percent of is no vendor's word: here, as in predictions, a port's equal part of the egress pool",
+    fix="give `min_bytes` and `max_bytes` to choose the lengths yourself",
+)
+STEP = 1000
+"""Thresholds are whole kilobytes, the unit of EOS and of Enterprise SONiC."""
+
+
+def port_share_bytes(buffers: Buffers, model: SwitchModel, speed_gbps: int, *, lossless: bool) -> int:
+    """What fill levels are percent of: a port's part of the egress pool of its class, if all ports queue alike.
+
+    ``speed_gbps`` is that of the switch's fastest cables. Which reading it is was decided by a published measurement
+    (docs/validation.md).
+    """
+    percent = buffers.egress_lossless if lossless else buffers.egress_lossy
+    return round(model.buffer.shared_mb * 1e6 * percent / 100 / _ports(model, speed_gbps))
+
+
+def _ports(model: SwitchModel, speed_gbps: int) -> int:
+    return max(1, sum(group.count * max(1, group.speed_gbps // max(1, speed_gbps)) for group in model.ports))
+
+
+def with_lengths(context: Context, qos: Qos, role: Role, speed_gbps: int, at: Location) -> Qos:
+    """A role's QoS with queue lengths for the fill levels that were given, where its system counts bytes; a finding says them.
+
+    ``at`` is where the QoS is given. Where no fill level is, the system's own lengths stay, with the probability that is given.
+    """
+    system, model = context.catalog.systems[role.nos], context.catalog.switches[role.device]
+    if system.marking is None:
+        return qos
+    classes = dict(qos.classes)
+    for name, one in qos.classes.items():
+        ecn = one.ecn
+        if ecn is None or ecn.min_bytes is not None or not ecn.model_fields_set:
+            continue
+        lengths = {"min_bytes": system.marking.min_bytes, "max_bytes": system.marking.max_bytes}
+        if not ecn.model_fields_set.isdisjoint({"min_fill", "max_fill"}):
+            whole = port_share_bytes(qos.buffers, model, speed_gbps, lossless=one.lossless)
+            first = max(STEP, whole * ecn.min_fill // 100 // STEP * STEP)  # from 0 on every packet would be marked
+            last = max(first + STEP, whole * ecn.max_fill // 100 // STEP * STEP)
+            lengths = {"min_bytes": first, "max_bytes": last}
+            pool = "lossless" if one.lossless else "lossy"
+            what = (
+                f"class {name}: `min_fill` {ecn.min_fill} % and `max_fill` {ecn.max_fill} % are {first // STEP} and "
+                f"{last // STEP} kB on {system.description}: shares of {whole // STEP} kB, which is `egress_{pool}` of "
+                f"the {model.buffer.shared_mb:g} MB of {role.device} over {_ports(model, speed_gbps)} ports"
+            )
+            context.finding(ECN_BYTES, str(at[1]), (*at, "classes", name, "ecn"), what)
+        classes[name] = one.model_copy(update={"ecn": ecn.model_copy(update=lengths)})
+    return qos.model_copy(update={"classes": classes})
