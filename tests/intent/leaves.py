@@ -62,7 +62,9 @@ def _leaves(model: type[BaseModel], above: Path) -> Iterator[Leaf]:
             yield from _leaves(one, place)
         turned_off = inside and type(None) in _arms(info.annotation) and info.default is not None
         if not inside or turned_off:
-            limits = {key: getattr(one, key) for one in info.metadata for key in ("ge", "gt", "le") if hasattr(one, key)}
+            limits = {
+                key: getattr(one, key) for one in info.metadata for key in ("ge", "gt", "le") if hasattr(one, key)
+            }
             yield Leaf(path, info.annotation, limits.get("ge", limits.get("gt")), limits.get("le"))
 
 

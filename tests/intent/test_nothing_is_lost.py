@@ -84,20 +84,31 @@ def lost(leaf: Leaf, nos: str) -> list[str]:
     how = _context(leaf)
     found: list[str] = []
     seen: list[tuple[object, Trial]] = []
+    refused = False
     for value, raw in _files(leaf):
         try:
             here = trial(raw, nos)
         except InputError as error:
-            found.append(f"{leaf} = {value!r} is refused on {nos}: {error}")
+            if nos == "junos" or not _accepted(raw, "junos"):  # else the refusal is what says so
+                found.append(f"{leaf} = {value!r} is refused on {nos}: {error}")
+            refused = True
             continue
         like = next((other for other, there in seen if _of(leaf, there) == _of(leaf, here)), None)
         equal = value in how.equal if not isinstance(value, list | dict) else False
         if like is not None and not equal and not any(_named(leaf, one) for one in (here, seen[0][1])):
             found.append(f"{leaf} = {value!r} comes to the same as {like!r} on {nos}, without a finding")
         seen.append((value, here))
-    if len(seen) < 2 and not found:
+    if len(seen) < 2 and not refused:
         found.append(f"{leaf} has no other value: give one in asked.py, or say there why it changes nothing")
     return found
+
+
+def _accepted(raw: dict[str, Any], nos: str) -> bool:
+    try:
+        trial(raw, nos)
+    except InputError:
+        return False
+    return True
 
 
 def _of(leaf: Leaf, found: Trial) -> object:

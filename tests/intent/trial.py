@@ -22,9 +22,9 @@ from railweave.systems import system
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from railweave.design.network import Network
     from railweave.device.model import DeviceConfig
     from railweave.findings import Finding
+    from railweave.network.model import Network
 
 MODELS = {"junos": "qfx5240-64od", "eos": "arista-7060x6-64pe", "frr": "qfx5240-64od"}
 """The switch model of every role by operating system; the models that others run on are like these."""

@@ -25,6 +25,7 @@ from railweave.design.limits.long_links import note_long_links
 from railweave.design.limits.marking import with_lengths
 from railweave.design.limits.not_rendered import note_not_rendered
 from railweave.design.limits.platform import with_platform_defaults
+from railweave.design.limits.unused_ports import note_unused_ports
 from railweave.design.nic_vendors import check_nic_vendors
 from railweave.design.references import check_references
 from railweave.design.retarget import rename_ports
@@ -88,6 +89,7 @@ def design(source: Source) -> tuple[Network, Lock]:
         check_limits(context, layout, cables, colors)
         note_long_links(context, layout, cables)
         note_not_rendered(context, layout)
+        note_unused_ports(context, layout)
         between = [one for one in cables if one.kind == "fabric"]
         note_growth(context, growth(layout.name, made_switches, between, colors), layout)
         fabrics.append(_fabric(context, layout, colors, known, cables))

@@ -26,7 +26,9 @@ def path_color_form(fabric: Fabric, systems: Iterable[tuple[str, str]]) -> Form:
         return "local-preference"
     found = [(catalog().systems[nos], release) for nos, release in systems]
     wanted = fabric.underlay.path_color
-    by_hand = wanted == "dpf"  # documents contradict each other on its first release (docs/decisions.md): who asks knows
+    by_hand = (
+        wanted == "dpf"
+    )  # documents contradict each other on its first release (docs/decisions.md): who asks knows
     if wanted != "local-preference" and all(s.has("path-color-dpf", None if by_hand else r) for s, r in found):
         return "dpf"
     if fabric.emulation == "aigp" and all(s.has("path-color-aigp", r) for s, r in found):

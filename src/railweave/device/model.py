@@ -335,6 +335,7 @@ class QosConfig:
 
     ``default_class`` takes every DSCP that no class names. ``marking`` is by class, on systems whose thresholds are
     bytes; on others a class's own fill levels count.
+    ``moved`` are classes that the file gives a queue of its own, with that and the one that the system has for them.
     Without ``shared_buffer`` the platform has no partitions to set; ``buffers`` is then what the fabric file wants of others.
     """
 
@@ -348,6 +349,7 @@ class QosConfig:
     buffer_monitor: bool
     ports: tuple[str, ...]
     shared_buffer: bool = True
+    moved: tuple[tuple[str, int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

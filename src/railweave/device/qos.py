@@ -35,8 +35,9 @@ def qos_config(
     for one in (port for port in interfaces if port.pauses):
         by_need.setdefault((math.ceil(one.length_m), qos.pfc.mru or one.mtu), []).append(one)
     cell = catalog().switches[switch.model].buffer.cell_bytes
+    placed, usual = on_queues(classes, system), type(qos)().classes
     return QosConfig(
-        classes=on_queues(classes, system),
+        classes=placed,
         default_class=_default_class(classes),
         marking={name: _marking(one.ecn, system.marking) for name, one in classes.items() if one.ecn}
         if system.marking
@@ -60,6 +61,11 @@ def qos_config(
         else None,
         buffer_monitor=qos.buffer_monitor,
         ports=tuple(one.name for one in interfaces),
+        moved=tuple(
+            (name, one.queue, placed[name].queue)
+            for name, one in classes.items()
+            if one.queue not in {placed[name].queue, usual[name].queue if name in usual else None}
+        ),
     )
 
 

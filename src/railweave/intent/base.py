@@ -90,6 +90,7 @@ def _one_line(value: str) -> str:
 Line = Annotated[str, AfterValidator(_one_line)]
 """Free text on one line: it stands in one line of configuration."""
 
+
 def _written(quantity: Quantity[Any]) -> BeforeValidator:
     """A validator that turns text such as ``400G`` into a number; a bare number is one where the quantity has no need of units."""
 
@@ -103,7 +104,9 @@ def _written(quantity: Quantity[Any]) -> BeforeValidator:
         whole = isinstance(value, int | float) and (value == 0 or "" in quantity.factors)
         number = value if whole else quantity.parse(value)
         if number > MOST:
-            raise WrongValueError(f"{value!r:.40} is more than any", f"write {quantity.unit}, for example {quantity.example}")
+            raise WrongValueError(
+                f"{value!r:.40} is more than any", f"write {quantity.unit}, for example {quantity.example}"
+            )
         return number
 
     return BeforeValidator(parse)

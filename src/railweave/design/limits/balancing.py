@@ -44,7 +44,7 @@ def check_balancing(context: Context, layout: Layout) -> None:
                 SELECTIVE_DLB_ABSENT,
                 f"{layout.name} {device}",
                 (*at, "selective"),
-                f"{device} is not documented to pick packets for DLB by RDMA opcode",
+                f"{device} is not documented to pick packets for DLB by RDMA opcode (`selective`)",
                 why=f"it balances all packets by {wanted.group_mode()}",
             )
     if wanted.dlb.reassignment and wanted.group_mode() == "dlb-flowlet":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.catalog import catalog
 from railweave.findings.registry import Rule
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from railweave.catalog.breakouts import link_breakout
+from railweave.findings.registry import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,6 +18,15 @@ if TYPE_CHECKING:
     from railweave.intent.reading.document import Location
     from railweave.intent.topology import PortRange, Role
     from railweave.network.fabric import RoleName
+
+
+OVERRIDE_LEFT_OUT = Rule(
+    id="override-left-out",
+    severity="info",
+    applies="design",
+    says="an override of a switch is left out, for `--device` gives its role another model or system",
+    why="models, ports and buffers of single switches are given for those that the fabric file names",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,11 +100,18 @@ def equipment_of(
     written = context.source.as_written
     changed: dict[tuple[RoleName, str], Equipment] = {}
     result: dict[str, Equipment] = {}
+    left_out: set[str] = set()
     for role_name, switch in switches:
         result[switch] = usual = roles[role_name]
         key, override = overrides.of_device(switch)
         if override and (before := written.get((name, role_name))):
+            given = override.own_equipment()
             override = override.only_release() if before.nos == usual.role.nos else None
+            left = sorted(given - (override.own_equipment() if override else frozenset[str]()))
+            if left and key not in left_out:
+                left_out.add(key)
+                what = f"{', '.join(f'`{one}`' for one in left)} of {key}: its role has other switches by --device"
+                context.finding(OVERRIDE_LEFT_OUT, name, ("overrides", "devices", key), what)
         own = override.own_equipment() if override else frozenset[str]()
         if override is None or not own:
             continue

@@ -41,7 +41,7 @@ def gaps(config: DeviceConfig) -> list[Finding]:
 
 def _balancing(config: DeviceConfig) -> Iterator[Finding]:
     if config.balancing.group_mode == "spray":
-        yield rules.NO_SPRAY.finding(config.name, f"random packet spraying{sprayed(config)} is not configured")
+        yield rules.NO_SPRAY.finding(config.name, f"random packet spraying (`mode`){sprayed(config)} is not configured")
     if adaptive(config):
         yield rules.ARS_OBJECT.finding(config.name)
         yield rules.ARS_BANDS.finding(config.name)
@@ -75,12 +75,17 @@ def _routing(config: DeviceConfig) -> Iterator[Finding]:
 def _management(config: DeviceConfig) -> Iterator[Finding]:
     wanted = config.management
     unsaid: list[str] = []
-    unsaid += ["the login banner"] if wanted.banner else []
-    unsaid += ["the time zone"] if wanted.time_zone != "UTC" else []
-    unsaid += ["SSH keys"] if any(user.ssh_keys for user in wanted.users.values()) else []
-    unsaid += ["root's password"] if wanted.root_password else []
-    unsaid += ["SNMPv3 users"] if wanted.snmp and wanted.snmp.users else []
-    unsaid += ["the DNS domain"] if wanted.domain else []
+    unsaid += ["the login banner (`banner`)"] if wanted.banner else []
+    unsaid += ["the time zone (`time_zone`)"] if wanted.time_zone != "UTC" else []
+    unsaid += ["SSH keys (`ssh_keys`)"] if any(user.ssh_keys for user in wanted.users.values()) else []
+    snmp = wanted.snmp
+    unsaid += ["users without a password"] if any(not user.password for user in wanted.users.values()) else []
+    unsaid += ["root's password (`root_password`)"] if wanted.root_password else []
+    unsaid += ["SNMPv3 users (`snmp.users`)"] if snmp and snmp.users else []
+    unsaid += (
+        ["SNMP traps without a community (`trap_targets`)"] if snmp and snmp.trap_targets and not snmp.community else []
+    )
+    unsaid += ["the DNS domain (`domain`)"] if wanted.domain else []
     if unsaid:
         what = f"{', '.join(unsaid)} {'are' if len(unsaid) > 1 else 'is'} not configured"
         yield rules.MANAGEMENT.finding(config.name, what)
@@ -94,6 +99,10 @@ def _management(config: DeviceConfig) -> Iterator[Finding]:
 
 def _qos(config: DeviceConfig, qos: QosConfig) -> Iterator[Finding]:
     yield rules.NO_BUFFER_PARTITION.finding(config.name)
+    if qos.buffers.dedicated_ingress is not None or qos.buffers.dedicated_egress is not None:
+        yield rules.NO_DEDICATED_BUFFER.finding(config.name)
+    if qos.xon_offset_cells is not None:
+        yield rules.NO_XON_OFFSET.finding(config.name)
     if any(one.priority == "strict-high" and one.transmit_percent for one in qos.classes.values()):
         yield rules.STRICT_CAP.finding(config.name)
     if any(one.dynamic_threshold is not None or one.buffer_percent is not None for one in qos.classes.values()):

@@ -26,7 +26,7 @@ NO_SPRAY = Rule(
     "dell_sonic-no-spray",
     "warning",
     "rendering",
-    "random packet spraying is not configured",
+    "random packet spraying (`mode`) is not configured",
     "next-hop groups are shared by static hash instead",
     "use load_balancing mode dlb-per-packet",
 )
@@ -42,14 +42,14 @@ ARS_BANDS = Rule(
     "dell-ars-bands",
     "info",
     "rendering",
-    "quality bands and reassignment of adaptive routing are left at the system's default",
+    "`egress_quantization.min` and `max`, and `reassignment`, are left at the default of the system's adaptive routing",
     "their units are not documented",
 )
 NO_MACSEC = Rule(
     "dell_sonic-no-macsec",
     "warning",
     "rendering",
-    "MACsec is not configured: links between sites are in the clear",
+    "MACsec (`macsec`) is not configured: links between sites are in the clear",
     UNKNOWN_COMMANDS,
     "encrypt them outside the switch, or use a system that has it",
 )
@@ -80,7 +80,7 @@ NO_RA_ROUTES = Rule(
     "dell_sonic-no-ra-routes",
     "info",
     "rendering",
-    "router advertisements carry no route information options",
+    "router advertisements carry no route information options (`routes`, `route_lifetime`, `route_preference`)",
     "FRR, which sends them, has none",
 )
 NO_COLOR_ENDPOINTS = Rule(
@@ -118,7 +118,7 @@ NO_SYSLOG = Rule(
     "dell_sonic-no-syslog",
     "info",
     "rendering",
-    "syslog servers are not configured",
+    "syslog servers (`syslog`) are not configured",
     UNKNOWN_COMMANDS,
     "configure by hand, or by `extra:`",
 )
@@ -126,7 +126,7 @@ NO_NETCONF = Rule(
     "dell_sonic-no-netconf",
     "info",
     "rendering",
-    "there is no NETCONF",
+    "there is no NETCONF (`netconf`)",
     "the system is configured by gNMI, REST or its command line",
 )
 CERTIFICATE = Rule(
@@ -141,20 +141,34 @@ NO_BUFFER_PARTITION = Rule(
     "dell_sonic-no-buffer-partition",
     "info",
     "rendering",
-    "buffer pools other than headroom, and egress profiles, are those of `buffer init lossless`",
+    "`buffers`, but for headroom and threshold, are not configured: pools and egress profiles are those of buffer init lossless",
     "the command line sets the headroom of pools, not their size",
+)
+NO_DEDICATED_BUFFER = Rule(
+    "dell-dedicated-buffer",
+    "info",
+    "rendering",
+    "dedicated buffers (`dedicated_ingress`, `dedicated_egress`) are not configured",
+    UNKNOWN_COMMANDS,
+)
+NO_XON_OFFSET = Rule(
+    "dell-xon-offset",
+    "info",
+    "rendering",
+    "how far below XOFF a pause is lifted (`xon_offset`) is not configured",
+    "it is left at the system's own; no public document has the command's unit",
 )
 STRICT_CAP = Rule(
     "dell-strict-cap",
     "info",
     "rendering",
-    "strict classes are not capped at their transmit_percent",
+    "strict classes are not capped at their `transmit_percent`",
     "a cap would be a rate and so a policy for each port speed",
 )
 QUEUE_BUFFERS = Rule(
     "dell-queue-buffers",
     "info",
     "rendering",
-    "egress thresholds and dedicated buffers of classes are not configured",
+    "egress thresholds and dedicated buffers of classes (`dynamic_threshold`, `buffer_percent`) are not configured",
     "queues have the profiles of `buffer init lossless`",
 )

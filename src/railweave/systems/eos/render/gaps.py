@@ -63,8 +63,8 @@ def _balancing(config: DeviceConfig) -> Iterator[Finding]:
         yield rules.NO_DLB_PER_PACKET.finding(config.name)
     if mode == "spray":
         opcodes = ", ".join(map(str, intent.spray_opcodes))
-        of = f" of RDMA opcodes {opcodes}" if opcodes else ""
-        yield rules.NO_SPRAY.finding(config.name, f"EOS cannot express spray{of} inside a next-hop group")
+        of = f" of RDMA opcodes {opcodes} (`spray_opcodes`)" if opcodes else ""
+        yield rules.NO_SPRAY.finding(config.name, f"EOS cannot express spray (`mode`){of} inside a next-hop group")
     default = Dlb(flowset_table_size=intent.dlb.flowset_table_size)
     if mode == "dlb-flowlet" and intent.dlb != default:
         yield rules.NO_DLB_KNOBS.finding(config.name)

@@ -14,7 +14,7 @@ NO_RA_ROUTES = Rule(
     "eos-no-ra-routes",
     "info",
     "rendering",
-    "EOS cannot express route information options",
+    "EOS cannot express route information options (`routes`, `route_lifetime`, `route_preference`)",
     "EOS's router advertisements have none",
 )
 MACSEC_PORT = Rule(
@@ -44,7 +44,7 @@ NO_DLB_PER_PACKET = Rule(
     "eos-no-dlb-per-packet",
     "warning",
     "rendering",
-    "EOS cannot express dlb-per-packet inside a next-hop group",
+    "EOS cannot express dlb-per-packet (`mode` or `within_color`) inside a next-hop group",
     HASHED,
     "use dlb-flowlet",
 )
@@ -52,7 +52,7 @@ NO_SPRAY = Rule(
     "eos-no-spray",
     "warning",
     "rendering",
-    "EOS cannot express spray inside a next-hop group",
+    "EOS cannot express spray (`mode`) inside a next-hop group",
     HASHED,
     "use dlb-flowlet",
 )
@@ -60,42 +60,42 @@ NO_DLB_KNOBS = Rule(
     "eos-no-dlb-knobs",
     "info",
     "rendering",
-    "EOS cannot express the knobs of DLB",
+    "EOS cannot express `inactivity_interval`, `sampling_rate`, `egress_quantization` and `reassignment` of DLB",
     "EOS has a statement for the flowset table's size alone; the rest is the chip's default",
 )
 NO_HASH = Rule(
     "eos-no-hash",
     "info",
     "rendering",
-    "EOS cannot express seed and fields of the hash",
+    "EOS cannot express seed and fields of the hash (`seed`, `layer3`, `layer4`)",
     "they are set by platform profiles that no public schema has; EOS's own hash takes addresses and ports",
 )
 NO_BUFFER_PARTITION = Rule(
     "eos-no-buffer-partition",
     "info",
     "rendering",
-    "EOS cannot express the partition of the buffer",
+    "EOS cannot express the partition of the buffer (`buffers`, but for its headroom and threshold)",
     "lossless and lossy classes share one pool: thresholds and the headroom pool are set",
 )
 NO_DEDICATED_BUFFER = Rule(
     "eos-no-dedicated-buffer",
     "info",
     "rendering",
-    "EOS cannot express dedicated buffers as a share",
+    "EOS cannot express dedicated buffers as a share (`dedicated_ingress`, `dedicated_egress`)",
     "EOS reserves bytes a queue",
 )
 NO_BUFFER_SIZE = Rule(
     "eos-no-buffer-size",
     "info",
     "rendering",
-    "EOS cannot express a queue's share of dedicated buffer",
+    "EOS cannot express a queue's share of dedicated buffer (`buffer_percent`)",
     "EOS reserves bytes a queue",
 )
 NO_XON_OFFSET = Rule(
     "eos-no-xon-offset",
     "info",
     "rendering",
-    "EOS cannot express how far below XOFF a pause is lifted",
+    "EOS cannot express how far below XOFF a pause is lifted (`xon_offset`)",
     "the unit of `ingress resume` is not public",
 )
 NO_SYSLOG_SEVERITY = Rule(

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig, Gateway, Interface
     from railweave.findings import Finding
     from railweave.findings.registry import Rule
+    from railweave.intent.balancing import Hash
 
 VERSIONS = {"local-preference": "8.4", "aigp": "10.3"}
 
@@ -154,7 +155,7 @@ def gaps(config: DeviceConfig) -> list[Finding]:
         (rules.NO_LOAD_BALANCING, config.balancing.group_mode != "ecmp"),
         (rules.NO_PROXY_ARP, any(gateway.proxy_arp for gateway in config.gateways)),
         (rules.NO_MACSEC, any(port.macsec for port in config.interfaces)),
-        (rules.NO_HASH, config.balancing.hash.seed is not None),
+        (rules.NO_HASH, not _plain(config.balancing.hash)),
         (rules.NO_TUNNELS, bool(config.vrfs)),
         (rules.NO_ANYCAST, bool(config.mac_vrf)),
         (rules.NO_COLOR_ENDPOINTS, config.overlay is not None and len(config.overlay.endpoints) > 1),
@@ -168,10 +169,15 @@ def gaps(config: DeviceConfig) -> list[Finding]:
     return found
 
 
+def _plain(wanted: Hash) -> bool:
+    """Whether the hash is as the kernel is told to have it: of addresses and ports, with a seed of its own."""
+    return wanted.layer3 and wanted.layer4 and wanted.seed is None
+
+
 def _what(rule: Rule, config: DeviceConfig) -> str | None:
     """The sentence where it names what was asked for."""
     if rule is not rules.NO_LOAD_BALANCING:
         return None
     opcodes = config.balancing.spray_opcodes
-    only = f" of RDMA opcodes {', '.join(map(str, opcodes))}" if opcodes else ""
-    return f"frr.conf cannot express {config.balancing.group_mode}{only} inside a next-hop group"
+    only = f" of RDMA opcodes {', '.join(map(str, opcodes))} (`spray_opcodes`)" if opcodes else ""
+    return f"frr.conf cannot express {config.balancing.group_mode}{only} inside a next-hop group (`mode`, `within_color`, `dlb`)"

@@ -4,13 +4,25 @@ from railweave.findings.registry import Rule
 
 HOST = "belongs to the Linux host under FRR"
 NO_PORTS = Rule(
-    "frr-no-ports", "info", "rendering", "frr.conf cannot express port breakout, speed and MTU, VLANs and bridges", HOST
+    "frr-no-ports",
+    "info",
+    "rendering",
+    "frr.conf cannot express `mtu`, port breakout and speed, VLANs and bridges, or the ports that servers are on (`server_ports`, `servers`)",
+    HOST,
 )
 NO_QOS = Rule(
-    "frr-no-qos", "info", "rendering", "frr.conf cannot express classifiers, queues, buffers, ECN and PFC", HOST
+    "frr-no-qos",
+    "info",
+    "rendering",
+    "frr.conf cannot express `qos`: classifiers, queues, buffers, ECN, PFC and the headroom for a cable's length (`cabling`)",
+    HOST,
 )
 NO_MANAGEMENT = Rule(
-    "frr-no-management", "info", "rendering", "frr.conf cannot express logins, NTP, SNMP, LLDP and telemetry", HOST
+    "frr-no-management",
+    "info",
+    "rendering",
+    "frr.conf cannot express `management`: logins, NTP, SNMP, LLDP and telemetry",
+    HOST,
 )
 NO_LOAD_BALANCING = Rule(
     "frr-no-load-balancing",
@@ -21,13 +33,17 @@ NO_LOAD_BALANCING = Rule(
 )
 NO_PROXY_ARP = Rule("frr-no-proxy-arp", "info", "rendering", "frr.conf cannot express proxy ARP", HOST)
 NO_MACSEC = Rule(
-    "frr-no-macsec", "info", "rendering", "frr.conf cannot express MACsec", f"{HOST}: wpa_supplicant, or `ip macsec`"
+    "frr-no-macsec",
+    "info",
+    "rendering",
+    "frr.conf cannot express MACsec (`macsec`)",
+    f"{HOST}: wpa_supplicant, or `ip macsec`",
 )
 NO_HASH = Rule(
     "frr-no-hash",
     "info",
     "rendering",
-    "frr.conf cannot express the seed of the ECMP hash",
+    "frr.conf cannot express seed and fields of the ECMP hash (`seed`, `layer3`, `layer4`)",
     "the kernel's own: net.ipv6.fib_multipath_hash_policy",
 )
 NO_TUNNELS = Rule("frr-no-tunnels", "info", "rendering", "frr.conf cannot express VRF devices and VXLAN tunnels", HOST)
@@ -35,7 +51,7 @@ NO_ANYCAST = Rule(
     "frr-no-anycast",
     "info",
     "rendering",
-    "frr.conf cannot express the MAC address that gateways of layer-2 networks share",
+    "frr.conf cannot express the MAC address that gateways of layer-2 networks share (`gateway_mac`)",
     HOST,
 )
 NO_COLOR_ENDPOINTS = Rule(
@@ -49,14 +65,14 @@ NO_RA_ROUTES = Rule(
     "frr-no-ra-routes",
     "info",
     "rendering",
-    "frr.conf cannot express route information options",
+    "frr.conf cannot express route information options (`routes`, `route_lifetime`, `route_preference`)",
     "FRR's router advertisements have none",
 )
 NO_RA_INTERVAL = Rule(
     "frr-no-ra-interval",
     "info",
     "rendering",
-    "frr.conf cannot express the shortest router-advertisement interval",
+    "frr.conf cannot express the shortest router-advertisement interval (`min_interval`)",
     "FRR derives it from the longest",
 )
 PEER_AS = Rule(

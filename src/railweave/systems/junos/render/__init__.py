@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.intent.qos import Ecn
 from railweave.render.extra import extra_findings
 from railweave.render.left_out import left_out_findings
 from railweave.systems.junos.parse import merge, parse
@@ -85,6 +86,8 @@ def gaps(config: DeviceConfig) -> list[Finding]:
         found.append(rules.NO_SPRAY.finding(config.name))
     if config.bgp and any(group.fabric_color for group in config.bgp.groups):
         found.append(rules.DPF_UNVERIFIED.finding(config.name))
+    if config.qos and any(one.ecn and _lengths_alone(one.ecn) for one in config.qos.classes.values()):
+        found.append(rules.MARKING_BYTES.finding(config.name))
     if config.balancing.selective:
         found.append(rules.SELECTIVE_DLB.finding(config.name))
     found += _overlay_gaps(config)
@@ -92,6 +95,12 @@ def gaps(config: DeviceConfig) -> list[Finding]:
         lines = [" ".join(path) for statement in parse(config.extra) for path in set_paths(statement)]
         found += extra_findings(config.name, lines, ROUTING)
     return found
+
+
+def _lengths_alone(ecn: Ecn) -> bool:
+    """Whether marking is wanted by queue lengths, with no fill levels of its own."""
+    default = Ecn()
+    return ecn.min_bytes is not None and (ecn.min_fill, ecn.max_fill) == (default.min_fill, default.max_fill)
 
 
 def _overlay_gaps(config: DeviceConfig) -> list[Finding]:

@@ -6,9 +6,17 @@ NO_SPRAY = Rule(
     "junos-no-spray",
     "warning",
     "rendering",
-    "random packet spraying has no statement on QFX Junos",
+    "random packet spraying (`mode`, `spray_opcodes`) has no statement on QFX Junos",
     "next-hop groups are shared by static hash instead",
     "use load_balancing mode dlb-per-packet",
+)
+MARKING_BYTES = Rule(
+    "junos-marking-bytes",
+    "warning",
+    "rendering",
+    "queue lengths of ECN (`min_bytes`, `max_bytes`) are not configured: Junos marks by fill level",
+    "`min_fill` and `max_fill` are at their defaults, for the fabric file gives lengths alone",
+    "give `min_fill` and `max_fill` too",
 )
 DPF_UNVERIFIED = Rule(
     "junos-dpf-unverified",

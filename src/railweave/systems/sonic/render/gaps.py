@@ -47,13 +47,13 @@ def gaps(config: DeviceConfig) -> list[Finding]:
 def sprayed(config: DeviceConfig) -> str:
     """Which packets are to be sprayed, in words for a finding; empty where it is all, or none."""
     opcodes = config.balancing.spray_opcodes
-    return f" of RDMA opcodes {', '.join(map(str, opcodes))}" if opcodes else ""
+    return f" of RDMA opcodes {', '.join(map(str, opcodes))} (`spray_opcodes`)" if opcodes else ""
 
 
 def _balancing(config: DeviceConfig) -> Iterator[Finding]:
     intent = config.balancing
     if config.balancing.group_mode != "ecmp":
-        what = f"{config.balancing.group_mode}{sprayed(config)} has no place in config_db.json"
+        what = f"{config.balancing.group_mode}{sprayed(config)} has no place in config_db.json (`mode`, `within_color`, `dlb`)"
         yield rules.NO_LOAD_BALANCING.finding(config.name, what)
     if intent.hash.seed is not None:
         yield rules.NO_HASH.finding(config.name)
@@ -85,6 +85,8 @@ def _management(config: DeviceConfig) -> Iterator[Finding]:
     wanted = config.management
     if wanted.users or wanted.root_password:
         yield rules.NO_LOGINS.finding(config.name)
+    if wanted.domain and not wanted.dns:
+        yield rules.NO_DOMAIN.finding(config.name)
     if wanted.services.netconf:
         yield rules.NO_NETCONF.finding(config.name)
     if wanted.services.grpc_certificate is not None:

@@ -15,21 +15,21 @@ NO_HASH = Rule(
     "sonic-no-hash",
     "info",
     "rendering",
-    "the hash seed is not configured",
+    "the hash seed (`seed`) is not configured",
     "config_db.json has none: SONiC sets its own",
 )
 NO_RA_ROUTES = Rule(
     "sonic-no-ra-routes",
     "info",
     "rendering",
-    "router advertisements carry no route information options",
+    "router advertisements carry no route information options (`routes`, `route_lifetime`, `route_preference`)",
     "FRR, which sends them, has none",
 )
 NO_RA_INTERVAL = Rule(
     "sonic-no-ra-interval",
     "info",
     "rendering",
-    "the shortest router-advertisement interval is not configured",
+    "the shortest router-advertisement interval (`min_interval`) is not configured",
     "FRR, which sends them, derives it from the longest",
 )
 PEER_AS = Rule(
@@ -90,12 +90,16 @@ NO_LOGINS = Rule(
     "sonic-no-logins",
     "info",
     "rendering",
-    "logins are not in config_db.json",
+    "logins (`users`, `root_password`) are not in config_db.json",
     "SONiC keeps local users in Linux",
     "make them with useradd, or by ZTP",
 )
 NO_NETCONF = Rule(
-    "sonic-no-netconf", "info", "rendering", "there is no NETCONF", "SONiC is configured by gNMI, REST or its files"
+    "sonic-no-netconf",
+    "info",
+    "rendering",
+    "there is no NETCONF (`netconf`)",
+    "SONiC is configured by gNMI, REST or its files",
 )
 CERTIFICATE = Rule(
     "sonic-certificate",
@@ -109,9 +113,16 @@ TRAPS = Rule(
     "sonic-traps",
     "info",
     "rendering",
-    "targets of SNMP traps are not configured",
+    "targets of SNMP traps (`trap_targets`) are not configured",
     "no published model of config_db.json has them",
     "config snmptrap modify",
+)
+NO_DOMAIN = Rule(
+    "sonic-no-domain",
+    "info",
+    "rendering",
+    "the DNS domain (`domain`) is not configured without name servers (`dns`)",
+    "config_db.json has it among the options of name servers",
 )
 MULTICAST_POOL = Rule(
     "sonic-multicast-pool",
@@ -124,14 +135,14 @@ DEDICATED_BUFFER = Rule(
     "sonic-dedicated-buffer",
     "info",
     "rendering",
-    "dedicated buffers are not configured",
+    "dedicated buffers are not configured (`buffer_percent`, `dedicated_ingress`, `dedicated_egress`)",
     "SONiC takes bytes, and how many a port has is not published",
 )
 STRICT_CAP = Rule(
     "sonic-strict-cap",
     "info",
     "rendering",
-    "strict classes are not capped at their transmit_percent",
+    "strict classes are not capped at their `transmit_percent`",
     "a cap would be bytes a second and so a scheduler for each port speed",
 )
 WATCHDOG_QUEUE = Rule(
