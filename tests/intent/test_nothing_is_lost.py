@@ -93,10 +93,9 @@ def lost(leaf: Leaf, nos: str) -> list[str]:
                 found.append(f"{leaf} = {value!r} is refused on {nos}: {error}")
             refused = True
             continue
-        like = next((other for other, there in seen if _of(leaf, there) == _of(leaf, here)), None)
-        equal = value in how.equal if not isinstance(value, list | dict) else False
-        if like is not None and not equal and not any(_named(leaf, one) for one in (here, seen[0][1])):
-            found.append(f"{leaf} = {value!r} comes to the same as {like!r} on {nos}, without a finding")
+        like = next(((other, there) for other, there in seen if _of(leaf, there) == _of(leaf, here)), None)
+        if like and str(value) not in how.equal and not any(_named(leaf, one) for one in (here, like[1], seen[0][1])):
+            found.append(f"{leaf} = {value!r} comes to the same as {like[0]!r} on {nos}, without a finding")
         seen.append((value, here))
     if len(seen) < 2 and not refused:
         found.append(f"{leaf} has no other value: give one in asked.py, or say there why it changes nothing")

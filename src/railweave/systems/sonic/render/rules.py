@@ -52,7 +52,7 @@ NO_PROXY_ARP = Rule(
     "sonic-no-proxy-arp",
     "warning",
     "rendering",
-    "ports do not answer ARP for other addresses: servers do not reach each other",
+    "ports do not answer ARP for other addresses (`server_link: proxy-arp`): servers do not reach each other",
     "SONiC's model has proxy_arp for VLANs only",
     "set net.ipv4.conf.PORT.proxy_arp=1 in Linux at every start, or use `server_link: routed`",
 )
