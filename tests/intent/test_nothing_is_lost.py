@@ -17,7 +17,7 @@ from railweave.intent.fabric import FabricFile
 from railweave.systems import systems
 from tests.intent.asked import CONTEXT, FABRICS, ON_SERVERS, REPORTED, Given
 from tests.intent.leaves import Leaf, leaves
-from tests.intent.trial import place, trial, with_value
+from tests.intent.trial import place, same_statements, trial, with_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,7 +74,7 @@ def _named(leaf: Leaf, found: Trial) -> bool:
     for finding in found.findings:
         for token in re.findall(r"`([^`]+)`", f"{finding.what} {finding.why}"):
             path = token.split(":")[0].split(".")
-            if path[-1] in words and all(part in {*words, *path[:-1]} for part in path):
+            if {path[0], path[-1]} <= words:
                 return True
     return False
 
@@ -93,7 +93,7 @@ def lost(leaf: Leaf, nos: str) -> list[str]:
                 found.append(f"{leaf} = {value!r} is refused on {nos}: {error}")
             refused = True
             continue
-        like = next(((other, there) for other, there in seen if _of(leaf, there) == _of(leaf, here)), None)
+        like = next(((other, there) for other, there in seen if _same(leaf, there, here)), None)
         if like and str(value) not in how.equal and not any(_named(leaf, one) for one in (here, like[1], seen[0][1])):
             found.append(f"{leaf} = {value!r} comes to the same as {like[0]!r} on {nos}, without a finding")
         seen.append((value, here))
@@ -110,11 +110,13 @@ def _accepted(raw: dict[str, Any], nos: str) -> bool:
     return True
 
 
-def _of(leaf: Leaf, found: Trial) -> object:
-    """What a field decides: statements of switches, or files of servers."""
+def _same(leaf: Leaf, one: Trial, other: Trial) -> bool:
+    """Whether what a field decides is alike: statements of switches, or files of servers."""
     if any(fnmatch(str(leaf), pattern) for pattern in ON_SERVERS):
-        return found.servers
-    return found.emulation if leaf.path[2:3] == ("emulation",) else found.statements
+        return one.servers == other.servers
+    if leaf.path[2:3] == ("emulation",):
+        return same_statements(one.emulated, other.emulated)
+    return same_statements(one.configs, other.configs)
 
 
 def _tried(nos: str) -> list[Leaf]:

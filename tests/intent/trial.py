@@ -8,6 +8,7 @@ import re
 import tempfile
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -39,14 +40,9 @@ class Trial:
     configs: tuple[DeviceConfig, ...]
 
     @cached_property
-    def statements(self) -> list[list[str]]:
-        """The statements of every switch."""
-        return [system(one.nos).lines(one) for one in self.configs]
-
-    @cached_property
-    def emulation(self) -> list[list[str]]:
-        """The statements of the FRR form of every switch."""
-        return [system("frr").lines(device_config(self.network, one.name, "frr")) for one in self.configs]
+    def emulated(self) -> tuple[DeviceConfig, ...]:
+        """The FRR form of every switch."""
+        return tuple(device_config(self.network, one.name, "frr") for one in self.configs)
 
     @cached_property
     def servers(self) -> list[dict[str, str]]:
@@ -58,6 +54,16 @@ class Trial:
     def findings(self) -> tuple[Finding, ...]:
         """What is said of the design, and of what the system cannot express."""
         return (*self.network.findings, *(gap for one in self.configs for gap in system(one.nos).gaps(one)))
+
+
+def same_statements(here: Iterable[DeviceConfig], there: Iterable[DeviceConfig]) -> bool:
+    """Whether switches come to the same statements, one by one."""
+    pairs = list(zip_longest(here, there))
+    return all(one and other and (one == other or _statements(one) == _statements(other)) for one, other in pairs)
+
+
+def _statements(config: DeviceConfig) -> list[str]:
+    return system(config.nos).lines(config)
 
 
 def trial(raw: dict[str, Any], nos: str) -> Trial:

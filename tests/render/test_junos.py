@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from railweave.device.build import device_config
+from railweave.errors import RenderError
 from railweave.systems.junos import render as junos
 from railweave.systems.junos.parse import parse
 from railweave.systems.junos.tree import to_curly, to_set
@@ -198,6 +199,36 @@ def test_own_statements_are_merged_and_listed(tmp_path: Path, extra: str, expect
     assert [finding.what for finding in junos.gaps(config) if finding.id == "extra-statement"] == [
         f"own statement: {expected[4:]}"
     ]
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        "set class-of-service drop-profiles ecn-no-loss interpolate fill-level [ 70 95 ]",
+        "set class-of-service drop-profiles ecn-no-loss interpolate fill-level [70 95]",
+        "class-of-service { drop-profiles { ecn-no-loss { interpolate { fill-level [ 70 95 ]; } } } }",
+    ],
+)
+def test_own_points_of_a_curve_take_the_place_of_all(tmp_path: Path, extra: str) -> None:
+    network, _ = designed(tmp_path, OWN.replace("EXTRA", extra))
+    config = device_config(network, "stripe1-leaf1")
+    curve = "set class-of-service drop-profiles ecn-no-loss interpolate"
+    have = [line for line in junos.files(config)["junos.set"].splitlines() if line.startswith(curve)]
+    levels = [f"{curve} fill-level 70", f"{curve} fill-level 95"]
+    assert have == [*levels, f"{curve} drop-probability 0", f"{curve} drop-probability 100"]
+    said = [finding.what for finding in junos.gaps(config) if finding.id == "extra-statement"]
+    assert said == [f"own statement: {line[4:]}" for line in levels]
+
+
+def test_other_own_lists_are_joined_in_both_forms(tmp_path: Path) -> None:
+    members = ["set system name-server [ 192.0.2.1 192.0.2.2 ]", "system { name-server [ 192.0.2.1 192.0.2.2 ]; }"]
+    found = [
+        junos.files(device_config(designed(tmp_path, OWN.replace("EXTRA", one))[0], "stripe1-leaf1"))["junos.set"]
+        for one in members
+    ]
+    assert all(f"set system name-server 192.0.2.{last}\n" in found[0] for last in (1, 2))
+    with pytest.raises(RenderError, match="the list is empty"):
+        junos.check_extra("set system name-server [ ]")
 
 
 @pytest.mark.parametrize(

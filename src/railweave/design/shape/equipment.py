@@ -107,10 +107,10 @@ def equipment_of(
         if override and (before := written.get((name, role_name))):
             given = override.own_equipment()
             override = override.only_release() if before.nos == usual.role.nos else None
-            left = sorted(given - (override.own_equipment() if override else frozenset[str]()))
-            if left and key not in left_out:
+            left = sorted(given - {"nos", "release"})
+            if left and "device" not in given and key not in left_out:  # what goes with another model goes with it
                 left_out.add(key)
-                what = f"{', '.join(f'`{one}`' for one in left)} of {key}: its role has other switches by --device"
+                what = f"{', '.join(f'`{one}`' for one in left)} of {key}: --device gives its role other switches"
                 context.finding(OVERRIDE_LEFT_OUT, name, ("overrides", "devices", key), what)
         own = override.own_equipment() if override else frozenset[str]()
         if override is None or not own:
