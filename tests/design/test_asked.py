@@ -31,9 +31,7 @@ def network(folder: Path, more: str, release: str = "", device: tuple[str, ...] 
 
 
 def lines(found: Network) -> list[str]:
-    return [
-        line for one in found.switches for line in system(one.nos).lines(device_config(found, one.name))
-    ]
+    return [line for one in found.switches for line in system(one.nos).lines(device_config(found, one.name))]
 
 
 def finding(found: Network, rule: str) -> list[Finding]:

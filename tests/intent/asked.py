@@ -170,21 +170,54 @@ EXTRA = {
     "frr": "hostname other",
 }
 BITS = {f"{F}.addressing.bits": {"stripe": 16, "rail": 16, "color": 16}}
-TWO_EACH = {"servers.0.names": ["a1", "b1"], "servers.1.names": ["a2", "b2"], f"{F}.topology.leaves_per_stripe": 2, "overrides.cables": []}
+TWO_EACH = {
+    "servers.0.names": ["a1", "b1"],
+    "servers.1.names": ["a2", "b2"],
+    f"{F}.topology.leaves_per_stripe": 2,
+    "overrides.cables": [],
+}
 ISIS = {f"{F}.underlay.protocol": "isis"}
-SHARES = {f"{F}.qos.buffers": {"lossless": 60, "headroom": 10, "lossy": 10, "egress_lossless": 60, "egress_lossy": 10, "egress_multicast": 10}}
+SHARES = {
+    f"{F}.qos.buffers": {
+        "lossless": 60,
+        "headroom": 10,
+        "lossy": 10,
+        "egress_lossless": 60,
+        "egress_lossy": 10,
+        "egress_multicast": 10,
+    }
+}
 
 CONTEXT: dict[str, Given] = {
-    "fabrics.*.nics": Given(("storage",), beside={"servers.0.model": "dgx-h100", "servers.1.model": "dgx-h100", "overrides": {}, f"{F}.topology.oversubscription": 9}),
+    "fabrics.*.nics": Given(
+        ("storage",),
+        beside={
+            "servers.0.model": "dgx-h100",
+            "servers.1.model": "dgx-h100",
+            "overrides": {},
+            f"{F}.topology.oversubscription": 9,
+        },
+    ),
     # Topology
     "fabrics.*.topology.stripes": Given((3, ["stripe1", "stripe2", "row3"])),
     "fabrics.*.topology.spines": Given((4, ["spine1", "top2"])),
     "fabrics.*.topology.leaves_per_stripe": Given((2,)),
-    "fabrics.*.topology.planes": Given(("rail",), beside={f"{F}.topology.leaves_per_stripe": 2, "overrides": {}, f"{F}.colors": []}),
+    "fabrics.*.topology.planes": Given(
+        ("rail",), beside={f"{F}.topology.leaves_per_stripe": 2, "overrides": {}, f"{F}.colors": []}
+    ),
     "fabrics.*.topology.stripes_per_pod": Given((2,), "pods", {f"{F}.topology.oversubscription": 9}),
     "fabrics.*.topology.super_spines": Given((2,), "pods"),
     "fabrics.*.topology.links_per_super_spine": Given((2,), "pods"),
-    "fabrics.*.topology.servers_per_stripe": Given((2,), beside={"servers.0.stripe": None, "servers.1.stripe": None, f"{F}.topology.oversubscription": 9, "overrides": {}}, now=1),
+    "fabrics.*.topology.servers_per_stripe": Given(
+        (2,),
+        beside={
+            "servers.0.stripe": None,
+            "servers.1.stripe": None,
+            f"{F}.topology.oversubscription": 9,
+            "overrides": {},
+        },
+        now=1,
+    ),
     "fabrics.*.topology.link_speed": Given(("800G",), beside={f"{F}.leaf.uplink_ports": {}}),
     "fabrics.*.topology.interconnect.sites": Given(({"east": ["west"], "west": ["east"]},), "routers"),
     "fabrics.*.topology.interconnect.routers": Given((2,), "routers"),
@@ -215,7 +248,13 @@ CONTEXT: dict[str, Given] = {
     "fabrics.*.dci.qos.buffer_monitor": Given((False,), "routers", now=True),
     "fabrics.*.*.qos.buffer_monitor": Given((False,), now=True),
     "fabrics.*.super_spine.*_ports.*": Given(fabric="pods"),
-    "fabrics.*.dci.*_ports.fill": Given(fabric="routers", beside={f"{F}.topology.interconnect.{key}": value for key, value in (("link_speed", "400G"), ("routers", 2), ("links", 1))}),
+    "fabrics.*.dci.*_ports.fill": Given(
+        fabric="routers",
+        beside={
+            f"{F}.topology.interconnect.{key}": value
+            for key, value in (("link_speed", "400G"), ("routers", 2), ("links", 1))
+        },
+    ),
     "fabrics.*.dci.*_ports.*": Given(fabric="routers"),
     "fabrics.*.leaf.server_ports.fill": Given(beside=TWO_EACH),
     "fabrics.*.super_spine.extra": Given((EXTRA,), "pods"),
@@ -229,7 +268,12 @@ CONTEXT: dict[str, Given] = {
     "fabrics.*.addressing.prefix_length": Given((25,), "tenants"),
     "fabrics.*.addressing.bits.rail": Given((9,), beside=BITS, along={f"{F}.addressing.bits.stripe": 23}),
     "fabrics.*.addressing.bits.tenant": Given((9,), "colored tenants", BITS, along={f"{F}.addressing.bits.rail": 7}),
-    "fabrics.*.addressing.bits.server": Given((9,), beside=BITS | {f"{F}.addressing.server_link": "routed", f"{F}.addressing.bits.server": 8, f"{F}.addressing.bits.color": 8}, along={f"{F}.addressing.bits.rail": 15}),
+    "fabrics.*.addressing.bits.server": Given(
+        (9,),
+        beside=BITS
+        | {f"{F}.addressing.server_link": "routed", f"{F}.addressing.bits.server": 8, f"{F}.addressing.bits.color": 8},
+        along={f"{F}.addressing.bits.rail": 15},
+    ),
     "fabrics.*.addressing.bits.*": Given((9,), beside=BITS, along={f"{F}.addressing.bits.rail": 23}),
     "fabrics.*.addressing.server_mode": Given(("static",), now="slaac"),
     "fabrics.*.addressing.server_link": Given(
@@ -260,12 +304,18 @@ CONTEXT: dict[str, Given] = {
         beside={f"{F}.colors": []},
         equal={"evpn-ecmp": "the other is by hash too where flowlets are named as missing"},
     ),
-    "fabrics.*.load_balancing.mode": Given(("ecmp", "dlb-flowlet", "dlb-per-packet", "spray"), beside={f"{F}.colors": []}),
-        "fabrics.*.load_balancing.dlb.flowset_table_size": Given((2048,), beside=FLOWLETS),
+    "fabrics.*.load_balancing.mode": Given(
+        ("ecmp", "dlb-flowlet", "dlb-per-packet", "spray"), beside={f"{F}.colors": []}
+    ),
+    "fabrics.*.load_balancing.dlb.flowset_table_size": Given((2048,), beside=FLOWLETS),
     "fabrics.*.load_balancing.dlb.sampling_rate": Given((125000,), beside=FLOWLETS),
-    "fabrics.*.load_balancing.dlb.reassignment.*": Given((5,), beside=FLOWLETS | {f"{F}.load_balancing.dlb.reassignment": {}}),
+    "fabrics.*.load_balancing.dlb.reassignment.*": Given(
+        (5,), beside=FLOWLETS | {f"{F}.load_balancing.dlb.reassignment": {}}
+    ),
     "fabrics.*.load_balancing.dlb.*": Given(beside=FLOWLETS),
-    "fabrics.*.load_balancing.selective.opcodes": Given((["write-only"],), beside=FLOWLETS | {f"{F}.load_balancing.selective": {}}),
+    "fabrics.*.load_balancing.selective.opcodes": Given(
+        (["write-only"],), beside=FLOWLETS | {f"{F}.load_balancing.selective": {}}
+    ),
     "fabrics.*.load_balancing.global_balancing": Given(beside=FLOWLETS),
     "fabrics.*.load_balancing.hash.seed": Given((7,), beside=HASHED),
     "fabrics.*.load_balancing.hash.*": Given(beside=HASHED),
@@ -274,14 +324,25 @@ CONTEXT: dict[str, Given] = {
     "fabrics.*.qos.profile": Given(("apstra-ptx-default", "thor2-qfx5240")),
     "fabrics.*.qos.classes.*.queue": Given((5,)),
     "fabrics.*.qos.classes.*.dscp": Given(([26, 28],)),
-    "fabrics.*.qos.classes.*.lossless": Given((True,), beside={f"{F}.qos.classes.no-loss": {"pfc_priority": None}}, along={f"{F}.qos.classes.no-loss.pfc_priority": 3}, now=False),
+    "fabrics.*.qos.classes.*.lossless": Given(
+        (True,),
+        beside={f"{F}.qos.classes.no-loss": {"pfc_priority": None}},
+        along={f"{F}.qos.classes.no-loss.pfc_priority": 3},
+        now=False,
+    ),
     "fabrics.*.qos.classes.*.pfc_priority": Given((5,)),
     "fabrics.*.qos.classes.*.transmit_percent": Given((70,)),
     "fabrics.*.qos.classes.*.buffer_percent": Given((60,)),
     "fabrics.*.qos.classes.*.dynamic_threshold": Given((9,)),
-    "fabrics.*.qos.classes.*.ecn.min_bytes": Given((2000000,), beside={f"{F}.qos.classes.no-loss.ecn": {"min_bytes": 1000000, "max_bytes": 3000000}}),
-    "fabrics.*.qos.classes.*.ecn.max_bytes": Given((2000000,), beside={f"{F}.qos.classes.no-loss.ecn": {"min_bytes": 1000000, "max_bytes": 3000000}}),
-    "fabrics.*.qos.classes.*.ecn.*": Given((25,), beside={f"{F}.qos.classes.no-loss.ecn": {"min_fill": 10, "max_fill": 30, "max_probability": 50}}),
+    "fabrics.*.qos.classes.*.ecn.min_bytes": Given(
+        (2000000,), beside={f"{F}.qos.classes.no-loss.ecn": {"min_bytes": 1000000, "max_bytes": 3000000}}
+    ),
+    "fabrics.*.qos.classes.*.ecn.max_bytes": Given(
+        (2000000,), beside={f"{F}.qos.classes.no-loss.ecn": {"min_bytes": 1000000, "max_bytes": 3000000}}
+    ),
+    "fabrics.*.qos.classes.*.ecn.*": Given(
+        (25,), beside={f"{F}.qos.classes.no-loss.ecn": {"min_fill": 10, "max_fill": 30, "max_probability": 50}}
+    ),
     "fabrics.*.qos.buffers.dedicated_*": Given((50,)),
     "fabrics.*.qos.buffers.ingress_dynamic_threshold": Given((5,)),
     "fabrics.*.qos.buffers.*": Given((5,), beside=SHARES),
@@ -318,7 +379,6 @@ CONTEXT: dict[str, Given] = {
     "fabrics.*.overlay.bfd.enabled": Given((False,), "tenants"),
     "fabrics.*.tenants.*.networks.*.members": Given((["a1:gpu0_eth"],), "tenants"),
     "fabrics.*.tenants.*.members": Given((["a1"],), "colored tenants"),
-    
     "fabrics.*.tenants.*.networks.*.prefix": Given(("10.10.9.0/24",), "tenants"),
     "fabrics.*.tenants.*.networks.*.vlan": Given((77,), "tenants"),
     "fabrics.*.tenants.*.networks.*.vni": Given((77,), "tenants"),
@@ -327,14 +387,28 @@ CONTEXT: dict[str, Given] = {
     "fabrics.*.tenants.*.external.*.links.*.leaf": Given(("stripe2-leaf1",), "tenants"),
     "fabrics.*.tenants.*.external.*.links.*.port": Given(("<31>",), "tenants"),
     "fabrics.*.tenants.*.external.*.links.*.prefix": Given(("10.200.0.8/31",), "tenants"),
-    "fabrics.*.tenants.*.external.*.links.*.speed": Given(("400G",), "tenants", {f"{F}.tenants.red.external.wan.links.0.port": "<30:0>"}, now="200G", along={f"{F}.tenants.red.external.wan.links.0.port": "<31:0>"}),
+    "fabrics.*.tenants.*.external.*.links.*.speed": Given(
+        ("400G",),
+        "tenants",
+        {f"{F}.tenants.red.external.wan.links.0.port": "<30:0>"},
+        now="200G",
+        along={f"{F}.tenants.red.external.wan.links.0.port": "<31:0>"},
+    ),
     "fabrics.*.tenants.*.external.*.links.*.vlan": Given((300,), "tenants"),
     "fabrics.*.tenants.*.external.*.accept": Given((["10.9.0.0/16"],), "tenants"),
     "fabrics.*.tenants.*.external.*.advertise": Given((["10.10.3.0/25"],), "tenants"),
     "fabrics.*.tenants.*.vni": Given((77,), "tenants"),
     # Servers
     "servers.*.names": Given((["b1"],), beside={"overrides": {}}),
-    "servers.*.model": Given(("dgx-h100-aidc",), beside={f"{F}.nics": "storage", "servers.0.model": "dgx-a100-aidc", "servers.1.model": "dgx-a100-aidc", "overrides": {}}),
+    "servers.*.model": Given(
+        ("dgx-h100-aidc",),
+        beside={
+            f"{F}.nics": "storage",
+            "servers.0.model": "dgx-a100-aidc",
+            "servers.1.model": "dgx-a100-aidc",
+            "overrides": {},
+        },
+    ),
     "servers.*.stripe": Given(("stripe2",), beside={f"{F}.topology.oversubscription": 9, "overrides": {}}),
     "servers.*.fabrics": Given(([],), beside={"overrides": {}}),
     "hosts.job.socket_family": Given(("AF_INET",)),
@@ -375,15 +449,28 @@ CONTEXT: dict[str, Given] = {
     "overrides.devices.*.uplink_ports.fill": Given(("spread",), now="pack"),
     "overrides.devices.*.uplink_ports.first": Given((2,)),
     "overrides.devices.*.server_ports.first": Given((20,)),
-    "overrides.devices.*.buffers.ingress_dynamic_threshold": Given((5,), beside={"overrides.devices.stripe1-leaf1.buffers": SHARES[f"{F}.qos.buffers"]}),
+    "overrides.devices.*.buffers.ingress_dynamic_threshold": Given(
+        (5,), beside={"overrides.devices.stripe1-leaf1.buffers": SHARES[f"{F}.qos.buffers"]}
+    ),
     "overrides.devices.*.buffers.dedicated_*": Given((50,)),
-    "overrides.devices.*.buffers.*": Given((5,), beside={"overrides.devices.stripe1-leaf1.buffers": SHARES[f"{F}.qos.buffers"]}),
+    "overrides.devices.*.buffers.*": Given(
+        (5,), beside={"overrides.devices.stripe1-leaf1.buffers": SHARES[f"{F}.qos.buffers"]}
+    ),
     "overrides.nics.*.addresses": Given(({"green": "fc00:1:1:1::77"},)),
     "overrides.cables.*.ports": Given(({"stripe1-leaf1": "<30:0>"},)),
     "overrides.cables.*.length": Given((120,)),
 }
 
-ON_SERVERS = ("hosts.*", "fabrics.*.host_routing.*", "fabrics.*.mtu.server", "servers.*.names", "servers.*.stripe", "servers.*.fabrics", "servers.*.model", "overrides.nics.*")
+ON_SERVERS = (
+    "hosts.*",
+    "fabrics.*.host_routing.*",
+    "fabrics.*.mtu.server",
+    "servers.*.names",
+    "servers.*.stripe",
+    "servers.*.fabrics",
+    "servers.*.model",
+    "overrides.nics.*",
+)
 """Fields that servers' files express, whatever the switches run."""
 
 REPORTED: dict[str, str] = {
@@ -398,8 +485,12 @@ REPORTED: dict[str, str] = {
     "fabrics.*.cabling.*optic": "a part in the bill of materials; switches take what is plugged in",
     "*_ports.last": "a limit: what does not fit below it is refused",
     "*_ports.breakout": "taken by itself by the speed of the links; another is refused, but for ports with two of one speed (tests/design)",
-    "fabrics.*.spine.device": "as a leaf's", "fabrics.*.super_spine.device": "as a leaf's", "fabrics.*.dci.device": "as a leaf's",
-    "fabrics.*.spine.release": "as a leaf's", "fabrics.*.super_spine.release": "as a leaf's", "fabrics.*.dci.release": "as a leaf's",
+    "fabrics.*.spine.device": "as a leaf's",
+    "fabrics.*.super_spine.device": "as a leaf's",
+    "fabrics.*.dci.device": "as a leaf's",
+    "fabrics.*.spine.release": "as a leaf's",
+    "fabrics.*.super_spine.release": "as a leaf's",
+    "fabrics.*.dci.release": "as a leaf's",
     "overrides.cables.*.optic": "a part in the bill of materials",
     "overrides.cables.*.between": "says which cable, not what of it",
     "overrides.cables.*.link": "says which cable, not what of it",

@@ -4,13 +4,25 @@ from railweave.findings.registry import Rule
 
 HOST = "belongs to the Linux host under FRR"
 NO_PORTS = Rule(
-    "frr-no-ports", "info", "rendering", "frr.conf cannot express `mtu`, port breakout and speed, VLANs and bridges, or the ports that servers are on (`server_ports`, `servers_per_stripe`, `servers`, `ports`)", HOST
+    "frr-no-ports",
+    "info",
+    "rendering",
+    "frr.conf cannot express `mtu`, port breakout and speed, VLANs and bridges, or the ports that servers are on (`server_ports`, `servers_per_stripe`, `servers`, `ports`)",
+    HOST,
 )
 NO_QOS = Rule(
-    "frr-no-qos", "info", "rendering", "frr.conf cannot express `qos`: classifiers, queues, `buffers`, ECN, `pfc` and the headroom for a cable's `length`", HOST
+    "frr-no-qos",
+    "info",
+    "rendering",
+    "frr.conf cannot express `qos`: classifiers, queues, `buffers`, ECN, `pfc` and the headroom for a cable's `length`",
+    HOST,
 )
 NO_MANAGEMENT = Rule(
-    "frr-no-management", "info", "rendering", "frr.conf cannot express `management` (and `management_address`): logins, NTP, SNMP, LLDP and telemetry", HOST
+    "frr-no-management",
+    "info",
+    "rendering",
+    "frr.conf cannot express `management` (and `management_address`): logins, NTP, SNMP, LLDP and telemetry",
+    HOST,
 )
 NO_LOAD_BALANCING = Rule(
     "frr-no-load-balancing",
@@ -19,9 +31,15 @@ NO_LOAD_BALANCING = Rule(
     "frr.conf cannot express a mode of load balancing inside a next-hop group",
     "FRR hands groups to the kernel, which hashes",
 )
-NO_PROXY_ARP = Rule("frr-no-proxy-arp", "info", "rendering", "frr.conf cannot express proxy ARP (`server_link: proxy-arp`)", HOST)
+NO_PROXY_ARP = Rule(
+    "frr-no-proxy-arp", "info", "rendering", "frr.conf cannot express proxy ARP (`server_link: proxy-arp`)", HOST
+)
 NO_MACSEC = Rule(
-    "frr-no-macsec", "info", "rendering", "frr.conf cannot express MACsec (`macsec`)", f"{HOST}: wpa_supplicant, or `ip macsec`"
+    "frr-no-macsec",
+    "info",
+    "rendering",
+    "frr.conf cannot express MACsec (`macsec`)",
+    f"{HOST}: wpa_supplicant, or `ip macsec`",
 )
 NO_HASH = Rule(
     "frr-no-hash",
