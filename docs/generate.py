@@ -11,6 +11,7 @@ from docs.api_reference import api_reference
 
 from railweave.catalog import catalog
 from railweave.device.build import device_config
+from railweave.device.config_file import json_schema
 from railweave.findings.registry import rules_of
 from railweave.intent.profiles import profile_tables
 from railweave.intent.reference import fabric_reference, fabric_schema, scenario_reference, scenario_schema
@@ -124,6 +125,7 @@ def generated() -> dict[Path, str]:
         support: support.read_text().partition(MARK)[0] + MARK + support_matrix(),
         profiles: profiles.read_text().partition(MARK)[0] + MARK + profile_tables(),
         DOCS / "images" / "rooms.svg": runpy.run_path(str(DOCS.parent / "tools" / "rooms.py"))["picture"](),
+        DOCS / "device-config.schema.json": json.dumps(json_schema(), indent=1) + "\n",
         DOCS / "host.schema.json": json.dumps(host_schema(), indent=1) + "\n",
         host: host.read_text().partition(MARK)[0] + MARK + host_reference(),
     }

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from railweave.design.network import Network
 from railweave.device.build import device_config
 from railweave.findings import Finding
+from railweave.network.model import Network
 from railweave.outputs.steps import design_file
 from railweave.systems import system
 

@@ -26,7 +26,6 @@ from railweave.design.limits.marking import with_lengths
 from railweave.design.limits.not_rendered import note_not_rendered
 from railweave.design.limits.platform import with_platform_defaults
 from railweave.design.limits.unused_ports import note_unused_ports
-from railweave.design.network import Fabric, Network, RoleIntent, Server
 from railweave.design.nic_vendors import check_nic_vendors
 from railweave.design.references import check_references
 from railweave.design.retarget import rename_ports
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
     from railweave.intent.tenants import Overlay as OverlayIntent
     from railweave.intent.topology import Role
     from railweave.network.devices import Cable, Nic, Segment, Switch
-    from railweave.network.fabric import Color
+    from railweave.network.fabric import Color, RoleName
     from railweave.network.overlay import Tenant
 
 __all__ = ["Network", "design"]

@@ -6,7 +6,7 @@ renderer: path colors are already in the form that the device's operating system
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from railweave.config.addresses import Address, Family, InterfaceAddress, Prefix
@@ -354,8 +354,12 @@ class QosConfig:
 
 @dataclass(frozen=True, slots=True)
 class DeviceConfig:
-    """The whole configuration of one switch. ``left_out`` is what is wanted of it and its platform lacks."""
+    """The whole configuration of one switch. ``left_out`` is what is wanted of it and its platform lacks.
 
+    ``schema`` is the version of its file form (``config_file``), raised when its meaning changes.
+    """
+
+    schema: Literal[1] = field(default=1, kw_only=True)
     name: str
     role: Literal["leaf", "spine", "super-spine", "dci"]
     model: str

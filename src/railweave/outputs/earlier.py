@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from railweave.outputs.write import by_folder, digest, read_manifest, stamp
+from railweave.render.network import CONFIG_FILE
 from railweave.render.workers import spreading
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def reading_earlier(out: Path) -> Generator[Callable[[], Earlier]]:
                 return None
             if digest(content) != value:
                 return None
-            count += OPEN in content
+            count += OPEN in content and not name.endswith(f"/{CONFIG_FILE}")  # which never holds a secret
         return count
 
     folders = [one for one in files if one in manifest.rendered]

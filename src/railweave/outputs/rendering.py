@@ -17,7 +17,7 @@ from railweave.device.host_scope import host_scope
 from railweave.errors import InputError, Option, Problem, RenderError
 from railweave.outputs.earlier import OPEN
 from railweave.outputs.secrets_file import Secrets
-from railweave.render.network import server_files, shared_files, switch_configs, switch_files, switch_gaps
+from railweave.render.network import config_file, server_files, shared_files, switch_configs, switch_files, switch_gaps
 from railweave.render.workers import spreading
 from railweave.systems import system
 
@@ -93,9 +93,11 @@ def rendering_switches(
         files = {
             path: _with_secrets(path, text, secrets, one.nos).encode()
             for one in configs
-            for path, text in switch_files([one]).items()
+            for path, text in switch_files(one).items()
         }
-        return _Folder(key, files, gaps, sum(OPEN in content for content in files.values()))
+        unset = sum(OPEN in content for content in files.values())
+        as_value = {path: text.encode() for path, text in config_file(configs[0]).items()}
+        return _Folder(key, files | as_value, gaps, unset)
 
     folders = [f"devices/{one.name}" for one in network.switches]
     with spreading(switch, folders) as results:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
 from railweave.device.build import device_config
+from railweave.device.config_file import to_json
 from railweave.device.host import host_config
 from railweave.render import host
 from railweave.render.host.cluster import cluster_files
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from railweave.network.devices import Switch
     from railweave.network.model import Network
 
+CONFIG_FILE = "config.json"
 EMULATION = "frr"
 """What the lab runs in place of a system that has no ``frr.conf`` of its own."""
 
@@ -41,13 +43,14 @@ def switch_configs(network: Network, own: DeviceConfig) -> list[DeviceConfig]:
     return [own if target == own.nos else device_config(network, own.name, target) for target in wanted]
 
 
-def switch_files(configs: Sequence[DeviceConfig]) -> dict[str, str]:
-    """Text by path (``devices/<device>/<file>``). Secrets stand as references, ``<secret:NAME>``."""
-    return {
-        f"devices/{config.name}/{file}": text
-        for config in configs
-        for file, text in system(config.nos).files(config).items()
-    }
+def switch_files(config: DeviceConfig) -> dict[str, str]:
+    """The files of a target, text by path (``devices/<device>/<file>``). Secrets stand as references, ``<secret:NAME>``."""
+    return {f"devices/{config.name}/{file}": text for file, text in system(config.nos).files(config).items()}
+
+
+def config_file(own: DeviceConfig) -> dict[str, str]:
+    """The configuration of a switch as a value, whatever its system; no secret is ever put into it."""
+    return {f"devices/{own.name}/{CONFIG_FILE}": to_json(own)}
 
 
 def switch_gaps(configs: Sequence[DeviceConfig]) -> list[Finding]:
@@ -73,7 +76,8 @@ def render_network(network: Network, own: Mapping[str, DeviceConfig]) -> tuple[d
 
     def render(name: str) -> tuple[dict[str, str], list[Finding]]:
         configs = switch_configs(network, own[name])
-        return switch_files(configs), switch_gaps(configs)
+        files = {path: text for config in configs for path, text in switch_files(config).items()}
+        return files | config_file(own[name]), switch_gaps(configs)
 
     rendered = spread(render, [switch.name for switch in network.switches])
     return {path: text for files, _ in rendered for path, text in files.items()}, [g for _, gs in rendered for g in gs]

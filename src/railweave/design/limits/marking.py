@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.catalog.shares import port_share_bytes, ports_at
 from railweave.findings.registry import Rule
 
 if TYPE_CHECKING:
-    from railweave.catalog.models import SwitchModel
     from railweave.design.context import Context
-    from railweave.intent.qos import Buffers, Qos
+    from railweave.intent.qos import Qos
     from railweave.intent.reading.document import Location
     from railweave.intent.topology import Role
 
@@ -23,20 +23,6 @@ ECN_BYTES = Rule(
 )
 STEP = 1000
 """Thresholds are whole kilobytes, the unit of EOS and of Enterprise SONiC."""
-
-
-def port_share_bytes(buffers: Buffers, model: SwitchModel, speed_gbps: int, *, lossless: bool) -> int:
-    """What fill levels are percent of: a port's part of the egress pool of its class, if all ports queue alike.
-
-    ``speed_gbps`` is that of the switch's fastest cables. Which reading it is was decided by a published measurement
-    (docs/validation.md).
-    """
-    percent = buffers.egress_lossless if lossless else buffers.egress_lossy
-    return round(model.buffer.shared_mb * 1e6 * percent / 100 / _ports(model, speed_gbps))
-
-
-def _ports(model: SwitchModel, speed_gbps: int) -> int:
-    return max(1, sum(group.count * max(1, group.speed_gbps // max(1, speed_gbps)) for group in model.ports))
 
 
 def with_lengths(context: Context, qos: Qos, role: Role, speed_gbps: int, at: Location) -> Qos:
@@ -54,7 +40,8 @@ def with_lengths(context: Context, qos: Qos, role: Role, speed_gbps: int, at: Lo
             continue
         lengths = {"min_bytes": system.marking.min_bytes, "max_bytes": system.marking.max_bytes}
         if not ecn.model_fields_set.isdisjoint({"min_fill", "max_fill"}):
-            whole = port_share_bytes(qos.buffers, model, speed_gbps, lossless=one.lossless)
+            percent = qos.buffers.egress_lossless if one.lossless else qos.buffers.egress_lossy
+            whole = port_share_bytes(model, percent, speed_gbps)
             first = max(STEP, whole * ecn.min_fill // 100 // STEP * STEP)  # from 0 on every packet would be marked
             last = max(first + STEP, whole * ecn.max_fill // 100 // STEP * STEP)
             lengths = {"min_bytes": first, "max_bytes": last}
@@ -62,7 +49,7 @@ def with_lengths(context: Context, qos: Qos, role: Role, speed_gbps: int, at: Lo
             what = (
                 f"class {name}: `min_fill` {ecn.min_fill} % and `max_fill` {ecn.max_fill} % are {first // STEP} and "
                 f"{last // STEP} kB on {system.description}: shares of {whole // STEP} kB, which is `egress_{pool}` of "
-                f"the {model.buffer.shared_mb:g} MB of {role.device} over {_ports(model, speed_gbps)} ports"
+                f"the {model.buffer.shared_mb:g} MB of {role.device} over {ports_at(model, speed_gbps)} ports"
             )
             context.finding(ECN_BYTES, str(at[1]), (*at, "classes", name, "ecn"), what)
         classes[name] = one.model_copy(update={"ecn": ecn.model_copy(update=lengths)})

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
 from railweave.catalog.headroom import headroom_bytes
-from railweave.design.limits.marking import port_share_bytes
+from railweave.catalog.shares import port_share_bytes
 from railweave.simulation.model.wiring import delay_ps
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def _queue_bytes(buffers: Buffers, model: SwitchModel, cables: list[Cable]) -> i
     that other vendors configure on such chips. Which reading it is was decided by a published row (docs/validation.md).
     """
     speed = max((cable.speed_gbps for cable in cables), default=model.ports[0].speed_gbps)
-    return port_share_bytes(buffers, model, speed, lossless=True)
+    return port_share_bytes(model, buffers.egress_lossless, speed)
 
 
 def _class(

@@ -19,10 +19,10 @@ from railweave.systems.frr.tree import to_text
 if TYPE_CHECKING:
     from railweave.config.addresses import Addressed
     from railweave.config.sections import Section
+    from railweave.device.balancing import Hash
     from railweave.device.model import DeviceConfig, Gateway, Interface
     from railweave.findings import Finding
     from railweave.findings.registry import Rule
-    from railweave.intent.balancing import Hash
 
 VERSIONS = {"local-preference": "8.4", "aigp": "10.3"}
 

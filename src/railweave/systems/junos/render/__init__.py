@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.intent.qos import Ecn
+from railweave.device.classes import Ecn
 from railweave.render.extra import extra_findings
 from railweave.render.left_out import left_out_findings
 from railweave.systems.junos.parse import merge, parse

@@ -1,0 +1,22 @@
+"""What one port has of a switch's packet buffer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from railweave.catalog.models import SwitchModel
+
+
+def port_share_bytes(model: SwitchModel, percent: int, speed_gbps: int) -> int:
+    """What fill levels are percent of: a port's part of an egress pool, ``percent`` of the buffer, if all ports queue alike.
+
+    ``speed_gbps`` is that of the switch's fastest cables. Which reading it is was decided by a published measurement
+    (docs/validation.md).
+    """
+    return round(model.buffer.shared_mb * 1e6 * percent / 100 / ports_at(model, speed_gbps))
+
+
+def ports_at(model: SwitchModel, speed_gbps: int) -> int:
+    """How many ports of a speed a switch has."""
+    return max(1, sum(group.count * max(1, group.speed_gbps // max(1, speed_gbps)) for group in model.ports))
