@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from railweave.config.tree import Disruption, Node, Step
+from railweave.systems.junos import lists
 from railweave.systems.junos.tree import quoted
 
 if TYPE_CHECKING:
@@ -13,22 +14,6 @@ if TYPE_CHECKING:
 
     from railweave.config.tree import Command, Name
     from railweave.systems.junos.tree import Statement
-
-LEAF_LISTS = frozenset({"import", "export", "vrf-import", "vrf-export", "members", "code-points", "vlan-id-list"})
-"""Leaves that hold a list also where one value stands in it: ``set`` adds to them, and only ``delete`` of a value takes it
-away (``leaf-list`` in Juniper's published models)."""
-
-MATCHED_LISTS = frozenset({"protocol", "community", "interface", "neighbor", "as-path-group", "color"})
-"""The same, below ``from`` only."""
-
-ORDERED_LISTS = frozenset({"import", "export", "vrf-import", "vrf-export"})
-"""Lists of policies, which are asked one after another."""
-
-POSITIONAL = frozenset({"fill-level", "drop-probability"})
-"""Lists of values whose places correspond: a changed one is given anew as a whole."""
-
-ORDERED = frozenset({"term"})
-"""Statements whose order decides what they do; others may stand in any order."""
 
 _OPEN = "RFC 4271, section 4.2: AS number and identifier are said when a session opens"
 _BGP = r"(routing-instances / \S+ / )?protocols / bgp / "
@@ -104,32 +89,39 @@ def config_tree(statements: Iterable[Statement]) -> JunosTree:
     return JunosTree(_nodes(statements))
 
 
-def _nodes(statements: Iterable[Statement], parent: str = "") -> tuple[Node, ...]:
+def _nodes(statements: Iterable[Statement], parent: str = "", names: bool = False) -> tuple[Node, ...]:
+    """``parent`` is the word of the hierarchy around them; ``names``: each begins with a name of the user's choosing."""
     found: dict[Name, Node] = {}
     for one in statements:
-        node = _node(one, parent)
+        node = _node(one, parent, names)
         found[node.name] = _joined(found[node.name], node) if node.name in found else node
     return tuple(found.values())
 
 
-def _node(one: Statement, parent: str) -> Node:
-    ordered = one.words[0] in ORDERED
-    if one.children is not None:
-        return Node(one.words, children=_nodes(one.children, one.words[0]), ordered=ordered)
+def _node(one: Statement, parent: str, names: bool) -> Node:
     word = one.words[0]
-    name, values = one.name, (*one.words[len(one.name) :], *one.values)
-    listed = word in LEAF_LISTS and parent != "vrf-target"
-    if listed or (parent == "from" and word in MATCHED_LISTS):  # also as read, where the value is a word
-        name, values = (word,), (*one.words[1:], *one.values)
-    elif word in POSITIONAL:
-        return Node(one.words, values, listed=True, anew=True)
-    elif not (one.several or len(one.values) > 1):
-        return Node(name, values, ordered=ordered, anew=bool(one.key))
+    ordered = word in lists.ORDERED_STATEMENTS or (parent, word) in lists.ORDERED_ACTIONS
+    if one.children is not None:
+        below = parent if names else word
+        inner = _nodes(one.children, below, not names and len(one.words) == 1 and word in lists.NAMED_BELOW)
+        return Node(one.words, children=inner, ordered=ordered, anew=word == "then")
+    if word in lists.KEYED_BY_ALL:
+        return Node((*one.words, *one.values), ordered=ordered)
+    if not names and lists.is_list(parent, word):
+        return _list((word,), (*one.words[1:], *one.values))  # as read, the value may be one of the words
+    if one.several or len(one.values) > 1:
+        return _list(one.words, one.values)
+    return Node(one.name, (*one.words[len(one.name) :], *one.values), ordered=ordered, anew=bool(one.key))
+
+
+def _list(name: Name, values: tuple[str, ...]) -> Node:
+    if name[0] in lists.POSITIONAL:
+        return Node(name, values, listed=True, anew=True)
     if not values:
         return Node(name)
-    is_ordered = word in ORDERED_LISTS
-    members = tuple(Node((value,), ordered=is_ordered) for value in dict.fromkeys(values))
-    return Node(name, children=members, anew=is_ordered)
+    ordered = name[0] in lists.ORDERED
+    members = tuple(Node((value,), ordered=ordered) for value in dict.fromkeys(values))
+    return Node(name, children=members, anew=ordered)
 
 
 def _joined(one: Node, other: Node) -> Node:
@@ -144,7 +136,9 @@ def _lines(step: Step) -> Iterator[str]:
     above = _words(step.above)
     here = f"{above}{_words([step.node.name])}".rstrip()
     if step.kind == "remove":
-        yield f"delete {here}"
+        names = [f" {_words([one.name])}".rstrip() for one in step.node.children or ()]
+        apart = len(step.node.name) == 1 and step.node.name[0] in lists.WITHOUT_HIERARCHY
+        yield from (f"delete {here}{name}" for name in (names if apart and names else [""]))
     elif step.kind == "move":
         yield f"insert {here} before {_words([step.before])}".rstrip()
     else:
