@@ -50,19 +50,19 @@ def load(fabric: Path | str, lock: Lock | None = None, *, device: Sequence[str] 
 
 
 def load_pair(
-    old: Network | Path | str, new: Network | Path | str, *, device: Sequence[str] = ()
+    old: Network | Path | str, new: Network | Path | str, *, device: Sequence[str] = (), old_device: Sequence[str] = ()
 ) -> tuple[Network, Network]:
     """Two networks to compare; a new fabric file is designed with the allocations of an old file or folder.
 
     Where it has no inventory of its own, as a copy made to try something has not, the old file's is used. ``device`` is
-    that of ``load``, for the new one: so a file compared with itself shows what other switches would change. Raises
-    as ``load`` does.
+    that of ``load``, for the new one: so a file compared with itself shows what other switches would change;
+    ``old_device`` is that for the old one. Raises as ``load`` does.
     """
     if isinstance(old, Network) or isinstance(new, Network):
-        return _network(old), _network(new, device)
+        return _network(old, old_device), _network(new, device)
     if Path(old).is_dir():
-        return load(old), load(new, read_lock(Path(old) / LOCK), device=device)
-    network, lock = design_file(Path(old))
+        return load(old, device=old_device), load(new, read_lock(Path(old) / LOCK), device=device)
+    network, lock = design_file(Path(old), device=old_device)
     if Path(new).is_dir():
         return network, load(new, device=device)
     return network, design_file(Path(new), lock, inventory_of=Path(old), device=device)[0]
@@ -141,18 +141,25 @@ def build(
     )
 
 
-def diff(old: Network | Path | str, new: Network | Path | str, *, device: Sequence[str] = ()) -> NetworkDiff:
+def diff(
+    old: Network | Path | str,
+    new: Network | Path | str,
+    *,
+    device: Sequence[str] = (),
+    old_device: Sequence[str] = (),
+) -> NetworkDiff:
     """What must change for one network to become another: switches, servers, files that servers share, cables.
 
     - ``old``, ``new``: sources. A new fabric file is designed with the allocations of an old file or folder, so that what
       did not change keeps its place; compared with a ``Network`` it is designed with its own.
     - ``device``: other switches for the new one, see ``load``; ``old`` and ``new`` may then be the same file.
+    - ``old_device``: other switches for the old one; the same as ``device``: a change on those switches.
 
     ``equal`` of the result says whether nothing changes, ``lines()`` are the changes as text. Raises as ``load`` does.
     """
     from railweave.outputs.differences import diff as differences  # brings every renderer with it
 
-    return differences(*load_pair(old, new, device=device))
+    return differences(*load_pair(old, new, device=device, old_device=old_device))
 
 
 def verify(

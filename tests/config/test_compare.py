@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from railweave.config.apply import apply
 from railweave.config.compare import compare
-from railweave.config.tree import Command, Disruption, Node, Step, disrupted
+from railweave.config.tree import Command, Disruption, Node, Refusal, Step, disrupted
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,10 @@ class Toy:
 
     def commands(self, steps: Sequence[Step]) -> list[Command]:
         return [f"{step.kind} {step.path}" for step in steps]
+
+    def refused(self, steps: Sequence[Step]) -> Sequence[Refusal]:
+        del steps
+        return ()
 
 
 def plain(nodes: Sequence[Node]) -> Any:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from railweave.cli.options import DEVICE
 from railweave.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -37,24 +36,40 @@ def diff(
         "--as",
         help="text; the commands per device: junos-set, eos, frr, dell-sonic; or sonic-patch: a JSON patch (RFC 6902) per device.",
     ),
-    device: list[str] = DEVICE,
+    device: list[str] = typer.Option([], "--device", help="Other switches than NEW's file names; see `build --help`."),
+    old_device: list[str] = typer.Option(
+        [], "--old-device", help="Likewise for OLD: the same as --device shows a change on those switches."
+    ),
     as_json: bool = typer.Option(False, "--json", help="Print the difference as JSON."),
 ) -> None:
     """Show what changes, per device, between two fabric files or builds. Exits 0 where nothing does, 1 where something does."""
     from railweave.api import diff as compare
 
-    found = compare(old, new, device=device)
+    found = compare(old, new, device=device, old_device=old_device)
     if as_json:
         print_json(found.to_json())
     elif form is Form.sonic_patch:
-        print_json(found.patches("sonic", "config_db.json"))
+        patches = found.patches("sonic", "config_db.json")
+        print_json(patches)
+        for line in found.not_as_patches("sonic", "config_db.json") or [_nothing(found, form)] * (not patches):
+            typer.echo(line, err=True)
     else:
-        for line in _lines(found, form):
+        lines = _lines(found, form)
+        for line in lines:
             typer.echo(line)
-        if found.equal and form is Form.text:
-            typer.echo("no difference")
+        if not lines:
+            typer.echo(_nothing(found, form), err=form is not Form.text)
     if not found.equal:
         raise typer.Exit(1)
+
+
+def _nothing(found: NetworkDiff, form: Form) -> str:
+    """Why there is nothing to print."""
+    if found.equal:
+        return "no difference"
+    others = sorted({name for device in found.devices for name in device.systems if name})
+    runs = f": the switches that change run {', '.join(others)}" if others else ": no switch changes"
+    return f"nothing to print as {form.value}{runs}"
 
 
 def _lines(found: NetworkDiff, form: Form) -> list[str]:

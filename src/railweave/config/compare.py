@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from railweave.config.secret import alike
-from railweave.config.tree import Node, Step, disrupted, path
+from railweave.config.tree import Disruption, Node, Step, disrupted, path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.config.tree import Command, ConfigTree, Disruption, Name
+    from railweave.config.tree import Command, ConfigTree, Name, Refusal
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,19 @@ class Change:
         return Change(self.tree, self.back, self.steps, self.not_compared)
 
     @property
+    def refused(self) -> Sequence[Refusal]:
+        """The steps that the system would refuse as commands, with what to do instead."""
+        return self.tree.refused(self.steps)
+
+    @property
     def disrupts(self) -> list[tuple[Step, Disruption]]:
-        """What each step disrupts, with the reason."""
-        return [(step, row) for step in self.steps for row in disrupted(step, self.tree.disruptions)]
+        """What each step disrupts, with the reason; what is refused disrupts everything, for it takes a restart."""
+        found = [(step, row) for step in self.steps for row in disrupted(step, self.tree.disruptions)]
+        rows = [
+            (one.step, Disruption(one.step.path, "everything", f"{one.why}; {one.instead}", one.source))
+            for one in self.refused
+        ]
+        return [*found, *rows]
 
 
 def compare(old: ConfigTree, new: ConfigTree) -> Change:

@@ -18,7 +18,7 @@ from railweave.config.tree import Node
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from railweave.config.tree import Command, Disruption, Name, Step
+    from railweave.config.tree import Command, Disruption, Name, Refusal, Step
 
 
 @dataclass(frozen=True)
@@ -102,6 +102,11 @@ class SectionTree:
             else:
                 _join(body, [_section(step.node)])
         return [line for one in forest for line in _printed(one, rules, 0)]
+
+    def refused(self, steps: Sequence[Step]) -> tuple[Refusal, ...]:
+        """Nothing that is known before it is typed."""
+        del steps
+        return ()
 
 
 def _body(section: Section) -> list[Section]:

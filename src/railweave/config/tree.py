@@ -76,6 +76,16 @@ class Disruption:
     when: tuple[str, ...] = ("remove", "replace")
 
 
+@dataclass(frozen=True)
+class Refusal:
+    """A step that the system does not take as a command: why, and what leads there ``instead``. ``source`` says who has it."""
+
+    step: Step
+    why: str
+    instead: str
+    source: str
+
+
 class ConfigTree(Protocol):
     """The configuration in one file of a device, and the commands by which its system takes a change."""
 
@@ -96,6 +106,10 @@ class ConfigTree(Protocol):
 
     def commands(self, steps: Sequence[Step]) -> list[Command]:
         """What to type or send, in the order in which the system takes it."""
+        ...
+
+    def refused(self, steps: Sequence[Step]) -> Sequence[Refusal]:
+        """What of it the system would refuse."""
         ...
 
 

@@ -40,6 +40,8 @@ class FileChange:
     """The way back."""
     disrupts: tuple[dict[str, str], ...]
     """``statement``, ``what`` is disrupted, ``why``, and the ``source`` that says so."""
+    refused: tuple[dict[str, str], ...] = ()
+    """What the system does not take as a command: ``statement``, ``why``, what to do ``instead``, and the ``source``."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,23 @@ class DeviceDiff:
     removed: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     added: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     changes: tuple[FileChange, ...] = ()
+    systems: tuple[str, str] = ("", "")
+    """The operating system before and after; empty where there is no such switch."""
+
+    @property
+    def what(self) -> str:
+        """Why there are no commands from the old configuration to the new one; empty where there are."""
+        before, after = self.systems
+        if self.change == "new":
+            return f"{self.device} is new: it takes its whole configuration, which `railweave build` writes"
+        if self.change == "gone":
+            return f"{self.device} is gone: nothing is typed on it"
+        if before != after:
+            return (
+                f"{self.device} goes from {before} to {after}: it takes its whole configuration, "
+                "which `railweave build` writes"
+            )
+        return ""
 
 
 @dataclass(frozen=True)
@@ -103,19 +122,27 @@ class NetworkDiff:
         return found
 
     def junos_lines(self) -> list[str]:
-        """Only what a Junos CLI takes, each device's block after a comment with its name."""
+        """Only what a Junos CLI takes, each device's block after a comment with its name; what has no commands is said."""
         found: list[str] = []
         for device in self.devices:
             if device.junos:
                 found += [f"# {device.device}", *device.junos]
+            elif "junos" in device.systems and device.what:
+                found.append(f"# {device.what}")
         return found
 
     def command_lines(self, system: str) -> list[str]:
-        """Only what the command line of an operating system takes, each device's block after a comment with its name."""
+        """Only what the command line of an operating system takes, each device's block after a comment with its name.
+
+        For ``frr`` the routing of SONiC too, and what the lab runs. Switches that have no commands are said in a comment.
+        """
         found: list[str] = []
         for device in self.devices:
-            commands = [str(line) for one in device.changes if one.system == system for line in one.commands]
+            wanted = [one for one in device.changes if system in {one.system, one.file.removesuffix(".conf")}]
+            commands = [str(line) for one in wanted for line in one.commands]
             found += [f"! {device.device}", *commands] if commands else []
+            if not commands and device.what and (system in device.systems or system == "frr"):
+                found.append(f"! {device.what}")
         return found
 
     def patches(self, system: str, file: str) -> dict[str, list[Command]]:
@@ -126,6 +153,31 @@ class NetworkDiff:
             for one in device.changes
             if (one.system, one.file) == (system, file)
         }
+
+    def not_as_patches(self, system: str, file: str) -> list[str]:
+        """What patches of a file leave to do: what the system refuses, its other files, switches without a patch."""
+        found: list[str] = []
+        for device in self.devices:
+            own = [one for one in device.changes if one.system == system]
+            for one in own:
+                if one.file != file:
+                    found.append(f"{device.device}: {one.file} changes too: `--as {one.file.removesuffix('.conf')}` has it")
+                found += _refused_lines(device.device, one)
+            if system in device.systems and device.what:
+                found.append(device.what)
+        return found
+
+
+def _refused_lines(device: str, change: FileChange) -> list[str]:
+    """What is refused, by why, and then what to do instead."""
+    by_why: dict[str, list[str]] = {}
+    for one in change.refused:
+        by_why.setdefault(one["why"], []).append(one["statement"])
+    lines = [
+        f"{device}: {names[0]}{f' and {len(names) - 1} more' if len(names) > 1 else ''}: {why}"
+        for why, names in by_why.items()
+    ]
+    return [*lines, f"{device}: the patch is refused as a whole: {change.refused[0]['instead']}"] if lines else []
 
 
 def diff(old: Network, new: Network) -> NetworkDiff:
@@ -176,14 +228,22 @@ def _device(old: Network | None, new: Network | None, name: str) -> DeviceDiff |
         removed = {}
     if change == "changed" and not (commands or removed or added or changes):
         return None
-    return DeviceDiff(name, change, commands, removed, added, tuple(changes))
+    systems = (old.switch(name).nos if old else "", new.switch(name).nos if new else "")
+    return DeviceDiff(name, change, commands, removed, added, tuple(changes), systems)
 
 
 def _file_changes(target: str, before: DeviceConfig, after: DeviceConfig) -> list[FileChange]:
     old, new = system(target).trees(before), system(target).trees(after)
     changes = {file: compare(old[file], tree) for file, tree in new.items()}
     return [
-        FileChange(target, file, tuple(change.commands), tuple(change.inverse.commands), _disrupts(change))
+        FileChange(
+            target,
+            file,
+            tuple(change.commands),
+            tuple(change.inverse.commands),
+            _disrupts(change),
+            tuple({"statement": one.step.path, "why": one.why, "instead": one.instead, "source": one.source} for one in change.refused),
+        )
         for file, change in changes.items()
         if change
     ]

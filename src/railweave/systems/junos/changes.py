@@ -12,7 +12,7 @@ from railweave.systems.junos.tree import quoted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from railweave.config.tree import Command, Name
+    from railweave.config.tree import Command, Name, Refusal
     from railweave.systems.junos.tree import Statement
 
 _OPEN = "RFC 4271, section 4.2: AS number and identifier are said when a session opens"
@@ -82,6 +82,11 @@ class JunosTree:
     def commands(self, steps: Sequence[Step]) -> list[Command]:
         """Lines of configuration mode; a commit takes them at once."""
         return [line for step in steps for line in _lines(step)]
+
+    def refused(self, steps: Sequence[Step]) -> tuple[Refusal, ...]:
+        """Nothing that is known before it is typed."""
+        del steps
+        return ()
 
 
 def config_tree(statements: Iterable[Statement]) -> JunosTree:

@@ -24,7 +24,7 @@ class Sonic(System):
         from railweave.systems.sonic.changes import config_tree
         from railweave.systems.sonic.render import frr, tables
 
-        return {"config_db.json": config_tree(tables(config)), "frr.conf": frr_tree(frr.tree(config))}
+        return {"config_db.json": config_tree(tables(config), config.release), "frr.conf": frr_tree(frr.tree(config))}
 
     def lint(self, config: DeviceConfig) -> list[Finding]:
         """Tables and routing have nothing that the published models let through and the switch does not."""

@@ -1,7 +1,6 @@
 """``config_db.json`` as a tree that can be compared, a change as a JSON patch (RFC 6902), and what that disrupts.
 
-``config apply-patch`` takes such a patch, but refuses some tables (sonic-utilities,
-generic_config_updater/gcu_field_operation_validators.conf.json): what is refused needs ``config reload``.
+``config apply-patch`` takes such a patch, but refuses some of it (``patch_gate``).
 """
 
 from __future__ import annotations
@@ -9,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from railweave.config.tree import Disruption, Node
+from railweave.config.tree import Disruption, Node, Refusal
+from railweave.systems.sonic.patch_gate import INSTEAD, SOURCE, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,23 +17,9 @@ if TYPE_CHECKING:
     from railweave.config.tree import Command, Step
     from railweave.systems.sonic.tables import Row, Tables, Value
 
-_TABLE = "sonic-utilities generic_config_updater/gcu_field_operation_validators.conf.json"
-_RELOAD = "`config apply-patch` refuses it: `config reload` stops all services"
 _ANY = ("remove", "add", "replace")
 
-
-def _refused(table: str, but: str) -> tuple[Disruption, ...]:
-    """Rows of a table that the patch tool takes only where a field of ``but`` is replaced."""
-    return (
-        Disruption(f"{table}$|{table} /", "everything", _RELOAD, _TABLE, ("remove", "add")),
-        Disruption(f"{table} / (?!(?:{but})$)", "everything", _RELOAD, _TABLE, ("replace",)),
-    )
-
-
 DISRUPTIONS = (
-    *_refused("BUFFER_POOL", "ingress_lossless_pool / (?:xoff|size)|egress_lossy_pool / size"),
-    *_refused("BUFFER_PROFILE", r"\S+ / (?:dynamic_th|xoff)"),
-    *_refused("WRED_PROFILE", "AZURE_LOSSLESS / green_(?:min_threshold|max_threshold|drop_probability)"),
     Disruption(
         r"PORT / \S+ / (speed|fec|lanes)",
         "the port",
@@ -46,6 +32,13 @@ DISRUPTIONS = (
         "every port of the cage",
         "the ports are made anew",
         "sonic-utilities config/main.py, breakout: the ports that stand are removed first",
+    ),
+    Disruption(
+        r"(BUFFER_PG|BUFFER_QUEUE|QUEUE|PORT_QOS_MAP) / Ethernet",
+        "the port",
+        "the patch tool shuts it while this changes",
+        "sonic-utilities generic_config_updater/patch_sorter.py, RequiredValueIdentifier",
+        _ANY,
     ),
     Disruption(
         r"DEVICE_METADATA / localhost / (bgp_asn|bgp_router_id)",
@@ -62,6 +55,9 @@ class TableTree:
 
     nodes: tuple[Node, ...]
     keeps_empty: bool = True
+    release: str = ""
+    sku: str = ""
+    """SONiC's release and the hardware SKU: they decide what the patch tool takes."""
 
     @property
     def disruptions(self) -> tuple[Disruption, ...]:
@@ -72,15 +68,29 @@ class TableTree:
         """The operations of a JSON patch, in order. SONiC sorts them by what depends on what."""
         return [_operation(step) for step in steps]
 
+    def refused(self, steps: Sequence[Step]) -> list[Refusal]:
+        """What ``config apply-patch`` refuses."""
+        found: list[Refusal] = []
+        for step in steps:
+            path = tuple(name[0] for name in (*step.above, step.node.name))
+            fields = () if step.kind == "remove" else tuple(child.name[0] for child in step.node.children or ())
+            why = refusal(step.kind, path, fields, self.release, self.sku)
+            if why:
+                found.append(Refusal(step, f"`config apply-patch` refuses it: {why}", INSTEAD, SOURCE))
+        return found
 
-def config_tree(tables: Tables) -> TableTree:
+
+def config_tree(tables: Tables, release: str = "") -> TableTree:
     """``config_db.json`` as a tree. Empty tables are left out, as they are from the file."""
+    sku = tables.get("DEVICE_METADATA", {}).get("localhost", {}).get("hwsku", "")
     return TableTree(
         tuple(
             Node((name,), children=tuple(Node((key,), children=_fields(row)) for key, row in rows.items()))
             for name, rows in tables.items()
             if rows
-        )
+        ),
+        release=release,
+        sku=sku if isinstance(sku, str) else "",
     )
 
 

@@ -107,7 +107,8 @@ def _egress(qos: QosConfig, model: SwitchModel, profiles: dict[str, Row]) -> Map
     for name, one in sorted(qos.classes.items(), key=lambda item: item[1].queue):
         pool = EGRESS_LOSSLESS if one.lossless else EGRESS_LOSSY
         if one.dynamic_threshold is not None:
-            profile, row = f"egress_{name}_profile", {"dynamic_th": threshold(one.dynamic_threshold)}
+            # By the queue's number: the patch tool tunes thresholds of profiles with a digit in their names (patch_gate).
+            profile, row = f"egress_queue{one.queue}_profile", {"dynamic_th": threshold(one.dynamic_threshold)}
         elif one.lossless:
             profile, row = "egress_lossless_profile", {"static_th": str(int(model.buffer.shared_mb * 1e6))}
         else:

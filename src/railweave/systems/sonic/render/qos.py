@@ -20,6 +20,9 @@ LOSSY_GROUP = 0
 
 DSCPS = range(64)
 
+TUNABLE = "AZURE_LOSSLESS"
+"""The WRED profile whose thresholds ``config apply-patch`` changes (up to release 202411 of no other one)."""
+
 
 def lossless(qos: QosConfig) -> dict[int, TrafficClass]:
     """Lossless classes by PFC priority."""
@@ -70,12 +73,12 @@ def queues(config: DeviceConfig, qos: QosConfig) -> Tables:
     """``SCHEDULER``, ``WRED_PROFILE`` and ``QUEUE``: how each class is served, and from which fill on it is marked."""
     ordered = sorted(qos.classes.items(), key=lambda item: item[1].queue)
     rows: dict[int, Row] = {
-        one.queue: {"scheduler": name, **({"wred_profile": f"ecn-{name}"} if name in qos.marking else {})}
+        one.queue: {"scheduler": name, **({"wred_profile": marking_name(qos, name)} if name in qos.marking else {})}
         for name, one in ordered
     }
     return {
         "SCHEDULER": {name: _scheduler(qos, one) for name, one in ordered},
-        "WRED_PROFILE": {f"ecn-{name}": _marking(qos.marking[name]) for name, _ in ordered if name in qos.marking},
+        "WRED_PROFILE": {marking_name(qos, name): _marking(qos.marking[name]) for name, _ in ordered if name in qos.marking},
         "QUEUE": {f"{port.name}|{queue}": row for port in used(config) for queue, row in rows.items()},
     }
 
@@ -93,16 +96,25 @@ def weight(qos: QosConfig, one: TrafficClass) -> int:
     return max(1, one.transmit_percent or rest)
 
 
+def marking_name(qos: QosConfig, name: str) -> str:
+    """The WRED profile of a class. The first lossless one has the name under which SONiC's patch tool lets it be tuned."""
+    first = next((one for one in lossless(qos).values() if one in _marked(qos)), None)
+    return TUNABLE if first is not None and qos.classes[name] == first else f"ecn-{name}"
+
+
+def _marked(qos: QosConfig) -> list[TrafficClass]:
+    return [qos.classes[name] for name in qos.marking]
+
+
 def _marking(marking: Marking) -> Row:
-    row: Row = {"ecn": "ecn_all"}
-    for color in ("green", "yellow", "red"):
-        row |= {
-            f"wred_{color}_enable": "true",
-            f"{color}_min_threshold": str(marking.first),
-            f"{color}_max_threshold": str(marking.last),
-            f"{color}_drop_probability": str(marking.probability),
-        }
-    return row
+    """Marking of green packets, which all are: nothing here gives a packet another color."""
+    return {
+        "ecn": "ecn_green",
+        "wred_green_enable": "true",
+        "green_min_threshold": str(marking.first),
+        "green_max_threshold": str(marking.last),
+        "green_drop_probability": str(marking.probability),
+    }
 
 
 def watchdog(config: DeviceConfig, qos: QosConfig) -> Tables:
