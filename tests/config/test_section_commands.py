@@ -22,7 +22,7 @@ from railweave.systems.eos.changes import RULES as EOS
 from railweave.systems.frr.changes import RULES as FRR
 from railweave.systems.frr.validator import in_root
 
-_ONE_VALUE = [r"mtu ", r"description ", r"neighbor \S+ remote-as ", r"maximum-paths "]
+_ONE_VALUE = [r"mtu ", r"description ", r"ip address ", r"neighbor \S+ remote-as ", r"maximum-paths "]
 _LINES = st.sampled_from(
     ["description a", "description b", "ip address 10.0.0.1/31", "ip address 10.0.0.3/31", "no shutdown", "bfd"]
 )

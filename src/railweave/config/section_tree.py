@@ -2,12 +2,14 @@
 
 What a system says of its lines (which hold one value, what ``no`` leaves away, what cannot be removed) are ``LineRules``,
 which its own folder gives. Patterns are words: ``*`` stands for one word that belongs to the name, ``=`` for one word of the
-value, ``...`` at the end for the rest of the value. ``mtu ...`` holds one value; ``neighbor * route-map = in`` one for each
-neighbor and direction.
+value, ``...`` for the rest of the value, or for as many words of it as stand before the words that follow. ``mtu ...``
+holds one value; ``neighbor * route-map = in`` one for each neighbor and direction; ``map dscp ... to class *`` one for each
+class.
 """
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -16,7 +18,7 @@ from railweave.config.sections import Section
 from railweave.config.tree import Node
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from railweave.config.tree import Command, Disruption, Name, Refusal, Step
 
@@ -37,6 +39,10 @@ class LineRules:
     """First words of lines that empty their section when they change: it is removed, and given anew with them."""
     removed_by: tuple[tuple[str, str], ...] = ()
     """First words, and the word that removes: ``default`` in place of ``no``."""
+    without: tuple[str, ...] = ()
+    """Lines that say what holds without them too: nothing is typed to remove them."""
+    texts: tuple[tuple[str, str], ...] = ()
+    """What opens a text of several lines, and the line that ends it: together they are one statement."""
     undo_no: str = ""
     """What removes ``no LINE``: this word before the line, or the line alone."""
     indent: str = " "
@@ -121,13 +127,25 @@ def section_tree(sections: Iterable[Section], rules: LineRules) -> SectionTree:
 
 def _nodes(sections: Iterable[Section], rules: LineRules) -> tuple[Node, ...]:
     found: dict[Name, Node] = {}
-    for one in sections:
+    for one in _with_texts(sections, rules):
         name = _name(one.line, rules) if one.body is None else _header(one, rules)
         if name in found:  # a second line of the kind: then each stands for itself
             name = (one.line,)
         children = None if one.body is None else _nodes(one.body, rules)
         found.setdefault(name, Node(name, (one.line,), children))
     return tuple(found.values())
+
+
+def _with_texts(sections: Iterable[Section], rules: LineRules) -> Iterator[Section]:
+    """The sections, with the lines of each text joined to one."""
+    ends = dict(rules.texts)
+    left = iter(sections)
+    for one in left:
+        if one.body is None and one.line in ends:
+            inner = itertools.takewhile(lambda other, end=ends[one.line]: other.line != end, left)
+            yield Section("\n".join([one.line, *(other.line for other in inner), ends[one.line]]))
+        else:
+            yield one
 
 
 def _header(one: Section, rules: LineRules) -> Name:
@@ -138,6 +156,9 @@ def _header(one: Section, rules: LineRules) -> Name:
 
 def _name(line: str, rules: LineRules) -> Name:
     """What tells a line from its siblings. ``no LINE`` is another value of the same line."""
+    opens, _, text = line.partition("\n")
+    if text:
+        return (opens, "")
     bare = line.removeprefix("no ")
     words = bare.split()
     for pattern in rules.replaced_by_word.get(words[0], ()):
@@ -149,6 +170,12 @@ def _name(line: str, rules: LineRules) -> Name:
 
 def _matched(pattern: list[str], words: list[str]) -> Name | None:
     """The words of a line that name it, if the pattern is its; the empty word sets it apart from a whole line's name."""
+    if "..." in pattern[:-1]:
+        at = pattern.index("...")
+        after = len(pattern) - at - 1
+        if len(words) <= at + after:
+            return None
+        pattern = [*pattern[:at], *["="] * (len(words) - at - after), *pattern[at + 1 :]]
     name: list[str] = []
     for at, wanted in enumerate(pattern):
         if wanted == "...":
@@ -161,7 +188,9 @@ def _matched(pattern: list[str], words: list[str]) -> Name | None:
 
 
 def _removal(node: Node, rules: LineRules) -> list[Section]:
-    line = node.values[0]
+    line = node.values[0].partition("\n")[0]
+    if line in rules.without:
+        return []
     if node.children is not None and line.startswith(rules.emptied):
         inner = [one for child in reversed(node.children) for one in _removal(child, rules)]
         return [Section(line, inner)] if inner else []
@@ -176,7 +205,8 @@ def _cut(line: str, rules: LineRules) -> str:
     words = line.split()
     for pattern in rules.cut_by_word.get(words[0], ()):
         if _matched(pattern, words) is not None:
-            return " ".join(words[: len(pattern) - 1])
+            kept = len(pattern) - 1 if pattern[-1] == "..." else len(words) - (len(pattern) - pattern.index("...") - 1)
+            return " ".join(words[:kept])
     return line
 
 
@@ -196,7 +226,7 @@ def _section(node: Node) -> Section:
 
 
 def _printed(one: Section, rules: LineRules, depth: int) -> list[str]:
-    lines = [f"{rules.indent * depth}{one.line}"]
+    lines = f"{rules.indent * depth}{one.line}".split("\n")
     if one.body is not None:
         lines += [line for child in one.body for line in _printed(child, rules, depth + 1)]
         lines.append(f"{rules.indent * depth}{rules.closer(one.line.split()[0])}")

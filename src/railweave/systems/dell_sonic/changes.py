@@ -100,6 +100,7 @@ RULES = LineRules(
         "buffer profile *",
     ),
     anew_with=("ip vrf forwarding ",),
+    without=("shutdown",),
     disruptions=(
         Disruption(_BGP + r"(neighbor|peer-group) .* / remote-as", "BGP session", "it resets", _OPEN),
         Disruption(
