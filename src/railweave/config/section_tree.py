@@ -39,6 +39,8 @@ class LineRules:
     """First words of lines that empty their section when they change: it is removed, and given anew with them."""
     removed_by: tuple[tuple[str, str], ...] = ()
     """First words, and the word that removes: ``default`` in place of ``no``."""
+    narrowing: tuple[str, ...] = ("match ",)
+    """First words of lines that narrow what an entry lets through: they go after the new ones stand, or it lets all through."""
     without: tuple[str, ...] = ()
     """Lines that say what holds without them too: nothing is typed to remove them."""
     texts: tuple[tuple[str, str], ...] = ()
@@ -87,13 +89,19 @@ class SectionTree:
         """What is typed, with what ends each section.
 
         First removals, from the end of the file upwards, so that what is named goes after what names it; then what is new,
-        in the order of the file. Definitions go last of all, for until then something may name them.
+        in the order of the file. Definitions, and what narrows an entry, go last of all: until then something may name them,
+        and an entry may let through what it should not.
         """
         rules = self.rules
         removed = sorted((one for one in steps if one.kind == "remove"), key=lambda one: one.place, reverse=True)
         put = sorted((one for one in steps if one.kind != "remove"), key=lambda one: one.place)
         touched = {rules.definition(one.above[0] if one.above else one.node.name) for one in put}
-        late = [rules.definition(one.node.name) not in {*touched, None} and not one.above for one in removed]
+        late = [
+            one.node.values[0].startswith(rules.narrowing)
+            if one.above
+            else rules.definition(one.node.name) not in {*touched, None}
+            for one in removed
+        ]
         first = [one for one, is_late in zip(removed, late, strict=True) if not is_late]
         last = [one for one, is_late in zip(removed, late, strict=True) if is_late]
         forest: list[Section] = []
