@@ -125,7 +125,7 @@ class LineSwitch:
     def _line(self, here: Lines, line: str, where: str) -> None:
         word, _, bare = line.partition(" ")
         two_sided = bool(_matched(self.manual.two_sided, bare))
-        if word == "default" and bare in here or f"no {bare}" in here and word == "default":
+        if (word == "default" and bare in here) or (f"no {bare}" in here and word == "default"):
             here.pop(bare, None)
             here.pop(f"no {bare}", None)
         elif word in {"no", "default"} and (bare in here or not two_sided):
@@ -163,7 +163,13 @@ class LineSwitch:
                 one
                 for one in here
                 if one.startswith(f"{bare} ")
-                and ((kind := _matched(self.manual.prefixes, one) or _matched(self.manual.settings, one)) and kind.startswith(bare) or bare == kind)
+                and (
+                    (
+                        (kind := _matched(self.manual.prefixes, one) or _matched(self.manual.settings, one))
+                        and kind.startswith(bare)
+                    )
+                    or bare == kind
+                )
             ]
         assert taken, f"{where}: nothing to take away"
         assert len(taken) == 1, f"{where}: takes away {taken}"
@@ -188,7 +194,7 @@ def _lose(here: Lines, pattern: str) -> None:
     for one in list(here):
         if re.match(pattern, one):
             del here[one]
-        elif here[one]:
+        elif isinstance(here[one], dict):
             _lose(here[one], pattern)
 
 

@@ -31,6 +31,4 @@ def _names(patterns: tuple[str, ...], line: str) -> tuple[str, ...]:
 def uses(lines: Iterable[str], patterns: Patterns) -> set[str]:
     """The kinds of which something is named: a pattern that finds nothing anywhere checks nothing."""
     lines = list(lines)
-    return {
-        kind for kind, (_, named) in patterns.items() if any(_names(tuple(named), line) for line in lines)
-    }
+    return {kind for kind, (_, named) in patterns.items() if any(_names(tuple(named), line) for line in lines)}

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from railweave.config.compare import compare
-from railweave.device.build import device_config
 from tests.config.line_switch import LineSwitch, Manual
 from tests.config.manuals import DELL, EOS, FRR
 from tests.config.references import dangling, uses
 from tests.config.variants import TOTAL, changes, networks, trees
+
+from railweave.config.compare import compare
+from railweave.device.build import device_config
 
 SYSTEMS = {
     "eos": (EOS, "eos.conf", "railweave.systems.eos.render"),
@@ -33,7 +33,10 @@ REFERENCES: dict[str, Any] = {
     "eos": {
         **_MAPS,
         "community": ([r"^ip large-community-list (\S+)"], [r" match large-community (\S+)"]),
-        "VRF": ([r"^vrf instance (\S+)"], [r"^interface .* / vrf (\S+)$", r"^ip routing vrf (\S+)", r" vxlan vrf (\S+) "]),
+        "VRF": (
+            [r"^vrf instance (\S+)"],
+            [r"^interface .* / vrf (\S+)$", r"^ip routing vrf (\S+)", r" vxlan vrf (\S+) "],
+        ),
         "VLAN": ([r"^vlan (\d+)$"], [r" switchport access vlan (\d+)", r" vxlan vlan (\d+) ", r"^interface Vlan(\d+)"]),
         "QoS profile": ([r"^qos profile (\S+)$"], [r" service-profile (\S+)"]),
         "peer filter": ([r"^peer-filter (\S+)"], [r" peer-filter (\S+)"]),

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
+from tests.config.test_sonic_patch import patched
+from tests.config.variants import changes, networks, trees
 
 from railweave.config.compare import compare
 from railweave.device.build import device_config
 from railweave.systems.sonic.patch_gate import refusal
 from railweave.systems.sonic.render import files
-from tests.config.test_sonic_patch import patched
-from tests.config.variants import changes, networks, trees
 
 REFERENCES = {
     ("PORT_QOS_MAP", "dscp_to_tc_map"): "DSCP_TO_TC_MAP",
@@ -92,7 +92,9 @@ def test_a_patch_gives_the_new_tables_and_leaves_no_name_behind(change: tuple[in
         ("202505", "replace", "VLAN/Vlan2/mtu", (), True),
     ],
 )
-def test_what_the_patch_tool_takes(release: str, operation: str, path: str, fields: tuple[str, ...], taken: bool) -> None:
+def test_what_the_patch_tool_takes(
+    release: str, operation: str, path: str, fields: tuple[str, ...], taken: bool
+) -> None:
     assert (refusal(operation, tuple(path.split("/")), fields, release, "Nokia-IXR7220-H5-64D") == "") == taken
 
 
@@ -103,7 +105,9 @@ def test_of_an_unknown_hardware_sku_it_takes_none_of_these_tables() -> None:
 
 
 def test_marking_and_thresholds_have_names_that_it_tunes() -> None:
-    tables = [_tables(number, one.name) for number, found in enumerate(networks("sonic")[:12]) for one in found.switches]
+    tables = [
+        _tables(number, one.name) for number, found in enumerate(networks("sonic")[:12]) for one in found.switches
+    ]
     marked = [one["WRED_PROFILE"] for one in tables if "WRED_PROFILE" in one]
     assert marked
     assert all("AZURE_LOSSLESS" in one for one in marked if "ecn-no-loss" in one or len(one) == 1)

@@ -149,7 +149,7 @@ def _designed(content: str, lock: Lock | None, device: str) -> tuple[Network, Lo
 @cache
 def networks(nos: str) -> tuple[Network, ...]:
     """The fabrics of a system: those drawn, by a number that is always the same, that can be designed for it."""
-    rng = random.Random(19)
+    rng = random.Random(19)  # noqa: S311 - no secret
     found: list[Network] = []
     lock: Lock | None = None
     while len(found) < TOTAL:

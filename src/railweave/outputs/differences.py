@@ -161,7 +161,9 @@ class NetworkDiff:
             own = [one for one in device.changes if one.system == system]
             for one in own:
                 if one.file != file:
-                    found.append(f"{device.device}: {one.file} changes too: `--as {one.file.removesuffix('.conf')}` has it")
+                    found.append(
+                        f"{device.device}: {one.file} changes too: `--as {one.file.removesuffix('.conf')}` has it"
+                    )
                 found += _refused_lines(device.device, one)
             if system in device.systems and device.what:
                 found.append(device.what)
@@ -242,7 +244,10 @@ def _file_changes(target: str, before: DeviceConfig, after: DeviceConfig) -> lis
             tuple(change.commands),
             tuple(change.inverse.commands),
             _disrupts(change),
-            tuple({"statement": one.step.path, "why": one.why, "instead": one.instead, "source": one.source} for one in change.refused),
+            tuple(
+                {"statement": one.step.path, "why": one.why, "instead": one.instead, "source": one.source}
+                for one in change.refused
+            ),
         )
         for file, change in changes.items()
         if change

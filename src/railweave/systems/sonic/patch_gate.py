@@ -44,7 +44,9 @@ _WATCHDOG = _Table(
     frozenset({"add", "remove", "replace"}),
     frozenset({"restoration_time", "detection_time", "action", "global/poll_interval", ""}),
 )
-_POOL = _Table(_REPLACE, frozenset({"ingress_lossless_pool/xoff", "ingress_lossless_pool/size", "egress_lossy_pool/size"}))
+_POOL = _Table(
+    _REPLACE, frozenset({"ingress_lossless_pool/xoff", "ingress_lossless_pool/size", "egress_lossy_pool/size"})
+)
 _THRESHOLDS = frozenset({"green_min_threshold", "green_max_threshold", "green_drop_probability"})
 _PROFILE = frozenset({"dynamic_th", "xoff"})
 

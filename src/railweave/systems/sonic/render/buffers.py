@@ -104,7 +104,7 @@ def buffers(config: DeviceConfig, qos: QosConfig) -> Tables:
 def _egress(qos: QosConfig, model: SwitchModel, profiles: dict[str, Row]) -> Mapping[int, str]:
     """The egress profile of every queue; what is lossless is held back at ingress, so its queues may have everything."""
     found: dict[int, str] = {}
-    for name, one in sorted(qos.classes.items(), key=lambda item: item[1].queue):
+    for one in sorted(qos.classes.values(), key=lambda one: one.queue):
         pool = EGRESS_LOSSLESS if one.lossless else EGRESS_LOSSY
         if one.dynamic_threshold is not None:
             # By the queue's number: the patch tool tunes thresholds of profiles with a digit in their names (patch_gate).

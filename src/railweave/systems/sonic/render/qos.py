@@ -78,7 +78,9 @@ def queues(config: DeviceConfig, qos: QosConfig) -> Tables:
     }
     return {
         "SCHEDULER": {name: _scheduler(qos, one) for name, one in ordered},
-        "WRED_PROFILE": {marking_name(qos, name): _marking(qos.marking[name]) for name, _ in ordered if name in qos.marking},
+        "WRED_PROFILE": {
+            marking_name(qos, name): _marking(qos.marking[name]) for name, _ in ordered if name in qos.marking
+        },
         "QUEUE": {f"{port.name}|{queue}": row for port in used(config) for queue, row in rows.items()},
     }
 
