@@ -41,7 +41,6 @@ class Manual:
     """Sections that ``no`` cannot take away, or that are there without a line."""
     refused: tuple[str, ...] = ()
     """Lines that cannot be typed while another of the same match stands."""
-    default: str = "no"
     texts: tuple[tuple[str, str], ...] = ()
     """What opens a text of several lines, and what ends it."""
 
@@ -128,11 +127,7 @@ class LineSwitch:
         if (word == "default" and bare in here) or (f"no {bare}" in here and word == "default"):
             here.pop(bare, None)
             here.pop(f"no {bare}", None)
-        elif word in {"no", "default"} and (bare in here or not two_sided):
-            if two_sided and not _matched(self.manual.undone, bare):
-                del here[bare]
-                here[line] = None
-                return
+        elif word in {"no", "default"} and not two_sided:
             self._take_away(here, bare, f"{where} / {line}")
         else:
             self._put(here, line)

@@ -96,7 +96,7 @@ EOS = Manual(
     ),
     emptied_by=(r"vrf \S+$",),
     stay=(r"interface (Ethernet|Management)",),
-    default="default",
+    undone=(r"no shutdown$", r"no ip routing vrf "),
     texts=(("banner login", "EOF"),),
 )
 

@@ -13,7 +13,7 @@ from railweave.device.build import device_config
 from railweave.device.host import host_configs
 from railweave.render import host
 from railweave.render.host.cluster import cluster_files
-from railweave.render.network import targets
+from railweave.render.network import EMULATION, targets
 from railweave.systems import system
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ class NetworkDiff:
         for device in self.devices:
             if device.junos:
                 found += [f"# {device.device}", *device.junos]
-            elif "junos" in device.systems and device.what:
+            elif device.what and any(catalog().systems[one].set_form for one in device.systems if one):
                 found.append(f"# {device.what}")
         return found
 
@@ -141,7 +141,7 @@ class NetworkDiff:
             wanted = [one for one in device.changes if system in {one.system, one.file.removesuffix(".conf")}]
             commands = [str(line) for one in wanted for line in one.commands]
             found += [f"! {device.device}", *commands] if commands else []
-            if not commands and device.what and (system in device.systems or system == "frr"):
+            if not commands and device.what and (system in device.systems or system == EMULATION):
                 found.append(f"! {device.what}")
         return found
 
