@@ -10,9 +10,9 @@ from pathlib import Path
 
 from hypothesis import assume
 from hypothesis import strategies as st
+from railweave.design.network import Network
 
 from railweave.config.tree import ConfigTree
-from railweave.design.network import Network
 from railweave.device.build import device_config
 from railweave.errors import InputError
 from railweave.intent.lock import Lock

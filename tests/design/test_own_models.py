@@ -9,7 +9,6 @@ import pytest
 from railweave.catalog import catalog
 from railweave.checks.checks import run_checks
 from railweave.checks.subject import Subject
-from railweave.design.limits.growth import growth_of
 from railweave.device.build import device_config
 from railweave.device.host import host_config
 from railweave.errors import RailweaveError
@@ -21,6 +20,7 @@ from railweave.runbook.document import document
 from railweave.simulation.model.buffers import switch_parameters
 from railweave.systems import system
 from tests.conftest import designed
+from tests.growth import growth_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -101,9 +101,11 @@ def test_the_default_route_is_of_one_tenant() -> None:
 
 
 def test_links_to_the_leaf_that_has_the_default_route() -> None:
-    links = plane().routes().exit_links(LEAF3, "red", "0.0.0.0/0")
+    routes = plane().routes()
+    ends = [routes.shared.endpoints[leaf] for leaf in routes.shared.leaves(LEAF3, "red", "0.0.0.0/0")]
+    links = [link for end in ends for link in routes.next_hops(LEAF3, end)]
     assert {link.partition("--")[2].partition(":")[0] for link in links} == {"spine1", "spine2"}
-    assert plane().routes().exit_links(LEAF1, "red", "0.0.0.0/0") == ()  # by its own port
+    assert routes.shared.leaves(LEAF1, "red", "0.0.0.0/0") == (LEAF1,)  # by its own port
 
 
 def test_without_a_spine_networks_take_the_other() -> None:

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from railweave.catalog import catalog
-from railweave.design.limits.growth import growth_of
 from railweave.network.model import Network
 from railweave.sizing.fabric_file import fabric_text
 from railweave.sizing.shapes import choose, size, sizes
 from railweave.sizing.size import Refused, Size, Wanted
 from tests.conftest import designed
+from tests.growth import growth_of
 
 SERVER, SWITCH = "h100-8gpu-cx7", "qfx5240-64od"
 

@@ -90,12 +90,6 @@ class Routes:
         group = int(self.fibs[device].group[self.index[prefix]])
         return self.groups[group] if group >= 0 else ()
 
-    def exit_links(self, device: str, vrf: str, prefix: str) -> tuple[str, ...]:
-        """The links by which a VRF of a device sends what several leaves share; empty where it is here, or unknown."""
-        leaves = [leaf for leaf in self.shared.leaves(device, vrf, prefix) if leaf != device]
-        links = [link for leaf in leaves for link in self.next_hops(device, self.shared.endpoints[leaf])]
-        return tuple(dict.fromkeys(links))
-
     def backup(self, device: str, prefix: str) -> tuple[str, ...]:
         """The links that take over when all next hops are gone."""
         group = int(self.fibs[device].backup[self.index[prefix]])

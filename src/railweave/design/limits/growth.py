@@ -1,6 +1,6 @@
 """What is left to grow into, and how far a queue pair's path is pinned: said where it matters, as findings.
 
-``growth`` is a function of a fabric's switches and cables alone, so that the report can ask it of any ``Network``.
+``growth`` is a function of a fabric's switches and cables alone.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from railweave.design.context import Context
     from railweave.design.shape.topology import Layout
     from railweave.network.devices import Cable, Switch
-    from railweave.network.fabric import Color, Fabric, RoleName
-    from railweave.network.model import Network
+    from railweave.network.fabric import Color, RoleName
 
 Pinned = Literal["link", "color", "spine"]
 Shape = Literal["one-stripe", "two-tier", "rail-planes", "super-spines", "sites"]
@@ -74,13 +73,6 @@ class Growth:
     def full(self) -> bool:
         """Whether not one more stripe can be connected."""
         return self.top != "leaf" and self.free_stripes == 0
-
-
-def growth_of(network: Network, fabric: Fabric) -> Growth:
-    """The room to grow of a fabric of a network."""
-    switches = [switch for switch in network.switches if switch.fabric == fabric.name]
-    cables = [cable for cable in network.cables if cable.fabric == fabric.name and cable.kind == "fabric"]
-    return growth(fabric.name, switches, cables, fabric.colors)
 
 
 def growth(fabric: str, switches: Sequence[Switch], cables: Sequence[Cable], colors: Sequence[Color]) -> Growth:
