@@ -102,6 +102,14 @@ fn mistakes_of_a_switch_in_a_file_have_their_line() {
 }
 
 #[test]
+fn fields_of_flow_files_may_stand_in_quotes() {
+    let network = shape("star:hosts=4");
+    let plain = flows("f.csv", b"src,dst,bytes,start_us\nh0,h1,8M,0\nh2,h3,4096,1.5\n", &network).expect("plain");
+    let quoted = b"\"src\",\"dst\",\"bytes\",\"start_us\"\r\n\"h0\",\"h1\",\"8M\",\"0\"\r\n\"h2\",h3, 4096 ,\"1.5\"\r\n";
+    assert_eq!(flows("f.csv", quoted, &network).expect("as spreadsheets write it"), plain);
+}
+
+#[test]
 fn mistakes_in_flow_files() {
     let header = "src,dst,bytes,start_us\n";
     for (text, error) in [
@@ -118,6 +126,9 @@ fn mistakes_in_flow_files() {
         ("@h0,switch,8,0", r#"f.csv:2: "switch" is a switch; name a host"#),
         ("@h0,h0,8,0", r#"f.csv:2: src and dst are both "h0"; name two hosts that links join"#),
         ("@# a comment\n\nh0,h1,0,0", "f.csv:4: a flow of 0 bytes; give 1 byte or more"),
+        ("@\"h0\",\"h1\",0,0", "f.csv:2: a flow of 0 bytes; give 1 byte or more"),
+        ("@  # a comment, with\n\r\n  \nh0,h1,0,0", "f.csv:5: a flow of 0 bytes; give 1 byte or more"),
+        ("@\"h0,h1,8,0\nh0,h1,8,0", "f.csv:2: 1 fields, and the header has 4; write a field for each column"),
         ("@h0,h1,-8,0", r#"f.csv:2: "-8" is negative; give bytes, such as 4096, 8M (8 x 2^20) or 64MB (64 x 10^6)"#),
         (
             "@h0,h1,2TB,0",

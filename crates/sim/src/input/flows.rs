@@ -1,4 +1,4 @@
-//! Flow files: `src,dst,bytes,start_us`, a flow a line.
+//! Flow files: `src,dst,bytes,start_us`, a flow a line, as CSV (RFC 4180): a field may stand in quotes.
 
 use super::error::{InputError, Wrong};
 use super::nearest::suggestion;
@@ -38,16 +38,29 @@ pub fn flows(file: &str, content: &[u8], network: &Network) -> Result<Vec<Flow>,
         InputError::new(format!("{file}:{line}"), "the file is not UTF-8", "save it as UTF-8 text")
     })?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text); // spreadsheets write a byte order mark
-    let mut lines = text.lines().enumerate().map(|(number, line)| (number + 1, line.trim()));
-    let mut lines = lines.by_ref().filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
-    let right = "begin with the line src,dst,bytes,start_us";
-    let Some((number, header)) = lines.next() else {
-        return Err(InputError::new(format!("{file}:1"), "the file is empty", right));
-    };
-    let order = columns(header).map_err(|wrong| wrong.at(format!("{file}:{number}")))?;
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true) // a line with too many fields, or too few, is told of here
+        .trim(csv::Trim::All)
+        .comment(Some(b'#'))
+        .from_reader(text.as_bytes());
+    let mut order = None;
     let mut flows = Vec::new();
-    for (number, line) in lines {
-        flows.push(flow(line, order, network).map_err(|wrong| wrong.at(format!("{file}:{number}")))?);
+    for record in reader.records() {
+        let record = record.map_err(|error| InputError::new(file, error.to_string(), "write a flow a line"))?;
+        let fields: Vec<&str> = record.iter().collect();
+        if fields == [""] || fields[0].starts_with('#') {
+            continue; // blanks alone, or a comment behind some
+        }
+        let at = |wrong: Wrong| wrong.at(format!("{file}:{}", line_of(text, &record)));
+        match order {
+            None => order = Some(columns(&fields).map_err(at)?),
+            Some(order) => flows.push(flow(&fields, order, network).map_err(at)?),
+        }
+    }
+    if order.is_none() {
+        let right = "begin with the line src,dst,bytes,start_us";
+        return Err(InputError::new(format!("{file}:1"), "the file is empty", right));
     }
     if flows.is_empty() {
         return Err(InputError::new(file, "there is no flow in it", "add a line such as h0,h1,8M,0"));
@@ -55,14 +68,20 @@ pub fn flows(file: &str, content: &[u8], network: &Network) -> Result<Vec<Flow>,
     Ok(flows)
 }
 
+/// The line of a record. Its position is that of blank lines and comments before it.
+fn line_of(text: &str, record: &csv::StringRecord) -> usize {
+    let begin = record.position().map_or(0, |position| position.byte() as usize);
+    let before = text[begin..].lines().take_while(|line| line.trim().is_empty() || line.starts_with('#')).count();
+    text[..begin].matches('\n').count() + before + 1
+}
+
 /// Where each of `COLUMNS` stands.
-fn columns(header: &str) -> Result<[usize; 4], Wrong> {
-    let names: Vec<&str> = header.split(',').map(str::trim).collect();
+fn columns(names: &[&str]) -> Result<[usize; 4], Wrong> {
     let mut order = [usize::MAX; 4];
     for (place, name) in names.iter().enumerate() {
         let Some(column) = COLUMNS.iter().position(|one| one == name) else {
             if !names.iter().any(|name| COLUMNS.contains(name)) {
-                let what = format!("{header:?} is no header");
+                let what = format!("{:?} is no header", names.join(","));
                 return Err(Wrong::new(what, "begin with the line src,dst,bytes,start_us"));
             }
             let right = suggestion(name, COLUMNS);
@@ -82,8 +101,7 @@ fn columns(header: &str) -> Result<[usize; 4], Wrong> {
     }
 }
 
-fn flow(line: &str, order: [usize; 4], network: &Network) -> Result<Flow, Wrong> {
-    let fields: Vec<&str> = line.split(',').map(str::trim).collect();
+fn flow(fields: &[&str], order: [usize; 4], network: &Network) -> Result<Flow, Wrong> {
     if fields.len() != order.len() {
         if fields.iter().all(|field| COLUMNS.contains(field)) {
             return Err(Wrong::new("the header is there twice", "leave this line out"));
