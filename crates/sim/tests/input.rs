@@ -105,7 +105,8 @@ fn mistakes_of_a_switch_in_a_file_have_their_line() {
 fn fields_of_flow_files_may_stand_in_quotes() {
     let network = shape("star:hosts=4");
     let plain = flows("f.csv", b"src,dst,bytes,start_us\nh0,h1,8M,0\nh2,h3,4096,1.5\n", &network).expect("plain");
-    let quoted = b"\"src\",\"dst\",\"bytes\",\"start_us\"\r\n\"h0\",\"h1\",\"8M\",\"0\"\r\n\"h2\",h3, 4096 ,\"1.5\"\r\n";
+    let quoted =
+        b"\"src\",\"dst\",\"bytes\",\"start_us\"\r\n\"h0\",\"h1\",\"8M\",\"0\"\r\n\"h2\",h3, 4096 ,\"1.5\"\r\n";
     assert_eq!(flows("f.csv", quoted, &network).expect("as spreadsheets write it"), plain);
 }
 
