@@ -11,6 +11,7 @@ from tests.render.eos.networks import config, network, one_of_each_role
 
 from railweave.checks.checks import run_checks
 from railweave.checks.subject import Subject
+from railweave.config.addresses import Address, InterfaceAddress, Prefix
 from railweave.device.communities import in_form, standard
 from railweave.systems.eos import render as eos
 from railweave.systems.eos import validator as avd
@@ -48,9 +49,9 @@ def test_external_routers_and_keys_are_accepted() -> None:
                 external=tuple(
                     replace(
                         one,
-                        session=replace(one.session, local_address="fd00::", peer_address="fd00::1"),
-                        accept=("::/0",),
-                        advertise=("fd00:1::/64",),
+                        session=replace(one.session, local_address=Address("fd00::"), peer_address=Address("fd00::1")),
+                        accept=(Prefix("::/0"),),
+                        advertise=(Prefix("fd00:1::/64"),),
                     )
                     for one in vrf.external
                 ),
@@ -58,9 +59,13 @@ def test_external_routers_and_keys_are_accepted() -> None:
             for vrf in weka.vrfs
         ),
         interfaces=tuple(
-            replace(one, addresses=("fd00::/127",)) if one.kind == "external" else one for one in weka.interfaces
+            replace(one, addresses=(InterfaceAddress("fd00::/127"),)) if one.kind == "external" else one
+            for one in weka.interfaces
         ),
-        gateways=tuple(replace(one, addresses=("fd00:1::1/64",), prefixes=("fd00:1::/64",)) for one in weka.gateways),
+        gateways=tuple(
+            replace(one, addresses=(InterfaceAddress("fd00:1::1/64"),), prefixes=(Prefix("fd00:1::/64"),))
+            for one in weka.gateways
+        ),
     )
     own = {
         "weka": weka,

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import pytest
 from tests.render.eos.networks import config
 
+from railweave.config.addresses import Address
 from railweave.device.model import DeviceConfig, TunnelEndpoint
 from railweave.systems.eos import names
 from railweave.systems.eos import render as eos
@@ -227,7 +228,7 @@ def everything() -> DeviceConfig:
         interfaces=tuple(port for own, names in wanted for port in own.interfaces if port.name in names),
         gateways=(*leaf.gateways[:1], *weka.gateways),
         qos=replace(leaf.qos, profiles=(paused, replace(long, ports=("Ethernet1/1",)))),
-        overlay=replace(tenant.overlay, endpoints=(TunnelEndpoint("fd00:fffe::101", None),)),
+        overlay=replace(tenant.overlay, endpoints=(TunnelEndpoint(Address("fd00:fffe::101"), None),)),
         vrfs=(*tenant.vrfs[:1], *weka.vrfs),
         mac_vrf=weka.mac_vrf,
         isis=replace(east.isis, passive=("irb.2",)),
@@ -282,7 +283,7 @@ def test_what_is_broken_is_found(broken: Mutation) -> None:
 def test_only_names_are_shared() -> None:
     """``avd`` reads the device's configuration and the catalog, and takes nothing else but names."""
     allowed = ("railweave.systems.eos.avd", "railweave.systems.eos.names", "railweave.catalog")
-    typed = ("railweave.device.model", "railweave.intent")
+    typed = ("railweave.device", "railweave.config.addresses")
     files = sorted((Path(inspect.getfile(names)).parent / "avd").glob("*.py"))
     assert files
     for file in files:

@@ -149,11 +149,12 @@ def test_diff(read: Any, tmp_path: Path) -> None:
     assert {"spine3", "stripe1-leaf1", "stripe2-leaf1"} <= changes.keys()
     assert changes["spine3"] != changes["stripe1-leaf1"]
     assert all(
-        device.keys() == {"device", "change", "junos", "removed", "added", "changes"} for device in found["devices"]
+        device.keys() == {"device", "change", "junos", "removed", "added", "changes", "systems"}
+        for device in found["devices"]
     )
     for device in found["devices"]:
         for file in device["changes"]:
-            assert file.keys() == {"system", "file", "commands", "inverse", "disrupts"}
+            assert file.keys() == {"system", "file", "commands", "inverse", "disrupts", "refused"}
             assert all(row.keys() == {"statement", "what", "why", "source"} for row in file["disrupts"])
         assert bool(device["changes"]) == (device["change"] == "changed")
     assert len(found["cables_added"]) == 2

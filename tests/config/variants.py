@@ -10,12 +10,12 @@ from pathlib import Path
 
 from hypothesis import assume
 from hypothesis import strategies as st
-from railweave.design.network import Network
 
 from railweave.config.tree import ConfigTree
 from railweave.device.build import device_config
 from railweave.errors import InputError
 from railweave.intent.lock import Lock
+from railweave.network.model import Network
 from railweave.outputs.steps import design_file
 from railweave.systems import system
 

@@ -74,7 +74,7 @@ ECN = "qos: {classes: {no-loss: {ecn: ECN}}}"
             "minimum-threshold 103 kbytes maximum-threshold 309 kbytes max-mark-probability 100 ",
             "minimum-threshold 1000 kbytes maximum-threshold 3000 kbytes max-mark-probability 20 ",
         ),
-        ("sonic", "WRED_PROFILE|ecn-no-loss green_min_threshold 103000", "WRED_PROFILE|ecn-no-loss green_min_threshold 1048000"),
+        ("sonic", "WRED_PROFILE|AZURE_LOSSLESS green_min_threshold 103000", "WRED_PROFILE|AZURE_LOSSLESS green_min_threshold 1048000"),
         (
             "dell_sonic",
             "green minimum-threshold 103 maximum-threshold 309 drop-probability 100",

@@ -96,7 +96,7 @@ def test_ranges_are_counted_before_they_are_written_out(pattern: str, message: s
         (changed("gpu-[01-02]", "H100-[0000000001-9999999999]"), "pod1.yaml:7: servers.0.names: 'H100-[0000000001-9999999999]' stands for 9,999,999,999 names"),
         (changed("    leaf:", "    tenants: {blue: {members: 'gpu-[1-65536]:gpu[1-60000]_eth'}}\n    leaf:"), "pod1.yaml:"),
         (FABRIC + "overrides: {devices: {'leaf[1-9999999]': {release: 25.4R1}}}\n", "pod1.yaml:8: overrides: 'leaf[1-9999999]' stands for 9,999,999 names"),
-        (FABRIC + "".join(f'  - {{names: "h{n}-[1-60000]", model: h100-8gpu-cx7}}\n' for n in range(20)), "pod1.yaml:24: more than 250,000 values"),
+        (FABRIC + "".join(f'  - {{names: "h{n}-[1-60000]", model: h100-8gpu-cx7}}\n' for n in range(20)), "pod1.yaml:12: more than 250,000 values"),
         (FABRIC + "".join(f'  - {{names: "h{n}-[1-60000]", model: h100-8gpu-cx7}}\n' for n in range(4)), "all groups together: the list stands for 240,002 names"),
         (changed("stripes: 1", "stripes: 4096").replace("spines: 2", "spines: 4096"), "would have 16,777,216 links between switches\n    at most 524,288 are designed"),
         (changed("stripes: 1", "stripes: 4096").replace("spines: 2", "spines: 64, stripes_per_pod: 1, super_spines: 512"), "would have 299,008 switches"),

@@ -73,7 +73,7 @@ class Prefix(_Value):
 
     @classmethod
     def _form(cls, text: str) -> str:
-        return str(ipaddress.ip_network(text))
+        return str(ipaddress.ip_network(_with_length(text)))
 
     @property
     def length(self) -> int:
@@ -94,7 +94,7 @@ class InterfaceAddress(_Value):
 
     @classmethod
     def _form(cls, text: str) -> str:
-        return str(ipaddress.ip_interface(text))
+        return str(ipaddress.ip_interface(_with_length(text)))
 
     @property
     def length(self) -> int:
@@ -110,6 +110,12 @@ class InterfaceAddress(_Value):
     def prefix(self) -> Prefix:
         """The prefix it is in."""
         return Prefix(str(ipaddress.ip_interface(self).network))
+
+
+def _with_length(text: str) -> str:
+    if "/" not in text:
+        raise ValueError(f"{text!r:.60} does not appear to have a length")
+    return text
 
 
 Addressed = Address | Prefix | InterfaceAddress

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from railweave.config.addresses import Prefix
 from railweave.systems.eos.avd.addresses import addressed
 from railweave.systems.eos.avd.isis import PASSIVE
 from railweave.systems.eos.names import ROUTER_LOOPBACK, TUNNEL_LOOPBACK
 
 if TYPE_CHECKING:
+    from railweave.config.addresses import Prefix
     from railweave.device.model import DeviceConfig
 
 DESCRIPTIONS = {ROUTER_LOOPBACK: "router id", TUNNEL_LOOPBACK: "tunnels"}
@@ -34,7 +34,8 @@ def tunnel_source(config: DeviceConfig) -> str | None:
 
 def _addresses(config: DeviceConfig) -> dict[str, list[Prefix]]:
     """Addresses with their lengths, by loopback: tunnels share that of the router where they share its address."""
-    router, tunnels = [config.loopback], list[Prefix]()
+    router = [config.loopback]
+    tunnels: list[Prefix] = []
     if config.overlay is not None:
         if (sessions := config.overlay.loopback.prefix) not in router:
             router.append(sessions)
