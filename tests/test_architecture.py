@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import runpy
 
 import pytest
@@ -71,3 +72,25 @@ def test_nothing_asks_whether_a_system_is_a_certain_one() -> None:
             if isinstance(node, ast.Compare):
                 compared = {one.value for one in ast.walk(node) if isinstance(one, ast.Constant)} & names
                 assert not compared or USER in ast.unparse(node), f"{path.name}:{node.lineno} compares with {compared}"
+
+
+PLUGIN = ROOT / "plugin" / "src"
+
+
+def test_sources_of_the_plugin_include_each_other_without_a_circle() -> None:
+    """A .c file and the header of its name are one: what either includes, both need."""
+    included: dict[str, set[str]] = {}
+    for path in sorted(PLUGIN.glob("*.[ch]")):
+        names = re.findall(r'^#include "(\w+)\.h"', path.read_text(), re.MULTILINE)
+        here = {name for name in names if (PLUGIN / f"{name}.h").exists()} - {path.stem}
+        included.setdefault(path.stem, set()).update(here)
+    ROOMS["levels"](included)
+
+
+def test_each_source_of_the_plugin_has_a_header() -> None:
+    """But for those that only fill the tables that NCCL looks up."""
+    bare = {path.stem for path in PLUGIN.glob("*.c") if not path.with_suffix(".h").exists()}
+    assert bare == {"api", "tuner_api"}
+    for path in PLUGIN.glob("*.c"):
+        if path.stem not in bare:
+            assert f'#include "{path.stem}.h"' in path.read_text(), path

@@ -7,8 +7,12 @@
 #include <string.h>
 #include <time.h>
 
-#include "comm.h"
+#include "connect.h"
 #include "params.h"
+#include "process.h"
+#include "qp.h"
+#include "request.h"
+#include "send.h"
 #include "verbs.h"
 
 enum { DEPTH = 8, ROUNDS = 5000, PIECE = 128 };
@@ -147,7 +151,7 @@ int main(void) {
   static const int counts[] = {1, 2, 4, 8, 16, 32};
   void *memory = aligned_alloc(4096, 2 * DEPTH * 65536);
   memset(memory, 1, 2 * DEPTH * 65536);
-  must(rw_devices_open() == ncclSuccess,
+  must(rw_process_open() == ncclSuccess,
        "no device: RAILWEAVE_FAKE_FABRIC, RAILWEAVE_FAKE_HOST, NCCL_IBVERBS_LIB; init");
   puts("mode,qps,isend_ns,irecv_ns,test_send_ns,test_recv_ns");
   for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
@@ -171,7 +175,7 @@ int main(void) {
     rw_comm_close(in);
     rw_close_listening(listening);
   }
-  rw_devices_close();
+  rw_process_close();
   free(memory);
   return 0;
 }

@@ -32,6 +32,8 @@ int fake_post_send(struct ibv_qp *base, struct ibv_send_wr *wr, struct ibv_send_
     *bad = wr;
     if (base->state < IBV_QPS_RTS || wr->num_sge > FAKE_SGES) error = EINVAL;
     else if (q->send_tail - q->send_head == q->send_size) error = ENOMEM;
+    _Atomic int *refuse = &fake_nic.fabric->ports[q->host][q->device].refuse_send;
+    if (atomic_load(refuse) > 0 && atomic_fetch_sub(refuse, 1) == 1) error = ENOMEM;
     if (error) break;
     struct fake_send *s = &q->sends[q->send_tail++ % q->send_size];
     *s = (struct fake_send){.wr_id = wr->wr_id,

@@ -12,8 +12,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "comm.h"
+#include "clock.h"
+#include "connect.h"
 #include "params.h"
+#include "process.h"
+#include "progress.h"
+#include "recovery.h"
 #include "verbs.h"
 
 enum { MAX_CLIENTS = 64 };
@@ -119,7 +123,7 @@ static int serve(int port, int device) {
     else pause_ms(20);
     for (int i = 0; i < MAX_CLIENTS; i++) {
       if (!clients[i] || !rw_comm_enter(clients[i])) continue;
-      bool gone = clients[i]->peer_gone || clients[i]->link->closed || clients[i]->link->failed;
+      bool gone = clients[i]->peer.gone || clients[i]->line.link->closed || clients[i]->line.link->failed;
       rw_comm_leave(clients[i]);
       if (!gone) continue;
       rw_comm_close(clients[i]);
@@ -239,7 +243,7 @@ static int ask(const char *host, int port, int device, int count, int interval, 
     left--;
   }
   // Answers to the last round, and time for those that get none to say so.
-  for (int64_t end = rw_now_ns() + (c->reroute_ms + 50) * INT64_C(1000000); rw_now_ns() < end;) rw_progress(c);
+  for (int64_t end = rw_now_ns() + (c->settings.reroute_ms + 50) * INT64_C(1000000); rw_now_ns() < end;) rw_progress(c);
   bool good = report(c, counts, json);
   rw_comm_leave(c);
   rw_comm_close(c);
@@ -284,12 +288,12 @@ int main(int n, char **words) {
   signal(SIGINT, on_signal);
   signal(SIGTERM, on_signal);
   signal(SIGPIPE, SIG_IGN);
-  if (rw_devices_open() != ncclSuccess) {
+  if (rw_process_open() != ncclSuccess) {
     fprintf(stderr, "railweave-rdma-ping: no usable RDMA device here: RAILWEAVE_NET_LOG=stderr says why\n");
     return 2;
   }
   int device = all_devices();
   int result = device < 0 ? 2 : server ? serve(port, device) : ask(words[optind], port, device, count, interval, json);
-  rw_devices_close();
+  rw_process_close();
   return result;
 }

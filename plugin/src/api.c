@@ -2,9 +2,13 @@
 // irecvConsumed stay NULL: they are for transports that the GPU drives itself.
 #include <stdlib.h>
 
-#include "comm.h"
+#include "connect.h"
+#include "flush.h"
 #include "log.h"
+#include "process.h"
 #include "profiler.h"
+#include "request.h"
+#include "send.h"
 
 #define EXPORT __attribute__((visibility("default")))
 enum { LARGEST_OF_OLD = 1 << 30 };
@@ -12,7 +16,7 @@ enum { LARGEST_OF_OLD = 1 << 30 };
 static ncclResult_t start(ncclDebugLogger_t log, ncclProfilerCallback_t profiler) {
   rw_log_to(log);
   if (profiler) rw_profile_with(profiler);
-  return rw_devices_open();
+  return rw_process_open();
 }
 
 static ncclResult_t init_v6(ncclDebugLogger_t log) { return start(log, NULL); }
@@ -26,7 +30,7 @@ static ncclResult_t init_v11(void **ctx, uint64_t comm_id, ncclNetCommConfig_t *
   if (result != ncclSuccess) return result;
   struct rw_context *context = calloc(1, sizeof(*context));
   if (!context) {
-    rw_devices_close();
+    rw_process_close();
     return ncclSystemError;
   }
   context->traffic_class = config ? config->trafficClass : NCCL_NET_TRAFFIC_CLASS_UNDEF;
@@ -36,7 +40,7 @@ static ncclResult_t init_v11(void **ctx, uint64_t comm_id, ncclNetCommConfig_t *
 
 static ncclResult_t finalize(void *ctx) {
   free(ctx);
-  rw_devices_close();
+  rw_process_close();
   return ncclSuccess;
 }
 

@@ -7,17 +7,20 @@
 //       computes the table, compares
 //       QUEUE_PAIRS  hash, queue pairs →  connects them
 //       ← READY
+#include "connect.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "comm.h"
+#include "clock.h"
 #include "log.h"
 #include "params.h"
 #include "pending.h"
 #include "redial.h"
+#include "resources.h"
 #include "service.h"
 #include "setup.h"
 
@@ -86,10 +89,10 @@ static ncclResult_t give_up(struct connecting *s, struct handle *h, const char *
 
 static bool send_hello(struct rw_comm *c, uint64_t nonce) {
   struct rw_cursor b;
-  if (!rw_link_begin(c->link, &b)) return false;
+  if (!rw_link_begin(c->line.link, &b)) return false;
   rw_put64(&b, nonce);
   rw_end_put(&b, &c->local);
-  rw_link_send(c->link, RW_HELLO, &b);
+  rw_link_send(c->line.link, RW_HELLO, &b);
   return true;
 }
 
@@ -97,11 +100,11 @@ static bool send_hello(struct rw_comm *c, uint64_t nonce) {
 static const char *take_table(struct rw_comm *c, const union rw_address *listener, struct rw_cursor *b, char *why,
                               size_t size) {
   struct rw_peer_region p;
-  c->key = rw_get64(b);
+  c->line.key = rw_get64(b);
   uint16_t port = htons(rw_get16(b));
-  if (port) c->redial = *listener;
-  if (listener->any.sa_family == AF_INET6) c->redial.v6.sin6_port = port;
-  else c->redial.v4.sin_port = port;
+  if (port) c->line.address = *listener;
+  if (listener->any.sa_family == AF_INET6) c->line.address.v6.sin6_port = port;
+  else c->line.address.v4.sin_port = port;
   if (!rw_end_get(b, &c->remote) || !rw_setup_get_region(b, c, &p)) return "the other end's answer cannot be read";
   if (!rw_pairs_make(&c->local, &c->remote, &c->table, why, size)) return why;
   if (c->table.hash != p.hash)
@@ -110,9 +113,9 @@ static const char *take_table(struct rw_comm *c, const union rw_address *listene
   if (!rw_setup_get_queue_pairs(b, c, &p)) return "the other end's answer cannot be read";
   if (!rw_setup_connect_queue_pairs(c)) return "a queue pair cannot be connected";
   struct rw_cursor answer;
-  if (!rw_link_begin(c->link, &answer)) return "the set-up connection is stuck";
+  if (!rw_link_begin(c->line.link, &answer)) return "the set-up connection is stuck";
   rw_setup_put_queue_pairs(&answer, c);
-  rw_link_send(c->link, RW_QUEUE_PAIRS, &answer);
+  rw_link_send(c->line.link, RW_QUEUE_PAIRS, &answer);
   return NULL;
 }
 
@@ -130,14 +133,14 @@ ncclResult_t rw_connect(const struct rw_context *context, int device, void *opaq
     const struct rw_vdevice *v = rw_vdevice(device);
     s = v ? calloc(1, sizeof(*s)) : NULL;
     if (s) s->comm = rw_comm_new(v, true);
-    if (s && s->comm) s->comm->link = rw_link_connect(&h->address);
-    if (!s || !s->comm || !s->comm->link) return give_up(s, h, strerror(errno));
-    s->comm->traffic_class = traffic_class(v, context ? context->traffic_class : NCCL_NET_TRAFFIC_CLASS_UNDEF);
+    if (s && s->comm) s->comm->line.link = rw_link_connect(&h->address);
+    if (!s || !s->comm || !s->comm->line.link) return give_up(s, h, strerror(errno));
+    s->comm->settings.traffic_class = traffic_class(v, context ? context->traffic_class : NCCL_NET_TRAFFIC_CLASS_UNDEF);
     h->connecting = s;
   }
   struct rw_comm *c = s->comm;
   if (s->step == TO_CONNECT) {
-    int ready = rw_link_ready(c->link);
+    int ready = rw_link_ready(c->line.link);
     if (ready < 0 && s->again_ms == 0) {
       // As NCCL's own sockets: the other end's host may have more callers than it can take just now.
       if ((errno != ECONNREFUSED && errno != ETIMEDOUT) || ++s->refusals > rw_params.socket_retry_cnt)
@@ -147,16 +150,17 @@ ncclResult_t rw_connect(const struct rw_context *context, int device, void *opaq
     if (s->again_ms) {
       if (rw_now_ns() / 1000000 < s->again_ms) return ncclSuccess;
       s->again_ms = 0;
-      rw_link_close(c->link);
-      c->link = rw_link_connect(&h->address);
-      return c->link ? ncclSuccess : give_up(s, h, strerror(errno));
+      rw_link_close(c->line.link);
+      c->line.link = rw_link_connect(&h->address);
+      return c->line.link ? ncclSuccess : give_up(s, h, strerror(errno));
     }
     if (ready == 0) return ncclSuccess;
     if (!send_hello(c, h->nonce)) return give_up(s, h, "the set-up connection is stuck");
     s->step = TO_GET_TABLE;
   }
-  int type = rw_link_receive(c->link, &b);
-  if (type == 0) return c->link->closed || c->link->failed ? give_up(s, h, "the other end closed it") : ncclSuccess;
+  int type = rw_link_receive(c->line.link, &b);
+  if (type == 0)
+    return c->line.link->closed || c->line.link->failed ? give_up(s, h, "the other end closed it") : ncclSuccess;
   if (type == RW_FAILED) {
     snprintf(text, sizeof(text), "the other end refuses: %.*s", (int)(b.end - b.at), (const char *)b.at);
     return give_up(s, h, text);
@@ -165,11 +169,11 @@ ncclResult_t rw_connect(const struct rw_context *context, int device, void *opaq
     const char *why = take_table(c, &h->address, &b, text, sizeof(text));
     if (why) return give_up(s, h, why);
     s->step = TO_GET_READY;
-    rw_link_next(c->link);
+    rw_link_next(c->line.link);
     return ncclSuccess;
   }
   if (s->step != TO_GET_READY || type != RW_READY) return give_up(s, h, "the other end answers out of order");
-  rw_link_next(c->link);
+  rw_link_next(c->line.link);
   free(s);
   h->connecting = NULL;
   *out = rw_setup_go(c);
@@ -179,9 +183,9 @@ ncclResult_t rw_connect(const struct rw_context *context, int device, void *opaq
 static void refuse(struct listening *l, const char *why) {
   struct rw_cursor b;
   rw_warn("connection refused: %s", why);
-  if (rw_link_begin(l->comm->link, &b)) {
+  if (rw_link_begin(l->comm->line.link, &b)) {
     rw_put(&b, why, strlen(why));
-    rw_link_send(l->comm->link, RW_FAILED, &b);
+    rw_link_send(l->comm->line.link, RW_FAILED, &b);
   }
   rw_comm_free(l->comm);
   l->comm = NULL;
@@ -193,13 +197,14 @@ static const char *take_hello(struct listening *l, struct rw_cursor *b, char *wh
   if (!rw_pairs_make(&c->remote, &c->local, &c->table, why, size)) return why;
   if (rw_comm_prepare(c) != ncclSuccess) return "no resources";
   struct rw_cursor answer;
-  if (!rw_link_begin(c->link, &answer)) return "the set-up connection is stuck";
-  if (getrandom(&c->key, sizeof(c->key), 0) != sizeof(c->key)) c->key = (uintptr_t)c ^ (uint64_t)rw_now_ns();
-  rw_put64(&answer, c->key);
+  if (!rw_link_begin(c->line.link, &answer)) return "the set-up connection is stuck";
+  if (getrandom(&c->line.key, sizeof(c->line.key), 0) != sizeof(c->line.key))
+    c->line.key = (uintptr_t)c ^ (uint64_t)rw_now_ns();
+  rw_put64(&answer, c->line.key);
   rw_put16(&answer, (uint16_t)rw_redial_port());
   rw_end_put(&answer, &c->local);
   rw_setup_put_queue_pairs(&answer, c);
-  rw_link_send(c->link, RW_TABLE, &answer);
+  rw_link_send(c->line.link, RW_TABLE, &answer);
   return NULL;
 }
 
@@ -210,8 +215,8 @@ static const char *take_queue_pairs(struct rw_comm *c, struct rw_cursor *b) {
   if (!rw_setup_get_queue_pairs(b, c, &p)) return "its queue pairs cannot be read";
   if (!rw_setup_connect_queue_pairs(c)) return "a queue pair cannot be connected";
   struct rw_cursor answer;
-  if (!rw_link_begin(c->link, &answer)) return "the set-up connection is stuck";
-  rw_link_send(c->link, RW_READY, &answer);
+  if (!rw_link_begin(c->line.link, &answer)) return "the set-up connection is stuck";
+  rw_link_send(c->line.link, RW_READY, &answer);
   return NULL;
 }
 
@@ -226,8 +231,8 @@ static bool begin_accepting(struct listening *l) {
     rw_link_close(link);
     return false;
   }
-  l->comm->link = link;
-  l->comm->traffic_class = traffic_class(l->v, l->traffic_class);
+  l->comm->line.link = link;
+  l->comm->settings.traffic_class = traffic_class(l->v, l->traffic_class);
   return true;
 }
 
@@ -238,8 +243,8 @@ ncclResult_t rw_accept(void *listening, void **out) {
   const char *wrong = NULL;
   *out = NULL;
   if (!l->comm && !begin_accepting(l)) return ncclSuccess;
-  int type = rw_link_receive(l->comm->link, &b);
-  if (type == 0 && (l->comm->link->closed || l->comm->link->failed)) {
+  int type = rw_link_receive(l->comm->line.link, &b);
+  if (type == 0 && (l->comm->line.link->closed || l->comm->line.link->failed)) {
     // The other end gave up; NCCL there has its error. Another may come.
     rw_comm_free(l->comm);
     l->comm = NULL;
@@ -248,11 +253,11 @@ ncclResult_t rw_accept(void *listening, void **out) {
   if (type == RW_HELLO) {
     rw_get64(&b);
     wrong = take_hello(l, &b, why, sizeof(why));
-    if (!wrong) rw_link_next(l->comm->link);
+    if (!wrong) rw_link_next(l->comm->line.link);
   } else if (type == RW_QUEUE_PAIRS && l->comm->n_qps) {
     wrong = take_queue_pairs(l->comm, &b);
     if (!wrong) {
-      rw_link_next(l->comm->link);
+      rw_link_next(l->comm->line.link);
       *out = rw_setup_go(l->comm);
       l->comm = NULL;
       return ncclSuccess;
@@ -278,13 +283,14 @@ ncclResult_t rw_comm_close(struct rw_comm *c) {
   struct rw_cursor b;
   if (!c) return ncclSuccess;
   rw_service_remove(c);
-  uint64_t complete = c->head;  // receives up to here are
+  uint64_t complete = c->requests.head;  // receives up to here are
   for (int i = 0; i < RW_REQUESTS; i++)
-    if (c->requests[i].kind == RW_RECV && c->requests[i].id < complete) complete = c->requests[i].id;
-  while (rw_link_receive(c->link, &b)) rw_link_next(c->link);  // unread bytes would make the kernel drop what follows
-  if (!c->peer_gone && rw_link_begin(c->link, &b)) {
+    if (c->requests.all[i].kind == RW_RECV && c->requests.all[i].id < complete) complete = c->requests.all[i].id;
+  while (rw_link_receive(c->line.link, &b))
+    rw_link_next(c->line.link);  // unread bytes would make the kernel drop what follows
+  if (!c->peer.gone && rw_link_begin(c->line.link, &b)) {
     rw_put64(&b, complete);
-    rw_link_send(c->link, RW_BYE, &b);
+    rw_link_send(c->line.link, RW_BYE, &b);
   }
   rw_comm_free(c);
   return ncclSuccess;

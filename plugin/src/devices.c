@@ -11,17 +11,13 @@
 #include <unistd.h>
 
 #include "log.h"
-#include "mr.h"
 #include "name_list.h"
 #include "params.h"
-#include "redial.h"
-#include "service.h"
 #include "verbs.h"
 
 enum { MAX_VIRTUAL = 256, NO_BFD_MS = 1500, AFTER_BFD_MS = 500 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int users;
 static int n_devices, n_virtual;
 static struct rw_device devices[RW_MAX_DEVICES];
 static struct rw_vdevice virtual_devices[MAX_VIRTUAL];
@@ -176,16 +172,10 @@ static void number_ports(void) {
       if (devices[i].pci_path[0] && strcmp(devices[i].pci_path, devices[j].pci_path) == 0) devices[i].shown_port++;
 }
 
-// A process made by fork has none of the threads, and must leave to its parent what belongs to it: it begins anew. Its
-// copies of the sockets are closed, so that they do not outlive the parent.
-static void forget(void) {
+void rw_devices_forget(void) {
   pthread_mutex_init(&lock, NULL);
-  users = n_devices = n_virtual = 0;
-  rw_service_forget();
-  rw_redial_forget();
+  n_devices = n_virtual = 0;
 }
-
-static void forget_in_children(void) { pthread_atfork(NULL, NULL, forget); }
 
 // Many set NCCL_IB_TIMEOUT by habit, for NCCL's own transport.
 static void warn_of_timeout(void) {
@@ -205,16 +195,8 @@ static void warn_of_timeout(void) {
         rw_params.timeout, retries_ms, reroute_ms);
 }
 
-static ncclResult_t open_all(void) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
+ncclResult_t rw_devices_open(void) {
   int n = 0;
-  pthread_once(&once, forget_in_children);
-  rw_params_read();
-  if (rw_params.disable) {
-    rw_info("NCCL_IB_DISABLE is set");
-    return ncclInternalError;
-  }
-  if (!rw_verbs_load()) return ncclInternalError;
   struct ibv_device **list = rw_verbs.ibv_get_device_list(&n);
   struct rw_host_file file = rw_host_file_read(rw_params.host_file);
   for (int i = 0; list && i < n; i++) {
@@ -245,18 +227,12 @@ static ncclResult_t open_all(void) {
     rw_info("no usable RDMA device");
     return ncclInternalError;
   }
-  rw_events_start(devices, n_devices);
-  rw_service_start();
   return ncclSuccess;
 }
 
-static void close_all(void) {
-  rw_service_stop();
-  rw_redial_close();
-  rw_events_stop();
+void rw_devices_close(void) {
   struct ibv_context *closed = NULL;
   for (int i = 0; i < n_devices; i++) {
-    rw_mr_release_all(&devices[i]);
     pthread_mutex_destroy(&devices[i].lock);
     bool again = closed == devices[i].context;
     for (int j = 0; j < i; j++) again |= devices[j].context == devices[i].context;
@@ -264,28 +240,6 @@ static void close_all(void) {
     closed = devices[i].context;
   }
   n_devices = n_virtual = 0;
-}
-
-ncclResult_t rw_devices_open(void) {
-  pthread_mutex_lock(&lock);
-  ncclResult_t result = users ? ncclSuccess : open_all();
-  if (result == ncclSuccess) users++;
-  pthread_mutex_unlock(&lock);
-  return result;
-}
-
-void rw_devices_close(void) {
-  pthread_mutex_lock(&lock);
-  if (users && --users == 0) close_all();
-  pthread_mutex_unlock(&lock);
-}
-
-// Before v11 NCCL never says that it is done. Its threads may still run when the process ends, so only ours are
-// stopped; the kernel takes the devices back.
-__attribute__((destructor)) static void at_exit(void) {
-  if (!users) return;
-  rw_service_stop();
-  rw_events_stop();
 }
 
 ncclResult_t rw_vdevice_make(int *index, const int *members, int n) {

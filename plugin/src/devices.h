@@ -49,9 +49,11 @@ struct rw_vdevice {
   int speed_mbps;
 };
 
-// Opens the devices, once; later calls count. rw_devices_close closes them when as often called. Both are thread-safe.
+// Opens the devices that the parameters leave. Neither these nor what processes do around them (process.h) may run
+// twice at a time.
 ncclResult_t rw_devices_open(void);
 void rw_devices_close(void);
+void rw_devices_forget(void);  // in a child of fork
 
 int rw_device_count(void);
 struct rw_device *rw_device(int i);
@@ -75,9 +77,5 @@ const char *rw_device_place(const struct rw_device *device, char *text, size_t s
 // How long the fabric may take to move a path, in ms: RAILWEAVE_NET_REROUTE_MS or the device's fabric's BFD time plus
 // 500.
 int rw_reroute_ms(const struct rw_device *device);
-
-// Events: one thread per context (events.c).
-void rw_events_start(struct rw_device *devices, int n);
-void rw_events_stop(void);
 
 #endif

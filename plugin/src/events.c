@@ -1,12 +1,12 @@
 // One thread per verbs context waits for asynchronous events and marks the device of the port they name. Connections
 // see the marks at their next tick; nothing else is shared with them.
+#include "events.h"
+
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
-#include "devices.h"
 #include "log.h"
-#include "params.h"
 #include "verbs.h"
 
 struct listener {

@@ -1,12 +1,18 @@
 // Death of one queue pair. This end moves it to the error state, so that nothing more can arrive on it, and waits for
 // its work requests to come back. Then it says how many pieces arrived. When both ends have done so, both know what was
 // delivered, and the rest is sent over others: nothing is lost, nothing comes twice, in whatever order queue pairs die.
+#include "failover.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "comm.h"
+#include "live.h"
 #include "log.h"
 #include "params.h"
+#include "publish.h"
+#include "qp.h"
+#include "recv.h"
+#include "send.h"
 
 static void resolve(struct rw_comm *c, struct rw_qp *q) {
   rw_send_lost(c, q, q->record.peer_arrived);
@@ -78,7 +84,13 @@ void rw_qp_close(struct rw_comm *c, struct rw_qp *q, const char *format, ...) {
     rw_log(told(c, q) ? NCCL_LOG_INFO : NCCL_LOG_WARN, __FILE__, __LINE__,
            "%s is dead: %s. %d of %d queue pairs go on. Look at that path: railweave-rdma-ping, and the leaves' routes "
            "of that color",
-           name, q->reason, c->all_suspect ? 0 : c->n_live, c->n_qps);
+           name, q->reason, c->live.all_suspect ? 0 : c->live.n, c->n_qps);
   else rw_info("%s: not yet back: %s", name, q->reason);
   rw_qp_drained(c, q);
+}
+
+void rw_qp_close_refused(struct rw_comm *c) {
+  c->any_refused = false;
+  for (int i = 0; i < c->n_qps; i++)
+    if (c->qps[i].refused) rw_qp_close(c, &c->qps[i], "the device refuses work");
 }

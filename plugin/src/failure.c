@@ -1,9 +1,11 @@
 // The end of a connection: says what, where, and what to look at, and tells the other end.
+#include "failure.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "comm.h"
 #include "log.h"
+#include "qp.h"
 
 void rw_fail(struct rw_comm *c, ncclResult_t error, const char *format, ...) {
   struct rw_cursor b;
@@ -14,9 +16,9 @@ void rw_fail(struct rw_comm *c, ncclResult_t error, const char *format, ...) {
   va_end(args);
   atomic_store(&c->error, error);
   rw_warn("connection %s %s: %s", c->sends ? "to" : "from", c->remote.host, c->failure);
-  if (c->peer_gone || !rw_link_begin(c->link, &b)) return;
+  if (c->peer.gone || !rw_link_begin(c->line.link, &b)) return;
   rw_put(&b, c->failure, strlen(c->failure));
-  rw_link_send(c->link, RW_FAILED, &b);
+  rw_link_send(c->line.link, RW_FAILED, &b);
 }
 
 static size_t append(char *text, size_t size, size_t used, const char *format, ...) {

@@ -1,10 +1,13 @@
 // Writes to GPU memory are visible to the GPU once a read over the same PCIe link has come back: a queue pair connected
 // to itself reads one byte of what was received.
+#include "flush.h"
+
 #include <errno.h>
 
-#include "comm.h"
+#include "failure.h"
 #include "log.h"
 #include "params.h"
+#include "qp.h"
 #include "verbs.h"
 
 // A device whose flushes fail for this long cannot be relied on.
@@ -74,7 +77,7 @@ static bool post(struct rw_comm *c, int device, struct rw_request *r) {
   struct rw_comm_device *d = &c->devices[device];
   struct ibv_sge sge = {.addr = (uintptr_t)&c->shared->flushed, .length = 1, .lkey = d->flush_mr->lkey};
   struct ibv_send_wr wr = {
-      .wr_id = rw_work_id(RW_WORK_FLUSH, (unsigned)device, (unsigned)(r - c->requests)),
+      .wr_id = rw_work_id(RW_WORK_FLUSH, (unsigned)device, (unsigned)(r - c->requests.all)),
       .sg_list = &sge,
       .num_sge = 1,
       .opcode = IBV_WR_RDMA_READ,
@@ -90,7 +93,7 @@ static bool post(struct rw_comm *c, int device, struct rw_request *r) {
 // Reads that wait because their device's flush queue pair is full or being replaced.
 static void post_waiting(struct rw_comm *c, int device) {
   for (int i = 0; i < RW_REQUESTS; i++) {
-    struct rw_request *r = &c->requests[i];
+    struct rw_request *r = &c->requests.all[i];
     if (r->kind == RW_FLUSH && !r->done && r->devices_left >> device & 1 && !post(c, device, r)) return;
   }
 }
@@ -105,7 +108,7 @@ static void give_up(struct rw_comm *c, int device) {
     return;
   }
   for (int i = 0; i < RW_REQUESTS; i++) {
-    struct rw_request *r = &c->requests[i];
+    struct rw_request *r = &c->requests.all[i];
     if (r->kind != RW_FLUSH || r->done || !(r->devices_left >> device & 1)) continue;
     r->devices_left &= ~(1u << device);
     read_done(r);

@@ -1,26 +1,27 @@
 // Which queue pairs get new data, and how much of it.
-#include "comm.h"
+#include "live.h"
+
 #include "costs.h"
 #include "params.h"
 
 void rw_live_update(struct rw_comm *c) {
-  c->n_live = 0;
-  c->all_suspect = true;
+  c->live.n = 0;
+  c->live.all_suspect = true;
   for (int i = 0; i < c->n_qps; i++)
     if (rw_state(&c->qps[i]) == RW_QP_LIVE && !atomic_load_explicit(&c->qps[i].suspect, memory_order_relaxed))
-      c->all_suspect = false;
+      c->live.all_suspect = false;
   for (int i = 0; i < c->n_qps; i++) {
     const struct rw_qp *q = &c->qps[i];
     if (rw_state(q) != RW_QP_LIVE) continue;
-    if (atomic_load_explicit(&q->suspect, memory_order_relaxed) && !c->all_suspect) continue;
+    if (atomic_load_explicit(&q->suspect, memory_order_relaxed) && !c->live.all_suspect) continue;
     uint32_t ramp = (uint32_t)(q->ramp * RW_UNLIMITED / 100);
-    uint32_t cost = c->costs_seen ? rw_costs_limit(c->local.devices[q->device[0]].name, q->color) : RW_UNLIMITED;
-    c->loads[i].limit = ramp < cost ? ramp : cost;
-    c->live[c->n_live++] = (uint8_t)i;
+    uint32_t cost = c->live.costs_seen ? rw_costs_limit(c->local.devices[q->device[0]].name, q->color) : RW_UNLIMITED;
+    c->live.of_qp[i].limit = ramp < cost ? ramp : cost;
+    c->live.qps[c->live.n++] = (uint8_t)i;
   }
-  for (int i = 0; i < c->n_live; i++) {
-    c->live[c->n_live + i] = c->live[i];
-    c->live_loads[i] = c->live_loads[c->n_live + i] = &c->loads[c->live[i]];
+  for (int i = 0; i < c->live.n; i++) {
+    c->live.qps[c->live.n + i] = c->live.qps[i];
+    c->live.loads[i] = c->live.loads[c->live.n + i] = &c->live.of_qp[c->live.qps[i]];
   }
 }
 
@@ -38,9 +39,9 @@ static void share_out(struct rw_comm *c) {
 }
 
 void rw_live_weigh(struct rw_comm *c) {
-  if (rw_params.weights && c->n_live > 1) rw_weigh(c->n_live, c->live_loads, &c->weigh_waited);
-  bool ramps = rw_costs_generation() != c->costs_seen;
-  c->costs_seen = rw_costs_generation();
+  if (rw_params.weights && c->live.n > 1) rw_weigh(c->live.n, c->live.loads, &c->live.weigh_waited);
+  bool ramps = rw_costs_generation() != c->live.costs_seen;
+  c->live.costs_seen = rw_costs_generation();
   for (int i = 0; i < c->n_qps; i++) {
     struct rw_qp *q = &c->qps[i];
     if (q->ramp >= 100) continue;

@@ -2,9 +2,12 @@
 #ifndef RAILWEAVE_LOG_H
 #define RAILWEAVE_LOG_H
 
+#include <stdbool.h>
+
 #include "nccl_net_abi.h"
 
 void rw_log_to(ncclDebugLogger_t logger);
+void rw_log_to_stderr(bool also);
 void rw_log(ncclDebugLogLevel level, const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 

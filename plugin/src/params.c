@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "log.h"
 
@@ -50,4 +51,5 @@ void rw_params_read(void) {
 #undef TEXT
 #undef SECTION
 #undef NOT_USED
+  rw_log_to_stderr(strcmp(rw_params.log_also, "stderr") == 0);
 }

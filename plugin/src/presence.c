@@ -1,7 +1,9 @@
 #include "presence.h"
 
-#include "comm.h"
+#include "failover.h"
+#include "failure.h"
 #include "params.h"
+#include "publish.h"
 #include "verbs.h"
 
 enum {
@@ -46,7 +48,7 @@ static void write_beat(struct rw_comm *c, bool over_all) {
 }
 
 bool rw_presence_waits(const struct rw_comm *c) {
-  return c->outstanding > 0 || (c->presence.wanted_ms && c->now_ms - c->presence.wanted_ms < WANTED_MS);
+  return c->requests.outstanding > 0 || (c->presence.wanted_ms && c->now_ms - c->presence.wanted_ms < WANTED_MS);
 }
 
 void rw_presence_put_off(struct rw_comm *c, int64_t ms) {
@@ -86,12 +88,12 @@ static void judge(struct rw_comm *c) {
 
 void rw_presence_look(struct rw_comm *c) {
   struct rw_presence *p = &c->presence;
-  if (atomic_load_explicit(&c->wanted, memory_order_relaxed)) {
-    atomic_store_explicit(&c->wanted, false, memory_order_relaxed);
+  if (atomic_load_explicit(&c->sender.wanted, memory_order_relaxed)) {
+    atomic_store_explicit(&c->sender.wanted, false, memory_order_relaxed);
     p->wanted_ms = c->now_ms;
   }
   listen_to_beat(c);
-  if (c->peer_gone || !rw_presence_waits(c)) {
+  if (c->peer.gone || !rw_presence_waits(c)) {
     p->waits_ms = 0;
     p->unanswered = 0;
     return;

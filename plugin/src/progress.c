@@ -1,21 +1,17 @@
-// What the device completed goes where it belongs. Everything a connection does by itself starts here.
-#include <time.h>
+// What the device completed goes where it belongs.
+#include "progress.h"
 
-#include "comm.h"
-#include "log.h"
+#include "clock.h"
+#include "control.h"
+#include "failover.h"
+#include "failure.h"
+#include "flush.h"
+#include "qp.h"
+#include "recovery.h"
+#include "recv.h"
+#include "send.h"
+#include "tick.h"
 #include "verbs.h"
-
-int64_t rw_now_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);  // no system call: the vDSO answers
-  return t.tv_sec * 1000000000L + t.tv_nsec;
-}
-
-static int64_t coarse_ms(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-  return t.tv_sec * 1000L + t.tv_nsec / 1000000;
-}
 
 static void received(struct rw_comm *c, struct rw_qp *q, const struct ibv_wc *wc) {
   q->recvs_out--;
@@ -58,7 +54,7 @@ static void sent(struct rw_comm *c, struct rw_qp *q, const struct ibv_wc *wc, in
 static void complete(struct rw_comm *c, const struct ibv_wc *wc, int64_t now_ns) {
   unsigned index = wc->wr_id >> 32 & 0xff;
   if (wc->wr_id >> 56 == RW_WORK_FLUSH) {
-    rw_flush_done(c, (int)index, &c->requests[wc->wr_id & 0xffffffff], wc->status);
+    rw_flush_done(c, (int)index, &c->requests.all[wc->wr_id & 0xffffffff], wc->status);
     return;
   }
   struct rw_qp *q = &c->qps[index];
@@ -83,29 +79,11 @@ void rw_progress(struct rw_comm *c) {
       if (n < 16) break;
     }
   }
-  int64_t now_ms = coarse_ms();
-  if (now_ms != c->tick_ms) {
-    c->tick_ms = now_ms;
+  if (c->any_refused) rw_qp_close_refused(c);
+  int64_t now_ms = rw_coarse_ms();
+  if (now_ms != c->times.tick_ms) {
+    c->times.tick_ms = now_ms;
     rw_tick(c);
   }
   if (c->sends) rw_send_pending(c);
-}
-
-ncclResult_t rw_test(struct rw_request *r, int *done, int *sizes) {
-  struct rw_comm *c = r->comm;
-  *done = 0;
-  if (!r->done) {
-    ncclResult_t error = atomic_load_explicit(&c->error, memory_order_relaxed);
-    if (error == ncclSuccess) {
-      rw_progress(c);
-      error = atomic_load_explicit(&c->error, memory_order_relaxed);
-    }
-    if (!r->done) return error;
-  }
-  int n = r->kind == RW_RECV ? r->n : 1;
-  for (int i = 0; sizes && r->kind != RW_FLUSH && i < n; i++) sizes[i] = (int)r->sizes[i];
-  *done = 1;
-  rw_request_put(r);
-  rw_comm_leave(c);
-  return ncclSuccess;
 }

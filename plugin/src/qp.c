@@ -1,10 +1,12 @@
 // One queue pair at its place in a connection: create, connect, put into error, destroy.
+#include "qp.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include "comm.h"
+#include "clock.h"
 #include "log.h"
 #include "params.h"
 #include "verbs.h"
@@ -67,12 +69,13 @@ bool rw_qp_create(struct rw_comm *c, struct rw_qp *q) {
     rw_warn("%s: no queue pair %d: %s", d->device->name, (int)(q - c->qps), strerror(errno));
     return false;
   }
-  c->max_inline = (int)init.cap.max_inline_data;
+  c->settings.max_inline = (int)init.cap.max_inline_data;
   q->psn = (uint32_t)rw_now_ns() * 2654435761u >> 8;
   q->errored = false;
+  q->refused = false;
   q->posted = q->acked = q->arrived = 0;
   q->sends_out = q->recvs_out = q->recvs_missing = 0;
-  rw_load_reset(&c->loads[q - c->qps]);
+  rw_load_reset(&c->live.of_qp[q - c->qps]);
   q->ece = (struct ibv_ece){0};
   if (rw_params.ece && rw_verbs.ibv_query_ece && rw_verbs.ibv_query_ece(q->qp, &q->ece)) q->ece = (struct ibv_ece){0};
   struct ibv_qp_attr attr = {
@@ -109,7 +112,7 @@ bool rw_qp_connect(struct rw_comm *c, struct rw_qp *q) {
         .dgid = q->remote.gid,
         .sgid_index = (uint8_t)q->local.index,
         .hop_limit = 255,
-        .traffic_class = (uint8_t)c->traffic_class,
+        .traffic_class = (uint8_t)c->settings.traffic_class,
     };
   } else {
     rtr.ah_attr.dlid = peer->lid;
@@ -125,7 +128,7 @@ bool rw_qp_connect(struct rw_comm *c, struct rw_qp *q) {
   }
   struct ibv_qp_attr rts = {
       .qp_state = IBV_QPS_RTS,
-      .timeout = (uint8_t)c->hw_timeout,
+      .timeout = (uint8_t)c->settings.hw_timeout,
       .retry_cnt = (uint8_t)rw_params.retry_cnt,
       .rnr_retry = 7,  // without end: a receiver that is slow to post is not a dead path
       .sq_psn = q->psn,

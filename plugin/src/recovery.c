@@ -1,9 +1,14 @@
 // A dead queue pair comes back: the sending end makes a new one and names it, the receiving end makes its counterpart,
 // a write proves the path. Addresses are looked up again by value, then by prefix and by color, since SLAAC may have
 // changed them.
-#include "comm.h"
+#include "recovery.h"
+
+#include "failover.h"
+#include "live.h"
 #include "log.h"
 #include "params.h"
+#include "publish.h"
+#include "qp.h"
 #include "verbs.h"
 
 enum { ANSWER_MS = 2000 };
@@ -36,7 +41,7 @@ static bool renew(struct rw_comm *c, struct rw_qp *q, uint32_t epoch) {
   q->record.kind = RW_SAYS_NOTHING;
   q->progress_ms = c->now_ms;
   rw_set_state(q, RW_QP_OPENING);
-  q->deadline_ms = c->now_ms + c->reroute_ms + ANSWER_MS;
+  q->deadline_ms = c->now_ms + c->settings.reroute_ms + ANSWER_MS;
   if (rw_qp_create(c, q)) return true;
   rw_qp_close(c, q, "no new queue pair");
   return false;
@@ -77,7 +82,7 @@ void rw_recovery_answer(struct rw_comm *c, struct rw_qp *q, const struct rw_reco
     return;
   }
   rw_set_state(q, RW_QP_PROBING);
-  q->deadline_ms = c->now_ms + 2 * c->reroute_ms + 2 * ANSWER_MS;
+  q->deadline_ms = c->now_ms + 2 * c->settings.reroute_ms + 2 * ANSWER_MS;
   q->record.kind = RW_SAYS_OPENING;
   rw_record_publish(c, q);
 }
@@ -110,7 +115,7 @@ void rw_recovery_connect(struct rw_comm *c, struct rw_qp *q, const struct rw_rec
     return;
   }
   rw_set_state(q, RW_QP_PROBING);
-  q->deadline_ms = c->now_ms + (c->reroute_ms > 200 ? c->reroute_ms : 200);
+  q->deadline_ms = c->now_ms + (c->settings.reroute_ms > 200 ? c->settings.reroute_ms : 200);
 }
 
 void rw_recovery_proven(struct rw_comm *c, struct rw_qp *q) {
@@ -124,5 +129,5 @@ void rw_recovery_proven(struct rw_comm *c, struct rw_qp *q) {
   rw_record_publish(c, q);
   rw_live_update(c);
   rw_qp_name(c, q, name, sizeof(name));
-  rw_info("%s is back: %d of %d queue pairs live", name, c->n_live, c->n_qps);
+  rw_info("%s is back: %d of %d queue pairs live", name, c->live.n, c->n_qps);
 }

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "comm.h"
 #include "log.h"
 #include "pending.h"
@@ -42,7 +43,7 @@ void rw_redial_forget(void) {
 
 static struct rw_comm *of_key(struct rw_comm *comms, uint64_t key) {
   for (struct rw_comm *c = comms; c; c = c->next)
-    if (!c->sends && c->key == key) return c;
+    if (!c->sends && c->line.key == key) return c;
   return NULL;
 }
 
@@ -62,7 +63,7 @@ void rw_redial_answer(struct rw_comm *comms) {
     struct rw_comm *c = type == RW_REJOIN ? of_key(comms, rw_get64(&b)) : NULL;
     rw_link_next(link);
     if (c) {
-      rw_link_close(atomic_exchange(&c->new_link, link));
+      rw_link_close(atomic_exchange(&c->line.new_link, link));
     } else {
       if (type == RW_REJOIN) say(link, RW_FAILED, "it has no such connection");
       rw_link_close(link);
@@ -72,72 +73,72 @@ void rw_redial_answer(struct rw_comm *comms) {
 }
 
 static void replace(struct rw_comm *c, struct rw_link *link) {
-  rw_link_close(c->link);
-  c->link = link;
+  rw_link_close(c->line.link);
+  c->line.link = link;
   c->presence.lost_ms = 0;
   c->presence.refused = false;
-  c->redial_wait_ms = 0;
+  c->line.redial_wait_ms = 0;
   rw_presence_heard(&c->presence, c->now_ms);
   rw_info("the set-up connection is back, %s %s", c->sends ? "to" : "from", c->remote.host);
 }
 
 static void hang_up(struct rw_comm *c) {
-  rw_link_close(c->call);
-  c->call = NULL;
-  c->redial_wait_ms = c->redial_wait_ms ? c->redial_wait_ms * 2 : AGAIN_MS;
-  if (c->redial_wait_ms > LONGEST_AGAIN_MS) c->redial_wait_ms = LONGEST_AGAIN_MS;
-  c->redial_at_ms = c->now_ms + c->redial_wait_ms;
+  rw_link_close(c->line.call);
+  c->line.call = NULL;
+  c->line.redial_wait_ms = c->line.redial_wait_ms ? c->line.redial_wait_ms * 2 : AGAIN_MS;
+  if (c->line.redial_wait_ms > LONGEST_AGAIN_MS) c->line.redial_wait_ms = LONGEST_AGAIN_MS;
+  c->line.redial_at_ms = c->now_ms + c->line.redial_wait_ms;
 }
 
 static void call(struct rw_comm *c) {
   struct rw_cursor b;
-  if (!c->call) {
-    if (c->now_ms < c->redial_at_ms) return;
-    c->call = rw_link_connect(&c->redial);
-    c->called_ms = c->now_ms;
-    c->call_said = false;
-    if (!c->call) return;
+  if (!c->line.call) {
+    if (c->now_ms < c->line.redial_at_ms) return;
+    c->line.call = rw_link_connect(&c->line.address);
+    c->line.called_ms = c->now_ms;
+    c->line.call_said = false;
+    if (!c->line.call) return;
   }
-  int ready = c->call_said ? 1 : rw_link_ready(c->call);
+  int ready = c->line.call_said ? 1 : rw_link_ready(c->line.call);
   if (ready < 0) c->presence.refused = errno == ECONNREFUSED;
-  if (ready < 0 || c->now_ms - c->called_ms > CALL_MS) {
+  if (ready < 0 || c->now_ms - c->line.called_ms > CALL_MS) {
     hang_up(c);
     return;
   }
   if (!ready) return;
-  if (!c->call_said && rw_link_begin(c->call, &b)) {
-    rw_put64(&b, c->key);
-    rw_link_send(c->call, RW_REJOIN, &b);
-    c->call_said = true;
+  if (!c->line.call_said && rw_link_begin(c->line.call, &b)) {
+    rw_put64(&b, c->line.key);
+    rw_link_send(c->line.call, RW_REJOIN, &b);
+    c->line.call_said = true;
   }
-  int type = rw_link_receive(c->call, &b);
+  int type = rw_link_receive(c->line.call, &b);
   if (type == RW_REJOINED) {
-    struct rw_link *link = c->call;
+    struct rw_link *link = c->line.call;
     rw_link_next(link);
-    c->call = NULL;
+    c->line.call = NULL;
     replace(c, link);
   } else if (type == RW_FAILED) {
-    c->peer_gone = true;  // its process lives, the connection was closed there
-    c->gone_ms = c->now_ms;
+    c->peer.gone = true;  // its process lives, the connection was closed there
+    c->peer.gone_ms = c->now_ms;
     hang_up(c);
-  } else if (type || c->call->closed || c->call->failed) {
+  } else if (type || c->line.call->closed || c->line.call->failed) {
     hang_up(c);
   }
 }
 
 void rw_redial_look(struct rw_comm *c) {
   struct rw_link *link =
-      atomic_load_explicit(&c->new_link, memory_order_relaxed) ? atomic_exchange(&c->new_link, NULL) : NULL;
+      atomic_load_explicit(&c->line.new_link, memory_order_relaxed) ? atomic_exchange(&c->line.new_link, NULL) : NULL;
   if (link) {
     replace(c, link);
-    say(c->link, RW_REJOINED, "");
+    say(c->line.link, RW_REJOINED, "");
   }
-  if (!c->link->closed && !c->link->failed) return;
-  if (c->peer_gone) return;
+  if (!c->line.link->closed && !c->line.link->failed) return;
+  if (c->peer.gone) return;
   if (!c->presence.lost_ms) {
     c->presence.lost_ms = c->now_ms;
     rw_info("the set-up connection %s %s is lost%s", c->sends ? "to" : "from", c->remote.host,
-            c->redial.any.sa_family ? ": calling again" : "");
+            c->line.address.any.sa_family ? ": calling again" : "");
   }
-  if (c->sends && c->redial.any.sa_family) call(c);
+  if (c->sends && c->line.address.any.sa_family) call(c);
 }

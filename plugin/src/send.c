@@ -1,6 +1,8 @@
 // Sending: a message goes out in pieces, each over one queue pair, into the memory that the receiver named.
-#include "comm.h"
-#include "log.h"
+#include "send.h"
+
+#include "clock.h"
+#include "failure.h"
 #include "params.h"
 #include "profiler.h"
 #include "verbs.h"
@@ -9,24 +11,24 @@
 enum { ALIGNMENT = 128 };
 
 static bool room(const struct rw_qp *q) {
-  return rw_state(q) == RW_QP_LIVE && q->posted - q->acked < RW_RING && q->sends_out <= RW_SEND_WRS - 8;
+  return rw_state(q) == RW_QP_LIVE && !q->refused && q->posted - q->acked < RW_RING && q->sends_out <= RW_SEND_WRS - 8;
 }
 
 static void park(struct rw_comm *c, const struct rw_piece *p) {
-  if (c->pending_tail - c->pending_head == c->pending_size) {
+  if (c->sender.pending_tail - c->sender.pending_head == c->sender.pending_size) {
     rw_fail(c, ncclInternalError, "more pieces wait than there can be");
     return;
   }
-  c->pending[c->pending_tail++ % c->pending_size] = *p;
+  c->sender.pending[c->sender.pending_tail++ % c->sender.pending_size] = *p;
 }
 
 static bool post(struct rw_comm *c, struct rw_qp *q, const struct rw_piece *piece, int64_t now_ns) {
-  struct rw_request *r = &c->requests[piece->request];
+  struct rw_request *r = &c->requests.all[piece->request];
   unsigned index = (unsigned)(q - c->qps), slot = (unsigned)(r->id % RW_SLOTS);
   struct ibv_sge data = {.addr = r->data + piece->offset, .length = piece->length};
   if (piece->length) data.lkey = r->mr->mrs[q->device[0]]->lkey;
   // Of all pieces of a message or of none: the receiver either adds pieces up or is told the sum.
-  bool separate = c->adaptive_routing && r->sizes[0] > (size_t)rw_params.ar_threshold;
+  bool separate = c->settings.adaptive_routing && r->sizes[0] > (size_t)rw_params.ar_threshold;
   struct ibv_sge size = {.addr = (uintptr_t)&c->shared->size_out[slot][r->n],
                          .length = 8,
                          .lkey = c->devices[q->device[0]].shared_mr->lkey};
@@ -53,14 +55,14 @@ static bool post(struct rw_comm *c, struct rw_qp *q, const struct rw_piece *piec
     notify.wr.rdma.remote_addr =
         c->remote_shared + offsetof(struct rw_shared, size_in) + (slot * RW_RECVS + (unsigned)r->n) * 8;
     notify.wr.rdma.rkey = c->devices[q->device[1]].remote_rkey;
-  } else if (piece->length <= (uint32_t)c->max_inline && r->mr && r->mr->host) {
+  } else if (piece->length <= (uint32_t)c->settings.max_inline && r->mr && r->mr->host) {
     notify.send_flags |= IBV_SEND_INLINE;
   }
   struct ibv_send_wr *bad = NULL;
   if (q->sends_out == 0) q->progress_ms = c->now_ms;
   if (q->qp->context->ops.post_send(q->qp, separate ? &bulk : &notify, &bad)) {
     if (separate && bad == &notify) q->sends_out++;
-    rw_qp_close(c, q, "the device refuses work");
+    rw_qp_refuses(c, q);
     return false;
   }
   struct rw_piece *kept = &q->ring[q->posted++ % RW_RING];
@@ -68,7 +70,7 @@ static bool post(struct rw_comm *c, struct rw_qp *q, const struct rw_piece *piec
   kept->posted_ns = now_ns;
   rw_profile_start(c, q, r, kept);
   q->sends_out += separate ? 2 : 1;
-  rw_load_posted(&c->loads[index], piece->length);
+  rw_load_posted(&c->live.of_qp[index], piece->length);
   rw_count(&q->counters.pieces, 1);
   rw_count(&q->counters.bytes, piece->length);
   if (piece->index == 0) rw_count(&q->counters.messages, 1);
@@ -81,11 +83,11 @@ static void post_or_park(struct rw_comm *c, struct rw_qp *q, const struct rw_pie
 
 // The queue pair of a whole message or piece: the next in turn, or a less loaded one.
 static struct rw_qp *next_qp(struct rw_comm *c) {
-  if (c->n_live == 0) return NULL;
-  int n = c->n_live < RW_SPREAD ? c->n_live : RW_SPREAD, first = c->turn < c->n_live ? c->turn : 0;
-  c->turn = first + 1 < c->n_live ? first + 1 : 0;
-  struct rw_qp *q = &c->qps[c->live[first + rw_choose(n, c->live_loads + first, rw_params.weights != 0)]];
-  for (int k = 0; k < n && !room(q); k++) q = &c->qps[c->live[first + k]];
+  if (c->live.n == 0) return NULL;
+  int n = c->live.n < RW_SPREAD ? c->live.n : RW_SPREAD, first = c->sender.turn < c->live.n ? c->sender.turn : 0;
+  c->sender.turn = first + 1 < c->live.n ? first + 1 : 0;
+  struct rw_qp *q = &c->qps[c->live.qps[first + rw_choose(n, c->live.loads + first, rw_params.weights != 0)]];
+  for (int k = 0; k < n && !room(q); k++) q = &c->qps[c->live.qps[first + k]];
   return q;
 }
 
@@ -95,16 +97,17 @@ static bool splits(size_t size) {
 }
 
 static void send_whole(struct rw_comm *c, struct rw_request *r, size_t size, int64_t now_ns) {
-  int count = (int)((size + c->max_message - 1) / c->max_message);
+  int count = (int)((size + c->settings.max_message - 1) / c->settings.max_message);
   if (count == 0) count = 1;
   r->left = count;
   for (int i = 0; i < count; i++) {
-    uint64_t offset = (uint64_t)i * c->max_message;
-    struct rw_piece piece = {.request = (uint16_t)(r - c->requests),
-                             .index = (uint8_t)i,
-                             .count = (uint8_t)count,
-                             .offset = offset,
-                             .length = (uint32_t)(size - offset < c->max_message ? size - offset : c->max_message)};
+    uint64_t offset = (uint64_t)i * c->settings.max_message;
+    struct rw_piece piece = {
+        .request = (uint16_t)(r - c->requests.all),
+        .index = (uint8_t)i,
+        .count = (uint8_t)count,
+        .offset = offset,
+        .length = (uint32_t)(size - offset < c->settings.max_message ? size - offset : c->settings.max_message)};
     post_or_park(c, next_qp(c), &piece, now_ns);
   }
 }
@@ -113,19 +116,21 @@ static void send_split(struct rw_comm *c, struct rw_request *r, size_t size, int
   struct rw_piece pieces[RW_CHUNKS];
   struct rw_qp *qps[RW_CHUNKS];
   uint64_t bytes[RW_SPREAD], sum = 0, from = 0;
-  int n = c->n_live < RW_SPREAD ? c->n_live : RW_SPREAD, count = 0;
+  int n = c->live.n < RW_SPREAD ? c->live.n : RW_SPREAD, count = 0;
   // With more queue pairs than share one message, the next message starts at the next ones.
-  int first = n < c->n_live ? (c->turn = (c->turn + n) % c->n_live) : 0;
-  rw_divide(size, n, c->live_loads + first, rw_params.weights != 0, bytes);
+  int first = n < c->live.n ? (c->sender.turn = (c->sender.turn + n) % c->live.n) : 0;
+  rw_divide(size, n, c->live.loads + first, rw_params.weights != 0, bytes);
   for (int k = 0; k < n && from < size; k++) {
-    struct rw_qp *q = &c->qps[c->live[first + k]];
+    struct rw_qp *q = &c->qps[c->live.qps[first + k]];
     sum += bytes[k];
     uint64_t to = sum == size ? size : (sum + ALIGNMENT - 1) & ~(uint64_t)(ALIGNMENT - 1);
     if (to > size) to = size;
     while (from < to && count < RW_CHUNKS) {
-      uint64_t length = to - from < c->max_message ? to - from : c->max_message;
-      pieces[count] = (struct rw_piece){
-          .request = (uint16_t)(r - c->requests), .index = (uint8_t)count, .offset = from, .length = (uint32_t)length};
+      uint64_t length = to - from < c->settings.max_message ? to - from : c->settings.max_message;
+      pieces[count] = (struct rw_piece){.request = (uint16_t)(r - c->requests.all),
+                                        .index = (uint8_t)count,
+                                        .offset = from,
+                                        .length = (uint32_t)length};
       qps[count++] = q;
       from += length;
     }
@@ -143,8 +148,8 @@ static void send_split(struct rw_comm *c, struct rw_request *r, size_t size, int
 
 // The group of receives that is next, if the receiver has named it whole: how many, else 0.
 static int next_group(const struct rw_comm *c) {
-  const struct rw_cts *cts = c->shared->cts_in[c->head % RW_SLOTS];
-  uint64_t number = htole64(c->head + 1);
+  const struct rw_cts *cts = c->shared->cts_in[c->requests.head % RW_SLOTS];
+  uint64_t number = htole64(c->requests.head + 1);
   if (__atomic_load_n(&cts[0].number, __ATOMIC_ACQUIRE) != number) return 0;
   int n = (int)le32toh(cts[0].count);
   if (n < 1 || n > RW_RECVS) return 0;
@@ -159,19 +164,19 @@ ncclResult_t rw_isend(struct rw_comm *c, void *data, size_t size, int tag, const
   ncclResult_t error = atomic_load_explicit(&c->error, memory_order_relaxed);
   if (error != ncclSuccess) return error;
   int n = next_group(c), which = 0;
-  const struct rw_cts *cts = c->shared->cts_in[c->head % RW_SLOTS];
-  while (which < n && (c->taken >> which & 1 || le32toh(cts[which].tag) != (uint32_t)tag)) which++;
+  const struct rw_cts *cts = c->shared->cts_in[c->requests.head % RW_SLOTS];
+  while (which < n && (c->sender.taken >> which & 1 || le32toh(cts[which].tag) != (uint32_t)tag)) which++;
   if (which == n) {
     // Only now and then: this is asked again and again.
-    if (!atomic_load_explicit(&c->wanted, memory_order_relaxed))
-      atomic_store_explicit(&c->wanted, true, memory_order_relaxed);
+    if (!atomic_load_explicit(&c->sender.wanted, memory_order_relaxed))
+      atomic_store_explicit(&c->sender.wanted, true, memory_order_relaxed);
     return ncclSuccess;
   }
   if (!rw_comm_enter(c)) return ncclSuccess;
   struct rw_request *r = rw_request_get(c, RW_SEND);
   if (!r) return ncclSuccess;
   uint64_t fits = le64toh(cts[which].size);
-  r->id = c->head;
+  r->id = c->requests.head;
   r->n = which;
   r->data = (uintptr_t)data;
   r->sizes[0] = size < fits ? size : fits;
@@ -179,14 +184,14 @@ ncclResult_t rw_isend(struct rw_comm *c, void *data, size_t size, int tag, const
   r->address = le64toh(cts[which].address);
   for (int i = 0; i < c->n_remote_devices; i++) r->rkeys[i] = le32toh(cts[which].rkeys[i]);
   r->phandle = phandle;
-  c->taken |= 1u << which;
-  if (c->taken == (1u << n) - 1) {
-    c->taken = 0;
-    c->head++;
+  c->sender.taken |= 1u << which;
+  if (c->sender.taken == (1u << n) - 1) {
+    c->sender.taken = 0;
+    c->requests.head++;
   }
   int64_t now_ns = rw_now_ns();
   c->now_ms = now_ns / 1000000;
-  if (splits(r->sizes[0]) && c->n_live) send_split(c, r, r->sizes[0], now_ns);
+  if (splits(r->sizes[0]) && c->live.n) send_split(c, r, r->sizes[0], now_ns);
   else send_whole(c, r, r->sizes[0], now_ns);
   error = atomic_load_explicit(&c->error, memory_order_relaxed);
   if (error == ncclSuccess) *request = r;
@@ -194,7 +199,7 @@ ncclResult_t rw_isend(struct rw_comm *c, void *data, size_t size, int tag, const
 }
 
 static void piece_done(struct rw_comm *c, struct rw_piece *p) {
-  struct rw_request *r = &c->requests[p->request];
+  struct rw_request *r = &c->requests.all[p->request];
   rw_profile_stop(p);
   if (r->kind == RW_SEND && !r->done && --r->left == 0) r->done = true;
 }
@@ -213,7 +218,7 @@ static void sample_rate(struct rw_qp *q, uint32_t bytes, int64_t posted_ns, int6
 
 void rw_send_acked(struct rw_comm *c, struct rw_qp *q, int64_t now_ns) {
   struct rw_piece *p = &q->ring[q->acked++ % RW_RING];
-  rw_load_done(&c->loads[q - c->qps], p->length, now_ns - p->posted_ns);
+  rw_load_done(&c->live.of_qp[q - c->qps], p->length, now_ns - p->posted_ns);
   rw_histogram_add(&q->counters.latency, (uint64_t)(now_ns - p->posted_ns));
   sample_rate(q, p->length, p->posted_ns, now_ns);
   piece_done(c, p);
@@ -238,22 +243,22 @@ void rw_send_lost(struct rw_comm *c, struct rw_qp *q, uint32_t arrived) {
 }
 
 void rw_send_pending(struct rw_comm *c) {
-  if (c->pending_head == c->pending_tail) return;
+  if (c->sender.pending_head == c->sender.pending_tail) return;
   int64_t now_ns = rw_now_ns();
-  while (c->pending_head != c->pending_tail) {
-    struct rw_qp *q = c->n_live ? next_qp(c) : NULL;
+  while (c->sender.pending_head != c->sender.pending_tail) {
+    struct rw_qp *q = c->live.n ? next_qp(c) : NULL;
     if (!q || !room(q)) return;
-    struct rw_piece piece = c->pending[c->pending_head % c->pending_size];
+    struct rw_piece piece = c->sender.pending[c->sender.pending_head % c->sender.pending_size];
     if (!post(c, q, &piece, now_ns)) return;
-    c->pending_head++;
+    c->sender.pending_head++;
   }
 }
 
 void rw_send_complete_below(struct rw_comm *c, uint64_t complete) {
   if (!c->sends) return;
-  c->pending_head = c->pending_tail;
+  c->sender.pending_head = c->sender.pending_tail;
   for (int i = 0; i < RW_REQUESTS; i++) {
-    struct rw_request *r = &c->requests[i];
+    struct rw_request *r = &c->requests.all[i];
     if (r->kind == RW_SEND && r->id < complete) r->done = true;
   }
 }

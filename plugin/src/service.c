@@ -4,9 +4,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "comm.h"
 #include "costs.h"
 #include "params.h"
+#include "progress.h"
 #include "redial.h"
 #include "stats.h"
 #include "telemetry.h"
@@ -83,7 +85,7 @@ void rw_service_stop(void) {
 void rw_service_forget(void) {
   pthread_mutex_init(&lock, NULL);
   for (struct rw_comm *c = comms; c; c = c->next)
-    if (c->link) close(c->link->fd);
+    if (c->line.link) close(c->line.link->fd);
   comms = NULL;
   running = false;
   rw_stats_forget();

@@ -1,6 +1,10 @@
 #include "setup.h"
 
+#include "clock.h"
+#include "failover.h"
+#include "live.h"
 #include "log.h"
+#include "qp.h"
 #include "service.h"
 
 void rw_setup_put_queue_pairs(struct rw_cursor *b, const struct rw_comm *c) {

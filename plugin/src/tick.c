@@ -1,9 +1,21 @@
 // What time brings: queue pairs from which nothing comes back, changed addresses and ports, attempts to recover, the
 // state of the other end. Called about every millisecond while a connection is in use, every 10 ms while it is not.
-#include "comm.h"
-#include "log.h"
+#include "tick.h"
+
+#include "clock.h"
+#include "control.h"
+#include "failover.h"
+#include "failure.h"
+#include "flush.h"
+#include "live.h"
 #include "params.h"
+#include "presence.h"
+#include "publish.h"
+#include "qp.h"
+#include "recovery.h"
+#include "recv.h"
 #include "redial.h"
+#include "send.h"
 #include "verbs.h"
 
 enum {
@@ -64,10 +76,10 @@ static void look_at_silence(struct rw_comm *c, struct rw_qp *q, bool *changed) {
       if (!c->sends) rw_cts_elsewhere(c, q);
     }
   }
-  int64_t patience = c->reroute_ms;
-  if (c->all_suspect && patience > ERROR_WITHIN_MS - rw_params.all_dead_ms - UNASKED_MS)
+  int64_t patience = c->settings.reroute_ms;
+  if (c->live.all_suspect && patience > ERROR_WITHIN_MS - rw_params.all_dead_ms - UNASKED_MS)
     patience = ERROR_WITHIN_MS - rw_params.all_dead_ms - UNASKED_MS;
-  if (c->timer_kills && silent > patience + allowance)
+  if (c->settings.timer_kills && silent > patience + allowance)
     rw_qp_close(c, q, "nothing came back for %lld ms", (long long)silent);
 }
 
@@ -85,7 +97,7 @@ static void look_at_queue_pairs(struct rw_comm *c) {
         }
         break;
       case RW_QP_CLOSED:
-        if (c->sends && c->now_ms >= q->recover_at_ms && !c->peer_gone) rw_recovery_start(c, q);
+        if (c->sends && c->now_ms >= q->recover_at_ms && !c->peer.gone) rw_recovery_start(c, q);
         break;
       case RW_QP_OPENING:
       case RW_QP_PROBING:
@@ -105,11 +117,11 @@ static void take_message(struct rw_comm *c, int type, struct rw_cursor *b) {
     rw_get(b, record.bytes, sizeof(record.bytes));
     if (!b->overflow && index < c->n_qps) rw_record_arrived(c, index, &record);
   } else if (type == RW_FAILED) {
-    c->peer_gone = true;
+    c->peer.gone = true;
     rw_fail(c, ncclRemoteError, "%s ended it: %.*s", c->remote.host, (int)(b->end - b->at), (const char *)b->at);
   } else if (type == RW_BYE) {
-    c->peer_gone = true;
-    c->gone_ms = c->now_ms;
+    c->peer.gone = true;
+    c->peer.gone_ms = c->now_ms;
     rw_send_complete_below(c, rw_get64(b));
   }
 }
@@ -117,17 +129,17 @@ static void take_message(struct rw_comm *c, int type, struct rw_cursor *b) {
 static void look_at_link(struct rw_comm *c) {
   struct rw_cursor b;
   int type;
-  while ((type = rw_link_receive(c->link, &b)) != 0) {
+  while ((type = rw_link_receive(c->line.link, &b)) != 0) {
     rw_presence_heard(&c->presence, c->now_ms);
     take_message(c, type, &b);
-    rw_link_next(c->link);
+    rw_link_next(c->line.link);
   }
   rw_redial_look(c);
-  if (c->peer_gone && rw_presence_waits(c) && c->now_ms - c->gone_ms > GONE_MS &&
+  if (c->peer.gone && rw_presence_waits(c) && c->now_ms - c->peer.gone_ms > GONE_MS &&
       atomic_load(&c->error) == ncclSuccess) {
-    bool waits = c->outstanding == 0;  // to send
+    bool waits = c->requests.outstanding == 0;  // to send
     for (int i = 0; i < RW_REQUESTS; i++) {
-      const struct rw_request *r = &c->requests[i];
+      const struct rw_request *r = &c->requests.all[i];
       waits |= (r->kind == RW_SEND || r->kind == RW_RECV) && !r->done;  // flushes need no other end
     }
     if (waits)
@@ -139,10 +151,10 @@ static void look_for_life(struct rw_comm *c) {
   bool lives = false;
   for (int i = 0; i < c->n_qps; i++) lives |= rw_state(&c->qps[i]) == RW_QP_LIVE;
   if (lives || !rw_presence_waits(c)) {
-    c->all_dead_ms = 0;
-  } else if (c->all_dead_ms == 0) {
-    c->all_dead_ms = c->now_ms;
-  } else if (c->now_ms - c->all_dead_ms > rw_params.all_dead_ms) {
+    c->times.all_dead_ms = 0;
+  } else if (c->times.all_dead_ms == 0) {
+    c->times.all_dead_ms = c->now_ms;
+  } else if (c->now_ms - c->times.all_dead_ms > rw_params.all_dead_ms) {
     rw_fail_all_dead(c);
   }
 }
@@ -151,22 +163,22 @@ void rw_tick(struct rw_comm *c) {
   if (atomic_load_explicit(&c->error, memory_order_relaxed) != ncclSuccess) return;
   c->now_ms = rw_now_ns() / 1000000;
   // Time in which nobody looked tells nothing of the paths: this process was stopped, or NCCL was busy elsewhere.
-  int64_t unseen = c->looked_ms ? c->now_ms - c->looked_ms - UNSEEN_MS : 0;
+  int64_t unseen = c->times.looked_ms ? c->now_ms - c->times.looked_ms - UNSEEN_MS : 0;
   for (int i = 0; unseen > 0 && i < c->n_qps; i++) c->qps[i].progress_ms += unseen;
   if (unseen > 0) rw_presence_put_off(c, unseen);
-  c->looked_ms = c->now_ms;
+  c->times.looked_ms = c->now_ms;
   look_at_devices(c);
   look_at_queue_pairs(c);
   rw_presence_look(c);
   look_for_life(c);
   if (!c->sends) rw_cts_post_unsent(c);
-  bool soon = c->n_live < c->n_qps || c->presence.lost_ms;
-  if (c->now_ms - c->link_ms >= (soon ? LINK_SOON_MS : LINK_MS)) {
-    c->link_ms = c->now_ms;
+  bool soon = c->live.n < c->n_qps || c->presence.lost_ms;
+  if (c->now_ms - c->times.link_ms >= (soon ? LINK_SOON_MS : LINK_MS)) {
+    c->times.link_ms = c->now_ms;
     look_at_link(c);
   }
-  if (c->sends && c->now_ms - c->weigh_ms >= RW_WEIGH_MS) {
-    c->weigh_ms = c->now_ms;
+  if (c->sends && c->now_ms - c->live.weigh_ms >= RW_WEIGH_MS) {
+    c->live.weigh_ms = c->now_ms;
     rw_live_weigh(c);
   }
 }

@@ -117,6 +117,7 @@ void fault_apply(struct fake_fabric *f, const struct plan *p, const struct fault
     case PORT_DOWN:
     case PORT_UP: fake_port_set(f, x->host, x->device, x->kind == PORT_UP); break;
     case RECEIVE_REFUSED: atomic_store(&f->ports[x->host][x->device].refuse_receive, 6); break;
+    case SEND_REFUSED: atomic_store(&f->ports[x->host][x->device].refuse_send, 6); break;
     case HOST_DARK:
       for (int h = 0; h < p->ranks; h++)
         for (int d = 0; d < p->devices; d++)

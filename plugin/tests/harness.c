@@ -239,7 +239,8 @@ static void add_fault(struct schedule *s, const char *text) {
   } kinds[] = {{"down", PATH_DOWN},    {"up", PATH_UP},        {"blink", PATH_BLINK},
                {"drops", PATH_DROPS},  {"slow", PATH_SLOW},    {"change", ADDRESS_CHANGE},
                {"gone", ADDRESS_GONE}, {"back", ADDRESS_BACK}, {"port", PORT_DOWN},
-               {"portup", PORT_UP},    {"dark", HOST_DARK},    {"refuse", RECEIVE_REFUSED}};
+               {"portup", PORT_UP},    {"dark", HOST_DARK},    {"refuse", RECEIVE_REFUSED},
+               {"busy", SEND_REFUSED}};
   for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
     if (strcmp(kinds[i].name, what) == 0) {
       x.kind = kinds[i].kind;

@@ -38,7 +38,8 @@ enum fault_kind {
   PORT_DOWN,
   PORT_UP,
   HOST_DARK,
-  RECEIVE_REFUSED
+  RECEIVE_REFUSED,
+  SEND_REFUSED
 };
 
 struct fault {

@@ -45,6 +45,7 @@ case_ "a path dies while another is being replaced" \
 case_ "the fabric reroutes in time" "${faulty[@]}" --reroute 600 --fault 30:blink:1:80 --fault 35:blink:2:120 --deaths -1
 case_ "a timeout of the NIC's that a user set" env NCCL_IB_TIMEOUT=20 "${faulty[@]}" --fault 30:down:1 --deaths 4
 case_ "a list of receives is taken in part" "${faulty[@]}" --reroute 60 --fault 30:refuse --deaths 2 --recoveries 1
+case_ "a device refuses to send" "${faulty[@]}" --reroute 60 --fault 30:busy --deaths 2 --recoveries 1
 case_ "address change (SLAAC)" "${faulty[@]}" --reroute 60 --fault 30:change:1 --fault 100:change:2 --deaths 8 --recoveries 4
 case_ "address gone, flushes in between" "${faulty[@]}" --reroute 60 --dmabuf --fault 30:gone:0 --fault 200:back:0 --deaths 4 --recoveries 2
 case_ "port loss, another NIC of the virtual device goes on" \

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "comm.h"
 #include "json.h"
+#include "live.h"
 #include "name_list.h"
 #include "params.h"
 #include "tuner.h"
@@ -318,22 +318,23 @@ static void live(void) {
   c.n_qps = 4;
   for (int i = 0; i < 4; i++) {
     qps[i].ramp = 100;
-    rw_load_reset(&c.loads[i]);
+    rw_load_reset(&c.live.of_qp[i]);
   }
   rw_live_update(&c);
-  CHECK(c.n_live == 4 && !c.all_suspect && c.live[5] == 1 && c.live_loads[7] == &c.loads[3]);
-  CHECK(c.loads[0].limit == RW_UNLIMITED);
+  CHECK(c.live.n == 4 && !c.live.all_suspect && c.live.qps[5] == 1 && c.live.loads[7] == &c.live.of_qp[3]);
+  CHECK(c.live.of_qp[0].limit == RW_UNLIMITED);
   qps[2].suspect = true;
   qps[3].ramp = 50;
   rw_live_update(&c);
-  CHECK(c.n_live == 3 && c.live[2] == 3 && c.live[3] == 0 && !c.all_suspect && c.loads[3].limit == RW_UNLIMITED / 2);
+  CHECK(c.live.n == 3 && c.live.qps[2] == 3 && c.live.qps[3] == 0 && !c.live.all_suspect &&
+        c.live.of_qp[3].limit == RW_UNLIMITED / 2);
   for (int i = 0; i < 4; i++) qps[i].suspect = true;
   rw_live_update(&c);
-  CHECK(c.n_live == 4 && c.all_suspect);
+  CHECK(c.live.n == 4 && c.live.all_suspect);
   rw_set_state(&qps[0], RW_QP_CLOSED);
   qps[1].suspect = false;
   rw_live_update(&c);
-  CHECK(c.n_live == 1 && c.live[0] == 1);
+  CHECK(c.live.n == 1 && c.live.qps[0] == 1);
   qps[1].counters.bytes = 3000;
   qps[2].counters.bytes = 1000;
   rw_live_weigh(&c);

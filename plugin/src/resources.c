@@ -1,12 +1,14 @@
-#include "comm.h"
+#include "resources.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "flush.h"
 #include "log.h"
 #include "params.h"
 #include "profiler.h"
+#include "qp.h"
 #include "verbs.h"
 
 struct rw_comm *rw_comm_new(const struct rw_vdevice *v, bool sends) {
@@ -16,10 +18,10 @@ struct rw_comm *rw_comm_new(const struct rw_vdevice *v, bool sends) {
   c->v = *v;
   c->n_devices = v->n;
   for (int i = 0; i < RW_REQUESTS; i++) {
-    c->requests[i].comm = c;
-    c->free_requests[i] = (uint16_t)(RW_REQUESTS - 1 - i);
+    c->requests.all[i].comm = c;
+    c->requests.free[i] = (uint16_t)(RW_REQUESTS - 1 - i);
   }
-  c->n_free = RW_REQUESTS;
+  c->requests.n_free = RW_REQUESTS;
   for (int i = 0; i < v->n; i++) {
     struct rw_comm_device *d = &c->devices[i];
     d->device = rw_device(v->devices[i]);
@@ -69,7 +71,7 @@ static bool make_queues(struct rw_comm *c) {
 // final.
 static int timeout_exponent(const struct rw_comm *c) {
   if (rw_params.timeout_set || c->table.paths < 2) return rw_params.timeout_set ? rw_params.timeout : 20;
-  double attempts = rw_params.retry_cnt + 1, wanted_us = c->reroute_ms * 1250.0;
+  double attempts = rw_params.retry_cnt + 1, wanted_us = c->settings.reroute_ms * 1250.0;
   int t = 8;
   while (t < 20 && 4.096 * (double)(1u << t) * attempts < wanted_us) t++;
   return t;
@@ -79,16 +81,17 @@ static void settle(struct rw_comm *c) {
   int this_end = !c->sends, slowest = 0;
   c->n_qps = c->table.n;
   c->n_remote_devices = c->remote.n;
-  c->max_message = 1u << 30;
-  c->adaptive_routing = c->local.adaptive_routing || c->remote.adaptive_routing;
+  c->settings.max_message = 1u << 30;
+  c->settings.adaptive_routing = c->local.adaptive_routing || c->remote.adaptive_routing;
   for (int i = 0; i < c->n_devices; i++) {
     int reroute = rw_reroute_ms(c->devices[i].device);
     if (reroute > slowest) slowest = reroute;
-    if (c->devices[i].device->max_message < c->max_message) c->max_message = c->devices[i].device->max_message;
+    if (c->devices[i].device->max_message < c->settings.max_message)
+      c->settings.max_message = c->devices[i].device->max_message;
   }
-  c->reroute_ms = slowest;
-  c->hw_timeout = timeout_exponent(c);
-  c->timer_kills = c->table.paths > 1;
+  c->settings.reroute_ms = slowest;
+  c->settings.hw_timeout = timeout_exponent(c);
+  c->settings.timer_kills = c->table.paths > 1;
   for (int i = 0; i < c->n_qps; i++) {
     struct rw_qp *q = &c->qps[i];
     const struct rw_pair *p = &c->table.pairs[i];
@@ -107,9 +110,9 @@ ncclResult_t rw_comm_prepare(struct rw_comm *c) {
   if (!c->qps) return ncclSystemError;
   settle(c);
   // All pieces that can be under way at all; pages that are never used cost nothing.
-  c->pending_size = RW_REQUESTS * RW_CHUNKS;
-  if (c->sends) c->pending = calloc(c->pending_size, sizeof(*c->pending));
-  if ((c->sends && !c->pending) || !make_queues(c) || !share_memory(c)) return ncclSystemError;
+  c->sender.pending_size = RW_REQUESTS * RW_CHUNKS;
+  if (c->sends) c->sender.pending = calloc(c->sender.pending_size, sizeof(*c->sender.pending));
+  if ((c->sends && !c->sender.pending) || !make_queues(c) || !share_memory(c)) return ncclSystemError;
   for (int i = 0; i < c->n_qps; i++) {
     struct rw_qp *q = &c->qps[i];
     if (c->sends) q->ring = calloc(RW_RING, sizeof(*q->ring));
@@ -141,11 +144,11 @@ void rw_comm_free(struct rw_comm *c) {
     if (d->cq) rw_verbs.ibv_destroy_cq(d->cq);
     if (d->pd) rw_pd_release(d->device);
   }
-  rw_link_close(c->link);
-  rw_link_close(c->call);
-  rw_link_close(atomic_exchange(&c->new_link, NULL));
+  rw_link_close(c->line.link);
+  rw_link_close(c->line.call);
+  rw_link_close(atomic_exchange(&c->line.new_link, NULL));
   free(c->qps);
-  free(c->pending);
+  free(c->sender.pending);
   free(c->shared);
   free(c);
 }
