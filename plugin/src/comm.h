@@ -77,6 +77,7 @@ struct rw_qp {
   uint8_t device[2];  // position in the virtual device: of this end, of the other
   struct rw_gid local, remote;
   int color;
+  int traffic_class, service_level;
   uint32_t psn, remote_qpn, remote_psn;
   struct ibv_ece ece, remote_ece;  // vendor 0: none
   uint32_t epoch;                  // which queue pair this is at this place, from 0
@@ -119,7 +120,7 @@ struct rw_comm_device {
 
 // What both ends settled when they met.
 struct rw_settings {
-  int traffic_class;
+  int traffic_class;  // of data, where the user or the communicator says; -1: as the host file has it
   int max_inline;
   uint32_t max_message;
   bool adaptive_routing, timer_kills;

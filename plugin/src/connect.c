@@ -51,11 +51,9 @@ struct listening {
   struct rw_comm *comm;  // with the end that is connecting now
 };
 
-static int traffic_class(const struct rw_vdevice *v, int of_communicator) {
+static int traffic_class(int of_communicator) {
   if (rw_params.tc >= 0) return rw_params.tc;
-  if (of_communicator != NCCL_NET_TRAFFIC_CLASS_UNDEF) return of_communicator;
-  const struct rw_device *d = rw_device(v->devices[0]);
-  return d->nic.rdma[0] && d->nic.traffic_class >= 0 ? d->nic.traffic_class : 0;
+  return of_communicator != NCCL_NET_TRAFFIC_CLASS_UNDEF ? of_communicator : -1;
 }
 
 ncclResult_t rw_listen_on(const struct rw_context *context, int device, void *opaque, void **out) {
@@ -135,7 +133,7 @@ ncclResult_t rw_connect(const struct rw_context *context, int device, void *opaq
     if (s) s->comm = rw_comm_new(v, true);
     if (s && s->comm) s->comm->line.link = rw_link_connect(&h->address);
     if (!s || !s->comm || !s->comm->line.link) return give_up(s, h, strerror(errno));
-    s->comm->settings.traffic_class = traffic_class(v, context ? context->traffic_class : NCCL_NET_TRAFFIC_CLASS_UNDEF);
+    s->comm->settings.traffic_class = traffic_class(context ? context->traffic_class : NCCL_NET_TRAFFIC_CLASS_UNDEF);
     h->connecting = s;
   }
   struct rw_comm *c = s->comm;
@@ -232,7 +230,7 @@ static bool begin_accepting(struct listening *l) {
     return false;
   }
   l->comm->line.link = link;
-  l->comm->settings.traffic_class = traffic_class(l->v, l->traffic_class);
+  l->comm->settings.traffic_class = traffic_class(l->traffic_class);
   return true;
 }
 

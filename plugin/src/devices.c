@@ -211,8 +211,6 @@ ncclResult_t rw_devices_open(void) {
   }
   if (list) rw_verbs.ibv_free_device_list(list);
   rw_host_file_free(&file);
-  if (rw_params.fifo_tc >= 0 && rw_params.fifo_tc != rw_params.tc)
-    rw_warn("NCCL_IB_FIFO_TC=%d is not used: clear-to-send messages share the data's queue pairs", rw_params.fifo_tc);
   if (rw_params.gid_index >= 0)
     rw_warn("NCCL_IB_GID_INDEX=%d leaves one path per NIC: unset it for a path per queue pair", rw_params.gid_index);
   warn_of_timeout();

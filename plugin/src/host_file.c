@@ -47,6 +47,8 @@ static bool read_path(const struct rw_json *from, struct rw_host_path *path) {
   if (path->prefix_bits < 0 || path->prefix_bits > 128) return false;
   path->color = (int)rw_json_number(from, "color", rw_json_number(from, "path", 0));
   snprintf(path->name, sizeof(path->name), "%s", rw_json_text(from, "color_name"));
+  path->traffic_class = (int)rw_json_number(from, "traffic_class", -1);
+  path->service_level = (int)rw_json_number(from, "service_level", -1);
   return true;
 }
 
@@ -62,6 +64,7 @@ static void read_nic(const struct rw_json *from, const struct rw_json *fabrics, 
   const struct rw_json *roce = rw_json_get(fabric, "roce");
   nic->bfd_ms = (int)rw_json_number(fabric, "bfd_detection_ms", -1);
   nic->traffic_class = (int)rw_json_number(roce, "traffic_class", -1);
+  nic->cts_traffic_class = (int)rw_json_number(roce, "clear_to_send_traffic_class", -1);
   nic->adaptive_routing = rw_json_number(roce, "adaptive_routing", 0) != 0;
   const struct rw_json *addresses = rw_json_get(from, "addresses");
   for (const struct rw_json *a = addresses ? addresses->child : NULL; a && nic->n_paths < RW_HOST_PATHS; a = a->next)
@@ -99,5 +102,11 @@ void rw_host_file_free(struct rw_host_file *file) {
 const struct rw_host_nic *rw_host_nic_find(const struct rw_host_file *file, const char *rdma, int port) {
   for (int i = 0; i < file->n_nics; i++)
     if (strcmp(file->nics[i].rdma, rdma) == 0 && file->nics[i].port == port) return &file->nics[i];
+  return NULL;
+}
+
+const struct rw_host_path *rw_host_path_of(const struct rw_host_nic *nic, const uint8_t address[16]) {
+  for (int i = 0; i < nic->n_paths; i++)
+    if (rw_prefix_holds(nic->paths[i].prefix, nic->paths[i].prefix_bits, address)) return &nic->paths[i];
   return NULL;
 }

@@ -12,6 +12,7 @@ struct rw_host_path {
   int prefix_bits;
   int color;  // color:0:N, else the path's number
   char name[32];
+  int traffic_class, service_level;  // of this color alone; -1: as the others
 };
 
 struct rw_host_nic {
@@ -20,8 +21,9 @@ struct rw_host_nic {
   char name[64], leaf[64], leaf_port[64];
   int rail;  // from 1; 0 where unknown
   int speed_gbps;
-  int bfd_ms;         // -1 where the fabric has no BFD
-  int traffic_class;  // -1 where unknown
+  int bfd_ms;             // -1 where the fabric has no BFD
+  int traffic_class;      // -1 where unknown
+  int cts_traffic_class;  // of clear-to-send messages; -1: that of data
   bool adaptive_routing;
   int n_paths;
   struct rw_host_path paths[RW_HOST_PATHS];
@@ -36,6 +38,9 @@ struct rw_host_file {
 struct rw_host_file rw_host_file_read(const char *path);
 void rw_host_file_free(struct rw_host_file *file);
 const struct rw_host_nic *rw_host_nic_find(const struct rw_host_file *file, const char *rdma, int port);
+
+// The path whose prefix holds the address, NULL where there is none.
+const struct rw_host_path *rw_host_path_of(const struct rw_host_nic *nic, const uint8_t address[16]);
 
 // True where the first bits of address are those of prefix.
 bool rw_prefix_holds(const uint8_t prefix[16], int bits, const uint8_t address[16]);

@@ -104,7 +104,7 @@ bool rw_qp_connect(struct rw_comm *c, struct rw_qp *q) {
       .rq_psn = q->remote_psn,
       .max_dest_rd_atomic = 1,
       .min_rnr_timer = 12,
-      .ah_attr = {.sl = rw_params.sl >= 0 ? (uint8_t)rw_params.sl : 0, .port_num = (uint8_t)d->port},
+      .ah_attr = {.sl = (uint8_t)q->service_level, .port_num = (uint8_t)d->port},
   };
   if (d->ethernet) {
     rtr.ah_attr.is_global = 1;
@@ -112,7 +112,7 @@ bool rw_qp_connect(struct rw_comm *c, struct rw_qp *q) {
         .dgid = q->remote.gid,
         .sgid_index = (uint8_t)q->local.index,
         .hop_limit = 255,
-        .traffic_class = (uint8_t)c->settings.traffic_class,
+        .traffic_class = (uint8_t)q->traffic_class,
     };
   } else {
     rtr.ah_attr.dlid = peer->lid;

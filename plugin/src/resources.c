@@ -77,6 +77,21 @@ static int timeout_exponent(const struct rw_comm *c) {
   return t;
 }
 
+// A queue pair's packets are of one class. Those of the receiving end are clear-to-send messages and acknowledgements,
+// as in NCCL's own transport, so that what clears the way for data need not queue behind it.
+static void classify(const struct rw_comm *c, struct rw_qp *q) {
+  const struct rw_device *d = c->devices[q->device[0]].device;
+  const struct rw_host_nic *nic = d->nic.rdma[0] ? &d->nic : NULL;
+  const struct rw_host_path *path = nic ? rw_host_path_of(nic, q->local.gid.raw) : NULL;
+  int class = c->settings.traffic_class;
+  if (class < 0 && path) class = path->traffic_class;
+  if (class < 0 && nic) class = nic->traffic_class;
+  if (!c->sends && rw_params.fifo_tc >= 0) class = rw_params.fifo_tc;
+  else if (!c->sends && nic && nic->cts_traffic_class >= 0) class = nic->cts_traffic_class;
+  q->traffic_class = class < 0 ? 0 : class;
+  q->service_level = rw_params.sl >= 0 ? rw_params.sl : path && path->service_level >= 0 ? path->service_level : 0;
+}
+
 static void settle(struct rw_comm *c) {
   int this_end = !c->sends, slowest = 0;
   c->n_qps = c->table.n;
@@ -101,6 +116,7 @@ static void settle(struct rw_comm *c) {
     q->remote = c->remote.devices[q->device[1]].gids.gids[p->gid[!this_end]];
     q->color = p->color;
     q->ramp = 100;
+    classify(c, q);
     rw_set_state(q, RW_QP_OPENING);
   }
 }

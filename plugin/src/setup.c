@@ -66,7 +66,7 @@ static void announce(struct rw_comm *c) {
   }
   for (int i = 0; i < c->n_qps; i++) {
     rw_qp_name(c, &c->qps[i], name, sizeof(name));
-    rw_info("%s: %s", c->sends ? "sends" : "receives", name);
+    rw_info("%s: %s, traffic class %d", c->sends ? "sends" : "receives", name, c->qps[i].traffic_class);
   }
 }
 

@@ -23,6 +23,7 @@ trap 'rm -f "$fabric" "$fabric".*' EXIT
 ./fake-fabric "$fabric" create 1 2 4
 RAILWEAVE_FAKE_FABRIC=$fabric RAILWEAVE_FAKE_HOST=0 NCCL_IBVERBS_LIB=$PWD/libfakeverbs.so LD_LIBRARY_PATH=$PWD \
   RAILWEAVE_NET_HOST_FILE=/nonexistent ./loader
+RAILWEAVE_FAKE_FABRIC=$fabric RAILWEAVE_FAKE_HOST=0 RAILWEAVE_FAKE_DIRECT=1 NCCL_IBVERBS_LIB=$PWD/libfakeverbs.so ./classes
 
 qps=(1 2 3 4 8 16 32)
 ranks=(2 3 4 5 6 7 8)

@@ -137,7 +137,8 @@ static const char host_text[] =
     "\"adaptive_routing\": true}}}, \"nics\": [{\"rdma\": \"mlx5_0\", \"rdma_port\": 1, \"fabric\": \"be\", \"leaf\": "
     "\"l1\", "
     "\"leaf_port\": \"et-0/0/1\", \"rail\": 1, \"speed_gbps\": 400, \"addresses\": ["
-    "{\"path\": 1, \"color\": 7, \"color_name\": \"green\", \"prefix\": \"fc00:1:1:2::/64\"},"
+    "{\"path\": 1, \"traffic_class\": 74, \"service_level\": 2, \"color\": 7, \"color_name\": \"green\", \"prefix\": "
+    "\"fc00:1:1:2::/64\"},"
     "{\"path\": 2, \"color\": null, \"prefix\": \"10.1.0.0/16\"}]}]}";
 
 static void host_files(void) {
@@ -146,6 +147,8 @@ static void host_files(void) {
   CHECK(f.n_nics == 1 && nic && nic->bfd_ms == 3000 && nic->traffic_class == 106 && nic->adaptive_routing &&
         nic->rail == 1);
   CHECK(nic && nic->n_paths == 2 && nic->paths[0].color == 7 && strcmp(nic->paths[0].name, "green") == 0);
+  CHECK(nic && nic->paths[0].traffic_class == 74 && nic->paths[0].service_level == 2 && nic->cts_traffic_class == -1);
+  CHECK(nic && nic->paths[1].traffic_class == -1 && nic->paths[1].service_level == -1);
   CHECK(nic && nic->paths[1].color == 2 && nic->paths[1].prefix_bits == 112);
   CHECK(!rw_host_nic_find(&f, "mlx5_0", 2));
   rw_host_file_free(&f);
