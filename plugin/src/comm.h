@@ -159,6 +159,7 @@ struct rw_live {
   uint8_t qps[2 * RW_MAX_QPS];
   struct rw_load *loads[2 * RW_MAX_QPS];
   struct rw_load of_qp[RW_MAX_QPS];  // side by side: every message looks at all of them
+  bool limited;                      // some get less than an even share at most
   bool all_suspect;                  // they are those from which nothing comes back, for want of better
   int weigh_waited;
   unsigned costs_seen;  // generation (costs.h)

@@ -6,6 +6,7 @@
 
 void rw_live_update(struct rw_comm *c) {
   c->live.n = 0;
+  c->live.limited = false;
   c->live.all_suspect = true;
   for (int i = 0; i < c->n_qps; i++)
     if (rw_state(&c->qps[i]) == RW_QP_LIVE && !atomic_load_explicit(&c->qps[i].suspect, memory_order_relaxed))
@@ -17,6 +18,7 @@ void rw_live_update(struct rw_comm *c) {
     uint32_t ramp = (uint32_t)(q->ramp * RW_UNLIMITED / 100);
     uint32_t cost = c->live.costs_seen ? rw_costs_limit(c->local.devices[q->device[0]].name, q->color) : RW_UNLIMITED;
     c->live.of_qp[i].limit = ramp < cost ? ramp : cost;
+    c->live.limited |= c->live.of_qp[i].limit < RW_UNLIMITED;
     c->live.qps[c->live.n++] = (uint8_t)i;
   }
   for (int i = 0; i < c->live.n; i++) {

@@ -122,7 +122,7 @@ void rw_recv_piece(struct rw_comm *c, uint32_t imm, uint32_t bytes) {
   if (imm & RW_IMM_SIZED)
     r->sizes[which] = le64toh(__atomic_load_n(&c->shared->size_in[slot][which], __ATOMIC_ACQUIRE));
   else r->sizes[which] += bytes;
-  if (__builtin_popcountll(r->seen[which]) < (int)count) return;
+  if (r->seen[which] != UINT64_MAX >> (64 - count)) return;
   r->received[which] = true;
   for (int i = 0; i < r->n; i++)
     if (!r->received[i]) return;

@@ -86,7 +86,10 @@ static struct rw_qp *next_qp(struct rw_comm *c) {
   if (c->live.n == 0) return NULL;
   int n = c->live.n < RW_SPREAD ? c->live.n : RW_SPREAD, first = c->sender.turn < c->live.n ? c->sender.turn : 0;
   c->sender.turn = first + 1 < c->live.n ? first + 1 : 0;
-  struct rw_qp *q = &c->qps[c->live.qps[first + rw_choose(n, c->live.loads + first, rw_params.weights != 0)]];
+  // Nothing on its way and nobody held back: none can be better.
+  bool free = !c->live.limited && c->live.loads[first]->backlog == 0;
+  int chosen = free ? 0 : rw_choose(n, c->live.loads + first, rw_params.weights != 0);
+  struct rw_qp *q = &c->qps[c->live.qps[first + chosen]];
   for (int k = 0; k < n && !room(q); k++) q = &c->qps[c->live.qps[first + k]];
   return q;
 }

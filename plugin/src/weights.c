@@ -27,36 +27,45 @@ static float pour(float size, int n, const struct vessel *v) {
   return sum / width;
 }
 
-// True where all vessels are alike: what they get is then plain.
-static bool set_up(float even, int n, struct rw_load *const *loads, bool weigh, struct vessel *v) {
-  float least = -1, most = 0;
-  bool alike = true;
+// True where all are alike, so that each gets the same: nothing is slow or held back, and backlogs differ by less than
+// an even share. That is nearly always so, and asked for every message.
+static bool alike(uint64_t even, int n, struct rw_load *const *loads, bool weigh) {
+  uint64_t least = UINT64_MAX, most = 0;
+  bool special = false;
+  for (int i = 0; i < n; i++) {
+    const struct rw_load *l = loads[i];
+    special |= l->limit < RW_UNLIMITED || (weigh && l->slow);
+    if (l->backlog < least) least = l->backlog;
+    if (l->backlog > most) most = l->backlog;
+  }
+  return !special && (!weigh || most - least <= even);
+}
+
+static void set_up(float even, int n, struct rw_load *const *loads, bool weigh, struct vessel *v) {
+  float least = -1;
   for (int i = 0; i < n; i++) {
     v[i] = (struct vessel){.width = weigh && loads[i]->slow ? loads[i]->weight : 1, .in = true};
     v[i].held = weigh ? (float)loads[i]->backlog / v[i].width : 0;
     // One that is held back is no measure for the others: it is always empty.
     if (loads[i]->limit >= RW_UNLIMITED && (least < 0 || v[i].held < least)) least = v[i].held;
-    if (v[i].held > most) most = v[i].held;
-    alike &= !(weigh && loads[i]->slow) && loads[i]->limit >= RW_UNLIMITED;
   }
   if (least < 0) least = 0;
-  if (alike && most - least <= even) return true;
   for (int i = 0; i < n; i++) {
     float over = v[i].held - least - even;
     v[i].held = over > 0 ? over * v[i].width : 0;
   }
-  return false;
 }
 
 void rw_divide(uint64_t size, int n, struct rw_load *const *loads, bool weigh, uint64_t *bytes) {
   struct vessel v[MOST];
   float even = (float)size / (float)n, left = (float)size, height;
-  uint64_t rest = size;
+  uint64_t rest = size, each = size / (uint64_t)n, more = size % (uint64_t)n;
   int last = 0;
-  if (set_up(even, n, loads, weigh, v)) {
-    for (int i = 0; i < n; i++) bytes[i] = size / (uint64_t)n + ((uint64_t)i < size % (uint64_t)n);
+  if (alike(each, n, loads, weigh)) {
+    for (int i = 0; i < n; i++) bytes[i] = each + ((uint64_t)i < more);
     return;
   }
+  set_up(even, n, loads, weigh, v);
   for (int chosen = n, changed = 1; changed;) {
     height = pour(left, n, v);
     changed = 0;
@@ -90,9 +99,16 @@ void rw_divide(uint64_t size, int n, struct rw_load *const *loads, bool weigh, u
 
 int rw_choose(int n, struct rw_load *const *loads, bool weigh) {
   int best = -1, any = 0;
+  uint64_t least = loads[0]->backlog;
+  bool limited = false;
+  for (int i = 0; i < n; i++) {
+    const struct rw_load *l = loads[i];
+    limited |= l->limit < RW_UNLIMITED;
+    if (l->backlog < least) least = l->backlog, any = i;
+  }
+  if (!limited) return weigh ? any : 0;
   for (int i = 0; i < n; i++) {
     struct rw_load *l = loads[i];
-    if (l->backlog < loads[any]->backlog) any = i;
     if (l->limit < RW_UNLIMITED) {
       if (l->credit < RW_UNLIMITED) l->credit += l->limit / (uint32_t)n;
       if (l->credit < RW_UNLIMITED) continue;
