@@ -13,6 +13,7 @@ from railweave.catalog import catalog
 from railweave.catalog.rdma import ADAPTIVE_WINDOW
 from railweave.collectives.channels import channel_count
 from railweave.collectives.nccl import parameters
+from railweave.collectives.pace import POST_COST_PS
 from railweave.device.build import device_config
 from railweave.device.host import host_config
 from railweave.device.long_haul import PAYLOAD, environment, long_haul
@@ -21,7 +22,7 @@ from railweave.intent.balancing import LoadBalancing
 from railweave.network.model import Network
 from railweave.render import host
 from railweave.routing.control_plane import ControlPlane
-from railweave.simulation.collective import POST_COST_PS, predict
+from railweave.simulation.collective import predict
 from railweave.simulation.conditions import bed_of
 from railweave.simulation.model.transport import FRAMES
 from railweave.simulation.perftest import write_bandwidth_gbps

@@ -98,6 +98,16 @@ def test_json_and_all(two: list[str], capsys: pytest.CaptureFixture[str]) -> Non
     assert shown["missing"] == []
 
 
+def test_the_tuner_is_asked_for_by_an_option(
+    two: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["env", *two]) == 0
+    assert "RAILWEAVE_NET_TUNER" not in capsys.readouterr().out
+    monkeypatch.setenv("RAILWEAVE_NET_TUNER", "0")
+    assert main(["env", "--tuner", *two]) == 0
+    assert "export RAILWEAVE_NET_TUNER=1\n" in capsys.readouterr().out
+
+
 def test_an_index_that_is_not_the_same_everywhere_is_left_out(
     two: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -6,13 +6,14 @@ import json
 import struct
 from typing import TYPE_CHECKING
 
-from railweave.host import plugin_doctor, plugin_stats
+import pytest
+
+from railweave.host import host_file, plugin_doctor, plugin_stats
 from railweave.host.commands import main
+from tests.host.plans import small
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 
 def page(pid: int, written_ns: int, byte_counts: list[int], sequence: int = 2) -> bytes:
@@ -97,3 +98,75 @@ def test_doctor_weighs_the_timeout_against_the_time_to_reroute(tmp_path: Path) -
     # 4.096 us x 2^14 x 8 = 537 ms; 2^20: 34 s.
     assert findings(tmp_path, "400 Gb/sec\n", {**USES_IT, "NCCL_IB_TIMEOUT": "14"}, slow_bfd)["timeout"] == ["error"]
     assert findings(tmp_path, "400 Gb/sec\n", {**USES_IT, "NCCL_IB_TIMEOUT": "20"}, slow_bfd)["timeout"] == ["warning"]
+
+
+def machine(folder: Path, *, mtu: int = 9000, index: int = 3) -> Path:
+    """The sysfs of a server with the one NIC of ``plans.small("gpu0_eth")``."""
+    net = folder / "class/net/gpu0_eth"
+    net.mkdir(parents=True)
+    net.joinpath("mtu").write_text(f"{mtu}\n")
+    port = folder / "class/infiniband/mlx5_0/ports/1"
+    for kind in ("gids", "gid_attrs/types", "gid_attrs/ndevs"):
+        port.joinpath(kind).mkdir(parents=True)
+    for place, path in ((index, 1), (index + 1, 2)):
+        port.joinpath("gids", str(place)).write_text(f"fc00:0001:0001:000{path}:0000:0000:0000:000a\n")
+        port.joinpath("gid_attrs/types", str(place)).write_text("RoCE v2\n")
+        port.joinpath("gid_attrs/ndevs", str(place)).write_text("gpu0_eth\n")
+    return folder
+
+
+def examined(plan: Path, sysfs: Path, variables: dict[str, str], what: str) -> list[tuple[str, str]]:
+    found = plugin_doctor.examine(host_file.load(plan), plugin_doctor.load_raw(plan), sysfs, variables)
+    return [(one.level, one.text) for one in found if one.what == what]
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Path:
+    file = tmp_path / "host.json"
+    file.write_text(json.dumps(small("gpu0_eth")))
+    return file
+
+
+def test_doctor_compares_the_mtu_with_the_design(plan: Path, tmp_path: Path) -> None:
+    assert examined(plan, machine(tmp_path / "good"), {}, "MTU") == [("good", "gpu0_eth: 9000")]
+    [(level, text)] = examined(plan, machine(tmp_path / "low", mtu=1400), {}, "MTU")
+    assert level == "error"
+    assert "gpu0_eth has 1400, the design says 1500" in text
+
+
+def test_doctor_finds_paths_without_an_address_in_this_namespace(plan: Path, tmp_path: Path) -> None:
+    sysfs = machine(tmp_path / "sys")
+    assert examined(plan, sysfs, {}, "paths") == [("good", "every NIC has an address on every path")]
+    sysfs.joinpath("class/infiniband/mlx5_0/ports/1/gids/4").write_text("0000:0000:0000:0000:0000:0000:0000:0000\n")
+    [(level, text)] = examined(plan, sysfs, {}, "paths")
+    assert level == "error"
+    assert "mlx5_0: no RoCE v2 GID in fc00:1:1:2::/64" in text
+
+
+def test_doctor_looks_for_a_way_to_gpu_memory(plan: Path, tmp_path: Path) -> None:
+    sysfs = machine(tmp_path / "sys")
+    [(level, text)] = examined(plan, sysfs, {}, "GPU memory")
+    assert (level, "through host memory" in text) == ("warning", True)
+    driver = sysfs / "module/nvidia"
+    driver.mkdir(parents=True)
+    driver.joinpath("version").write_text("570.1\n")
+    [(level, text)] = examined(plan, sysfs, {}, "GPU memory")
+    assert (level, "needs DMA-BUF" in text) == ("warning", True)
+    peer = sysfs / "module/nvidia_peermem"
+    peer.mkdir()
+    peer.joinpath("version").write_text("570.1\n")
+    assert examined(plan, sysfs, {}, "GPU memory")[0][0] == "good"
+
+
+def test_doctor_wants_the_table_that_the_tuner_is_to_use(plan: Path, tmp_path: Path) -> None:
+    sysfs, table = machine(tmp_path / "sys"), tmp_path / "tuner.json"
+    asked = {"RAILWEAVE_NET_TUNER": "1", "RAILWEAVE_NET_TUNER_FILE": str(table)}
+    assert examined(plan, sysfs, {**asked, "RAILWEAVE_NET_TUNER": "0"}, "tuner") == []
+    assert examined(plan, sysfs, asked, "tuner")[0][0] == "error"
+    table.write_text('{"schema": 1, "rows": [{}, {}]}')
+    assert examined(plan, sysfs, asked, "tuner") == [("good", f"{table}: 2 rows; it must be the same on all servers")]
+
+
+def test_doctor_has_nothing_against_a_class_for_clear_to_send(plan: Path, tmp_path: Path) -> None:
+    used = {**USES_IT, "NCCL_IB_TC": "106", "NCCL_IB_FIFO_TC": "194"}
+    assert examined(plan, machine(tmp_path / "sys"), used, "variables") == []

@@ -59,24 +59,34 @@ def nic_of_channel(job: Job, channels: int) -> NDArray[np.int64]:
     return np.arange(channels) % job.nics_per_server
 
 
+def _crosses(job: Job, nccl: Parameters) -> bool:
+    """Whether a ring leaves a server by another NIC than it came in by."""
+    asked = nccl["NCCL_CROSS_NIC"] == 1 or (nccl["NCCL_CROSS_NIC"] == 2 and nccl["NCCL_PXN_DISABLE"] == 1)
+    return job.nics_per_server > 1 and asked
+
+
+def ring_hops(job: Job, nccl: Parameters) -> int:
+    """Hops between GPUs of a server from the one that receives to the one that sends; PXN is one more."""
+    gpus = job.gpus_per_server
+    return gpus - 1 + int(gpus > 1 and not _crosses(job, nccl))
+
+
 def rings(job: Job, nccl: Parameters, channels: int) -> Rings:
     """Which NICs the rings of ``channels`` channels use in each server."""
-    servers, nics, gpus = len(job.servers), job.nics_per_server, job.gpus_per_server
+    servers, nics = len(job.servers), job.nics_per_server
     nic = nic_of_channel(job, channels)
     enter = np.repeat(nic[:, None], servers, axis=1)
-    crossing = nics > 1 and (
-        nccl["NCCL_CROSS_NIC"] == 1 or (nccl["NCCL_CROSS_NIC"] == 2 and nccl["NCCL_PXN_DISABLE"] == 1)
-    )
-    if not crossing:
-        return Rings(enter, enter.copy(), gpus - 1 + int(gpus > 1))
+    hops = ring_hops(job, nccl)
+    if not _crosses(job, nccl):
+        return Rings(enter, enter.copy(), hops)
     if job.library == "RCCL":
-        return Rings(enter, nics - 1 - enter, gpus - 1)
+        return Rings(enter, nics - 1 - enter, hops)
     other = nic ^ 1
     other[other >= nics] = 0
     leave = np.repeat(other[:, None], servers, axis=1)
     if nics % 2 == 0:
         enter[:, 1::2], leave[:, 1::2] = leave[:, 1::2].copy(), enter[:, 1::2].copy()
-    return Rings(enter, leave, gpus - 1)
+    return Rings(enter, leave, hops)
 
 
 def ring_order(job: Job, enter: int, leave: int) -> list[int]:

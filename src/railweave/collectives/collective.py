@@ -9,7 +9,7 @@ import numpy as np
 
 from railweave.collectives.broadcast import broadcast
 from railweave.collectives.bus_bandwidth import COLLECTIVES, Collective, bus_factor
-from railweave.collectives.channels import channel_count, rings
+from railweave.collectives.channels import channel_count, ring_hops, rings
 from railweave.collectives.draft import Draft, empty, finished
 from railweave.collectives.nccl import Parameters, parameters
 from railweave.collectives.pace import Pace
@@ -62,7 +62,7 @@ def program(
         after=pieces.after,
         after_delay_ps=pieces.after_delay_ps,
         tail_ps=draft.tail_ps,
-        floor_ps=choice.launch_ps + _links_need_ps(job, nccl, collective, size_bytes, choice),
+        floor_ps=choice.launch_ps + links_need_ps(job, nccl, collective, size_bytes, choice),
         size_bytes=size_bytes,
         bus_factor=bus_factor(collective, job.ranks),
         algorithm=choice.algorithm,
@@ -100,7 +100,7 @@ def loads(job: Job, collective: Collective, size_bytes: int, nccl: Parameters | 
         connections.astype(np.uint32),
         carried.astype(np.uint64),
         choice,
-        choice.launch_ps + _links_need_ps(job, nccl, collective, size_bytes, choice),
+        choice.launch_ps + links_need_ps(job, nccl, collective, size_bytes, choice),
         bus_factor(collective, job.ranks),
     )
 
@@ -118,7 +118,7 @@ def _draft(
 ) -> Draft:
     if len(job.servers) == 1:
         steps = {"all-reduce": 2 * (job.ranks - 1), "all-to-all": 1, "send-recv": 1}.get(collective, job.ranks - 1)
-        return empty(inside_one_server(choice, steps) + _links_need_ps(job, nccl, collective, size_bytes, choice))
+        return empty(inside_one_server(choice, steps) + links_need_ps(job, nccl, collective, size_bytes, choice))
     if collective in {"all-to-all", "send-recv"}:
         p2p = p2p_channels(job, nccl, choice.channels)
         turns = rounds(job, p2p)
@@ -133,7 +133,7 @@ def _draft(
     return ring(job, nccl, collective, size_bytes, choice, way, pace)
 
 
-def _links_need_ps(job: Job, nccl: Parameters, collective: Collective, size_bytes: int, choice: Choice) -> int:
+def links_need_ps(job: Job, nccl: Parameters, collective: Collective, size_bytes: int, choice: Choice) -> int:
     """How long the busiest GPU sends to others of its server, at the speed of its link."""
     gpus, ranks, alone = job.gpus_per_server, job.ranks, len(job.servers) == 1
     if collective == "all-to-all":
@@ -145,9 +145,8 @@ def _links_need_ps(job: Job, nccl: Parameters, collective: Collective, size_byte
     elif choice.algorithm == "Tree":
         moved = 2 * size_bytes * (gpus - 1) / gpus
     else:
-        way = rings(job, nccl, choice.channels)
         # Of each channel every GPU but the one that sends over the network; that one too where it hands over by PXN.
-        inside = 1.0 if alone else way.hops / gpus
+        inside = 1.0 if alone else ring_hops(job, nccl) / gpus
         moved = bus_factor(collective, ranks) * size_bytes * inside
     flags = {"LL": 2.0, "LL128": 128 / 120}.get(choice.protocol, 1.0)
     return round(moved * flags * 8000 / job.servers[0].link.gbps)

@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from railweave.collectives.tuning import Choice
 
 
+POST_COST_PS = 670_000
+"""What NCCL's network proxy takes, per NIC, for a message that it posts: a part of data on a queue pair, or a receiver's
+credit message that a buffer is free. Fitted: docs/validation.md, "What was fitted"."""
+
+
 @dataclass(frozen=True, slots=True)
 class Pace:
     """Times of one collective. Each channel has an equal part of the link between GPUs (assumed: all are busy)."""

@@ -8,6 +8,7 @@ they go along a chain of its GPUs, whose first one sends and receives.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,13 +45,24 @@ def _parent(server: int, servers: int) -> int:
     return above if above < servers else server ^ bit
 
 
+@lru_cache
+def most_edges(servers: int, trees: int) -> float:
+    """Edges over which the busiest server sends, up and down, for a channel: in the first tree, or the mean of both."""
+    sends = np.zeros(servers, np.int64)
+    for parent in parents(servers)[:trees]:
+        above = np.array(parent)
+        sends += above >= 0
+        np.add.at(sends, above[above >= 0], 1)
+    return float(sends.max()) / trees
+
+
 def tree(job: Job, nccl: Parameters, size_bytes: int, choice: Choice, pace: Pace, *, whole: bool = False) -> Draft:
     """The messages of a tree all-reduce over two servers or more; ``whole``: one for all the bytes of an edge."""
     how = cut(nccl, choice.protocol, ring=False)
     servers, nics, gpus = len(job.servers), job.nics_per_server, job.gpus_per_server
     channels, edges = choice.channels, servers - 1
     share = over_channels(size_bytes, channels)
-    chunk = int(share.max()) if whole else _chunk(choice.protocol, how.chunk, int(share.max()), servers, gpus)
+    chunk = int(share.max()) if whole else chunk_bytes(choice.protocol, how.chunk, int(share.max()), servers, gpus)
     count = max(1, -(-int(share.max()) // chunk))
     data = np.clip(share[:, None] - np.arange(count) * chunk, 0, chunk)  # channel, chunk
     sizes = on_the_wire(data, choice.protocol)
@@ -103,7 +115,7 @@ def _pairs(parent: list[int], children: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.array(pairs, np.int64).reshape(-1, 2)
 
 
-def _chunk(protocol: str, chunk: int, share: int, servers: int, gpus: int) -> int:
+def chunk_bytes(protocol: str, chunk: int, share: int, servers: int, gpus: int) -> int:
     """Smaller chunks where there are few, so that levels of the tree work at the same time (``enqueue.cc``)."""
     if protocol == "LL":
         return chunk

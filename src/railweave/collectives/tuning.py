@@ -102,7 +102,7 @@ def choose(
         if launch_ps is None and job.library == "RCCL":
             peers = job.ranks - 1 if collective == "all-to-all" else 1
             launch_ps = round((BASE_US["RCCL"]["Ring"][2] + RCCL_PEER_US * peers) * 1e6)
-        return _choice(job, "Ring", "Simple", channels, launch_ps, 0.0)
+        return choice_of(job, "Ring", "Simple", channels, launch_ps, 0.0)
     algorithms = nccl.names("NCCL_ALGO") or ALGORITHMS
     if collective != "all-reduce" or len(job.servers) == 1:
         algorithms = ("Ring",)  # only all-reduce has a tree; one server has no tree of servers
@@ -121,7 +121,7 @@ def choose(
     ]
     time_us, algorithm, protocol = min(estimates, key=lambda entry: entry[0])
     used = used_channels(job, nccl, algorithm, protocol, size_bytes, channels)
-    return _choice(job, algorithm, protocol, used, launch_ps, time_us)
+    return choice_of(job, algorithm, protocol, used, launch_ps, time_us)
 
 
 def used_channels(job: Job, nccl: Parameters, algorithm: str, protocol: str, size_bytes: int, channels: int) -> int:
@@ -137,7 +137,7 @@ def estimate_us(
 ) -> float:
     """NCCL's own estimate of the time (``ncclTopoTuneModel``, ``ncclTopoGetAlgoTime``)."""
     latency = _latency_us(job, collective, algorithm, protocol)
-    gbytes = _bandwidth_gbytes(job, collective, algorithm, protocol, channels)
+    gbytes = bandwidth_gbytes(job, collective, algorithm, protocol, channels)
     power = (size_bytes >> 6).bit_length() - 1
     if algorithm == "Tree" and 0 <= power < len(TREE_CORRECTION[protocol]):
         gbytes *= TREE_CORRECTION[protocol][power]
@@ -165,7 +165,8 @@ def _latency_us(job: Job, collective: Collective, algorithm: str, protocol: str)
     return base + (turns * (job.ranks - 1) - crossing) * inside + crossing * across
 
 
-def _bandwidth_gbytes(job: Job, collective: Collective, algorithm: str, protocol: str, channels: int) -> float:
+def bandwidth_gbytes(job: Job, collective: Collective, algorithm: str, protocol: str, channels: int) -> float:
+    """The bytes of a collective by time that NCCL counts with, 10^9 byte/s, before what it corrects a tree by."""
     server = job.servers[0]
     several = min(len(job.servers), 3) - 1
     bus = server.link.gbps / 8
@@ -191,7 +192,10 @@ def _bandwidth_gbytes(job: Job, collective: Collective, algorithm: str, protocol
     return bus * 0.5
 
 
-def _choice(job: Job, algorithm: str, protocol: str, channels: int, launch_ps: int | None, time_us: float) -> Choice:
+def choice_of(
+    job: Job, algorithm: str, protocol: str, channels: int, launch_ps: int | None = None, time_us: float = 0.0
+) -> Choice:
+    """That algorithm and protocol over so many channels, whatever NCCL would take."""
     place = PROTOCOLS.index(protocol)
     return Choice(
         algorithm,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from railweave.collectives.channels import channel_count, rings
+from railweave.collectives.channels import channel_count, ring_hops
 from railweave.collectives.chunks import cut
 from railweave.collectives.collective import RINGS, loads
 from railweave.collectives.pace import Pace
@@ -37,7 +37,7 @@ def messages(job: Job, collective: Collective, size_bytes: int, nccl: Parameters
     how = cut(nccl, choice.protocol, ring=choice.algorithm == "Ring")
     if choice.algorithm == "Ring":
         connections = choice.channels * len(job.servers)
-        each = _loops(job, size_bytes, choice, how.chunk) * _steps(job, collective) * how.slices
+        each = ring_loops(job, size_bytes, choice, how.chunk) * ring_steps(job, collective) * how.slices
     else:
         connections = choice.channels * 2 * (len(job.servers) - 1)
         each = -(-size_bytes // (choice.channels * how.chunk))
@@ -52,7 +52,7 @@ def whole(job: Job, collective: Collective, size_bytes: int, nccl: Parameters) -
     pace = Pace.of(job, choice)
     count = len(found.bytes)
     ring = choice.algorithm == "Ring"
-    chain = _ring_ps(job, nccl, collective, size_bytes, choice) if ring else 0
+    chain = ring_ps(job, nccl, collective, size_bytes, choice) if ring else 0
     return Program(
         connections=found.connections,
         credit=np.zeros(count, np.bool_),
@@ -72,35 +72,36 @@ def whole(job: Job, collective: Collective, size_bytes: int, nccl: Parameters) -
     )
 
 
-def _steps(job: Job, collective: Collective) -> int:
+def ring_steps(job: Job, collective: Collective) -> int:
+    """Steps of a loop of a ring."""
     return (job.ranks - 1) * (2 if collective == "all-reduce" else 1)
 
 
-def _loops(job: Job, size_bytes: int, choice: Choice, chunk: int) -> int:
+def ring_loops(job: Job, size_bytes: int, choice: Choice, chunk: int) -> int:
     """Loops of a ring: each takes a chunk of every rank, whether it is added up or handed out."""
     share = -(-size_bytes // choice.channels)
     return max(1, -(-share // (job.ranks * chunk)))
 
 
-def _ring_ps(job: Job, nccl: Parameters, collective: Collective, size_bytes: int, choice: Choice) -> int:
+def ring_ps(job: Job, nccl: Parameters, collective: Collective, size_bytes: int, choice: Choice) -> int:
     """How long the steps of a ring take where links are never full: each server waits for what comes in."""
     how, pace = cut(nccl, choice.protocol, ring=True), Pace.of(job, choice)
-    loops = _loops(job, size_bytes, choice, how.chunk)
+    loops = ring_loops(job, size_bytes, choice, how.chunk)
     chunk = min(how.chunk, -(-size_bytes // (choice.channels * job.ranks * loops)))
     piece = max(-(-chunk // how.slices), min(chunk, how.least_slice))
-    turns = -(-_steps(job, collective) // job.gpus_per_server)
-    inside = pace.hops(rings(job, nccl, choice.channels).hops, piece)
-    return loops * turns * (pace.network_hop_ps + inside + _wire_ps(job, piece))
+    turns = -(-ring_steps(job, collective) // job.gpus_per_server)
+    inside = pace.hops(ring_hops(job, nccl), piece)
+    return loops * turns * (pace.network_hop_ps + inside + wire_ps(job, piece))
 
 
 def _tree_ps(job: Job, nccl: Parameters, choice: Choice) -> int:
     """The way of a chunk up a tree of servers and down again, and through the GPUs of both ends."""
     chunk, pace = cut(nccl, choice.protocol, ring=False).chunk, Pace.of(job, choice)
     levels = len(job.servers).bit_length() - 1
-    level = pace.network_hop_ps + pace.hops(1, chunk) + _wire_ps(job, chunk)
+    level = pace.network_hop_ps + pace.hops(1, chunk) + wire_ps(job, chunk)
     return 2 * levels * level + 2 * pace.hops(job.gpus_per_server - 1, chunk)
 
 
-def _wire_ps(job: Job, size_bytes: int) -> int:
+def wire_ps(job: Job, size_bytes: int) -> int:
     """How long a NIC sends so many bytes."""
     return size_bytes * 8_000_000 // job.servers[0].nics[0].rate_mbps

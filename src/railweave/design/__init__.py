@@ -27,7 +27,7 @@ from railweave.design.limits.not_rendered import note_not_rendered
 from railweave.design.limits.platform import with_platform_defaults
 from railweave.design.limits.unused_ports import note_unused_ports
 from railweave.design.nic_vendors import check_nic_vendors
-from railweave.design.references import check_references
+from railweave.design.references import check_color_names, check_references
 from railweave.design.retarget import rename_ports
 from railweave.design.shape.names import check_names
 from railweave.design.shape.topology import lay_out
@@ -95,6 +95,7 @@ def design(source: Source) -> tuple[Network, Lock]:
         fabrics.append(_fabric(context, layout, colors, known, cables))
         all_segments += found
         all_cables += cables
+    check_color_names(context, fabrics)
     overrides.check_all_taken(context)
     check_distinct(context, all_switches)
     check_apart(context, fabrics, all_switches, all_segments, all_cables)

@@ -6,7 +6,10 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from railweave.design.context import Context
+    from railweave.design.network import Fabric
     from railweave.intent.reading.document import Location
 
 
@@ -61,6 +64,15 @@ def _check_servers(context: Context) -> None:
                     f"there is no fabric {fabric!r}",
                     f"fabrics are {', '.join(spec.fabrics)}",
                 )
+
+
+def check_color_names(context: Context, fabrics: Iterable[Fabric]) -> None:
+    """Colors that are given a class of their own are there."""
+    known = sorted({color.name for fabric in fabrics for color in fabric.colors})
+    for name in context.source.spec.hosts.job.color_dscp:
+        if name not in known:
+            fix = f"colors are {', '.join(known)}" if known else "leave it out: no fabric has path colors"
+            context.problem(("hosts", "job", "color_dscp", name), f"there is no path color {name!r}", fix)
 
 
 def _check_nic_groups(context: Context) -> None:

@@ -91,7 +91,7 @@ def _nics(scope: HostScope, fabric: Fabric, qos: HostQos) -> list[HostNic]:
     for nic in server.nics:
         if nic.fabric != fabric.name:
             continue
-        addresses = _addresses(scope, fabric, nic, table)
+        addresses = _addresses(scope, fabric, nic, table, qos)
         table += len(addresses)
         found.append(
             HostNic(
@@ -123,12 +123,14 @@ def _nics(scope: HostScope, fabric: Fabric, qos: HostQos) -> list[HostNic]:
     return found
 
 
-def _addresses(scope: HostScope, fabric: Fabric, nic: Nic, table: int) -> tuple[HostAddress, ...]:
+def _addresses(scope: HostScope, fabric: Fabric, nic: Nic, table: int, qos: HostQos) -> tuple[HostAddress, ...]:
     gateways = {subnet.color: subnet for subnet in scope.segments[nic.name].subnets}
+    own_dscp, priorities = scope.hosts.job.color_dscp, qos.priorities
     found: list[HostAddress] = []
     for path, one in enumerate(nic.addresses, 1):
         color = next((color for color in fabric.colors if color.index == one.color), None)
-        subnet = gateways[one.color]
+        subnet, color_name = gateways[one.color], fabric.color_name(one.color)
+        dscp = own_dscp.get(color_name)
         found.append(
             HostAddress(
                 address=Address(one.address),
@@ -139,7 +141,9 @@ def _addresses(scope: HostScope, fabric: Fabric, nic: Nic, table: int) -> tuple[
                 table_name=fabric.table_name(nic.name, nic.rail, path, one.color),
                 path=path,
                 color=color.number if color else None,
-                color_name=fabric.color_name(one.color),
+                color_name=color_name,
+                traffic_class=None if dscp is None else dscp * 4 + ECT0,
+                service_level=None if dscp is None else priorities[dscp],
             )
         )
     return tuple(found)
@@ -194,6 +198,7 @@ def _qos(scope: HostScope, fabric: Fabric) -> HostQos:
     cnp_priority = next(one for one in (model.cnp_priority, *CNP_PRIORITIES) if one != priority)
     cnp_dscp = cnp.dscp if cnp and cnp.dscp else (CNP_DSCP,)
     given |= dict.fromkeys(cnp_dscp, cnp_priority)
+    clear = scope.hosts.job.clear_to_send_dscp
     return HostQos(
         fabric=fabric.name,
         dscp=dscp,
@@ -206,6 +211,7 @@ def _qos(scope: HostScope, fabric: Fabric) -> HostQos:
         adaptive_routing=fabric.load_balancing.group_mode() in {"dlb-per-packet", "spray"},
         ecn=data is not None and data.ecn is not None,
         priorities=tuple(given.get(one, _other(one, priority, cnp_priority)) for one in range(64)),
+        clear_to_send_traffic_class=None if clear is None else clear * 4 + ECT0,
     )
 
 

@@ -25,6 +25,9 @@ PLUGIN_FOLDER = "/usr/local/lib"
 AMD_MPI_FOLDER = "/opt/AMD/install/mpi"
 """Where Open MPI is beside AMD GPUs (Thor2 guide, section 8.7.2)."""
 
+TUNER_FILE = "/etc/railweave/tuner.json"
+"""Where ``hosts/tuner.json`` of a build is put on every server."""
+
 LD = "LD_LIBRARY_PATH"
 
 
@@ -42,12 +45,13 @@ def job(scope: HostScope, nics: Sequence[HostNic], qos: Sequence[HostQos]) -> tu
         *(_path_colors(wanted, len(used[0].addresses)) if colored else _queue_pairs(wanted)),
         *(_long_links(far, wanted, colored=colored) if far else []),
         *_devices(used, exact=library == "NCCL"),
-        *_traffic_class(one),
+        *_traffic_class(one, by_color=bool(wanted.color_dscp) and uses_own_plugin(scope, used)),
         *_addresses(wanted, scope.fabrics[one.fabric].server_pool, ipv6=ipv6),
         *([] if colored else [_gid_index("NCCL_IB_GID_INDEX", library)]),
         *(_rccl() if library == "RCCL" else []),
         *_sockets(wanted, colored=colored),
         *([_adaptive_routing()] if one.adaptive_routing else []),
+        *(_tuner(wanted) if uses_own_plugin(scope, used) else []),
         *_ucx(used, one),
         *_library_path(wanted, library, colored=colored),
     ]
@@ -78,6 +82,12 @@ def rdma_nics(nics: Sequence[HostNic]) -> list[HostNic]:
     return beside or [nic for nic in nics if nic.fabric == nics[0].fabric]
 
 
+def uses_own_plugin(scope: HostScope, nics: Sequence[HostNic]) -> bool:
+    """Whether jobs load this project's net plugin, with its tuner: with NCCL, where paths are colored."""
+    colored = any(address.color is not None for address in nics[0].addresses)
+    return colored and scope.library == "NCCL" and scope.hosts.job.net_plugin in {None, PLUGIN}
+
+
 def mpi_folder(wanted: Job, gpu_vendor: str) -> str | None:
     """The folder Open MPI is installed in; None where PATH is to find it."""
     return wanted.mpi_folder or (AMD_MPI_FOLDER if gpu_vendor == "AMD" else None)
@@ -92,6 +102,16 @@ def _path_colors(wanted: Job, colors: int) -> list[Variable]:
         Variable("NCCL_IB_QPS_PER_CONNECTION", str(wanted.qps_per_connection or colors), why),
         Variable("NCCL_IB_SPLIT_DATA_ON_QPS", "1", "every message is split over all queue pairs, hence all paths"),
     ]
+
+
+def _tuner(wanted: Job) -> list[Variable]:
+    """The table is always named, so that the log says what it would choose; it counts only where that is asked for."""
+    found = [
+        Variable("RAILWEAVE_NET_TUNER_FILE", TUNER_FILE, "the plug-in's table of algorithms, the same on all servers")
+    ]
+    if wanted.tuner:
+        found.append(Variable("RAILWEAVE_NET_TUNER", "1", "NCCL chooses by that table"))
+    return found
 
 
 def _queue_pairs(wanted: Job) -> list[Variable]:
@@ -127,14 +147,14 @@ def _device_list(nics: Sequence[HostNic]) -> str:
     return ",".join(f"{nic.rdma}:{nic.rdma_port}" for nic in nics)
 
 
-def _traffic_class(qos: HostQos) -> list[Variable]:
-    return [
-        Variable(
-            "NCCL_IB_TC",
-            str(qos.traffic_class),
-            f"DSCP {qos.dscp} x 4 + ECT(0): the class of RDMA data on the switches; the library's own default is 0",
-        )
-    ]
+def _traffic_class(qos: HostQos, *, by_color: bool) -> list[Variable]:
+    """Where colors have classes of their own, the plug-in finds them in host.json, for which the variable must be unset."""
+    data = f"DSCP {qos.dscp} x 4 + ECT(0): the class of RDMA data on the switches; the library's own default is 0"
+    clear = "the class of clear-to-send messages and acknowledgements"
+    found = [] if by_color else [Variable("NCCL_IB_TC", str(qos.traffic_class), data)]
+    if qos.clear_to_send_traffic_class is not None:
+        found.append(Variable("NCCL_IB_FIFO_TC", str(qos.clear_to_send_traffic_class), clear))
+    return found
 
 
 def _addresses(wanted: Job, pool: str, *, ipv6: bool) -> list[Variable]:

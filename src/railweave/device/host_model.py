@@ -16,7 +16,7 @@ class HostAddress:
     """An address of a NIC with what routes it: the leaf's address in the same prefix, and a table of its own.
 
     ``path`` counts the addresses of a NIC from 1; ``color`` is the path color's number N of ``color:0:N``, None where
-    paths are not colored.
+    paths are not colored. ``traffic_class`` and ``service_level`` are of this color alone; None: as the others'.
     """
 
     address: Address
@@ -28,6 +28,8 @@ class HostAddress:
     path: int
     color: int | None
     color_name: str
+    traffic_class: int | None = None
+    service_level: int | None = None
 
     @property
     def prefix_length(self) -> int:
@@ -117,7 +119,7 @@ class HostQos:
 
     ``traffic_class`` is the IPv4 TOS or IPv6 traffic class byte of RDMA data: DSCP x 4, plus ECT(0). ``bandwidth_percent``
     is the share of the lossless traffic class in the NIC's own scheduler. ``ecn`` says whether switches mark the data, so
-    that NICs slow down by it. ``priorities`` is the NIC's priority of every DSCP, 0 to 63.
+    that NICs slow down by it. ``clear_to_send_traffic_class`` None: that of the data. ``priorities`` is the NIC's priority of every DSCP, 0 to 63.
     """
 
     fabric: str
@@ -131,6 +133,7 @@ class HostQos:
     adaptive_routing: bool
     ecn: bool
     priorities: tuple[int, ...]
+    clear_to_send_traffic_class: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -169,6 +169,8 @@ def _env(asked: Namespace) -> int:
     for line in warnings:
         print(f"warning: {line}", file=sys.stderr)
     variables = environment.chosen({**plan.environment, **resolved}, os.environ, override=asked.override)
+    if asked.tuner:
+        variables["RAILWEAVE_NET_TUNER"] = "1"
     if asked.command:
         sys.stdout.flush()
         try:

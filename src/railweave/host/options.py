@@ -120,6 +120,11 @@ def _parser() -> ArgumentParser:
     form = env.add_mutually_exclusive_group()
     form.add_argument("--shell", action="store_true", help="export lines (the default)")
     form.add_argument("--json", action="store_true", help="for machines")
+    env.add_argument(
+        "--tuner",
+        action="store_true",
+        help="NCCL chooses by the table of the plugin's tuner (RAILWEAVE_NET_TUNER=1); give it on all servers or none",
+    )
     env.add_argument("--override", action="store_true", help="the plan's values win over those set already")
 
     verb(

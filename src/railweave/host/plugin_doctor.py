@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import files, gids
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from .host_file import HostFile
 
@@ -20,6 +20,7 @@ _PEER_MEMORY = (
     "kernel/mm/memory_peers/amdkfd/version",
 )
 _NVIDIA_OPEN = "module/nvidia/version"
+_TUNER_FILE = "/etc/railweave/tuner.json"
 _RETRY_UNIT_MS = 4.096e-3
 _WITHOUT_BFD_MS, _AFTER_BFD_MS = 1500, 500
 
@@ -36,7 +37,7 @@ class Verdict:
 def examine(plan: HostFile, raw: Mapping[str, Any], sysfs: Path, variables: Mapping[str, str]) -> list[Verdict]:
     """All findings. ``raw`` is ``host.json`` as read, ``variables`` the environment that the job will have."""
     found = [*speeds(raw, sysfs), *_mtus(plan, sysfs), *_addresses(plan, sysfs), _gpu_memory(sysfs)]
-    return [*found, *timeout(raw, variables), *variables_of_nccl(variables)]
+    return [*found, *timeout(raw, variables), *variables_of_nccl(variables), *tuner(variables)]
 
 
 def _read(file: Path) -> str:
@@ -140,14 +141,20 @@ def variables_of_nccl(variables: Mapping[str, str]) -> list[Verdict]:
                 "without NCCL_NET=railweave NCCL goes on in silence where the plugin cannot start",
             )
         )
-    fifo, data = variables.get("NCCL_IB_FIFO_TC"), variables.get("NCCL_IB_TC")
-    if fifo and fifo != data:
-        found.append(
-            Verdict(
-                "warning", "variables", "NCCL_IB_FIFO_TC has no effect: clear-to-send shares the data's queue pairs"
-            )
-        )
     return found
+
+
+def tuner(variables: Mapping[str, str]) -> list[Verdict]:
+    """The table that NCCL is to choose by: without it this rank would choose otherwise than the rest."""
+    if variables.get("RAILWEAVE_NET_TUNER", "0") == "0":
+        return []
+    table = Path(variables.get("RAILWEAVE_NET_TUNER_FILE") or _TUNER_FILE)
+    try:
+        rows = len(json.loads(table.read_text())["rows"])
+    except (OSError, ValueError, KeyError, TypeError):
+        text = f"RAILWEAVE_NET_TUNER is set, and {table} cannot be read: install hosts/tuner.json of the build on all servers"
+        return [Verdict("error", "tuner", text)]
+    return [Verdict("good", "tuner", f"{table}: {rows} rows; it must be the same on all servers")]
 
 
 def load_raw(file: Path) -> dict[str, Any]:

@@ -99,6 +99,25 @@ class Job(Model):
         default_factory=dict[str, "str | int | None"],
         description="variables that are added or changed; null leaves one out; $NAME stands for what the server's own NAME holds",
     )
+    color_dscp: dict[str, Annotated[int, Field(ge=0, le=63)]] = Field(
+        default_factory=dict[str, int],
+        exclude_if=lambda value: not value,
+        description="DSCP of the data of single path colors, by color name, for the net plug-in; NCCL_IB_TC, which would be for "
+        "all, is then left out. Its class on the switches is that of `qos.classes` with this DSCP",
+    )
+    clear_to_send_dscp: int | None = Field(
+        default=None,
+        ge=0,
+        le=63,
+        exclude_if=lambda value: value is None,
+        description="DSCP of clear-to-send messages and acknowledgements (NCCL_IB_FIFO_TC); empty: that of the data",
+    )
+    tuner: bool = Field(
+        default=False,
+        exclude_if=lambda value: value is False,
+        description="NCCL takes algorithm, protocol and channels from hosts/tuner.json (RAILWEAVE_NET_TUNER=1); else the "
+        "table is only named, and NCCL's log says what it would choose",
+    )
     mpi_version: Literal[4, 5] = Field(default=5, description="major version of Open MPI that mpirun is of")
 
     @field_validator("environment", mode="before")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from railweave.collectives.collective import program
 from railweave.collectives.nccl import parameters
+from railweave.collectives.pace import POST_COST_PS
 from railweave.collectives.queue_pairs import split
 from railweave.collectives.whole import messages, whole
 from railweave.device.long_haul import environment, long_haul
@@ -37,10 +38,6 @@ if TYPE_CHECKING:
     from railweave.simulation.model.fabric import Arguments, FlowArguments
 
 A = TypeVar("A", "Arguments", "FlowArguments")
-
-POST_COST_PS = 670_000
-"""What NCCL's network proxy takes, per NIC, for a message that it posts: a part of data on a queue pair, or a receiver's
-credit message that a buffer is free. Fitted: docs/validation.md, "What was fitted"."""
 
 LONG_PACKET_HOPS = 20_000_000
 """From so many on (some seconds), a run of packets is stopped when it is steady."""

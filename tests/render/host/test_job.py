@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from railweave.device.host_model import HostConfig
+from railweave.errors import InputError
+from railweave.render.host.host_json import document
 from railweave.render.host.job import nccl_env_files
 from tests.render.host.stand_ins import config_of, server
 
@@ -66,6 +68,7 @@ def test_path_colors() -> None:
     plugin = {
         "NCCL_NET_PLUGIN": "railweave",
         "NCCL_IB_HCA": f"={H100_DEVICES}",
+        "RAILWEAVE_NET_TUNER_FILE": "/etc/railweave/tuner.json",
         "LD_LIBRARY_PATH": "$LD_LIBRARY_PATH:/usr/local/lib",
     }
     assert variables(config) == RLB | OURS | plugin | {"NCCL_IB_ADDR_RANGE": "fc00::/16"}
@@ -124,6 +127,24 @@ def test_the_traffic_class_follows_the_design(tmp_path: Path) -> None:
     config = config_of(tmp_path, leaf=", qos: {classes: {no-loss: {dscp: [34]}}}")
     assert variables(config)["NCCL_IB_TC"] == "138"
     assert variables(config)["UCX_IB_TRAFFIC_CLASS"] == "138"
+
+
+def test_colors_and_clear_to_send_messages_have_classes_of_their_own(tmp_path: Path) -> None:
+    colors = "\nhosts: {job: {color_dscp: {color2: 34}, clear_to_send_dscp: 48}}"
+    config = config_of(tmp_path, more=f"    load_balancing: {{mode: rlb}}{colors}")
+    found = variables(config)
+    assert "NCCL_IB_TC" not in found, "it would be for all colors"
+    assert found["NCCL_IB_FIFO_TC"] == str(48 * 4 + 2)
+    told = document(config)
+    assert told["fabrics"]["backend"]["roce"]["clear_to_send_traffic_class"] == 194
+    first, second = told["nics"][0]["addresses"][:2]
+    assert "traffic_class" not in first
+    assert (second["color_name"], second["traffic_class"], second["service_level"]) == ("color2", 138, 4)
+
+
+def test_a_class_for_a_color_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there is no path color 'green'"):
+        config_of(tmp_path, more="    load_balancing: {mode: rlb}\nhosts: {job: {color_dscp: {green: 34}}}")
 
 
 def test_the_fabric_file_has_the_last_word(tmp_path: Path) -> None:

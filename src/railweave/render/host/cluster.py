@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from railweave.device.host_job import mpi_folder
 from railweave.device.host_scope import host_scope
 from railweave.render.host.shell import array, body, head
+from railweave.render.host.tuner import tuner_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,6 +50,8 @@ def cluster_files(network: Network) -> dict[str, str]:
         whose = f" whose library is {library}" if len(libraries) > 1 else ""
         whose += f" whose GPUs are on {fabric or 'no fabric of their own'}" if len(fabrics) > 1 else ""
         found |= {hostfile: _hostfile(network, whose, some), script: _mpirun(network, hostfile, some)}
+        if table := tuner_json(some):
+            found[f"tuner-{word}.json" if word else "tuner.json"] = table
     return found
 
 

@@ -46,6 +46,8 @@ class Roce(TypedDict):
     """its share in the NIC's own scheduler"""
     adaptive_routing: bool
     """whether the fabric may deliver packets out of order"""
+    clear_to_send_traffic_class: NotRequired[int]
+    """the same byte of clear-to-send messages and acknowledgements; absent: that of data"""
 
 
 @described
@@ -92,6 +94,10 @@ class Address(TypedDict):
     """number of its routing table"""
     table_name: str
     """name of that table"""
+    traffic_class: NotRequired[int]
+    """the whole TOS or traffic class byte of this color's data; absent: as the fabric's"""
+    service_level: NotRequired[int]
+    """its service level; absent: 0"""
 
 
 @described

@@ -6,15 +6,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from railweave.render.host.document import SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from railweave.device.host_model import HostConfig, HostNic, HostRoute, HostRule, Variable
-    from railweave.render.host.document import Host, Job, Nic, Route, Rule, TenantJob
+    from railweave.device.host_model import HostAddress, HostConfig, HostNic, HostQos, HostRoute, HostRule, Variable
+    from railweave.render.host.document import Address, Fabric, Host, Job, Nic, Roce, Route, Rule, TenantJob
 
 LINE = 118
 """Where a value that fits stands on one line, characters."""
@@ -64,28 +64,32 @@ def document(config: HostConfig) -> Host:
         "model": config.model,
         "gpu": {"count": config.gpus, "model": config.gpu, "vendor": config.gpu_vendor},
         "router_advertisements": config.advertisements_by,
-        "fabrics": {
-            qos.fabric: {
-                "bfd_detection_ms": config.bfd_detection_ms.get(qos.fabric),
-                "roce": {
-                    "dscp": qos.dscp,
-                    "priority": qos.priority,
-                    "traffic_class": qos.traffic_class,
-                    "lossless": qos.lossless,
-                    "ecn": qos.ecn,
-                    "bandwidth_percent": qos.bandwidth_percent,
-                    "adaptive_routing": qos.adaptive_routing,
-                },
-                "cnp": {"dscp": qos.cnp_dscp, "priority": qos.cnp_priority},
-            }
-            for qos in config.qos
-        },
+        "fabrics": {qos.fabric: _fabric(qos, config.bfd_detection_ms.get(qos.fabric)) for qos in config.qos},
         "nics": [_nic(nic) for nic in config.nics],
         "routes": [_route(one) for one in config.routes],
         "rules": [_rule(one) for one in config.rules],
         "sysctl": config.sysctl,
         "kernel_command_line": list(config.kernel_command_line),
         "job": job,
+    }
+
+
+def _fabric(qos: HostQos, bfd_detection_ms: int | None) -> Fabric:
+    roce: Roce = {
+        "dscp": qos.dscp,
+        "priority": qos.priority,
+        "traffic_class": qos.traffic_class,
+        "lossless": qos.lossless,
+        "ecn": qos.ecn,
+        "bandwidth_percent": qos.bandwidth_percent,
+        "adaptive_routing": qos.adaptive_routing,
+    }
+    if qos.clear_to_send_traffic_class is not None:
+        roce["clear_to_send_traffic_class"] = qos.clear_to_send_traffic_class
+    return {
+        "bfd_detection_ms": bfd_detection_ms,
+        "roce": roce,
+        "cnp": {"dscp": qos.cnp_dscp, "priority": qos.cnp_priority},
     }
 
 
@@ -134,21 +138,27 @@ def _nic(nic: HostNic) -> Nic:
         "mtu": nic.mtu,
         "slaac": nic.slaac,
         "firmware": {one.name: one.value for one in nic.firmware if one.value},
-        "addresses": [
-            {
-                "path": one.path,
-                "color": one.color,
-                "color_name": one.color_name,
-                "prefix": one.prefix,
-                "gateway": one.gateway,
-                "address": None if nic.mac_is_placeholder and one.origin == "slaac" else one.address,
-                "origin": one.origin,
-                "table": one.table,
-                "table_name": one.table_name,
-            }
-            for one in nic.addresses
-        ],
+        "addresses": [_address(nic, one) for one in nic.addresses],
     }
     if nic.tenant:
         document["tenant"] = nic.tenant
+    return document
+
+
+def _address(nic: HostNic, one: HostAddress) -> Address:
+    document: Address = {
+        "path": one.path,
+        "color": one.color,
+        "color_name": one.color_name,
+        "prefix": one.prefix,
+        "gateway": one.gateway,
+        "address": None if nic.mac_is_placeholder and one.origin == "slaac" else one.address,
+        "origin": one.origin,
+        "table": one.table,
+        "table_name": one.table_name,
+    }
+    if one.traffic_class is not None:
+        document["traffic_class"] = one.traffic_class
+    if one.service_level is not None:
+        document["service_level"] = one.service_level
     return document
