@@ -11,3 +11,7 @@ MISSING(5, "_Z22ncclSymkGetKernelIndex16ncclSymkKernelIdi14ncclDataType_t")
 MISSING(6, "_Z25ncclGinGdakiCreateContextPviiiiiiPS_PP24ncclNetDeviceHandle_v7_t")
 MISSING(7, "_Z26ncclGinGdakiDestroyContextPv")
 MISSING(8, "_Z26ncclGinGdakiQueryLastErrorPvPb")
+// Of 2.28, where they have other arguments.
+MISSING(9, "_Z20ncclGinGdakiRegMrSymPvS_miPS_S0_")
+MISSING(10, "_Z20ncclSymkGetKernelPtr16ncclSymkKernelIdi14ncclDataType_t")
+MISSING(11, "_Z25ncclGinGdakiCreateContextPviiPS_PP24ncclNetDeviceHandle_v7_t")

@@ -1,5 +1,5 @@
 // Ranks of NCCL's own core as processes, each with a host id of its own: initialize, then send and receive around a ring and
-// from all to all, contents checked, and end. RANKS SECONDS: how long; with a third word "abort" the last rank is killed on the
+// from all to all, and add up by a ring all-reduce, contents checked, and end. RANKS SECONDS: how long; with a third word "abort" the last rank is killed on the
 // way, and the others must hear of it and be able to abort; with
 // "tune" all-reduces of many sizes are only planned, and what the tuner said of them is in the log.
 #include <cuda_runtime.h>
@@ -78,6 +78,22 @@ static bool exchange(int distance, size_t size, int round, unsigned char* out, u
   return true;
 }
 
+// A ring all-reduce of sums of int32. The buffers stay: after an error the kernel may still work on them.
+static bool add_up(size_t n, int round) {
+  static int32_t *mine = new int32_t[1 << 20], *sum = new int32_t[1 << 20];
+  for (size_t i = 0; i < n; i++) mine[i] = (int32_t)(rank * 1000003 + round * 7919 + i * 31);
+  must(ncclAllReduce(mine, sum, n, ncclInt32, ncclSum, comm, (cudaStream_t)8), "ncclAllReduce");
+  if (!finish()) return false;
+  for (size_t i = 0; i < n; i++) {
+    int32_t wanted = 0;
+    for (int r = 0; r < ranks; r++) wanted += (int32_t)(r * 1000003 + round * 7919 + i * 31);
+    if (sum[i] == wanted) continue;
+    fprintf(stderr, "rank %d: sum %zu of %zu is %d, not %d\n", rank, i, n, sum[i], wanted);
+    _exit(2);
+  }
+  return true;
+}
+
 static int plan(const ncclUniqueId& id) {
   must(ncclCommInitRank(&comm, ranks, id, rank), "ncclCommInitRank");
   static char buffer[1 << 20];
@@ -96,7 +112,7 @@ static int run(const ncclUniqueId& id, int seconds, bool abort) {
   static const size_t sizes[] = {1, 4097, 131072, 1 << 20, 3000001};
   must(ncclCommInitRank(&comm, ranks, id, rank), "ncclCommInitRank");
   unsigned char *out = new unsigned char[ranks * (4 << 20)], *in = new unsigned char[ranks * (4 << 20)];
-  size_t bytes = 0;
+  size_t bytes = 0, summed = 0;
   int round = 0, last = -1;
   // Rank 0's clock tells when to end; the others hear it with the data.
   for (double end = now() + seconds; round != last; round++) {
@@ -104,6 +120,10 @@ static int run(const ncclUniqueId& id, int seconds, bool abort) {
     int distance = round % 2 ? ranks - 1 : 1;
     if (!exchange(distance, size, round, out, in)) break;
     bytes += distance * size;
+    if (round % 3 == 2) {
+      if (!add_up(size / 4 + 1, round)) break;
+      summed += size / 4 + 1;
+    }
     if (round == 3) {
       fprintf(stderr, "RANK %d: first rounds right\n", rank);
       if (write(begun[1], "r", 1) != 1) return 1;
@@ -126,7 +146,7 @@ static int run(const ncclUniqueId& id, int seconds, bool abort) {
   }
   if (abort) must(ncclCommAbort(comm), "ncclCommAbort");
   else must(ncclCommDestroy(comm), "ncclCommDestroy");
-  fprintf(stderr, "RANK %d: %d rounds, %zu bytes right, %s\n", rank, round, bytes, abort ? "aborted after the error" : "ended");
+  fprintf(stderr, "RANK %d: %d rounds, %zu bytes and %zu sums right, %s\n", rank, round, bytes, summed, abort ? "aborted after the error" : "ended");
   return 0;
 }
 

@@ -24,6 +24,7 @@ done
 [ -n "$device" ] || skip "this machine has no PCI network or display device, in whose place the GPU could be"
 
 fail() { echo "test-nccl: $1: $log"; tail -n 5 "$log"; exit 1; }
+kernels='NCCL_ALGO=Ring NCCL_PROTO=Simple'  # those that kernel.cc knows
 number() { sed -n "s/^NCCL_$1 *:= *//p" "$source/makefiles/version.mk"; }
 
 ranks() {  # name, ranks, seconds, more
@@ -34,7 +35,7 @@ ranks() {  # name, ranks, seconds, more
   : > "$log"
   env LD_LIBRARY_PATH="$nccl:$build" RAILWEAVE_FAKE_FABRIC="$fabric" NCCL_IBVERBS_LIB="$build/libfakeverbs.so" NCCL_SOCKET_IFNAME=lo \
     RAILWEAVE_NET_ANY_NAMESPACE=1 RAILWEAVE_NET_LOG=stderr RAILWEAVE_NET_HOST_FILE=/nonexistent NCCL_NET_PLUGIN=railweave NCCL_NET=railweave NCCL_DEBUG=INFO \
-    NCCL_CUMEM_ENABLE=0 NCCL_CUMEM_HOST_ENABLE=0 NCCL_NVLS_ENABLE=0 NCCL_LOCAL_REGISTER=0 NCCL_PROTO=Simple NCCL_P2P_LL_THRESHOLD=0 \
+    NCCL_CUMEM_ENABLE=0 NCCL_CUMEM_HOST_ENABLE=0 NCCL_NVLS_ENABLE=0 NCCL_LOCAL_REGISTER=0 $kernels NCCL_P2P_LL_THRESHOLD=0 \
     STUB_BUSID="$device" \
     timeout -k 5 180 "$nccl/ranks" "$@" >> "$log" 2>&1 &
   job=$!
@@ -51,11 +52,11 @@ done_well() {  # what
 
 for source in "$@"; do
   version=$(number MAJOR).$(number MINOR).$(number PATCH)
-  case $version in 2.30.*) ;; *) echo "test-nccl: NCCL $version: skipped: its sources are not known to build without a GPU"; continue ;; esac
+  case $version in 2.28.* | 2.30.*) ;; *) echo "test-nccl: NCCL $version: skipped: its sources are not known to build without a GPU"; continue ;; esac
   nccl=$build/nccl-$version
   "$here/build.sh" "$source" "$wheels" "$nccl" > "$build/nccl-$version.log" 2>&1 || { log=$build/nccl-$version.log; fail "NCCL does not build"; }
   ranks two 2 3
-  done_well "2 ranks send and receive, every byte right"
+  done_well "2 ranks send, receive and add up, every byte right"
   for line in 'Loaded net plugin railweave' 'via NET/railweave/0' 'Connected all rings'; do
     grep -a -q "$line" "$log" || fail "no line '$line'"
   done
@@ -73,6 +74,7 @@ for source in "$@"; do
   {"collective": "all_reduce", "max_bytes": 100000, "algorithm": "ring", "protocol": "simple", "channels": 2},
   {"collective": "all_reduce", "max_bytes": 1e12, "algorithm": "tree", "protocol": "simple", "channels": 2}]}
 END
+  kernels=  # none runs from here on: all-reduces are only planned
   for force in 0 1; do
     export RAILWEAVE_NET_TUNER=$force RAILWEAVE_NET_TUNER_FILE=$nccl/tuner.json NCCL_DEBUG_SUBSYS=INIT,NET,TUNING
     ranks tuner 2 1 tune
@@ -83,4 +85,17 @@ END
     [ "$(grep -a -c 'estimated at 0.0 us' "$log")" = $((force * 20)) ] || fail "the core does not follow the table as it should"
     unset RAILWEAVE_NET_TUNER RAILWEAVE_NET_TUNER_FILE NCCL_DEBUG_SUBSYS
   done
+  # The table as a build writes it (tests/collectives/test_tuner_table.py), by the rows of as many ranks: every rank says the
+  # same, and what the core then plans is what they say.
+  for n in 2 4; do
+    export RAILWEAVE_NET_TUNER=1 RAILWEAVE_NET_TUNER_FILE=$here/tuner.json NCCL_DEBUG_SUBSYS=INIT,NET,TUNING
+    ranks table "$n" 1 tune
+    done_well "$n ranks follow the table that a build writes"
+    unset RAILWEAVE_NET_TUNER RAILWEAVE_NET_TUNER_FILE NCCL_DEBUG_SUBSYS
+    said=$(grep -a -o 'TUNER/railweave: chooses all_reduce.*' "$log" | sort | uniq -c | awk '{print $1}' | sort -u)
+    [ "$said" = "$n" ] || fail "ranks do not say the same"
+    [ "$(grep -a -c 'estimated at 0.0 us' "$log")" -gt 0 ] || fail "the core does not follow the table"
+  done
+  kernels='NCCL_ALGO=Ring NCCL_PROTO=Simple'
+done
 done
