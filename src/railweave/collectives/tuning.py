@@ -33,6 +33,9 @@ THREADS = {"LL": "NCCL_NTHREADS", "LL128": "NCCL_LL128_NTHREADS", "Simple": "NCC
 BYTES_PER_THREAD = {"LL": 8, "LL128": 8, "Simple": 64}
 """A channel is used only if each of its threads has this much to do; by ranks for LL in a ring."""
 
+SLOW_RING_GBYTES, SLOW_RING_THREADS = 12.5, 256
+"""Rings that carry no more than PCIe 3.0 (``PCI_BW``; NCCL counts a 100G NIC as 12 of its 12.5) have fewer threads for Simple."""
+
 LL_MOST_GBYTES = {"Intel": (39.0, 39.0, 20.4), "AMD": (87.7, 22.5, 19.0)}
 """By CPU, for 1, 2 and more servers. (For 1 server NCCL goes by the GPU; Hopper has 141.)"""
 LL_ONE_SERVER_GBYTES = {"A100": 87.7}
@@ -127,6 +130,8 @@ def choose(
 def used_channels(job: Job, nccl: Parameters, algorithm: str, protocol: str, size_bytes: int, channels: int) -> int:
     """How many channels a size is spread over (``enqueue.cc``, ``topoGetAlgoInfo``)."""
     threads, threshold = nccl[THREADS[protocol]], BYTES_PER_THREAD[protocol]
+    if (algorithm, protocol) == ("Ring", "Simple") and _ring_gbytes(job) <= SLOW_RING_GBYTES:
+        threads = min(threads, SLOW_RING_THREADS)
     if algorithm == "Ring" and protocol == "LL":
         threshold *= job.ranks
     return max(1, min(channels, size_bytes // (threads * threshold)))
@@ -154,6 +159,8 @@ def _latency_us(job: Job, collective: Collective, algorithm: str, protocol: str)
     across = NETWORK_HOP_US["Tree" if gpus == 1 else algorithm][place]
     if algorithm == "Tree":
         return base + 2 * ((gpus - 1) * inside + (servers.bit_length() - 1) * across)
+    if collective == "broadcast" and servers > 1 and job.nics_per_server == 1:
+        return base + NETWORK_HOP_US["Ring"][place]  # all channels go the same way (sameChannels): one hop is counted
     if collective == "broadcast":
         hop = inside if servers == 1 else NETWORK_HOP_US["Tree" if protocol == "Simple" else "Ring"][place]
         return base + job.ranks * hop
@@ -165,13 +172,18 @@ def _latency_us(job: Job, collective: Collective, algorithm: str, protocol: str)
     return base + (turns * (job.ranks - 1) - crossing) * inside + crossing * across
 
 
+def _ring_gbytes(job: Job) -> float:
+    """What a ring carries: the GPUs' links, and between servers their NICs."""
+    server = job.servers[0]
+    bus = server.link.gbps / 8
+    return min(bus, sum(nic.rate_mbps for nic in server.nics) / 8000) if len(job.servers) > 1 else bus
+
+
 def bandwidth_gbytes(job: Job, collective: Collective, algorithm: str, protocol: str, channels: int) -> float:
     """The bytes of a collective by time that NCCL counts with, 10^9 byte/s, before what it corrects a tree by."""
     server = job.servers[0]
     several = min(len(job.servers), 3) - 1
-    bus = server.link.gbps / 8
-    if several:
-        bus = min(bus, sum(nic.rate_mbps for nic in server.nics) / 8000)
+    bus = _ring_gbytes(job)
     least_ll = (
         LL_MOST_GBYTES[server.cpu][several] if several else LL_ONE_SERVER_GBYTES.get(server.gpu, LL_HOPPER_GBYTES)
     )
@@ -183,13 +195,17 @@ def bandwidth_gbytes(job: Job, collective: Collective, algorithm: str, protocol:
         ranks = max(job.ranks, 2)
         turns = {"all-reduce": 2 * (ranks - 1), "broadcast": ranks}.get(collective, ranks - 1)
         return bus * ranks / turns
+    one_gpu = job.gpus_per_server == 1
+    if one_gpu and len(job.servers) == 2:
+        bus *= 2  # graph/search.cc gives trees up to twice the NICs' rate inside a server; over two servers that counts
     bus = min(bus * 0.92, channels * TREE_MOST_GBYTES.get(server.gpu, TREE_HOPPER_GBYTES)[several])
     if protocol == "LL":
         bus = min(bus / 3.8, least_ll)
     elif protocol == "LL128":
         most = LL128_MOST_GBYTES.get(server.gpu, TREE_LL128_HOPPER_GBYTES)[several]
         bus = min(bus * 120 / 128, channels * most)
-    return bus * 0.5
+    # graph/search.cc knows only the plain tree for a single GPU; graph/tuning.cc then takes off 15 %.
+    return bus * 0.5 * (0.85 if one_gpu else 1)
 
 
 def choice_of(
