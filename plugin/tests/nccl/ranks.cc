@@ -1,7 +1,8 @@
 // Ranks of NCCL's own core as processes, each with a host id of its own: initialize, then send and receive around a ring and
 // from all to all, and add up by a ring all-reduce, contents checked, and end. RANKS SECONDS: how long; with a third word "abort" the last rank is killed on the
 // way, and the others must hear of it and be able to abort; with
-// "tune" all-reduces of many sizes are only planned, and what the tuner said of them is in the log.
+// "tune" all-reduces of many sizes are only planned, and what the tuner said of them is in the log; with "rank K" this is
+// rank K alone, the others being on other hosts (NCCL_COMM_ID).
 #include <cuda_runtime.h>
 #include <nccl.h>
 #include <signal.h>
@@ -155,6 +156,15 @@ int main(int n, char** words) {
   pid_t pids[8];
   if (n < 3) return 2;
   ranks = atoi(words[1]);
+  if (n > 4 && strcmp(words[3], "rank") == 0) {
+    ncclUniqueId id;
+    rank = atoi(words[4]);
+    if (pipe(begun)) return 2;
+    must(ncclGetUniqueId(&id), "ncclGetUniqueId");
+    int result = run(id, atoi(words[2]), false);
+    fflush(nullptr);
+    _exit(result);
+  }
   bool abort = n > 3 && strcmp(words[3], "abort") == 0;
   if (pipe(begun)) return 2;
   for (int i = 0; i < ranks; i++)

@@ -26,6 +26,17 @@ if [ "$me" = 0 ]; then
 else
   /test/pair /test/libnccl-net-railweave.so 35 10.9.9.1; result=$?
 fi
+if [ -x /test/nccl/ranks ]; then
+  # NCCL's own core, a rank on each guest (tests/nccl): bytes and sums through its proxies over Soft-RoCE.
+  mkdir -p /dev/shm; mount -t tmpfs shm /dev/shm
+  for one in /sys/bus/pci/devices/*; do case $(cat "$one/class") in 0x02*) bus=$(basename "$one") ;; esac; done
+  [ "$me" = 0 ] && (sleep 15; echo "guest: address of path 2 removed"; ip -6 addr del fd00:9:9:2::1/64 dev "$dev"
+    sleep 10; ip -6 addr add fd00:9:9:2::1/64 dev "$dev" nodad) &
+  LD_LIBRARY_PATH=/test/nccl:/test STUB_BUSID=$bus NCCL_HOSTID=guest$me NCCL_COMM_ID=10.9.9.1:40001 NCCL_NET_PLUGIN=railweave NCCL_NET=railweave \
+    RAILWEAVE_NET_LOG=stderr NCCL_CUMEM_ENABLE=0 NCCL_CUMEM_HOST_ENABLE=0 NCCL_NVLS_ENABLE=0 NCCL_LOCAL_REGISTER=0 NCCL_ALGO=Ring NCCL_PROTO=Simple \
+    NCCL_P2P_LL_THRESHOLD=0 NCCL_DEBUG=WARN timeout 200 /test/nccl/ranks 2 40 rank "$me"
+  echo "guest $me: NCCL $?"
+fi
 sleep 1
 grep -o '"direction.*' /tmp/last 2> /dev/null | sed 's/^/telemetry: /'
 /test/railweave-rdma-ping --help > /dev/null && [ "$me" = 0 ] && { timeout 20 /test/railweave-rdma-ping --server > /dev/null & sleep 16; }

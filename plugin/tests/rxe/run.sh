@@ -23,6 +23,13 @@ if [ ! -e "$root/boot" ]; then
 fi
 mkdir -p "$root/test"
 cp "$build"/{pair,railweave-rdma-ping,libnccl-net-railweave.so} "$here/guest.sh" "$root/test/"
+# NCCL's core as well, where make test-nccl has built it.
+rm -rf "$root/test/nccl"
+nccl=$(ls -d "$build"/nccl-*/ 2> /dev/null | sort -V | tail -1)
+if [ -n "$nccl" ] && [ -x "$nccl/ranks" ]; then
+  mkdir "$root/test/nccl"
+  cp "$nccl"/{ranks,libnccl.so.2,libnvidia-ml.so.1} "$root/test/nccl/"
+fi
 rm -f "$work/disk.img"
 mke2fs -q -t ext4 -d "$root" "$work/disk.img" 1500M
 kernel=$(ls "$root"/boot/vmlinuz-* | tail -1) initrd=$(ls "$root"/boot/initrd.img-* | tail -1)
@@ -39,8 +46,12 @@ guest 0 listen & first=$!
 sleep 1
 guest 1 connect || true
 wait $first || true
-grep -a -h -E 'telemetry:|guest|all right|is dead|is back| rate |rxe0' "$work"/guest[01].log | tr -d '\r' | cut -c1-250
+grep -a -h -E 'telemetry:|guest|RANK|all right|is dead|is back| rate |rxe0' "$work"/guest[01].log | tr -d '\r' | cut -c1-250
 for i in 0 1; do grep -a -q "guest $i: result 0" "$work/guest$i.log" || { echo "test-rxe: guest $i fails: $work/guest$i.log"; exit 1; }; done
 grep -a -q 'is dead' "$work"/guest[01].log && grep -a -q 'is back' "$work"/guest[01].log || { echo "test-rxe: no path died and came back"; exit 1; }
 grep -a -q 'guest: ping 0' "$work/guest1.log" || { echo "test-rxe: railweave-rdma-ping finds dead paths"; exit 1; }
+if [ -n "$nccl" ]; then
+  for i in 0 1; do grep -a -q "guest $i: NCCL 0" "$work/guest$i.log" || { echo "test-rxe: NCCL fails on guest $i: $work/guest$i.log"; exit 1; }; done
+  echo "test-rxe: NCCL's own core, a rank on each guest, every byte and sum right"
+fi
 echo "test-rxe: 4 paths, one address lost and back, every byte right"
