@@ -20,10 +20,10 @@ import railweave
 from railweave._sim import WRITE
 from railweave.collectives.collective import program
 from railweave.collectives.nccl import parameters
+from railweave.collectives.pace import POST_COST_PS
 from railweave.collectives.queue_pairs import split
 from railweave.device.build import device_config
 from railweave.routing.control_plane import ControlPlane
-from railweave.collectives.pace import POST_COST_PS
 from railweave.simulation.engines.flows import run_flows
 from railweave.simulation.engines.packets import run_packets
 from railweave.simulation.engines.traffic import Traffic, traffic_of
