@@ -52,8 +52,11 @@ static void check(const char *what, const char *variables, int of_communicator, 
   for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) unsetenv(names[i]);
   char copy[256], *rest = copy;
   snprintf(copy, sizeof(copy), "%s", variables);
-  for (char *one; (one = strsep(&rest, " "));)
-    if (*one) putenv(strdup(one));
+  for (char *one, *value; (one = strsep(&rest, " "));) {
+    value = one;
+    one = strsep(&value, "=");
+    if (value) setenv(one, value, 1);
+  }
   if (rw_process_open() != ncclSuccess) exit(1);
   modify = rw_verbs.ibv_modify_qp;
   rw_verbs.ibv_modify_qp = watch;

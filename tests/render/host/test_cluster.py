@@ -119,6 +119,7 @@ def test_servers_of_two_libraries_are_two_jobs(machine: Machine, tmp_path: Path)
         "mpirun-nccl.sh",
         "hostfile.rccl",
         "mpirun-rccl.sh",
+        "tuner-nccl.json",
     }
     for library, names, program in (
         ("nccl", ["n1", "n3"], "mpirun"),
