@@ -29,7 +29,7 @@ help:
 	@echo "make screenshot  draw docs/images/report.png from the example's report; needs Chromium"
 	@echo "make plugin  build the NCCL/RCCL net plugin and railweave-rdma-ping into build/plugin; needs a C compiler and CMake"
 	@echo "make soak    the plugin under random faults, plain and under sanitizers (SOAK_JOBS runs at once, 4)"
-	@echo "make test-nccl NCCL_SOURCE=DIR  NCCL's own core (2.30, a checkout) over the plugin, without a GPU; says why where it cannot"
+	@echo "make test-nccl NCCL_SOURCE=DIR  NCCL's own core (checkouts of 2.28, 2.30) over the plugin, without a GPU; says why where it cannot"
 	@echo "make test-rxe  the plugin over Soft-RoCE between two QEMU guests; says why where it cannot"
 	@echo "make zipapp  write dist/railweave-host.pyz, railweave host as one file for servers"
 	@echo "make validators  fetch the outside validators: a root folder with FRR 10, libyang (need root), netplan"

@@ -2,7 +2,7 @@
 # NCCL's own core without a GPU: its host sources by g++, with a CUDA runtime that is host memory (cuda.cc, kernel.cc) and an
 # NVML that knows one GPU (nvml.c). About eight minutes on two cores; what is there is not built again.
 #   build.sh NCCL_SOURCE CUDA_WHEELS OUT
-# NCCL_SOURCE: a checkout of NVIDIA/nccl, 2.30. CUDA_WHEELS: where `pip install --target` put nvidia-cuda-runtime-cu12,
+# NCCL_SOURCE: a checkout of NVIDIA/nccl, 2.28 or 2.30. CUDA_WHEELS: where `pip install --target` put nvidia-cuda-runtime-cu12,
 # nvidia-cuda-nvcc-cu12 and nvidia-cuda-cccl-cu12 (only their headers are used).
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

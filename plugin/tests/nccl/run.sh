@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# NCCL's own core on 2 to 4 ranks over the plugin and fake verbs: loader, set-up, send and receive and all-to-all through NCCL's
+# NCCL's own core on 2 to 4 ranks over the plugin and fake verbs: loader, set-up, send and receive, all-to-all and ring all-reduce through NCCL's
 # proxy with every byte checked, a path that dies and returns meanwhile, the end, and a rank that is killed.
 #   run.sh BUILD NCCL_SOURCE...      checkouts of NVIDIA/nccl; each is built once, in BUILD/nccl-VERSION
 # CUDA_WHEELS: the headers (build.sh); where unset, pip fetches them into BUILD/cuda.
@@ -97,5 +97,4 @@ END
     [ "$(grep -a -c 'estimated at 0.0 us' "$log")" -gt 0 ] || fail "the core does not follow the table"
   done
   kernels='NCCL_ALGO=Ring NCCL_PROTO=Simple'
-done
 done
