@@ -150,7 +150,7 @@ def tuner(variables: Mapping[str, str]) -> list[Verdict]:
         return []
     table = Path(variables.get("RAILWEAVE_NET_TUNER_FILE") or _TUNER_FILE)
     try:
-        rows = len(json.loads(table.read_text())["rows"])
+        rows = len(files.parsed(files.content(table))["rows"])
     except (OSError, ValueError, KeyError, TypeError):
         text = f"RAILWEAVE_NET_TUNER is set, and {table} cannot be read: install hosts/tuner.json of the build on all servers"
         return [Verdict("error", "tuner", text)]

@@ -37,11 +37,11 @@ def tuner_json(members: Sequence[HostScope]) -> str:
         return ""
     paths = len(nics[0].addresses)
     far = first.long_haul.get(nics[0].fabric)
-    words = [f"{name}={value}" for name, (value, _) in (environment(far) if far else {}).items()]
-    words += [
-        f"NCCL_IB_QPS_PER_CONNECTION={first.hosts.job.qps_per_connection or paths}",
-        "NCCL_IB_SPLIT_DATA_ON_QPS=1",
-    ]
+    words = {name: value for name, (value, _) in (environment(far) if far else {}).items()}
+    words |= {
+        "NCCL_IB_QPS_PER_CONNECTION": str(first.hosts.job.qps_per_connection or paths),
+        "NCCL_IB_SPLIT_DATA_ON_QPS": "1",
+    }
     rows = tuner_rows(partial(_job, config, nics), len(members), parameters(words), paths)
     return tuner_text(config.network, paths, rows) if rows else ""
 
