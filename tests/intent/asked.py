@@ -417,6 +417,8 @@ CONTEXT: dict[str, Given] = {
     "hosts.job.socket_interface": Given(("eno1",)),
     "hosts.job.library_folder": Given(("/opt/lib",)),
     "hosts.job.mpi_folder": Given(("/opt/mpi",)),
+    "hosts.job.color_dscp": Given(({"green": 30},)),
+    "hosts.job.clear_to_send_dscp": Given((40,)),
     "hosts.job.environment": Given(({"NCCL_DEBUG": "INFO"},)),
     # Management
     "management.pool": Given(("172.21.0.0/24",)),
