@@ -22,7 +22,8 @@ PAIRS: list[tuple[type[Any], type[BaseModel], set[str]]] = [
     (balancing.Dlb, intent_balancing.Dlb, set()),
     (balancing.Hash, intent_balancing.Hash, set()),
     (classes.Ecn, intent_qos.Ecn, set()),
-    (classes.TrafficClass, intent_qos.TrafficClass, set()),
+    # what a switch makes of it is in transmit_percent
+    (classes.TrafficClass, intent_qos.TrafficClass, {"bandwidth"}),
     (classes.Buffers, intent_qos.Buffers, set()),
     (classes.Watchdog, intent_qos.Watchdog, set()),
     (management.User, intent_management.User, set()),

@@ -331,6 +331,7 @@ CONTEXT: dict[str, Given] = {
         now=False,
     ),
     "fabrics.*.qos.classes.*.pfc_priority": Given((5,)),
+    "fabrics.*.qos.classes.*.bandwidth": Given((60,)),
     "fabrics.*.qos.classes.*.transmit_percent": Given((70,)),
     "fabrics.*.qos.classes.*.buffer_percent": Given((60,)),
     "fabrics.*.qos.classes.*.dynamic_threshold": Given((9,)),
@@ -419,6 +420,7 @@ CONTEXT: dict[str, Given] = {
     "hosts.job.mpi_folder": Given(("/opt/mpi",)),
     "hosts.job.color_dscp": Given(({"green": 30},)),
     "hosts.job.clear_to_send_dscp": Given((40,)),
+    "hosts.roce_bandwidth": Given((60,)),
     "hosts.job.environment": Given(({"NCCL_DEBUG": "INFO"},)),
     # Management
     "management.pool": Given(("172.21.0.0/24",)),

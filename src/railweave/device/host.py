@@ -34,6 +34,9 @@ CNP_DSCP = 48
 CNP_PRIORITIES = (7, 6)
 """Priorities of congestion notification packets, where the NIC's own choice is taken by the data."""
 
+NIC_SHARE = 50
+"""Share of RDMA data in a NIC's scheduler where the file says none, percent (Thor2 guide, section 2.2.1.3: ROCE_BW=50)."""
+
 ECT0 = 2
 """The ECN code point that marks a packet as ECN-capable (RFC 3168, section 5)."""
 
@@ -207,7 +210,7 @@ def _qos(scope: HostScope, fabric: Fabric) -> HostQos:
         lossless=data is not None and data.lossless,
         cnp_dscp=cnp_dscp[0],
         cnp_priority=cnp_priority,
-        bandwidth_percent=scope.hosts.roce_bandwidth,
+        bandwidth_percent=scope.hosts.roce_bandwidth or (data.nic_share if data else None) or NIC_SHARE,
         adaptive_routing=fabric.load_balancing.group_mode() in {"dlb-per-packet", "spray"},
         ecn=data is not None and data.ecn is not None,
         priorities=tuple(given.get(one, _other(one, priority, cnp_priority)) for one in range(64)),

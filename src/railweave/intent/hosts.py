@@ -149,7 +149,10 @@ class Hosts(Model):
         description="who forms addresses from router advertisements: systemd-networkd (which turns the kernel's handling "
         "off on its interfaces) or the kernel (NICs not managed by networkd)",
     )
-    roce_bandwidth: Percent = Field(
-        default=50, ge=1, le=99, description="share of RDMA data in the NICs' own scheduler, percent"
+    roce_bandwidth: Percent | None = Field(
+        default=None,
+        ge=1,
+        le=99,
+        description="share of RDMA data in the NICs' own scheduler, percent; empty: `bandwidth` of its class",
     )
     job: Job = Field(default=Job(), description="how collective jobs are started")

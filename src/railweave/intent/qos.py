@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import Field, SerializerFunctionWrapHandler, field_serializer, field_validator, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, ValidationInfo, field_serializer, field_validator, model_validator
 
 from railweave.intent.base import Bytes, Milliseconds, Model, Percent, WrongValueError
 from railweave.intent.names import Name
@@ -73,8 +73,19 @@ class TrafficClass(Model):
     priority: Literal["low", "strict-high"] = Field(
         default="low", description="scheduling: weighted round robin or strict"
     )
+    bandwidth: Percent | None = Field(
+        default=None,
+        ge=1,
+        le=99,
+        description="share of the port that the class is guaranteed, percent, on both ends of a server's link: the switch's "
+        "scheduler and the NIC's (ETS) have it; of a strict class, the most that it gets",
+    )
     transmit_percent: Percent | None = Field(
-        default=None, ge=1, le=100, description="scheduler weight or strict-priority cap, percent of port rate"
+        default=None,
+        ge=1,
+        le=100,
+        validate_default=True,
+        description="scheduler weight or strict-priority cap on the switch alone, percent of port rate; empty: as `bandwidth`",
     )
     buffer_percent: Percent | None = Field(
         default=None,
@@ -89,6 +100,20 @@ class TrafficClass(Model):
         description="egress shared-buffer threshold index; alpha = 2^(index-7); empty: the system's default, 7",
     )
     ecn: Ecn | None = Field(default=None, description="ECN marking; empty: none")
+
+    @field_validator("transmit_percent", mode="after")
+    @classmethod
+    def _as_bandwidth(cls, value: int | None, info: ValidationInfo) -> int | None:
+        return info.data.get("bandwidth") if value is None else value
+
+    @property
+    def nic_share(self) -> int | None:
+        """What a NIC's scheduler gives the class, percent; None where the file says no share of it.
+
+        All of the port is nothing that a NIC can give: it has another class for what is not RDMA.
+        """
+        share = self.transmit_percent if self.bandwidth is None else self.bandwidth
+        return None if share is None else min(share, 99)
 
     @model_validator(mode="after")
     def _lossless_has_priority(self) -> TrafficClass:
@@ -173,18 +198,18 @@ def _default_classes() -> dict[str, TrafficClass]:
 
 
 DEFAULT_CLASSES: dict[str, dict[str, Any]] = {
-    "best-effort": {"queue": 0, "dscp": (0,), "priority": "low", "transmit_percent": 5},
-    "cnp": {"queue": 3, "dscp": (48,), "priority": "strict-high", "transmit_percent": 5},
+    "best-effort": {"queue": 0, "dscp": (0,), "priority": "low", "bandwidth": 5},
+    "cnp": {"queue": 3, "dscp": (48,), "priority": "strict-high", "bandwidth": 5},
     "no-loss": {
         "queue": 4,
         "dscp": (26,),
         "lossless": True,
         "pfc_priority": 3,
         "priority": "low",
-        "transmit_percent": 85,
+        "bandwidth": 85,
         "ecn": {},
     },
-    "network-control": {"queue": 7, "dscp": (56,), "priority": "low", "transmit_percent": 5},
+    "network-control": {"queue": 7, "dscp": (56,), "priority": "low", "bandwidth": 5},
 }
 """The classes a fabric has unless it says otherwise; a fabric file changes single keys of them."""
 
@@ -219,7 +244,10 @@ class Qos(Model):
             if change is None:
                 classes.pop(name, None)
             elif isinstance(change, dict):
-                classes[name] = {**classes.get(name, {}), **cast("dict[str, Any]", change)}
+                base = classes.get(name, {})
+                if "transmit_percent" in change:  # the file's own word, which a default is not to contradict
+                    base.pop("bandwidth", None)
+                classes[name] = {**base, **cast("dict[str, Any]", change)}
             else:
                 classes[name] = change
         return {**whole, "classes": classes}

@@ -46,11 +46,11 @@ def machine(tmp_path: Path) -> Machine:
 
 
 def test_designed_values_are_those_of_the_sources() -> None:
-    for example, cnp_priority in (("h100-rlb", 6), ("mi300x-leaf-24", 7)):
+    for example, cnp_priority, share in (("h100-rlb", 6, 85), ("mi300x-leaf-24", 7, 50)):
         (qos,) = server(example).qos
         assert (qos.dscp, qos.priority, qos.lossless, qos.ecn) == (26, 3, True, True)
         assert (qos.cnp_dscp, qos.cnp_priority) == (48, cnp_priority)
-        assert qos.bandwidth_percent == 50
+        assert qos.bandwidth_percent == share
         assert qos.traffic_class == 106
 
 
@@ -89,7 +89,7 @@ def test_connectx_by_mlnx_qos(machine: Machine) -> None:
     moved = {*range(24, 32), *range(48, 56)} - {26, 48}
     assert set(set_[2:-2]) == {f"--dscp2prio set,{dscp},0" for dscp in moved}
     assert set_[-2:] == [
-        "--prio_tc 0,0,0,1,0,0,2,0 --tcbw 50,50,0,0,0,0,0,0 --tsa ets,ets,strict,strict,strict,strict,strict,strict",
+        "--prio_tc 0,0,0,1,0,0,2,0 --tcbw 15,85,0,0,0,0,0,0 --tsa ets,ets,strict,strict,strict,strict,strict,strict",
         "--pfc 0,0,0,1,0,0,0,0",
     ]
     assert (ecn / "roce_np/enable/3").read_text() == "1\n"
@@ -128,7 +128,7 @@ def test_connectx_without_the_vendors_packages(machine: Machine) -> None:
     assert calls[1].startswith("dcb app replace dev gpu0_eth dscp-prio 0:0 1:0 ")
     assert {"24:0", "26:3", "48:6", "49:0"} < set(calls[1].split())
     assert calls[2:] == [
-        "dcb ets set dev gpu0_eth tc-tsa all:strict 0:ets 1:ets tc-bw all:0 0:50 1:50 prio-tc all:0 3:1 6:2",
+        "dcb ets set dev gpu0_eth tc-tsa all:strict 0:ets 1:ets tc-bw all:0 0:15 1:85 prio-tc all:0 3:1 6:2",
         "dcb pfc set dev gpu0_eth prio-pfc all:off 3:on",
     ]
     parameters = machine.sys / "debug/mlx5" / pci / "cc_params"
