@@ -118,8 +118,13 @@ class Platform(Model):
     source: str = ""
 
 
+Need = Literal["equal-lossless-shares", "tunnel-dscp"]
+"""What the configuration of some models must have: the same share of lossless buffers at ingress and egress; statements by
+which a tunnel's header has the DSCP of the packet in it."""
+
+
 class SwitchModel(Model):
-    """A switch model. ``features`` are those that not every model has, each with its source.
+    """A switch model. ``features`` are those that not every model has, ``needs`` what not every model asks for, each with its source.
 
     ``cards`` is how many ports a line card has, in a chassis; empty: it has no cards.
     """
@@ -138,6 +143,7 @@ class SwitchModel(Model):
     )
     sonic: SonicPlatform | None = None
     features: dict[str, str] = Field(default_factory=dict[str, str])
+    needs: dict[Need, str] = Field(default_factory=dict[Need, str])
     cards: int | None = None
     platform: Platform = Platform()
     dedicated: DedicatedBuffer | None = None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from railweave.design.addresses.endpoints import with_endpoints, with_tunnels
 from railweave.design.addresses.host_tables import FIRST_TABLE, TABLES_PER_FABRIC, check_host_tables
-from railweave.design.addresses.identity import check_distinct, number_links, switches
+from railweave.design.addresses.identity import check_distinct, check_management, number_links, switches
 from railweave.design.addresses.nics import check_addresses, nics
 from railweave.design.addresses.segments import segments
 from railweave.design.addresses.shared_pools import check_apart, with_own_pools
@@ -21,10 +21,12 @@ from railweave.design.inventory import check_inventory
 from railweave.design.limits.balancing import check_balancing
 from railweave.design.limits.devices import check_limits
 from railweave.design.limits.growth import growth, note_growth
+from railweave.design.limits.jobs import check_job
 from railweave.design.limits.long_links import note_long_links
 from railweave.design.limits.marking import with_lengths
 from railweave.design.limits.not_rendered import note_not_rendered
 from railweave.design.limits.platform import with_platform_defaults
+from railweave.design.limits.stripes import note_empty_stripes
 from railweave.design.limits.unused_ports import note_unused_ports
 from railweave.design.nic_vendors import check_nic_vendors
 from railweave.design.references import check_color_names, check_references
@@ -85,11 +87,12 @@ def design(source: Source) -> tuple[Network, Lock]:
         all_switches += made_switches
         for server, made in nics(context, layout, cables, found, colors, owners).items():
             found_nics.setdefault(server, []).extend(made)
-        check_balancing(context, layout)
+        check_balancing(context, layout, cables)
         check_limits(context, layout, cables, colors)
         note_long_links(context, layout, cables)
         note_not_rendered(context, layout)
         note_unused_ports(context, layout)
+        note_empty_stripes(context, layout)
         between = [one for one in cables if one.kind == "fabric"]
         note_growth(context, growth(layout.name, made_switches, between, colors), layout)
         fabrics.append(_fabric(context, layout, colors, known, cables))
@@ -101,6 +104,8 @@ def design(source: Source) -> tuple[Network, Lock]:
     check_apart(context, fabrics, all_switches, all_segments, all_cables)
     servers = _servers(context, found_nics)
     check_addresses(context, servers)
+    check_management(context, all_switches, servers)
+    check_job(context, fabrics)
     check_host_tables(context, fabrics, servers)
     check_inventory(context, servers, all_switches, all_cables)
     network = Network(

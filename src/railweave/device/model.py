@@ -294,7 +294,8 @@ class OverlayConfig:
     """The EVPN overlay as a device sees it: sessions from ``loopback`` to the loopbacks of ``neighbors``.
 
     Leaves have ``endpoints``; spines pass routes on with the next hop unchanged (``reflects``), and with the
-    community ``from_spine``, by which leaves know what not to send back.
+    community ``from_spine``, by which leaves know what not to send back. ``tunnel_dscp``: the model needs statements by which a
+    tunnel's header has the DSCP of the packet in it.
     """
 
     loopback: Address
@@ -303,6 +304,7 @@ class OverlayConfig:
     reflects: bool
     from_spine: str
     bfd: Bfd | None
+    tunnel_dscp: bool = False
 
     def prefixes(self) -> tuple[Prefix, ...]:
         """The addresses that the overlay stands on as prefixes: of its sessions, and of its tunnels."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.catalog import catalog
 from railweave.config.addresses import Address, InterfaceAddress, Prefix
 from railweave.device.communities import standard
 from railweave.device.model import (
@@ -69,6 +70,7 @@ def overlay_config(network: Network, fabric: Fabric, switch: Switch, *, large: b
         reflects=switch.role == "spine",
         from_spine=from_spine if large else standard(from_spine),
         bfd=bfd if bfd.enabled else None,
+        tunnel_dscp=bool(switch.endpoints) and "tunnel-dscp" in catalog().switches[switch.model].needs,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from railweave.findings.registry import Rule
@@ -27,11 +28,25 @@ ROUTING = Rule(
     "routes, paths and the checks on them are computed without these statements",
     "use a field of the fabric file where there is one, or try them in the emulation",
 )
+ONE_END = Rule(
+    "extra-one-end",
+    "warning",
+    "rendering",
+    "own statements set an MTU or ECN at this end of a link alone",
+    "the other end is a server's NIC or another switch, which is not told: longer packets are dropped on the way, or senders do "
+    "not slow down as they are marked (Thor2 guide, section 2.5: settings of NIC and switch match)",
+    "use `mtu` and `qos.classes.NAME.ecn` of the fabric file, from which both ends follow",
+)
+_BOTH_ENDS = re.compile(r"(?i)(?<![\w])(mtu|ecn|explicit-congestion-notification|drop-profiles?|wred[-_]?\w*)(?![\w])")
+"""Words of statements, in every system's own form, that the other end of a link must agree with."""
 
 
 def extra_findings(device: str, lines: Sequence[str], routing: tuple[str, ...]) -> list[Finding]:
-    """A note for every line that was merged in, and a warning where one begins with a word that decides routing."""
+    """A note for every line that was merged in, and warnings where one begins with a word that decides routing, or concerns both ends of a link."""
     found = [STATEMENT.finding(device, f"own statement: {line}") for line in lines]
     if any(line.startswith(routing) for line in lines):
         found.append(ROUTING.finding(device))
+    words = list(dict.fromkeys(match[1].lower() for line in lines for match in [_BOTH_ENDS.search(line)] if match))
+    if words:
+        found.append(ONE_END.finding(device, f"own statements set {', '.join(words)} at this end alone"))
     return found

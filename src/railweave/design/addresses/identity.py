@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.design.limits.platform import own_marking
+from railweave.findings.registry import Rule
 from railweave.intent.names import expand
 from railweave.network.devices import Cable, Switch
 
@@ -15,7 +16,18 @@ if TYPE_CHECKING:
 
     from railweave.design.context import Context
     from railweave.design.shape.topology import Layout
+    from railweave.intent.reading.document import Location
+    from railweave.network.devices import Server
     from railweave.network.fabric import RoleName
+
+MANAGEMENT_ADDRESS_TAKEN = Rule(
+    id="management-address-taken",
+    severity="error",
+    applies="design",
+    says="a switch's management address is that of the gateway, of a server that management names, or of a server's NIC",
+    why="two devices answer for one address, and neither can be reached reliably",
+    fix="give the switch another one with `overrides.devices.NAME.management_address`, or move `management.pool`",
+)
 
 FIRST_MANAGEMENT_HOST = 10
 """Hosts below this in the management pool are left to the gateway and to servers such as NTP and DNS."""
@@ -155,6 +167,35 @@ def check_distinct(context: Context, found: Sequence[Switch]) -> None:
                     "overrides.devices names leaves and spines",
                 )
     context.check()
+
+
+def check_management(context: Context, found: Sequence[Switch], servers: Sequence[Server]) -> None:
+    """Note management addresses of switches that the gateway, a server of management or a GPU server's NIC has."""
+    wanted = context.source.spec.management
+    taken: dict[str, tuple[str, Location]] = {}
+    named: list[tuple[str, str, str]] = [
+        *((one, "a name server", "dns") for one in wanted.dns),
+        *((one, "an NTP server", "ntp") for one in wanted.ntp),
+        *((one.host, "a syslog server", "syslog") for one in wanted.syslog),
+        *((one, "a target of SNMP traps", "snmp") for one in (wanted.snmp.trap_targets if wanted.snmp else ())),
+    ]
+    for address, what, key in named:
+        taken.setdefault(address, (what, ("management", key)))
+    own = {switch.management_address.partition("/")[0]: switch for switch in found}
+    for switch in found[:1]:
+        taken.setdefault(switch.management_gateway, ("the management gateway", ("management", "gateway")))
+    for server in servers:
+        for nic in server.nics:
+            for one in nic.addresses:
+                if one.address in own:
+                    taken.setdefault(one.address, (f"{server.name}:{nic.name}", ("servers",)))
+    for address, (what, at) in taken.items():
+        if address in own:
+            name = own[address].name
+            override = context.source.spec.overrides.of_device(name)
+            fixed = override[1] is not None and override[1].management_address is not None
+            where: Location = ("overrides", "devices", override[0], "management_address") if fixed else at
+            context.finding(MANAGEMENT_ADDRESS_TAKEN, name, where, f"management address {address} is that of {what}")
 
 
 def number_links(context: Context, layout: Layout, cables: Sequence[Cable]) -> list[Cable]:

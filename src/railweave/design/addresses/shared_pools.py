@@ -108,8 +108,6 @@ def check_apart(
     cables: Sequence[Cable],
 ) -> None:
     """Note prefixes that are allotted twice or lie inside each other, of all fabrics and the management network."""
-    if len(fabrics) < 2 and not any(tenant.networks or tenant.external for one in fabrics for tenant in one.tenants):
-        return
     held = sorted(
         _held(context, fabrics, switches, segments, cables),
         key=lambda one: (one[0].version, int(one[0].network_address), one[0].prefixlen),

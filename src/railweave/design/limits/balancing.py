@@ -7,12 +7,20 @@ from typing import TYPE_CHECKING
 from railweave.findings.registry import Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from railweave.design.context import Context
     from railweave.design.shape.topology import Layout
+    from railweave.network.devices import Cable
 
 MOST_LEAVES = 64
 """Leaves of a fabric with global load balancing (Juniper, Global Load Balancing: "Considerations")."""
 
+NIC_ADAPTIVE_ROUTING = "nic-adaptive-routing"
+"""The feature of switch models that a document has behind NICs with adaptive routing."""
+
+SPRAYING = ("dlb-per-packet", "spray")
+"""Modes under which packets of a queue pair take several paths, for which NICs turn adaptive routing on."""
 
 SELECTIVE_DLB_ABSENT = Rule(
     id="selective-dlb-absent",
@@ -32,7 +40,38 @@ PATH_REBALANCING_UNDOCUMENTED = Rule(
 )
 
 
-def check_balancing(context: Context, layout: Layout) -> None:
+DLB_INACTIVITY_SHORT = Rule(
+    id="dlb-inactivity-short",
+    severity="warning",
+    applies="design",
+    says="flowlets end after a pause that is shorter than any of the test reports'",
+    why="a flow that moves to another link after so short a pause can overtake itself: packets out of order, which queue pairs "
+    "answer by sending again (Apstra test report, known limitations: seen with 16 microseconds)",
+    fix="use 256us, the recommended default, or 128us, which the EVPN test report measured",
+)
+DLB_MIXED_SPEEDS = Rule(
+    id="dlb-mixed-speeds",
+    severity="warning",
+    applies="design",
+    says="dynamic load balancing over uplinks of different speeds",
+    why="it rates links by what they send and what waits for them, not by their speed: flows may be put on the slower one "
+    "(Apstra test report, known limitations)",
+    fix="give uplinks of a next-hop group one speed (`link_speed`, switch models), or use `reassignment` where it is documented",
+)
+ADAPTIVE_ROUTING_UNDOCUMENTED = Rule(
+    id="adaptive-routing-undocumented",
+    severity="warning",
+    applies="design",
+    says="NICs use adaptive routing behind switches that are not documented for it",
+    why="the NICs then send every packet so that it may take any path, which adds 16 bytes to each and bounds what is under way "
+    "(512 packets a queue pair), and no document says that these switches spread such packets as the NICs expect",
+    fix="use mode dlb-flowlet, or try one pair of leaves first",
+)
+SHORTEST_TRIED_US = 128
+"""The shortest pause between flowlets of the test reports' tables, microseconds (EVPN test report, Tables 1.1 to 3.1)."""
+
+
+def check_balancing(context: Context, layout: Layout, cables: Sequence[Cable]) -> None:
     """Note where switches lack a form of load balancing that was asked for, and where a topology rules it out."""
     wanted = layout.spec.load_balancing
     at = ("fabrics", layout.name, "load_balancing")
@@ -47,6 +86,16 @@ def check_balancing(context: Context, layout: Layout) -> None:
                 f"{device} is not documented to pick packets for DLB by RDMA opcode (`selective`)",
                 why=f"it balances all packets by {wanted.group_mode()}",
             )
+    if wanted.group_mode() == "dlb-flowlet" and wanted.dlb.inactivity_interval < SHORTEST_TRIED_US:
+        context.finding(
+            DLB_INACTIVITY_SHORT,
+            layout.name,
+            (*at, "dlb", "inactivity_interval"),
+            f"`inactivity_interval` is {wanted.dlb.inactivity_interval} us",
+        )
+    if wanted.group_mode().startswith("dlb"):
+        _check_speeds(context, layout, cables)
+    _check_adaptive_routing(context, layout)
     if wanted.dlb.reassignment and wanted.group_mode() == "dlb-flowlet":
         for device in _without(context, layout, "path-rebalancing"):
             context.finding(
@@ -55,6 +104,38 @@ def check_balancing(context: Context, layout: Layout) -> None:
                 (*at, "dlb", "reassignment"),
                 f"reactive path rebalancing is documented for QFX5240, not for {device}",
             )
+
+
+def _check_speeds(context: Context, layout: Layout, cables: Sequence[Cable]) -> None:
+    """Note next-hop groups that span speeds: the uplinks of a switch, of one path color where there are such."""
+    found: dict[tuple[str, int | None], set[int]] = {}
+    for one in cables:
+        if one.kind == "fabric":
+            found.setdefault((one.a.device, one.color), set()).add(one.speed_gbps)
+    mixed: dict[tuple[int, ...], list[str]] = {}
+    for (device, _), speeds in found.items():
+        if len(speeds) > 1 and "dlb" not in layout.equipment[device].model.platform.lacks:
+            mixed.setdefault(tuple(sorted(speeds)), []).append(device)
+    for speeds, devices in mixed.items():
+        first, *others = dict.fromkeys(devices)
+        more = f" and {len(others)} more" if others else ""
+        shown = " and ".join(f"{speed}G" for speed in speeds)
+        what = f"uplinks of {shown} in one group of {first}{more}"
+        context.finding(DLB_MIXED_SPEEDS, layout.name, ("fabrics", layout.name, "topology", "link_speed"), what)
+
+
+def _check_adaptive_routing(context: Context, layout: Layout) -> None:
+    """Note models behind which the NICs would use adaptive routing, and which no document has with it."""
+    if layout.spec.load_balancing.group_mode() not in SPRAYING:
+        return
+    nics = {context.catalog.nics[server.nics.nic].vendor for server in layout.servers}
+    if "NVIDIA" not in nics:
+        return
+    kinds = (kind for kind in layout.kinds() if NIC_ADAPTIVE_ROUTING not in kind.model.features)
+    for device in dict.fromkeys(kind.role.device for kind in kinds):
+        what = f"ConnectX NICs send for adaptive routing, and no document has {device} with that"
+        where = ("fabrics", layout.name, "load_balancing", "mode")
+        context.finding(ADAPTIVE_ROUTING_UNDOCUMENTED, f"{layout.name} {device}", where, what)
 
 
 def _without(context: Context, layout: Layout, feature: str) -> list[str]:

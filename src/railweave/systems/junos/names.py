@@ -4,6 +4,7 @@ from __future__ import annotations
 
 CLASSIFIER = "roce"
 SCHEDULER_MAP = "roce"
+REWRITE_RULE = "roce"
 
 SELECTIVE_FILTER = "dlb-by-opcode"
 """The filter that balances packets of some RDMA opcodes alone."""

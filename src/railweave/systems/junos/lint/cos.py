@@ -281,3 +281,17 @@ def buffer_total(root: Words) -> Iterator[str]:
         total = sum(one.number("percent") or 0 for one in partitions.below.values())
         if total > 100 or (direction == "ingress" and total != 100):
             yield f"the {direction} partitions of the shared buffer add up to {total} percent"
+
+
+@check(
+    "junos-multicast-none",
+    "warning",
+    applies="junos",
+    why="multicast, broadcast and frames to unknown addresses then have no shared buffer: ARP, neighbor discovery and router "
+    "advertisements are lost as soon as a port is busy",
+    fix="give the partition some percent, or leave it out as the sources' configurations do",
+)
+def multicast_none(root: Words) -> Iterator[str]:
+    """The egress partition of multicast has a share (command reference: it holds broadcast and unknown unicast too)."""
+    if root.number(COS, "shared-buffer", "egress", "buffer-partition", "multicast", "percent") == 0:
+        yield "the egress partition of multicast has 0 percent of the shared buffer"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.systems.junos.names import BUILT_IN_CLASSES, CLASSIFIER, SCHEDULER_MAP, class_name
+from railweave.systems.junos.names import BUILT_IN_CLASSES, CLASSIFIER, REWRITE_RULE, SCHEDULER_MAP, class_name
 from railweave.systems.junos.render.interfaces import port_order
 from railweave.systems.junos.tree import block, choices, entry, leaf
 
@@ -25,6 +25,7 @@ def class_of_service(config: DeviceConfig) -> Statement | None:
     if qos is None:
         return None
     units = {one.name: one.unit_vlan or 0 for one in config.interfaces}
+    into_tunnels = {one.name for one in config.interfaces if one.kind == "fabric"} if _rewrites(config) else set[str]()
     return block(
         "class-of-service",
         block("classifiers", [_classifier(kind, qos) for kind in ("dscp", "dscp-ipv6")]),
@@ -41,8 +42,12 @@ def class_of_service(config: DeviceConfig) -> Statement | None:
         block("congestion-notification-profile", [_pfc_profile(qos, profile) for profile in qos.profiles]),
         block(
             "interfaces",
-            [_binding(qos, port, units.get(port, 0)) for port in sorted(qos.ports, key=port_order)],
+            [
+                _binding(qos, port, units.get(port, 0), rewrite=_kind(config) if port in into_tunnels else None)
+                for port in sorted(qos.ports, key=port_order)
+            ],
         ),
+        block("rewrite-rules", _rewrite_rule(_kind(config), qos)) if into_tunnels else None,
         block(
             "scheduler-maps",
             block(
@@ -105,7 +110,10 @@ def _shared_buffer(qos: QosConfig) -> Statement | None:
             "egress",
             block("buffer-partition lossless", leaf("percent", buffers.egress_lossless)),
             block("buffer-partition lossy", leaf("percent", buffers.egress_lossy)),
-            block("buffer-partition multicast", leaf("percent", buffers.egress_multicast)),
+            # Without a share it is left out, as the sources' configurations have it (Thor2 guide, section 2.5.3).
+            block("buffer-partition multicast", leaf("percent", buffers.egress_multicast))
+            if buffers.egress_multicast
+            else None,
         ),
     )
 
@@ -161,13 +169,38 @@ def _pfc_profile(qos: QosConfig, profile: PfcProfile) -> Statement | None:
     )
 
 
-def _binding(qos: QosConfig, port: str, unit: int) -> Statement | None:
+def _rewrites(config: DeviceConfig) -> bool:
+    return config.overlay is not None and config.overlay.tunnel_dscp
+
+
+def _kind(config: DeviceConfig) -> str:
+    """The kind of rule that sees a tunnel's outer header."""
+    return "dscp-ipv6" if config.overlay and config.overlay.loopback.family == "ipv6" else "dscp"
+
+
+def _rewrite_rule(kind: str, qos: QosConfig) -> Statement | None:
+    """What tunnels' headers carry: the first DSCP of the packet's class, so that spines classify it alike."""
+    return block(
+        (kind, REWRITE_RULE),
+        [
+            block(("forwarding-class", class_name(name)), block("loss-priority low", leaf("code-point", code_point(one.dscp[0]))))
+            for name, one in qos.classes.items()
+            if one.dscp
+        ],
+    )
+
+
+def _binding(qos: QosConfig, port: str, unit: int, *, rewrite: str | None = None) -> Statement | None:
     profile = next((one.name for one in qos.profiles if port in one.ports), None)
     return block(
         (port,),
         leaf("congestion-notification-profile", profile) if profile else None,
         leaf("scheduler-map", SCHEDULER_MAP),
-        block(("unit", unit), block("classifiers", leaf("dscp", CLASSIFIER), leaf("dscp-ipv6", CLASSIFIER))),
+        block(
+            ("unit", unit),
+            block("classifiers", leaf("dscp", CLASSIFIER), leaf("dscp-ipv6", CLASSIFIER)),
+            block("rewrite-rules", leaf(rewrite, REWRITE_RULE)) if rewrite else None,
+        ),
     )
 
 

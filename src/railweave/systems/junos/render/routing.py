@@ -164,7 +164,7 @@ def routing_options(config: DeviceConfig) -> Statement | None:
 
 
 def forwarding_options(config: DeviceConfig) -> Statement | None:
-    """``forwarding-options``: dynamic load balancing and hash fields."""
+    """``forwarding-options``: dynamic load balancing and hash fields; DSCPs of tunnels, where the model needs that."""
     intent = config.balancing
     fields = [leaf("layer-3") if intent.hash.layer3 else None, leaf("layer-4") if intent.hash.layer4 else None]
     return block(
@@ -175,6 +175,7 @@ def forwarding_options(config: DeviceConfig) -> Statement | None:
             _ecmp_dlb(config),
         ),
         block("hash-key", [block(("family", _FAMILIES[family]), fields) for family in config.balancing.ether_types]),
+        leaf("vxlan-tos-copy-filter") if config.overlay and config.overlay.tunnel_dscp else None,
     )
 
 

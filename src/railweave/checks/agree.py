@@ -1,0 +1,121 @@
+"""What both ends of a server's link must have alike: the NIC, and the port of its leaf.
+
+Broadcom's guide to Thor2 NICs, section 2.5: "the settings on the NIC and the Ethernet switches match each other". Numbers of
+queues and traffic classes are local to each end, so they are not compared: DSCPs, priorities on the wire and shares are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from railweave.device.host import host_config
+from railweave.findings.registry import Found, check
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.checks.subject import Subject
+    from railweave.device.classes import TrafficClass
+    from railweave.device.host_model import HostQos
+    from railweave.device.model import DeviceConfig, Interface, QosConfig
+
+ETHERNET_HEADER = 14
+
+
+@dataclass(frozen=True, slots=True)
+class _NicEnd:
+    """The NIC's end of a link: its QoS, and the longest IP packet it sends."""
+
+    qos: HostQos
+    mtu: int
+
+
+@dataclass(frozen=True, slots=True)
+class _PortEnd:
+    """The leaf's end: its QoS, whether PFC is on the port, the port's frame and its gateway's IP packet (0: it has none)."""
+
+    qos: QosConfig | None
+    pauses: bool
+    frame: int
+    gateway: int
+
+
+@check(
+    "qos-disagree",
+    "error",
+    applies="network",
+    sometimes="warning",
+    why="what one end protects, marks or guarantees, the other does not: packets are dropped, or senders do not slow down",
+    fix="give it once, for both ends: `dscp`, `pfc_priority`, `ecn` and `bandwidth` of `qos.classes`, `mtu`; without `transmit_percent` and "
+    "`hosts.roce_bandwidth`, which are for one end alone",
+)
+def qos_disagree(subject: Subject) -> Iterator[Found]:
+    """A server's NIC and its leaf's port agree on DSCP, priority, PFC, share of the port, congestion notification, MTU and ECN.
+
+    The share is a warning: it holds only while both kinds of traffic wait. Links that are alike are said once.
+    """
+    nics: dict[tuple[str, str, bool], _NicEnd] = {}
+    found: dict[tuple[str, bool], list[str]] = {}
+    for config in subject.configs.values():
+        for port, end in _ports(config):
+            server = subject.network.server(port.peer)
+            nic = server.nic(port.peer_port)
+            if nic is None:
+                continue
+            key = (server.model, nic.fabric, bool(nic.network))
+            if key not in nics:
+                host = host_config(subject.network, server.name)
+                nics[key] = _NicEnd(host.qos_of(nic.fabric), next(one.mtu for one in host.nics if one.name == nic.name))
+            for what, share in _differences(nics[key], end):
+                found.setdefault((what, share), []).append(f"{server.name}:{nic.name} at {config.name} {port.name}")
+    for (what, share), places in found.items():
+        more = f" and {len(places) - 1} more" if len(places) > 1 else ""
+        yield Found(f"{places[0]}{more}", what, severity="warning" if share else None)
+
+
+def _ports(config: DeviceConfig) -> Iterator[tuple[Interface, _PortEnd]]:
+    """The server ports of a switch, and what is at this end of each."""
+    paused = {port for profile in config.qos.profiles for port in profile.ports} if config.qos else set[str]()
+    of_vlan = {one.vlan_name: one.mtu for one in config.gateways if one.vlan_name}
+    of_port = {one.port: one.mtu for one in config.gateways if one.port}
+    for port in config.interfaces:
+        if port.kind == "server":
+            gateway = of_port.get(port.name) or of_vlan.get(port.vlan or "", 0)
+            yield port, _PortEnd(config.qos, port.name in paused, port.mtu, gateway)
+
+
+def _differences(nic: _NicEnd, port: _PortEnd) -> Iterator[tuple[str, bool]]:
+    """What the ends of a link have otherwise, and whether it is the share of the port."""
+    if port.gateway and nic.mtu > port.gateway:
+        yield f"MTU: the NIC sends packets of {nic.mtu} bytes, the gateway takes {port.gateway}", False
+    if nic.mtu + ETHERNET_HEADER > port.frame:
+        yield f"MTU: packets of {nic.mtu} bytes do not fit the port's frames of {port.frame}", False
+    if port.qos is None:  # the system has none, as FRR: a finding of its own says so
+        return
+    qos, data = nic.qos, _class_of(port.qos, nic.qos.dscp)
+    if qos.lossless and not data.lossless:
+        yield f"DSCP: the NIC's data has DSCP {qos.dscp}, which is in no lossless class of the leaf", False
+    elif qos.lossless and data.pfc_priority != qos.priority:
+        yield f"priority: the NIC is paused for {qos.priority}, the leaf pauses {data.pfc_priority}", False
+    elif qos.lossless and not port.pauses:
+        yield f"PFC: the NIC takes pauses for priority {qos.priority}, and PFC is off at the leaf's port", False
+    elif data.lossless and port.pauses and not qos.lossless:
+        yield f"PFC: the leaf pauses priority {data.pfc_priority}, which the NIC does not take", False
+    if (qos.lossless or data.lossless or qos.ecn) and qos.ecn != (data.ecn is not None):
+        marks = "marks" if data.ecn is not None else "does not mark"
+        yield f"ECN: the leaf {marks} DSCP {qos.dscp}, and congestion control of the NIC is {_on(qos.ecn)}", False
+    if _class_of(port.qos, qos.cnp_dscp) is data and data.lossless:
+        yield f"CNP: the leaf has congestion notification (DSCP {qos.cnp_dscp}) in the class of the data", False
+    share = data.transmit_percent
+    if qos.lossless and data.lossless and share is not None and min(share, 99) != qos.bandwidth_percent:
+        yield f"ETS share: the NIC guarantees its data {qos.bandwidth_percent} %, the leaf {share} %", True
+
+
+def _class_of(qos: QosConfig, dscp: int) -> TrafficClass:
+    """The class that a leaf puts a DSCP into."""
+    return next((one for one in qos.classes.values() if dscp in one.dscp), qos.classes[qos.default_class])
+
+
+def _on(value: bool) -> str:  # noqa: FBT001 - a word for it
+    return "on" if value else "off"

@@ -1,0 +1,88 @@
+"""Settings of collective jobs that contradict what the fabrics and the servers' NICs are designed for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.findings.registry import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from railweave.design.context import Context
+    from railweave.network.fabric import Fabric
+
+JOB_TRAFFIC_CLASS = Rule(
+    id="job-traffic-class",
+    severity="warning",
+    applies="design",
+    says="a job's traffic class is not that of RDMA data on the switches, as with `NCCL_IB_TC: 0`",
+    why="its packets carry a DSCP that no switch protects: they are dropped where designed ones are paused and marked",
+    fix="leave the variable out: railweave sets it to the DSCP of the lossless class, times four, with ECT(0)",
+)
+JOB_GID_INDEX = Rule(
+    id="job-gid-index",
+    severity="warning",
+    applies="design",
+    says="a job has a fixed GID index, and GIDs are found by value here",
+    why="an index changes with the order in which addresses come up, and differs between servers: the job then fails, or leaves "
+    "by another address than the one its path follows from",
+    fix="leave the variable out: the index is found when the job starts, by NCCL_IB_ADDR_RANGE or by `railweave host env`",
+)
+JOB_QUEUE_PAIRS = Rule(
+    id="job-queue-pairs",
+    severity="warning",
+    applies="design",
+    says="a connection has fewer queue pairs than the fabric has path colors",
+    why="each queue pair takes one color, so that the others carry nothing of the connection",
+    fix="leave it out: a queue pair for each color; fewer may serve all-to-all better, which has many connections at once",
+)
+_TRAFFIC_CLASSES = ("NCCL_IB_TC", "UCX_IB_TRAFFIC_CLASS")
+_GID_INDEXES = ("NCCL_IB_GID_INDEX", "UCX_IB_GID_INDEX")
+_BY_VALUE = {-1, "auto"}
+"""What NCCL and UCX take for an index that they look for themselves."""
+
+QUEUE_PAIRS = "NCCL_IB_QPS_PER_CONNECTION"
+
+
+def check_job(context: Context, fabrics: Sequence[Fabric]) -> None:
+    """Note what the file asks of jobs that the fabrics of GPUs' own NICs are not made for.
+
+    The RDMA load-balancing document ("Running the NCCL Job") has a queue pair for each path; that a traffic class is set
+    follows from the Thor2 guide, section 2.5 (settings of NIC and switch match). NCCL's own default of both is 0.
+    """
+    job = context.source.spec.hosts.job
+    models = [context.catalog.servers[name] for name in {group.model for group in context.source.spec.servers}]
+    used = [one for one in fabrics if any(one.nics in model.nics and model.nics[one.nics].per_gpu for model in models)]
+    if not used:
+        return
+    at = ("hosts", "job", "environment")
+    for name in _TRAFFIC_CLASSES:
+        if name in job.environment:
+            value = job.environment[name]
+            number = 0 if value is None else _number(value)
+            for fabric in used:
+                data = fabric.leaf.qos.rdma_class()
+                if number is not None and data is not None and data.dscp and number >> 2 not in data.dscp:
+                    shown = "left out, which is 0" if value is None else str(value)
+                    what = f"{name} is {shown}: DSCP {number >> 2}, and RDMA data of {fabric.name} has {data.dscp[0]}"
+                    context.finding(JOB_TRAFFIC_CLASS, fabric.name, (*at, name), what)
+    for name in _GID_INDEXES:
+        value = job.environment.get(name)
+        if value is not None and value not in _BY_VALUE and _number(value) != -1:
+            context.finding(JOB_GID_INDEX, "jobs", (*at, name), f"{name} is {value} on every server")
+    given = job.environment.get(QUEUE_PAIRS)
+    pairs = job.qps_per_connection if given is None else _number(given)
+    where = ("hosts", "job", "qps_per_connection") if given is None else (*at, QUEUE_PAIRS)
+    for fabric in used:
+        if pairs is not None and pairs < len(fabric.colors):
+            what = f"{pairs} queue pairs a connection over {len(fabric.colors)} path colors of {fabric.name}"
+            context.finding(JOB_QUEUE_PAIRS, fabric.name, where, what)
+
+
+def _number(value: str | int) -> int | None:
+    """A variable's number; None where it is none, as where it names another variable."""
+    try:
+        return int(value)
+    except ValueError:
+        return None

@@ -1,0 +1,31 @@
+"""Stripes of a fabric that no server is in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.findings.registry import Rule
+
+if TYPE_CHECKING:
+    from railweave.design.context import Context
+    from railweave.design.shape.topology import Layout
+
+STRIPE_EMPTY = Rule(
+    id="stripe-empty",
+    severity="warning",
+    applies="design",
+    says="a stripe has no servers",
+    why="its leaves are bought, cabled to every spine and carry nothing",
+    fix="put servers there with `stripe:`, or leave the stripe out until they come: the lock keeps every number as it is",
+)
+
+
+def note_empty_stripes(context: Context, layout: Layout) -> None:
+    """Note the stripes without servers, where the fabric has servers at all."""
+    if not layout.servers:
+        return
+    used = {server.stripe for server in layout.servers}
+    for name in dict.fromkeys(leaf.stripe for leaf in layout.leaves):
+        if name not in used:
+            at = ("fabrics", layout.name, "topology", "stripes")
+            context.finding(STRIPE_EMPTY, f"{layout.name} {name}", at, f"stripe {name!r} has no servers")

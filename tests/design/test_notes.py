@@ -1,0 +1,177 @@
+"""What a fabric file asks for and a source warns of is noted, with its line; what a source recommends is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.conftest import SMALL, designed, example
+
+from railweave.errors import DesignError
+
+FILE = """
+name: small
+fabrics:
+  backend:
+    topology: {topology}
+    leaf: {leaf}
+    load_balancing: {balancing}
+servers: [{{names: "gpu-[1-4]", model: {server}{placed}}}]
+hosts: {hosts}
+management: {management}
+{more}
+"""
+NOTES = {
+    "dlb-inactivity-short",
+    "dlb-mixed-speeds",
+    "adaptive-routing-undocumented",
+    "stripe-empty",
+    "management-address-taken",
+    "job-traffic-class",
+    "job-gid-index",
+    "job-queue-pairs",
+}
+
+
+def noted(
+    folder: Path,
+    *,
+    topology: str = "{stripes: 1, spines: 2, oversubscription: 4}",
+    leaf: str = "{device: qfx5240-64od}",
+    balancing: str = "{mode: rlb}",
+    server: str = "h100-8gpu-cx7",
+    hosts: str = "{}",
+    management: str = "{}",
+    placed: str = "",
+    more: str = "",
+) -> list[tuple[str, str]]:
+    text = FILE.format(
+        topology=topology,
+        leaf=leaf,
+        balancing=balancing,
+        server=server,
+        hosts=hosts,
+        management=management,
+        placed=placed,
+        more=more,
+    )
+    network, _ = designed(folder, text)
+    assert all(one.line for one in network.findings if one.id in NOTES)
+    return [(one.id, one.what) for one in network.findings if one.id in NOTES]
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_examples_of_the_sources_are_not_warned_of(name: str) -> None:
+    assert [one.what for one in example(name).findings if one.id in NOTES] == []
+
+
+@pytest.mark.parametrize(("interval", "short"), [("16us", True), ("100us", True), ("128us", False), ("256us", False)])
+def test_pause_between_flowlets(tmp_path: Path, interval: str, short: bool) -> None:
+    said = noted(tmp_path, balancing=f"{{mode: dlb-flowlet, dlb: {{inactivity_interval: {interval}}}}}")
+    assert [name for name, _ in said] == (["dlb-inactivity-short"] if short else [])
+
+
+@pytest.mark.parametrize(("mode", "mixed"), [("dlb-flowlet", True), ("dlb-per-packet", True), ("ecmp", False)])
+def test_uplinks_of_two_speeds(tmp_path: Path, mode: str, mixed: bool) -> None:
+    own = "overrides: {devices: {spine2: {device: qfx5230-64cd}}}"
+    said = noted(
+        tmp_path,
+        topology="{stripes: 1, spines: 2, oversubscription: 4, link_speed: 800G}",
+        leaf="{device: qfx5240-64od, release: 23.4R2}",
+        balancing=f"{{mode: {mode}}}",
+        server="mi300x-8gpu-thor2",
+        more=own,
+    )
+    what = "uplinks of 400G and 800G in one group of stripe1-leaf1 and 7 more"
+    assert said == ([("dlb-mixed-speeds", what)] if mixed else [])
+
+
+@pytest.mark.parametrize(
+    ("balancing", "server", "said"),
+    [
+        ("{mode: dlb-per-packet}", "h100-8gpu-cx7", True),
+        ("{mode: spray}", "h100-8gpu-cx7", True),
+        ("{mode: dlb-flowlet}", "h100-8gpu-cx7", False),
+        ("{mode: dlb-per-packet}", "mi300x-8gpu-thor2", False),
+    ],
+)
+def test_adaptive_routing_behind_switches(tmp_path: Path, balancing: str, server: str, said: bool) -> None:
+    what = "ConnectX NICs send for adaptive routing, and no document has qfx5240-64od with that"
+    found = noted(tmp_path, balancing=balancing, server=server)
+    assert found == ([("adaptive-routing-undocumented", what)] if said else [])
+
+
+def test_stripe_without_servers(tmp_path: Path) -> None:
+    stripes = "{stripes: 2, spines: 2, oversubscription: 4}"
+    assert noted(tmp_path, topology=stripes, placed=", stripe: stripe2") == [("stripe-empty", "stripe 'stripe1' has no servers")]
+
+
+@pytest.mark.parametrize(
+    ("variable", "said"),
+    [
+        ("NCCL_IB_TC: 0", "NCCL_IB_TC is 0: DSCP 0, and RDMA data of backend has 26"),
+        ("NCCL_IB_TC: null", "NCCL_IB_TC is left out, which is 0: DSCP 0, and RDMA data of backend has 26"),
+        ("UCX_IB_TRAFFIC_CLASS: 96", "UCX_IB_TRAFFIC_CLASS is 96: DSCP 24, and RDMA data of backend has 26"),
+        ("NCCL_IB_TC: 104", ""),
+        ("NCCL_IB_TC: 106", ""),
+        ("NCCL_IB_TC: $CLASS", ""),
+    ],
+)
+def test_traffic_class_of_a_job(tmp_path: Path, variable: str, said: str) -> None:
+    found = noted(tmp_path, hosts=f"{{job: {{environment: {{{variable}}}}}}}")
+    assert found == ([("job-traffic-class", said)] if said else [])
+
+
+@pytest.mark.parametrize(
+    ("variable", "said"),
+    [
+        ("NCCL_IB_GID_INDEX: 3", "NCCL_IB_GID_INDEX is 3 on every server"),
+        ('UCX_IB_GID_INDEX: "3"', "UCX_IB_GID_INDEX is 3 on every server"),
+        ("NCCL_IB_GID_INDEX: -1", ""),
+        ("NCCL_IB_GID_INDEX: null", ""),
+        ("UCX_IB_GID_INDEX: auto", ""),
+    ],
+)
+def test_fixed_gid_index(tmp_path: Path, variable: str, said: str) -> None:
+    found = noted(tmp_path, hosts=f"{{job: {{environment: {{{variable}}}}}}}")
+    assert found == ([("job-gid-index", said)] if said else [])
+
+
+@pytest.mark.parametrize(
+    ("hosts", "pairs"),
+    [
+        ("{job: {qps_per_connection: 1}}", 1),
+        ("{job: {environment: {NCCL_IB_QPS_PER_CONNECTION: 1}}}", 1),
+        ("{job: {qps_per_connection: 2}}", None),
+        ("{job: {qps_per_connection: 1, environment: {NCCL_IB_QPS_PER_CONNECTION: 4}}}", None),
+        ("{}", None),
+    ],
+)
+def test_fewer_queue_pairs_than_path_colors(tmp_path: Path, hosts: str, pairs: int | None) -> None:
+    what = f"{pairs} queue pairs a connection over 2 path colors of backend"
+    assert noted(tmp_path, hosts=hosts) == ([] if pairs is None else [("job-queue-pairs", what)])
+
+
+@pytest.mark.parametrize(
+    ("management", "override", "said"),
+    [
+        ("{gateway: 172.20.0.10}", "", "172.20.0.10 is that of the management gateway"),
+        ("{ntp: [172.20.0.11]}", "", "172.20.0.11 is that of an NTP server"),
+        ("{dns: [172.20.0.11]}", "", "172.20.0.11 is that of a name server"),
+        ("{syslog: [{host: 172.20.0.11}]}", "", "172.20.0.11 is that of a syslog server"),
+        ("{ntp: [172.20.0.5]}", "", ""),
+        ("{ntp: [172.20.0.5]}", "172.20.0.5", "172.20.0.5 is that of an NTP server"),
+        ("{}", "172.20.0.1", "172.20.0.1 is that of the management gateway"),
+    ],
+)
+def test_management_address_that_is_taken(tmp_path: Path, management: str, override: str, said: str) -> None:
+    own = f"overrides: {{devices: {{spine1: {{management_address: {override}}}}}}}" if override else ""
+    found = noted(tmp_path, management=management, more=own)
+    assert found == ([("management-address-taken", f"management address {said}")] if said else [])
+
+
+def test_pools_of_one_fabric_that_overlap(tmp_path: Path) -> None:
+    """Router ids are of 10.255.0.0/16 unless the file says otherwise."""
+    assert noted(tmp_path, management="{pool: 10.254.0.0/24}") == []
+    with pytest.raises(DesignError, match=r"overlapping prefixes: 10\.255\.0\.0/24 of the management network"):
+        noted(tmp_path, management="{pool: 10.255.0.0/24}")
