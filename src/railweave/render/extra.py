@@ -37,7 +37,7 @@ ONE_END = Rule(
     "not slow down as they are marked (Thor2 guide, section 2.5: settings of NIC and switch match)",
     "use `mtu` and `qos.classes.NAME.ecn` of the fabric file, from which both ends follow",
 )
-_BOTH_ENDS = re.compile(r"(?i)(?<![\w])(mtu|ecn|explicit-congestion-notification|drop-profiles?|wred[-_]?\w*)(?![\w])")
+_BOTH_ENDS = re.compile(r"(?i)(?<![\w-])(mtu|ecn|explicit-congestion-notification|drop-profiles?|wred[-_]?\w*)(?![\w-])")
 """Words of statements, in every system's own form, that the other end of a link must agree with."""
 
 
@@ -46,7 +46,8 @@ def extra_findings(device: str, lines: Sequence[str], routing: tuple[str, ...]) 
     found = [STATEMENT.finding(device, f"own statement: {line}") for line in lines]
     if any(line.startswith(routing) for line in lines):
         found.append(ROUTING.finding(device))
-    words = list(dict.fromkeys(match[1].lower() for line in lines for match in [_BOTH_ENDS.search(line)] if match))
+    texts = (line.partition("description")[0] for line in lines)
+    words = list(dict.fromkeys(match[1].lower() for text in texts for match in [_BOTH_ENDS.search(text)] if match))
     if words:
         found.append(ONE_END.finding(device, f"own statements set {', '.join(words)} at this end alone"))
     return found
