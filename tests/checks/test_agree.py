@@ -152,9 +152,7 @@ def test_a_port_of_its_own_mind_is_found(change: Callable[[DeviceConfig], Device
     assert {one.severity for one in found} == {"error"}
 
 
-@pytest.mark.parametrize(
-    ("device", "wrong"), [("qfx5220-32cd", True), ("qfx5230-64cd", True), ("qfx5240-64od", False)]
-)
+@pytest.mark.parametrize(("device", "wrong"), [("qfx5220-32cd", True), ("qfx5230-64cd", True), ("qfx5240-64od", False)])
 def test_lossless_shares_of_both_directions(tmp_path: Path, device: str, wrong: bool) -> None:
     qos = "{buffers: {egress_lossless: 70}}"
     text = small(tmp_path, qos, device=device)

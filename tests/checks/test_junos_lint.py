@@ -71,7 +71,11 @@ CASES: list[tuple[str, dict[str, str], list[str]]] = [
     ),
     ("junos-drop-profile", {"fill-level 90": "fill-level 20"}, []),
     ("junos-buffer-partition", {"egress buffer-partition multicast": "egress buffer-partition multicst"}, []),
-    ("junos-multicast-none", {"egress buffer-partition multicast percent 10": "egress buffer-partition multicast percent 0"}, []),
+    (
+        "junos-multicast-none",
+        {"egress buffer-partition multicast percent 10": "egress buffer-partition multicast percent 0"},
+        [],
+    ),
     (
         "junos-buffer-total",
         {"ingress buffer-partition lossy percent 10": "ingress buffer-partition lossy percent 20"},

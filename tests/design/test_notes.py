@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.conftest import SMALL, designed, example
 
 from railweave.errors import DesignError
+from tests.conftest import SMALL, designed, example
 
 FILE = """
 name: small
@@ -103,7 +103,9 @@ def test_adaptive_routing_behind_switches(tmp_path: Path, balancing: str, server
 
 def test_stripe_without_servers(tmp_path: Path) -> None:
     stripes = "{stripes: 2, spines: 2, oversubscription: 4}"
-    assert noted(tmp_path, topology=stripes, placed=", stripe: stripe2") == [("stripe-empty", "stripe 'stripe1' has no servers")]
+    assert noted(tmp_path, topology=stripes, placed=", stripe: stripe2") == [
+        ("stripe-empty", "stripe 'stripe1' has no servers")
+    ]
 
 
 @pytest.mark.parametrize(

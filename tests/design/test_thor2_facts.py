@@ -6,12 +6,16 @@ second et-0/0/3:0 and et-0/0/3:1 are et-0/0/4:0 and et-0/0/4:1.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from railweave.catalog import catalog
 from railweave.device.build import device_config
+from railweave.device.host import host_config
 from railweave.network.model import Network
 from railweave.systems.junos import render as junos
-from tests.conftest import example
+from tests.conftest import EXAMPLES, designed, example
 
 PORTS = [f"et-0/0/{port}:{channel}" for port in range(1, 5) for channel in range(2)]
 """Section 2.4.1.4 and 2.4.2.4: the eight NICs of one server, on channels of four ports."""
@@ -83,6 +87,31 @@ def test_quality_of_service_is_that_of_section_2_5_3(name: str) -> None:
         "set forwarding-options hash-key family inet layer-3",
         "set forwarding-options hash-key family inet layer-4",
     } <= lines(name)
+
+
+@pytest.mark.parametrize("name", ["mi300x-leaf-24", "mi300x-leaf-31"])
+def test_roce_and_the_rest_have_half_of_the_port_at_both_ends(name: str) -> None:
+    """Section 2.5: 50 % each, and the settings of NIC and switch match."""
+    assert host_config(example(name), "host1").qos[0].bandwidth_percent == 50
+    shares = {line for line in lines(name) if "transmit-rate" in line}
+    parts = {"best-effort": 40, "cnp": 5, "no-loss": 50, "network-control": 5}
+    assert shares == {f"set class-of-service schedulers {k} transmit-rate percent {v}" for k, v in parts.items()}
+
+
+def test_the_cage_of_a_card_with_one_port() -> None:
+    """Table 1: BCM957608-P1400GD and -N1400GD, 1x 400G, are QSFP112-DD; what they take fits the leaf's lanes."""
+    assert catalog().nics["thor2"].cage == "QSFP112-DD"
+    optics = {cable.a.optic for cable in example("mi300x-leaf-31").cables}
+    assert all("QSFP112-DD" in catalog().optics[one].cages for one in optics)
+
+
+def test_the_guides_buffers_have_no_partition_of_multicast(tmp_path: Path) -> None:
+    """Section 2.5.3: the egress partitions are lossless and lossy."""
+    text = (EXAMPLES / "mi300x-leaf-31.yaml").read_text()
+    network, _ = designed(tmp_path, text.replace("qos: {classes", "qos: {profile: thor2-qfx5240, classes"))
+    have = junos.files(device_config(network, "leaf1"))["junos.set"]
+    assert "egress buffer-partition lossy percent 10" in have
+    assert "buffer-partition multicast" not in have
 
 
 def test_addresses_of_the_servers() -> None:

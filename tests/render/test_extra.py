@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.conftest import example
 
 from railweave.device.build import device_config
 from railweave.systems import system
+from tests.conftest import example
 
 PORT = '{"PORT": {"Ethernet0": {"%s": "%s"}}}'
 
@@ -17,7 +17,11 @@ PORT = '{"PORT": {"Ethernet0": {"%s": "%s"}}}'
     ("nos", "extra", "said"),
     [
         ("junos", "set interfaces et-0/0/16:0 mtu 1514", "mtu"),
-        ("junos", "set class-of-service schedulers no-loss explicit-congestion-notification", "explicit-congestion-notification"),
+        (
+            "junos",
+            "set class-of-service schedulers no-loss explicit-congestion-notification",
+            "explicit-congestion-notification",
+        ),
         ("junos", "set interfaces et-0/0/16:0 description rack7-mtu", ""),
         ("junos", "set system location building hall1", ""),
         ("eos", "interface Ethernet1/1\n   mtu 1500", "mtu"),

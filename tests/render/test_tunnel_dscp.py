@@ -5,10 +5,9 @@ Juniper validated design 5stage_evpn_vxlan, storage-leaf1: ``vxlan-tos-copy-filt
 
 from __future__ import annotations
 
-from tests.conftest import example
-
 from railweave.device.build import device_config
 from railweave.systems.junos import render as junos
+from tests.conftest import example
 
 COS = "class-of-service"
 

@@ -117,5 +117,5 @@ def _class_of(qos: QosConfig, dscp: int) -> TrafficClass:
     return next((one for one in qos.classes.values() if dscp in one.dscp), qos.classes[qos.default_class])
 
 
-def _on(value: bool) -> str:  # noqa: FBT001 - a word for it
+def _on(value: bool) -> str:
     return "on" if value else "off"

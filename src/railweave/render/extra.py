@@ -37,7 +37,9 @@ ONE_END = Rule(
     "not slow down as they are marked (Thor2 guide, section 2.5: settings of NIC and switch match)",
     "use `mtu` and `qos.classes.NAME.ecn` of the fabric file, from which both ends follow",
 )
-_BOTH_ENDS = re.compile(r"(?i)(?<![\w-])(mtu|ecn|explicit-congestion-notification|drop-profiles?|wred[-_]?\w*)(?![\w-])")
+_BOTH_ENDS = re.compile(
+    r"(?i)(?<![\w-])(mtu|ecn|explicit-congestion-notification|drop-profiles?|wred[-_]?\w*)(?![\w-])"
+)
 """Words of statements, in every system's own form, that the other end of a link must agree with."""
 
 

@@ -183,7 +183,10 @@ def _rewrite_rule(kind: str, qos: QosConfig) -> Statement | None:
     return block(
         (kind, REWRITE_RULE),
         [
-            block(("forwarding-class", class_name(name)), block("loss-priority low", leaf("code-point", code_point(one.dscp[0]))))
+            block(
+                ("forwarding-class", class_name(name)),
+                block("loss-priority low", leaf("code-point", code_point(one.dscp[0]))),
+            )
             for name, one in qos.classes.items()
             if one.dscp
         ],
