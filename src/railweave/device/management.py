@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from railweave.device.security import Security
+
 
 @dataclass(frozen=True, slots=True)
 class User:
@@ -70,3 +72,4 @@ class Management:
     services: Services = Services()
     lldp: bool = True
     banner: str = ""
+    security: Security | None = None

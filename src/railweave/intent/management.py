@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 from railweave.intent.addressing import ManagementAddress, Prefix
 from railweave.intent.base import Line, Model, WrongValueError
 from railweave.intent.names import Name, check_name
+from railweave.intent.security import Security
 
 _SECRET_NAME = re.compile(r"secret:[A-Za-z0-9_./:@-]{1,128}")
 SECRET = "secret:"  # noqa: S105 - the marker of a reference, not a secret
@@ -123,6 +124,12 @@ class Management(Model):
         if any(line.strip() == "EOF" for line in value.splitlines()):
             raise WrongValueError("a line of the banner is EOF", "that ends the banner on EOS: leave the line out")
         return value
+
+    security: Security | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,
+        description="protection of the switches themselves; empty: none. New files of `init` have it",
+    )
 
     _root_password = field_validator("root_password")(secret_reference)
 
