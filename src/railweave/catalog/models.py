@@ -259,6 +259,12 @@ class System(Model):
         default=False,
         description="buffer partitions are shares of what dedicated buffers leave, where a switch model says how much that is",
     )
+    control_rules: Literal["addresses", "interfaces", "services"] = Field(
+        default="addresses",
+        description="what rules for packets to the switch itself can tell apart: addresses and ports; the interface they came by, "
+        "too; or services of management alone, not routing sessions",
+    )
+    kernel_tunnels: bool = Field(default=False, description="VXLAN tunnels end in the kernel, behind these rules")
     management: bool = Field(default=True, description="its files configure management too: logins, time, logs")
     login: Login | None = Field(
         default=None, description="set on systems that a file without logins locks everybody out of"

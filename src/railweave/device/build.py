@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from railweave.device.model import Bgp, BgpGroup, DeviceConfig, Gateway, Interfa
 from railweave.device.overlay import external_ports, mac_vrf, overlay_config, underlay_prefixes, vrfs
 from railweave.device.own import own_type
 from railweave.device.platform import lowered_balancing, lowered_qos
+from railweave.device.protection import control_plane
 from railweave.device.policy import (
     dci_policy,
     leaf_policy,
@@ -78,7 +80,7 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
     if switch.role == "dci":
         entering = [one.name for one in interfaces if not one.between_sites]
     balancing, more = lowered_balancing(balancing, platform, entering)
-    return DeviceConfig(
+    config = DeviceConfig(
         name=name,
         role=switch.role,
         model=switch.model,
@@ -110,6 +112,23 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
             _maximum_ecmp(fabric, system, sum(one.kind == "fabric" for one in interfaces)),
         ),
     )
+    return _protected(network, config, system)
+
+
+def _protected(network: Network, config: DeviceConfig, system: System) -> DeviceConfig:
+    """The same with rules for what may reach the switch itself, where the file wants them."""
+    security = network.management.security
+    if security is None or security.control_plane is None:
+        return config
+    prefixes = security.control_plane.management_prefixes or (network.management.pool,)
+    rules = control_plane(
+        config,
+        tuple(map(Prefix, prefixes)),
+        sees_interfaces=system.control_rules == "interfaces",
+        holds_sessions=system.control_rules != "services",
+        in_kernel=system.kernel_tunnels,
+    )
+    return replace(config, protection=rules)
 
 
 def _ends(cable: Cable, device: str) -> tuple[End, End, Cable]:

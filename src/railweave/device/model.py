@@ -12,6 +12,7 @@ from typing import Literal
 from railweave.config.addresses import Address, Family, InterfaceAddress, Prefix
 from railweave.device.balancing import BalancingConfig
 from railweave.device.classes import Buffers, TrafficClass, Watchdog
+from railweave.device.control_plane import ControlPlane
 from railweave.device.management import Management
 from railweave.device.timers import Bfd, RouterAdvertisements
 
@@ -357,6 +358,7 @@ class QosConfig:
 @dataclass(frozen=True, slots=True)
 class DeviceConfig:
     """The whole configuration of one switch. ``left_out`` is what is wanted of it and its platform lacks.
+    ``protection`` is what may reach the switch itself; None: anything.
 
     ``schema`` is the version of its file form (``config_file``), raised when its meaning changes.
     """
@@ -383,6 +385,7 @@ class DeviceConfig:
     mac_vrf: MacVrf | None = None
     left_out: tuple[str, ...] = ()
     isis: Isis | None = None
+    protection: ControlPlane | None = None
 
     def loopbacks(self) -> tuple[Prefix, ...]:
         """Addresses of the loopback as prefixes, that of the router id first."""

@@ -2,8 +2,27 @@
 
 from __future__ import annotations
 
+from pydantic import Field
+
+from railweave.intent.addressing import Prefix
 from railweave.intent.base import Model
+
+
+class ControlPlane(Model):
+    """What may reach a switch itself: its own sessions and neighbor discovery; the rest is counted and dropped."""
+
+    management_prefixes: tuple[Prefix, ...] = Field(
+        default=(),
+        description="prefixes that SSH, NETCONF, gNMI and SNMP are reached from, and that replies of NTP, DNS, TACACS+ and "
+        "RADIUS servers come from; empty: `management.pool`",
+    )
 
 
 class Security(Model):
     """Protection of every switch of the file."""
+
+    control_plane: ControlPlane | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,
+        description="filter what may reach a switch itself (docs/switch-security.md); empty: no filter",
+    )

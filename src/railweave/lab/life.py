@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from railweave.counting import counted
 from railweave.errors import LabError
 from railweave.lab import hosts, names, slicing, state
-from railweave.lab.frr import held_sessions, rootfs, routers
+from railweave.lab.frr import held_sessions, protection, rootfs, routers
 from railweave.lab.kernel import links, probe, processes, tunnels
 from railweave.lab.plan import make_plan
 from railweave.lab.running import Running
@@ -127,6 +127,7 @@ def _make(lab: Running, record: Record, progress: Callable[[str], None]) -> Up:
         hosts.prepare(lab)
         done("links")
         routers.write_files(place, lab.frr, list(plan.configs.values()))
+        protection.load(place, plan.configs.values(), progress)
         routers.start(place, lab.frr, list(plan.configs.values()), progress)
         tunnels.make(lab)
         routers.solicit(place, plan.configs.values())

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.errors import LabError
+from railweave.lab.frr import protection
 from railweave.lab.kernel.namespace import entered
 from railweave.lab.kernel.processes import alive
 from railweave.lab.kernel.spaces import vrf_space
@@ -78,9 +79,11 @@ def write_files(place: Place, frr: Frr, configs: Sequence[DeviceConfig]) -> None
         for name in FOLDERS:
             (folder / name).mkdir(parents=True, exist_ok=True)
             os.chown(folder / name, frr.user, frr.group)
+        made = system(config.nos).files(config)
         files = {
-            "frr.conf": system(config.nos).files(config)["frr.conf"],
+            "frr.conf": made["frr.conf"],
             "vtysh.conf": "service integrated-vtysh-config\n",
+            **{name: made[name] for name in (protection.FILE,) if name in made},
         }
         for name, text in files.items():
             path = folder / "etc/frr" / name

@@ -5,3 +5,5 @@ from __future__ import annotations
 BFD_PROFILE = "fabric"
 OVERLAY_GROUP = "overlay"
 OVERLAY_BFD_PROFILE = "overlay"
+PROTECTION_TABLE = "railweave"
+"""The nftables table of what may reach the host itself."""

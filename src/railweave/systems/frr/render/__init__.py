@@ -1,5 +1,7 @@
 """FRRouting: one ``frr.conf`` per device, loadable by ``vtysh -b`` and validated by ``vtysh -C``.
 
+Where the host itself is protected, ``nftables.conf`` stands beside it.
+
 FRR is a routing suite, not a switch operating system: ports, VLANs, MTUs and QoS belong to the Linux host under it.
 What has no place in ``frr.conf`` is stated by ``gaps``.
 """
@@ -10,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from railweave.config.sections import flat, line, merge, parse, section
 from railweave.render.extra import extra_findings
-from railweave.systems.frr.render import rules
+from railweave.systems.frr.render import control_plane, rules
 from railweave.systems.frr.render.isis import on_port, router_isis
 from railweave.systems.frr.render.overlay import overlay_sections, vrf_routers
 from railweave.systems.frr.render.routing import bfd, lists, route_maps, router_bgp
@@ -131,13 +133,15 @@ def advertisements(gateway: Gateway) -> list[str]:
 
 
 def files(config: DeviceConfig) -> dict[str, str]:
-    """``frr.conf``."""
-    return {"frr.conf": to_text(tree(config))}
+    """``frr.conf``; ``nftables.conf`` where the host itself is protected."""
+    filters = control_plane.nftables(config)
+    more = {control_plane.FILE: control_plane.to_text(filters)} if filters else {}
+    return {"frr.conf": to_text(tree(config)), **more}
 
 
 def lines(config: DeviceConfig) -> list[str]:
     """Every line with the headers above it."""
-    return flat(tree(config))
+    return [*flat(tree(config)), *(line.strip() for line in control_plane.nftables(config))]
 
 
 def check_extra(text: str) -> None:

@@ -80,6 +80,12 @@ REFERENCES = (
             "firewall ** from destination-prefix-list *",
         ),
     ),
+    Reference("policer", ("firewall policer *",), ("firewall ** then policer *",)),
+    Reference(
+        "firewall filter",
+        ("firewall family * filter *",),
+        ("interfaces ** filter input *", "interfaces ** filter output *"),
+    ),
     Reference(
         "community",
         ("policy-options community *",),

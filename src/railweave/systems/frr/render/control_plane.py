@@ -1,0 +1,93 @@
+"""``nftables.conf``: what may reach the Linux host that FRR routes on. What the host forwards never meets it.
+
+``nft -f`` loads the file, whole or not at all, and takes what it had loaded before away.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.systems.frr.names import PROTECTION_TABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from railweave.config.addresses import Family
+    from railweave.device.control_plane import ControlPlane, ControlRule, PortRange
+    from railweave.device.model import DeviceConfig
+
+FILE = "nftables.conf"
+
+_WORDS: dict[Family, tuple[str, str, str]] = {
+    "ipv4": ("ip", "ttl", "icmp"),
+    "ipv6": ("ip6", "hoplimit", "icmpv6"),
+}
+"""What nft calls a family, its hop limit, and its ICMP."""
+
+
+def nftables(config: DeviceConfig) -> list[str]:
+    """The lines of the file; none where nothing is protected."""
+    wanted = config.protection
+    if wanted is None:
+        return []
+    limits = [
+        f" limit {one.name} {{ rate {one.rate_bps // 8} bytes/second burst {one.burst_bytes} bytes; }}"
+        for one in wanted.policers
+    ]
+    return [
+        # Named before it is deleted, for there may be none yet.
+        f"table inet {PROTECTION_TABLE} {{}}",
+        f"delete table inet {PROTECTION_TABLE}",
+        f"table inet {PROTECTION_TABLE} {{",
+        *limits,
+        " counter dropped { }",
+        " chain input {",
+        "  type filter hook input priority filter; policy drop;",
+        '  iifname "lo" accept',
+        *(f"  {_rule(wanted, rule)}" for family in _WORDS for rule in wanted.together(family)),
+        "  counter name dropped drop",
+        " }",
+        "}",
+    ]
+
+
+def to_text(lines: Iterable[str]) -> str:
+    """The file form."""
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _rule(wanted: ControlPlane, rule: ControlRule) -> str:
+    return " ".join([*_conditions(wanted, rule), "accept", f'comment "{rule.name}"'])
+
+
+def _conditions(wanted: ControlPlane, rule: ControlRule) -> Iterator[str]:
+    family, hop_limit, icmp = _WORDS[rule.family]
+    source = wanted.source(rule)
+    if source.interfaces:
+        yield f"iifname {_set(f'{chr(34)}{one}{chr(34)}' for one in source.interfaces)}"
+    if source.prefixes:
+        yield f"{family} saddr {_set(source.prefixes)}"
+    elif rule.protocol != "icmp":
+        yield f"meta nfproto {'ipv6' if rule.family == 'ipv6' else 'ipv4'}"
+    if rule.hop_limit is not None:
+        yield f"{family} {hop_limit} {rule.hop_limit}"
+    if rule.protocol == "icmp":
+        yield f"{icmp} type {_set(map(str, rule.icmp_types))}"
+    if rule.source_ports:
+        yield f"{rule.protocol} sport {_set(map(_port, rule.source_ports))}"
+    if rule.destination_ports:
+        yield f"{rule.protocol} dport {_set(map(_port, rule.destination_ports))}"
+    if rule.established:
+        yield "tcp flags & (ack | rst) != 0"
+    if rule.policer:
+        yield f'limit name "{rule.policer}"'
+
+
+def _port(ports: PortRange) -> str:
+    first, last = ports
+    return str(first) if first == last else f"{first}-{last}"
+
+
+def _set(words: Iterable[str]) -> str:
+    found = list(words)
+    return found[0] if len(found) == 1 else f"{{ {', '.join(found)} }}"
