@@ -18,7 +18,6 @@ from railweave.device.model import Bgp, BgpGroup, DeviceConfig, Gateway, Interfa
 from railweave.device.overlay import external_ports, mac_vrf, overlay_config, underlay_prefixes, vrfs
 from railweave.device.own import own_type
 from railweave.device.platform import lowered_balancing, lowered_qos
-from railweave.device.protection import control_plane
 from railweave.device.policy import (
     dci_policy,
     leaf_policy,
@@ -28,6 +27,7 @@ from railweave.device.policy import (
     with_sites,
     with_super_spines,
 )
+from railweave.device.protection import control_plane
 from railweave.device.qos import qos_config
 from railweave.device.timers import Bfd, RouterAdvertisements
 

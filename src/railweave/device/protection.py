@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from railweave.config.addresses import Family, Prefix
-from railweave.device.control_plane import ControlPlane, ControlRule, Policer, PortRange, ServerPortRule, Sources
+from railweave.device.control_plane import ControlPlane, ControlRule, Policer, ServerPortRule, Sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -51,14 +51,8 @@ POLICERS = (
 Nor have management services: software is copied over them.
 """
 
-REPLIES: tuple[tuple[str, Literal["tcp", "udp"], PortRange], ...] = (
-    ("dns-replies", "udp", (53, 53)),
-    ("dns-replies-tcp", "tcp", (53, 53)),
-    ("ntp-replies", "udp", (123, 123)),
-    ("tacacs-replies", "tcp", (49, 49)),
-    ("radius-replies", "udp", (1812, 1813)),
-)
-"""What servers of the management network answer, by the port that they answer from."""
+REPLIES = {"dns": (53, 53), "ntp": (123, 123), "radius": (1812, 1813)}
+"""What servers of the management network answer over UDP, by the ports that they answer from; over TCP, as TACACS+ does, all of it."""
 
 
 @dataclass(frozen=True)
@@ -189,9 +183,10 @@ def _services(config: DeviceConfig, managers: Sources) -> Iterator[ControlRule]:
     for name, protocol, port in services:
         here = ControlRule(f"{name}-{number}", "management", family, protocol, managers.name)
         yield replace(here, destination_ports=((port, port),))
-    for name, protocol, ports in REPLIES:
-        here = ControlRule(f"{name}-{number}", "management", family, protocol, managers.name)
-        yield replace(here, source_ports=(ports,), established=protocol == "tcp")
+    for name, ports in REPLIES.items():
+        here = ControlRule(f"{name}-replies-{number}", "management", family, "udp", managers.name)
+        yield replace(here, source_ports=(ports,))
+    yield ControlRule(f"tcp-replies-{number}", "management", family, "tcp", managers.name, established=True)
 
 
 def _server_ports(config: DeviceConfig, peers: Sequence[_Peers], *, sessions: bool) -> Iterator[ServerPortRule]:

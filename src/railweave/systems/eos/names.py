@@ -30,6 +30,11 @@ FROM_SPINE = "from-spine-evpn"
 
 TO_NEIGHBORS = "evpn-to-neighbors"
 
+CONTROL_PLANE_LISTS = {"ipv4": "control-plane-v4", "ipv6": "control-plane-v6"}
+MANAGEMENT_LISTS = {"ipv4": "management-v4", "ipv6": "management-v6"}
+SERVER_LISTS = {"ipv4": "from-servers-v4", "ipv6": "from-servers-v6"}
+"""Access lists of what may reach the switch itself by its ports, by the management port; and of what servers may send."""
+
 
 def external_policy(direction: str, vrf: str, router: str) -> str:
     """The route map and prefix list of what is taken from a router outside (``from``), or sent to it (``to``)."""

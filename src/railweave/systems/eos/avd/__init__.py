@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from railweave.systems.eos.avd.control_plane import control_plane
 from railweave.systems.eos.avd.management import management
 from railweave.systems.eos.avd.ports import encryption, interfaces
 from railweave.systems.eos.avd.qos import qos
@@ -22,6 +23,6 @@ def structured_config(config: DeviceConfig) -> dict[str, Any]:
     """The structured configuration."""
     raw: list[str] = []
     found = {**management(config, raw), **encryption(config, raw), **interfaces(config)}
-    found |= {**qos(config), **routing(config)}
+    found |= {**qos(config), **routing(config), **control_plane(config)}
     raw += config.extra.strip().splitlines()
     return {**found, "eos_cli": "\n".join(raw)} if raw else found

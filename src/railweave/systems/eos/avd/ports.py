@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from railweave.systems.eos.avd.addresses import addressed, shared
+from railweave.systems.eos.avd.control_plane import at_gateway
 from railweave.systems.eos.avd.isis import on_gateway, on_port
 from railweave.systems.eos.avd.loopbacks import loopback_interfaces
 from railweave.systems.eos.avd.qos import service_profiles
@@ -104,7 +105,7 @@ def _gateway(config: DeviceConfig, gateway: Gateway) -> dict[str, Any]:
     timers = gateway.advertisements
     found = shared(gateway.addresses) if gateway.mac else addressed(gateway.addresses)
     found |= {"ip_proxy_arp": True} if gateway.proxy_arp else {}
-    found |= on_gateway(config, gateway)
+    found |= {**on_gateway(config, gateway), **at_gateway(config, gateway)}
     if gateway.addresses[0].family == "ipv6":
         found["ipv6_enable"] = True
     if gateway.vrf:

@@ -13,6 +13,7 @@ from railweave.catalog import catalog
 from railweave.config.sections import flat, merge, parse
 from railweave.systems.eos.avd import structured_config
 from railweave.systems.eos.render.bridging import shared_gateways
+from railweave.systems.eos.render.control_plane import control_plane
 from railweave.systems.eos.render.gaps import gaps
 from railweave.systems.eos.render.isis import router_isis
 from railweave.systems.eos.render.macsec import macsec
@@ -48,6 +49,7 @@ def tree(config: DeviceConfig) -> list[Section]:
         *balancing(config),
         *policies(config),
         *overlay_policies(config),
+        *control_plane(config),
         *router_bgp(config),
         *router_isis(config),
     ]

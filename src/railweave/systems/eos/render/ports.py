@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from railweave.config.addresses import Address
 from railweave.config.sections import Section, section
 from railweave.systems.eos.names import MACSEC_PROFILE, ROUTER_LOOPBACK, TUNNEL_LOOPBACK
+from railweave.systems.eos.render.control_plane import on_gateway
 from railweave.systems.eos.render.isis import advertises, on_port, passive
 from railweave.systems.eos.render.qos import profile_of
 
@@ -168,7 +169,7 @@ def gateway_lines(config: DeviceConfig, gateway: Gateway) -> list[str]:
     shared = " virtual" if gateway.mac else ""
     lines += [f"{family(one)} address{shared} {one}{word}" for one, word in zip(gateway.addresses, more, strict=True)]
     lines += passive() if advertises(config, gateway) else []
-    return [*lines, *advertised(gateway)]
+    return [*lines, *advertised(gateway), *on_gateway(config, gateway)]
 
 
 def advertised(gateway: Gateway) -> list[str]:

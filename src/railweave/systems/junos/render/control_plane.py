@@ -15,10 +15,10 @@ from railweave.systems.junos.render.interfaces import MANAGEMENT_PORT
 from railweave.systems.junos.tree import block, choices, entry, leaf
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from railweave.config.addresses import Family
-    from railweave.device.control_plane import ControlPlane, ControlRule, PortRange, ServerPortRule
+    from railweave.device.control_plane import ControlRule, PortRange, ServerPortRule
     from railweave.device.model import DeviceConfig
     from railweave.systems.junos.tree import Statement
 
