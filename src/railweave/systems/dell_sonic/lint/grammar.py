@@ -2,7 +2,7 @@
 
 Sources: ``guide`` is the Thor2 guide, sections 2.4.1.3 and 2.5.2; ``ansible`` is the collection dellemc.enterprise_sonic,
 the examples of the module named; ``spytest`` is the test library of sonic-net/sonic-mgmt, whose ``klish`` commands are
-those of this command line.
+those of this command line; ``acl`` is "ACL enhancements and flow based services" of sonic-net/SONiC, section 3.6.2.
 """
 
 from __future__ import annotations
@@ -155,6 +155,9 @@ GRAMMAR: dict[str, list[Command]] = {
         Command("bgp community-list standard <name> <permit|deny> <community> <any|all>", "spytest routing/bgp"),
         Command("route-map <name> <permit|deny> <1-65535>", "ansible sonic_route_maps", "route-map"),
         Command("router bgp <number>[ vrf <name>]", "ansible sonic_bgp", "bgp"),
+        Command("ip access-list <name>", "ansible sonic_l3_acls", "ip-list"),
+        Command("ipv6 access-list <name>", "ansible sonic_l3_acls", "ipv6-list"),
+        Command("line vty", "acl", "line-vty"),
     ],
     "management": [Command("ip address <prefix>[ gwaddr <address>]", "spytest routing/ip")],
     "wred": [
@@ -274,8 +277,19 @@ GRAMMAR["routed"] = [
     Command("ipv6 enable", "ansible sonic_l3_interfaces"),
     Command("<ip|ipv6> anycast-address <prefix>", "ansible sonic_l3_interfaces"),
     Command("ip proxy-arp enable <remote-only|all>", "ansible sonic_l3_interfaces"),
+    Command("<ip|ipv6> access-group <name> in", "ansible sonic_acl_interfaces; acl"),
     *_ADVERTISED,
 ]
+GRAMMAR["line-vty"] = [Command("<ip|ipv6> access-group <name> in", "acl")]
+_SOURCE = "<any|host [0-9a-f.:]+|[0-9a-f.:]+/\\d+>"
+_PORTS = "[ <eq \\d+|range \\d+ \\d+>]"
+_VERDICT = "seq <1-65535> <permit|deny|discard>"
+for _mode, _all, _icmp in (("ip-list", "ip", "icmp"), ("ipv6-list", "ipv6", "icmpv6")):
+    GRAMMAR[_mode] = [
+        Command(f"{_VERDICT} {_all} any any", "ansible sonic_l3_acls"),
+        Command(f"{_VERDICT} {_icmp} {_SOURCE} any[ type <0-255>]", "ansible sonic_l3_acls"),
+        Command(f"{_VERDICT} <tcp|udp> {_SOURCE}{_PORTS} {_SOURCE}{_PORTS}[ established]", "ansible sonic_l3_acls"),
+    ]
 GRAMMAR["sub-interface"] = [
     *GRAMMAR["routed"],
     Command("encapsulation dot1q vlan-id <1-4094>", "spytest routing/ip"),

@@ -43,6 +43,10 @@ REFERENCES: dict[str, tuple[tuple[Forms, ...], tuple[Forms, ...]]] = {
         (("interface vxlan *", "map vni * vlan <name>"), ("interface **", "switchport access Vlan <name>")),
     ),
     "bfd profile": ((("bfd", "profile <name>"),), (("router bgp **", "**", "bfd profile <name>"),)),
+    "access-list": (
+        (("ip access-list <name>",), ("ipv6 access-list <name>",)),
+        (("interface **", "ip|ipv6 access-group <name> in"), ("line vty", "ip|ipv6 access-group <name> in")),
+    ),
     "peer-group": (
         (("router bgp **", "peer-group <name>"),),
         (("router bgp **", "neighbor **", "peer-group <name>"),),

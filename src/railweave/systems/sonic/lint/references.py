@@ -41,6 +41,7 @@ KEYS = {
     "VLAN_MEMBER": "VLAN",
     "VLAN_INTERFACE": "VLAN",
     "VXLAN_TUNNEL_MAP": "VXLAN_TUNNEL",
+    "ACL_RULE": "ACL_TABLE",
 }
 """Tables whose rows are called after rows of another."""
 

@@ -12,6 +12,7 @@ from railweave.config.sections import flat
 from railweave.systems.frr.tree import to_text as to_frr
 from railweave.systems.sonic.render import frr, system
 from railweave.systems.sonic.render.buffers import buffers
+from railweave.systems.sonic.render.control_plane import control_plane
 from railweave.systems.sonic.render.extra import parts
 from railweave.systems.sonic.render.gaps import gaps
 from railweave.systems.sonic.render.macsec import macsec
@@ -43,6 +44,7 @@ def tables(config: DeviceConfig) -> Tables:
         vlans(config),
         overlay(config),
         macsec(config),
+        control_plane(config),
     ]
     qos = config.qos
     if qos is not None:
