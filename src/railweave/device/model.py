@@ -358,8 +358,8 @@ class QosConfig:
 @dataclass(frozen=True, slots=True)
 class DeviceConfig:
     """The whole configuration of one switch. ``left_out`` is what is wanted of it and its platform lacks.
-    ``protection`` is what may reach the switch itself; None: anything.
 
+    ``protection`` is what may reach the switch itself; None: anything.
     ``schema`` is the version of its file form (``config_file``), raised when its meaning changes.
     """
 

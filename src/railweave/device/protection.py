@@ -100,7 +100,8 @@ def _tunnels(config: DeviceConfig) -> Iterator[Sources]:
     """Where packets of VXLAN tunnels come from: any address, by a link of the fabric."""
     fabric = tuple(one.name for one in config.fabric_interfaces())
     ends = config.overlay.endpoints if config.overlay else ()
-    for family in dict.fromkeys(one.address.family for one in ends):
+    families: dict[Family, None] = dict.fromkeys(one.address.family for one in ends)
+    for family in families:
         yield Sources(f"fabric-{_NUMBER[family]}", family, (), fabric)
 
 
@@ -175,14 +176,16 @@ def _diagnosis(plane: Literal["network", "management"], icmp: str, traceroute: s
 def _services(config: DeviceConfig, managers: Sources) -> Iterator[ControlRule]:
     """Services that are switched on, and replies to what a device asks."""
     wanted = config.management
-    services: list[tuple[str, Literal["tcp", "udp"], int]] = [("ssh", "tcp", 22)]
-    services += [("netconf", "tcp", 830)] if wanted.services.netconf else []
-    services += [("grpc", "tcp", wanted.services.grpc_port)] if wanted.services.grpc_certificate else []
-    services += [("snmp", "udp", 161)] if wanted.snmp else []
+    own: dict[str, int] = {"ssh": 22}
+    own |= {"netconf": 830} if wanted.services.netconf else {}
+    own |= {"grpc": wanted.services.grpc_port} if wanted.services.grpc_certificate else {}
     family, number = managers.family, _NUMBER[managers.family]
-    for name, protocol, port in services:
-        here = ControlRule(f"{name}-{number}", "management", family, protocol, managers.name)
+    for name, port in own.items():
+        here = ControlRule(f"{name}-{number}", "management", family, "tcp", managers.name)
         yield replace(here, destination_ports=((port, port),))
+    if wanted.snmp:
+        here = ControlRule(f"snmp-{number}", "management", family, "udp", managers.name)
+        yield replace(here, destination_ports=((161, 161),))
     for name, ports in REPLIES.items():
         here = ControlRule(f"{name}-replies-{number}", "management", family, "udp", managers.name)
         yield replace(here, source_ports=(ports,))
@@ -190,9 +193,7 @@ def _services(config: DeviceConfig, managers: Sources) -> Iterator[ControlRule]:
 
 
 def _server_ports(config: DeviceConfig, peers: Sequence[_Peers], *, sessions: bool) -> Iterator[ServerPortRule]:
-    """What servers' interfaces drop: sessions with a link-local address of the device, and with any of its addresses
-    where its control plane cannot refuse them.
-    """
+    """What servers' interfaces drop: sessions with a link-local address; with any of the device's where ``sessions`` says so."""
     if not config.gateways:
         return
     own: list[Prefix] = []

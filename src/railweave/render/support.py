@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from railweave.catalog import catalog
 from railweave.config.addresses import Address, Prefix
+from railweave.device.control_plane import ControlPlane, ControlRule
 from railweave.device.management import Services, Snmp, Syslog, User
 from railweave.device.model import BridgedVlan, ExternalPeer, Isis, Macsec, MacVrf, NumberedSession, TunnelEndpoint
 from railweave.systems import system
@@ -69,6 +70,11 @@ def _managed(config: DeviceConfig) -> DeviceConfig:
         services=Services(netconf=True, grpc_certificate="secret:certificate"),
     )
     return replace(config, management=wanted)
+
+
+def _guarded(config: DeviceConfig) -> DeviceConfig:
+    rules = (ControlRule("ssh-v4", "management", "ipv4", "tcp", destination_ports=((22, 22),)),)
+    return replace(config, protection=ControlPlane(rules, (), ()))
 
 
 def _two_endpoints(config: DeviceConfig) -> DeviceConfig:
@@ -192,6 +198,7 @@ FEATURES = (
     Feature("snmp", "SNMP", ("snmp", "management"), _managed),
     Feature("netconf", "NETCONF", ("netconf", "management"), _managed),
     Feature("grpc", "gNMI telemetry", ("grpc", "management"), _managed),
+    Feature("control-plane", "Filter of what may reach the switch itself", ("control-plane",), _guarded),
     Feature("extra", "The operator's own statements, merged", ("extra",)),
 )
 """The rows, in the order in which a switch is brought up."""

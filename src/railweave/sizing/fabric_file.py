@@ -74,6 +74,7 @@ def fabric_text(catalog: Catalog, found: Size) -> str:
         *_buffers(headroom_percent(catalog, found)),
         "servers:",
         f'  - {{names: "{names}", model: {wanted.server}}}',
+        "management: {security: {control_plane: {}}}",
     ]
     return "\n".join(lines) + "\n"
 

@@ -95,6 +95,8 @@ def _management(config: DeviceConfig) -> Iterator[Finding]:
         yield rules.NO_NETCONF.finding(config.name)
     if wanted.services.grpc_certificate is not None:
         yield rules.CERTIFICATE.finding(config.name)
+    if config.protection:
+        yield rules.CONTROL_PLANE.finding(config.name)
 
 
 def _qos(config: DeviceConfig, qos: QosConfig) -> Iterator[Finding]:

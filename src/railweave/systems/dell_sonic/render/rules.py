@@ -172,3 +172,11 @@ QUEUE_BUFFERS = Rule(
     "egress thresholds and dedicated buffers of classes (`dynamic_threshold`, `buffer_percent`) are not configured",
     "queues have the profiles of `buffer init lossless`",
 )
+CONTROL_PLANE = Rule(
+    "dell-control-plane",
+    "warning",
+    "rendering",
+    "the list of the control plane (`control_plane`, on `line vty`) is read from a design document, not from a switch",
+    "it names sources, ports and types of ICMP, not rates or hop limits; what it sees beside packets of the network is not documented",
+    "try one switch from its console before the rest",
+)

@@ -100,3 +100,5 @@ def _management(config: DeviceConfig) -> Iterator[Finding]:
         yield rules.NO_TRAPS.finding(config.name)
     if wanted.services.grpc_certificate:
         yield rules.NO_CERTIFICATE.finding(config.name)
+    if config.protection:
+        yield rules.CONTROL_PLANE.finding(config.name)

@@ -136,3 +136,11 @@ NO_CERTIFICATE = Rule(
     "it is a file on the switch: certificate:railweave.pem and sslkey:railweave.key",
     "copy it there before loading, `copy FILE certificate:`",
 )
+CONTROL_PLANE = Rule(
+    "eos-control-plane",
+    "info",
+    "rendering",
+    "EOS cannot express rates and types of ICMP in the lists of its control plane (`control_plane`)",
+    "its own policing of the control plane bounds them; all types are permitted, as in EOS's own list",
+    "load one leaf and one spine with `configure session` and `commit timer` before the rest",
+)

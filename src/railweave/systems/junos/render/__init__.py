@@ -92,6 +92,8 @@ def gaps(config: DeviceConfig) -> list[Finding]:
         found.append(rules.MARKING_BYTES.finding(config.name))
     if config.balancing.selective:
         found.append(rules.SELECTIVE_DLB.finding(config.name))
+    if config.protection:
+        found.append(rules.CONTROL_PLANE.finding(config.name))
     found += _overlay_gaps(config)
     if config.extra.strip():
         lines = [" ".join(path) for statement in parse(config.extra) for path in set_paths(statement)]

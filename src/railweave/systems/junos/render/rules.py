@@ -51,3 +51,11 @@ COLOR_ENDPOINTS = Rule(
     "Junos documents a colored tunnel address per MAC-VRF; with a policy it has not been tried on a device",
     "try one pair of leaves before the rest",
 )
+CONTROL_PLANE = Rule(
+    "junos-control-plane",
+    "info",
+    "rendering",
+    "filters of what may reach the switch (`control_plane`) are on lo0 and on the management port, and were not tried on a device",
+    "published models have every statement; models do not say which conditions a filter on lo0 of this switch takes",
+    "load them with `commit confirmed`, one leaf and one spine before the rest, and look at `show firewall`",
+)

@@ -93,6 +93,8 @@ def _management(config: DeviceConfig) -> Iterator[Finding]:
         yield rules.CERTIFICATE.finding(config.name)
     if wanted.snmp and wanted.snmp.trap_targets:
         yield rules.TRAPS.finding(config.name)
+    if config.protection:
+        yield rules.CONTROL_PLANE.finding(config.name)
 
 
 def _qos(config: DeviceConfig, qos: QosConfig) -> Iterator[Finding]:

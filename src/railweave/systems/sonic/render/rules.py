@@ -153,3 +153,11 @@ WATCHDOG_QUEUE = Rule(
     "SONiC's watchdog looks at the queue of the priority's number",
     "give the class the queue of its priority",
 )
+CONTROL_PLANE = Rule(
+    "sonic-control-plane",
+    "warning",
+    "rendering",
+    "the control plane is protected in part (`control_plane`): SSH, SNMP, NTP and gNMI by source; BGP and BFD of servers at their ports",
+    "control-plane lists of SONiC hold services of management alone: caclmgrd takes BGP, ICMP, neighbor discovery, DHCP and "
+    "replies from anybody, without rates or counters of ours, and everything from neighbors that FRR has BFD with",
+)
