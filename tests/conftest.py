@@ -58,6 +58,7 @@ KINDS = {
         "sizing/test_growth_cost.py",
         "sizing/test_grid.py",
         "outputs/test_stopped.py",
+        "protection/test_sessions.py",
         "render/test_workers.py",
         "routing/test_mistakes.py",
         "routing/test_properties.py",

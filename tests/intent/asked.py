@@ -441,6 +441,9 @@ CONTEXT: dict[str, Given] = {
     "management.services.grpc_certificate": Given(("secret:pem",)),
     "management.services.grpc_port": Given(beside={"management.services.grpc_certificate": "secret:pem"}),
     "management.banner": Given(("Authorised use only",)),
+    "management.security.control_plane.management_prefixes": Given(
+        (["172.20.0.0/26"],), beside={"management.security": {"control_plane": {}}}
+    ),
     # Overrides
     "overrides.devices.*.asn": Given((65009,)),
     "overrides.devices.*.router_id": Given(("10.255.9.9",)),

@@ -197,7 +197,8 @@ def _server_ports(config: DeviceConfig, peers: Sequence[_Peers], *, sessions: bo
     if not config.gateways:
         return
     own: list[Prefix] = []
-    if any(LINK_LOCAL in one.sources.prefixes for one in peers):
+    six = any(address.family == "ipv6" for gateway in config.gateways for address in gateway.addresses)
+    if (sessions and six) or any(LINK_LOCAL in one.sources.prefixes for one in peers):
         own.append(LINK_LOCAL)
     if sessions:
         own += [address.address.prefix for gateway in config.gateways for address in gateway.addresses]

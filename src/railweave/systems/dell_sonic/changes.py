@@ -93,6 +93,8 @@ RULES = LineRules(
         "ip prefix-list *",
         "ipv6 prefix-list *",
         "bgp community-list standard *",
+        "ip access-list *",
+        "ipv6 access-list *",
         "ip vrf *",
         "interface Vlan *",
         "qos wred-policy *",

@@ -107,6 +107,8 @@ RULES = LineRules(
         "ip community-list *",
         "ip large-community-list *",
         "peer-filter *",
+        "ip access-list *",
+        "ipv6 access-list *",
         "qos profile *",
         "vrf instance *",
         "vlan *",
