@@ -136,7 +136,7 @@ CASES: list[tuple[str, dict[str, str], list[str]]] = [
     ("junos-address-twice", {}, ["interfaces lo0 unit 0 family inet address 172.20.0.10/24"]),
     ("junos-lldp", {}, ["protocols lldp management-interface re0:mgmt-0"]),
     ("junos-snmp-instance", {"snmp routing-instance-access": ""}, []),
-    ("junos-netconf", {"netconf rfc-compliant": "netconf flatten-commit-results"}, []),
+    ("junos-netconf", {"netconf ssh": "netconf flatten-commit-results"}, []),
     ("junos-undefined-reference", {"drop-profile ecn-no-loss": "drop-profile ecn-lossless"}, []),
     ("junos-undefined-classifier", {}, [f"{COS} interfaces et-0/0/0:0 unit 0 classifiers ieee-802.1 roce"]),
     ("junos-undefined-vlan", {"vlan members vn2": "vlan members vn3"}, []),

@@ -21,6 +21,7 @@ fabrics:
   backend:
     topology: {stripes: 2, spines: 2, leaves_per_stripe: 4, oversubscription: 4}
     leaf: {device: qfx5240-64od}
+    addressing: {server_pool: "fc00::/16"}
   storage:
     nics: storage
     topology: {stripes: 1, spines: 2, leaves_per_stripe: 2, links_per_spine: 2}

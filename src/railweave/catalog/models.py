@@ -189,9 +189,9 @@ class NotRendered(Model):
 
 
 class Login(Model):
-    """Why a configuration without logins is of no use on a system that brings none of its own."""
+    """What a configuration without logins leaves a system with: it is locked, or has an account that everybody knows."""
 
-    without_root: str
+    without_root: str = Field(default="", description="empty where root does not log in, or is not configured")
     without_user: str
 
 
@@ -267,7 +267,7 @@ class System(Model):
     kernel_tunnels: bool = Field(default=False, description="VXLAN tunnels end in the kernel, behind these rules")
     management: bool = Field(default=True, description="its files configure management too: logins, time, logs")
     login: Login | None = Field(
-        default=None, description="set on systems that a file without logins locks everybody out of"
+        default=None, description="set on systems whose logins are theirs, not those of a Linux host below"
     )
     set_form: bool = Field(
         default=False,

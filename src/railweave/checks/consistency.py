@@ -144,20 +144,20 @@ def session_down(subject: Subject) -> Iterator[Found | Finding]:
     "no-login",
     "warning",
     applies="network",
-    why="Junos refuses a commit without root-authentication",
+    why="a switch is left with an account that everybody knows, or with none",
     fix="set `management: {root_password: secret:root-hash, users: …}`",
 )
 def no_login(subject: Subject) -> Iterator[Found]:
-    """Where a system brings no login of its own, its configuration has a root password and a user."""
+    """Switches have a user, and a root password where their system needs one."""
     systems = (catalog().systems[nos].login for nos in dict.fromkeys(one.nos for one in subject.configs.values()))
-    login = next((one for one in systems if one is not None), None)
-    if login is None:
-        return
+    logins = [one for one in systems if one is not None]
     management = subject.network.management
-    if not management.root_password:
-        yield Found(subject.network.name, "the switches have no root password", why=login.without_root)
-    if not management.users:
-        yield Found(subject.network.name, "the switches have no user", why=login.without_user)
+    root = [one.without_root for one in logins if one.without_root]
+    if root and not management.root_password:
+        yield Found(subject.network.name, "the switches have no root password", why="; ".join(root))
+    if logins and not management.users:
+        why = "; ".join(dict.fromkeys(one.without_user for one in logins))
+        yield Found(subject.network.name, "the switches have no user", why=why)
 
 
 @check(

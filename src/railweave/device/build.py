@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from railweave.catalog import catalog
 from railweave.catalog.models import Platform
 from railweave.config.addresses import Address, Family, InterfaceAddress, Prefix
+from railweave.device.access import Authentication
 from railweave.device.balancing import BalancingConfig, Dlb, Hash
 from railweave.device.color_form import path_color_form
 from railweave.device.communities import all_large, in_form
@@ -284,6 +285,11 @@ def _bgp(
         compare_aigp=form in {"dpf", "aigp"},
         maximum_ecmp=_maximum_ecmp(fabric, system, max(up, *parallel.values())),
         bfd=own_type(Bfd, fabric.underlay.bfd) if fabric.underlay.bfd.enabled else None,
+        graceful_restart=fabric.underlay.graceful_restart,
+        ttl_security=fabric.underlay.ttl_security,
+        authentication=own_type(Authentication, fabric.underlay.authentication)
+        if fabric.underlay.authentication
+        else None,
     )
 
 

@@ -53,6 +53,7 @@ class Services:
     """Services that are switched on: NETCONF over SSH (RFC 6242), and gRPC where ``grpc_certificate`` refers to a certificate."""
 
     netconf: bool = True
+    netconf_rfc_compliant: bool = False
     grpc_certificate: str | None = None
     grpc_port: int = 32767
 

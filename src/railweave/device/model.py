@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from railweave.config.addresses import Address, Family, InterfaceAddress, Prefix
+from railweave.device.access import Authentication
 from railweave.device.balancing import BalancingConfig
 from railweave.device.classes import Buffers, TrafficClass, Watchdog
 from railweave.device.control_plane import ControlPlane
@@ -185,7 +186,10 @@ class FabricAdvertise:
 
 @dataclass(frozen=True, slots=True)
 class Bgp:
-    """The BGP configuration of a device."""
+    """The BGP configuration of a device.
+
+    ``ttl_security`` is of sessions on links (RFC 5082); ``graceful_restart`` and ``authentication`` are the overlay's too.
+    """
 
     asn: int
     router_id: Address
@@ -201,6 +205,13 @@ class Bgp:
     families: tuple[Family, ...]
     maximum_ecmp: int
     bfd: Bfd | None
+    graceful_restart: bool = False
+    ttl_security: bool = False
+    authentication: Authentication | None = None
+
+    def found_neighbors(self) -> bool:
+        """Whether a session has no address, because its neighbor is found on the link."""
+        return any(one.peer_address is None for group in self.groups for one in group.sessions)
 
 
 @dataclass(frozen=True, slots=True)

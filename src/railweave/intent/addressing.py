@@ -92,7 +92,11 @@ class Addressing(Model):
     ``fc00:<stripe>:<rail>:<color>::/64`` (RLB document, Table 2).
     """
 
-    server_pool: Prefix = Field(default="fc00::/16", description="pool that server prefixes are cut from")
+    server_pool: Prefix = Field(
+        default="fd01::/16",
+        description="pool that server prefixes are cut from. Addresses that nobody assigns are in fd00::/8 (RFC 4193, "
+        "section 3.1), which fc00::/16 of the RLB document is not; links and loopbacks are in fd00::/16",
+    )
     prefix_length: int = Field(default=64, ge=8, le=128, description="length of a server prefix")
     bits: FieldBits | None = Field(
         default=None,

@@ -90,6 +90,11 @@ class Services(Model):
     """Management services that are switched on."""
 
     netconf: bool = Field(default=True, description="NETCONF over SSH (RFC 6242)")
+    netconf_rfc_compliant: bool = Field(
+        default=False,
+        description="answers of NETCONF hold strictly to RFC 4741 and 6241 (Junos rfc-compliant); most tools expect "
+        "Junos without it",
+    )
     grpc_certificate: str | None = Field(
         default=None,
         description="secret:NAME of a PEM certificate with its key; turns gNMI/gRPC telemetry on; empty: off",

@@ -35,6 +35,18 @@ class Isis(Model):
     _key = field_validator("key")(secret_reference)
 
 
+class Authentication(Model):
+    """How BGP sessions prove that they are of this network (TCP MD5, RFC 2385; TCP-AO, RFC 5925 and 5926)."""
+
+    algorithm: Literal["md5", "ao-aes-128-cmac", "ao-hmac-sha-1"] = Field(
+        default="md5", description="md5: TCP MD5; ao: TCP-AO, which FRR and SONiC do not have"
+    )
+    key: str = Field(description="secret:NAME of the key, one for every session of the fabric")
+    key_id: int = Field(default=1, ge=0, le=255, description="number of the key, for TCP-AO: sent and expected")
+
+    _key = field_validator("key")(secret_reference)
+
+
 class Underlay(Model):
     """How leaves and spines peer."""
 
@@ -62,6 +74,30 @@ class Underlay(Model):
         description="widest next-hop group; empty: the smallest the device allows that fits",
     )
     bfd: Bfd = Field(default=Bfd(), description="BFD of the underlay's sessions")
+    graceful_restart: bool = Field(
+        default=False,
+        exclude_if=lambda value: not value,
+        description="routes stay in use while a neighbor's BGP process restarts (RFC 4724), but not where BFD says that "
+        "its forwarding is gone too; turning it on resets sessions",
+    )
+    ttl_security: bool = Field(
+        default=False,
+        exclude_if=lambda value: not value,
+        description="BGP between neighbors on a link is taken with a hop limit of 255 only (GTSM, RFC 5082): nobody "
+        "further away can forge it",
+    )
+    authentication: Authentication | None = Field(
+        default=None, exclude_if=lambda value: value is None, description="key of BGP sessions; empty: none"
+    )
+
+    @model_validator(mode="after")
+    def _of_bgp(self) -> Underlay:
+        if self.protocol == "isis" and (self.graceful_restart or self.ttl_security or self.authentication):
+            raise WrongValueError(
+                "graceful_restart, ttl_security and authentication are of BGP, and the underlay has IS-IS",
+                "leave them out; `isis: {key: secret:NAME}` authenticates IS-IS",
+            )
+        return self
 
 
 class RouterAdvertisements(Model):

@@ -62,6 +62,8 @@ ONE_VALUE = (
     "neighbor * description ...",
     "neighbor * bfd interval ...",
     "neighbor * maximum-routes ...",
+    "neighbor * ttl maximum-hops ...",
+    "neighbor * password ...",
     "neighbor * remote-as ...",
     "neighbor * update-source ...",
     "neighbor * ebgp-multihop ...",
@@ -75,6 +77,9 @@ ONE_VALUE = (
 
 _BGP = r"router bgp \d+ / (vrf \S+ / )?"
 _OPEN = "RFC 4271, section 4.2: AS number and identifier are said when a session opens"
+_KEYED = "RFC 2385, section 2.0: a segment without the right digest is dropped"
+_GRACEFUL = "RFC 4724, section 3: the capability is said when a session opens"
+_ANY = ("remove", "add", "replace")
 _RETRAINS = "IEEE 802.3: both ends must run the same rate and code, so the link goes down and trains anew"
 
 RULES = LineRules(
@@ -119,6 +124,8 @@ RULES = LineRules(
     indent=INDENT,
     disruptions=(
         Disruption(_BGP + r"neighbor \S+ remote-as", "BGP session", "it resets", _OPEN),
+        Disruption(_BGP + r"neighbor \S+ password", "BGP session", "it resets, and comes up when both ends have the key", _KEYED, _ANY),
+        Disruption(_BGP + "graceful-restart", "BGP session", "it takes effect when the session opens anew", _GRACEFUL, _ANY),
         Disruption(_BGP + "router-id", "every BGP session of the VRF", "they reset", _OPEN),
         Disruption(r"router bgp \d+$", "every BGP session", "the process goes", _OPEN, ("remove",)),
         Disruption(

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 _BGP = r"router bgp \d+( vrf \S+)? / "
 _OPEN = "RFC 4271, section 4.2: AS number and identifier are said when a session opens"
 
+_KEYED = "RFC 2385, section 2.0: a segment without the right digest is dropped"
+_GRACEFUL = "RFC 4724, section 3: the capability is said when a session opens"
+_ANY = ("remove", "add", "replace")
+
 RULES = LineRules(
     replaced=(
         "hostname ...",
@@ -46,6 +50,8 @@ RULES = LineRules(
         "neighbor * interface remote-as ...",
         "neighbor * remote-as ...",
         "neighbor * ebgp-multihop ...",
+        "neighbor * password ...",
+        "neighbor * ttl-security hops ...",
         "neighbor * update-source ...",
         "neighbor * route-map = in",
         "neighbor * route-map = out",
@@ -69,6 +75,9 @@ RULES = LineRules(
     closer=closer,
     disruptions=(
         Disruption(_BGP + r"neighbor \S+ (interface )?remote-as", "BGP session", "it resets", _OPEN),
+        Disruption(_BGP + r"neighbor \S+ password", "BGP session", "it resets, and comes up when both ends have the key", _KEYED, _ANY),
+        Disruption(_BGP + r"neighbor \S+ ttl-security", "BGP session", "it resets", "FRRouting/frr bgpd/bgpd.c, peer_ttl_security_hops_set", _ANY),
+        Disruption(_BGP + r"bgp graceful-restart$", "BGP session", "it takes effect when the session opens anew", _GRACEFUL, _ANY),
         Disruption(
             _BGP + r"neighbor \S+ peer-group",
             "BGP session",

@@ -20,7 +20,14 @@ _BGP = r"(routing-instances / \S+ / )?protocols / bgp / "
 _ANY = ("remove", "add", "replace")
 
 DISRUPTIONS = (
-    Disruption(_BGP + r".*(local-as|peer-as|local-address|authentication-key)", "BGP session", "it resets", _OPEN),
+    Disruption(_BGP + r".*(local-as|peer-as|local-address)", "BGP session", "it resets", _OPEN),
+    Disruption(
+        _BGP + r".*authentication-(key|key-chain|algorithm)( |$)",
+        "BGP session",
+        "it resets, and comes up when both ends have the key",
+        "RFC 2385, section 2.0: a segment without the right digest is dropped",
+        _ANY,
+    ),
     Disruption(
         _BGP + r"group [^/]+( / (neighbor|dynamic-neighbor) [^/]+)?$", "BGP session", "it goes", _OPEN, ("remove",)
     ),
@@ -38,9 +45,9 @@ DISRUPTIONS = (
         _OPEN,
     ),
     Disruption(
-        r"(protocols / bgp|routing-options) / .*graceful-restart",
-        "BGP session",
-        "it resets",
+        r"(protocols / bgp|routing-options) / (.* / )?graceful-restart",
+        "every BGP session",
+        "they reset",
         "Juniper documentation, graceful-restart (Protocols BGP)",
         _ANY,
     ),

@@ -10,6 +10,7 @@ from railweave.render.left_out import left_out_findings
 from railweave.systems.dell_sonic.render import rules
 from railweave.systems.dell_sonic.render.qos import adaptive
 from railweave.systems.dell_sonic.tree import parse
+from railweave.systems.frr.render import no_ao
 from railweave.systems.sonic.render.gaps import sprayed
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ def _ports(config: DeviceConfig) -> Iterator[Finding]:
 
 
 def _routing(config: DeviceConfig) -> Iterator[Finding]:
+    if no_ao(config):
+        yield rules.NO_AO.finding(config.name)
     if config.isis:
         yield rules.NO_ISIS.finding(config.name)
     if config.bgp and config.bgp.as_lists:

@@ -15,6 +15,7 @@ from railweave.systems.frr.render.external import external_maps
 from railweave.systems.frr.render.overlay import FROM_SPINE, TO_NEIGHBORS, bridged_vnis
 from railweave.systems.frr.render.routing import bfd
 from railweave.systems.sonic.render.names import vrf_names
+from railweave.systems.sonic.render.system import secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -114,10 +115,11 @@ def _router(config: DeviceConfig, bgp: Bgp) -> Section:
         f"router-id {bgp.router_id}",
         "log-neighbor-changes",
         "bestpath as-path multipath-relax",
+        ["graceful-restart enable", "graceful-restart preserve-fw-state"] if bgp.graceful_restart else None,
         families,
         section("address-family l2vpn evpn", "advertise-all-vni", bridged_vnis(config)) if config.vrfs else None,
         peers,
-        _overlay_peers(config.overlay) if config.overlay else [],
+        _overlay_peers(bgp, config.overlay) if config.overlay else [],
     )
 
 
@@ -126,7 +128,9 @@ def _group(bgp: Bgp, group: BgpGroup) -> Iterator[Section]:
         f"peer-group {group.name}",
         f"description {quoted(group.description)}",
         "timers connect 5",
-        "bfd profile fabric" if bgp.bfd else None,
+        _watched(bgp, "fabric") if bgp.bfd else None,
+        "ttl-security hops 1" if bgp.ttl_security else None,
+        _keyed(bgp),
         "capability extended-nexthop" if "ipv4" in bgp.families else None,
         [
             section(
@@ -143,6 +147,17 @@ def _group(bgp: Bgp, group: BgpGroup) -> Iterator[Section]:
         yield _neighbor(session, group.name)
 
 
+def _watched(bgp: Bgp, profile: str) -> str:
+    """BFD of a group; with graceful restart it does not end the session of a neighbor that restarts."""
+    return f"bfd {'check-control-plane-failure ' if bgp.graceful_restart else ''}profile {profile}"
+
+
+def _keyed(bgp: Bgp) -> list[str]:
+    """The key of a group's sessions: TCP MD5."""
+    key = bgp.authentication
+    return [f"password {secret(key.key)}"] if key and key.algorithm == "md5" else []
+
+
 def _neighbor(session: Session, group: str) -> Section:
     name = session.peer_address or f"interface {session.interface}"
     return section(
@@ -153,7 +168,7 @@ def _neighbor(session: Session, group: str) -> Section:
     )
 
 
-def _overlay_peers(found: OverlayConfig) -> Iterator[Section]:
+def _overlay_peers(bgp: Bgp, found: OverlayConfig) -> Iterator[Section]:
     yield section(
         f"peer-group {OVERLAY}",
         f"description {quoted('EVPN, loopback to loopback')}",
@@ -161,7 +176,8 @@ def _overlay_peers(found: OverlayConfig) -> Iterator[Section]:
         "ebgp-multihop 2",
         "timers connect 5",
         f"update-source {found.loopback}",
-        f"bfd profile {OVERLAY}" if found.bfd else None,
+        _watched(bgp, OVERLAY) if found.bfd else None,
+        _keyed(bgp),
         section(
             "address-family l2vpn evpn",
             "activate",

@@ -122,6 +122,14 @@ NO_SYSLOG = Rule(
     UNKNOWN_COMMANDS,
     "configure by hand, or by `extra:`",
 )
+NO_AO = Rule(
+    "dell_sonic-no-tcp-ao",
+    "warning",
+    "rendering",
+    "BGP sessions have no key: FRR, by which SONiC routes, has no TCP-AO (`algorithm`, `key`, `key_id` of `authentication`)",
+    "FRR knows TCP MD5 alone",
+    "use `algorithm: md5`",
+)
 NO_NETCONF = Rule(
     "dell_sonic-no-netconf",
     "info",

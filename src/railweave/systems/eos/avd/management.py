@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from railweave.systems.eos.avd.sessions import key_profiles
 from railweave.systems.eos.names import MANAGEMENT_PORT, MANAGEMENT_VRF, SNMP_GROUP, SSL_PROFILE, secret
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def management(config: DeviceConfig, raw: list[str]) -> dict[str, Any]:
         ],
         "management_ssh": {
             "authentication": {"empty_passwords": "deny"},
+            "enable": False,
             "vrfs": [{"name": MANAGEMENT_VRF, "enable": True}],
         },
     }
@@ -49,13 +51,11 @@ def management(config: DeviceConfig, raw: list[str]) -> dict[str, Any]:
         found["snmp_server"] = _snmp(wanted.snmp)
     if wanted.services.netconf:
         raw += ["management api netconf", "   transport ssh default", f"      vrf {MANAGEMENT_VRF}"]
-    return {**found, **_logins(wanted), **_logging(wanted), **_telemetry(wanted)}
+    return {**found, **_logins(wanted), **_logging(wanted), **_telemetry(wanted), **_security(config)}
 
 
 def _logins(wanted: Management) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    if wanted.root_password:
-        found["aaa_root"] = {"secret": {"sha512_password": secret(wanted.root_password)}}
+    found: dict[str, Any] = {"aaa_root": {"disabled": True}}
     users: list[dict[str, Any]] = []
     for name, user in wanted.users.items():
         privilege, role = (15, "network-admin") if user.role == "super-user" else (1, "network-operator")
@@ -119,9 +119,16 @@ def _snmp(snmp: Snmp) -> dict[str, Any]:
 def _telemetry(wanted: Management) -> dict[str, Any]:
     if not wanted.services.grpc_certificate:
         return {}
-    file = {"file": f"{SSL_PROFILE}.pem", "key": f"{SSL_PROFILE}.key"}
     grpc = {"name": "default", "ssl_profile": SSL_PROFILE, "port": wanted.services.grpc_port, "vrf": MANAGEMENT_VRF}
-    return {
-        "management_security": {"ssl_profiles": [{"name": SSL_PROFILE, "certificate": file}]},
-        "management_api_gnmi": {"provider": "eos-native", "transport": {"grpc": [grpc]}},
-    }
+    return {"management_api_gnmi": {"provider": "eos-native", "transport": {"grpc": [grpc]}}}
+
+
+def _security(config: DeviceConfig) -> dict[str, Any]:
+    """``management security``: keys of TCP-AO, and the certificate of gNMI."""
+    found: dict[str, Any] = {}
+    if profiles := key_profiles(config):
+        found["shared_secret_profiles"] = profiles
+    if config.management.services.grpc_certificate:
+        file = {"file": f"{SSL_PROFILE}.pem", "key": f"{SSL_PROFILE}.key"}
+        found["ssl_profiles"] = [{"name": SSL_PROFILE, "certificate": file}]
+    return {"management_security": found} if found else {}

@@ -15,7 +15,7 @@ from railweave.systems.eos.avd.overlay import (
     vrf_instances,
 )
 from railweave.systems.eos.avd.policies import community_kind, lists, matched_communities, route_maps
-from railweave.systems.eos.avd.sessions import bfd, neighbor
+from railweave.systems.eos.avd.sessions import bfd, clear_keys, key, neighbor
 from railweave.systems.eos.names import FROM_SPINE, MANAGEMENT_VRF, OVERLAY_GROUP, TO_NEIGHBORS
 
 if TYPE_CHECKING:
@@ -80,6 +80,8 @@ def _router_bgp(config: DeviceConfig, bgp: Bgp) -> dict[str, Any]:
                 "send_community": "all",
                 "maximum_routes": 0,
                 **bfd(bgp.bfd),
+                **({"ttl_maximum_hops": 1} if bgp.ttl_security else {}),
+                **key(bgp),
             }
         )
         for session in group.sessions:
@@ -95,12 +97,14 @@ def _router_bgp(config: DeviceConfig, bgp: Bgp) -> dict[str, Any]:
         "bgp": {"default": {"ipv4_unicast": False}},
         "maximum_paths": {"paths": bgp.maximum_ecmp, "ecmp": bgp.maximum_ecmp},
     }
+    if bgp.graceful_restart:
+        found["graceful_restart"] = {"enabled": True}
     if bgp.redistribute_connected:
         found["redistribute"] = {"connected": {"enabled": True, "route_map": bgp.redistribute_connected}}
     for family in bgp.families:
         found[f"address_family_{family}"] = {"peer_groups": [_active(group, family) for group in bgp.groups]}
     if config.overlay is not None:
-        groups.append(overlay_group(config.overlay))
+        groups.append({**overlay_group(config.overlay), **key(bgp)})
         neighbors += [neighbor(one, OVERLAY_GROUP) for one in config.overlay.neighbors]
         evpn = {"name": OVERLAY_GROUP, "activate": True, "route_map_out": TO_NEIGHBORS}
         found["address_family_evpn"] = {"peer_groups": [evpn]}
@@ -109,6 +113,7 @@ def _router_bgp(config: DeviceConfig, bgp: Bgp) -> dict[str, Any]:
         if vlans := vlan_instances(config):
             found["vlans"] = vlans
     found["peer_groups"] = groups
+    found |= clear_keys(bgp, [one["name"] for one in groups])
     found |= {"neighbors": neighbors} if neighbors else {}
     return found | ({"neighbor_interfaces": discovered} if discovered else {})
 

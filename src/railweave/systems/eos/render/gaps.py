@@ -37,7 +37,7 @@ def gaps(config: DeviceConfig) -> list[Finding]:
         found.append(rules.NO_COLOR_ENDPOINTS.finding(config.name))
     if any(one.advertisements and one.advertisements.routes for one in config.gateways):
         found.append(rules.NO_RA_ROUTES.finding(config.name))
-    found += [*_encryption(config), *_bridging(config)]
+    found += [*_encryption(config), *_bridging(config), *_sessions(config)]
     if config.extra.strip():
         found += extra_findings(config.name, flat(parse(config.extra)), ROUTING)
     return found
@@ -48,6 +48,14 @@ def _encryption(config: DeviceConfig) -> Iterator[Finding]:
     if ports and "macsec" not in catalog().switches[config.model].platform.has:
         what = f"no public document says that {config.model} encrypts on its ports; {len(ports)} of them are to"
         yield rules.MACSEC_PORT.finding(config.name, what)
+
+
+def _sessions(config: DeviceConfig) -> Iterator[Finding]:
+    bgp = config.bgp
+    if bgp and bgp.authentication and bgp.found_neighbors():
+        yield rules.FOUND_KEY.finding(config.name)
+    if bgp and bgp.graceful_restart and bgp.bfd:
+        yield rules.SHARED_FATE.finding(config.name)
 
 
 def _bridging(config: DeviceConfig) -> Iterator[Finding]:
@@ -95,6 +103,10 @@ def _management(config: DeviceConfig) -> Iterator[Finding]:
     if open_users:
         rule = rules.NO_KEY_ONLY_LOGIN
         yield rule.finding(config.name, f"{rule.says}: {', '.join(open_users)}")
+    if wanted.root_password:
+        yield rules.NO_ROOT.finding(config.name)
+    if wanted.services.netconf_rfc_compliant and wanted.services.netconf:
+        yield rules.NETCONF_RFC.finding(config.name)
     snmp = wanted.snmp
     if snmp and snmp.trap_targets and not (snmp.community or snmp.users):
         yield rules.NO_TRAPS.finding(config.name)

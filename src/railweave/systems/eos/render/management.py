@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from railweave.config.sections import Section, line, section
 from railweave.systems.eos.names import MANAGEMENT_PORT, MANAGEMENT_VRF, SNMP_GROUP, SSL_PROFILE, secret
+from railweave.systems.eos.render.keys import key_profile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,8 +45,7 @@ def management(config: DeviceConfig) -> Iterator[Section]:
         yield line(f"dns domain {wanted.domain}")
     for server in wanted.dns:
         yield line(f"ip name-server vrf {MANAGEMENT_VRF} {server}")
-    if wanted.root_password:
-        yield line(f"aaa root secret sha512 {secret(wanted.root_password)}")
+    yield line("no aaa root")  # nobody logs in as root: operators have names
     yield from _users(wanted)
     if wanted.users:
         yield line("aaa authentication login default local")
@@ -58,7 +58,7 @@ def management(config: DeviceConfig) -> Iterator[Section]:
     yield from _lldp(config)
     if wanted.banner:
         yield from (line(text) for text in ("banner login", *wanted.banner.splitlines(), "EOF"))
-    yield from _apis(wanted)
+    yield from _apis(config)
 
 
 def _users(wanted: Management) -> Iterator[Section]:
@@ -119,15 +119,23 @@ def _lldp(config: DeviceConfig) -> Iterator[Section]:
     yield line(f"lldp management-address vrf {MANAGEMENT_VRF}")
 
 
-def _apis(wanted: Management) -> Iterator[Section]:
+def _apis(config: DeviceConfig) -> Iterator[Section]:
+    wanted = config.management
     yield section(
-        "management ssh", "authentication empty-passwords deny", section(f"vrf {MANAGEMENT_VRF}", "no shutdown")
+        "management ssh",
+        "authentication empty-passwords deny",
+        "shutdown",  # in the default VRF, where servers and fabric links are
+        section(f"vrf {MANAGEMENT_VRF}", "no shutdown"),
     )
     if wanted.services.netconf:
         yield section("management api netconf", section("transport ssh default", f"vrf {MANAGEMENT_VRF}"))
+    profiles = list(key_profile(config))
     if wanted.services.grpc_certificate:
         certificate = f"certificate {SSL_PROFILE}.pem key {SSL_PROFILE}.key"
-        yield section("management security", section(f"ssl profile {SSL_PROFILE}", certificate))
+        profiles.append(section(f"ssl profile {SSL_PROFILE}", certificate))
+    if profiles:
+        yield section("management security", *profiles)
+    if wanted.services.grpc_certificate:
         grpc = (f"ssl profile {SSL_PROFILE}", f"port {wanted.services.grpc_port}", f"vrf {MANAGEMENT_VRF}")
         yield section("management api gnmi", section("transport grpc default", *grpc), "provider eos-native")
 

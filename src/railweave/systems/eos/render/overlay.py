@@ -15,6 +15,7 @@ from railweave.systems.eos.names import (
 )
 from railweave.systems.eos.render.bridging import vlan_instances, vxlan_lines
 from railweave.systems.eos.render.external import external_families, external_neighbors, external_policies
+from railweave.systems.eos.render.keys import keyed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -106,6 +107,7 @@ def overlay_neighbors(config: DeviceConfig) -> list[str]:
     if overlay.bfd:
         every = overlay.bfd.minimum_interval
         lines += [f"{name} bfd", f"{name} bfd interval {every} min-rx {every} multiplier {overlay.bfd.multiplier}"]
+    lines += keyed(config.bgp, OVERLAY_GROUP) if config.bgp else []
     lines += [f"{name} send-community", f"{name} maximum-routes 0"]
     for one in overlay.neighbors:
         lines += [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.config.sections import Section, line, section
+from railweave.systems.eos.render.keys import keyed
 from railweave.systems.eos.render.overlay import community_word, overlay_family, overlay_neighbors, vrf_routers
 
 if TYPE_CHECKING:
@@ -111,6 +112,7 @@ def router_bgp(config: DeviceConfig) -> Iterator[Section]:
         f"router-id {bgp.router_id}",
         "no bgp default ipv4-unicast",
         f"maximum-paths {bgp.maximum_ecmp} ecmp {bgp.maximum_ecmp}",
+        "graceful-restart" if bgp.graceful_restart else None,
         peers,
         overlay_neighbors(config),
         f"redistribute connected route-map {bgp.redistribute_connected}" if bgp.redistribute_connected else None,
@@ -126,6 +128,8 @@ def _group(bgp: Bgp, group: BgpGroup) -> list[str]:
     if bgp.bfd:
         every = bgp.bfd.minimum_interval
         found += [f"{name} bfd", f"{name} bfd interval {every} min-rx {every} multiplier {bgp.bfd.multiplier}"]
+    found += [f"{name} ttl maximum-hops 1"] if bgp.ttl_security else []
+    found += keyed(bgp, group.name)
     found += [
         f"{name} route-map {group.import_policy} in",
         f"{name} route-map {group.export_policy} out",

@@ -120,6 +120,35 @@ NO_KEY_ONLY_LOGIN = Rule(
     "they log in by key over SSH, and freely at the console",
     "give a password",
 )
+FOUND_KEY = Rule(
+    "eos-found-key",
+    "info",
+    "rendering",
+    "the key of BGP sessions stands at peer groups whose neighbors are found on the link",
+    "no public document shows that EOS takes a key for such neighbors, nor that it does not",
+    "try one leaf and one spine; else use `peering: numbered`",
+)
+SHARED_FATE = Rule(
+    "eos-shared-fate",
+    "info",
+    "rendering",
+    "what EOS does where BFD goes down while a neighbor restarts gracefully is its own default",
+    "no public schema has a statement for it; Junos and FRR are told to hold to BFD but for a neighbor that restarts",
+)
+NO_ROOT = Rule(
+    "eos-no-root",
+    "info",
+    "rendering",
+    "root's password (`root_password`) is not configured on EOS",
+    "root is the account of the Linux below: nobody logs in by it (`no aaa root`), and users have names",
+)
+NETCONF_RFC = Rule(
+    "eos-netconf-rfc",
+    "info",
+    "rendering",
+    "EOS has no switch for the strict form of NETCONF (`netconf_rfc_compliant`)",
+    "its NETCONF is as it is",
+)
 NO_TRAPS = Rule(
     "eos-no-traps",
     "warning",

@@ -166,11 +166,18 @@ def gaps(config: DeviceConfig) -> list[Finding]:
         (rules.NO_RA_ROUTES, wanted is not None and bool(wanted.routes)),
         (rules.NO_RA_INTERVAL, wanted is not None),
         (rules.PEER_AS, config.bgp is not None and bool(config.bgp.as_lists)),
+        (rules.NO_AO, no_ao(config)),
     ]
     found = [rule.finding(config.name, _what(rule, config)) for rule, so in said if so]
     if config.extra.strip():
         found += extra_findings(config.name, flat(parse(config.extra)), ROUTING)
     return found
+
+
+def no_ao(config: DeviceConfig) -> bool:
+    """Whether sessions are to have TCP-AO, which FRR lacks."""
+    key = config.bgp.authentication if config.bgp else None
+    return key is not None and key.algorithm != "md5"
 
 
 def _plain(wanted: Hash) -> bool:

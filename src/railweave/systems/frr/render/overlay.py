@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from railweave.config.sections import Section, line, section
 from railweave.systems.frr.names import OVERLAY_BFD_PROFILE, OVERLAY_GROUP
 from railweave.systems.frr.render.external import external_family, external_maps, external_neighbors
-from railweave.systems.frr.render.sessions import community_word, neighbor, profile
+from railweave.systems.frr.render.sessions import community_word, keyed, neighbor, profile, watched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,7 +58,9 @@ def overlay_neighbors(config: DeviceConfig) -> list[str]:
         f"neighbor {OVERLAY_GROUP} timers connect 5",
         f"neighbor {OVERLAY_GROUP} update-source {found.loopback}",
     ]
-    lines += [f"neighbor {OVERLAY_GROUP} bfd profile {OVERLAY_BFD_PROFILE}"] if found.bfd else []
+    if config.bgp:
+        lines += watched(config.bgp, OVERLAY_GROUP, OVERLAY_BFD_PROFILE) if found.bfd else []
+        lines += keyed(config.bgp, OVERLAY_GROUP)
     for one in found.neighbors:
         lines += neighbor(one, OVERLAY_GROUP)
     return lines

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from railweave.config.sections import Section, line, section
 from railweave.systems.frr.names import BFD_PROFILE
 from railweave.systems.frr.render.overlay import overlay_family, overlay_neighbors, overlay_profile
-from railweave.systems.frr.render.sessions import community_word, neighbor, profile
+from railweave.systems.frr.render.sessions import community_word, keyed, neighbor, profile, watched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,6 +93,7 @@ def router_bgp(config: DeviceConfig, bgp: Bgp) -> Section:
         "bgp bestpath as-path multipath-relax",
         "bgp bestpath aigp" if bgp.compare_aigp else None,
         "bgp fast-convergence" if config.balancing.fast_reroute else None,
+        ["bgp graceful-restart", "bgp graceful-restart preserve-fw-state"] if bgp.graceful_restart else None,
         peers,
         overlay_neighbors(config),
         families,
@@ -106,7 +107,9 @@ def _group(bgp: Bgp, group: BgpGroup) -> list[str]:
         f"neighbor {group.name} description {group.description}",
         f"neighbor {group.name} timers connect 5",
     ]
-    found += [f"neighbor {group.name} bfd profile {BFD_PROFILE}"] if bgp.bfd else []
+    found += watched(bgp, group.name, BFD_PROFILE) if bgp.bfd else []
+    found += [f"neighbor {group.name} ttl-security hops 1"] if bgp.ttl_security else []
+    found += keyed(bgp, group.name)
     found += [f"neighbor {group.name} capability extended-nexthop"] if "ipv4" in bgp.families else []
     for session in group.sessions:
         found += _session(group, session)

@@ -77,6 +77,14 @@ NO_RA_INTERVAL = Rule(
     "frr.conf cannot express the shortest router-advertisement interval (`min_interval`)",
     "FRR derives it from the longest",
 )
+NO_AO = Rule(
+    "frr-no-tcp-ao",
+    "warning",
+    "rendering",
+    "BGP sessions have no key: FRR has no TCP-AO (`algorithm`, `key`, `key_id` of `authentication`)",
+    "FRR knows TCP MD5 alone (`neighbor PEER password`)",
+    "use `algorithm: md5`, or leave sessions to `ttl_security` and the protection of the control plane",
+)
 PEER_AS = Rule(
     "frr-peer-as",
     "info",

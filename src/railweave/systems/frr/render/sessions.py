@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from railweave.config.sections import Section, section
 
 if TYPE_CHECKING:
-    from railweave.device.model import Session
+    from railweave.device.model import Bgp, Session
     from railweave.device.timers import Bfd
 
 
@@ -21,6 +21,18 @@ def profile(name: str, bfd: Bfd | None) -> Section | None:
         f"receive-interval {bfd.minimum_interval}",
         f"transmit-interval {bfd.minimum_interval}",
     )
+
+
+def watched(bgp: Bgp, group: str, name: str) -> list[str]:
+    """BFD of a group. With graceful restart BFD still ends a session, but for a neighbor that is restarting (RFC 5882, 4.3.2)."""
+    lines = [f"neighbor {group} bfd profile {name}"]
+    return [*lines, f"neighbor {group} bfd check-control-plane-failure"] if bgp.graceful_restart else lines
+
+
+def keyed(bgp: Bgp, group: str) -> list[str]:
+    """The key of a group's sessions. FRR has TCP MD5 alone."""
+    key = bgp.authentication
+    return [f"neighbor {group} password <{key.key}>"] if key and key.algorithm == "md5" else []
 
 
 def neighbor(session: Session, group: str) -> list[str]:

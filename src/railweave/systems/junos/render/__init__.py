@@ -95,9 +95,23 @@ def gaps(config: DeviceConfig) -> list[Finding]:
     if config.protection:
         found.append(rules.CONTROL_PLANE.finding(config.name))
     found += _overlay_gaps(config)
+    found += _session_gaps(config)
     if config.extra.strip():
         lines = [" ".join(path) for statement in parse(config.extra) for path in set_paths(statement)]
         found += extra_findings(config.name, lines, ROUTING)
+    return found
+
+
+def _session_gaps(config: DeviceConfig) -> list[Finding]:
+    """What of keys and hop limits Junos has no statement for, or that no public model confirms."""
+    bgp = config.bgp
+    if bgp is None:
+        return []
+    found: list[Finding] = []
+    if bgp.authentication and bgp.found_neighbors():
+        found.append(rules.NO_KEY.finding(config.name))
+    if bgp.ttl_security:
+        found.append(rules.HOP_LIMIT.finding(config.name))
     return found
 
 

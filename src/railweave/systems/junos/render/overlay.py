@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from railweave.systems.junos.render.external import external_groups, external_policies
 from railweave.systems.junos.render.mac_vrf import mac_vrf
-from railweave.systems.junos.render.sessions import liveness, neighbor
+from railweave.systems.junos.render.sessions import keyed, liveness, neighbor
 from railweave.systems.junos.tree import block, choices, entry, leaf
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def overlay_group(config: DeviceConfig) -> Statement | None:
         leaf("export", TO_NEIGHBORS),
         block("multipath", leaf("multiple-as")),
         liveness(found.bfd),
+        keyed(config.bgp) if config.bgp else None,
         [neighbor(one) for one in found.neighbors],
         leaf("vpn-apply-export"),
     )

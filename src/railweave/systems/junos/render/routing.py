@@ -10,7 +10,7 @@ from railweave.systems.junos.render.overlay import (
     overlay_group,
     overlay_policies,
 )
-from railweave.systems.junos.render.sessions import liveness, neighbor
+from railweave.systems.junos.render.sessions import keyed, liveness, neighbor
 from railweave.systems.junos.render.spraying import exported, policies
 from railweave.systems.junos.tree import block, choices, entry, leaf
 
@@ -33,6 +33,7 @@ def bgp(config: DeviceConfig) -> Statement | None:
         overlay_group(config),
         block("global-load-balancing", leaf(config.balancing.global_role)) if config.balancing.global_role else None,
         block("fabric-advertise", [_fabric_advertise(one) for one in found.fabric_advertise]),
+        block("graceful-restart", leaf("dont-help-shared-fate-bfd-down")) if found.graceful_restart else None,
         leaf("log-updown"),
     )
 
@@ -72,6 +73,8 @@ def _group(found: Bgp, group: BgpGroup) -> Statement | None:
         leaf("fabric-color", group.fabric_color) if group.fabric_color else None,
         block("multipath", leaf("multiple-as")),
         liveness(found.bfd),
+        leaf("ttl", 255) if found.ttl_security else None,
+        keyed(found) if not discovered else None,
         _discovery(group, discovered),
         leaf("peer-as-list", group.peer_as_list) if group.peer_as_list else None,
         [neighbor(session) for session in numbered],
@@ -154,6 +157,7 @@ def routing_options(config: DeviceConfig) -> Statement | None:
         "routing-options",
         leaf("router-id", running.router_id),
         leaf("autonomous-system", config.bgp.asn) if config.bgp else None,
+        block("graceful-restart", keep=True) if config.bgp and config.bgp.graceful_restart else None,
         block(
             "forwarding-table",
             leaf("export", exported(config, LOAD_BALANCE_POLICY)),

@@ -43,6 +43,22 @@ IPV6_TUNNELS = Rule(
     "switch-options vtep-source-interface lo0.0 inet6 is the documented statement, here without a MAC-VRF",
     "check one leaf with `commit check`",
 )
+NO_KEY = Rule(
+    "junos-no-key",
+    "warning",
+    "rendering",
+    "BGP sessions on links have no key (`authentication`: `algorithm`, `key`, `key_id`): their neighbors are found, not named",
+    "peer-auto-discovery and authentication-key exclude each other; sessions of an overlay, which have addresses, have it",
+    "use `peering: numbered`, or leave sessions on links to `ttl_security` and the protection of the control plane",
+)
+HOP_LIMIT = Rule(
+    "junos-hop-limit",
+    "info",
+    "rendering",
+    "`ttl_security` on Junos sends BGP with a hop limit of 255, and does not ask for it",
+    "Junos drops what has come over a router by a filter on lo0 only",
+    "protect the control plane (`management.security`)",
+)
 COLOR_ENDPOINTS = Rule(
     "junos-color-endpoints",
     "warning",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from railweave.systems.junos.names import MANAGEMENT_INSTANCE
 from railweave.systems.junos.render.macsec import macsec
 from railweave.systems.junos.render.selective import field_profile
+from railweave.systems.junos.render.sessions import key_chain
 from railweave.systems.junos.tree import block, entry, leaf
 
 if TYPE_CHECKING:
@@ -52,7 +53,9 @@ def system(config: DeviceConfig) -> Statement | None:
         block(
             "services",
             block("ssh", leaf("root-login", "deny")),
-            block("netconf", leaf("ssh"), leaf("rfc-compliant")) if wanted.services.netconf else None,
+            block("netconf", leaf("ssh"), leaf("rfc-compliant") if wanted.services.netconf_rfc_compliant else None)
+            if wanted.services.netconf
+            else None,
             _grpc(config) if wanted.services.grpc_certificate else None,
         ),
         leaf("time-zone", wanted.time_zone),
@@ -88,10 +91,10 @@ def _grpc(config: DeviceConfig) -> Statement | None:
 
 
 def security(config: DeviceConfig) -> Statement | None:
-    """``security``: the certificate that gRPC uses, and MACsec."""
+    """``security``: the certificate that gRPC uses, keys of BGP sessions, and MACsec."""
     reference = config.management.services.grpc_certificate
     certificate = block((GRPC_CERTIFICATE,), entry(secret(reference))) if reference else None
-    return block("security", block("certificates", block("local", certificate)), macsec(config))
+    return block("security", block("certificates", block("local", certificate)), key_chain(config), macsec(config))
 
 
 def snmp(config: DeviceConfig) -> Statement | None:

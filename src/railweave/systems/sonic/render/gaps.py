@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from railweave.config.sections import flat
 from railweave.render.extra import extra_findings
 from railweave.render.left_out import left_out_findings
+from railweave.systems.frr.render import no_ao
 from railweave.systems.sonic.render import rules
 from railweave.systems.sonic.render.extra import parts
 from railweave.systems.sonic.render.macsec import KEY_NAME_DIGITS
@@ -38,6 +39,8 @@ def gaps(config: DeviceConfig) -> list[Finding]:
         found.append(rules.NO_RA_INTERVAL.finding(config.name))
     if config.bgp and config.bgp.as_lists:
         found.append(rules.PEER_AS.finding(config.name))
+    if no_ao(config):
+        found.append(rules.NO_AO.finding(config.name))
     if config.extra.strip():
         own, routing = parts(config.extra)
         found += extra_findings(config.name, [*lines(own), *flat(routing)], ROUTING)

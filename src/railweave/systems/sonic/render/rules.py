@@ -94,6 +94,14 @@ NO_LOGINS = Rule(
     "SONiC keeps local users in Linux",
     "make them with useradd, or by ZTP",
 )
+NO_AO = Rule(
+    "sonic-no-tcp-ao",
+    "warning",
+    "rendering",
+    "BGP sessions have no key: FRR, by which SONiC routes, has no TCP-AO (`algorithm`, `key`, `key_id` of `authentication`)",
+    "FRR knows TCP MD5 alone",
+    "use `algorithm: md5`",
+)
 NO_NETCONF = Rule(
     "sonic-no-netconf",
     "info",
@@ -107,7 +115,8 @@ CERTIFICATE = Rule(
     "rendering",
     "the certificate of gNMI is not in config_db.json, only where it lies",
     "SONiC reads it from files",
-    "put certificate and key into /etc/sonic/telemetry as server.cer and server.key",
+    "put certificate and key into /etc/sonic/telemetry as server.cer and server.key, and the authority of clients' "
+    "certificates as client-ca.cer; name each client in GNMI_CLIENT_CERT (`extra:`): others are not let in",
 )
 TRAPS = Rule(
     "sonic-traps",

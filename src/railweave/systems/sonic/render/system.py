@@ -27,6 +27,9 @@ SEVERITIES = {
 CERTIFICATE = "/etc/sonic/telemetry/server"
 """Where the certificate and key of gNMI are to lie, without ``.cer`` and ``.key``."""
 
+CLIENT_CA = "/etc/sonic/telemetry/client-ca.cer"
+"""Where the certificate of the authority is to lie that has signed the certificates of clients of gNMI."""
+
 
 def secret(reference: str) -> str:
     """How a secret stands in a file until ``build --secrets`` puts its value in: ``<secret:NAME>``."""
@@ -110,8 +113,8 @@ def services(config: DeviceConfig) -> Tables:
     if config.management.services.grpc_certificate is not None:
         port = str(config.management.services.grpc_port)
         found["GNMI"] = {
-            "certs": {"server_crt": f"{CERTIFICATE}.cer", "server_key": f"{CERTIFICATE}.key"},
-            "gnmi": {"port": port, "client_auth": "false", "vrf": MANAGEMENT_VRF},
+            "certs": {"ca_crt": CLIENT_CA, "server_crt": f"{CERTIFICATE}.cer", "server_key": f"{CERTIFICATE}.key"},
+            "gnmi": {"port": port, "client_auth": "true", "vrf": MANAGEMENT_VRF},
         }
     return found
 
