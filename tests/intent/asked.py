@@ -177,6 +177,13 @@ TWO_EACH = {
     "overrides.cables": [],
 }
 ISIS = {f"{F}.underlay.protocol": "isis"}
+SECURED: dict[str, object] = {"management.security": {}, "management.snmp.clients": ["172.20.0.0/24"]}
+SERVERS = SECURED | {
+    "management.security.aaa": {
+        "tacacs": [{"host": "172.20.0.5", "key": "secret:tacacs"}],
+        "radius": [{"host": "172.20.0.6", "key": "secret:radius"}],
+    }
+}
 SHARES = {
     f"{F}.qos.buffers": {
         "lossless": 60,
@@ -294,6 +301,15 @@ CONTEXT: dict[str, Given] = {
     "fabrics.*.underlay.isis.metric": Given((77,), "sites", ISIS),
     "fabrics.*.underlay.isis.key": Given(("secret:isis",), "sites", ISIS),
     "fabrics.*.underlay.maximum_ecmp": Given((64,)),
+    "fabrics.*.underlay.authentication.key": Given(
+        ("secret:other",), "tenants", {f"{F}.underlay.authentication": {"key": "secret:bgp"}}
+    ),
+    "fabrics.*.underlay.authentication.key_id": Given(
+        (7,), "tenants", {f"{F}.underlay.authentication": {"key": "secret:bgp", "algorithm": "ao-hmac-sha-1"}}
+    ),
+    "fabrics.*.underlay.authentication.algorithm": Given(
+        fabric="tenants", beside={f"{F}.underlay.authentication": {"key": "secret:bgp"}}
+    ),
     "fabrics.*.router_advertisements.routes": Given((["fc00::/15"],)),
     "fabrics.*.underlay.path_color": Given(
         ("dpf", "auto"), now="local-preference", equal={"auto": "one of the two others, by what the switches have"}
@@ -444,6 +460,15 @@ CONTEXT: dict[str, Given] = {
     "management.security.control_plane.management_prefixes": Given(
         (["172.20.0.0/26"],), beside={"management.security": {"control_plane": {}}}
     ),
+    "management.snmp.clients": Given((["172.20.0.0/24"],)),
+    "management.security.login": Given((None,), beside=SECURED, now={}),
+    "management.security.login.*": Given(beside=SECURED),
+    "management.security.aaa.*.host": Given(("172.20.0.8",), beside=SERVERS),
+    "management.security.aaa.*.port": Given((4949,), beside=SERVERS),
+    "management.security.aaa.*.key": Given(("secret:other",), beside=SERVERS),
+    "management.security.aaa.*": Given(beside=SERVERS),
+    "management.security.edge_ports": Given((None,), beside=SECURED, now={}),
+    "management.security.edge_ports.*": Given(beside=SECURED),
     # Overrides
     "overrides.devices.*.asn": Given((65009,)),
     "overrides.devices.*.router_id": Given(("10.255.9.9",)),

@@ -16,3 +16,43 @@ class Authentication:
     key: str
     algorithm: Literal["md5", "ao-aes-128-cmac", "ao-hmac-sha-1"] = "md5"
     key_id: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class LoginServer:
+    """A server that knows logins; ``port`` None is its protocol's own, ``timeout`` is in seconds."""
+
+    host: str
+    key: str
+    port: int | None = None
+    timeout: int = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Aaa:
+    """Servers that know logins, in the order asked; ``role`` is that of users whom only servers know."""
+
+    tacacs: tuple[LoginServer, ...] = ()
+    radius: tuple[LoginServer, ...] = ()
+    role: Literal["super-user", "operator", "read-only"] = "read-only"
+
+    def groups(self) -> tuple[str, ...]:
+        """The protocols that have servers, in the order asked: ``tacacs+`` and ``radius``."""
+        return tuple(name for name, servers in (("tacacs+", self.tacacs), ("radius", self.radius)) if servers)
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """Limits of logins: wrong passwords, and minutes of a lockout and of a session without a key."""
+
+    attempts: int = 3
+    lockout: int = 5
+    idle: int = 15
+
+
+@dataclass(frozen=True, slots=True)
+class EdgePorts:
+    """Protection from what layer-2 server ports send; ``storm_control`` is a percentage of a port's speed."""
+
+    bpdu_guard: bool = True
+    storm_control: int | None = 1

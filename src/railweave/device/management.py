@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from railweave.config.addresses import Prefix
+from railweave.device.access import Aaa, Login
 from railweave.device.security import Security
 
 
@@ -39,13 +41,17 @@ class SnmpUser:
 
 @dataclass(frozen=True, slots=True)
 class Snmp:
-    """The SNMP agent: ``community`` refers to a read-only v2c community, ``users`` are those of v3 by name."""
+    """The SNMP agent: ``community`` refers to a read-only v2c community, ``users`` are those of v3 by name.
+
+    ``clients`` may ask with the community; without one of them, everybody.
+    """
 
     location: str = ""
     contact: str = ""
     community: str | None = None
     users: dict[str, SnmpUser] = field(default_factory=dict[str, SnmpUser])
     trap_targets: tuple[str, ...] = ()
+    clients: tuple[Prefix, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,3 +80,11 @@ class Management:
     lldp: bool = True
     banner: str = ""
     security: Security | None = None
+
+    def login(self) -> Login | None:
+        """Limits of logins, where there are any."""
+        return self.security.login if self.security else None
+
+    def aaa(self) -> Aaa | None:
+        """Servers that know logins, where there are any."""
+        return self.security.aaa if self.security and self.security.aaa and self.security.aaa.groups() else None

@@ -402,6 +402,21 @@ class DeviceConfig:
         """Addresses of the loopback as prefixes, that of the router id first."""
         return tuple(dict.fromkeys((self.loopback, *(self.overlay.prefixes() if self.overlay else ()))))
 
+    def edge_ports(self) -> tuple[Interface, ...]:
+        """Layer-2 server ports, where they are to be protected."""
+        wanted = self.management.security.edge_ports if self.management.security else None
+        return tuple(one for one in self.interfaces if one.kind == "server" and one.vlan) if wanted else ()
+
+    def bpdu_guard(self) -> bool:
+        """Whether a layer-2 server port that hears a bridge is shut."""
+        wanted = self.management.security.edge_ports if self.management.security else None
+        return wanted is not None and wanted.bpdu_guard and bool(self.edge_ports())
+
+    def storm_control(self) -> int | None:
+        """The percentage of a layer-2 server port's speed that floods may take; None without a limit."""
+        wanted = self.management.security.edge_ports if self.management.security else None
+        return wanted.storm_control if wanted and self.edge_ports() else None
+
     def maximum_ecmp(self) -> int | None:
         """The widest next-hop group; None without a routing protocol."""
         running = self.bgp or self.isis

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from railweave.device.access import Aaa, EdgePorts, Login
+
 
 @dataclass(frozen=True, slots=True)
 class Security:
     """Protection of a device; what each field means is in docs/fabric-file.md (``management.security``)."""
+
+    login: Login | None = None
+    aaa: Aaa | None = None
+    edge_ports: EdgePorts | None = None

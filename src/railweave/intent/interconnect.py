@@ -7,8 +7,8 @@ from typing import Literal
 from pydantic import Field, field_validator, model_validator
 
 from railweave.intent.base import Gbps, Microseconds, Model, WrongValueError
-from railweave.intent.management import secret_reference
 from railweave.intent.names import Name
+from railweave.intent.secrets import secret_reference
 
 
 class Macsec(Model):

@@ -3,33 +3,15 @@
 from __future__ import annotations
 
 import ipaddress
-import re
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
 from railweave.intent.addressing import ManagementAddress, Prefix
 from railweave.intent.base import Line, Model, WrongValueError
 from railweave.intent.names import Name, check_name
+from railweave.intent.secrets import secret_reference
 from railweave.intent.security import Security
-
-_SECRET_NAME = re.compile(r"secret:[A-Za-z0-9_./:@-]{1,128}")
-SECRET = "secret:"  # noqa: S105 - the marker of a reference, not a secret
-
-
-def secret_reference(value: str | None) -> str | None:
-    """A reference to a secret, ``secret:NAME``; raises ``ValueError`` for anything else."""
-    if value is not None and not value.startswith(SECRET):
-        raise WrongValueError(
-            "secrets are not written here", "refer to one as secret:NAME and pass --secrets FILE to build"
-        )
-    if value == SECRET:
-        raise WrongValueError("the secret has no name", "write it as secret:NAME")
-    if value is not None and _SECRET_NAME.fullmatch(value) is None:
-        raise WrongValueError(
-            f"{value!r:.60} names no secret", "use letters, digits, dots, dashes, slashes, underscores"
-        )
-    return value
 
 
 def _host(value: str) -> str:
@@ -81,6 +63,11 @@ class Snmp(Model):
     contact: Line = Field(default="", description="sysContact")
     community: str | None = Field(default=None, description="secret:NAME of a read-only v2c community")
     users: dict[Name, SnmpUser] = Field(default_factory=dict[Name, SnmpUser], description="v3 users by name")
+    clients: tuple[Prefix, ...] = Field(
+        default=(),
+        exclude_if=lambda value: not value,
+        description="prefixes that may ask with the community; required with `security`, for a community is no secret",
+    )
     trap_targets: tuple[ManagementAddress, ...] = Field(default=(), description="addresses that receive traps")
 
     _community = field_validator("community")(secret_reference)
@@ -135,6 +122,15 @@ class Management(Model):
         exclude_if=lambda value: value is None,
         description="protection of the switches themselves; empty: none. New files of `init` have it",
     )
+
+    @model_validator(mode="after")
+    def _community_of_clients(self) -> Management:
+        if self.security and self.snmp and self.snmp.community and not self.snmp.clients:
+            raise WrongValueError(
+                "anybody who hears the SNMP community may use it: it travels in the clear",
+                "name who may ask in `snmp: {clients: [PREFIX]}`, or use v3 `users` in its place",
+            )
+        return self
 
     _root_password = field_validator("root_password")(secret_reference)
 

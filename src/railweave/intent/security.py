@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from railweave.intent.addressing import Prefix
+from railweave.intent.access import Aaa, EdgePorts, Login
 from railweave.intent.base import Model
 
 
@@ -22,7 +23,9 @@ class Security(Model):
     """Protection of every switch of the file."""
 
     control_plane: ControlPlane | None = Field(
-        default=None,
-        exclude_if=lambda value: value is None,
+        default=ControlPlane(),
         description="filter what may reach a switch itself (docs/switch-security.md); empty: no filter",
     )
+    login: Login | None = Field(default=Login(), description="limits of logins; empty: those of the system")
+    aaa: Aaa | None = Field(default=None, description="servers that know logins; empty: `users` alone")
+    edge_ports: EdgePorts | None = Field(default=EdgePorts(), description="layer-2 server ports; empty: no protection")

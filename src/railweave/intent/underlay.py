@@ -8,7 +8,7 @@ from pydantic import Field, field_validator, model_validator
 
 from railweave.intent.addressing import Prefix
 from railweave.intent.base import Milliseconds, Model, Seconds, WrongValueError
-from railweave.intent.management import secret_reference
+from railweave.intent.secrets import secret_reference
 
 
 class Bfd(Model):

@@ -69,12 +69,13 @@ def fabric_text(catalog: Catalog, found: Size) -> str:
         "  backend:",
         f"    topology: {{{shown}}}",
         f"    leaf: {{device: {wanted.switch}{nos}}}",
+        *(["    underlay: {graceful_restart: true}"] if found.spines else []),
         *([f"    paths_per_nic: {found.colors}"] if found.spines and found.colors != found.uplinks else []),
         *(["    load_balancing: {mode: ecmp}"] if not found.spines else []),
         *_buffers(headroom_percent(catalog, found)),
         "servers:",
         f'  - {{names: "{names}", model: {wanted.server}}}',
-        "management: {security: {control_plane: {}}}",
+        "management: {security: {}}",
     ]
     return "\n".join(lines) + "\n"
 

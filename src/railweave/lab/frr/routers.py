@@ -167,7 +167,12 @@ def restart(place: Place, frr: Frr, config: DeviceConfig, daemon: str) -> None:
         daemon,
     ]
     with entered(namespace(place.lab, name)):
-        _load(place, name, inside, {"OPTIONS": _options(config)})
+        _load(place, name, inside, {"OPTIONS": f"{_options(config)} {_graceful(config, daemon)}".strip()})
+
+
+def _graceful(config: DeviceConfig, daemon: str) -> str:
+    """What bgpd is started again with where it restarts gracefully: it then waits for all neighbors before it chooses paths."""
+    return "-K" if daemon == "bgpd" and config.bgp and config.bgp.graceful_restart else ""
 
 
 def _load(place: Place, name: str, command: list[str], environment: dict[str, str]) -> None:

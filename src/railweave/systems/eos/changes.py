@@ -30,6 +30,10 @@ ONE_VALUE = (
     "aaa root ...",
     "aaa authentication login default ...",
     "aaa authorization exec default ...",
+    "aaa authorization policy local default-role ...",
+    "aaa authentication policy lockout ...",
+    "idle-timeout ...",
+    "storm-control * level ...",
     "spanning-tree mode ...",
     "priority-flow-control pause watchdog default timeout ...",
     "priority-flow-control pause watchdog default recovery-time ...",
@@ -124,8 +128,16 @@ RULES = LineRules(
     indent=INDENT,
     disruptions=(
         Disruption(_BGP + r"neighbor \S+ remote-as", "BGP session", "it resets", _OPEN),
-        Disruption(_BGP + r"neighbor \S+ password", "BGP session", "it resets, and comes up when both ends have the key", _KEYED, _ANY),
-        Disruption(_BGP + "graceful-restart", "BGP session", "it takes effect when the session opens anew", _GRACEFUL, _ANY),
+        Disruption(
+            _BGP + r"neighbor \S+ password",
+            "BGP session",
+            "it resets, and comes up when both ends have the key",
+            _KEYED,
+            _ANY,
+        ),
+        Disruption(
+            _BGP + "graceful-restart", "BGP session", "it takes effect when the session opens anew", _GRACEFUL, _ANY
+        ),
         Disruption(_BGP + "router-id", "every BGP session of the VRF", "they reset", _OPEN),
         Disruption(r"router bgp \d+$", "every BGP session", "the process goes", _OPEN, ("remove",)),
         Disruption(

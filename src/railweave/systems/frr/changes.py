@@ -75,9 +75,27 @@ RULES = LineRules(
     closer=closer,
     disruptions=(
         Disruption(_BGP + r"neighbor \S+ (interface )?remote-as", "BGP session", "it resets", _OPEN),
-        Disruption(_BGP + r"neighbor \S+ password", "BGP session", "it resets, and comes up when both ends have the key", _KEYED, _ANY),
-        Disruption(_BGP + r"neighbor \S+ ttl-security", "BGP session", "it resets", "FRRouting/frr bgpd/bgpd.c, peer_ttl_security_hops_set", _ANY),
-        Disruption(_BGP + r"bgp graceful-restart$", "BGP session", "it takes effect when the session opens anew", _GRACEFUL, _ANY),
+        Disruption(
+            _BGP + r"neighbor \S+ password",
+            "BGP session",
+            "it resets, and comes up when both ends have the key",
+            _KEYED,
+            _ANY,
+        ),
+        Disruption(
+            _BGP + r"neighbor \S+ ttl-security",
+            "BGP session",
+            "it resets",
+            "FRRouting/frr bgpd/bgpd.c, peer_ttl_security_hops_set",
+            _ANY,
+        ),
+        Disruption(
+            _BGP + r"bgp graceful-restart$",
+            "BGP session",
+            "it takes effect when the session opens anew",
+            _GRACEFUL,
+            _ANY,
+        ),
         Disruption(
             _BGP + r"neighbor \S+ peer-group",
             "BGP session",

@@ -101,6 +101,18 @@ GRAMMAR: dict[str, list[Command]] = {
         Command(
             "username <name> password <secret> role <admin|operator|netadmin|secadmin>", "ansible, tests of sonic_users"
         ),
+        Command(
+            "tacacs-server host <address> timeout <1-60> key <secret>[ port <1-65535>] vrf mgmt",
+            "spytest security/tacacs",
+        ),
+        Command(
+            "radius-server host <address>[ auth-port <1-65535>] timeout <1-60> key <secret> vrf mgmt",
+            "ansible sonic_radius_server (the place of key: its options)",
+        ),
+        Command("aaa authentication login default group <tacacs\\+|radius> local", "spytest security/tacacs"),
+        Command("login lockout period <1-60>", "ansible sonic_login_lockout"),
+        Command("login lockout max-retries <1-16>", "ansible sonic_login_lockout"),
+        Command("login exec-timeout <0-3600>", "ansible sonic_system"),
         Command("ip name-server <address>[ vrf mgmt]", "spytest routing/ip_name_server"),
         Command("ntp vrf mgmt", "spytest system/ntp"),
         Command("ntp server <text>", "spytest system/ntp"),
@@ -305,6 +317,7 @@ GRAMMAR["port"] = [
     Command("unreliable-los auto", "guide"),
     Command("<no shutdown|shutdown>", "guide"),
     Command("switchport access Vlan <1-4094>", "guide"),
+    Command("storm-control <broadcast|unknown-unicast|unknown-multicast> <number>", "spytest system/storm_control"),
     Command("queue <0-7> wred-policy <name>", "guide"),
     Command("scheduler-policy <name>", "guide"),
     Command(f"qos-map {_QOS_MAPS} <name>", "guide; ansible sonic_qos_interfaces"),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from railweave.config.sections import line, section
 from railweave.systems.dell_sonic.render.control_plane import on_gateway
+from railweave.systems.dell_sonic.render.access import edge_port
 from railweave.systems.dell_sonic.render.qos import bound
 from railweave.systems.dell_sonic.tree import quoted
 from railweave.systems.frr.render import advertisements, discovery
@@ -108,6 +109,7 @@ def _port(config: DeviceConfig, port: Interface, gateway: Gateway | None, vlans:
     ]
     waits = port.kind == "server" and port.vlan is None and gateway is None  # for a tenant
     body.append("shutdown" if waits else "no shutdown")
+    body += edge_port(config, port)
     if gateway is not None:
         body += [f"ip vrf forwarding {vrf_names(config)[gateway.vrf]}"] if gateway.vrf else []
         body += _addressed(gateway)

@@ -134,7 +134,7 @@ NO_NETCONF = Rule(
     "dell_sonic-no-netconf",
     "info",
     "rendering",
-    "there is no NETCONF (`netconf`)",
+    "there is no NETCONF (`netconf`, `netconf_rfc_compliant`)",
     "the system is configured by gNMI, REST or its command line",
 )
 CERTIFICATE = Rule(

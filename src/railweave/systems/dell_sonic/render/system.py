@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.config.sections import line, section
+from railweave.systems.dell_sonic.render.access import logins
 from railweave.systems.dell_sonic.tree import quoted
 from railweave.systems.sonic.render.names import transit_vlan, vrf_names
 from railweave.systems.sonic.render.system import secret
@@ -32,6 +33,7 @@ def identity(config: DeviceConfig) -> Iterator[Section]:
     for name, user in wanted.users.items():
         if user.password:
             yield line(f"username {name} password {secret(user.password)} role {ROLES[user.role]}")
+    yield from logins(wanted)
 
 
 def services(config: DeviceConfig) -> Iterator[Section]:

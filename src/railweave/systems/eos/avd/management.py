@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from railweave.systems.eos.avd.access import logins, snmp_lists
 from railweave.systems.eos.avd.sessions import key_profiles
-from railweave.systems.eos.names import MANAGEMENT_PORT, MANAGEMENT_VRF, SNMP_GROUP, SSL_PROFILE, secret
+from railweave.systems.eos.names import MANAGEMENT_PORT, MANAGEMENT_VRF, SNMP_CLIENTS, SNMP_GROUP, SSL_PROFILE, secret
 
 if TYPE_CHECKING:
     from railweave.device.management import Management, Snmp
@@ -47,6 +48,9 @@ def management(config: DeviceConfig, raw: list[str]) -> dict[str, Any]:
         found["ntp"] = {"vrf": MANAGEMENT_VRF, "servers": [{"name": one} for one in wanted.ntp]}
     if wanted.banner:
         found["banners"] = {"login": "\n".join([*wanted.banner.splitlines(), "EOF"])}
+    if wanted.security and wanted.security.login:
+        found["management_ssh"]["idle_timeout"] = wanted.security.login.idle
+    found |= snmp_lists(wanted.snmp)
     if wanted.snmp:
         found["snmp_server"] = _snmp(wanted.snmp)
     if wanted.services.netconf:
@@ -65,9 +69,7 @@ def _logins(wanted: Management) -> dict[str, Any]:
         users.append(one)
     if users:
         found["local_users"] = users
-        found["aaa_authentication"] = {"login": {"default": "local"}}
-        found["aaa_authorization"] = {"exec": {"default": "local"}}
-    return found
+    return {**found, **logins(wanted)}
 
 
 def _logging(wanted: Management) -> dict[str, Any]:
@@ -87,7 +89,9 @@ def _snmp(snmp: Snmp) -> dict[str, Any]:
     found: dict[str, Any] = {"vrfs": [{"name": MANAGEMENT_VRF, "enable": True}]}
     found |= {key: value for key, value in (("contact", snmp.contact), ("location", snmp.location)) if value}
     if snmp.community:
-        found["communities"] = [{"name": secret(snmp.community), "access": "ro"}]
+        one: dict[str, Any] = {"name": secret(snmp.community), "access": "ro"}
+        lists = {f"access_list_{family}": {"name": SNMP_CLIENTS} for family in ("ipv4", "ipv6")}
+        found["communities"] = [{**one, **lists} if snmp.clients else one]
     if snmp.users:
         found["groups"] = [{"name": SNMP_GROUP, "version": "v3", "authentication": "priv"}]
         found["users"] = [

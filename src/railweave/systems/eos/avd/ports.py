@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from railweave.systems.eos.avd.access import edge_port
 from railweave.systems.eos.avd.addresses import addressed, shared
 from railweave.systems.eos.avd.control_plane import at_gateway
 from railweave.systems.eos.avd.isis import on_gateway, on_port
@@ -54,7 +55,7 @@ def _port(config: DeviceConfig, port: Interface, gateway: Gateway | None, profil
     if profile is not None:
         found["service_profile"] = profile
     if bridged:
-        found["switchport"] = {"enabled": True, **_membership(config, port)}
+        found |= {"switchport": {"enabled": True, **_membership(config, port)}, **edge_port(config, port)}
     else:
         found["switchport"] = {"enabled": False}
         if gateway is None:

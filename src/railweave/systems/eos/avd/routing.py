@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from railweave.systems.eos.avd.access import spanning_tree
 from railweave.systems.eos.avd.external import external_lists
 from railweave.systems.eos.avd.isis import router_isis
 from railweave.systems.eos.avd.overlay import (
@@ -15,7 +16,7 @@ from railweave.systems.eos.avd.overlay import (
     vrf_instances,
 )
 from railweave.systems.eos.avd.policies import community_kind, lists, matched_communities, route_maps
-from railweave.systems.eos.avd.sessions import bfd, clear_keys, key, neighbor
+from railweave.systems.eos.avd.sessions import bfd, clear_keys, key_of, neighbor
 from railweave.systems.eos.names import FROM_SPINE, MANAGEMENT_VRF, OVERLAY_GROUP, TO_NEIGHBORS
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def routing(config: DeviceConfig) -> dict[str, Any]:
     """VRFs, policies, IS-IS, BGP, the overlay."""
     found: dict[str, Any] = {
         "service_routing_protocols_model": "multi-agent",
-        "spanning_tree": {"mode": "none"},
+        "spanning_tree": spanning_tree(config),
         "ip_routing": True,
         "ip_routing_ipv6_interfaces": True,
         "ipv6_unicast_routing": True,
@@ -81,7 +82,7 @@ def _router_bgp(config: DeviceConfig, bgp: Bgp) -> dict[str, Any]:
                 "maximum_routes": 0,
                 **bfd(bgp.bfd),
                 **({"ttl_maximum_hops": 1} if bgp.ttl_security else {}),
-                **key(bgp),
+                **key_of(bgp),
             }
         )
         for session in group.sessions:
@@ -104,7 +105,7 @@ def _router_bgp(config: DeviceConfig, bgp: Bgp) -> dict[str, Any]:
     for family in bgp.families:
         found[f"address_family_{family}"] = {"peer_groups": [_active(group, family) for group in bgp.groups]}
     if config.overlay is not None:
-        groups.append({**overlay_group(config.overlay), **key(bgp)})
+        groups.append({**overlay_group(config.overlay), **key_of(bgp)})
         neighbors += [neighbor(one, OVERLAY_GROUP) for one in config.overlay.neighbors]
         evpn = {"name": OVERLAY_GROUP, "activate": True, "route_map_out": TO_NEIGHBORS}
         found["address_family_evpn"] = {"peer_groups": [evpn]}

@@ -22,7 +22,7 @@ def bfd(found: Bfd | None) -> dict[str, Any]:
 AO_ALGORITHMS = {"ao-aes-128-cmac": "aes-128-cmac-96", "ao-hmac-sha-1": "hmac-sha1-96"}
 
 
-def key(bgp: Bgp) -> dict[str, Any]:
+def key_of(bgp: Bgp) -> dict[str, Any]:
     """The profile of a peer group's keys, for TCP-AO; empty where there is none."""
     wanted = bgp.authentication
     if wanted is None or wanted.algorithm not in AO_ALGORITHMS:

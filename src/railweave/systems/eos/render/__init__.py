@@ -38,7 +38,7 @@ def tree(config: DeviceConfig) -> list[Section]:
     """
     sections = [
         *management(config),
-        *routing(),
+        *routing(config),
         *macsec(config),
         *instances(config),
         *class_of_service(config, catalog().switches[config.model].buffer.shared_mb),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from railweave.config.sections import Section, line, section
 from railweave.systems.eos.names import MANAGEMENT_PORT, MANAGEMENT_VRF, SNMP_GROUP, SSL_PROFILE, secret
+from railweave.systems.eos.render.access import community, idle_timeout, logins, snmp_lists
 from railweave.systems.eos.render.keys import key_profile
 
 if TYPE_CHECKING:
@@ -47,13 +48,12 @@ def management(config: DeviceConfig) -> Iterator[Section]:
         yield line(f"ip name-server vrf {MANAGEMENT_VRF} {server}")
     yield line("no aaa root")  # nobody logs in as root: operators have names
     yield from _users(wanted)
-    if wanted.users:
-        yield line("aaa authentication login default local")
-        yield line("aaa authorization exec default local")
+    yield from logins(wanted)
     yield line(f"clock timezone {wanted.time_zone}")
     for server in wanted.ntp:
         yield line(f"ntp server vrf {MANAGEMENT_VRF} {server}")
     yield from _logging(wanted)
+    yield from snmp_lists(wanted.snmp)
     yield from _snmp(wanted)
     yield from _lldp(config)
     if wanted.banner:
@@ -89,7 +89,7 @@ def _snmp(wanted: Management) -> Iterator[Section]:
     if snmp.location:
         yield line(f"snmp-server location {snmp.location}")
     if snmp.community:
-        yield line(f"snmp-server community {secret(snmp.community)} ro")
+        yield line(community(snmp))
     if snmp.users:
         yield line(f"snmp-server group {SNMP_GROUP} v3 priv")
     for name, user in snmp.users.items():
@@ -123,6 +123,7 @@ def _apis(config: DeviceConfig) -> Iterator[Section]:
     wanted = config.management
     yield section(
         "management ssh",
+        idle_timeout(wanted),
         "authentication empty-passwords deny",
         "shutdown",  # in the default VRF, where servers and fabric links are
         section(f"vrf {MANAGEMENT_VRF}", "no shutdown"),

@@ -9,6 +9,7 @@ from railweave.config.addresses import Address
 from railweave.config.sections import Section, section
 from railweave.systems.eos.names import MACSEC_PROFILE, ROUTER_LOOPBACK, TUNNEL_LOOPBACK
 from railweave.systems.eos.render.control_plane import on_gateway
+from railweave.systems.eos.render.access import edge_port
 from railweave.systems.eos.render.isis import advertises, on_port, passive
 from railweave.systems.eos.render.qos import profile_of
 
@@ -107,7 +108,7 @@ def _port(config: DeviceConfig, port: Interface, gateway: Gateway | None) -> lis
     if gateway is not None:
         lines += ["no switchport", *gateway_lines(config, gateway)[1:]]
     elif bridged(port, gateway):
-        lines += _bridged(config, port)
+        lines += [*_bridged(config, port), *edge_port(config, port)]
     elif port.unit_vlan is not None:
         lines.append("no switchport")
     elif port.addresses:

@@ -90,10 +90,11 @@ def peer_filter(ranges: tuple[tuple[int, int], ...]) -> list[tuple[int, str]]:
     ]
 
 
-def routing() -> Iterator[Section]:
+def routing(config: DeviceConfig) -> Iterator[Section]:
     """Which families are routed, and the daemon that does it."""
     yield line("service routing protocols model multi-agent")
-    yield line("spanning-tree mode none")
+    # Only server ports are bridged, and without spanning tree nobody listens for bridges on them.
+    yield line(f"spanning-tree mode {'rstp' if config.bpdu_guard() else 'none'}")
     # IPv4 is routed over links that have none: the VTEP's and the tenants' prefixes.
     yield line("ip routing ipv6 interfaces")
     yield line("ipv6 unicast-routing")

@@ -10,6 +10,7 @@ from railweave.render.left_out import left_out_findings
 from railweave.systems.junos.parse import merge, parse
 from railweave.systems.junos.render import rules
 from railweave.systems.junos.render.control_plane import add_control_plane
+from railweave.systems.junos.render.access import bpdu_block
 from railweave.systems.junos.render.cos import class_of_service
 from railweave.systems.junos.render.interfaces import interfaces, router_advertisement, vlans
 from railweave.systems.junos.render.isis import isis
@@ -53,6 +54,7 @@ def tree(config: DeviceConfig) -> list[Statement]:
             bgp(config),
             isis(config),
             lldp(config),
+            bpdu_block(config),
             block("rstp", leaf("disable")),
         ),
         tunnel_source(config),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.systems.junos.render.access import STORM_PROFILE
 from railweave.systems.junos.render.selective import input_filter
 from railweave.systems.junos.render.spraying import spraying_filter
 from railweave.systems.junos.tree import block, entry, leaf
@@ -109,6 +110,7 @@ def _port(
             "family ethernet-switching",
             leaf("interface-mode", "access" if port.native_vlan is None else "trunk"),
             block("vlan", leaf("members", port.vlan)),
+            leaf("storm-control", STORM_PROFILE) if config.storm_control() else None,
             chosen,
         )
     elif port.addresses:

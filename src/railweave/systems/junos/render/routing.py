@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.systems.junos.render.access import storm_profile
 from railweave.systems.junos.render.overlay import (
     composite_next_hop,
     overlay_communities,
@@ -178,6 +179,7 @@ def forwarding_options(config: DeviceConfig) -> Statement | None:
             leaf("hash-seed", intent.hash.seed) if intent.hash.seed is not None else None,
             _ecmp_dlb(config),
         ),
+        storm_profile(config),
         block("hash-key", [block(("family", _FAMILIES[family]), fields) for family in config.balancing.ether_types]),
         leaf("vxlan-tos-copy-filter") if config.overlay and config.overlay.tunnel_dscp else None,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.systems.junos.names import MANAGEMENT_INSTANCE
+from railweave.systems.junos.render.access import VIEW, login_limits, login_servers, readers, remote_user, snmp_clients
 from railweave.systems.junos.render.macsec import macsec
 from railweave.systems.junos.render.selective import field_profile
 from railweave.systems.junos.render.sessions import key_chain
@@ -37,6 +38,7 @@ def system(config: DeviceConfig) -> Statement | None:
         block(
             "login",
             leaf("message", wanted.banner) if wanted.banner else None,
+            login_limits(wanted),
             [
                 block(
                     ("user", name),
@@ -49,7 +51,9 @@ def system(config: DeviceConfig) -> Statement | None:
                 )
                 for name, user in wanted.users.items()
             ],
+            remote_user(wanted),
         ),
+        login_servers(wanted),
         block(
             "services",
             block("ssh", leaf("root-login", "deny")),
@@ -109,7 +113,8 @@ def snmp(config: DeviceConfig) -> Statement | None:
         block(
             ("community", secret(wanted.community)),
             leaf("authorization", "read-only"),
-            block(("routing-instance", MANAGEMENT_INSTANCE), keep=True),
+            snmp_clients(wanted),
+            block(("routing-instance", MANAGEMENT_INSTANCE), snmp_clients(wanted), keep=True),
         )
         if wanted.community
         else None,
@@ -126,7 +131,9 @@ def snmp(config: DeviceConfig) -> Statement | None:
                     for name, user in wanted.users.items()
                 ],
             ),
+            readers(wanted),
         ),
+        block(("view", VIEW), entry("oid", ".1", "include", key=2)) if wanted.users else None,
         leaf("routing-instance-access"),
         block(
             "trap-group railweave",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from railweave.config.sections import flat
 from railweave.systems.frr.tree import to_text as to_frr
 from railweave.systems.sonic.render import frr, system
+from railweave.systems.sonic.render.access import access
 from railweave.systems.sonic.render.buffers import buffers
 from railweave.systems.sonic.render.control_plane import control_plane
 from railweave.systems.sonic.render.extra import parts
@@ -36,6 +37,7 @@ def tables(config: DeviceConfig) -> Tables:
         system.features(config),
         system.management(config),
         system.services(config),
+        access(config),
         system.counters(config),
         system.hashing(config),
         ports(config),

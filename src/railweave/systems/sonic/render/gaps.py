@@ -90,6 +90,14 @@ def _management(config: DeviceConfig) -> Iterator[Finding]:
         yield rules.NO_LOGINS.finding(config.name)
     if wanted.domain and not wanted.dns:
         yield rules.NO_DOMAIN.finding(config.name)
+    if wanted.login():
+        yield rules.NO_LOCKOUT.finding(config.name)
+    if wanted.aaa():
+        yield rules.REMOTE_ROLE.finding(config.name)
+    if config.bpdu_guard():
+        yield rules.NO_BPDU_GUARD.finding(config.name)
+    if wanted.snmp and wanted.snmp.community and wanted.snmp.clients:
+        yield rules.SNMP_CLIENTS.finding(config.name)
     if wanted.services.netconf:
         yield rules.NO_NETCONF.finding(config.name)
     if wanted.services.grpc_certificate is not None:

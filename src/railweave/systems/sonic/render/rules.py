@@ -94,6 +94,37 @@ NO_LOGINS = Rule(
     "SONiC keeps local users in Linux",
     "make them with useradd, or by ZTP",
 )
+NO_LOCKOUT = Rule(
+    "sonic-no-lockout",
+    "info",
+    "rendering",
+    "an account is not locked after wrong passwords (`lockout`): the session ends alone",
+    "no published model of config_db.json has it",
+    "configure pam_faillock on the switch",
+)
+REMOTE_ROLE = Rule(
+    "sonic-remote-role",
+    "info",
+    "rendering",
+    "what users may do whom only a server knows (`role` of `aaa`) is what the server says",
+    "SONiC goes by the privilege level in the server's answer: 15 is an administrator",
+    "set priv-lvl on the server",
+)
+NO_BPDU_GUARD = Rule(
+    "sonic-no-bpdu-guard",
+    "info",
+    "rendering",
+    "a server port that hears a bridge is not shut (`bpdu_guard`)",
+    "SONiC guards ports by its spanning tree alone, which is not run",
+)
+SNMP_CLIENTS = Rule(
+    "sonic-snmp-clients",
+    "warning",
+    "rendering",
+    "who may ask with the SNMP community (`clients`) is not in the community's table",
+    "SNMP_COMMUNITY has a type alone; a control-plane access list of SNMP limits them",
+    "protect the control plane, or use v3 `users`",
+)
 NO_AO = Rule(
     "sonic-no-tcp-ao",
     "warning",
@@ -106,7 +137,7 @@ NO_NETCONF = Rule(
     "sonic-no-netconf",
     "info",
     "rendering",
-    "there is no NETCONF (`netconf`)",
+    "there is no NETCONF (`netconf`, `netconf_rfc_compliant`)",
     "SONiC is configured by gNMI, REST or its files",
 )
 CERTIFICATE = Rule(

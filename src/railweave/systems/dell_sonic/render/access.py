@@ -1,0 +1,39 @@
+"""Who logs in and how: limits, servers that know logins; what server ports may send."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.config.sections import line
+from railweave.systems.sonic.render.access import STORMS, kbps
+from railweave.systems.sonic.render.system import secret
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.config.sections import Section
+    from railweave.device.management import Management
+    from railweave.device.model import DeviceConfig, Interface
+
+
+def logins(wanted: Management) -> Iterator[Section]:
+    """Servers in the management VRF, the order of methods, limits."""
+    servers, limits = wanted.aaa(), wanted.login()
+    if servers:
+        for one in servers.tacacs:
+            port = f" port {one.port}" if one.port else ""
+            yield line(f"tacacs-server host {one.host} timeout {one.timeout} key {secret(one.key)}{port} vrf mgmt")
+        for one in servers.radius:
+            port = f" auth-port {one.port}" if one.port else ""
+            yield line(f"radius-server host {one.host}{port} timeout {one.timeout} key {secret(one.key)} vrf mgmt")
+        yield line(f"aaa authentication login default group {servers.groups()[0]} local")
+    if limits:
+        yield line(f"login lockout period {limits.lockout}")
+        yield line(f"login lockout max-retries {limits.attempts}")
+        yield line(f"login exec-timeout {60 * limits.idle}")
+
+
+def edge_port(config: DeviceConfig, port: Interface) -> list[str]:
+    """Limits of floods on a layer-2 server port, in kb/s."""
+    limit = kbps(config, port)
+    return [f"storm-control {kind} {limit}" for kind in STORMS] if limit else []
