@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from railweave.intent.addressing import Prefix
 from railweave.intent.access import Aaa, EdgePorts, Login
+from railweave.intent.addressing import Prefix
 from railweave.intent.base import Model
 
 

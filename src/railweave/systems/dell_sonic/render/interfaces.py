@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.config.sections import line, section
-from railweave.systems.dell_sonic.render.control_plane import on_gateway
 from railweave.systems.dell_sonic.render.access import edge_port
+from railweave.systems.dell_sonic.render.control_plane import on_gateway
 from railweave.systems.dell_sonic.render.qos import bound
 from railweave.systems.dell_sonic.tree import quoted
 from railweave.systems.frr.render import advertisements, discovery
@@ -52,7 +52,9 @@ def interfaces(config: DeviceConfig) -> Iterator[Section]:
             vrf = [f"ip vrf forwarding {names[gateway.vrf]}"] if gateway.vrf else []
             head = [f"description {quoted(gateway.description)}", f"mtu {gateway.mtu}"]
             proxy = [PROXY_ARP] if gateway.proxy_arp else []
-            yield section(f"interface Vlan {gateway.vlan}", head, vrf, _addressed(gateway), proxy, on_gateway(config, gateway))
+            yield section(
+                f"interface Vlan {gateway.vlan}", head, vrf, _addressed(gateway), proxy, on_gateway(config, gateway)
+            )
     for vrf in config.vrfs:
         yield section(f"interface Vlan {transit_vlan(config, vrf.name)}", f"ip vrf forwarding {names[vrf.name]}")
     routed = {one.port: one for one in config.gateways if one.port}

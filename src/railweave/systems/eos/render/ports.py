@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from railweave.config.addresses import Address
 from railweave.config.sections import Section, section
 from railweave.systems.eos.names import MACSEC_PROFILE, ROUTER_LOOPBACK, TUNNEL_LOOPBACK
-from railweave.systems.eos.render.control_plane import on_gateway
 from railweave.systems.eos.render.access import edge_port
+from railweave.systems.eos.render.control_plane import on_gateway
 from railweave.systems.eos.render.isis import advertises, on_port, passive
 from railweave.systems.eos.render.qos import profile_of
 

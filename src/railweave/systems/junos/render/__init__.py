@@ -9,8 +9,8 @@ from railweave.render.extra import extra_findings
 from railweave.render.left_out import left_out_findings
 from railweave.systems.junos.parse import merge, parse
 from railweave.systems.junos.render import rules
-from railweave.systems.junos.render.control_plane import add_control_plane
 from railweave.systems.junos.render.access import bpdu_block
+from railweave.systems.junos.render.control_plane import add_control_plane
 from railweave.systems.junos.render.cos import class_of_service
 from railweave.systems.junos.render.interfaces import interfaces, router_advertisement, vlans
 from railweave.systems.junos.render.isis import isis
