@@ -30,7 +30,7 @@ def _logins(config: DeviceConfig) -> Tables:
         "AAA": {"authentication": {"login": ",".join((*wanted.groups(), "local")), "failthrough": "False"}}
     }
     if wanted.tacacs:
-        own = {"passkey": f"<{wanted.tacacs[0].key}>", "src_intf": MANAGEMENT_PORT}
+        own: Row = {"passkey": f"<{wanted.tacacs[0].key}>", "src_intf": MANAGEMENT_PORT}
         found["TACPLUS"] = {"global": own}
         found["TACPLUS_SERVER"] = {
             one.host: {**_server(one, place), "tcp_port": str(one.port or 49)}
