@@ -37,6 +37,7 @@ KINDS = {
         "host/test_zipapp.py",
         "lab/test_interruption.py",
         "lab/test_lab.py",
+        "lab/test_protection.py",
         "lab/test_sonic.py",
         "lab/test_tenants.py",
         "lab/test_wrong_designs.py",

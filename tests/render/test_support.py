@@ -43,6 +43,7 @@ LINES = {
     "external": "remote-as 65000",
     "proxy-arp": "ip proxy-arp",
     "macsec": "mac security profile",
+    "control-plane": "access-group control-plane-v4 in",
 }
 """What EOS has in its configuration for a feature that the matrix says it has; two need no line."""
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from railweave.routing.table import Routes
 
 CONFIGURATION = "frr.conf"
+FILTERS = "nftables.conf"
 
 
 def load(config: DeviceConfig) -> list[tuple[str, tuple[str, ...]]]:
@@ -26,7 +27,11 @@ def load(config: DeviceConfig) -> list[tuple[str, tuple[str, ...]]]:
         "vtysh -C -f /etc/frr/frr.conf",
         "systemctl restart frr",
     )
-    return [(words, commands)]
+    if config.protection is None:
+        return [(words, commands)]
+    more = f"Copy `devices/{config.name}/{FILTERS}` there too: it filters what is for the host itself, from now on and after a restart:"
+    filters = (f"install -m 644 {FILTERS} /etc/nftables.conf", "nft -f /etc/nftables.conf", "systemctl enable nftables")
+    return [(words, commands), (more, filters)]
 
 
 def identity(config: DeviceConfig, serial: str) -> Check:
