@@ -187,10 +187,10 @@ def _services(config: DeviceConfig, managers: Sources) -> Iterator[ControlRule]:
         here = ControlRule(f"snmp-{number}", "management", family, "udp", managers.name)
         yield replace(here, destination_ports=((161, 161),))
     aaa = config.management.aaa()
-    own = tuple((one.port, one.port) for one in (aaa.radius if aaa else ()) if one.port)
+    given = tuple((one.port, one.port) for one in (aaa.radius if aaa else ()) if one.port)
     for name, ports in REPLIES.items():
         here = ControlRule(f"{name}-replies-{number}", "management", family, "udp", managers.name)
-        yield replace(here, source_ports=(ports, *own) if name == "radius" else (ports,))
+        yield replace(here, source_ports=(ports, *given) if name == "radius" else (ports,))
     yield ControlRule(f"tcp-replies-{number}", "management", family, "tcp", managers.name, established=True)
 
 
