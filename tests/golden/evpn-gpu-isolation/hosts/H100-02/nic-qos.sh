@@ -23,7 +23,7 @@ design() {
         # RDMA data: DSCP 26, priority 3, never dropped (PFC)
         PRIORITY=3 LOSSLESS=yes ECN=yes
         # share of the link in percent, where other traffic wants it too; class byte: DSCP 26 x 4 + ECT(0)
-        SHARE=50 CLASS=106
+        SHARE=85 CLASS=106
         # congestion notification packets
         CNP_DSCP=48 CNP_PRIORITY=6
         # the fabric keeps the packets of a flow in order
