@@ -42,3 +42,23 @@ def test_a_whole_file_and_a_lab_of_frr_are_fine(tmp_path: Path) -> None:
     text = SIZED.replace("{device: qfx5240-64od}", f"{frr}, spine: {frr}")
     file.write_text(text)
     assert not list(no_login.run(Subject.of(design(read_source(file))[0])))
+
+
+@pytest.mark.parametrize(
+    ("system", "switch", "says"),
+    [
+        ("eos", "arista-7060x6-64pe", "EOS keeps its account admin, which has no password"),
+        ("sonic", "z9864f-on", "whose password is public"),
+        ("dell_sonic", "z9864f-on", "whose password is public"),
+    ],
+)
+def test_every_system_says_it(tmp_path: Path, system: str, switch: str, says: str) -> None:
+    role = f"{{device: {switch}, nos: {system}}}"
+    text = SIZED.replace("leaf: {device: qfx5240-64od}", f"leaf: {role}, spine: {role}")
+    file = tmp_path / "small.yaml"
+    file.write_text(text)
+    [found] = no_login.run(Subject.of(design(read_source(file))[0]))
+    assert found.what == "the switches have no user"
+    assert says in found.why
+    file.write_text(text + "management: {users: {ops: {password: secret:ops}}}")
+    assert not list(no_login.run(Subject.of(design(read_source(file))[0])))

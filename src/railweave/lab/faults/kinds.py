@@ -175,8 +175,11 @@ def _daemon_killed(lab: Running, target: FaultTarget, device: str, daemon: str) 
             routers.restart(lab.place, lab.frr, lab.plan.configs[device], daemon)
             tunnels.wait(lab, lab.plan.configs[device])
 
-    down = (device,) if daemon == "bgpd" else None
-    return Effect(target, tuple(links_of(lab, device)), down, begin, end)
+    bgp = lab.plan.configs[device].bgp
+    links = tuple(links_of(lab, device))
+    if daemon == "bgpd" and bgp and bgp.graceful_restart:
+        return Effect(target, links, (), begin, end, "its neighbors hold its routes, and its kernel theirs (RFC 4724)")
+    return Effect(target, links, (device,) if daemon == "bgpd" else None, begin, end)
 
 
 def _reboot(lab: Running, target: FaultTarget, device: str) -> Effect:
