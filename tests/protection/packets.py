@@ -129,7 +129,9 @@ def of_servers(config: DeviceConfig) -> list[Packet]:
     """What a server has no business with: sessions and services of its gateway, also by link-local addresses."""
     found: list[Packet] = []
     for gateway in config.gateways:
-        places = [(str(next(_hosts(str(address.prefix)))), address.address) for address in gateway.addresses]
+        places: list[tuple[str, str]] = [
+            (str(next(_hosts(str(address.prefix)))), address.address) for address in gateway.addresses
+        ]
         if gateway.addresses[0].family == "ipv6":
             places.append((SERVER, HERE))
         for source, here in places:

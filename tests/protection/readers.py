@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from railweave.device.model import DeviceConfig
 from railweave.systems import system
@@ -285,8 +286,7 @@ def sonic(config: DeviceConfig, files: Files, packet: Packet) -> bool:
     ports = _members(config, packet.interface)
     if any(table["type"] in {"L3", "L3V6"} and set(ports) <= set(table["ports"]) for table in _tables(db)) and ports:
         kind = "L3V6" if packet.six else "L3"
-        for name, row in _rows(db, kind):
-            del name
+        for _, row in _rows(db, kind):
             if (
                 within(packet.destination, row[f"DST_{key}"])
                 and row["IP_PROTOCOL"] == {"tcp": "6", "udp": "17", "icmp": "1"}[packet.protocol]
@@ -313,15 +313,18 @@ def sonic(config: DeviceConfig, files: Files, packet: Packet) -> bool:
     return False
 
 
-def _tables(db: dict[str, dict[str, dict[str, object]]]) -> Iterable[dict[str, object]]:
+Db = dict[str, dict[str, dict[str, Any]]]
+
+
+def _tables(db: Db) -> Iterable[dict[str, Any]]:
     return db["ACL_TABLE"].values()
 
 
-def _rows(db: dict[str, dict[str, dict[str, str]]], kind: str) -> Iterable[tuple[dict[str, list[str]], dict[str, str]]]:
+def _rows(db: Db, kind: str) -> Iterable[tuple[dict[str, Any], dict[str, Any]]]:
     for name, row in db["ACL_RULE"].items():
         table = db["ACL_TABLE"][name.partition("|")[0]]
         if table["type"] == kind:
-            yield table, row  # type: ignore[misc]
+            yield table, row
 
 
 def _members(config: DeviceConfig, interface: str) -> list[str]:
