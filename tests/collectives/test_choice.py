@@ -18,7 +18,7 @@ from railweave.collectives.tuning import choose, estimate_us
 if TYPE_CHECKING:
     from railweave.collectives.bus_bandwidth import Collective
 
-NCCL = parameters(["NCCL_PROTO=LL,Simple"])
+NCCL = parameters({"NCCL_PROTO": "LL,Simple"})
 
 
 def job(servers: int) -> Job:

@@ -13,7 +13,7 @@ from railweave.collectives.tuner_table import ANY_BYTES, COLLECTIVES, server_cou
 from railweave.render.host.tuner import tuner_text
 from tests.conftest import ROOT
 
-SPLIT = ("NCCL_IB_QPS_PER_CONNECTION=4", "NCCL_IB_SPLIT_DATA_ON_QPS=1")
+SPLIT = {"NCCL_IB_QPS_PER_CONNECTION": "4", "NCCL_IB_SPLIT_DATA_ON_QPS": "1"}
 
 
 def test_jobs_of_powers_of_two_and_of_all_servers_have_rows() -> None:
@@ -46,7 +46,7 @@ def test_large_tables_fit_into_the_plugin() -> None:
 
 def test_the_table_of_the_test_on_nccls_core_is_as_a_build_writes_it() -> None:
     """Two and four servers of one GPU and one NIC with two paths (plugin/tests/nccl/run.sh)."""
-    words = ("NCCL_IB_QPS_PER_CONNECTION=2", "NCCL_IB_SPLIT_DATA_ON_QPS=1")
+    words = {"NCCL_IB_QPS_PER_CONNECTION": "2", "NCCL_IB_SPLIT_DATA_ON_QPS": "1"}
     rows = tuner_rows(lambda servers: Job.of_servers(servers, gpus=1, rate_mbps=100_000), 4, parameters(words), 2)
     text = tuner_text("test", 2, rows)
     assert text == (ROOT / "plugin" / "tests" / "nccl" / "tuner.json").read_text()

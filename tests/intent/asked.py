@@ -457,9 +457,8 @@ CONTEXT: dict[str, Given] = {
     "management.services.grpc_certificate": Given(("secret:pem",)),
     "management.services.grpc_port": Given(beside={"management.services.grpc_certificate": "secret:pem"}),
     "management.banner": Given(("Authorised use only",)),
-    "management.security.control_plane.management_prefixes": Given(
-        (["172.20.0.0/26"],), beside={"management.security": {"control_plane": {}}}
-    ),
+    "management.security.control_plane": Given((None,), beside=SECURED, now={}),
+    "management.security.control_plane.management_prefixes": Given((["172.20.0.0/26"],), beside=SECURED),
     "management.snmp.clients": Given((["172.20.0.0/24"],)),
     "management.security.login": Given((None,), beside=SECURED, now={}),
     "management.security.login.*": Given(beside=SECURED),

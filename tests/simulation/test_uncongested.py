@@ -17,8 +17,8 @@ from tests.conftest import example
 if TYPE_CHECKING:
     from railweave.collectives.bus_bandwidth import Collective
 
-SPLIT = ("NCCL_IB_QPS_PER_CONNECTION=4", "NCCL_IB_SPLIT_DATA_ON_QPS=1")
-EVERY_CHANNEL = ("NCCL_NTHREADS=64", "NCCL_LL128_NTHREADS=160")
+SPLIT = {"NCCL_IB_QPS_PER_CONNECTION": "4", "NCCL_IB_SPLIT_DATA_ON_QPS": "1"}
+EVERY_CHANNEL = {"NCCL_NTHREADS": "64", "NCCL_LL128_NTHREADS": "160"}
 """So that the simulated NCCL does not take fewer channels than it is told, as one with a tuner does not."""
 
 
@@ -27,8 +27,8 @@ def bed() -> Bed:
     return bed_of(example("h100-rlb"))
 
 
-def run_us(bed: Bed, collective: str, size: int, *words: str) -> float:
-    return predict(example("h100-rlb"), collective, size, nccl=words, bed=bed).time_ps / 1e6
+def run_us(bed: Bed, collective: str, size: int, **given: str) -> float:
+    return predict(example("h100-rlb"), collective, size, nccl=given, bed=bed).time_ps / 1e6
 
 
 @pytest.mark.slow
@@ -50,8 +50,8 @@ def test_is_within_a_sixth_of_packets_where_no_link_is_shared(
 ) -> None:
     choice = choice_of(bed.job, algorithm, protocol, channels)
     closed_us = uncongested_ps(bed.job, parameters(SPLIT), collective, size, choice) / 1e6
-    words = (f"NCCL_ALGO={algorithm}", f"NCCL_PROTO={protocol}", f"NCCL_MAX_NCHANNELS={channels}", *EVERY_CHANNEL)
-    assert closed_us == pytest.approx(run_us(bed, collective, size, *words), rel=1 / 6)
+    given = {"NCCL_ALGO": algorithm, "NCCL_PROTO": protocol, "NCCL_MAX_NCHANNELS": str(channels)}
+    assert closed_us == pytest.approx(run_us(bed, collective, size, **given, **EVERY_CHANNEL), rel=1 / 6)
 
 
 @pytest.mark.slow
@@ -62,6 +62,6 @@ def test_the_table_loses_at_most_a_tenth_to_what_nccl_takes_by_itself(
 ) -> None:
     rows = tuner_rows(lambda _: bed.job, 4, parameters(SPLIT), 4)
     row = next(r for r in rows if r.collective == collective and r.nodes == 4 and r.max_bytes >= 1 << power)
-    words = (f"NCCL_ALGO={row.algorithm}", f"NCCL_PROTO={row.protocol}", f"NCCL_MAX_NCHANNELS={row.channels}")
-    by_table = run_us(bed, collective, 1 << power, *words, *EVERY_CHANNEL)
+    given = {"NCCL_ALGO": row.algorithm, "NCCL_PROTO": row.protocol, "NCCL_MAX_NCHANNELS": str(row.channels)}
+    by_table = run_us(bed, collective, 1 << power, **given, **EVERY_CHANNEL)
     assert by_table <= 1.1 * run_us(bed, collective, 1 << power)

@@ -141,7 +141,7 @@ def _addresses(scope: HostScope, fabric: Fabric, nic: Nic, table: int, qos: Host
                 origin="slaac" if one.origin == "slaac" else "static",
                 gateway=Address(subnet.gateway),
                 table=table + path - 1,
-                table_name=fabric.table_name(nic.name, nic.rail, path, one.color),
+                table_name=fabric.table_name(nic.name, nic.rail, path, color_name),
                 path=path,
                 color=color.number if color else None,
                 color_name=color_name,

@@ -105,7 +105,7 @@ class Fabric:
         """The name of a path color by its index; ``default`` for the only path of an uncolored fabric."""
         return "default" if index is None else next(c.name for c in self.colors if c.index == index)
 
-    def table_name(self, nic: str, rail: int, path: int, color: int | None) -> str:
-        """The name of the routing table of a NIC's ``path``-th address, on a server."""
+    def table_name(self, nic: str, rail: int, path: int, color: str) -> str:
+        """The name of the routing table of a NIC's ``path``-th address, on a server; ``color`` is its path color's name."""
         pattern = self.host_routing.table_name or TABLE_NAMES.get(self.nics, "{nic}_subnet{path}")
-        return pattern.format(nic=nic, rail=rail, gpu=rail - 1, path=path, color=self.color_name(color))
+        return pattern.format(nic=nic, rail=rail, gpu=rail - 1, path=path, color=color)

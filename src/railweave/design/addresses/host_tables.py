@@ -92,7 +92,7 @@ def _names(context: Context, fabric: Fabric, server: Server) -> set[str]:
         if nic.fabric != fabric.name:
             continue
         for path, one in enumerate(nic.addresses, 1):
-            name = fabric.table_name(nic.name, nic.rail, path, one.color)
+            name = fabric.table_name(nic.name, nic.rail, path, fabric.color_name(one.color))
             try:
                 a_table_name(name)
             except ValueError as error:

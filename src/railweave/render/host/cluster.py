@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from railweave.device.host_scope import HostScope
     from railweave.network.model import Network
 
-_NAMED = re.compile(r"hostfile(\..*)?|mpirun(-.*)?\.sh", re.IGNORECASE)
+_NAMED = re.compile(r"hostfile(\..*)?|mpirun(-.*)?\.sh|tuner\.json", re.IGNORECASE)
 
 
 def is_cluster_file(name: str) -> bool:
