@@ -288,7 +288,7 @@ CONTEXT: dict[str, Given] = {
         equal={"trunk": "the VLAN is untagged on the port either way, and there is no other on it"},
     ),
     "fabrics.*.addressing.server_prefix": Given(("10.4.{stripe*32+rail*4}.0/24",), beside=STATIC),
-    "fabrics.*.addressing.local_prefixes": Given((["fc00::/16", "fd00::/16"],)),
+    "fabrics.*.addressing.local_prefixes": Given((["fd00::/15", "fd08::/16"],)),
     "fabrics.*.pools.leaf_asn": Given(("65001-65099",)),
     "fabrics.*.pools.spine_asn": Given(("65101-65199",)),
     "fabrics.*.pools.super_spine_asn": Given(("65201-65299",), "pods"),
@@ -487,7 +487,7 @@ CONTEXT: dict[str, Given] = {
     "overrides.devices.*.buffers.*": Given(
         (5,), beside={"overrides.devices.stripe1-leaf1.buffers": SHARES[f"{F}.qos.buffers"]}
     ),
-    "overrides.nics.*.addresses": Given(({"green": "fc00:1:1:1::77"},)),
+    "overrides.nics.*.addresses": Given(({"green": "fd01:1:1:1::77"},)),
     "overrides.cables.*.ports": Given(({"stripe1-leaf1": "<30:0>"},)),
     "overrides.cables.*.length": Given((120,)),
 }

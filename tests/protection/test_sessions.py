@@ -28,7 +28,9 @@ MANAGERS = ("192.0.2.0/24", "2001:db8:99::/64")
 def guarded(network: Network) -> Network:
     """The same network with its switches' control planes protected."""
     security = Security(control_plane=ControlPlane(management_prefixes=MANAGERS))
-    return replace(network, management=network.management.model_copy(update={"security": security}))
+    wanted = network.management
+    snmp = wanted.snmp and wanted.snmp.model_copy(update={"clients": MANAGERS})
+    return replace(network, management=wanted.model_copy(update={"security": security, "snmp": snmp}))
 
 
 def of(form: str) -> Network:
