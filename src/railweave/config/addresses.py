@@ -65,7 +65,30 @@ class Address(_Value):
         return Prefix(f"{self}/{BITS[self.family]}")
 
 
-class Prefix(_Value):
+class _WithLength(_Value):
+    """An address, and the length of a prefix behind a slash."""
+
+    __slots__ = ()
+
+    @property
+    def length(self) -> int:
+        """The length of the prefix in bits."""
+        return int(self.rpartition("/")[2])
+
+    @property
+    def address(self) -> Address:
+        """The address without the length: of a prefix, its first."""
+        return Address(self.partition("/")[0])
+
+    @staticmethod
+    def _checked(text: str) -> str:
+        """The text; raises ``ValueError`` where it has no length, which ``ipaddress`` would take for a host."""
+        if "/" not in text:
+            raise ValueError(f"{text!r:.60} does not appear to have a length")
+        return text
+
+
+class Prefix(_WithLength):
     """A prefix: ``10.0.0.0/24``, with no bit set beyond its length."""
 
     __slots__ = ()
@@ -73,20 +96,10 @@ class Prefix(_Value):
 
     @classmethod
     def _form(cls, text: str) -> str:
-        return str(ipaddress.ip_network(_with_length(text)))
-
-    @property
-    def length(self) -> int:
-        """Its length in bits."""
-        return int(self.rpartition("/")[2])
-
-    @property
-    def address(self) -> Address:
-        """Its first address."""
-        return Address(self.partition("/")[0])
+        return str(ipaddress.ip_network(cls._checked(text)))
 
 
-class InterfaceAddress(_Value):
+class InterfaceAddress(_WithLength):
     """The address of an interface with the length of its prefix: ``10.0.0.1/24``."""
 
     __slots__ = ()
@@ -94,28 +107,12 @@ class InterfaceAddress(_Value):
 
     @classmethod
     def _form(cls, text: str) -> str:
-        return str(ipaddress.ip_interface(_with_length(text)))
-
-    @property
-    def length(self) -> int:
-        """The length of its prefix in bits."""
-        return int(self.rpartition("/")[2])
-
-    @property
-    def address(self) -> Address:
-        """The address without the length."""
-        return Address(self.partition("/")[0])
+        return str(ipaddress.ip_interface(cls._checked(text)))
 
     @property
     def prefix(self) -> Prefix:
         """The prefix it is in."""
         return Prefix(str(ipaddress.ip_interface(self).network))
-
-
-def _with_length(text: str) -> str:
-    if "/" not in text:
-        raise ValueError(f"{text!r:.60} does not appear to have a length")
-    return text
 
 
 Addressed = Address | Prefix | InterfaceAddress

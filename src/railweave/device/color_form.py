@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 def path_color_form(fabric: Fabric, systems: Iterable[tuple[str, str]]) -> Form:
     """The form for switches of these systems and releases, which understand each other in it.
 
-    Deterministic path forwarding where every one has it in its release, or in any where the file asks for it; AIGP where every one has it and the file asks for it; else
-    local preference, for which large communities are enough. Leaves tag what they originate in the form that spines
-    read, so a fabric has one.
+    Deterministic path forwarding where every one has it in its release, or in any where the file asks for it; AIGP where
+    every one has it and the file asks for it; else local preference, for which large communities are enough. Leaves tag
+    what they originate in the form that spines read, so a fabric has one.
     """
     if not fabric.colors:
         return "none"
@@ -26,9 +26,7 @@ def path_color_form(fabric: Fabric, systems: Iterable[tuple[str, str]]) -> Form:
         return "local-preference"
     found = [(catalog().systems[nos], release) for nos, release in systems]
     wanted = fabric.underlay.path_color
-    by_hand = (
-        wanted == "dpf"
-    )  # documents contradict each other on its first release (docs/decisions.md): who asks knows
+    by_hand = wanted == "dpf"  # who asks for it knows: documents differ on its first release (docs/decisions.md)
     if wanted != "local-preference" and all(s.has("path-color-dpf", None if by_hand else r) for s, r in found):
         return "dpf"
     if fabric.emulation == "aigp" and all(s.has("path-color-aigp", r) for s, r in found):

@@ -128,11 +128,12 @@ def _nics(scope: HostScope, fabric: Fabric, qos: HostQos) -> list[HostNic]:
 
 def _addresses(scope: HostScope, fabric: Fabric, nic: Nic, table: int, qos: HostQos) -> tuple[HostAddress, ...]:
     gateways = {subnet.color: subnet for subnet in scope.segments[nic.name].subnets}
+    colors = {color.index: color for color in fabric.colors}
     own_dscp, priorities = scope.hosts.job.color_dscp, qos.priorities
     found: list[HostAddress] = []
     for path, one in enumerate(nic.addresses, 1):
-        color = next((color for color in fabric.colors if color.index == one.color), None)
-        subnet, color_name = gateways[one.color], fabric.color_name(one.color)
+        subnet, color = gateways[one.color], None if one.color is None else colors[one.color]
+        color_name = color.name if color else fabric.color_name(None)
         dscp = own_dscp.get(color_name)
         found.append(
             HostAddress(

@@ -38,20 +38,20 @@ def job(scope: HostScope, nics: Sequence[HostNic], qos: Sequence[HostQos]) -> tu
         return ()
     wanted, library = scope.hosts.job, scope.library
     one = next(one for one in qos if one.fabric == used[0].fabric)
-    colored = any(address.color is not None for address in used[0].addresses)
+    colored, own_plugin = _colored(used), uses_own_plugin(scope, used)
     ipv6 = used[0].addresses[0].address.family == "ipv6"
     far = scope.long_haul.get(one.fabric)
     found = [
         *(_path_colors(wanted, len(used[0].addresses)) if colored else _queue_pairs(wanted)),
         *(_long_links(far, wanted, colored=colored) if far else []),
         *_devices(used, exact=library == "NCCL"),
-        *_traffic_class(one, by_color=bool(wanted.color_dscp) and uses_own_plugin(scope, used)),
+        *_traffic_class(one, by_color=bool(wanted.color_dscp) and own_plugin),
         *_addresses(wanted, scope.fabrics[one.fabric].server_pool, ipv6=ipv6),
         *([] if colored else [_gid_index("NCCL_IB_GID_INDEX", library)]),
         *(_rccl() if library == "RCCL" else []),
         *_sockets(wanted, colored=colored),
         *([_adaptive_routing()] if one.adaptive_routing else []),
-        *(_tuner(wanted) if uses_own_plugin(scope, used) else []),
+        *(_tuner(wanted) if own_plugin else []),
         *_ucx(used, one),
         *_library_path(wanted, library, colored=colored),
     ]
@@ -84,8 +84,12 @@ def rdma_nics(nics: Sequence[HostNic]) -> list[HostNic]:
 
 def uses_own_plugin(scope: HostScope, nics: Sequence[HostNic]) -> bool:
     """Whether jobs load this project's net plugin, with its tuner: with NCCL, where paths are colored."""
-    colored = any(address.color is not None for address in nics[0].addresses)
-    return colored and scope.library == "NCCL" and scope.hosts.job.net_plugin in {None, PLUGIN}
+    return _colored(nics) and scope.library == "NCCL" and scope.hosts.job.net_plugin in {None, PLUGIN}
+
+
+def _colored(nics: Sequence[HostNic]) -> bool:
+    """Whether the addresses of NICs stand for path colors."""
+    return any(address.color is not None for address in nics[0].addresses)
 
 
 def mpi_folder(wanted: Job, gpu_vendor: str) -> str | None:

@@ -16,7 +16,7 @@ def check_reserved(source: Source) -> None:
     problems = [
         Problem(
             FileLine(str(source.path), source.document.line(("servers", index, "names"))),
-            f"a server cannot be called {name!r}: the file that starts jobs is called so, beside the folders of servers",
+            f"a server cannot be called {name!r}: a file that all servers share is called so, beside their folders",
             "rename the server",
         )
         for index, group in enumerate(source.spec.servers)
