@@ -173,6 +173,33 @@ class Marking(Model):
     source: str
 
 
+class Unprinted(Model):
+    """What a system does where its configuration does not say: the value of a field of ``DeviceConfig``."""
+
+    value: str | int | float | bool | None
+    source: str
+
+
+class Reads(Model):
+    """What is read of a system's configuration text, and what cannot be.
+
+    Fields are those of ``DeviceConfig`` (docs/device-config.md), with dots between levels and without the names of entries:
+    ``bgp.groups.sessions.peer``.
+    """
+
+    unsaid: dict[str, str] = Field(
+        default_factory=dict[str, str],
+        description="fields that its text has no words for, and why; a field stands for all below it",
+    )
+    defaults: dict[str, Unprinted] = Field(
+        default_factory=dict[str, Unprinted], description="fields that its text leaves out where they have this value"
+    )
+    irrelevant: dict[str, str] = Field(
+        default_factory=dict[str, str],
+        description="patterns of statements that change nothing of what railweave looks at, and why",
+    )
+
+
 class NotRendered(Model):
     """Why a field of the fabric file has no statement on a system.
 
@@ -289,6 +316,7 @@ class System(Model):
         description="fields of the fabric file that it has no statement for, by their place in a fabric (or `management. …`), "
         "`*` standing for a name; a part of the file stands for all in it. A finding says so where the file gives them",
     )
+    reads: Reads = Field(default=Reads(), description="what its reader of configuration text must know")
     source: str
 
     def has(self, capability: str, release: str | None = None) -> bool:

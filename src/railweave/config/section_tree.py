@@ -20,7 +20,7 @@ from railweave.config.tree import Node
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from railweave.config.tree import Command, Disruption, Name, Refusal, Step
+    from railweave.config.tree import Command, ConfigTree, Disruption, Name, Refusal, Step
 
 
 @dataclass(frozen=True)
@@ -133,6 +133,11 @@ def section_tree(sections: Iterable[Section], rules: LineRules) -> SectionTree:
     return SectionTree(_nodes(sections, rules), rules)
 
 
+def sections(tree: ConfigTree) -> list[Section]:
+    """The lines and sections of such a tree, as they are printed."""
+    return [_section(node) for node in tree.nodes]
+
+
 def _nodes(sections: Iterable[Section], rules: LineRules) -> tuple[Node, ...]:
     found: dict[Name, Node] = {}
     for one in _with_texts(sections, rules):
@@ -140,7 +145,7 @@ def _nodes(sections: Iterable[Section], rules: LineRules) -> tuple[Node, ...]:
         if name in found:  # a second line of the kind: then each stands for itself
             name = (one.line,)
         children = None if one.body is None else _nodes(one.body, rules)
-        found.setdefault(name, Node(name, (one.line,), children))
+        found.setdefault(name, Node(name, (one.line,), children, at=one.at))
     return tuple(found.values())
 
 
@@ -151,7 +156,7 @@ def _with_texts(sections: Iterable[Section], rules: LineRules) -> Iterator[Secti
     for one in left:
         if one.body is None and one.line in ends:
             inner = itertools.takewhile(lambda other, end=ends[one.line]: other.line != end, left)
-            yield Section("\n".join([one.line, *(other.line for other in inner), ends[one.line]]))
+            yield Section("\n".join([one.line, *(other.line for other in inner), ends[one.line]]), at=one.at)
         else:
             yield one
 

@@ -19,10 +19,11 @@ CLOSERS = {"exit", "exit-address-family", "exit-vni"}
 
 @dataclass
 class Section:
-    """A line, and what stands below it; ``body`` is None for a plain line."""
+    """A line, and what stands below it; ``body`` is None for a plain line. ``at`` is its number in the text it was read from."""
 
     line: str
     body: list[Section] | None = field(default=None)
+    at: int = field(default=0, compare=False)
 
 
 def line(text: str) -> Section:
@@ -61,7 +62,7 @@ def parse(text: str) -> list[Section]:
         parent = stack[-1][1]
         if parent.body is None:
             parent.body = []
-        made = Section(words)
+        made = Section(words, at=number)
         parent.body.append(made)
         stack.append((depth, made))
     return top.body or []

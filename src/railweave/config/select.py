@@ -26,13 +26,19 @@ ANY = "**"
 class Selected:
     """A line that was looked for, what stands ``below`` it, and the words that were wanted of it and of those above.
 
-    ``path`` is the line after those above it, joined by `` / ``.
+    ``path`` is the line after those above it, joined by `` / ``; ``chain`` are their sections, that of the line last.
     """
 
     line: str
     below: list[Section]
     path: str
     words: dict[str, str]
+    chain: tuple[Section, ...] = ()
+
+    @property
+    def at(self) -> int:
+        """The number of the line in the text it was read from; 0: it was not read."""
+        return self.chain[-1].at
 
     def __getitem__(self, name: str) -> str:
         return self.words[name]
@@ -40,18 +46,18 @@ class Selected:
 
 def select(sections: Iterable[Section], *forms: str) -> Iterator[Selected]:
     """Every line of these forms, a form for each level of the tree, in the order of the configuration."""
-    return _select(sections, forms, "", {})
+    return _select(sections, forms, "", {}, ())
 
 
 def _select(
-    sections: Iterable[Section], forms: tuple[str, ...], above: str, words: dict[str, str]
+    sections: Iterable[Section], forms: tuple[str, ...], above: str, words: dict[str, str], chain: tuple[Section, ...]
 ) -> Iterator[Selected]:
     form, deeper = forms[0], forms[1:]
     if form == ANY:
-        yield from _select(sections, deeper, above, words)
+        yield from _select(sections, deeper, above, words, chain)
         for one in sections:
             if one.body:
-                yield from _select(one.body, forms, f"{above}{one.line} / ", words)
+                yield from _select(one.body, forms, f"{above}{one.line} / ", words, (*chain, one))
         return
     begins, pattern = _compiled(form)
     for one in sections:
@@ -62,9 +68,9 @@ def _select(
             continue
         wanted = {**words, **found.groupdict()}
         if deeper:
-            yield from _select(one.body or (), deeper, f"{above}{one.line} / ", wanted)
+            yield from _select(one.body or (), deeper, f"{above}{one.line} / ", wanted, (*chain, one))
         else:
-            yield Selected(one.line, one.body or [], above + one.line, wanted)
+            yield Selected(one.line, one.body or [], above + one.line, wanted, (*chain, one))
 
 
 def has(sections: Iterable[Section], *forms: str) -> bool:

@@ -7,7 +7,7 @@ words name a statement, what is a list, and where order counts. ``compare`` know
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -29,6 +29,7 @@ class Node:
     for what holds no statements. A list whose members come and go one by one has them as children, each with a name only.
     ``ordered``: its place among the siblings that have a place counts. ``anew``: where its values change, or its children
     cannot be brought in order by appending, it is removed and given again, because the system only appends to what stands.
+    ``at`` is the line of the text that it was read from, 1-based; 0: it was not read. Two that differ by it alone are equal.
     """
 
     name: Name
@@ -37,6 +38,7 @@ class Node:
     listed: bool = False
     ordered: bool = False
     anew: bool = False
+    at: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

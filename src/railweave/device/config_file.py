@@ -23,6 +23,16 @@ def from_json(data: bytes | str) -> DeviceConfig:
     return _adapter().validate_json(data)
 
 
+def to_document(config: DeviceConfig) -> dict[str, Any]:
+    """The file form as mappings, lists and plain values."""
+    return _adapter().dump_python(config, mode="json")
+
+
+def from_document(document: dict[str, Any]) -> DeviceConfig:
+    """Read such a form back. Raises ``pydantic.ValidationError`` where it is not one."""
+    return _adapter().validate_python(document)
+
+
 def json_schema() -> dict[str, Any]:
     """The JSON Schema of the file (docs/device-config.schema.json)."""
     found = _adapter().json_schema()

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Protocol, cast
 from railweave.errors import RenderError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from railweave.config.tree import ConfigTree
     from railweave.device.model import DeviceConfig
+    from railweave.device.reading import Reading
     from railweave.findings import Finding
     from railweave.findings.validators import Validator
     from railweave.network.model import Network
@@ -83,6 +84,14 @@ class System(Renderer, Protocol):
         del config
         return {}
 
+    @property
+    def reader(self) -> Reader | None:
+        """What reads configuration text; None: nothing does. As most have it: the module ``read`` of its folder."""
+        try:
+            return cast("Reader", importlib.import_module(f"{type(self).__module__}.read"))
+        except ModuleNotFoundError:
+            return None
+
     def quoted(self, file: str, text: str) -> str:
         """A text, as a secret's, the way one of its files takes it. Raises ``RenderError`` where it takes no such text.
 
@@ -105,6 +114,27 @@ class System(Renderer, Protocol):
     def runbook(self) -> Runbook | None:
         """What a runbook is made of; None: there is none."""
         return None
+
+
+class Reader(Protocol):
+    """What the module ``read`` of a system's folder offers: the way back from text to ``DeviceConfig``.
+
+    A text is in any form that the system itself prints its configuration in; names of files say only where a statement
+    stands. Text whose form is broken raises ``RenderError`` with the line. What is well-formed and means nothing to the
+    reader (a statement that it does not know, a value that is no number) is not understood, and raises nothing.
+    """
+
+    def read(self, texts: Mapping[str, str]) -> Reading:
+        """The configuration that the texts of one device hold together, by file name."""
+        ...
+
+    def parsed(self, file: str, text: str) -> ConfigTree:
+        """One text as the tree that ``System.trees`` has for that file, each node with its line."""
+        ...
+
+    def printed(self, file: str, tree: ConfigTree) -> str:
+        """A tree as text that ``read`` takes for that file."""
+        ...
 
 
 class Runbook(Protocol):

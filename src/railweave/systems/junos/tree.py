@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ class Statement:
     Two statements with the same words under one parent are the same statement: ``mtu`` has words ``(mtu,)`` and a
     value, an address has words ``(address, fc00::1/64)``. ``several`` marks a leaf that holds a list of values. ``key``
     is how many of the words name an entry whose content stands on the same line: 2 in ``class NO-LOSS queue-num 4``;
-    0: all of them.
+    0: all of them. ``at`` is the line of the text it was read from, 1-based; 0: it was not read.
     """
 
     words: tuple[str, ...]
@@ -29,6 +29,7 @@ class Statement:
     children: list[Statement] | None = None
     several: bool = False
     key: int = 0
+    at: int = field(default=0, compare=False)
 
     @property
     def name(self) -> tuple[str, ...]:
