@@ -20,7 +20,7 @@ from railweave.config.tree import Node
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from railweave.config.tree import Command, ConfigTree, Disruption, Name, Refusal, Step
+    from railweave.config.tree import Command, Disruption, Name, Refusal, Step
 
 
 @dataclass(frozen=True)
@@ -133,9 +133,9 @@ def section_tree(sections: Iterable[Section], rules: LineRules) -> SectionTree:
     return SectionTree(_nodes(sections, rules), rules)
 
 
-def sections(tree: ConfigTree) -> list[Section]:
-    """The lines and sections of such a tree, as they are printed."""
-    return [_section(node) for node in tree.nodes]
+def sections(nodes: Iterable[Node]) -> list[Section]:
+    """The lines and sections of a tree's nodes, as they are printed."""
+    return [_section(node) for node in nodes]
 
 
 def _nodes(sections: Iterable[Section], rules: LineRules) -> tuple[Node, ...]:

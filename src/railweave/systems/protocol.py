@@ -11,7 +11,7 @@ from railweave.errors import RenderError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from railweave.config.tree import ConfigTree
+    from railweave.config.tree import ConfigTree, Node
     from railweave.device.model import DeviceConfig
     from railweave.device.reading import Reading
     from railweave.findings import Finding
@@ -132,8 +132,8 @@ class Reader(Protocol):
         """One text as the tree that ``System.trees`` has for that file, each node with its line."""
         ...
 
-    def printed(self, file: str, tree: ConfigTree) -> str:
-        """A tree as text that ``read`` takes for that file."""
+    def printed(self, file: str, nodes: Sequence[Node]) -> str:
+        """The nodes of a tree as text that ``read`` takes for that file."""
         ...
 
 

@@ -1,0 +1,120 @@
+"""Which statements make a device's configuration another than the designed one, and what each changes.
+
+Each statement that differs is put into the designed configuration by itself, and the result is read: the fields that are
+then otherwise are what that statement changes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from railweave.config.apply import apply
+from railweave.config.compare import compare
+from railweave.config.tree import Step
+from railweave.device.fields import differences
+from railweave.errors import RenderError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from railweave.config.tree import ConfigTree, Node
+    from railweave.device.fields import FieldDifference
+    from railweave.device.model import DeviceConfig
+    from railweave.systems.protocol import Reader
+
+EACH_ALONE = 48
+"""So many statements of a file are tried by themselves; a file with more is another configuration, and is read once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """A statement that is not as designed, on its line, and the fields that are otherwise by it.
+
+    ``designed`` and ``found`` are its words with what it stands in; the empty text where it is not there.
+    """
+
+    file: str
+    line: int
+    kind: str
+    designed: str
+    found: str
+    fields: tuple[FieldDifference, ...]
+
+
+def causes(
+    reader: Reader, file: str, designed: Mapping[str, str], found: str, unsaid: Sequence[str]
+) -> tuple[list[Cause], tuple[str, ...]]:
+    """What one file says otherwise than the ``designed`` files of its device, and statements in which only a secret's value differs.
+
+    Raises ``RenderError`` with the line where the text found cannot be read.
+    """
+    before, after = reader.parsed(file, designed[file]), reader.parsed(file, found)
+    change = compare(before, after)
+    if not change:
+        return [], change.not_compared
+    base = reader.read(designed).config
+    alone = len(change.steps) <= EACH_ALONE
+    whole = () if alone else tuple(differences(base, reader.read({**designed, file: found}).config, unsaid))
+    made: list[Cause] = []
+    for step in change.steps:
+        fields = (
+            _changed_by(reader, file, designed, before, step, base, unsaid)
+            if alone
+            else tuple(one for one in whole if _mentions(step, one))
+        )
+        made.append(
+            Cause(
+                file,
+                _line(step, after),
+                step.kind,
+                "" if step.kind == "add" else _words(step, step.old or step.node),
+                "" if step.kind == "remove" else _words(step, step.node),
+                fields,
+            )
+        )
+    return made, change.not_compared
+
+
+def _changed_by(
+    reader: Reader,
+    file: str,
+    designed: Mapping[str, str],
+    before: ConfigTree,
+    step: Step,
+    base: DeviceConfig,
+    unsaid: Sequence[str],
+) -> tuple[FieldDifference, ...]:
+    try:
+        text = reader.printed(file, apply(before.nodes, [step]))
+        return tuple(differences(base, reader.read({**designed, file: text}).config, unsaid))
+    except (KeyError, RenderError):  # it stands in what another statement makes, or says nothing by itself
+        return ()
+
+
+def _mentions(step: Step, difference: FieldDifference) -> bool:
+    text = f" {_words(step, step.node)} "
+    names = [one for one in difference.place if not one.replace("_", "").isalpha()]
+    return bool(names) and all(one in text for one in names[:2])
+
+
+def _words(step: Step, node: Node) -> str:
+    """A statement with what it stands in, in one line."""
+    above = [name[0] if len(name) == 1 else " ".join(filter(None, name)) for name in step.above]
+    own = " ".join(filter(None, node.name))
+    values = " ".join(node.values)
+    inner = values if values.startswith(own) else f"{own} {values}".strip()
+    return " / ".join([*above, inner])
+
+
+def _line(step: Step, after: ConfigTree) -> int:
+    """The line of a statement in the text found; of one that is gone, that of what stood before it, or of what it stood in."""
+    if step.kind != "remove" and step.node.at:
+        return step.node.at
+    line, nodes = 1, after.nodes
+    for name in step.above:
+        inner = next((one for one in nodes if one.name == name), None)
+        if inner is None:
+            break
+        line, nodes = inner.at or line, inner.children or ()
+    return line
