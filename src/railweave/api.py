@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from railweave.checks.run import Verified
+    from railweave.device.model import DeviceConfig
+    from railweave.drift.drift import Drift
     from railweave.intent.lock import Lock
     from railweave.outputs.differences import NetworkDiff
     from railweave.outputs.steps import Built
@@ -171,11 +173,13 @@ def verify(
     netplan_root: Path | str | None = None,
     sonic_yang: Path | str | None = None,
     every: bool = False,
+    running: Path | str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Verified:
     """Check a network against itself, and have every outside validator that is there read its files.
 
     - ``source``: of a build folder the files are read as they stand there, else as they would be rendered.
+    - ``running``: a folder of configurations saved from switches (docs/capture.md), which are checked in place of the designed ones.
     - ``device``: other switches than the file's, see ``load``.
     - ``yang``: a folder of published Junos YANG models; ``sonic_yang``: one of SONiC's.
     - ``frr_root``, ``netplan_root``: root folders with FRR and netplan in them, where they are not installed.
@@ -187,10 +191,12 @@ def verify(
     """
     from railweave.checks.run import verify as run  # brings every check and renderer with it
 
+    network = _network(source, device)
     folder = Path(source) if not isinstance(source, Network) and Path(source).is_dir() else None
     return run(
-        _network(source, device),
-        folder=folder,
+        network,
+        folder=folder if running is None else None,
+        running=None if running is None else _captured(network, running),
         yang=_path(yang),
         frr_root=_path(frr_root),
         netplan_root=_path(netplan_root),
@@ -200,15 +206,72 @@ def verify(
     )
 
 
-def routes(source: Network | Path | str, down: Iterable[str] = ()) -> Routes:
+def drift(
+    source: Network | Path | str,
+    capture: Path | str,
+    *,
+    device: Sequence[str] = (),
+    progress: Callable[[str], None] | None = None,
+) -> Drift:
+    """What switches have otherwise than designed, and what that does.
+
+    - ``capture``: a folder of saved configurations (docs/capture.md).
+    - ``device``: other switches than the file's, see ``load``.
+    - ``progress``: called with a few words on what is being done.
+
+    ``equal`` of the result says whether nothing differs, ``lines()`` are the differences as text. Secrets that devices show redacted or hashed
+    are not compared. Raises ``InputError`` for a folder that is no capture, and as ``load`` does.
+    """
+    from railweave.drift.drift import drift as differences  # brings every reader with it
+
+    network = _network(source, device)
+    return differences(network, _captured(network, capture), progress=progress or _silent)
+
+
+def running(
+    source: Network | Path | str, capture: Path | str, *, device: Sequence[str] = ()
+) -> dict[str, DeviceConfig]:
+    """The configuration of every switch as it was saved; of a switch that nothing was saved of, the designed one.
+
+    - ``capture``: a folder of saved configurations (docs/capture.md).
+    - ``device``: other switches than the file's, see ``load``.
+
+    Raises ``InputError`` for a folder that is no capture, with file and line of a configuration that cannot be read, and as
+    ``load`` does.
+    """
+    from railweave.drift.running import running_configs
+
+    network = _network(source, device)
+    return running_configs(network, _captured(network, capture))
+
+
+def _captured(network: Network, capture: Path | str) -> dict[str, dict[str, str]]:
+    """The texts of each device's configuration in a capture, by their path."""
+    from railweave.state.capture import read_capture
+    from railweave.systems import system
+
+    found = read_capture(Path(capture))
+    files = {one.name: tuple(system(one.nos).trees(device_config(network, one.name))) for one in network.switches}
+    return {
+        name: {str(path): text for path, text in found.configurations(name, files.get(name, ())).items()}
+        for name in found.devices
+    }
+
+
+def routes(
+    source: Network | Path | str, down: Iterable[str] = (), *, configs: Mapping[str, DeviceConfig] | None = None
+) -> Routes:
     """The forwarding table of every switch, as the configured control plane settles on it.
 
     - ``down``: links (``leaf:port--spine:port``, either end first), switches and servers that are gone.
 
+    - ``configs``: configurations of switches in place of the designed ones, as ``running`` gives them.
+
     Raises ``InputError`` for a name that is none of these, and as ``load`` does.
     """
     network = _network(source)
-    plane = ControlPlane(device_config(network, switch.name) for switch in network.switches)
+    given = configs or {}
+    plane = ControlPlane(given.get(one.name) or device_config(network, one.name) for one in network.switches)
     return plane.routes(_down(network, down))
 
 
@@ -229,19 +292,25 @@ def _down(network: Network, names: Iterable[str]) -> list[str]:
 
 
 def paths(
-    source: Network | Path | str, src: str, dst: str, qps: int = 1, down: Iterable[str] = ()
+    source: Network | Path | str,
+    src: str,
+    dst: str,
+    qps: int = 1,
+    down: Iterable[str] = (),
+    *,
+    configs: Mapping[str, DeviceConfig] | None = None,
 ) -> list[QueuePairPath]:
     """The path of each queue pair of a connection: its GIDs, and every link it crosses with its share.
 
     - ``src``, ``dst``: NICs of one fabric as ``SERVER:NIC``; the interface or the RDMA device will do for the NIC.
     - ``qps``: how many queue pairs the connection has. Queue pair i takes path color i mod the number of colors.
-    - ``down``: what is gone, see ``routes``.
+    - ``down``, ``configs``: what is gone, and running configurations, see ``routes``.
 
     One path a queue pair, in order; ``hops`` of one that cannot arrive is empty. Raises ``InputError`` for an unknown name or
     a NIC without an address, and as ``load`` does.
     """
     network = _network(source)
-    return queue_pair_paths(network, routes(network, down), src, dst, qps)
+    return queue_pair_paths(network, routes(network, down, configs=configs), src, dst, qps)
 
 
 def simulate(
@@ -260,6 +329,7 @@ def simulate(
     fabric: str | None = None,
     engine: Literal["auto", "packet", "flow"] = "auto",
     exact: bool = False,
+    configs: Mapping[str, DeviceConfig] | None = None,
     watch: bool = True,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> JobPrediction:
@@ -279,6 +349,7 @@ def simulate(
     - ``tenant``, ``fabric``: whose job it is, and on which fabric, where there are several.
     - ``engine``: packets, flows, or ``auto``: flows above 200 million estimated packet hops.
     - ``exact``: run packets to the end; else a long run is stopped when every round is alike.
+    - ``configs``: configurations of switches in place of the designed ones, as ``running`` gives them.
     - ``watch``: collect ``series``, ``queues`` and ``rates`` over time, which changes no result.
     - ``progress``: called now and then with which collective runs, how many messages arrived, and how many there are.
 
@@ -307,6 +378,7 @@ def simulate(
             "tenant": tenant,
             "engine": engine,
             "exact": exact,
+            "configs": configs,
         },
     )
     if len(asked) != 1:

@@ -6,19 +6,18 @@ then otherwise are what that statement changes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from railweave.config.apply import apply
 from railweave.config.compare import compare
-from railweave.config.tree import Step
 from railweave.device.fields import differences
 from railweave.errors import RenderError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from railweave.config.tree import ConfigTree, Node
+    from railweave.config.tree import ConfigTree, Name, Node, Step
     from railweave.device.fields import FieldDifference
     from railweave.device.model import DeviceConfig
     from railweave.systems.protocol import Reader
@@ -31,7 +30,8 @@ EACH_ALONE = 48
 class Cause:
     """A statement that is not as designed, on its line, and the fields that are otherwise by it.
 
-    ``designed`` and ``found`` are its words with what it stands in; the empty text where it is not there.
+    ``designed`` and ``found`` are its words with what it stands in; the empty text where it is not there. ``alone`` is a statement
+    that was added, with what it stands in and nothing else.
     """
 
     file: str
@@ -40,6 +40,7 @@ class Cause:
     designed: str
     found: str
     fields: tuple[FieldDifference, ...]
+    alone: Node | None = None
 
 
 def causes(
@@ -71,6 +72,7 @@ def causes(
                 "" if step.kind == "add" else _words(step, step.old or step.node),
                 "" if step.kind == "remove" else _words(step, step.node),
                 fields,
+                _alone(step, after.nodes, step.above) if step.kind == "add" else None,
             )
         )
     return made, change.not_compared
@@ -90,6 +92,13 @@ def _changed_by(
         return tuple(differences(base, reader.read({**designed, file: text}).config, unsaid))
     except (KeyError, RenderError):  # it stands in what another statement makes, or says nothing by itself
         return ()
+
+
+def _alone(step: Step, nodes: Sequence[Node], above: Sequence[Name]) -> Node:
+    if not above:
+        return step.node
+    parent = next(one for one in nodes if one.name == above[0])
+    return replace(parent, children=(_alone(step, parent.children or (), above[1:]),))
 
 
 def _mentions(step: Step, difference: FieldDifference) -> bool:

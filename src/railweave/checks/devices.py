@@ -12,18 +12,23 @@ from typing import TYPE_CHECKING
 from railweave.catalog import catalog
 from railweave.checks import differs
 from railweave.checks.causes import causes
+from railweave.config.secret import alike
 from railweave.device.fields import completed
 from railweave.errors import RenderError
 from railweave.findings.registry import Rule
+from railweave.render.workers import spread
 from railweave.systems import system
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from railweave.checks.causes import Cause
     from railweave.device.fields import FieldDifference
     from railweave.device.model import DeviceConfig
     from railweave.findings import Finding
+
+Texts = dict[str, str]
+"""Texts of one device's configuration by the path that they came from."""
 
 UNREADABLE = Rule(
     "file-unreadable",
@@ -37,54 +42,115 @@ UNREADABLE = Rule(
 
 @dataclass(frozen=True)
 class Stands:
-    """A device's configuration as its texts have it; None where they cannot be read. ``causes`` are its differences."""
+    """A device's configuration as its texts have it.
+
+    ``config`` is None where a text cannot be read, which ``unreadable`` says. ``causes`` are the statements that are not as designed, each with what
+    is wrong with it; ``not_compared`` those in which a value stands for a secret.
+    """
 
     config: DeviceConfig | None
-    causes: tuple[Cause, ...]
-    not_compared: tuple[str, ...]
-    findings: tuple[Finding, ...]
+    causes: tuple[tuple[Cause, Finding], ...] = ()
+    not_compared: tuple[str, ...] = ()
+    unreadable: tuple[Finding, ...] = ()
+
+    @property
+    def findings(self) -> list[Finding]:
+        """Everything that is wrong with the texts."""
+        return [*self.unreadable, *(finding for _, finding in self.causes)]
 
 
-def stands(config: DeviceConfig, designed: Mapping[str, str], found: Mapping[str, str], where: str = "") -> Stands:
-    """The configuration of a device whose ``designed`` texts are otherwise ``found``. Both are of the same files.
-
-    ``where`` is put before names of files in findings: the folder of the device.
-    """
+def stands(config: DeviceConfig, designed: Mapping[str, str], found: Mapping[str, tuple[str, str]]) -> Stands:
+    """The configuration of a device whose ``designed`` texts are otherwise ``found``: by file, with the path that findings name."""
     reader = system(config.nos).reader
     if reader is None:
-        return Stands(config, (), (), ())
+        return Stands(config)
     unsaid = tuple(catalog().systems[config.nos].reads.unsaid)
-    made: list[Cause] = []
+    made: list[tuple[Cause, Finding]] = []
     not_compared: list[str] = []
-    findings: list[Finding] = []
-    for file, text in found.items():
-        if text == designed.get(file):
+    unreadable: list[Finding] = []
+    texts = dict(designed)
+    for file, (path, text) in found.items():
+        if _same(designed[file], text):
             continue
         try:
-            if not text.strip():
-                raise RenderError("it is empty", 1)
-            some, secret = causes(reader, file, designed, text, unsaid)
+            some, secret = causes(reader, file, designed, _whole(text), unsaid)
         except RenderError as error:
-            what = f"{where}{file} cannot be read: {error}"
-            findings.append(UNREADABLE.finding(config.name, what, file=f"{where}{file}", line=error.line or 0))
+            what = f"{path} cannot be read: {error.what}"
+            unreadable.append(UNREADABLE.finding(config.name, what, file=path, line=error.line or 0))
             continue
-        made += some
+        texts[file] = text
+        made += [(one, _finding(config.name, one, path)) for one in some]
         not_compared += secret
-    if findings:
-        return Stands(None, tuple(made), tuple(not_compared), tuple(findings))
-    findings += [_finding(config.name, one, where) for one in made]
-    read = completed(reader.read({**designed, **found}).config, config, unsaid) if made else config
-    return Stands(read, tuple(made), tuple(not_compared), tuple(findings))
+    read = completed(reader.read(texts).config, config, unsaid) if made else config
+    return Stands(None if unreadable else read, tuple(made), tuple(not_compared), tuple(unreadable))
 
 
-def _finding(device: str, cause: Cause, where: str) -> Finding:
+def stand(
+    configs: Mapping[str, DeviceConfig], designed: Mapping[str, str], texts: Mapping[str, Mapping[str, tuple[str, str]]]
+) -> dict[str, Stands]:
+    """How each device stands of which there are texts: its file name to the path that findings name, and the text.
+
+    ``configs`` and ``designed`` (text by ``devices/NAME/FILE``) are the designed ones. Long work is spread over the machine's processors.
+    """
+
+    def one(name: str) -> Stands:
+        own = {file: designed[f"devices/{name}/{file}"] for file in system(configs[name].nos).trees(configs[name])}
+        return stands(configs[name], own, texts[name])
+
+    return dict(zip(texts, spread(one, list(texts)), strict=True))
+
+
+def standing(designed: Mapping[str, DeviceConfig], captured: Mapping[str, Texts]) -> dict[str, Stands]:
+    """How each switch stands of which there are texts; those of other devices are left alone."""
+    rendered: dict[str, str] = {}
+    texts: dict[str, dict[str, tuple[str, str]]] = {}
+    for name, config in designed.items():
+        found = captured.get(name)
+        if found:
+            rendered |= {f"devices/{name}/{file}": text for file, text in system(config.nos).files(config).items()}
+            paths = {text: path for path, text in found.items()}
+            texts[name] = {file: (paths[text], text) for file, text in by_file(config, paths).items()}
+    return stand(designed, rendered, texts)
+
+
+def by_file(config: DeviceConfig, texts: Iterable[str]) -> dict[str, str]:
+    """Texts of a device's configuration by the file of its system that each stands for: a JSON document, or lines."""
+    files = list(system(config.nos).trees(config))
+    documents = [one for one in files if one.endswith(".json")]
+    lines = [one for one in files if not one.endswith(".json")]
+    made: dict[str, str] = {}
+    for text in texts:
+        kind = documents if documents and text.lstrip().startswith("{") else lines or documents
+        made[kind[-1]] = text
+    return made
+
+
+def _same(designed: str, found: str) -> bool:
+    """Whether a text is the designed one, but for values in the place of secrets."""
+    if designed == found:
+        return True
+    one, other = designed.splitlines(), found.splitlines()
+    return len(one) == len(other) and all(
+        line == there or ("<secret:" in line and alike(line, there) is None)
+        for line, there in zip(one, other, strict=True)
+    )
+
+
+def _whole(text: str) -> str:
+    """The text, which has something in it. Raises ``RenderError`` for an empty one."""
+    if not text.strip():
+        raise RenderError("it is empty", 1)
+    return text
+
+
+def _finding(device: str, cause: Cause, path: str) -> Finding:
     fields = sorted(cause.fields, key=lambda one: differs.RANK[differs.of_field(one)])
     statement = cause.designed or cause.found
     rule = differs.of_field(fields[0]) if fields else differs.of_statement(statement)
     if not fields and cause.kind == "add":
         rule = differs.EXTRA
     what = f"{_said(cause)}{_changes(fields)}"
-    return rule.finding(device, what, file=f"{where}{cause.file}", line=cause.line)
+    return rule.finding(device, what, file=path, line=cause.line)
 
 
 def _said(cause: Cause) -> str:

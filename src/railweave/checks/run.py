@@ -6,20 +6,34 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from railweave.checks.checks import checks, run_checks
+from railweave.checks.devices import stand, standing
 from railweave.checks.folder import differences, text_in
 from railweave.checks.subject import Subject
 from railweave.checks.validators import validate_all
 from railweave.counting import counted
 from railweave.findings import by_severity, summed
+from railweave.findings.registry import Rule
 from railweave.render.network import render_hosts, render_network
+from railweave.systems import system
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
+    from railweave.checks.devices import Texts
     from railweave.findings import Finding
     from railweave.findings.validators import ValidatorReport
     from railweave.network.model import Network
+
+
+NOT_CAPTURED = Rule(
+    "not-captured",
+    "warning",
+    "folder",
+    "no configuration of the switch was saved",
+    "the designed one stands for it in all that is worked out",
+    "save it, as DEVICE/configuration.txt",
+)
 
 
 @dataclass(frozen=True)
@@ -45,6 +59,7 @@ def verify(
     network: Network,
     *,
     folder: Path | None = None,
+    running: Mapping[str, Texts] | None = None,
     yang: Path | None = None,
     frr_root: Path | None = None,
     netplan_root: Path | None = None,
@@ -54,6 +69,9 @@ def verify(
 ) -> Verified:
     """Check a network and have its files validated: those of a build ``folder`` as they stand there, else as rendered.
 
+    What switches' files say in the folder takes the place of the designed configurations, and so does what devices have: ``running``,
+    texts by device and by the path that findings name. Differences from the design are findings.
+
     ``yang`` holds published Junos models, ``sonic_yang`` SONiC's; ``frr_root`` and ``netplan_root`` are root folders with FRR and netplan in them. An absent validator is reported as
     skipped, with the reason. ``every``: slow validators read all files of large networks too, not a sample.
     """
@@ -61,9 +79,21 @@ def verify(
     subject = Subject.of(network)
     rendered, gaps = render_network(network, subject.configs)
     rendered |= render_hosts(network)
-    found = summed([*network.findings, *gaps, *run_checks(subject, progress=progress)])
+    found = [*network.findings, *gaps]
+    if folder is not None or running is not None:
+        progress(f"reading the configurations of {counted(len(subject.configs), 'switch', 'switches')}")
+        stood = (
+            stand(subject.configs, rendered, _in_folder(subject, folder))
+            if folder is not None
+            else standing(subject.configs, running or {})
+        )
+        subject = Subject(network, subject.configs | {name: one.config for name, one in stood.items() if one.config})
+        found += [finding for one in stood.values() for finding in one.findings]
+        found += [NOT_CAPTURED.finding(name) for name in subject.configs if name not in stood]
+    found = summed([*found, *run_checks(subject, progress=progress)])
     if folder is not None:
-        found += list(differences(folder, rendered))
+        read = {path for texts in _in_folder(subject, folder).values() for path, _ in texts.values()}
+        found += list(differences(folder, {name: text for name, text in rendered.items() if name not in read}))
         rendered = {name: text for name in rendered if (text := text_in(folder, name)) is not None}
     by_device: dict[str, dict[str, str]] = {}
     for name, text in rendered.items():
@@ -77,3 +107,14 @@ def verify(
     )
     found += [finding for validator in validators for finding in validator.findings]
     return Verified(by_severity(found), list(checks()), validators)
+
+
+def _in_folder(subject: Subject, folder: Path) -> dict[str, dict[str, tuple[str, str]]]:
+    """The texts of every switch's configuration in a build folder, by file name, with their path in it."""
+    texts: dict[str, dict[str, tuple[str, str]]] = {}
+    for name, config in subject.configs.items():
+        paths = {file: f"devices/{name}/{file}" for file in system(config.nos).trees(config)}
+        texts[name] = {
+            file: (path, text) for file, path in paths.items() if (text := text_in(folder, path)) is not None
+        }
+    return texts

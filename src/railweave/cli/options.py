@@ -9,3 +9,8 @@ DEVICE = typer.Option(
     "--device",
     help="Other switches than the file's: ROLE=MODEL:NOS, as leaf=:eos, or :eos for every role; may be repeated.",
 )
+RUNNING = typer.Option(
+    None,
+    "--running",
+    help="Folder of configurations saved from switches (DEVICE/configuration.txt), in place of the designed ones.",
+)

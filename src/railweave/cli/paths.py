@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from railweave.cli.options import DEVICE
+from railweave.cli.options import DEVICE, RUNNING
 from railweave.cli.output import print_json
 
 
@@ -16,14 +16,18 @@ def paths(
     dst: str = typer.Option(..., help="Destination NIC, as SERVER:NIC."),
     qps: int = typer.Option(1, help="Queue pairs of the connection."),
     down: list[str] = typer.Option([], help="A link (leaf:port--spine:port) or device that is down; may be repeated."),
+    running: Path | None = RUNNING,
     device: list[str] = DEVICE,
     as_json: bool = typer.Option(False, "--json", help="Print the paths as JSON."),
 ) -> None:
     """Show each queue pair's GIDs, and every link it crosses with its share. Exits 1 where one has no path."""
     from railweave.api import load
     from railweave.api import paths as find
+    from railweave.api import running as saved
 
-    found = find(load(fabric, device=device), src, dst, qps, down)
+    network = load(fabric, device=device)
+    configs = saved(network, running) if running is not None else None
+    found = find(network, src, dst, qps, down, configs=configs)
     if as_json:
         print_json([path.to_json() for path in found])
     else:

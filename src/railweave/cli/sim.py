@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from railweave.cli.options import DEVICE
+from railweave.cli.options import DEVICE, RUNNING
 from railweave.cli.output import done, print_json, progress
 from railweave.writing import write_file
 
@@ -63,6 +63,7 @@ def collective(
     ),
     tenant: str | None = typer.Option(None, help="Whose job it is, where the network has several tenants."),
     fib: Path | None = typer.Option(None, help="Forwarding tables as exported, instead of those that are computed."),
+    running: Path | None = RUNNING,
     device: list[str] = DEVICE,
     compare: str | None = typer.Option(
         None, help="NAME=a,b,c: run all of these side by side (lb, qps, size, NCCL_…, host.…); say which wins, and why."
@@ -77,6 +78,7 @@ def collective(
 ) -> int:
     """Predict what a collective gets on a designed network, packet by packet or as flows, and what binds it."""
     from railweave.api import load
+    from railweave.api import running as saved
     from railweave.garbage import uncollected
     from railweave.simulation.job_fabric import job_network
     from railweave.simulation.settings import by_name
@@ -96,7 +98,9 @@ def collective(
         "exact": exact,
     }
     with uncollected():
-        network = job_network(load(fabric, device=device), on)
+        whole = load(fabric, device=device)
+        network = job_network(whole, on)
+        given["configs"] = saved(whole, running) if running is not None else None
         return _answered(network, given, compare, html, as_json=as_json, quiet=quiet)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from railweave.cli.options import DEVICE
+from railweave.cli.options import DEVICE, RUNNING
 from railweave.cli.output import done, print_findings, print_json, progress, tally
 
 
@@ -33,6 +33,7 @@ def verify(
     every: bool = typer.Option(
         False, "--every", help="Validators read every file; else of more than 64 one of each shape and a sample."
     ),
+    running: Path | None = RUNNING,
     device: list[str] = DEVICE,
     all_: bool = typer.Option(False, "--all", help="Print notes too."),
     as_json: bool = typer.Option(False, "--json", help="Print findings and validators as JSON."),
@@ -50,6 +51,7 @@ def verify(
             netplan_root=netplan_root,
             sonic_yang=sonic_yang,
             every=every,
+            running=running,
             progress=progress(quiet=quiet or as_json),
         )
     finally:

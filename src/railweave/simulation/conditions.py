@@ -14,7 +14,7 @@ from railweave.simulation.model.faults import REROUTE_PS, fault_timeline
 from railweave.simulation.model.outages import Timeline
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     import numpy as np
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from railweave.collectives.job import Job
     from railweave.design.fault_targets import FaultTarget
+    from railweave.device.model import DeviceConfig
     from railweave.intent.scenario import Background
     from railweave.network.model import Network
     from railweave.simulation.model.fabric import PacketFabric
@@ -40,15 +41,22 @@ class Bed:
     hosts: NDArray[np.uint32]
 
 
-def bed_of(network: Network, lb: str | None = None, fibs: Path | None = None, tenant: str | None = None) -> Bed:
+def bed_of(
+    network: Network,
+    lb: str | None = None,
+    fibs: Path | None = None,
+    tenant: str | None = None,
+    configs: Mapping[str, DeviceConfig] | None = None,
+) -> Bed:
     """Make a network ready.
 
     ``lb``: see ``simulate.balancing``; ``fibs``: a file of forwarding tables (``routes.fib_file``); ``tenant``: whose job it
-    is, where there are several.
+    is, where there are several; ``configs``: running configurations of switches, in place of the designed ones.
 
     Raises ``InputError``.
     """
-    plane = ControlPlane(device_config(network, switch.name) for switch in network.switches)
+    running = configs or {}
+    plane = ControlPlane(running.get(one.name) or device_config(network, one.name) for one in network.switches)
     routes = plane.routes() if fibs is None else read_fibs(fibs, network, plane.prefixes)
     fabric = packet_fabric(network, plane.configs, routes, lb)
     job, hosts = job_of(network, fabric.wiring, tenant)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from railweave.design.fault_targets import FaultTarget
+    from railweave.device.model import DeviceConfig
     from railweave.intent.reading.document import Location
     from railweave.intent.scenario import ScenarioFile
     from railweave.network.model import Network
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
 class Question:
     """What is asked. ``file`` is the scenario file that it comes from, ``fib`` one of forwarding tables.
 
-    ``engine``, ``exact``: see ``collective.predict``; ``tenant`` is whose job it is, where there are several.
+    ``engine``, ``exact``: see ``collective.predict``; ``tenant`` is whose job it is, where there are several. ``configs`` are
+    running configurations of switches, in place of the designed ones.
     """
 
     scenario: Scenario
@@ -42,6 +44,7 @@ class Question:
     tenant: str | None = None
     engine: str = "auto"
     exact: bool = False
+    configs: Mapping[str, DeviceConfig] | None = None
 
 
 def background(text: str) -> Background:
@@ -95,7 +98,8 @@ def questions(network: Network, given: Mapping[str, Any]) -> list[Question]:
             }
         )
         engine, exact = given.get("engine") or "auto", bool(given.get("exact"))
-        found.append(Question(asked, faults, file, given.get("fib"), given.get("tenant"), engine, exact))
+        configs = given.get("configs")
+        found.append(Question(asked, faults, file, given.get("fib"), given.get("tenant"), engine, exact, configs))
     return found
 
 
@@ -122,7 +126,7 @@ def answer(
     """Run what is asked. With ``watch``, series are collected. Raises ``InputError``; of a scenario file with its line."""
     scenario = asked.scenario
     try:
-        bed = bed_of(network, scenario.overrides.lb, asked.fib, asked.tenant)
+        bed = bed_of(network, scenario.overrides.lb, asked.fib, asked.tenant, asked.configs)
         conditions = conditions_of(bed, scenario.background, asked.faults, scenario.reroute)
         found = run_job(
             network, bed, scenario, conditions, watch=watch, progress=progress, engine=asked.engine, exact=asked.exact

@@ -1,0 +1,58 @@
+"""``railweave drift``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from railweave.cli.options import DEVICE
+from railweave.cli.output import done, print_findings, print_json, progress
+from railweave.counting import counted
+
+
+def drift(
+    fabric: Path = typer.Argument(..., help="Fabric file or build folder."),
+    capture: Path = typer.Argument(
+        ..., help="Folder of configurations saved from switches (DEVICE/configuration.txt)."
+    ),
+    device: list[str] = DEVICE,
+    adopt: bool = typer.Option(
+        False,
+        "--adopt",
+        help="Write statements that all switches of a role have beyond the design under its `extra:` in FABRIC.",
+    ),
+    as_json: bool = typer.Option(False, "--json", help="Print the differences as JSON."),
+    quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress."),
+) -> None:
+    """Show what switches have otherwise than designed, and what that does. Exits 0 where nothing differs, 1 where something does."""
+    from railweave.api import drift as compare
+    from railweave.api import load
+
+    network = load(fabric, device=device)
+    try:
+        found = compare(network, capture, progress=progress(quiet=quiet or as_json))
+    finally:
+        done(quiet=quiet or as_json)
+    adopted: list[str] = []
+    if adopt:
+        from railweave.drift.adopt import adopt_into
+
+        adopted = adopt_into(fabric, network, found)
+    if as_json:
+        print_json({**found.to_json(), "adopted": adopted})
+    else:
+        for line in found.lines():
+            typer.echo(line)
+        if found.findings:
+            typer.echo("what the checks say of the running network, and not of the designed one:")
+            print_findings(found.findings)
+        for line in adopted:
+            typer.echo(f"adopted: {line}")
+        differ = sum(bool(one.stands.findings) for one in found.devices)
+        typer.echo(
+            f"{counted(found.compared, 'switch', 'switches')} compared: "
+            + (f"{differ} differ from the design" if differ else "no difference")
+        )
+    if not found.equal:
+        raise typer.Exit(1)

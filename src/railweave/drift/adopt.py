@@ -1,0 +1,121 @@
+"""Take statements that only devices have into the fabric file, under ``extra:`` of their role."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import yaml
+
+from railweave.errors import FileLine, InputError, Problem, RenderError
+from railweave.systems import system
+from railweave.writing import write_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from railweave.config.tree import Name, Node
+    from railweave.drift.drift import Drift
+    from railweave.network.model import Network
+
+_KEYS = {"leaf": "leaf", "spine": "spine", "super-spine": "super_spine", "dci": "dci"}
+"""The key of a role in a fabric of the fabric file."""
+
+
+def adopt_into(file: Path, network: Network, found: Drift) -> list[str]:
+    """Write statements that every switch of a role has, and the design has not, into the fabric file; what was adopted, and what was not.
+
+    The file keeps its comments and its order; it is written whole or not at all. Raises ``InputError`` for a build folder, and
+    for a file whose ``extra:`` does not take them.
+    """
+    if not file.is_file():
+        fix = "name the fabric file that it was built from"
+        raise InputError([Problem(FileLine(str(file)), "--adopt writes a fabric file", fix)])
+    said: list[str] = []
+    wanted: dict[tuple[str, str, str, str], list[Node]] = {}
+    for (nos, statement), devices in found.own.items():
+        cause = next(one for device in found.devices for one in device.own if one.found == statement)
+        for fabric, role in sorted({(network.switch(name).fabric, network.switch(name).role) for name in devices}):
+            all_of = {one.name for one in network.switches if (one.fabric, one.role, one.nos) == (fabric, role, nos)}
+            if not all_of <= set(devices):
+                some = len(all_of & set(devices))
+                said.append(f"not adopted: {statement} ({some} of {len(all_of)} switches of role {role} have it)")
+            elif cause.alone is not None:
+                wanted.setdefault((fabric, role, nos, cause.file), []).append(cause.alone)
+                said.append(f"{statement} (extra of {role} in fabric {fabric})")
+    if wanted:
+        text = file.read_text(encoding="utf-8")
+        for (fabric, role, nos, name), nodes in wanted.items():
+            reader = system(nos).reader
+            if reader is not None:
+                lines = reader.printed(name, _merged(nodes)).strip("\n").split("\n")
+                text = with_extra(text, str(file), ("fabrics", fabric, _KEYS[role]), nos, lines)
+        write_file(file, text)
+    return said
+
+
+def _merged(nodes: Iterable[Node]) -> list[Node]:
+    """Statements below the same parents as one tree."""
+    found: dict[Name, Node] = {}
+    for one in nodes:
+        there = found.get(one.name)
+        both = None if there is None or there.children is None else [*there.children, *(one.children or ())]
+        found[one.name] = one if there is None or both is None else replace(there, children=tuple(_merged(both)))
+    return list(found.values())
+
+
+def with_extra(text: str, file: str, role: tuple[str, ...], nos: str, lines: list[str]) -> str:
+    """A fabric file with lines added to ``extra:`` of a role for one system. Raises ``InputError`` where it does not take them."""
+    at = yaml.compose(text, Loader=yaml.SafeLoader)
+    wanted = [*role, "extra", nos]
+    while wanted and (inner := _value(at, wanted[0])) is not None:
+        at = inner
+        wanted.pop(0)
+    rows = text.splitlines()
+    if isinstance(at, yaml.ScalarNode) and not wanted and at.style == "|":
+        return _in_block(rows, at, file, nos, lines)
+    if not isinstance(at, yaml.MappingNode) or at.flow_style or not wanted:
+        line = 1 if at is None else at.start_mark.line + 1
+        fix = "write it over several lines, `extra:` of a system as a block (`junos: |`), and adopt again"
+        raise InputError([Problem(FileLine(file, line), "nothing can be added to what stands here in one line", fix)])
+    column = at.start_mark.column
+    end = _end(rows, at.start_mark.line, column)
+    made = [
+        f"{' ' * (column + 2 * depth)}{key}:{' |' if depth == len(wanted) - 1 else ''}"
+        for depth, key in enumerate(wanted)
+    ]
+    indent = " " * (column + 2 * len(wanted))
+    return "\n".join([*rows[:end], *made, *(indent + line for line in lines), *rows[end:]]) + "\n"
+
+
+def _in_block(rows: list[str], at: yaml.ScalarNode, file: str, nos: str, lines: list[str]) -> str:
+    """The lines behind those of a block that stands."""
+    first = at.start_mark.line + 1
+    try:
+        system(nos).check_extra("\n".join([at.value.rstrip("\n"), *lines]))
+    except RenderError as error:
+        what = f"the statements that stand here and the new ones are not of one form: {error.what}"
+        fix = "write them all as the switch prints them, and adopt again"
+        raise InputError([Problem(FileLine(file, first), what, fix)]) from None
+    indent = len(rows[first]) - len(rows[first].lstrip())
+    end = _end(rows, first, indent)
+    return "\n".join([*rows[:end], *(" " * indent + line for line in lines), *rows[end:]]) + "\n"
+
+
+def _end(rows: list[str], start: int, column: int) -> int:
+    """The row after the last of a block that begins in a row, indented by at least so many columns."""
+    end = start + 1
+    for place in range(start + 1, len(rows)):
+        row = rows[place]
+        if row.strip() and not row.lstrip().startswith("#"):
+            if len(row) - len(row.lstrip()) < column:
+                break
+            end = place + 1
+    return end
+
+
+def _value(node: yaml.Node | None, key: str) -> yaml.Node | None:
+    if not isinstance(node, yaml.MappingNode):
+        return None
+    return next((value for name, value in node.value if name.value == key), None)

@@ -1,0 +1,26 @@
+"""Running configurations in place of designed ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.checks.devices import standing
+from railweave.checks.subject import Subject
+from railweave.errors import FileLine, InputError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from railweave.checks.devices import Texts
+    from railweave.device.model import DeviceConfig
+    from railweave.network.model import Network
+
+
+def running_configs(network: Network, captured: Mapping[str, Texts]) -> dict[str, DeviceConfig]:
+    """The configuration of every switch: as it was captured, else as designed. Raises ``InputError`` for what cannot be read."""
+    designed = Subject.of(network).configs
+    found = standing(designed, captured)
+    unreadable = [one for stands in found.values() for one in stands.unreadable]
+    if unreadable:
+        raise InputError([Problem(FileLine(one.file, one.line), one.what, one.fix) for one in unreadable])
+    return designed | {name: one.config for name, one in found.items() if one.config}

@@ -1,0 +1,1 @@
+"""What devices said: captures of it in folders."""

@@ -1,0 +1,112 @@
+"""A capture: a folder of what each device said, as it said it.
+
+``DEVICE/QUESTION.json`` or ``.txt`` is the answer of one device to one question; ``configuration`` is the question for its running
+configuration. ``meta.json`` may say when it was taken, of which design, and which versions run. Whatever saves
+configurations makes such a folder: a file ``DEVICE.txt`` (``.conf``, ``.cfg``, ``.set``, ``.json``, ``.xml``) beside the folders is the
+device's configuration, and so are the files that ``railweave build`` writes for it (docs/capture.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path  # noqa: TC003 - pydantic and dataclasses read it
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from railweave.errors import FileLine, InputError, Problem
+
+META = "meta.json"
+CONFIGURATION = "configuration"
+_ANSWERS = (".json", ".txt")
+_SAVED = (".txt", ".conf", ".cfg", ".set", ".json", ".xml")
+_MOST_BYTES = 64 << 20
+"""No configuration of a switch is longer; a file that is was not saved from one."""
+
+
+class Meta(BaseModel):
+    """``meta.json``: what is known of a capture as a whole. Nothing in it is required."""
+
+    model_config = ConfigDict(extra="allow")
+
+    schema_: Annotated[int, Field(alias="schema", ge=1, le=1)] = 1
+    taken: datetime | None = None
+    """When the first device was asked."""
+    design: str = ""
+    """Digest of the design (``design.json``) that it was taken for."""
+    versions: dict[str, str] = {}
+    """The version that each device runs."""
+
+
+@dataclass(frozen=True)
+class Capture:
+    """A folder of answers. ``answers`` are files by device and question; ``saved`` are configurations by device and file name."""
+
+    folder: Path
+    meta: Meta
+    answers: dict[str, dict[str, Path]]
+    saved: dict[str, dict[str, Path]]
+
+    @property
+    def devices(self) -> list[str]:
+        """The devices that said something, in alphabetical order."""
+        return sorted({*self.answers, *self.saved})
+
+    def configurations(self, device: str, files: tuple[str, ...]) -> dict[Path, str]:
+        """The texts of a device's configuration, by their path: those of its answers, else saved ones.
+
+        ``files`` are names that its system gives to configuration files; of saved ones they come before others. Empty:
+        nothing was captured. Raises ``InputError`` for a file that is no text.
+        """
+        answers = self.answers.get(device, {})
+        found = [path for question, path in answers.items() if question.partition("-")[0] == CONFIGURATION]
+        own = self.saved.get(device, {})
+        found = found or [own[name] for name in files if name in own] or [own[name] for name in own if name == ""]
+        return {path: _text(path) for path in found}
+
+
+def read_capture(folder: Path) -> Capture:
+    """The capture in a folder. Raises ``InputError`` where there is none, or its ``meta.json`` is not one."""
+    if not folder.is_dir():
+        fix = "name the folder that holds DEVICE/configuration.txt for each device"
+        raise InputError([Problem(FileLine(str(folder)), "no such folder", fix)])
+    if (folder / "devices").is_dir() and (folder / "design.json").is_file():
+        folder = folder / "devices"  # a build folder: what its files say
+    answers: dict[str, dict[str, Path]] = {}
+    saved: dict[str, dict[str, Path]] = {}
+    for path in sorted(folder.iterdir()):
+        if path.is_dir():
+            inside = sorted(one for one in path.iterdir() if one.is_file() and not one.name.startswith("."))
+            answers[path.name] = {one.stem: one for one in inside if one.suffix in _ANSWERS}
+            saved[path.name] = {one.name: one for one in inside}
+        elif path.suffix in _SAVED and path.name != META:
+            saved.setdefault(path.stem, {})[""] = path
+    if not any(answers.values()) and not any(saved.values()):
+        fix = "it should hold DEVICE/configuration.txt for each device, or DEVICE.txt"
+        raise InputError([Problem(FileLine(str(folder)), "no device's answers are here", fix)])
+    return Capture(folder, _meta(folder / META), answers, saved)
+
+
+def _meta(path: Path) -> Meta:
+    if not path.is_file():
+        return Meta()
+    try:
+        return Meta.model_validate_json(_text(path))
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        what = f"{where}: {first['msg']}" if where else first["msg"]
+        raise InputError([Problem(FileLine(str(path)), what, "mend the file, or remove it: it is optional")]) from None
+
+
+def _text(path: Path) -> str:
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise InputError(
+                [Problem(FileLine(str(path)), f"longer than {_MOST_BYTES >> 20} MiB", "it is no configuration")]
+            )
+        return path.read_text(encoding="utf-8-sig").replace("\r\n", "\n")
+    except (OSError, UnicodeDecodeError) as error:
+        what = f"cannot be read: {error.strerror if isinstance(error, OSError) else 'it is no UTF-8 text'}"
+        raise InputError([Problem(FileLine(str(path)), what, "save it from the device again")]) from None
