@@ -57,11 +57,12 @@ def qos_disagree(subject: Subject) -> Iterator[Found]:
     """
     nics: dict[tuple[str, str, bool], _NicEnd] = {}
     found: dict[tuple[str, bool], list[str]] = {}
+    servers = {one.name: one for one in subject.network.servers}
     for config in subject.configs.values():
         for port, end in _ports(config):
-            server = subject.network.server(port.peer)
-            nic = server.nic(port.peer_port)
-            if nic is None:
+            server = servers.get(port.peer)  # a switch may have more ports in use than are designed
+            nic = server.nic(port.peer_port) if server else None
+            if server is None or nic is None:
                 continue
             key = (server.model, nic.fabric, bool(nic.network))
             if key not in nics:

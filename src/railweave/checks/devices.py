@@ -6,7 +6,7 @@ not read: reading it gives the designed configuration, by the law that tests hol
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
@@ -29,6 +29,17 @@ if TYPE_CHECKING:
 
 Texts = dict[str, str]
 """Texts of one device's configuration by the path that they came from."""
+
+CABLING = (
+    "interfaces.link",
+    "interfaces.peer",
+    "interfaces.peer_port",
+    "bgp.groups.sessions.link",
+    "bgp.groups.sessions.peer",
+    "isis.ports.link",
+    "isis.ports.peer",
+)
+"""Fields about cables: a description may name another peer, which moves no cable."""
 
 UNREADABLE = Rule(
     "file-unreadable",
@@ -81,8 +92,22 @@ def stands(config: DeviceConfig, designed: Mapping[str, str], found: Mapping[str
         texts[file] = text
         made += [(one, _finding(config.name, one, path)) for one in some]
         not_compared += secret
-    read = completed(reader.read(texts).config, config, unsaid) if made else config
+    read = _cabled(completed(reader.read(texts).config, config, (*unsaid, *CABLING)), config) if made else config
     return Stands(None if unreadable else read, tuple(made), tuple(not_compared), tuple(unreadable))
+
+
+def _cabled(read: DeviceConfig, designed: DeviceConfig) -> DeviceConfig:
+    """What was read, its sessions on the cables that the ports have by design."""
+    if read.bgp is None:
+        return read
+    links = {one.name: one.link for one in designed.interfaces}
+    groups = tuple(
+        replace(
+            group, sessions=tuple(replace(one, link=one.link or links.get(one.interface, "")) for one in group.sessions)
+        )
+        for group in read.bgp.groups
+    )
+    return replace(read, bgp=replace(read.bgp, groups=groups))
 
 
 def stand(
