@@ -6,6 +6,7 @@ then otherwise are what that statement changes.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -55,27 +56,50 @@ def causes(
     if not change:
         return [], change.not_compared
     base = reader.read(designed).config
-    alone = len(change.steps) <= EACH_ALONE
+    edits = _edits(change.steps)
+    alone = len(edits) <= EACH_ALONE
     whole = () if alone else tuple(differences(base, reader.read({**designed, file: found}).config, unsaid))
     made: list[Cause] = []
-    for step in change.steps:
+    for edit in edits:
+        first, last = edit[0], edit[-1]
         fields = (
-            _changed_by(reader, file, designed, before, step, base, unsaid)
+            _changed_by(reader, file, designed, before, edit, base, unsaid)
             if alone
-            else tuple(one for one in whole if _mentions(step, one))
+            else tuple(one for one in whole if _mentions(last, one))
         )
         made.append(
             Cause(
                 file,
-                _line(step, after),
-                step.kind,
-                "" if step.kind == "add" else _words(step, step.old or step.node),
-                "" if step.kind == "remove" else _words(step, step.node),
+                _line(last, after),
+                "replace" if len(edit) > 1 else last.kind,
+                "" if last is first and last.kind == "add" else _words(first, first.old or first.node),
+                "" if last.kind == "remove" else _words(last, last.node),
                 fields,
-                _alone(step, after.nodes, step.above) if step.kind == "add" else None,
+                _alone(last, after.nodes, last.above) if last is first and last.kind == "add" else None,
             )
         )
     return made, change.not_compared
+
+
+def _edits(steps: Sequence[Step]) -> list[list[Step]]:
+    """The steps, those of a removed statement and of one like it that stands in its place together: an address that was changed."""
+    added = {id(one): one for one in steps if one.kind == "add"}
+    edits: list[list[Step]] = []
+    for step in steps:
+        if step.kind == "remove":
+            like = next((one for one in added.values() if _alike(step, one)), None)
+            edits.append([step] if like is None else [step, added.pop(id(like))])
+    taken = {id(one) for edit in edits for one in edit}
+    return [*edits, *([one] for one in steps if id(one) not in taken)]
+
+
+def _alike(removed: Step, added: Step) -> bool:
+    """Whether a statement is another value of one that was removed: the same parent, and the same words but for one."""
+    if removed.above != added.above or (removed.node.children is None) != (added.node.children is None):
+        return False
+    one, other = (re.split(r"[\s|]+", _words(step, step.node)) for step in (removed, added))
+    same = [word == there for word, there in zip(one, other, strict=False)]
+    return len(one) == len(other) and same[0] and same.count(False) == 1
 
 
 def _changed_by(
@@ -83,12 +107,12 @@ def _changed_by(
     file: str,
     designed: Mapping[str, str],
     before: ConfigTree,
-    step: Step,
+    steps: Sequence[Step],
     base: DeviceConfig,
     unsaid: Sequence[str],
 ) -> tuple[FieldDifference, ...]:
     try:
-        text = reader.printed(file, apply(before.nodes, [step]))
+        text = reader.printed(file, apply(before.nodes, steps))
         return tuple(differences(base, reader.read({**designed, file: text}).config, unsaid))
     except (KeyError, RenderError):  # it stands in what another statement makes, or says nothing by itself
         return ()

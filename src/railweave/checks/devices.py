@@ -171,8 +171,11 @@ def _whole(text: str) -> str:
 def _finding(device: str, cause: Cause, path: str) -> Finding:
     fields = sorted(cause.fields, key=lambda one: differs.RANK[differs.of_field(one)])
     statement = cause.designed or cause.found
-    rule = differs.of_field(fields[0]) if fields else differs.of_statement(statement)
-    if not fields and cause.kind == "add":
+    by_words = differs.of_statement(statement)
+    rule = differs.of_field(fields[0]) if fields else by_words
+    if by_words is differs.TEXT:  # names of terms stand in descriptions on some systems
+        rule = by_words
+    elif not fields and cause.kind == "add":
         rule = differs.EXTRA
     what = f"{_said(cause)}{_changes(fields)}"
     return rule.finding(device, what, file=path, line=cause.line)

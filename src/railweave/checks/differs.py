@@ -159,7 +159,7 @@ _FIELDS = (
     (r"protection", PROTECTION),
 )
 _WORDS = (
-    (r"description|banner|remark|alias\b", TEXT),
+    (r"(.* / )?(description|banner|remark|alias|.* description)\b[^/]*$", TEXT),
     (r"bfd", BFD),
     (r"\bpeer-as\b|remote-as|local-as|autonomous-system|as-list|bgp_asn", AS),
     (r"encrypted-password|authentication-order|tacplus|tacacs|radius|\buser(name)?\b|\blogin\b|\bssh\b|aaa\b|secret 0|root-auth", LOGIN),
@@ -195,7 +195,9 @@ def of_field(difference: FieldDifference) -> Rule:
 
 def of_statement(statement: str) -> Rule:
     """The rule that a statement falls under by its words, those of what it stands in included."""
-    return next((rule for pattern, rule in _WORDS if re.search(pattern, statement)), STATEMENT)
+    return next(
+        (rule for pattern, rule in _WORDS if (re.match if rule is TEXT else re.search)(pattern, statement)), STATEMENT
+    )
 
 
 RANK = {
