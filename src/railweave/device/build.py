@@ -33,9 +33,10 @@ from railweave.device.qos import qos_config
 from railweave.device.timers import Bfd, RouterAdvertisements
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from railweave.catalog.models import System
+    from railweave.device.model import Term
     from railweave.device.policy import Form, RoutingPolicy
     from railweave.network.devices import Cable, End, Segment, Switch
     from railweave.network.fabric import Fabric, RoleName
@@ -270,13 +271,18 @@ def _bgp(
         f"{role}-as": (pools[role], *((asn, asn) for asn in sorted(others))) for role, others in outside.items()
     }
     used = {name for group in groups for name in (group.import_policy, group.export_policy)} | {policy.redistribute}
+    policies = tuple(one for one in policy.policies if one.name in used)
+    communities = policy.communities
+    if system.policies == "route-maps":  # where others have named values, these have lists that route-maps look into
+        named = {name for one in policies for term in one.terms for name in _communities(term)}
+        communities = tuple(one for one in communities if one.name in named)
     return Bgp(
         asn=switch.asn,
         router_id=Address(switch.router_id),
         groups=groups,
-        policies=tuple(one for one in policy.policies if one.name in used),
+        policies=policies,
         prefix_lists=policy.prefix_lists,
-        communities=in_form(policy.communities, large=large),
+        communities=in_form(communities, large=large),
         as_lists={} if numbered else as_lists,
         fabric_advertise=policy.fabric_advertise,
         redistribute_connected=policy.redistribute,
@@ -291,6 +297,13 @@ def _bgp(
         if fabric.underlay.authentication
         else None,
     )
+
+
+def _communities(term: Term) -> Iterator[str]:
+    """The communities that a term names."""
+    yield from term.action.add_communities
+    if term.match.community:
+        yield term.match.community
 
 
 def _policy(network: Network, fabric: Fabric, switch: Switch, form: Form, *, redistribute: bool) -> RoutingPolicy:

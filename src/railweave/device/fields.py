@@ -2,17 +2,23 @@
 
 A field is named by its place: names of fields with dots between them, as in ``bgp.groups.sessions.peer_as``. A place has the names of entries
 in it as well: ``("bgp", "groups", "spines", "sessions", "et-0/0/0", "peer_as")``.
+
+Fields to leave out may be those of some entries alone: ``interfaces[kind=server]`` is every entry of the list whose ``kind`` is
+that, ``interfaces[kind=server].mtu`` that field of it. Of several conditions all must hold; a list that has the value meets
+one, None and what is empty meet ``[vrf=]``. ``bgp.groups.order`` is the order of entries.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 from railweave.device.config_file import from_document, to_document
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Mapping
 
     from railweave.device.model import DeviceConfig
 
@@ -37,23 +43,69 @@ class FieldDifference:
 
 def differences(old: DeviceConfig, new: DeviceConfig, without: Collection[str] = ()) -> list[FieldDifference]:
     """What the configurations have otherwise, but for the fields ``without`` and all below them."""
-    return list(_different(to_document(old), to_document(new), (), "", frozenset(without)))
+    return list(_different(to_document(old), to_document(new), (), ("",), _without(without)))
 
 
 def completed(read: DeviceConfig, designed: DeviceConfig, unsaid: Collection[str]) -> DeviceConfig:
     """What was read, with the fields that its text has no words for as they are designed, entry by entry."""
     document = to_document(read)
-    _complete(document, to_document(designed), "", frozenset(unsaid))
+    _complete(document, to_document(designed), ("",), _without(unsaid))
     return from_document(document)
 
 
+@dataclass(frozen=True)
+class _Without:
+    """Fields to leave out, and conditions of entries by the field of their list."""
+
+    fields: frozenset[str]
+    conditions: Mapping[str, tuple[tuple[str, tuple[tuple[str, str], ...]], ...]]
+
+    def __contains__(self, names: tuple[str, ...]) -> bool:
+        return any(name in self.fields for name in names)
+
+    def of_entry(self, names: tuple[str, ...], *records: object) -> tuple[str, ...]:
+        """The names of an entry's field, those with conditions that one of the records meets among them."""
+        more = [
+            name + selector
+            for name in names
+            for selector, wanted in self.conditions.get(name, ())
+            if any(_is_mapping(one) and all(_meets(one.get(key), value) for key, value in wanted) for one in records)
+        ]
+        return (*names, *more) if more else names
+
+
+@lru_cache(maxsize=32)
+def _selectors(fields: tuple[str, ...]) -> _Without:
+    conditions: dict[str, dict[str, tuple[tuple[str, str], ...]]] = {}
+    for field in fields:
+        for found in _CONDITION.finditer(field):
+            pairs = tuple((key, value) for key, _, value in (one.partition("=") for one in found[1].split(",")))
+            conditions.setdefault(field[: found.start()], {})[found[0]] = pairs
+    return _Without(frozenset(fields), {name: tuple(found.items()) for name, found in conditions.items()})
+
+
+def _without(fields: Collection[str]) -> _Without:
+    return _selectors(tuple(fields))
+
+
+def _meets(value: object, wanted: str) -> bool:
+    if isinstance(value, list):
+        return wanted in map(str, cast("list[object]", value)) if wanted else not value
+    return str(value) == wanted if wanted else not value
+
+
+_CONDITION = re.compile(r"\[([^\]]+)\]")
+
+
 def _different(
-    old: object, new: object, place: tuple[str, ...], field: str, without: frozenset[str]
+    old: object, new: object, place: tuple[str, ...], names: tuple[str, ...], without: _Without
 ) -> Iterator[FieldDifference]:
-    if old == new or field in without:
+    """Differences of a field that has these names: its own first, then those with conditions."""
+    if old == new or names in without:
         return
+    field = names[0]
     if _is_mapping(old) and _is_mapping(new):
-        yield from _of_mappings(old, new, place, field, without)
+        yield from _of_mappings(old, new, place, names, without)
         return
     keyed = _keyed(old, new)
     if keyed is None:
@@ -62,18 +114,28 @@ def _different(
     before, after = keyed
     for name in [*before, *(name for name in after if name not in before)]:
         one, other = before.get(name), after.get(name)
-        yield from _different(one, other, (*place, name), field, without)
-    if set(before) == set(after) and list(before) != list(after):
+        yield from _different(one, other, (*place, name), without.of_entry(names, one, other), without)
+    moved = set(before) == set(after) and list(before) != list(after)
+    if moved and (f"{field}.{ORDER}",) not in without:
         yield FieldDifference((*place, ORDER), f"{field}.{ORDER}", list(before), list(after))
 
 
 def _of_mappings(
-    old: dict[str, Any], new: dict[str, Any], place: tuple[str, ...], field: str, without: frozenset[str]
+    old: dict[str, Any], new: dict[str, Any], place: tuple[str, ...], names: tuple[str, ...], without: _Without
 ) -> Iterator[FieldDifference]:
-    fields = _is_record(field)
+    names = without.of_entry(names, old, new)
+    if names in without:
+        return
     for name in [*old, *(name for name in new if name not in old)]:
-        inner = (f"{field}.{name}" if field else name) if fields else field
+        inner = _inner(names, name)
         yield from _different(old.get(name), new.get(name), (*place, name), inner, without)
+
+
+def _inner(names: tuple[str, ...], name: str) -> tuple[str, ...]:
+    """The names of a field of a record; an entry of a mapping has those of the mapping."""
+    if not _is_record(names[0]):
+        return names
+    return tuple(f"{field}.{name}" if field else name for field in names)
 
 
 MAPPINGS = frozenset(
@@ -107,15 +169,17 @@ def _keyed(old: object, new: object) -> tuple[dict[str, Any], dict[str, Any]] | 
     return {str(at): entry for at, entry in enumerate(one)}, {str(at): entry for at, entry in enumerate(other)}
 
 
-def _complete(read: object, designed: object, field: str, unsaid: frozenset[str]) -> None:
+def _complete(read: object, designed: object, names: tuple[str, ...], unsaid: _Without) -> None:
     """Put in what is designed, below a field that both have."""
     if _is_mapping(read) and _is_mapping(designed):
-        fields = _is_record(field)
+        names = unsaid.of_entry(names, read, designed)
+        fields = _is_record(names[0])
         for name, value in designed.items():
-            inner = (f"{field}.{name}" if field else name) if fields else field
-            if inner in unsaid and fields:
+            inner = _inner(names, name)
+            if fields and (inner in unsaid or (unsaid.of_entry(inner, read.get(name), value) in unsaid)):
                 read[name] = value
             elif name in read:
+                read[name] = _with_entries(read[name], value, inner, unsaid)
                 _complete(read[name], value, inner, unsaid)
         return
     keyed = _keyed(read, designed)
@@ -123,4 +187,18 @@ def _complete(read: object, designed: object, field: str, unsaid: frozenset[str]
         before, after = keyed
         for name, entry in before.items():
             if name in after:
-                _complete(entry, after[name], field, unsaid)
+                _complete(entry, after[name], unsaid.of_entry(names, entry, after[name]), unsaid)
+
+
+def _with_entries(read: object, designed: object, names: tuple[str, ...], unsaid: _Without) -> object:
+    """A list with the designed entries that the text has no words for, in the order designed."""
+    if names[0] not in unsaid.conditions or not isinstance(read, list) or not isinstance(designed, list):
+        return read
+    keyed = _keyed(cast("list[Any]", read), cast("list[Any]", designed))
+    if keyed is None:
+        return cast("list[Any]", read)
+    before, after = keyed
+    left_out = {name for name, entry in after.items() if unsaid.of_entry(names, entry) in unsaid}
+    kept = {name: entry for name, entry in before.items() if name not in left_out}
+    return [*(after[name] if name in left_out else kept[name] for name in after if name in left_out or name in kept),
+            *(entry for name, entry in kept.items() if name not in after)]

@@ -1,0 +1,148 @@
+"""Read ``frr.conf``, also as ``vtysh -c 'show running-config'`` prints it, and ``nftables.conf`` beside it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+from railweave.catalog import catalog
+from railweave.config.addresses import Family, InterfaceAddress, Prefix
+from railweave.config.section_tree import sections as tree_sections
+from railweave.config.taking import Taking
+from railweave.device.balancing import BalancingConfig
+from railweave.device.management import Management
+from railweave.device.model import DeviceConfig, Gateway, Interface
+from railweave.device.reading import Reading, said
+from railweave.systems.frr.changes import config_tree
+from railweave.systems.frr.read import nftables
+from railweave.systems.frr.read.ports import ports
+from railweave.systems.frr.read.routing import Routing, advertisements, general, prefixes, statements
+from railweave.systems.frr.read.text import sections
+from railweave.systems.frr.read.values import number
+from railweave.systems.frr.tree import to_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from railweave.config.tree import ConfigTree
+    from railweave.device.reading import Said
+    from railweave.systems.frr.read.ports import Port
+
+UNKNOWN = InterfaceAddress("0.0.0.0/0")
+LOOPBACK = re.compile(r"lo\d*|dummy\d*")
+"""Loopbacks of Linux: the first one's first address is the device's own."""
+
+_VLAN = re.compile(r"(?:irb\.|vlan|br|Vlan)(\d{1,4})", re.IGNORECASE)
+
+
+def read(texts: Mapping[str, str]) -> Reading:
+    """The configuration that the texts hold together. Raises ``RenderError`` with the line where one is broken."""
+    filters = {file: text for file, text in texts.items() if nftables.is_one(text)}
+    files = [(file, sections(text)) for file, text in texts.items() if file not in filters]
+    taking = Taking([one for _, found in files for one in found])
+    name = general(taking)
+    found = ports(taking)
+    routing = Routing(taking, found, [one for one in found if LOOPBACK.fullmatch(one)])
+    config = _config(name, routing)
+    made: list[Said] = []
+    for file, text in filters.items():
+        protection, lines = nftables.control_plane(text)
+        config = replace(config, protection=protection)
+        made += said(file, lines, catalog().systems["frr"].reads.irrelevant)
+    return Reading(config, (*statements(taking, files), *made))
+
+
+def parsed(file: str, text: str) -> ConfigTree:
+    """The text as a tree: lines of FRR, or blocks of nftables."""
+    del file
+    return config_tree(nftables.blocks(text) if nftables.is_one(text) else sections(text))
+
+
+def printed(file: str, tree: ConfigTree) -> str:
+    """A tree as text."""
+    found = tree_sections(tree)
+    return nftables.to_text(found) if file == nftables.FILE else to_text(found)
+
+
+def _config(name: str, routing: Routing) -> DeviceConfig:
+    fabric, outside = routing.on_fabric(), routing.outside()
+    gateways: list[Gateway] = []
+    interfaces: list[Interface] = []
+    for port in routing.ports.values():
+        if port.name in routing.loopback_names or port.shut:
+            continue
+        if port.name in outside:
+            interfaces.append(_interface(port, "external"))
+        elif port.name in fabric or (port.sent and not port.advertises()):
+            interfaces.append(_interface(port, "fabric"))
+        elif port.addresses or port.advertises():
+            gateways.append(_gateway(port))
+    bgp = routing.bgp()
+    of_vrf: dict[str, list[Prefix]] = {}
+    for one in gateways:
+        of_vrf.setdefault(one.vrf, []).extend(one.prefixes)
+    vrfs = routing.vrfs(of_vrf)
+    isis = routing.isis()
+    used: set[Family] = {one.family for gateway in gateways for one in gateway.addresses}
+    used |= {*(bgp.families if bgp else ()), *(isis.families if isis else ())}
+    return DeviceConfig(
+        name=name,
+        role="leaf",
+        model="",
+        nos="frr",
+        release=catalog().systems["frr"].release,
+        management=Management(),
+        management_address=UNKNOWN,
+        management_gateway=UNKNOWN.address,
+        loopback=routing.loopback(),
+        splits=(),
+        interfaces=tuple(interfaces),
+        gateways=tuple(gateways),
+        bgp=bgp,
+        qos=None,
+        balancing=BalancingConfig("ecmp", tuple(sorted(used)), fast_reroute=routing.fast_reroute()),
+        extra="",
+        overlay=routing.overlay(),
+        vrfs=vrfs,
+        mac_vrf=routing.mac_vrf(),
+        isis=isis,
+    )
+
+
+def _interface(port: Port, kind: Literal["fabric", "external"]) -> Interface:
+    """A port to a switch, whose description of ours is its peer and its peer's port; or to a router, with its tag in the name."""
+    name, _, unit = port.name.partition(".")
+    peer, _, far = port.description.partition(" ")
+    outside = kind == "external"
+    return Interface(
+        name=name if outside else port.name,
+        link="",
+        kind=kind,
+        description=port.description,
+        peer=peer.removesuffix(",") if outside else peer,
+        peer_port="" if outside else far,
+        speed_gbps=0,
+        lanes=0,
+        mtu=0,
+        length_m=0,
+        addresses=tuple(port.addresses),
+        vrf=port.vrf,
+        unit_vlan=number(unit) if outside else None,
+    )
+
+
+def _gateway(port: Port) -> Gateway:
+    found = _VLAN.fullmatch(port.name)
+    return Gateway(
+        name=port.name,
+        vlan=int(found[1]) if found else None,
+        vlan_name="",
+        description=port.description,
+        mtu=port.timers.get("mtu", 0),
+        addresses=tuple(port.addresses),
+        prefixes=prefixes(port),
+        advertisements=advertisements(port),
+        port="" if found else port.name,
+        vrf=port.vrf,
+    )

@@ -1,0 +1,190 @@
+"""Prefix lists, community lists and route-maps as policies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+
+from railweave.config.addresses import BITS, Prefix
+from railweave.device.model import Action, Community, Match, Policy, Term
+from railweave.systems.frr.read.values import number, prefix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from railweave.config.select import Selected
+    from railweave.config.taking import Taking
+
+ANY, NOTHING = "(any)", "(nothing)"
+"""Names of what is accepted where a session has no route-map: everything, or nothing. No route-map can be called so."""
+
+NETWORKS = "(networks)"
+"""The prefix list, and the policy, of what ``network`` statements originate."""
+
+
+@dataclass
+class PrefixList:
+    """A prefix list; ``longer`` of each entry says whether it takes longer prefixes too."""
+
+    entries: dict[int, tuple[Prefix, bool]] = field(default_factory=dict[int, tuple[Prefix, bool]])
+    lines: list[Selected] = field(default_factory=lambda: [])
+
+    def prefixes(self) -> tuple[Prefix, ...]:
+        """The prefixes in order."""
+        return tuple(self.entries[at][0] for at in sorted(self.entries))
+
+    def longer(self) -> bool:
+        """Whether longer prefixes are taken too."""
+        return bool(self.entries) and all(longer for _, longer in self.entries.values())
+
+
+@dataclass
+class Policies:
+    """What route-maps and their lists say; ``values`` are the communities by name, as matched."""
+
+    lists: dict[str, PrefixList]
+    values: dict[str, str]
+    maps: dict[str, tuple[Term, ...]]
+
+    def policies(self, without: Iterable[str]) -> tuple[Policy, ...]:
+        """The route-maps as policies, but for those that are for something else."""
+        left_out = set(without)
+        return tuple(Policy(name, terms) for name, terms in self.maps.items() if name not in left_out)
+
+    def used_lists(self, policies: Iterable[Policy]) -> dict[str, tuple[Prefix, ...]]:
+        """The prefix lists that policies name."""
+        names = dict.fromkeys(term.match.prefix_list for policy in policies for term in policy.terms)
+        return {name: self.lists[name].prefixes() for name in names if name is not None and name in self.lists}
+
+    def used_communities(self, policies: Iterable[Policy]) -> tuple[Community, ...]:
+        """The communities that policies name."""
+        terms = [term for policy in policies for term in policy.terms]
+        names = [*(term.match.community for term in terms), *(name for t in terms for name in t.action.add_communities)]
+        used = dict.fromkeys(name for name in names if name)
+        return tuple(Community(name, kind(value), value) for name in used for value in [self.values.get(name, name)])
+
+
+def kind(value: str) -> Literal["large", "standard"]:
+    """What kind of community a value is: of three numbers, or of two."""
+    return "large" if value.count(":") == 2 else "standard"  # noqa: PLR2004 - RFC 8092
+
+
+def policies(taking: Taking) -> Policies:
+    """Everything that policies are made of."""
+    found = Policies(_lists(taking), _communities(taking), {})
+    names = {value: name for name, value in reversed(found.values.items())}
+    entries: dict[str, dict[int, Term]] = {}
+    for one in taking.each("route-map <name> permit|deny <number>"):
+        sequence = number(one["number"])
+        if sequence is None:
+            taking.leave(one)
+            continue
+        accept = one.line.split()[2] == "permit"
+        entries.setdefault(one["name"], {})[sequence] = _term(taking, one, found, names, accept=accept)
+    found.maps = {name: tuple(terms[at] for at in sorted(terms)) for name, terms in entries.items()}
+    return found
+
+
+def _lists(taking: Taking) -> dict[str, PrefixList]:
+    found: dict[str, PrefixList] = {}
+    for one in taking.each("ip|ipv6 prefix-list <name> <rest...>"):
+        here = found.setdefault(one["name"], PrefixList())
+        words = one["rest"].split()
+        sequence: int | None = 5 * (len(here.entries) + 1)
+        if words[0] == "seq" and len(words) > 1:
+            sequence, words = number(words[1]), words[2:]
+        entry = _entry(words)
+        if entry is None or sequence is None:
+            taking.leave(one)
+        else:
+            here.entries[sequence] = entry
+            here.lines.append(one)
+    return found
+
+
+def _entry(words: list[str]) -> tuple[Prefix, bool] | None:
+    """A prefix that is permitted, and whether longer ones are too; None for what is neither that nor exact."""
+    match words:
+        case ["permit", "any"]:
+            return None
+        case ["permit", text] if (found := prefix(text)) is not None:
+            return found, False
+        case ["permit", text, "le", most] if (found := prefix(text)) is not None and most == str(BITS[found.family]):
+            return found, True
+        case ["permit", text, "ge", least, "le", most] if (
+            (found := prefix(text)) is not None and most == str(BITS[found.family]) and least == str(found.length)
+        ):
+            return found, True
+        case _:
+            return None
+
+
+def _communities(taking: Taking) -> dict[str, str]:
+    """Lists of one community each, by name."""
+    found: dict[str, str] = {}
+    forms = (
+        "bgp community-list|large-community-list standard <name> seq <seq> permit <value>",
+        "bgp community-list|large-community-list standard <name> permit <value>",
+        "bgp community-list|large-community-list <name> seq <seq> permit <value>",
+        "bgp community-list|large-community-list <name> permit <value>",
+    )
+    for form in forms:
+        for one in taking.each(form):
+            if one["name"] in found or not _is_community(one["value"]):
+                taking.leave(one)
+            else:
+                found[one["name"]] = one["value"]
+    return found
+
+
+@dataclass
+class _Entry:
+    """An entry of a route-map while it is read."""
+
+    name: str
+    match: Match
+    action: Action
+
+
+def _term(taking: Taking, one: Selected, known: Policies, names: dict[str, str], *, accept: bool) -> Term:
+    entry = _Entry(one["number"], Match(), Action(accept))
+    for line in taking.each("<words...>", below=one) if one.below else ():
+        words = line["words"].split()
+        if words[0] == "description":
+            entry.name = " ".join(words[1:])
+        elif not (_matches(words, known, entry) or _sets(words, names, entry)):
+            taking.leave(line)
+    return Term(entry.name, entry.match, entry.action)
+
+
+def _matches(words: list[str], known: Policies, entry: _Entry) -> bool:
+    """Take a condition; each kind is held once."""
+    match words:
+        case ["match", "ip" | "ipv6", "address", "prefix-list", name] if entry.match.prefix_list is None:
+            listed = known.lists.get(name)
+            entry.match = replace(entry.match, prefix_list=name, orlonger=bool(listed and listed.longer()))
+        case ["match", "community" | "large-community", name] if entry.match.community is None:
+            entry.match = replace(entry.match, community=name)
+        case ["match", "source-protocol", "connected" | "bgp" as protocol]:
+            entry.match = replace(entry.match, protocol="direct" if protocol == "connected" else "bgp")
+        case _:
+            return False
+    return True
+
+
+def _sets(words: list[str], names: dict[str, str], entry: _Entry) -> bool:
+    """Take what is done to a route. A community that no list names is called by its value."""
+    match words:
+        case ["set", "local-preference", text] if (value := number(text)) is not None:
+            entry.action = replace(entry.action, local_preference=value)
+        case ["set", "aigp-metric", text] if (value := number(text)) is not None:
+            entry.action = replace(entry.action, aigp=value)
+        case ["set", "community" | "large-community", *values, "additive"] if values and all(map(_is_community, values)):
+            entry.action = replace(entry.action, add_communities=tuple(names.get(one, one) for one in values))
+        case _:
+            return False
+    return True
+
+
+def _is_community(word: str) -> bool:
+    return word.count(":") in {1, 2} and all(part.isdecimal() for part in word.split(":"))

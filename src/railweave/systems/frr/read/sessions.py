@@ -1,0 +1,206 @@
+"""The BGP configuration of the default VRF: groups of sessions with their policies, and what is originated."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from railweave.config.addresses import Address, Family
+from railweave.device.access import Authentication
+from railweave.device.model import Action, Bgp, BgpGroup, Match, NumberedSession, Policy, Session, Term
+from railweave.systems.frr.read.bfd import default
+from railweave.systems.frr.read.bgp import EVPN, INTERNAL, Instance, Neighbor
+from railweave.systems.frr.read.defaults import unprinted
+from railweave.systems.frr.read.policy import ANY, NETWORKS, NOTHING, Policies
+from railweave.systems.frr.read.values import address
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    from railweave.config.taking import Taking
+    from railweave.device.timers import Bfd
+    from railweave.systems.frr.read.ports import Port, Subnets
+
+UNKNOWN = Address("0.0.0.0")
+_FAMILIES: tuple[Family, ...] = ("ipv4", "ipv6")
+
+
+class Sessions:
+    """The sessions of an instance, with what each has of its peer group."""
+
+    def __init__(
+        self, here: Instance, ports: Mapping[str, Port], subnets: Subnets, profiles: Mapping[str, Bfd], *, open_: bool
+    ) -> None:
+        self.here, self._ports, self._subnets, self._profiles = here, ports, subnets, profiles
+        self._open = open_
+        """Whether a session without a route-map passes everything."""
+        self._loopbacks = {name: port for name, port in ports.items() if name.startswith(("lo", "Loopback", "dummy"))}
+        self._own = {one.address for port in self._loopbacks.values() for one in port.addresses}
+
+    def peers(self) -> Iterator[tuple[Neighbor, Neighbor | None]]:
+        """Neighbors that are not shut, each with its peer group."""
+        for one in self.here.peers():
+            group = self.here.group_of(one)
+            if not (one.shut or (group and group.shut)):
+                yield one, group
+
+    def unicast(self, one: Neighbor) -> list[Family]:
+        """The unicast families of a session."""
+        return [family for family in _FAMILIES if self.here.active(one, family)]
+
+    def evpn(self, one: Neighbor) -> bool:
+        """Whether EVPN routes go over a session."""
+        return self.here.evpn and self.here.active(one, EVPN)
+
+    def peer_as(self, one: Neighbor) -> int:
+        """The AS number of a neighbor; 0: any other."""
+        group = self.here.group_of(one)
+        said = one.peer_as if one.peer_as is not None else group.peer_as if group else None
+        return self.here.asn if said == INTERNAL else said or 0
+
+    def session(self, one: Neighbor) -> Session:
+        """A session on a link: its interface and addresses."""
+        at = address(one.name)
+        if at is None:
+            port = self._ports.get(one.name)
+            peer = one.description or (port.description.split(" ")[0] if port else "")
+            return Session(one.name, "", peer, self.peer_as(one), None, None)
+        found = self._subnets.port(at, self.here.vrf)
+        name, local = (found[0].name, found[1].address) if found else ("", None)
+        peer = one.description or (found[0].description.split(" ")[0] if found else "")
+        return Session(name, "", peer, self.peer_as(one), local, at)
+
+    def numbered(self, one: Neighbor) -> NumberedSession | None:
+        """A session from a loopback; None where the neighbor has no address."""
+        at = address(one.name)
+        return NumberedSession("", "", one.description or "", self.peer_as(one), self.source(one), at) if at else None
+
+    def source(self, one: Neighbor) -> Address:
+        """The address that a session comes from."""
+        group = self.here.group_of(one)
+        text = one.source or (group.source if group else None) or ""
+        named = self._ports.get(text)
+        at = address(text)
+        of_port = next((own.address for own in named.addresses), None) if named else None
+        return at or of_port or self.here.router_id or next(iter(self._own), UNKNOWN)
+
+    def policies(self, one: Neighbor) -> tuple[str, str]:
+        """The policies of a session, in and out, in the first family that it is active in."""
+        families = self.unicast(one)
+        if not families:
+            return NOTHING, NOTHING
+        group = self.here.group_of(one)
+        imports = exports = None
+        for level in (one, group):
+            said = level.families.get(families[0]) if level else None
+            imports = imports or (said.imports if said else None)
+            exports = exports or (said.exports if said else None)
+        without = ANY if self._open or self.peer_as(one) == self.here.asn else NOTHING
+        return imports or without, exports or without
+
+    def bfd(self, one: Neighbor) -> Bfd | None:
+        """BFD of a session."""
+        group = self.here.group_of(one)
+        said = one.bfd if one.bfd is not None else group.bfd if group else None
+        if said is None or not isinstance(said, str):
+            return said
+        return self._profiles.get(said) or default()
+
+    def common_bfd(self, peers: Collection[Neighbor], taking: Taking) -> Bfd | None:
+        """BFD that all of these sessions have; where only some have it, their lines are not understood."""
+        found = {self.bfd(one) for one in peers}
+        if len(found) == 1:
+            return found.pop()
+        for one in peers:
+            for level in (one, self.here.group_of(one)):
+                for line in level.bfd_lines if level else ():
+                    taking.leave(line)
+        return None
+
+
+def bgp(sessions: Sessions, policies: Policies, taking: Taking, without: Collection[str]) -> Bgp:
+    """The BGP configuration. ``without`` are route-maps that are for something else."""
+    here = sessions.here
+    on_links = [one for one, _ in sessions.peers() if sessions.unicast(one) or not sessions.evpn(one)]
+    groups = _groups(sessions, on_links)
+    found = policies.policies(without)
+    connected, more = _originated(here, found)
+    named = {name for group in groups for name in (group.import_policy, group.export_policy)}
+    accepted = Policy(ANY, (Term(ANY, Match(), Action(accept=True)),))
+    nothing = Policy(NOTHING, (Term(NOTHING, Match(), Action(accept=False)),))
+    found = (*found, *more, *(one for one in (accepted, nothing) if one.name in named))
+    lists = policies.used_lists(found)
+    networks = tuple(dict.fromkeys(one for family in here.families.values() for one in family.networks))
+    levels = [level for one in on_links for level in (one, here.group_of(one)) if level]
+    keys = {one.key or (group.key if (group := here.group_of(one)) else None) for one in on_links}
+    return Bgp(
+        asn=here.asn,
+        router_id=here.router_id or UNKNOWN,
+        groups=groups,
+        policies=found,
+        prefix_lists={**lists, NETWORKS: networks} if networks else lists,
+        communities=policies.used_communities(found),
+        as_lists={},
+        fabric_advertise=(),
+        redistribute_connected=connected,
+        default_accept=False,
+        compare_aigp=here.compare_aigp,
+        families=_families(sessions, on_links),
+        maximum_ecmp=max((one.width for one in here.families.values() if one.width), default=unprinted("bgp.maximum_ecmp")),
+        bfd=sessions.common_bfd(on_links, taking),
+        graceful_restart=here.restart,
+        ttl_security=bool(on_links) and all(_one_hop(here, one) for one in on_links),
+        authentication=Authentication(key) if len(keys) == 1 and (key := keys.pop()) and levels else None,
+    )
+
+
+def _one_hop(here: Instance, one: Neighbor) -> bool:
+    group = here.group_of(one)
+    return one.one_hop or (group is not None and group.one_hop)
+
+
+def _families(sessions: Sessions, peers: Sequence[Neighbor]) -> tuple[Family, ...]:
+    used = {family for one in peers for family in sessions.unicast(one)}
+    return tuple(family for family in _FAMILIES if family in used or (not peers and family in sessions.here.families))
+
+
+def _groups(sessions: Sessions, peers: Iterable[Neighbor]) -> tuple[BgpGroup, ...]:
+    """Peer groups with their sessions, in the order of the text; sessions with policies of their own stand by themselves."""
+    here = sessions.here
+    order = {name: place for place, name in enumerate(here.neighbors)}
+    found: dict[str, BgpGroup] = {}
+    first: dict[str, int] = {}
+    for one in peers:
+        group = here.group_of(one)
+        imports, exports = sessions.policies(one)
+        local = one.local_as or (group.local_as if group else None) or here.asn
+        name = group.name if group else one.name
+        stands = found.get(name)
+        if stands and (stands.import_policy, stands.export_policy, stands.local_as) != (imports, exports, local):
+            name = one.name
+            stands = found.get(name)
+        if stands is None:
+            about = (group.description if group else one.description) or ""
+            stands = BgpGroup(name, about, local, (), imports, exports, peer_as_list=None)
+            first[name] = order[group.name if group and name == group.name else one.name]
+        found[name] = replace(stands, sessions=(*stands.sessions, sessions.session(one)))
+    return tuple(found[name] for name in sorted(found, key=lambda name: first[name]))
+
+
+def _originated(here: Instance, known: Sequence[Policy]) -> tuple[str | None, tuple[Policy, ...]]:
+    """The policy by which connected routes are originated, and policies that stand for what has no route-map.
+
+    A ``network`` statement is a connected route that is originated whatever else is.
+    """
+    said = [one.connected for one in here.families.values() if one.connected is not None]
+    networks = any(one.networks for one in here.families.values())
+    name = said[0] if said else None
+    if not networks:
+        if name != "":
+            return name, ()
+        everything = Policy(ANY, (Term(ANY, Match(), Action(accept=True)),))
+        return ANY, (everything,)
+    listed = Term(NETWORKS, Match(prefix_list=NETWORKS), Action(accept=True))
+    terms = next((one.terms for one in known if one.name == name), ())
+    more = (Term(ANY, Match(), Action(accept=True)),) if name == "" else terms
+    return NETWORKS, (Policy(NETWORKS, (listed, *more)),)

@@ -1,0 +1,145 @@
+"""FRR configuration text as sections, however it is indented: FRR itself goes by the words that open and close a section.
+
+``vtysh -c 'show running-config'`` indents by level; files that people write often do not indent at all.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from railweave.config.secret import REFERENCE
+from railweave.config.sections import Section
+
+_OPENS = re.compile(
+    r"(?:interface \S|router (?!id )\S|route-map \S+ (?:permit|deny) \d|vrf \S|bfd$|line vty|key chain|nexthop-group|"
+    r"pbr-map|segment-routing|mpls ldp|rpki|pseudowire|l2vpn)"
+)
+"""What opens a section at the top."""
+
+_STANDS_ALONE = re.compile(
+    r"(?:no )?(?:frr |hostname|domainname|log |service |password|enable password|username|agentx|debug |zebra |allow-|"
+    r"(?:ip|ipv6) (?:route|prefix-list|forwarding|nht|protocol|access-list|community-list|large-community-list|"
+    r"extcommunity-list|as-path|multicast-routing|import-table|router-id)\b|access-list|"
+    r"bgp (?:as-path|community-list|large-community-list|extcommunity-list|community alias|no-rib|send-extra-data)\b|"
+    r"mpls label|router-id |vni \d+$|fpm |banner |snmp|end$)"
+)
+"""Plain lines at the top: where nothing is indented they end the section before."""
+
+_OF_VRF = re.compile(r"(?:no )?(?:vni |(?:ip|ipv6) (?:route|nht|protocol|router-id)\b)")
+_FAMILY = re.compile(r"address-family \S")
+_INNER = {"bfd": re.compile(r"(?:profile|peer) \S"), "key": re.compile(r"key \S"), "rpki": re.compile(r"rpki cache")}
+_CLOSED = {"exit-address-family": "address-family", "exit-vni": "vni", "exit-vrf": "vrf"}
+_HEADS = re.compile(r"(?:Building configuration|Current configuration|[\w.-]+[#>] ?(?:show|sh|vtysh)\b)")
+"""What a terminal prints around a configuration."""
+
+
+@dataclass(slots=True)
+class _Open:
+    """A section that lines are put into: the column it stands at, and the word that it begins with."""
+
+    column: int
+    section: Section
+    word: str
+
+
+def sections(text: str) -> list[Section]:
+    """The sections of a text. There is no text that FRR's form forbids: what stands nowhere else stands at the top."""
+    top: list[Section] = []
+    stack: list[_Open] = []
+    for number, raw in enumerate(text.splitlines(), 1):
+        line = " ".join(raw.split())
+        if not line or line[0] in "!#" or line == "end" or _HEADS.match(line):
+            continue
+        wide = raw.expandtabs(8)
+        column = len(wide) - len(wide.lstrip())
+        if line == "exit" or line in _CLOSED:
+            _close(stack, line, column)
+            continue
+        _leave(stack, line, column)
+        made = Section(line, at=number)
+        if stack:
+            above = stack[-1].section
+            above.body = above.body if above.body is not None else []
+            above.body.append(made)
+        else:
+            top.append(made)
+        if _opens(stack, line):
+            made.body = []
+            stack.append(_Open(column, made, line.split()[0]))
+        elif column == 0 and not stack:
+            # A section that is not known is told by its indentation.
+            stack.append(_Open(column, made, ""))
+    return top
+
+
+def _close(stack: list[_Open], line: str, column: int) -> None:
+    """End the section that a closing word is for: of ``exit``, the innermost that stands at its column."""
+    word = _CLOSED.get(line)
+    for place in range(len(stack) - 1, -1, -1):
+        if (stack[place].word == word) if word else (stack[place].column == column):
+            closed = stack[place].section
+            closed.body = closed.body if closed.body is not None else []
+            del stack[place:]
+            return
+    if stack and not word:
+        stack.pop()
+
+
+def _leave(stack: list[_Open], line: str, column: int) -> None:
+    """End the sections that a line is not in."""
+    while stack and not stack[-1].word and column <= stack[-1].column:
+        stack.pop()
+    if not stack:
+        return
+    if column == 0 and (_OPENS.match(line) or _stands_alone(stack[-1].word, line)):
+        stack.clear()
+        return
+    if _FAMILY.match(line) and any(one.word == "router" for one in stack):
+        while stack[-1].word != "router":
+            stack.pop()
+        return
+    while stack and _ends(stack[-1], line, column):
+        stack.pop()
+
+
+def _stands_alone(word: str, line: str) -> bool:
+    return bool(_STANDS_ALONE.match(line)) and not (word == "vrf" and _OF_VRF.match(line))
+
+
+def _ends(one: _Open, line: str, column: int) -> bool:
+    """Whether a section inside another is over: an entry of the same kind begins."""
+    if one.word in {"profile", "peer", "vni"} and column <= one.column:
+        return bool(re.match(r"(?:profile|peer|vni) \S", line)) or column < one.column
+    return False
+
+
+def _opens(stack: list[_Open], line: str) -> bool:
+    """Whether a line opens a section where it stands."""
+    if not stack:
+        return bool(_OPENS.match(line))
+    word = stack[-1].word
+    if word == "address-family":
+        return "l2vpn" in stack[-1].section.line and bool(re.match(r"vni \d+$", line))
+    if word == "router":
+        return bool(_FAMILY.match(line))
+    return word in _INNER and bool(_INNER[word].match(line))
+
+
+_SECRET = re.compile(r"((?:password|md5|key-string|passphrase|community)(?: \d)? )(\S+)")
+
+
+def without_secrets(line: str) -> str:
+    """A line that may be shown: a value that stands in a secret's place is left out of it."""
+    return _SECRET.sub(lambda found: found[0] if _plain(found[2]) else f"{found[1]}<secret:?>", line)
+
+
+def _plain(word: str) -> bool:
+    """Whether a word behind one that secrets stand behind is none: a reference, or a word of the command."""
+    return bool(REFERENCE.fullmatch(word)) or word in {"clear", "md5"} or ":" in word and word.replace(":", "").isdigit()
+
+
+def secret(text: str) -> str:
+    """The reference that stands in a text; ``secret:?`` for a value, which is not repeated."""
+    found = REFERENCE.fullmatch(text)
+    return f"secret:{found[1]}" if found else "secret:?"
