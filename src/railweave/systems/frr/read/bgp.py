@@ -275,7 +275,7 @@ def _in_family(here: Instance, family: Family, words: list[str]) -> bool:
             here.families.setdefault(family, InstanceFamily()).connected = name
         case ["network", text] if (found := prefix(text)) is not None:
             here.families.setdefault(family, InstanceFamily()).networks.append(found)
-        case ["maximum-paths", text] if (value := number(text)) is not None:
+        case ["maximum-paths", text] | ["maximum-paths", "ibgp", text] if (value := number(text)) is not None:
             here.families.setdefault(family, InstanceFamily()).width = value
         case ["no", "neighbor", name, "activate"]:
             here.neighbor(name).within(family).active = False
@@ -311,6 +311,8 @@ def _in_evpn(here: Instance, words: list[str]) -> bool:
             here.all_vnis = True
         case ["advertise", "ipv4" | "ipv6" as family, "unicast"]:
             here.advertised.append(family)
+        case ["rd" | "route-target", *_, "auto"] | ["maximum-paths", "ibgp", _]:
+            pass
         case ["rd", text]:
             here.distinguisher = text
         case ["route-target", "import", *targets] if targets:
@@ -337,6 +339,8 @@ def _vni(taking: Taking, one: Selected, here: Instance, words: list[str]) -> Non
     found = here.vnis.setdefault(value, Vni(value))
     for line in taking.each("<words...>", below=one):
         match line["words"].split():
+            case ["rd" | "route-target", *_, "auto"]:
+                pass
             case ["rd", text]:
                 found.distinguisher = text
             case ["route-target", "import", text]:

@@ -10,10 +10,11 @@ from railweave.device.model import Action, Community, Match, Policy, Term
 from railweave.systems.frr.read.values import number, prefix
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from railweave.config.select import Selected
     from railweave.config.taking import Taking
+    from railweave.systems.frr.read.ports import Port
 
 ANY, NOTHING = "(any)", "(nothing)"
 """Names of what is accepted where a session has no route-map: everything, or nothing. No route-map can be called so."""
@@ -54,7 +55,8 @@ class Policies:
     def used_lists(self, policies: Iterable[Policy]) -> dict[str, tuple[Prefix, ...]]:
         """The prefix lists that policies name."""
         names = dict.fromkeys(term.match.prefix_list for policy in policies for term in policy.terms)
-        return {name: self.lists[name].prefixes() for name in names if name is not None and name in self.lists}
+        known = {name: self.lists.get(name) for name in names if name is not None}
+        return {name: found.prefixes() if found else () for name, found in known.items()}
 
     def used_communities(self, policies: Iterable[Policy]) -> tuple[Community, ...]:
         """The communities that policies name."""
@@ -64,14 +66,23 @@ class Policies:
         return tuple(Community(name, kind(value), value) for name in used for value in [self.values.get(name, name)])
 
 
+def interface_list(name: str) -> str:
+    """The name of the list of an interface's prefixes."""
+    return f"(interface {name})"
+
+
 def kind(value: str) -> Literal["large", "standard"]:
     """What kind of community a value is: of three numbers, or of two."""
     return "large" if value.count(":") == 2 else "standard"  # noqa: PLR2004 - RFC 8092
 
 
-def policies(taking: Taking) -> Policies:
-    """Everything that policies are made of."""
+def policies(taking: Taking, ports: Mapping[str, Port]) -> Policies:
+    """Everything that policies are made of. A term about an interface is about the prefixes of its addresses."""
     found = Policies(_lists(taking), _communities(taking), {})
+    for name, port in ports.items():
+        prefixes = dict.fromkeys(one.prefix for one in port.addresses)
+        entries = {at: (prefix, False) for at, prefix in enumerate(prefixes)}
+        found.lists[interface_list(name)] = PrefixList(entries)
     names = {value: name for name, value in reversed(found.values.items())}
     entries: dict[str, dict[int, Term]] = {}
     for one in taking.each("route-map <name> permit|deny <number>"):
@@ -163,6 +174,8 @@ def _matches(words: list[str], known: Policies, entry: _Entry) -> bool:
         case ["match", "ip" | "ipv6", "address", "prefix-list", name] if entry.match.prefix_list is None:
             listed = known.lists.get(name)
             entry.match = replace(entry.match, prefix_list=name, orlonger=bool(listed and listed.longer()))
+        case ["match", "interface", name] if entry.match.prefix_list is None:
+            entry.match = replace(entry.match, prefix_list=interface_list(name))
         case ["match", "community" | "large-community", name] if entry.match.community is None:
             entry.match = replace(entry.match, community=name)
         case ["match", "source-protocol", "connected" | "bgp" as protocol]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
 from railweave.config.addresses import Address, Prefix
+from railweave.config.select import has
 from railweave.device.reading import said
 from railweave.device.timers import RouterAdvertisements
 from railweave.systems.frr.read import overlay as evpn
@@ -43,7 +44,7 @@ class Routing:
         self.loopback_names = tuple(name for name in loopbacks if name in ports)
         self.loopbacks = [one for name in self.loopback_names for one in ports[name].addresses]
         self.profiles = profiles(taking)
-        self.policies = policies(taking)
+        self.policies = policies(taking, ports)
         subnets = Subnets(ports)
         passes = _passes(taking)
         self.sessions = {
@@ -115,6 +116,11 @@ def general(taking: Taking) -> str:
     """The name of the device, with the lines at the top that are as expected."""
     for form in ("frr defaults *", "frr version *", "ip forwarding", "ipv6 forwarding", "no zebra nexthop kernel enable"):
         taking.last(form)
+    for word, family in (("ip", "ipv4"), ("ipv6", "ipv6")):
+        # Where a family is not routed, that it is not forwarded changes nothing.
+        for line in taking.each(f"no {word} forwarding"):
+            if has(taking.sections, "router bgp **", f"address-family {family} **"):
+                taking.leave(line)
     name = taking.last("hostname <name>")
     return name["name"] if name else ""
 

@@ -26,6 +26,12 @@ _STANDS_ALONE = re.compile(
 )
 """Plain lines at the top: where nothing is indented they end the section before."""
 
+_OF_ROUTER = re.compile(
+    r"(?:no )?(?:bgp |neighbor \S+ (?:remote-as|peer-group|interface|timers|description|bfd|update-source|ebgp-multihop|"
+    r"password|local-as|capability|ttl-security|shutdown)\b)"
+)
+"""Lines of ``router bgp`` that no address family has."""
+
 _OF_VRF = re.compile(r"(?:no )?(?:vni |(?:ip|ipv6) (?:route|nht|protocol|router-id)\b)")
 _FAMILY = re.compile(r"address-family \S")
 _INNER = {"bfd": re.compile(r"(?:profile|peer) \S"), "key": re.compile(r"key \S"), "rpki": re.compile(r"rpki cache")}
@@ -51,6 +57,8 @@ def sections(text: str) -> list[Section]:
         line = " ".join(raw.split())
         if not line or line[0] in "!#" or line == "end" or _HEADS.match(line):
             continue
+        if line.startswith("int "):
+            line = f"interface {line[4:]}"
         wide = raw.expandtabs(8)
         column = len(wide) - len(wide.lstrip())
         if line == "exit" or line in _CLOSED:
@@ -99,7 +107,7 @@ def _leave(stack: list[_Open], line: str, column: int) -> None:
         while stack[-1].word != "router":
             stack.pop()
         return
-    while stack and _ends(stack[-1], line, column):
+    while stack and _ends(stack, line, column):
         stack.pop()
 
 
@@ -107,8 +115,13 @@ def _stands_alone(word: str, line: str) -> bool:
     return bool(_STANDS_ALONE.match(line)) and not (word == "vrf" and _OF_VRF.match(line))
 
 
-def _ends(one: _Open, line: str, column: int) -> bool:
-    """Whether a section inside another is over: an entry of the same kind begins."""
+def _ends(stack: list[_Open], line: str, column: int) -> bool:
+    """Whether the innermost section is over: what begins is another of its kind, or is of the section that it is in."""
+    one = stack[-1]
+    if one.word == "address-family" and column <= one.column:
+        return bool(_OF_ROUTER.match(line))
+    if len(stack) == 1 and column == 0 and one.word != "router":
+        return line.startswith("bgp ")
     if one.word in {"profile", "peer", "vni"} and column <= one.column:
         return bool(re.match(r"(?:profile|peer|vni) \S", line)) or column < one.column
     return False
