@@ -159,7 +159,7 @@ _FIELDS = (
     (r"protection", PROTECTION),
 )
 _WORDS = (
-    (r"(.* / )?(description|banner|remark|alias|.* description)\b[^/]*$", TEXT),
+    (r"(.* / )?(neighbor \S+ )?(description|banner|remark|alias)\b(?!.* / )", TEXT),
     (r"bfd", BFD),
     (r"\bpeer-as\b|remote-as|local-as|autonomous-system|as-list|bgp_asn", AS),
     (r"encrypted-password|authentication-order|tacplus|tacacs|radius|\buser(name)?\b|\blogin\b|\bssh\b|aaa\b|secret 0|root-auth", LOGIN),

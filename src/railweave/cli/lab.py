@@ -7,9 +7,10 @@ from pathlib import Path
 
 import typer
 
-from railweave.cli.options import DEVICE
+from railweave.cli.options import DEVICE, RUNNING
 from railweave.cli.output import done, print_json, progress
 from railweave.counting import counted
+from railweave.errors import InputError, Option, Problem
 from railweave.writing import write_below, write_file
 
 app = typer.Typer(no_args_is_help=True, help="Run the designed network on routing daemons here, test it and break it.")
@@ -26,6 +27,7 @@ def up(
     design_timers: bool = typer.Option(
         False, "--design-timers", help="BFD and router advertisements as designed, not the lab's of seconds."
     ),
+    running: Path | None = RUNNING,
     device: list[str] = DEVICE,
     frr_root: Path | None = typer.Option(
         None, envvar="RAILWEAVE_FRR_ROOT", help="Root folder with FRR in it (`make validators`)."
@@ -37,15 +39,22 @@ def up(
     from dataclasses import asdict
 
     from railweave.api import load
+    from railweave.api import running as saved
+    from railweave.drift.emulated import emulated
     from railweave.lab import life
     from railweave.lab.overlay import Overlay
 
     life.need_root("up", fabric)
     overlay = None if design_timers else Overlay()
+    network = load(fabric, device=device)
+    configs, as_designed = emulated(network, saved(network, running)) if running is not None else (None, [])
+    for line in as_designed:
+        typer.echo(line, err=True)
     try:
         made = life.up(
             fabric,
-            load(fabric, device=device),
+            network,
+            configs=configs,
             part=part,
             overlay=overlay,
             frr_root=frr_root,
@@ -135,7 +144,6 @@ def prove(
 ) -> None:
     """Prove that the lab behaves as designed: each assertion with its evidence. Exits 1 where one fails."""
     from railweave.cli.lab_output import print_outcomes, print_sweep
-    from railweave.errors import InputError, Option, Problem
     from railweave.lab import assertions, life
     from railweave.lab.faults.sweep import sweep as run_sweep
     from railweave.lab.junit import junit as as_junit
@@ -207,7 +215,7 @@ def fault(
     """
     from railweave.cli.lab_output import print_measured
     from railweave.design.fault_targets import fault_targets
-    from railweave.errors import FileLine, InputError, Option, Problem
+    from railweave.errors import FileLine
     from railweave.intent.scenario import read_scenario
     from railweave.lab import life
     from railweave.lab.faults import matrix

@@ -152,6 +152,12 @@ def _is_record(field: str) -> bool:
     return field not in MAPPINGS
 
 
+def entries(value: object) -> dict[str, Any] | None:
+    """The entries of a list by their names, as they stand in places; None where it is no list of entries."""
+    keyed = _keyed(value, value)
+    return keyed[0] if keyed else None
+
+
 def _keyed(old: object, new: object) -> tuple[dict[str, Any], dict[str, Any]] | None:
     """Two lists of entries by their names; None where they are no such lists."""
     if not isinstance(old, list) or not isinstance(new, list):
@@ -200,5 +206,7 @@ def _with_entries(read: object, designed: object, names: tuple[str, ...], unsaid
     before, after = keyed
     left_out = {name for name, entry in after.items() if unsaid.of_entry(names, entry) in unsaid}
     kept = {name: entry for name, entry in before.items() if name not in left_out}
-    return [*(after[name] if name in left_out else kept[name] for name in after if name in left_out or name in kept),
-            *(entry for name, entry in kept.items() if name not in after)]
+    return [
+        *(after[name] if name in left_out else kept[name] for name in after if name in left_out or name in kept),
+        *(entry for name, entry in kept.items() if name not in after),
+    ]

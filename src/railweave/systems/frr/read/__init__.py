@@ -23,9 +23,9 @@ from railweave.systems.frr.read.values import number
 from railweave.systems.frr.tree import to_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from railweave.config.tree import ConfigTree
+    from railweave.config.tree import ConfigTree, Node
     from railweave.device.reading import Said
     from railweave.systems.frr.read.ports import Port
 
@@ -59,9 +59,9 @@ def parsed(file: str, text: str) -> ConfigTree:
     return config_tree(nftables.blocks(text) if nftables.is_one(text) else sections(text))
 
 
-def printed(file: str, tree: ConfigTree) -> str:
-    """A tree as text."""
-    found = tree_sections(tree)
+def printed(file: str, nodes: Sequence[Node]) -> str:
+    """The nodes of a tree as text."""
+    found = tree_sections(nodes)
     return nftables.to_text(found) if file == nftables.FILE else to_text(found)
 
 

@@ -46,7 +46,7 @@ class Neighbor:
     source: str | None = None
     bfd: str | Bfd | None = None
     """BFD: the name of its profile, or its timers."""
-    bfd_lines: list[Selected] = field(default_factory=lambda: [])
+    bfd_lines: list[Selected] = field(default_factory=list)
     key: str | None = None
     one_hop: bool = False
     shut: bool = False
@@ -132,8 +132,8 @@ def instances(taking: Taking) -> list[Instance]:
     for one in taking.each("router bgp <asn> **"):
         words = one.line.split()
         asn = as_number(one["asn"])
-        vrf = words[4] if len(words) > 4 and words[3] == "vrf" else ""  # noqa: PLR2004 - router bgp N vrf NAME
-        if asn is None or (len(words) > 3 and not vrf):  # noqa: PLR2004 - views and the like
+        vrf = words[4] if len(words) > 4 and words[3] == "vrf" else ""
+        if asn is None or (len(words) > 3 and not vrf):
             taking.leave(one)
             continue
         here = found.setdefault(vrf, Instance(asn, vrf))

@@ -21,7 +21,11 @@ _FAMILIES: tuple[Family, ...] = ("ipv4", "ipv6")
 
 
 def isis(
-    taking: Taking, ports: Mapping[str, Port], profiles: Mapping[str, Bfd], router_id: Address, loopbacks: tuple[str, ...]
+    taking: Taking,
+    ports: Mapping[str, Port],
+    profiles: Mapping[str, Bfd],
+    router_id: Address,
+    loopbacks: tuple[str, ...],
 ) -> Isis | None:
     """IS-IS: level 2, wide metrics; None where it does not run. Lines that say otherwise are not understood."""
     net, key, stands = "", None, False

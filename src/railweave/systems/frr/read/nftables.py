@@ -22,7 +22,9 @@ __all__ = ["FILE", "blocks", "control_plane", "is_one", "to_text"]
 
 Line = tuple[int, str, str, bool]
 
-_BEGINS = re.compile(r"(?:\s|#[^\n]*\n)*(?:flush ruleset|(?:add |delete |destroy )?table (?:inet|ip6?|arp|bridge|netdev) \S)")
+_BEGINS = re.compile(
+    r"(?:\s|#[^\n]*\n)*(?:flush ruleset|(?:add |delete |destroy )?table (?:inet|ip6?|arp|bridge|netdev) \S)"
+)
 _WORD = re.compile(r'"[^"]*"|[{}();,|&]|!=|[^\s{}();,|&]+')
 _HOOK = "type filter hook input priority filter; policy drop;"
 _NETWORK = re.compile(r"(?:bgp-replies|bgp|bfd-echo|bfd|vxlan|discovery|advertisements|icmp|traceroute)-")
@@ -101,7 +103,9 @@ def control_plane(text: str) -> tuple[ControlPlane | None, list[Line]]:
     complete = False
     for table in blocks(text):
         plain = table.body is None
-        lines.append((table.at, "table", table.line, not plain or table.line.startswith(("table inet ", "delete table inet "))))
+        lines.append(
+            (table.at, "table", table.line, not plain or table.line.startswith(("table inet ", "delete table inet ")))
+        )
         for one in table.body or ():
             here = f"{table.line} / {one.line}"
             policer = _policer(one.line)

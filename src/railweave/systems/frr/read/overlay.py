@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.device.model import BridgedVlan, ExternalPeer, MacVrf, NumberedSession, OverlayConfig, TunnelEndpoint, Vrf
+from railweave.device.model import (
+    BridgedVlan,
+    ExternalPeer,
+    MacVrf,
+    NumberedSession,
+    OverlayConfig,
+    TunnelEndpoint,
+    Vrf,
+)
 from railweave.device.overlay import MAC_VRF, MAC_VRF_NUMBER
 from railweave.systems.frr.read.bgp import EVPN, Instance
 from railweave.systems.frr.read.values import number
@@ -36,7 +44,9 @@ def vrf_sections(taking: Taking) -> dict[str, int]:
     return found
 
 
-def overlay(sessions: Sessions, policies: Policies, loopbacks: Sequence[Address], taking: Taking) -> OverlayConfig | None:
+def overlay(
+    sessions: Sessions, policies: Policies, loopbacks: Sequence[Address], taking: Taking
+) -> OverlayConfig | None:
     """The overlay as a device sees it. Without neighbors of its own, its routes go over the sessions of the fabric."""
     here = sessions.here
     if not here.evpn:
@@ -45,7 +55,11 @@ def overlay(sessions: Sessions, policies: Policies, loopbacks: Sequence[Address]
     own = [one for one in peers if not sessions.unicast(one)]
     found = [(one, session) for one in own if (session := sessions.numbered(one)) is not None]
     neighbors = tuple(session for _, session in found)
-    loopback = neighbors[0].local_address if neighbors else (loopbacks[0] if loopbacks else sessions.source(own[0]) if own else None)
+    loopback = (
+        neighbors[0].local_address
+        if neighbors
+        else (loopbacks[0] if loopbacks else sessions.source(own[0]) if own else None)
+    )
     if loopback is None:
         return None
     levels = [level for one in peers for level in (one, here.group_of(one)) if level and EVPN in level.families]
@@ -91,7 +105,12 @@ def mac_vrf(here: Instance) -> MacVrf | None:
     if not here.vnis:
         return None
     vlans = tuple(
-        BridgedVlan(_vlan(one.distinguisher), "", one.number, _target(one.imports[0] if one.imports else _automatic(here, one.number)))
+        BridgedVlan(
+            _vlan(one.distinguisher),
+            "",
+            one.number,
+            _target(one.imports[0] if one.imports else _automatic(here, one.number)),
+        )
         for one in here.vnis.values()
     )
     first = next(iter(here.vnis.values())).distinguisher
@@ -101,7 +120,7 @@ def mac_vrf(here: Instance) -> MacVrf | None:
 
 def _vlan(distinguisher: str) -> int:
     value = number(distinguisher.rpartition(":")[2])
-    return value - FIRST_BRIDGED if value is not None and FIRST_BRIDGED < value <= FIRST_BRIDGED + 4094 else 0  # noqa: PLR2004 - VLANs
+    return value - FIRST_BRIDGED if value is not None and FIRST_BRIDGED < value <= FIRST_BRIDGED + 4094 else 0
 
 
 def _target(text: str) -> str:
@@ -114,11 +133,16 @@ def _automatic(here: Instance, vni: int) -> str:
 
 
 def vrfs(
-    found: Mapping[str, int], instances: Mapping[str, Sessions], policies: Policies, prefixes: Mapping[str, Sequence[Prefix]]
+    found: Mapping[str, int],
+    instances: Mapping[str, Sessions],
+    policies: Policies,
+    prefixes: Mapping[str, Sequence[Prefix]],
 ) -> tuple[Vrf, ...]:
     """The VRFs that route: those with a VNI, or with BGP."""
     names = dict.fromkeys(name for name in (*found, *instances) if name and (found.get(name) or name in instances))
-    return tuple(_vrf(name, found.get(name, 0), instances.get(name), policies, prefixes.get(name, ())) for name in names)
+    return tuple(
+        _vrf(name, found.get(name, 0), instances.get(name), policies, prefixes.get(name, ())) for name in names
+    )
 
 
 def _vrf(name: str, vni: int, own: Sessions | None, policies: Policies, prefixes: Sequence[Prefix]) -> Vrf:
@@ -144,7 +168,9 @@ def _external(own: Sessions, policies: Policies) -> Iterator[ExternalPeer]:
         imports, exports = own.policies(one)
         router = group.name if group else session.peer
         unit = session.interface if "." in session.interface else f"{session.interface}.0"
-        numbered = NumberedSession(unit, "", session.peer or router, session.peer_as, session.local_address, session.peer_address)
+        numbered = NumberedSession(
+            unit, "", session.peer or router, session.peer_as, session.local_address, session.peer_address
+        )
         yield ExternalPeer(router, numbered, _listed(policies, imports), _listed(policies, exports))
 
 

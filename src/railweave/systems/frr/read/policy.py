@@ -28,7 +28,7 @@ class PrefixList:
     """A prefix list; ``longer`` of each entry says whether it takes longer prefixes too."""
 
     entries: dict[int, tuple[Prefix, bool]] = field(default_factory=dict[int, tuple[Prefix, bool]])
-    lines: list[Selected] = field(default_factory=lambda: [])
+    lines: list[Selected] = field(default_factory=list)
 
     def prefixes(self) -> tuple[Prefix, ...]:
         """The prefixes in order."""
@@ -73,7 +73,7 @@ def interface_list(name: str) -> str:
 
 def kind(value: str) -> Literal["large", "standard"]:
     """What kind of community a value is: of three numbers, or of two."""
-    return "large" if value.count(":") == 2 else "standard"  # noqa: PLR2004 - RFC 8092
+    return "large" if value.count(":") == 2 else "standard"
 
 
 def policies(taking: Taking, ports: Mapping[str, Port]) -> Policies:
@@ -192,7 +192,9 @@ def _sets(words: list[str], names: dict[str, str], entry: _Entry) -> bool:
             entry.action = replace(entry.action, local_preference=value)
         case ["set", "aigp-metric", text] if (value := number(text)) is not None:
             entry.action = replace(entry.action, aigp=value)
-        case ["set", "community" | "large-community", *values, "additive"] if values and all(map(_is_community, values)):
+        case ["set", "community" | "large-community", *values, "additive"] if values and all(
+            map(_is_community, values)
+        ):
             entry.action = replace(entry.action, add_communities=tuple(names.get(one, one) for one in values))
         case _:
             return False

@@ -124,7 +124,7 @@ def _advertisement(port: Port, words: list[str]) -> bool:
 def _option(words: list[str]) -> PrefixOption | None:
     valid = unprinted("gateways.advertisements.prefix_valid_lifetime")
     preferred = unprinted("gateways.advertisements.prefix_preferred_lifetime")
-    if len(words) >= 2 and words[0] not in {"off-link", "no-autoconfig"}:  # noqa: PLR2004 - two lifetimes
+    if len(words) >= 2 and words[0] not in {"off-link", "no-autoconfig"}:
         one, other = (0xFFFFFFFF if word == "infinite" else number(word) for word in words[:2])
         if one is None or other is None:
             return None

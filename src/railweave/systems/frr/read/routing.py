@@ -73,7 +73,13 @@ class Routing:
         if own is None:
             return None
         without = {*evpn.evpn_maps(own.here), *evpn.external_maps(self.sessions)}
-        kept = {name for level in own.here.neighbors.values() for f, x in level.families.items() if f != "evpn" for name in (x.imports, x.exports)}
+        kept = {
+            name
+            for level in own.here.neighbors.values()
+            for f, x in level.families.items()
+            if f != "evpn"
+            for name in (x.imports, x.exports)
+        }
         return bgp(own, self.policies, self.taking, without - kept)
 
     def isis(self) -> Isis | None:
@@ -114,7 +120,13 @@ class Routing:
 
 def general(taking: Taking) -> str:
     """The name of the device, with the lines at the top that are as expected."""
-    for form in ("frr defaults *", "frr version *", "ip forwarding", "ipv6 forwarding", "no zebra nexthop kernel enable"):
+    for form in (
+        "frr defaults *",
+        "frr version *",
+        "ip forwarding",
+        "ipv6 forwarding",
+        "no zebra nexthop kernel enable",
+    ):
         taking.last(form)
     for word, family in (("ip", "ipv4"), ("ipv6", "ipv6")):
         # Where a family is not routed, that it is not forwarded changes nothing.

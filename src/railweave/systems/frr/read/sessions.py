@@ -146,7 +146,9 @@ def bgp(sessions: Sessions, policies: Policies, taking: Taking, without: Collect
         default_accept=False,
         compare_aigp=here.compare_aigp,
         families=_families(sessions, on_links),
-        maximum_ecmp=max((one.width for one in here.families.values() if one.width), default=unprinted("bgp.maximum_ecmp")),
+        maximum_ecmp=max(
+            (one.width for one in here.families.values() if one.width), default=unprinted("bgp.maximum_ecmp")
+        ),
         bfd=sessions.common_bfd(on_links, taking),
         graceful_restart=here.restart,
         ttl_security=bool(on_links) and all(_one_hop(here, one) for one in on_links),

@@ -149,7 +149,9 @@ def without_secrets(line: str) -> str:
 
 def _plain(word: str) -> bool:
     """Whether a word behind one that secrets stand behind is none: a reference, or a word of the command."""
-    return bool(REFERENCE.fullmatch(word)) or word in {"clear", "md5"} or ":" in word and word.replace(":", "").isdigit()
+    return (
+        bool(REFERENCE.fullmatch(word)) or word in {"clear", "md5"} or (":" in word and word.replace(":", "").isdigit())
+    )
 
 
 def secret(text: str) -> str:
