@@ -95,7 +95,7 @@ def _edits(steps: Sequence[Step]) -> list[list[Step]]:
 
 def _alike(removed: Step, added: Step) -> bool:
     """Whether a statement is another value of one that was removed: the same parent, and the same words but for one."""
-    if removed.above != added.above or (removed.node.children is None) != (added.node.children is None):
+    if removed.above != added.above or removed.node.children or added.node.children:
         return False
     one, other = (re.split(r"[\s|]+", _words(step, step.node)) for step in (removed, added))
     same = [word == there for word, there in zip(one, other, strict=False)]

@@ -41,6 +41,9 @@ CABLING = (
 )
 """Fields about cables: a description may name another peer, which moves no cable."""
 
+AS_READ = ("bgp.as_lists", "bgp.groups.peer_as_list")
+"""Fields that some systems have no words for because they have nothing of the kind: there each neighbor's own AS number decides."""
+
 UNREADABLE = Rule(
     "file-unreadable",
     "error",
@@ -92,7 +95,8 @@ def stands(config: DeviceConfig, designed: Mapping[str, str], found: Mapping[str
         texts[file] = text
         made += [(one, _finding(config.name, one, path)) for one in some]
         not_compared += secret
-    read = _cabled(completed(reader.read(texts).config, config, (*unsaid, *CABLING)), config) if made else config
+    designed_for = [*(one for one in unsaid if one not in AS_READ), *CABLING]
+    read = _cabled(completed(reader.read(texts).config, config, designed_for), config) if made else config
     return Stands(None if unreadable else read, tuple(made), tuple(not_compared), tuple(unreadable))
 
 

@@ -130,7 +130,7 @@ _FIELDS = (
     (r"bgp\.groups\.(import_policy|export_policy)", POLICY),
     (r"bgp\.maximum_ecmp|isis\.maximum_ecmp", BALANCING),
     (
-        r".*\.router_id|loopback|management_(address|gateway)|.*(\.|^)addresses(\.|$)|gateways\.(prefixes|mac|proxy_arp)",
+        r".*\.router_id|loopback|management_(address|gateway)|.*(\.|^)addresses(\.|$)|gateways\.(mac|proxy_arp)",
         ADDRESS,
     ),
     (r"bgp|overlay\.(neighbors|reflects|from_spine)", SESSION),
@@ -140,7 +140,7 @@ _FIELDS = (
     (r"interfaces\.(vlan|native_vlan|unit_vlan)$|gateways\.vlan$", VLAN),
     (r"interfaces\.vrf|gateways\.vrf", OVERLAY),
     (r"splits|interfaces", PORT),
-    (r"gateways\.advertisements", ADVERTISEMENT),
+    (r"gateways\.(advertisements|prefixes)", ADVERTISEMENT),
     (r"gateways", ADDRESS),
     (r"qos\.classes\.ecn|qos\.marking", ECN),
     (r"qos\.classes\.(dscp|queue|pfc_priority|lossless)|qos\.default_class|qos\.ports", CLASSIFIER),
