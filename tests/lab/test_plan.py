@@ -56,6 +56,11 @@ def test_an_interface_that_linux_cannot_have_is_named() -> None:
         make_plan(replace(network, servers=(long, *network.servers[1:])), None)
 
 
+def test_routers_outside_the_fabric_are_refused() -> None:
+    with pytest.raises(LabError, match="frontend-ai-leaf1 has sessions with routers outside the fabric"):
+        make_plan(example("aidc-three-fabrics"), None)
+
+
 def test_labs_are_told_apart_by_their_path_and_not_by_how_it_is_written(tmp_path: Path) -> None:
     one, other = tmp_path / "a.yaml", tmp_path / "b.yaml"
     assert names.lab_id(one) != names.lab_id(other)

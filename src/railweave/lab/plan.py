@@ -127,6 +127,12 @@ def make_plan(network: Network, overlay: Overlay | None, configs: dict[str, Devi
             f"{colored[0]} has a tunnel endpoint per path color, and FRR one per VNI: `railweave verify` proves such tenants"
         )
     found = configs or {one.name: device_config(network, one.name, emulation(one)) for one in network.switches}
+    outside = [one.name for one in found.values() if any(vrf.external for vrf in one.vrfs)]
+    if outside:
+        raise LabError(
+            f"{outside[0]} has sessions with routers outside the fabric, which the lab does not have: `railweave verify` "
+            "proves such tenants; a copy of the file without `external:` can be brought up"
+        )
     own = [one.name for one in found.values() if one.nos != EMULATION and one.vrfs]
     if own:
         raise LabError(

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from railweave.lab.kernel.namespace import entered, existing, ip_batch, set_parameters
 from railweave.lab.kernel.spaces import vrf_by_interface, vrf_space
 from railweave.lab.names import namespace
-from railweave.lab.plan import ETHERNET_HEADER
 from railweave.render.network import EMULATION
 
 if TYPE_CHECKING:
@@ -78,8 +77,6 @@ def router_lines(config: DeviceConfig, vrf: str = "") -> Iterator[str]:
     for gateway in gateways:
         yield f"link set {gateway.name} mtu {gateway.mtu}{' up' if gateway.vlan is not None else ''}"
     for port in ports:
-        if port.kind == "external":  # nothing of the lab is behind it
-            yield f"link add name {port.name} mtu {port.mtu - ETHERNET_HEADER} type dummy"
         yield f"link set {port.name} up"
     if config.nos != EMULATION and not vrf:
         yield from _addresses(config)
