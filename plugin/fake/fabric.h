@@ -17,7 +17,8 @@ struct fake_gid {
 struct fake_port {
   _Atomic bool up;
   _Atomic uint32_t gid_changes;
-  _Atomic int refuse_receive, refuse_send;  // counts down with each that is posted; at 1 it is refused
+  // Counts down with each that is posted; at 1 it is refused; below 0 all are. Reads are the flushes of GPU memory.
+  _Atomic int refuse_receive, refuse_send, refuse_read;
   _Atomic int event;  // IBV_EVENT_ of a queue pair or completion queue, plus 1, to be reported once
   struct fake_gid gids[FAKE_GIDS];
 };

@@ -14,6 +14,11 @@ int fake_gid_index(const struct fake_port *port, int gid) {
   return 1 + (gid + (int)atomic_load(&port->gid_changes)) % n;
 }
 
+static bool refused(_Atomic int *count) {
+  int left = atomic_load(count);
+  return left < 0 || (left > 0 && atomic_fetch_sub(count, 1) == 1);
+}
+
 int fake_poll_cq(struct ibv_cq *base, int n, struct ibv_wc *wc) {
   struct fake_cq *cq = (struct fake_cq *)base;
   uint32_t head = atomic_load_explicit(&cq->head, memory_order_relaxed);
@@ -32,8 +37,8 @@ int fake_post_send(struct ibv_qp *base, struct ibv_send_wr *wr, struct ibv_send_
     *bad = wr;
     if (base->state < IBV_QPS_RTS || wr->num_sge > FAKE_SGES) error = EINVAL;
     else if (q->send_tail - q->send_head == q->send_size) error = ENOMEM;
-    _Atomic int *refuse = &fake_nic.fabric->ports[q->host][q->device].refuse_send;
-    if (atomic_load(refuse) > 0 && atomic_fetch_sub(refuse, 1) == 1) error = ENOMEM;
+    struct fake_port *port = &fake_nic.fabric->ports[q->host][q->device];
+    if (refused(wr->opcode == IBV_WR_RDMA_READ ? &port->refuse_read : &port->refuse_send)) error = ENOMEM;
     if (error) break;
     struct fake_send *s = &q->sends[q->send_tail++ % q->send_size];
     *s = (struct fake_send){.wr_id = wr->wr_id,
@@ -75,8 +80,7 @@ int fake_post_recv(struct ibv_qp *base, struct ibv_recv_wr *wr, struct ibv_recv_
     *bad = wr;
     if (base->state < IBV_QPS_INIT || wr->num_sge > 1) error = EINVAL;
     else if (q->recv_tail - q->recv_head == q->recv_size) error = ENOMEM;
-    _Atomic int *refuse = &fake_nic.fabric->ports[q->host][q->device].refuse_receive;
-    if (atomic_load(refuse) > 0 && atomic_fetch_sub(refuse, 1) == 1) error = ENOMEM;
+    if (refused(&fake_nic.fabric->ports[q->host][q->device].refuse_receive)) error = ENOMEM;
     if (error) break;
     struct fake_recv *r = &q->recvs[q->recv_tail++ % q->recv_size];
     *r = (struct fake_recv){.wr_id = wr->wr_id, .n_sge = wr->num_sge};

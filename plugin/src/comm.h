@@ -44,6 +44,7 @@ struct rw_request {
   const struct rw_mr *mr;
   int left;               // pieces, or reads of a flush, not complete
   uint32_t devices_left;  // of a flush: those whose read is not posted
+  int64_t started_ms;     // of a flush
   void *phandle;
 };
 
@@ -114,7 +115,9 @@ struct rw_comm_device {
   struct ibv_mr *flush_mr;
   union ibv_gid flush_gid;
   int flush_out;                   // reads under way
-  int64_t flush_broken_ms;         // since when it is being replaced, 0: it works
+  bool flush_broken;               // its queue pair is being replaced: no read is posted
+  int64_t flush_again_ms;          // when that is tried again
+  const char *flush_reason;        // why it is being replaced
   unsigned seen_gids, seen_ports;  // changes that were looked at
 };
 

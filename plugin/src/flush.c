@@ -4,14 +4,16 @@
 
 #include <errno.h>
 
+#include "clock.h"
 #include "failure.h"
 #include "log.h"
 #include "params.h"
 #include "qp.h"
 #include "verbs.h"
 
-// A device whose flushes fail for this long cannot be relied on.
-enum { PATIENCE_MS = 4000 };
+// A device whose flushes fail for this long cannot be relied on. Its queue pair is made anew at once, then every
+// AGAIN_MS.
+enum { PATIENCE_MS = 4000, AGAIN_MS = 50 };
 
 bool rw_flush_create(struct rw_comm *c, struct rw_comm_device *d) {
   struct ibv_qp_init_attr init = {
@@ -61,7 +63,8 @@ bool rw_flush_create(struct rw_comm *c, struct rw_comm_device *d) {
           !c->set_up))
     return true;
 fail:
-  rw_warn("%s: no queue pair for flushes of GPU memory: %s", d->device->name, strerror(errno));
+  rw_log(c->set_up ? NCCL_LOG_INFO : NCCL_LOG_WARN, __FILE__, __LINE__,
+         "%s: no queue pair for flushes of GPU memory: %s", d->device->name, strerror(errno));
   return false;
 }
 
@@ -84,7 +87,11 @@ static bool post(struct rw_comm *c, int device, struct rw_request *r) {
       .send_flags = IBV_SEND_SIGNALED,
       .wr.rdma = {.remote_addr = r->data, .rkey = r->mr->mrs[device]->rkey},
   };
-  if (d->flush_broken_ms || d->flush_out == RW_FLUSH_WRS || rw_post_send(d->flush_qp, &wr)) return false;
+  if (d->flush_broken || d->flush_out == RW_FLUSH_WRS) return false;
+  if (rw_post_send(d->flush_qp, &wr)) {
+    rw_flush_break(c, device, "the device refuses work");
+    return false;
+  }
   d->flush_out++;
   r->devices_left &= ~(1u << device);
   return true;
@@ -102,11 +109,8 @@ static void read_done(struct rw_request *r) {
   if (--r->left == 0) r->done = true;
 }
 
-static void give_up(struct rw_comm *c, int device) {
-  if (needs_flush(c, device)) {
-    rw_fail(c, ncclSystemError, "flushes of GPU memory fail on %s", c->devices[device].device->name);
-    return;
-  }
+// Nobody waits any more for reads over a device that needs none.
+static void leave_out(struct rw_comm *c, int device) {
   for (int i = 0; i < RW_REQUESTS; i++) {
     struct rw_request *r = &c->requests.all[i];
     if (r->kind != RW_FLUSH || r->done || !(r->devices_left >> device & 1)) continue;
@@ -115,26 +119,45 @@ static void give_up(struct rw_comm *c, int device) {
   }
 }
 
+static bool waits_too_long(const struct rw_comm *c, int device) {
+  for (int i = 0; i < RW_REQUESTS; i++) {
+    const struct rw_request *r = &c->requests.all[i];
+    if (r->kind == RW_FLUSH && !r->done && r->devices_left >> device & 1 && c->now_ms - r->started_ms > PATIENCE_MS)
+      return true;
+  }
+  return false;
+}
+
 // An address that went away takes the flush queue pair with it: it is made anew on the address there is now.
 void rw_flush_repair(struct rw_comm *c, int device) {
   struct rw_comm_device *d = &c->devices[device];
-  if (!d->flush_broken_ms || d->flush_out) return;
-  if (d->flush_qp) rw_verbs.ibv_destroy_qp(d->flush_qp);
-  d->flush_qp = NULL;
-  if (needs_flush(c, device) && rw_flush_create(c, d)) {
-    d->flush_broken_ms = 0;
+  if (!d->flush_broken || d->flush_out) return;
+  if (!needs_flush(c, device)) {
+    leave_out(c, device);
+  } else if (waits_too_long(c, device)) {
+    rw_fail(c, ncclSystemError, "flushes of GPU memory fail on %s: %s", d->device->name, d->flush_reason);
+  } else if (c->now_ms >= d->flush_again_ms) {
+    d->flush_again_ms = c->now_ms + AGAIN_MS;
+    if (d->flush_qp) rw_verbs.ibv_destroy_qp(d->flush_qp);
+    d->flush_qp = NULL;
+    d->flush_broken = !rw_flush_create(c, d);
     post_waiting(c, device);
-  } else if (!needs_flush(c, device) || c->now_ms - d->flush_broken_ms > PATIENCE_MS) {
-    give_up(c, device);
   }
 }
 
-void rw_flush_break(struct rw_comm *c, int device) {
+void rw_flush_break(struct rw_comm *c, int device, const char *reason) {
   struct rw_comm_device *d = &c->devices[device];
   struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
-  if (d->flush_broken_ms || !d->flush_qp) return;
-  d->flush_broken_ms = c->now_ms;
+  if (d->flush_broken || !d->flush_qp) return;
+  d->flush_broken = true;
+  d->flush_reason = reason;
+  rw_info("%s: flushes of GPU memory need a new queue pair: %s", d->device->name, reason);
   rw_qp_modify(d->flush_qp, &attr, IBV_QP_STATE, false);
+}
+
+void rw_flush_put_off(struct rw_comm *c, int64_t ms) {
+  for (int i = 0; i < RW_REQUESTS; i++)
+    if (c->requests.all[i].kind == RW_FLUSH) c->requests.all[i].started_ms += ms;
 }
 
 ncclResult_t rw_iflush(struct rw_comm *c, int n, void **data, const int *sizes, void **mrs, void **request) {
@@ -154,8 +177,9 @@ ncclResult_t rw_iflush(struct rw_comm *c, int n, void **data, const int *sizes, 
   r->mr = mrs[last];
   r->left = 0;
   r->devices_left = 0;
+  r->started_ms = c->now_ms = rw_now_ns() / 1000000;
   for (int i = 0; i < c->n_devices; i++) {
-    if ((!c->devices[i].flush_qp && !c->devices[i].flush_broken_ms) || !needs_flush(c, i)) continue;
+    if ((!c->devices[i].flush_qp && !c->devices[i].flush_broken) || !needs_flush(c, i)) continue;
     r->left++;
     r->devices_left |= 1u << i;
     post(c, i, r);
@@ -173,6 +197,6 @@ void rw_flush_done(struct rw_comm *c, int device, struct rw_request *r, int stat
     if (d->flush_out == RW_FLUSH_WRS - 1) post_waiting(c, device);
   } else {
     r->devices_left |= 1u << device;
-    rw_flush_break(c, device);
+    rw_flush_break(c, device, rw_wc_status(status));
   }
 }

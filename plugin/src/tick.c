@@ -53,7 +53,7 @@ static void look_at_devices(struct rw_comm *c) {
       if (rw_state(p) == RW_QP_CLOSED && p->recover_at_ms > c->now_ms + 20) p->recover_at_ms = c->now_ms + 20;
     }
     if (!up || (gids != d->seen_gids && d->device->ethernet && d->flush_qp && !rw_gid_find(&now, &d->flush_gid)))
-      rw_flush_break(c, i);
+      rw_flush_break(c, i, up ? "its address is gone" : "its port is down");
     d->seen_gids = gids;
     d->seen_ports = ports;
   }
@@ -165,7 +165,7 @@ void rw_tick(struct rw_comm *c) {
   // Time in which nobody looked tells nothing of the paths: this process was stopped, or NCCL was busy elsewhere.
   int64_t unseen = c->times.looked_ms ? c->now_ms - c->times.looked_ms - UNSEEN_MS : 0;
   for (int i = 0; unseen > 0 && i < c->n_qps; i++) c->qps[i].progress_ms += unseen;
-  if (unseen > 0) rw_presence_put_off(c, unseen);
+  if (unseen > 0) rw_presence_put_off(c, unseen), rw_flush_put_off(c, unseen);
   c->times.looked_ms = c->now_ms;
   look_at_devices(c);
   look_at_queue_pairs(c);

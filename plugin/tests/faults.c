@@ -33,7 +33,7 @@ void schedule_survivable(const struct plan *p, struct schedule *s) {
     f.gid = DRAW(p->gids);
     int lasts = 5 + DRAW(3 * p->reroute_ms);
     f.peer = (f.host + 1) % p->ranks;
-    int what = DRAW(10);
+    int what = DRAW(13);
     if (f.gid == safe_gid && f.device == safe_device) continue;
     if (what < 3) {
       f.kind = PATH_DOWN;
@@ -64,6 +64,10 @@ void schedule_survivable(const struct plan *p, struct schedule *s) {
       add(s, f);
       f.kind = ADDRESS_BACK;
       f.at_ms += lasts;
+      add(s, f);
+    } else if (what >= 10) {  // whichever path's queue pair it is
+      f.kind = what == 10 ? RECEIVE_REFUSED : what == 11 ? SEND_REFUSED : FLUSH_REFUSED;
+      f.value = 1 + DRAW(30);
       add(s, f);
     } else if (p->merge && f.device != safe_device) {
       f.kind = PORT_DOWN;
@@ -116,8 +120,9 @@ void fault_apply(struct fake_fabric *f, const struct plan *p, const struct fault
     case ADDRESS_BACK: fake_gid_present(f, x->host, x->device, x->gid, x->kind == ADDRESS_BACK); break;
     case PORT_DOWN:
     case PORT_UP: fake_port_set(f, x->host, x->device, x->kind == PORT_UP); break;
-    case RECEIVE_REFUSED: atomic_store(&f->ports[x->host][x->device].refuse_receive, 6); break;
-    case SEND_REFUSED: atomic_store(&f->ports[x->host][x->device].refuse_send, 6); break;
+    case RECEIVE_REFUSED: atomic_store(&f->ports[x->host][x->device].refuse_receive, x->value); break;
+    case SEND_REFUSED: atomic_store(&f->ports[x->host][x->device].refuse_send, x->value); break;
+    case FLUSH_REFUSED: atomic_store(&f->ports[x->host][x->device].refuse_read, x->value); break;
     case HOST_DARK:
       for (int h = 0; h < p->ranks; h++)
         for (int d = 0; d < p->devices; d++)

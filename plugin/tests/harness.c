@@ -228,19 +228,19 @@ static int soak(struct plan *p, uint64_t first, int runs) {
   return 0;
 }
 
-// "40:down:1" at 40 ms path 1 between hosts 0 and 1; :up, :port (host 0), :portup, :dark, :change, :slow=N
+// "40:down:1" at 40 ms path 1 between hosts 0 and 1; :up, :port (host 0), :portup, :dark, :change, ...
 static void add_fault(struct schedule *s, const char *text) {
   char what[16] = "";
-  struct fault x = {.host = 0, .peer = 1};
+  struct fault x = {.host = 0, .peer = 1, .value = 6};
   if (sscanf(text, "%d:%15[a-z]:%d:%d", &x.at_ms, what, &x.gid, &x.value) < 2 || s->n == MAX_FAULTS) return;
   static const struct {
     const char *name;
     enum fault_kind kind;
-  } kinds[] = {{"down", PATH_DOWN},    {"up", PATH_UP},        {"blink", PATH_BLINK},
-               {"drops", PATH_DROPS},  {"slow", PATH_SLOW},    {"change", ADDRESS_CHANGE},
-               {"gone", ADDRESS_GONE}, {"back", ADDRESS_BACK}, {"port", PORT_DOWN},
-               {"portup", PORT_UP},    {"dark", HOST_DARK},    {"refuse", RECEIVE_REFUSED},
-               {"busy", SEND_REFUSED}};
+  } kinds[] = {{"down", PATH_DOWN},    {"up", PATH_UP},           {"blink", PATH_BLINK},
+               {"drops", PATH_DROPS},  {"slow", PATH_SLOW},       {"change", ADDRESS_CHANGE},
+               {"gone", ADDRESS_GONE}, {"back", ADDRESS_BACK},    {"port", PORT_DOWN},
+               {"portup", PORT_UP},    {"dark", HOST_DARK},       {"refuse", RECEIVE_REFUSED},
+               {"busy", SEND_REFUSED}, {"noflush", FLUSH_REFUSED}};
   for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
     if (strcmp(kinds[i].name, what) == 0) {
       x.kind = kinds[i].kind;

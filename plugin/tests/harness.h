@@ -38,8 +38,9 @@ enum fault_kind {
   PORT_DOWN,
   PORT_UP,
   HOST_DARK,
-  RECEIVE_REFUSED,
-  SEND_REFUSED
+  RECEIVE_REFUSED,  // once, the value-th that the host posts
+  SEND_REFUSED,
+  FLUSH_REFUSED
 };
 
 struct fault {

@@ -6,6 +6,7 @@
 //                       waits (a receive of which nothing came), half (one of two grouped receives came)
 //   peer event N         the asynchronous event N is reported of a queue pair or completion queue
 //   peer tcp | stranger | refused | fork
+//   peer flush once | ever  the NIC refuses the read of a flush: it is posted again; in the end that is an error
 //   peer tuner            both ends have a tuner table in force, but not the same
 //   peer close FOLDER    256 connections end within 3 s, telemetry being written to the folder
 #include <arpa/inet.h>
@@ -273,6 +274,30 @@ static int fork_and_exit(void) {
   return 0;
 }
 
+// The first flush finds the device busy, the second finds it well again; a device that stays busy ends the connection.
+static int refuse_flushes(bool for_ever) {
+  void *data[1], *mrs[1], *request = NULL;
+  int sizes[1] = {64};
+  join(false, false);
+  data[0] = memory, mrs[0] = mr;
+  finish(receive(1));
+  atomic_store(&fabric->ports[0][0].refuse_read, for_ever ? -1 : 1);
+  for (int i = 0; i < (for_ever ? 1 : 2); i++) {
+    MUST(net.iflush(comm, 1, data, sizes, mrs, &request));
+    if (!request) fail("no flush");
+    if (!for_ever) finish(request);
+  }
+  if (atomic_load(&fabric->ports[0][0].refuse_read) > 0) fail("no read was refused");
+  if (dead) fail("a queue pair died");
+  tell('d');
+  if (!for_ever) return 0;
+  double took = until_error(request, 2 * WITHIN_MS);
+  if (took < 0 || took > WITHIN_MS || !strstr(last_warning, "flushes of GPU memory fail on fake0"))
+    fail("a device that refuses all flushes: error after %.0f ms", took);
+  printf("a device refuses all flushes: error after %.0f ms: %.120s\n", took, last_warning);
+  return 0;
+}
+
 // NCCL closes connections one after the other.
 static void close_many(bool sends) {
   enum { MANY = 256 };
@@ -344,6 +369,7 @@ static int run(const char *what, const char *state, pid_t other) {
   if (is(what, "tuner")) return disagree(true), 0;
   if (is(what, "stranger")) return join(false, true), tell('d'), 0;
   if (is(what, "fork")) return fork_and_exit();
+  if (is(what, "flush")) return refuse_flushes(is(state, "ever"));
   return watch(what, state, other);
 }
 
@@ -353,6 +379,7 @@ static void run_other(const char *what, const char *state) {
   else if (is(what, "refused")) return;
   else if (is(what, "tuner")) disagree(false);
   else if (is(what, "stranger")) join(true, false), hear('d');
+  else if (is(what, "flush")) join(true, false), finish(send_one(64)), hear('d'), pause();
   else if (is(what, "fork")) join(false, false), finish(receive(1)), finish(receive(1)), hear('d');
   else play(what, state);
 }

@@ -58,6 +58,7 @@ for state in polls flies waits half; do
     case_ "peer: $what" ./peer "$what" "$state"
   done
 done
+for how in once ever; do case_ "peer: a device refuses flushes" ./peer flush $how; done
 for event in 0 1 3; do case_ "asynchronous event" ./peer event $event; done
 for what in tcp stranger refused tuner fork; do case_ "peer" ./peer "$what"; done
 case_ "port loss ends the job and says where" ./harness --rate 20 --groups 100000 --fault 50:port --must-fail
