@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+// A run that nothing moves for so long hangs, however slow the machine is.
 enum { PATIENCE_S = 30, ERROR_WITHIN_MS = 5000 };
 
 static void set(const char *name, const char *format, long value) {
@@ -54,7 +55,7 @@ static void record_rate(FILE *file, const struct plan *p, const struct board *b,
 // else 0.
 static uint64_t watch(const struct plan *p, const struct schedule *s, struct fake_fabric *f, struct board *b,
                       const pid_t *pids, bool *hung) {
-  uint64_t start = 0, fatal = 0, begun = fake_now_ns();
+  uint64_t start = 0, fatal = 0, moves = 0, moved = fake_now_ns();
   int next = 0, left = p->ranks, status;
   bool ended[FAKE_HOSTS] = {false};
   FILE *rates = p->rate_file ? fopen(p->rate_file, "w") : NULL;
@@ -64,7 +65,7 @@ static uint64_t watch(const struct plan *p, const struct schedule *s, struct fak
     if (!start && atomic_load(&b->connected) == p->ranks) start = now;
     while (start && next < s->n && now - start >= (uint64_t)s->faults[next].at_ms * 1000000) {
       fault_apply(f, p, &s->faults[next++]);
-      if (s->must_fail) fatal = now;
+      if (s->must_fail) fatal = moved = now;
     }
     if (rates && start) record_rate(rates, p, b, start, now);
     for (int r = 0; r < p->ranks; r++) {
@@ -76,7 +77,12 @@ static uint64_t watch(const struct plan *p, const struct schedule *s, struct fak
         if (atomic_load(&b->results[r]) <= ERROR_REPORTED) atomic_store(&b->results[r], BROKEN);
       }
     }
-    if (now - begun > (uint64_t)(PATIENCE_S + p->seconds) * 1000000000u) {
+    // What moves after a fault that must end the job does not count.
+    if (!fatal && atomic_load(&b->moves) != moves) {
+      moves = atomic_load(&b->moves);
+      moved = now;
+    }
+    if (now - moved > (uint64_t)PATIENCE_S * 1000000000u) {
       *hung = true;
       for (int r = 0; r < p->ranks; r++)
         if (!ended[r]) kill(pids[r], SIGUSR2);

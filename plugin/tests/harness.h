@@ -63,6 +63,7 @@ struct board {
   _Atomic int deaths, recoveries;  // of queue pairs, as the plugin logged them
   _Atomic uint64_t ended_ns[FAKE_HOSTS];
   _Atomic uint64_t bytes[FAKE_HOSTS];
+  _Atomic uint64_t moves;  // steps of any rank that got somewhere: a run hangs once there are none
   char text[FAKE_HOSTS][BOARD_TEXT];
 };
 

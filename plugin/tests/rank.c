@@ -58,6 +58,7 @@ static ncclResult_t profile(void **event, int type, void *phandle, int64_t plugi
 }
 
 static void end(enum outcome outcome) {
+  atomic_fetch_add(&the_board->moves, 1);
   atomic_store(&the_board->ended_ns[the_rank], fake_now_ns());
   atomic_store(&the_board->results[the_rank], outcome);
 }
@@ -230,6 +231,7 @@ static int connect_ring(struct rank *r) {
   }
   if (failed(r->net.closeListen(listening))) return -1;
   atomic_fetch_add(&the_board->connected, 1);
+  atomic_fetch_add(&the_board->moves, 1);
   return 0;
 }
 
@@ -257,6 +259,7 @@ static int transfer(struct rank *r) {
       if ((n = steps[i](r)) < 0) return p->seconds && fake_now_ns() + 200000000 > r->stop_ns ? 0 : -1;
       moved |= n;
     }
+    if (moved) atomic_fetch_add(&the_board->moves, 1);
     idle = moved ? 0 : idle + 1;
     if (idle > 20) nanosleep(&pause, NULL);
   }

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The plugin's tests over the fake: run.sh BUILD. Every line is one case; the first that fails ends it.
+# The plugin's tests over the fake: run.sh BUILD. Every line is one case; the first that fails ends it. The programs
+# themselves notice what hangs; the time limit here is for what they do not.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$1"
@@ -8,7 +9,7 @@ case_() {
   local name=$1
   shift
   local start=$SECONDS
-  timeout -k 5 90 "$@" || { echo "plugin: $name fails: $*"; exit 1; }
+  timeout -k 5 300 "$@" || { echo "plugin: $name fails: $*"; exit 1; }
   echo "plugin: $name ($((SECONDS - start)) s)"
 }
 
