@@ -16,8 +16,15 @@ from railweave.errors import FileLine, Problem, SpecError
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from yaml import MarkedYAMLError
+
 MOST_BYTES = 64 << 20
 """Of a file, unless said otherwise: an inventory of 8,192 servers with every NIC and cable in it takes 20 MB."""
+
+MOST_DEPTH = 64
+"""Of lists and maps in one another in a YAML file: the reader takes a frame of the stack for each."""
+MOST_VALUES = 250_000
+"""Of a YAML file, with those that aliases repeat, and with the names that host lists stand for."""
 
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029]")
 """What no text holds: it would end a line, or move about on a terminal."""
@@ -69,3 +76,52 @@ def read_json(path: Path, wrong: str = "not JSON", fix: str = "") -> Any:  # noq
         raise SpecError([Problem(FileLine(str(path), error.lineno), f"{wrong}: {error.msg}", fix)]) from None
     except ValueError as error:
         raise SpecError([Problem(FileLine(str(path)), f"{wrong}: {error}", fix)]) from None
+
+
+def compose_yaml(text: str, file: str) -> Any:  # noqa: ANN401 - YAML nodes are untyped
+    """The root node of a YAML text, whose marks know their lines; None where the text is empty.
+
+    Raises ``SpecError`` with the line of what is malformed, nested too deeply or too much.
+    """
+    import yaml  # not for those who read JSON alone
+
+    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        _measure(text, file, loader)
+        return yaml.compose(text, Loader=loader)
+    except yaml.MarkedYAMLError as error:
+        raise SpecError([_malformed(file, error)]) from None
+    except yaml.YAMLError as error:
+        reason = str(getattr(error, "reason", None) or error)
+        raise SpecError([Problem(FileLine(file), f"not valid YAML: {reason}")]) from None
+
+
+def _measure(text: str, file: str, loader: Any) -> None:  # noqa: ANN401 - YAML loaders are untyped
+    """Refuse what is too deep or too long to be made into nodes: the reader goes down into it on the stack of the process."""
+    import yaml
+
+    depth = values = 0
+    for event in yaml.parse(text, Loader=loader):
+        if isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        elif isinstance(event, yaml.NodeEvent):
+            values += 1
+            depth += isinstance(event, yaml.CollectionStartEvent)
+            if depth > MOST_DEPTH or values > MOST_VALUES:
+                what = "nested too deeply" if depth > MOST_DEPTH else f"more than {MOST_VALUES:,} values"
+                fix = (
+                    "close the brackets"
+                    if depth > MOST_DEPTH
+                    else "write names as host lists, for example H100-[01-64]"
+                )
+                line = event.start_mark.line + 1 if event.start_mark else 0
+                raise SpecError([Problem(FileLine(file, line), what, fix)])
+
+
+def _malformed(file: str, error: MarkedYAMLError) -> Problem:
+    """What the YAML reader says. Where it misses an end it stops late, so the beginning of what it was in is named too."""
+    mark = error.problem_mark or error.context_mark
+    line = mark.line + 1 if mark else 0
+    begin = error.context_mark.line + 1 if error.context_mark and "expected" in str(error.problem) else line
+    fix = "" if begin == line else f"what is read here began on line {begin}: close its quotes and brackets"
+    return Problem(FileLine(file, line), f"not valid YAML: {error.problem or error.context}", fix)

@@ -12,8 +12,14 @@ from functools import lru_cache
 
 REFERENCE = re.compile(r"<secret:([^>]*)>")
 """How a secret stands in configuration; its group is the name."""
-_VALUE = r'("[^"]*"|\S+)'
-"""What may stand in a secret's place: one word, or a text in quotation marks; never more, so that nothing hides there."""
+_QUOTED = r'"(?:[^"\\]|\\.)*"'
+"""A text in quotation marks, in which a backslash stands before one that belongs to it."""
+_INSIDE = r'(?:[^"\\]|\\.)*'
+"""What stands in quotation marks that are there already, as in JSON."""
+_WORD = r'[^\s"]+'
+"""A word of a line: blanks end it, and no quotation mark stands in it."""
+_WORD_OF_BRACES = r'(?:(?!/\*)[^\s"{}\[\];#|?])+'
+"""A word where braces, semicolons and comments end one without a blank before them."""
 
 
 @dataclass(frozen=True)
@@ -35,17 +41,36 @@ def alike(one: str, other: str) -> bool | None:
     """Whether two texts are the same. None: they are, but for values in the place of secrets, which nobody can compare."""
     if one == other:
         return True
-    for reference, value in ((one, other), (other, one)):
-        if "<secret:" in reference:
-            found = _pattern(reference).fullmatch(value)
-            if found is not None:
-                pairs = zip(secrets(reference), found.groups(), strict=True)
-                names = [(secret, secrets(word)) for secret, word in pairs]
-                return None if all(not there or there == (secret,) for secret, there in names) else False
-    return False
+    return None if filled(one, other) or filled(other, one) else False
+
+
+def filled(line: str, found: str) -> bool:
+    """Whether a text is a line with nothing else than values in the place of its references; one may stand there itself."""
+    match = secret_pattern(line).fullmatch(found) if "<secret:" in line else None
+    if match is None:
+        return False
+    pairs = zip(secrets(line), match.groups(), strict=True)
+    return all(not there or there == (secret,) for secret, there in ((one, secrets(word)) for one, word in pairs))
 
 
 @lru_cache(maxsize=1024)
-def _pattern(reference: str) -> re.Pattern[str]:
-    parts = REFERENCE.split(reference)
-    return re.compile(_VALUE.join(re.escape(part) for part in parts[::2]), re.DOTALL)
+def secret_pattern(line: str) -> re.Pattern[str]:
+    """What a line with references is once they have values; each group is what stands in the place of one.
+
+    That is one word, or one text in quotation marks, as the line takes it; never more, so that nothing hides there: in a
+    line of braces (``key <secret:x>;``), or a ``set`` line, a word ends at a brace or a semicolon too.
+    """
+    braces = line.rstrip().endswith((";", "{", "}")) or line.startswith("set ")
+    value = f"({_QUOTED}|{_WORD_OF_BRACES if braces else _WORD})"
+    parts: list[str] = []
+    at, quoted = 0, False
+    for match in REFERENCE.finditer(line):
+        before = line[at : match.start()]
+        quoted ^= len(_MARK.findall(before)) % 2 == 1
+        parts += [re.escape(before), f"({_INSIDE})" if quoted else value]
+        at = match.end()
+    return re.compile("".join([*parts, re.escape(line[at:])]))
+
+
+_MARK = re.compile(r'(?<!\\)(?:\\\\)*"')
+"""A quotation mark that no backslash takes away."""

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ValidationError
 from railweave.errors import FileLine, Problem, SpecError
 from railweave.intent.names import count_of
 from railweave.intent.reading.wording import Mistake, mistakes
-from railweave.reading import CONTROL, read_text
+from railweave.reading import CONTROL, MOST_VALUES, compose_yaml, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,13 +29,8 @@ Location = tuple[Key, ...]
 
 M = TypeVar("M", bound=BaseModel)
 
-_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 MOST_BYTES = 16 << 20
 """Of a YAML file."""
-MOST_DEPTH = 64
-"""Of lists and maps in one another: the reader takes a frame of the stack for each."""
-MOST_VALUES = 250_000
-"""Of a YAML file, with those that aliases repeat, and with the names that host lists stand for."""
 LARGEST = 1 << 63
 """No number of a file reaches it: the engines and tables count in 64 bits."""
 MOST_TOLD = 100
@@ -77,47 +72,11 @@ def read_document(path: Path, *, as_text: bool = False) -> Document:
     except FileNotFoundError:
         raise SpecError([Problem(FileLine(str(path)), "no such file", _nearby(path))]) from None
     document = Document(str(path), None, as_text=as_text)
-    try:
-        _measure(text, document)
-        node = yaml.compose(text, Loader=_LOADER)
-        document.value = None if node is None else _construct(node, (), document, ())
-    except yaml.MarkedYAMLError as error:
-        raise SpecError([_malformed(document, error)]) from None
-    except yaml.YAMLError as error:
-        reason = str(getattr(error, "reason", None) or error)
-        raise SpecError([Problem(FileLine(str(path)), f"not valid YAML: {reason}")]) from None
+    node = compose_yaml(text, str(path))
+    document.value = None if node is None else _construct(node, (), document, ())
     if node is None:
         raise SpecError([Problem(FileLine(str(path), 1), "the file is empty", "start from `railweave init`")])
     return document
-
-
-def _measure(text: str, document: Document) -> None:
-    """Refuse what is too deep or too long to be made into nodes: the reader goes down into it on the stack of the process."""
-    depth = values = 0
-    for event in yaml.parse(text, Loader=_LOADER):
-        if isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-        elif isinstance(event, yaml.NodeEvent):
-            values += 1
-            depth += isinstance(event, yaml.CollectionStartEvent)
-            if depth > MOST_DEPTH or values > MOST_VALUES:
-                what = "nested too deeply" if depth > MOST_DEPTH else f"more than {MOST_VALUES:,} values"
-                fix = (
-                    "close the brackets"
-                    if depth > MOST_DEPTH
-                    else "write names as host lists, for example H100-[01-64]"
-                )
-                line = event.start_mark.line + 1 if event.start_mark else 0
-                raise SpecError([Problem(FileLine(document.file, line), what, fix)])
-
-
-def _malformed(document: Document, error: yaml.MarkedYAMLError) -> Problem:
-    """What the YAML reader says. Where it misses an end it stops late, so the beginning of what it was in is named too."""
-    mark = error.problem_mark or error.context_mark
-    line = mark.line + 1 if mark else 0
-    begin = error.context_mark.line + 1 if error.context_mark and "expected" in str(error.problem) else line
-    fix = "" if begin == line else f"what is read here began on line {begin}: close its quotes and brackets"
-    return Problem(FileLine(document.file, line), f"not valid YAML: {error.problem or error.context}", fix)
 
 
 def _nearby(path: Path) -> str:

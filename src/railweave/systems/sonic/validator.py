@@ -12,6 +12,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from railweave.config.secret import REFERENCE
 from railweave.errors import RenderError
 from railweave.findings.registry import Rule
 from railweave.findings.sample import MOST_VALIDATED, said, sample
@@ -33,8 +34,7 @@ FILE = "config_db.json"
 
 HOW_TO_GET = "give src/sonic-yang-models of the public repository sonic-net/sonic-buildimage with --sonic-yang DIR"
 _VARYING = re.compile(r"\d+")
-_SECRET = re.compile(r"<secret:[^>]*>")
-_KEY = re.compile(r'("primary_cak": ")<secret:[^>]*>')
+_KEY = re.compile(rf'("primary_cak": "){REFERENCE.pattern}')
 KEY_DIGITS = 130
 """Digits of a MACsec key of 256 bits as the models have it."""
 
@@ -80,7 +80,7 @@ def validate(files: Files, yang: Path | None, most: int | None = MOST_VALIDATED)
 def _validate_one(models: SonicModels, device: str, text: str) -> list[Finding]:
     numbers: dict[str, str] = {}
     text_of_keys = _KEY.sub(lambda match: f"{match[1]}{'0' * KEY_DIGITS}", text)
-    hidden = _SECRET.sub(lambda match: numbers.setdefault(match.group(), f"{STAND_IN}{len(numbers)}"), text_of_keys)
+    hidden = REFERENCE.sub(lambda match: numbers.setdefault(match.group(), f"{STAND_IN}{len(numbers)}"), text_of_keys)
     try:
         tables = parse(hidden)
     except RenderError as error:

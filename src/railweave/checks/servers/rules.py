@@ -1,0 +1,57 @@
+"""What is wrong where a file of a server says something else than the design: a rule for each subject."""
+
+from __future__ import annotations
+
+from railweave.findings.registry import Rule
+
+FIX = "put the designed value back, or change it in the fabric file (under `hosts:`, `host_routing:` or where it follows from) and build again"
+
+
+def _rule(subject: str, says: str, why: str) -> Rule:
+    return Rule(f"server-{subject}", "error", "folder", f"{says} of a server is not the designed one", why, FIX)
+
+
+ADDRESS = _rule(
+    "address",
+    "an address, its prefix length, or how an interface comes by its addresses",
+    "peers and switches expect the server at the designed address, and path colors follow from it",
+)
+ROUTE = _rule(
+    "route",
+    "a route, its next hop or its routing table",
+    "packets leave by another NIC or another gateway than their path stands for, or not at all",
+)
+RULE = _rule(
+    "rule",
+    "a rule that chooses a routing table",
+    "packets of an address take the routes of another one, and leave by another NIC",
+)
+MTU = _rule("mtu", "the MTU", "packets longer than what the other end takes are dropped (RoCE packets among them)")
+QOS = _rule(
+    "qos",
+    "a DSCP, a priority, a share, PFC or congestion control",
+    "NIC and switch then put RDMA data into different classes: it is dropped where it should be paused, or not slowed down",
+)
+NIC = _rule(
+    "nic",
+    "a NIC, its name, its RDMA device or where it is cabled to",
+    "what the NIC is given, or jobs ask for, is meant for another one",
+)
+FIRMWARE = _rule(
+    "firmware", "a setting in a NIC's flash", "the NIC starts with another setting than switches and jobs expect"
+)
+NCCL = _rule(
+    "nccl",
+    "a variable of collective jobs, their tuner table, or how they are started",
+    "the library takes other NICs, addresses, classes or queue pairs than designed; servers that differ can wait for ever",
+)
+KERNEL = _rule(
+    "kernel",
+    "a kernel parameter, a word of its command line, or a limit",
+    "addresses, neighbors or locked memory are then handled in another way than designed",
+)
+SERVICE = _rule(
+    "service",
+    "a unit, a setting of systemd or a command of a script",
+    "what the server sets up at its start is another thing, comes at another time, or not at all",
+)
