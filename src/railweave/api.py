@@ -174,16 +174,19 @@ def verify(
     sonic_yang: Path | str | None = None,
     every: bool = False,
     running: Path | str | None = None,
+    design_only: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> Verified:
     """Check a network against itself, and have every outside validator that is there read its files.
 
-    - ``source``: of a build folder the files are read as they stand there, else as they would be rendered.
+    - ``source``: of a build folder the files are read as they stand there, and each value that is not as designed is a
+      finding; else they are read as they would be rendered.
     - ``running``: a folder of configurations saved from switches (docs/capture.md), which are checked in place of the designed ones.
     - ``device``: other switches than the file's, see ``load``.
     - ``yang``: a folder of published Junos YANG models; ``sonic_yang``: one of SONiC's.
     - ``frr_root``, ``netplan_root``: root folders with FRR and netplan in them, where they are not installed.
     - ``every``: validators read every file; else of more than 64 one of each shape and a sample.
+    - ``design_only``: leave the files of a build folder alone: only its design is checked.
     - ``progress``: called with a few words on what is being done.
 
     A validator that is not there is reported as skipped, with the reason. ``good`` of the result is False where a
@@ -192,10 +195,10 @@ def verify(
     from railweave.checks.run import verify as run  # brings every check and renderer with it
 
     network = _network(source, device)
-    folder = Path(source) if not isinstance(source, Network) and Path(source).is_dir() else None
+    given = None if design_only or running is not None or isinstance(source, Network) else Path(source)
     return run(
         network,
-        folder=folder if running is None else None,
+        folder=given if given is not None and given.is_dir() else None,
         running=None if running is None else _captured(network, running),
         yang=_path(yang),
         frr_root=_path(frr_root),

@@ -10,7 +10,7 @@ import pytest
 from tests.retarget import retargeted
 
 from railweave.checks.causes import EACH_ALONE
-from railweave.checks.devices import stand, standing, stands
+from railweave.checks.devices import stand, saved, stands
 from railweave.checks.subject import Subject
 from railweave.systems import system
 
@@ -127,7 +127,7 @@ def test_values_in_the_place_of_secrets_are_no_difference() -> None:
 def test_texts_are_of_the_files_that_they_look_like() -> None:
     subject = _subject()
     captured = {LEAF: {"saved/leaf.txt": _changed("maximum-paths 4", "maximum-paths 2")}, "unknown": {"x": "y"}}
-    found = standing(subject.configs, captured)
+    found = saved(subject.configs, captured)
     assert list(found) == [LEAF]
     assert [one.file for one in found[LEAF].findings] == ["saved/leaf.txt"]
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from railweave.manifest import digest
 from railweave.outputs import rendering
 from railweave.outputs.steps import build
-from railweave.outputs.write import digest
 from tests.outputs.fabrics import CHANGED, content, fabric
 
 if TYPE_CHECKING:

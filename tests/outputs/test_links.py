@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from railweave.errors import OutputError
-from railweave.outputs.held import HELD, held
+from railweave.manifest import HELD
+from railweave.outputs.held import held
 from railweave.outputs.steps import build
 from railweave.writing import write_file
 from tests.outputs.fabrics import CHANGED, content, fabric

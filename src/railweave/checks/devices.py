@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from railweave.catalog import catalog
 from railweave.checks import differs
 from railweave.checks.causes import causes
+from railweave.checks.file_rules import FILE_UNREADABLE
 from railweave.config.secret import alike
 from railweave.device.fields import completed
 from railweave.errors import RenderError
-from railweave.findings.registry import Rule
 from railweave.render.workers import spread
 from railweave.systems import system
 
@@ -43,16 +43,6 @@ CABLING = (
 
 AS_READ = ("bgp.as_lists", "bgp.groups.peer_as_list")
 """Fields that some systems have no words for because they have nothing of the kind: there each neighbor's own AS number decides."""
-
-UNREADABLE = Rule(
-    "file-unreadable",
-    "error",
-    "folder",
-    "a file cannot be read as configuration, or is empty",
-    "a device that loads it has no configuration, or half of one",
-    "build it again, or save it from the device again",
-)
-
 
 @dataclass(frozen=True)
 class Stands:
@@ -90,7 +80,7 @@ def stands(config: DeviceConfig, designed: Mapping[str, str], found: Mapping[str
             some, secret = causes(reader, file, designed, _whole(text), unsaid)
         except RenderError as error:
             what = f"{path} cannot be read: {error.what}"
-            unreadable.append(UNREADABLE.finding(config.name, what, file=path, line=error.line or 0))
+            unreadable.append(FILE_UNREADABLE.finding(config.name, what, file=path, line=error.line or 0))
             continue
         texts[file] = text
         made += [(one, _finding(config.name, one, path)) for one in some]
@@ -129,7 +119,7 @@ def stand(
     return dict(zip(texts, spread(one, list(texts)), strict=True))
 
 
-def standing(designed: Mapping[str, DeviceConfig], captured: Mapping[str, Texts]) -> dict[str, Stands]:
+def saved(designed: Mapping[str, DeviceConfig], captured: Mapping[str, Texts]) -> dict[str, Stands]:
     """How each switch stands of which there are texts; those of other devices are left alone."""
     rendered: dict[str, str] = {}
     texts: dict[str, dict[str, tuple[str, str]]] = {}
@@ -140,6 +130,15 @@ def standing(designed: Mapping[str, DeviceConfig], captured: Mapping[str, Texts]
             paths = {text: path for path, text in found.items()}
             texts[name] = {file: (paths[text], text) for file, text in by_file(config, paths).items()}
     return stand(designed, rendered, texts)
+
+
+def configurations(configs: Mapping[str, DeviceConfig]) -> dict[str, tuple[str, str]]:
+    """The files of a build folder that hold switches' configurations: path to device and file name."""
+    return {
+        f"devices/{name}/{file}": (name, file)
+        for name, config in configs.items()
+        for file in system(config.nos).trees(config)
+    }
 
 
 def by_file(config: DeviceConfig, texts: Iterable[str]) -> dict[str, str]:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from railweave.checks.checks import checks, run_checks
-from railweave.checks.devices import stand, standing
-from railweave.checks.folder import differences, text_in
+from railweave.checks.devices import configurations, saved, stand
+from railweave.checks.folder import standing
 from railweave.checks.subject import Subject
 from railweave.checks.validators import validate_all
 from railweave.counting import counted
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from railweave.checks.devices import Texts
+    from railweave.checks.devices import Stands, Texts
     from railweave.findings import Finding
     from railweave.findings.validators import ValidatorReport
     from railweave.network.model import Network
@@ -80,21 +80,21 @@ def verify(
     rendered, gaps = render_network(network, subject.configs)
     rendered |= render_hosts(network)
     found = [*network.findings, *gaps]
-    if folder is not None or running is not None:
-        progress(f"reading the configurations of {counted(len(subject.configs), 'switch', 'switches')}")
-        stood = (
-            stand(subject.configs, rendered, _in_folder(subject, folder))
-            if folder is not None
-            else standing(subject.configs, running or {})
-        )
-        subject = Subject(network, subject.configs | {name: one.config for name, one in stood.items() if one.config})
-        found += [finding for one in stood.values() for finding in one.findings]
-        found += [NOT_CAPTURED.finding(name) for name in subject.configs if name not in stood]
-    found = summed([*found, *run_checks(subject, progress=progress)])
+    stood: dict[str, Stands] = {}
     if folder is not None:
-        read = {path for texts in _in_folder(subject, folder).values() for path, _ in texts.values()}
-        found += list(differences(folder, {name: text for name, text in rendered.items() if name not in read}))
-        rendered = {name: text for name in rendered if (text := text_in(folder, name)) is not None}
+        progress("reading the files of the folder")
+        texts = configurations(subject.configs)
+        present, wrong = standing(folder, network, rendered, apart=texts)
+        stood = stand(subject.configs, rendered, _by_device(texts, present))
+        rendered = present
+        found += wrong
+    elif running is not None:
+        progress("reading running configurations")
+        stood = saved(subject.configs, running)
+        found += [NOT_CAPTURED.finding(name) for name in subject.configs if name not in stood]
+    subject = Subject(network, subject.configs | {name: one.config for name, one in stood.items() if one.config})
+    found += [finding for one in stood.values() for finding in one.findings]
+    found = summed([*found, *run_checks(subject, progress=progress)])
     by_device: dict[str, dict[str, str]] = {}
     for name, text in rendered.items():
         _, *device, file = name.split("/")
@@ -109,12 +109,12 @@ def verify(
     return Verified(by_severity(found), list(checks()), validators)
 
 
-def _in_folder(subject: Subject, folder: Path) -> dict[str, dict[str, tuple[str, str]]]:
-    """The texts of every switch's configuration in a build folder, by file name, with their path in it."""
-    texts: dict[str, dict[str, tuple[str, str]]] = {}
-    for name, config in subject.configs.items():
-        paths = {file: f"devices/{name}/{file}" for file in system(config.nos).trees(config)}
-        texts[name] = {
-            file: (path, text) for file, path in paths.items() if (text := text_in(folder, path)) is not None
-        }
-    return texts
+def _by_device(
+    texts: Mapping[str, tuple[str, str]], present: Mapping[str, str]
+) -> dict[str, dict[str, tuple[str, str]]]:
+    """Texts of a folder that hold a switch's configuration, by device and file."""
+    found: dict[str, dict[str, tuple[str, str]]] = {}
+    for path, (device, file) in texts.items():
+        if path in present:
+            found.setdefault(device, {})[file] = (path, present[path])
+    return found

@@ -34,12 +34,15 @@ def verify(
         False, "--every", help="Validators read every file; else of more than 64 one of each shape and a sample."
     ),
     running: Path | None = RUNNING,
+    design_only: bool = typer.Option(
+        False, "--design-only", help="Of a build folder check the design, and leave its files alone."
+    ),
     device: list[str] = DEVICE,
     all_: bool = typer.Option(False, "--all", help="Print notes too."),
     as_json: bool = typer.Option(False, "--json", help="Print findings and validators as JSON."),
     quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress."),
 ) -> None:
-    """Check a network against itself and have outside validators read its files. Exits 1 where a finding is an error."""
+    """Check a network against itself, a build folder's files against its design, and have outside validators read them. Exits 1 where a finding is an error."""
     from railweave.api import verify as run
 
     try:
@@ -52,6 +55,7 @@ def verify(
             sonic_yang=sonic_yang,
             every=every,
             running=running,
+            design_only=design_only,
             progress=progress(quiet=quiet or as_json),
         )
     finally:

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from railweave.checks.checks import run_checks
-from railweave.checks.devices import standing
+from railweave.checks.devices import saved
 from railweave.checks.differs import EXTRA
 from railweave.checks.subject import Subject
 from railweave.counting import counted
@@ -136,7 +136,7 @@ def drift(network: Network, running: Mapping[str, Texts], *, progress: Callable[
     designed = Subject.of(network)
     captured = {name for name in designed.configs if running.get(name)}
     progress(f"reading the configurations of {counted(len(captured), 'switch', 'switches')}")
-    found = standing(designed.configs, running)
+    found = saved(designed.configs, running)
     devices = [
         DeviceDrift(name, designed.configs[name].nos, one)
         for name, one in found.items()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.checks.devices import standing
+from railweave.checks.devices import saved
 from railweave.checks.subject import Subject
 from railweave.errors import FileLine, InputError, Problem
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def running_configs(network: Network, captured: Mapping[str, Texts]) -> dict[str, DeviceConfig]:
     """The configuration of every switch: as it was captured, else as designed. Raises ``InputError`` for what cannot be read."""
     designed = Subject.of(network).configs
-    found = standing(designed, captured)
+    found = saved(designed, captured)
     unreadable = [one for stands in found.values() for one in stands.unreadable]
     if unreadable:
         raise InputError([Problem(FileLine(one.file, one.line), one.what, one.fix) for one in unreadable])

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from railweave.checks.checks import checks
 from railweave.findings import by_severity, summed
 from railweave.findings.registry import Rule
+from railweave.manifest import digest
 from railweave.outputs.rendering import joined
-from railweave.outputs.tables import addresses_csv, cabling_csv
-from railweave.outputs.write import digest
+from railweave.render.tables import addresses_csv, cabling_csv
 from railweave.report.page import report_html
 from railweave.report.topology.picture import topology_svg
 

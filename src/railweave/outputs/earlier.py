@@ -11,7 +11,8 @@ import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from railweave.outputs.write import by_folder, digest, read_manifest, stamp
+from railweave.manifest import digest, read_manifest
+from railweave.outputs.write import by_folder, stamp
 from railweave.render.network import CONFIG_FILE
 from railweave.render.workers import spreading
 

@@ -12,13 +12,11 @@ import time
 from typing import TYPE_CHECKING, Any, cast
 
 from railweave.errors import OutputError
+from railweave.manifest import HELD
 
 if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
-
-HELD = ".railweave.held"
-"""The file that is locked while a build runs; it says by whom, and goes with it."""
 
 
 @contextlib.contextmanager

@@ -13,51 +13,15 @@ import json
 import shutil
 import signal
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from railweave.errors import FileLine, InputError, OutputError, Problem, SpecError
-from railweave.outputs.held import HELD
-from railweave.reading import read_json
+from railweave.errors import FileLine, InputError, OutputError, Problem
+from railweave.manifest import HELD, MANIFEST, STAGING, VERSION, digest, is_below, read_manifest
 from railweave.writing import Folder, beside
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
-
-MANIFEST = "manifest.json"
-VERSION = 1
-STAGING = ".railweave-"
-
-
-def digest(content: bytes) -> str:
-    """The identity of a file's content in the manifest."""
-    return hashlib.sha256(content).hexdigest()
-
-
-@dataclass(frozen=True)
-class Manifest:
-    """What an earlier build wrote: the digest of every file, and of every folder that was rendered on its own its stamp."""
-
-    files: dict[str, str]
-    rendered: dict[str, str]
-
-
-def read_manifest(folder: Path) -> Manifest:
-    """The manifest of an earlier build; an empty one where there was none."""
-    try:
-        data: object = read_json(folder / MANIFEST)
-    except (OSError, SpecError):
-        return Manifest({}, {})
-    manifest = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
-    if manifest.get("railweave") != VERSION or not isinstance(manifest.get("files"), dict):
-        return Manifest({}, {})
-    return Manifest(*(_words(manifest.get(part)) for part in ("files", "rendered")))
-
-
-def _words(data: object) -> dict[str, str]:
-    named = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
-    return {str(name): str(value) for name, value in named.items() if _is_below(str(name))}
 
 
 def by_folder(files: Mapping[str, str]) -> dict[str, dict[str, str]]:
@@ -75,12 +39,6 @@ def stamp(key: str, files: Mapping[str, str]) -> str:
     """What binds a folder's files to the ``key`` of what they were rendered from, so that neither goes with another."""
     lines = [key, *(f"{name} {value}" for name, value in sorted(files.items()))]
     return hashlib.blake2b("\n".join(lines).encode(), digest_size=16).hexdigest()
-
-
-def _is_below(name: str) -> bool:
-    """Whether a path stays inside the folder it is taken to be in."""
-    parts = name.split("/")  # pathlib takes a second more for 18,000
-    return not name.startswith("/") and ".." not in parts and any(part not in {"", "."} for part in parts)
 
 
 def write_folder(
@@ -149,7 +107,7 @@ def making(folder: Path) -> Generator[None]:
 def _check_targets(output: Folder, names: Sequence[str]) -> None:
     """Refuse, before anything is touched, what could stop the renaming half-way or lead it outside the folder."""
     for name in names:
-        if not _is_below(name):
+        if not is_below(name):
             raise OutputError(f"{name} would be written outside {output.path}; nothing was changed")
         if output.kind(name) == "folder":
             raise OutputError(

@@ -130,15 +130,15 @@ def shown(text: str, most: int = 120) -> str:
 def _paired(designed: Sequence[Entry], found: Sequence[Entry]) -> dict[int, Entry]:
     """Of entries of one kind, the one found for each designed one, by its identity."""
     pairs: dict[int, Entry] = {}
-    for same in (_by_key, _by_fields):
-        waiting: dict[object, list[Entry]] = {}
+    for same in (_whole, _by_key):
         taken = {id(one) for one in pairs.values()}
-        for one in found:
+        waiting: dict[object, list[Entry]] = {}
+        for one in reversed(found):
             if id(one) not in taken and (word := same(one)) is not None:
                 waiting.setdefault(word, []).append(one)
         for one in designed:
             if id(one) not in pairs and (word := same(one)) is not None and waiting.get(word):
-                pairs[id(one)] = waiting[word].pop(0)
+                pairs[id(one)] = waiting[word].pop()
     taken = {id(one) for one in pairs.values()}
     left = [one for one in designed if id(one) not in pairs and len(one.fields) > 1]
     right = [one for one in found if id(one) not in taken and len(one.fields) > 1]
@@ -156,19 +156,18 @@ def _paired(designed: Sequence[Entry], found: Sequence[Entry]) -> dict[int, Entr
     return pairs
 
 
+def _whole(one: Entry) -> object:
+    return one.key, tuple(sorted(one.fields.items()))
+
+
 def _by_key(one: Entry) -> object:
     return one.key
 
 
-def _by_fields(one: Entry) -> object:
-    return tuple(sorted(one.fields.items())) if one.key is None else None
-
-
 def _of_fields(one: Entry, other: Entry) -> Iterator[Difference]:
     title = one.title
-    if one.key != other.key:
-        rule, what = _first_rule(one), f"{title} is called {other.key}"
-        yield Difference(rule, what, other.line)
+    if one.key != other.key and one.fields == other.fields:
+        yield Difference(_first_rule(one), f"{title} is called {other.key}", other.line)
     for name in dict.fromkeys([*one.fields, *other.fields]):
         old, new = one.fields.get(name), other.fields.get(name)
         if old == new:

@@ -1,0 +1,61 @@
+"""``config.json`` of a device in a build folder against its designed configuration, field by field."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from railweave.checks.located import Located, read_json
+from railweave.checks.servers.entries import Difference, shown
+from railweave.device.config_file import from_json
+from railweave.device.fields import differences
+from railweave.errors import RenderError
+from railweave.findings.registry import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+CONFIG_DIFFERS = Rule(
+    "config-differs",
+    "error",
+    "folder",
+    "a field of a device's config.json is not the designed one",
+    "what compares, checks or deploys configurations takes this file for the design",
+    "build again; what is wanted otherwise goes into the fabric file",
+)
+
+
+def config_differences(designed: str, found: str) -> list[Difference]:
+    """The fields that are otherwise. Raises ``RenderError`` with the line where the file is no configuration."""
+    located = read_json(found)
+    try:
+        config = from_json(found)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = tuple(map(str, first["loc"]))
+        raise RenderError(f"{'.'.join(place)}: {first['msg']}", _line(located, place)) from None
+    return [
+        Difference(CONFIG_DIFFERS, f"{' '.join(one.place)} is {_said(one.new)}, not {_said(one.old)}", line)
+        for one in differences(from_json(designed), config)
+        for line in [_line(located, one.place)]
+    ]
+
+
+def _said(value: object) -> str:
+    return "absent" if value is None else shown(str(value)) or "empty"
+
+
+def _line(located: Located, place: Sequence[str]) -> int:
+    """The line of a field, or of what it is missing in. Entries of lists are named as ``device.fields`` does."""
+    at = located
+    for name in place:
+        inner = at.named().get(name)
+        if inner is None and isinstance(at.data, list):
+            inner = next((one for one in at.data if name in (value.text for value in one.named().values())), None)
+            if inner is None and name.isdigit() and int(name) < len(at.data):
+                inner = at.data[int(name)]
+        if inner is None:
+            break
+        at = inner
+    return at.line

@@ -1,0 +1,139 @@
+"""JSON and YAML texts as values that know their lines."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from railweave.errors import RenderError, SpecError
+from railweave.reading import MOST_VALUES, compose_yaml, parse_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Data: TypeAlias = "str | list[Located] | dict[str, Located]"
+
+_TRUTH = dict.fromkeys(("true", "yes", "on", "y"), "true") | dict.fromkeys(("false", "no", "off", "n"), "false")
+"""YAML 1.1, which netplan reads, has these words for truth values."""
+_NOT_TEXT = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?|true|false|null")
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A value and its line: text, a list, or named values. Numbers and truth values are text as they are written."""
+
+    data: Data
+    line: int
+
+    def named(self) -> dict[str, Located]:
+        """The values by name; none where it is something else."""
+        return self.data if isinstance(self.data, dict) else {}
+
+    def items(self) -> list[Located]:
+        """The items of a list; the value itself where it is none."""
+        return self.data if isinstance(self.data, list) else [self]
+
+    @property
+    def text(self) -> str:
+        """The value in one line."""
+        if isinstance(self.data, str):
+            return self.data
+        if isinstance(self.data, list):
+            return "[" + ", ".join(one.text for one in self.data) + "]"
+        return "{" + ", ".join(f"{name}: {one.text}" for name, one in self.data.items()) + "}"
+
+    def fields(self, without: Iterable[str] = ()) -> dict[str, str]:
+        """Named values as text."""
+        left = set(without)
+        return {name: one.text for name, one in self.named().items() if name not in left}
+
+    def lines(self) -> dict[str, int]:
+        """The lines of named values."""
+        return {name: one.line for name, one in self.named().items()}
+
+
+def read_yaml(text: str) -> Located:
+    """The value of a YAML text. Raises ``RenderError`` with the line of what cannot be read."""
+    return _from_nodes(_composed(text), [0], ())
+
+
+def read_json(text: str) -> Located:
+    """The value of a JSON text. Raises ``RenderError`` with the line of what cannot be read."""
+    try:
+        value = parse_json(text)
+        json.loads(text, object_pairs_hook=_once)
+    except json.JSONDecodeError as error:
+        raise RenderError(f"not JSON: {error.msg}", error.lineno) from None
+    except ValueError as error:
+        raise RenderError(f"not JSON: {error}") from None
+    try:
+        node = _composed(text)  # JSON is YAML, but for what is rare
+    except RenderError:
+        node = None
+    return _beside(value, node, 1)
+
+
+def _composed(text: str) -> Any:  # noqa: ANN401 - YAML nodes are untyped
+    try:
+        node = compose_yaml(text, "")
+    except SpecError as error:
+        [problem] = error.problems
+        raise RenderError(problem.what, getattr(problem.place, "line", 0) or 0) from None
+    if node is None:
+        raise RenderError("there is nothing in it", 1)
+    return node
+
+
+def _from_nodes(node: Any, count: list[int], around: tuple[int, ...]) -> Located:  # noqa: ANN401 - YAML nodes
+    line = node.start_mark.line + 1
+    count[0] += 1
+    if count[0] > MOST_VALUES or id(node) in around:
+        raise RenderError("an alias stands for too much", line)
+    around = (*around, id(node))
+    if node.id == "scalar":
+        plain = node.style is None
+        return Located(_plain(node.value) if plain else node.value, line)
+    if node.id == "sequence":
+        return Located([_from_nodes(one, count, around) for one in node.value], line)
+    found: dict[str, Located] = {}
+    for key, value in node.value:
+        if key.id != "scalar":
+            raise RenderError("a key is not a word", key.start_mark.line + 1)
+        if key.value in found:
+            raise RenderError(f"{key.value!r} stands twice in one place", key.start_mark.line + 1)
+        inner = _from_nodes(value, count, around)
+        found[key.value] = Located(inner.data, key.start_mark.line + 1)
+    return Located(found, line)
+
+
+def _plain(text: str) -> str:
+    lower = text.lower()
+    return _TRUTH.get(lower, str(int(text)) if text.isascii() and text.isdigit() else text)
+
+
+def _beside(value: Any, node: Any, line: int) -> Located:  # noqa: ANN401 - JSON, and its YAML nodes for the lines
+    line = node.start_mark.line + 1 if node is not None else line
+    if isinstance(value, dict):
+        inner = {key.value: (key, one) for key, one in node.value} if node is not None else {}
+        found: dict[str, Located] = {}
+        for name, one in cast("dict[str, Any]", value).items():
+            key, under = inner.get(name, (None, None))
+            at = key.start_mark.line + 1 if key is not None else line
+            found[name] = Located(_beside(one, under, at).data, at)
+        return Located(found, line)
+    if isinstance(value, list):
+        items = cast("list[Any]", value)
+        nodes = node.value if node is not None else [None] * len(items)
+        return Located([_beside(one, under, line) for one, under in zip(items, nodes, strict=True)], line)
+    if isinstance(value, str):
+        return Located(json.dumps(value) if _NOT_TEXT.fullmatch(value) else value, line)
+    return Located(json.dumps(value), line)
+
+
+def _once(pairs: list[tuple[str, object]]) -> None:
+    names = [name for name, _ in pairs]
+    if len(set(names)) < len(names):
+        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        raise ValueError(f"{twice!r} stands twice in one object")

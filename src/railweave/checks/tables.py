@@ -1,0 +1,62 @@
+"""``cabling.csv`` and ``addresses.csv`` of a build folder against the design, row by row."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING
+
+from railweave.checks.servers.entries import Difference, Entry, Kind, differences
+from railweave.errors import RenderError
+from railweave.findings.registry import Rule
+from railweave.render.tables import addresses_csv, cabling_csv
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from railweave.network.model import Network
+
+TABLE_DIFFERS = Rule(
+    "table-differs",
+    "error",
+    "folder",
+    "a row of cabling.csv or addresses.csv is not the designed one",
+    "people cable, label and address by these tables, and other tools import them",
+    "build again; a device, port or address of another kind goes into the inventory or the fabric file",
+)
+ROW = Kind("row", TABLE_DIFFERS)
+
+TABLES: dict[str, Callable[[Network], str]] = {"cabling.csv": cabling_csv, "addresses.csv": addresses_csv}
+"""What writes the tables that follow from the network."""
+KEYS = {"cabling.csv": ("a_device", "a_port"), "addresses.csv": ("kind", "device", "interface", "color", "vlan")}
+"""The columns by which the rows of a table are told apart."""
+
+
+def table_differences(name: str, designed: str, found: str) -> list[Difference]:
+    """What a table says otherwise than designed. Raises ``RenderError`` with the line where it is no table."""
+    columns, wanted, _ = _read(designed, KEYS[name])
+    has_columns, has, odd = _read(found, KEYS[name])
+    made = [Difference(TABLE_DIFFERS, f"column {one} is missing", 1) for one in columns if one not in has_columns]
+    made += [Difference(TABLE_DIFFERS, f"column {one} is not designed", 1) for one in has_columns if one not in columns]
+    if made:  # every row would differ by that
+        return made
+    return sorted([*odd, *differences(wanted, has)], key=lambda one: one.line)
+
+
+def _read(text: str, keys: tuple[str, ...]) -> tuple[list[str], list[Entry], list[Difference]]:
+    """The columns, a row an entry, and rows that have more or fewer cells."""
+    reader = csv.reader(io.StringIO(text), strict=True)
+    rows: list[Entry] = []
+    odd: list[Difference] = []
+    try:
+        columns = next(reader, [])
+        for cells in reader:
+            line = reader.line_num
+            if cells and len(cells) != len(columns):
+                odd.append(Difference(TABLE_DIFFERS, f"{len(cells)} cells under {len(columns)} columns", line))
+            elif cells:
+                fields = dict(zip(columns, cells, strict=True))
+                rows.append(Entry(ROW, fields, line, " ".join(filter(None, (fields.get(one, "") for one in keys)))))
+    except csv.Error as error:
+        raise RenderError(f"not a table: {error}", reader.line_num) from None
+    return columns, rows, odd
