@@ -95,7 +95,7 @@ def _unreadable(network: Network, name: str, error: RenderError, *, missing: boo
 
 def _of_file(network: Network, name: str, designed: str, found: str) -> Iterator[Finding]:
     """What one file says otherwise."""
-    kind, *_, file = name.split("/")
+    kind, file = name.partition("/")[0], name.rpartition("/")[2]
     where = _owner(network, name)
     try:
         if name in TABLES:

@@ -93,7 +93,7 @@ def _from_nodes(node: Any, count: list[int], around: tuple[int, ...]) -> Located
         raise RenderError("an alias stands for too much", line)
     around = (*around, id(node))
     if node.id == "scalar":
-        plain = node.style is None
+        plain = node.style not in {'"', "'", "|", ">"}
         return Located(_plain(node.value) if plain else node.value, line)
     if node.id == "sequence":
         return Located([_from_nodes(one, count, around) for one in node.value], line)

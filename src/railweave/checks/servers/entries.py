@@ -81,6 +81,7 @@ def differences(designed: Sequence[Entry], found: Sequence[Entry]) -> list[Diffe
     for group in dict.fromkeys([*groups, *there]):
         wanted, has = groups.get(group, []), there.get(group, [])
         pairs = _paired(wanted, has)
+        last = has[0].line if has else last  # where what is missing should stand, or as near to it as can be said
         for one in wanted:
             other = pairs.get(id(one))
             if other is None:

@@ -9,6 +9,8 @@ from railweave.checks.servers.rules import MTU, SERVICE
 
 SETTING = Kind("setting", SERVICE)
 MTU_SETTING = Kind("setting", MTU)
+_SAID_ONLY = frozenset({"Description", "Documentation"})
+"""What people read and systemd does nothing with."""
 _SECTION = re.compile(r"\[(.+)\]")
 
 
@@ -35,6 +37,7 @@ def unit(text: str) -> list[Entry]:
             f"[{section}]",
         )
         for (section, name), values in found.items()
+        if name not in _SAID_ONLY
     ]
 
 
