@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from pydantic import ValidationError
 
 from railweave.checks.located import Located, read_json
 from railweave.checks.servers.entries import Difference, shown
-from railweave.device.config_file import from_json
+from railweave.device.config_file import from_json, to_document
 from railweave.device.fields import differences
 from railweave.errors import RenderError
 from railweave.findings.registry import Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 CONFIG_DIFFERS = Rule(
     "config-differs",
@@ -35,11 +35,30 @@ def config_differences(designed: str, found: str) -> list[Difference]:
         first = error.errors()[0]
         place = tuple(map(str, first["loc"]))
         raise RenderError(f"{'.'.join(place)}: {first['msg']}", _line(located, place)) from None
-    return [
+    unknown = [
+        Difference(CONFIG_DIFFERS, f"{' '.join(place)} is no field of a configuration", line)
+        for place, line in _unknown(located, to_document(config), ())
+    ]
+    changed = [
         Difference(CONFIG_DIFFERS, f"{' '.join(one.place)} is {_said(one.new)}, not {_said(one.old)}", line)
         for one in differences(from_json(designed), config)
         for line in [_line(located, one.place)]
     ]
+    return sorted([*unknown, *changed], key=lambda one: one.line)
+
+
+def _unknown(found: Located, document: object, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], int]]:
+    """Names of the text that what was read of it does not have, with their lines."""
+    if isinstance(found.data, dict) and isinstance(document, dict):
+        named = cast("dict[str, object]", document)
+        for name, one in found.data.items():
+            if name in named:
+                yield from _unknown(one, named[name], (*place, name))
+            else:
+                yield (*place, name), one.line
+    elif isinstance(found.data, list) and isinstance(document, list):
+        for at, (one, value) in enumerate(zip(found.data, cast("list[object]", document), strict=False)):
+            yield from _unknown(one, value, (*place, str(at)))
 
 
 def _said(value: object) -> str:

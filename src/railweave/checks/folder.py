@@ -16,7 +16,7 @@ from railweave.checks.tables import TABLES, table_differences
 from railweave.config.secret import filled
 from railweave.errors import RenderError
 from railweave.manifest import digest, read_manifest
-from railweave.reading import CONTROL
+from railweave.reading import CONTROL, MOST_BYTES
 from railweave.render.network import CONFIG_FILE
 from railweave.systems import system
 
@@ -74,6 +74,8 @@ def _text(content: bytes | None) -> str | RenderError:
     """The text of a file, or why there is none."""
     if content is None:
         return RenderError("it is missing")
+    if len(content) > MOST_BYTES:
+        return RenderError(f"it is larger than {MOST_BYTES >> 20} MiB")
     try:
         text = content.decode()
     except UnicodeDecodeError as error:
@@ -125,8 +127,10 @@ def _told(where: str, name: str, made: list[Difference]) -> Iterator[Finding]:
     for one in made[:MOST_TOLD]:
         yield one.rule.finding(where, one.what, file=name, line=one.line)
     if len(made) > MOST_TOLD:
-        rule, _, line = made[MOST_TOLD]
-        yield rule.finding(where, f"{len(made) - MOST_TOLD} more differences from here on", file=name, line=line)
+        one = made[MOST_TOLD]
+        yield one.rule.finding(
+            where, f"{len(made) - MOST_TOLD} more differences from here on", file=name, line=one.line
+        )
 
 
 def of_device(network: Network, name: str, designed: str, found: str) -> Iterator[Finding]:

@@ -63,7 +63,6 @@ def read_json(text: str) -> Located:
     """The value of a JSON text. Raises ``RenderError`` with the line of what cannot be read."""
     try:
         value = parse_json(text)
-        json.loads(text, object_pairs_hook=_once)
     except json.JSONDecodeError as error:
         raise RenderError(f"not JSON: {error.msg}", error.lineno) from None
     except ValueError as error:
@@ -72,6 +71,10 @@ def read_json(text: str) -> Located:
         node = _composed(text)  # JSON is YAML, but for what is rare
     except RenderError:
         node = None
+    try:
+        json.loads(text, object_pairs_hook=_once)
+    except ValueError as error:
+        raise RenderError(f"not JSON: {error}", _twice(node) if node is not None else 0) from None
     return _beside(value, node, 1)
 
 
@@ -137,3 +140,19 @@ def _once(pairs: list[tuple[str, object]]) -> None:
     if len(set(names)) < len(names):
         twice = next(name for place, name in enumerate(names) if name in names[:place])
         raise ValueError(f"{twice!r} stands twice in one object")
+
+
+def _twice(node: Any) -> int:  # noqa: ANN401 - YAML nodes are untyped
+    """The line of the first name that stands a second time in its object; 0 where none does."""
+    if node.id == "scalar":
+        return 0
+    if node.id == "sequence":
+        return next((line for one in node.value if (line := _twice(one))), 0)
+    names: set[str] = set()
+    for key, value in node.value:
+        if key.value in names:
+            return key.start_mark.line + 1
+        names.add(key.value)
+        if line := _twice(value):
+            return line
+    return 0

@@ -6,7 +6,7 @@ import csv
 import io
 from typing import TYPE_CHECKING
 
-from railweave.checks.servers.entries import Difference, Entry, Kind, differences
+from railweave.checks.servers.entries import Difference, Entry, Kind, differences, placed
 from railweave.errors import RenderError
 from railweave.findings.registry import Rule
 from railweave.render.tables import addresses_csv, cabling_csv
@@ -40,7 +40,7 @@ def table_differences(name: str, designed: str, found: str) -> list[Difference]:
     made += [Difference(TABLE_DIFFERS, f"column {one} is not designed", 1) for one in has_columns if one not in columns]
     if made:  # every row would differ by that
         return made
-    return sorted([*odd, *differences(wanted, has)], key=lambda one: one.line)
+    return placed([*odd, *differences(wanted, has)], designed, found)
 
 
 def _read(text: str, keys: tuple[str, ...]) -> tuple[list[str], list[Entry], list[Difference]]:

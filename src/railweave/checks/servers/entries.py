@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 MOST_PAIRED = 300
 """Of entries without a key, so many are compared each with each; where there are more, they are missing or not designed."""
 
+MOST_ALIGNED = 5000
+"""Lines of a text in which the place of what is missing is looked for."""
+
 
 @dataclass(frozen=True, eq=False)
 class Kind:
@@ -61,15 +64,19 @@ class Entry:
 
 
 class Difference(NamedTuple):
-    """Something that is not as designed: the rule it breaks, a sentence, the line."""
+    """Something that is not as designed: the rule it breaks, a sentence, the line.
+
+    ``gone`` is the line of the designed text that is missing: ``line`` is then a guess, and ``placed`` knows better.
+    """
 
     rule: Rule
     what: str
     line: int
+    gone: int = 0
 
 
 def differences(designed: Sequence[Entry], found: Sequence[Entry]) -> list[Difference]:
-    """What is found otherwise than designed, by line."""
+    """What is found otherwise than designed."""
     there: dict[tuple[Kind, str], list[Entry]] = {}
     for one in found:
         there.setdefault((one.kind, one.whose), []).append(one)
@@ -85,7 +92,7 @@ def differences(designed: Sequence[Entry], found: Sequence[Entry]) -> list[Diffe
         for one in wanted:
             other = pairs.get(id(one))
             if other is None:
-                made.append(Difference(_first_rule(one), f"{one.title}{_with(one)} is missing", last))
+                made.append(Difference(_first_rule(one), f"{one.title}{_with(one)} is missing", last, one.line))
             else:
                 last = other.line
                 made += _of_fields(one, other)
@@ -96,13 +103,32 @@ def differences(designed: Sequence[Entry], found: Sequence[Entry]) -> list[Diffe
                 made.append(Difference(_first_rule(other), what, other.line))
         if group[0].ordered:
             made += _in_order(wanted, has, pairs)
-    return sorted(made, key=lambda one: one.line)
+    return made
+
+
+def placed(made: Sequence[Difference], designed: str, found: str) -> list[Difference]:
+    """The same by line, what is missing on the line where it stood: that of what follows it now."""
+    if not any(one.gone for one in made):
+        return sorted(made, key=lambda one: one.line)
+    old, new = designed.splitlines(), found.splitlines()
+    if max(len(old), len(new)) > MOST_ALIGNED:
+        return sorted(made, key=lambda one: one.line)
+    match = SequenceMatcher(None, old, new, autojunk=False)
+    where: dict[int, int] = {}
+    for _, begin, end, at, to in match.get_opcodes():
+        where |= {begin + 1 + step: 1 + min(at + step, max(at, to - 1)) for step in range(end - begin)}
+    there = [one._replace(line=min(where.get(one.gone, 1), len(new))) if one.gone else one for one in made]
+    return sorted(there, key=lambda one: one.line)
 
 
 def in_sequence(
     designed: Sequence[tuple[int, str]], found: Sequence[tuple[int, str]], rule: Callable[[str], Rule]
 ) -> Iterator[Difference]:
     """Commands (line, text) whose order counts: each stretch that differs, by the ``rule`` of what stands there."""
+    if max(len(designed), len(found)) > MOST_ALIGNED:
+        what = f"{len(found)} commands stand in place of {len(designed)}"
+        yield Difference(rule(""), what, found[0][0] if found else 1)
+        return
     match = SequenceMatcher(None, [text for _, text in designed], [text for _, text in found], autojunk=False)
     for tag, begin, end, at, to in match.get_opcodes():
         if tag == "equal":
@@ -115,7 +141,7 @@ def in_sequence(
             what = f"`{_short(new)}` is not designed"
         else:
             what = f"`{_short(new)}` stands in place of `{_short(old)}`"
-        yield Difference(rule(" ".join([*new, *old])), what, line)
+        yield Difference(rule(" ".join([*new, *old])), what, line, 0 if new else designed[begin][0])
 
 
 def _short(texts: Sequence[str]) -> str:
@@ -169,8 +195,10 @@ def _of_fields(one: Entry, other: Entry) -> Iterator[Difference]:
     title = one.title
     if one.key != other.key and one.fields == other.fields:
         yield Difference(_first_rule(one), f"{title} is called {other.key}", other.line)
+    last = other.line
     for name in dict.fromkeys([*one.fields, *other.fields]):
         old, new = one.fields.get(name), other.fields.get(name)
+        last = other.line_of(name) if new is not None else last
         if old == new:
             continue
         called = one.kind.names.get(name, name)
@@ -182,7 +210,7 @@ def _of_fields(one: Entry, other: Entry) -> Iterator[Difference]:
             what = f"{title} is {shown(new) or 'empty'}, not {shown(old) or 'empty'}"
         else:
             what = f"{title}: {called} is {shown(new) or 'empty'}, not {shown(old) or 'empty'}"
-        yield Difference(one.kind.of(name), what, other.line_of(name))
+        yield Difference(one.kind.of(name), what, last, one.line_of(name) if new is None else 0)
 
 
 def _with(one: Entry) -> str:

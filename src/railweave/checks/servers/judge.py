@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from railweave.checks.servers import environment, host_document, lines, netplan_file, script, udev, units
-from railweave.checks.servers.entries import Difference, Entry, differences, in_sequence
+from railweave.checks.servers.entries import Difference, Entry, differences, in_sequence, placed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,6 +37,6 @@ def judged(name: str, designed: str, found: str) -> list[Difference] | None:
         form = script.form_of(file)
         old, new = script.read(designed, form), script.read(found, form)
         commands = in_sequence(old.commands, new.commands, lambda text: script.about(form, text))
-        return sorted([*differences(old.entries, new.entries), *commands], key=lambda one: one.line)
+        return placed([*differences(old.entries, new.entries), *commands], designed, found)
     read = next((reader for pattern, reader in FORMS if re.fullmatch(pattern, file)), None)
-    return None if read is None else differences(read(designed), read(found))
+    return None if read is None else placed(differences(read(designed), read(found)), designed, found)

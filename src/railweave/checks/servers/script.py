@@ -138,6 +138,7 @@ _FILLED = re.compile(r"([A-Za-z_]\w*)=\(([^()]*)\)")
 _FUNCTION = re.compile(r"([A-Za-z_]\w*)\(\) \{")
 _CASE = re.compile(r"([^\s()]+)\)")
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)=(.*)")
+_DIGITS = "0123456789"
 _DESIGN = "design"
 """The function that holds the values of each fabric."""
 
@@ -166,6 +167,8 @@ def read(text: str, form: Form) -> Script:
                 _row(script, form, array, number, line)
         elif opened and not function:
             array = opened[1]
+            if array.rstrip(_DIGITS) not in form.arrays:
+                script.commands.append((number, line))
         elif started:
             function, fabric = started[1], ""
             script.commands.append((number, line))
@@ -184,7 +187,7 @@ def read(text: str, form: Form) -> Script:
 
 
 def _row(script: Script, form: Form, array: str, number: int, line: str) -> None:
-    name = array.rstrip("0123456789")
+    name = array.rstrip(_DIGITS)
     columns = form.arrays.get(name)
     try:
         words = shlex.split(line)

@@ -18,6 +18,7 @@ OTHER = Kind("udev rule", NIC, ordered=True)
 _WORD = re.compile(r'\s*([A-Za-z_]+(?:\{[^}]*\})?)\s*(==|!=|\+=|-=|:=|=)\s*(e?"(?:[^"\\]|\\.)*")\s*(?:,|$)')
 _MAC = re.compile(r"[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){5}|MAC")
 _RENAME = re.compile(r"rdma_rename\s.*\s(\S+)")
+_DEVICE = re.compile(r"(?<=^rdma_rename %k NAME_FIXED )\S+$")
 
 
 def rules(text: str) -> list[Entry]:
@@ -32,11 +33,7 @@ def rules(text: str) -> list[Entry]:
             made.append(Entry(OTHER, {"rule": line}, number, line))
             continue
         macs = [match[0].lower() for _, value in words if (match := _MAC.search(value))]
-        others = [
-            f"{key}{value}"
-            for key, value in words
-            if key != "NAME=" and not _MAC.search(value) and not _RENAME.fullmatch(value)
-        ]
+        others = [key + _MAC.sub("MAC", _DEVICE.sub("NAME", value)) for key, value in words if key != "NAME="]
         fields = {"MAC": " ".join(macs), "conditions": " ".join(others)}
         made.append(Entry(NAME if device is None else DEVICE, fields, number, device or name))
     return made
