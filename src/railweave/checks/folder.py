@@ -54,7 +54,7 @@ def standing(
     forged: list[str] = []
     for name, designed in wanted.items():
         found = content_of(folder, name)
-        if found == designed.encode():
+        if found is not None and found == designed.encode():
             texts[name] = designed
             if manifest.files and manifest.files.get(name) != digest(found):
                 forged.append(name)

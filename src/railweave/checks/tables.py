@@ -49,7 +49,7 @@ def _read(text: str, keys: tuple[str, ...]) -> tuple[list[str], list[Entry], lis
     rows: list[Entry] = []
     odd: list[Difference] = []
     try:
-        columns = next(reader, [])
+        columns = next(reader, list[str]())
         for cells in reader:
             line = reader.line_num
             if cells and len(cells) != len(columns):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from railweave.findings.registry import Rule
 
-FIX = "put the designed value back, or change it in the fabric file (under `hosts:`, `host_routing:` or where it follows from) and build again"
+FIX = "put the designed value back, or change it in the fabric file and build again"
 
 
 def _rule(subject: str, says: str, why: str) -> Rule:
-    return Rule(f"server-{subject}", "error", "folder", f"{says} of a server is not the designed one", why, FIX)
+    return Rule(f"server-{subject}", "error", "folder", f"a server's file says otherwise than designed: {says}", why, FIX)
 
 
 ADDRESS = _rule(

@@ -166,7 +166,7 @@ def read(text: str, form: Form) -> Script:
             else:
                 _row(script, form, array, number, line)
         elif opened and not function:
-            array = opened[1]
+            array = str(opened[1])
             if array.rstrip(_DIGITS) not in form.arrays:
                 script.commands.append((number, line))
         elif started:
