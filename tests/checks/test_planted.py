@@ -117,6 +117,7 @@ PLANTED = [
     Planted(BROADCOM, f"{H}/bnxt_re.conf", "CNP_PRI=7", "CNP_PRI=3", "server-qos", "CNP_PRI"),
     Planted(BROADCOM, f"{H}/nic-qos.sh", "IN_FILE=yes", "IN_FILE=no", "server-qos", "IN_FILE"),
     Planted(NVIDIA, f"{N}/nic-nvm.sh", "CNP_DSCP_P1 48", "CNP_DSCP_P1 4", "server-firmware", "CNP_DSCP_P1 of OPTIONS_1 is 4, not 48"),
+    Planted(NVIDIA, f"{N}/nic-nvm.sh", "'CNP_DSCP_P1 48 device congestion", "\"CNP_DSCP_P1 48 device $(reboot)\" 'x", "server-firmware", "reboot"),
     Planted(NVIDIA, f"{N}/nic-nvm.sh", "gpu3_eth NVIDIA OPTIONS_1", "gpu9_eth NVIDIA OPTIONS_1", "server-firmware", "interface is gpu9_eth"),
     # jobs
     Planted(NVIDIA, f"{N}/nccl.env", "NCCL_IB_TC=106", "NCCL_IB_TC=0", "server-nccl", "variable NCCL_IB_TC is 0, not 106"),

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 Data: TypeAlias = "str | list[Located] | dict[str, Located]"
 
-_TRUTH: dict[str, str] = dict.fromkeys("true yes on y".split(), "true") | dict.fromkeys("false no off n".split(), "false")
+_TRUTH: dict[str, str] = dict.fromkeys(["true", "yes", "on", "y"], "true") | dict.fromkeys(
+    ["false", "no", "off", "n"], "false"
+)
 """YAML 1.1, which netplan reads, has these words for truth values."""
 _NOT_TEXT = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?|true|false|null")
 

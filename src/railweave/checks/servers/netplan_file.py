@@ -25,10 +25,12 @@ _KEPT = ("addresses", "routes", "routing-policy")
 
 def read(text: str) -> list[Entry]:
     """What the file states. Raises ``RenderError`` with the line of what cannot be read."""
-    network = read_yaml(text).named().get("network")
+    whole = read_yaml(text)
+    network = whole.named().get("network")
     if network is None:
         raise RenderError("there is no `network:` in it", 1)
-    return list(_entries(network))
+    beside = Entry(NETWORK, whole.fields(["network"]), whole.line, "file", lines=whole.lines())
+    return [beside, *_entries(network)]
 
 
 def _entries(network: Located) -> Iterator[Entry]:

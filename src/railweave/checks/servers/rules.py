@@ -8,7 +8,9 @@ FIX = "put the designed value back, or change it in the fabric file and build ag
 
 
 def _rule(subject: str, says: str, why: str) -> Rule:
-    return Rule(f"server-{subject}", "error", "folder", f"a server's file says otherwise than designed: {says}", why, FIX)
+    return Rule(
+        f"server-{subject}", "error", "folder", f"a server's file says otherwise than designed: {says}", why, FIX
+    )
 
 
 ADDRESS = _rule(

@@ -193,7 +193,7 @@ def _row(script: Script, form: Form, array: str, number: int, line: str) -> None
         words = shlex.split(line)
     except ValueError:
         words = []
-    if columns is None or len(words) != 1 or (re.search(r"\$|`", line.replace("'", "")) and not line.startswith("'")):
+    if columns is None or len(words) != 1 or re.search(r"[$`]", line):
         script.commands.append((number, line))
         return
     fields = columns.split(words[0])
