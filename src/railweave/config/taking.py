@@ -31,6 +31,10 @@ class Taking:
         found = list(self.each(*forms, below=below))
         return found[-1] if found else None
 
+    def take(self, one: Section) -> None:
+        """Take a line that no form describes: a text of several lines."""
+        self._understood.add(id(one))
+
     def leave(self, one: Selected) -> None:
         """Give a line back whose words were not understood after all."""
         self._understood.discard(id(one.chain[-1]))

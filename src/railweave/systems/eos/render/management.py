@@ -57,7 +57,7 @@ def management(config: DeviceConfig) -> Iterator[Section]:
     yield from _snmp(wanted)
     yield from _lldp(config)
     if wanted.banner:
-        yield from (line(text) for text in ("banner login", *wanted.banner.splitlines(), "EOF"))
+        yield line("\n".join(("banner login", *wanted.banner.splitlines(), "EOF")))
     yield from _apis(config)
 
 

@@ -1,0 +1,224 @@
+"""``router bgp`` of the default VRF: groups of sessions with their policies, and what holds for all of them."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from railweave.config.addresses import Address
+from railweave.device.model import Action, Bgp, BgpGroup, Match, Policy, Session, Term
+from railweave.systems.eos.read.neighbors import EOS_BFD, Neighbors, neighbors
+from railweave.systems.eos.read.values import address, as_number, number, peer_of, prefix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from railweave.config.addresses import Family, Prefix
+    from railweave.config.select import Selected
+    from railweave.config.taking import Taking
+    from railweave.device.timers import Bfd
+    from railweave.systems.eos.read.neighbors import Settings
+    from railweave.systems.eos.read.policies import Policies
+    from railweave.systems.eos.read.ports import Port
+
+UNNAMED = "neighbors"
+"""The group of neighbors that have no peer group."""
+
+CONNECTED = "all-connected"
+"""The policy of ``redistribute connected`` without a route map: everything passes."""
+
+NETWORKS = "networks"
+"""The policy, and the prefix list, of ``network`` statements: of what is connected, these."""
+
+
+@dataclass
+class Process:
+    """``router bgp``: its header, AS number, router id and neighbors."""
+
+    header: Selected
+    asn: int
+    router_id: Address
+    neighbors: Neighbors
+    by_default: bool = True
+
+
+class Links:
+    """Which port, and which address of it, an address at its other end is reached by."""
+
+    def __init__(self, ports: Iterable[Port]) -> None:
+        self._found: dict[tuple[int, int, int], tuple[Port, Address]] = {}
+        self._lengths: set[tuple[int, int]] = set()
+        for port in ports:
+            for one in port.addresses:
+                own = ipaddress.ip_interface(one)
+                self._lengths.add((own.version, own.network.prefixlen))
+                key = (own.version, own.network.prefixlen, int(own.network.network_address))
+                self._found.setdefault(key, (port, one.address))
+
+    def to(self, peer: Address) -> tuple[Port, Address] | None:
+        """The port on whose subnet a peer is; None: on none."""
+        own = ipaddress.ip_address(peer)
+        bits, value = own.max_prefixlen, int(own)
+        for version, length in sorted(self._lengths, reverse=True):
+            if version == own.version and length < bits:
+                found = self._found.get((version, length, value >> (bits - length) << (bits - length)))
+                if found is not None and found[1] != peer:
+                    return found
+        return None
+
+
+def process(taking: Taking, fallback: Address) -> Process | None:
+    """``router bgp``; None where there is none. ``fallback`` is the router id that EOS takes without a statement."""
+    header = taking.last("router bgp <asn>")
+    asn = as_number(header["asn"]) if header else None
+    if header is None or asn is None:
+        if header is not None:
+            taking.leave(header)
+        return None
+    named = taking.last("router-id <value>", below=header)
+    value = address(named["value"]) if named else None
+    if named is not None and (value is None or value.family != "ipv4"):
+        taking.leave(named)
+        value = None
+    return Process(header, asn, value or fallback, neighbors(taking, header))
+
+
+def is_underlay(one: Settings, found: Neighbors, links: Links, peer: Address) -> bool:
+    """Whether a session is one of the underlay: it carries IPv4 or IPv6, and is not one of the overlay between loopbacks."""
+    routed = found.is_active(one, "ipv4") or found.is_active(one, "ipv6")
+    return routed and (links.to(peer) is not None or not found.is_active(one, "evpn"))
+
+
+def bgp(
+    taking: Taking, own: Process, ports: Mapping[str, Port], lists: Policies, elsewhere: set[str]
+) -> Bgp:
+    """The BGP of the default VRF. ``elsewhere`` are the route maps that only the overlay and VRFs use."""
+    links = Links(one for one in ports.values() if not one.vrf)
+    groups = _groups(own, ports, links, lists)
+    named = [own.neighbors.groups.get(one.name) for one in groups]
+    settings = [one for one in named if one] or _alone(own, links)
+    redistributed, made = _redistributed(taking, own, lists)
+    width = taking.last("maximum-paths <value> **", below=own.header)
+    listening = [one for one in settings if one.bfd]
+    policies = (*made, *lists.without(elsewhere))
+    unused = lists.named(elsewhere)
+    keys = {one.key for one in settings}
+    return Bgp(
+        asn=own.asn,
+        router_id=own.router_id,
+        groups=groups,
+        policies=policies,
+        prefix_lists=lists.used(policies, unused),
+        communities=lists.listed(policies, unused),
+        as_lists=lists.as_lists,
+        fabric_advertise=(),
+        redistribute_connected=redistributed,
+        default_accept=False,
+        compare_aigp=False,
+        families=_families(own, settings),
+        maximum_ecmp=_width(taking, width),
+        bfd=_bfd(listening) if len(listening) == len(settings) and settings else None,
+        graceful_restart=taking.last("graceful-restart", below=own.header) is not None,
+        ttl_security=bool(settings) and all(one.one_hop for one in settings),
+        authentication=next(iter(keys)) if len(keys) == 1 else None,
+    )
+
+
+def _width(taking: Taking, one: Selected | None) -> int:
+    """The paths of a next-hop group; EOS has one where nothing is said."""
+    value = number(one["value"], 1, 4096) if one else 1
+    if one is not None and value is None:
+        taking.leave(one)
+    return value or 1
+
+
+def _bfd(settings: Sequence[Settings]) -> Bfd:
+    return next((one.timers for one in settings if one.timers), EOS_BFD)
+
+
+def _alone(own: Process, links: Links) -> list[Settings]:
+    peers = ((Address(name), own.neighbors.effective(name)) for name in own.neighbors.peers)
+    return [one for peer, one in peers if is_underlay(one, own.neighbors, links, peer)]
+
+
+def _families(own: Process, settings: Sequence[Settings]) -> tuple[Family, ...]:
+    families: tuple[Family, ...] = ("ipv4", "ipv6")
+    return tuple(one for one in families if any(own.neighbors.is_active(each, one) for each in settings))
+
+
+def _groups(own: Process, ports: Mapping[str, Port], links: Links, lists: Policies) -> tuple[BgpGroup, ...]:
+    """Groups in the order of the text; neighbors of one peer group with other policies are a group of their own."""
+    found: dict[tuple[str, str, str], list[Session]] = {}
+    filters: dict[str, str | None] = {}
+    about: dict[str, Settings] = dict(own.neighbors.groups)
+    for name in own.neighbors.groups:
+        found[name, about[name].imports, about[name].exports] = []
+    for one in own.neighbors.found:
+        settings = about[one.group]
+        filters.setdefault(one.group, one.peer_filter)
+        ranges = lists.as_lists.get(one.peer_filter or "", ())
+        only = ranges[0][0] if len(ranges) == 1 and ranges[0][0] == ranges[0][1] else 0
+        port = ports.get(one.interface)
+        peer = peer_of(port.description)[0] if port else ""
+        session = Session(one.interface, "", peer, one.remote_as or settings.remote_as or only, None, None)
+        if own.neighbors.is_active(settings, "ipv4") or own.neighbors.is_active(settings, "ipv6"):
+            found[one.group, settings.imports, settings.exports].append(session)
+    for name, said in own.neighbors.peers.items():
+        settings, peer = own.neighbors.effective(name), Address(name)
+        if settings.shutdown or not is_underlay(settings, own.neighbors, links, peer):
+            continue
+        key = (said.group or UNNAMED, settings.imports, settings.exports)
+        found.setdefault(key, []).append(_session(peer, said, settings, links))
+    names: dict[str, int] = {}
+    groups: list[BgpGroup] = []
+    for (name, imports, exports), sessions in found.items():
+        if not sessions:
+            continue
+        names[name] = names.get(name, 0) + 1
+        settings = about.get(name)
+        groups.append(
+            BgpGroup(
+                name=name if names[name] == 1 else f"{name}-{names[name]}",
+                description=settings.description if settings else "",
+                local_as=(settings.local_as if settings else None) or own.asn,
+                sessions=tuple(sessions),
+                import_policy=imports,
+                export_policy=exports,
+                peer_as_list=filters.get(name),
+            )
+        )
+    return tuple(groups)
+
+
+def _session(peer: Address, said: Settings, settings: Settings, links: Links) -> Session:
+    link = links.to(peer)
+    port, local = link or (None, None)
+    name = peer_of(said.description)[0] or said.description
+    if not said.description and port is not None:
+        name = peer_of(port.description)[0]
+    return Session(port.name if port else "", "", name, settings.remote_as or 0, local, peer)
+
+
+def _redistributed(taking: Taking, own: Process, lists: Policies) -> tuple[str | None, tuple[Policy, ...]]:
+    """The policy by which connected routes are advertised, and those that are made up for it."""
+    at = [own.header, *(one for family in ("ipv4", "ipv6") for one in taking.each(f"address-family {family}", below=own.header))]
+    maps = [one["map"] for section in at for one in taking.each("redistribute connected route-map <map>", below=section)]
+    plain = [one for section in at for one in taking.each("redistribute connected", below=section)]
+    networks: list[Prefix] = []
+    for section in at:
+        for one in taking.each("network <prefix>", below=section):
+            value = prefix(one["prefix"])
+            if value is None:
+                taking.leave(one)
+            else:
+                networks.append(value)
+    if maps or plain:
+        if maps:
+            return maps[-1], ()
+        return CONNECTED, (Policy(CONNECTED, (Term("all", Match(), Action(accept=True)),)),)
+    if networks:
+        lists.lists[NETWORKS] = tuple(networks)
+        term = Term(NETWORKS, Match(prefix_list=NETWORKS), Action(accept=True))
+        return NETWORKS, (Policy(NETWORKS, (term,)),)
+    return None, ()

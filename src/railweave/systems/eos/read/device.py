@@ -1,0 +1,266 @@
+"""The configuration of a device put together from what its parts say."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+from railweave.catalog import catalog
+from railweave.config.addresses import Address, InterfaceAddress
+from railweave.device.model import DeviceConfig, Interface, Split
+from railweave.systems.eos.read.bgp import Links, bgp, is_underlay, process
+from railweave.systems.eos.read.control_plane import control_plane
+from railweave.systems.eos.read.gateways import VLAN, advertisements, gateway, shared_mac, vlans
+from railweave.systems.eos.read.isis import isis, running
+from railweave.systems.eos.read.management import management
+from railweave.systems.eos.read.overlay import mac_vrf, maps_of, overlay, tunnels, vrfs
+from railweave.systems.eos.read.policies import policies
+from railweave.systems.eos.read.ports import PORT, ports, vlan_of
+from railweave.systems.eos.read.qos import balancing, profiles, qos
+from railweave.systems.eos.read.stanzas import Stanzas
+from railweave.systems.eos.read.values import address, peer_of
+from railweave.systems.eos.render.ports import order
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from railweave.config.addresses import Family, Prefix
+    from railweave.config.taking import Taking
+    from railweave.device.model import Gateway
+    from railweave.systems.eos.read.bgp import Process
+    from railweave.systems.eos.read.ports import Port
+    from railweave.systems.eos.read.qos import QosProfiles
+
+NO_ADDRESS = Address("0.0.0.0")  # noqa: S104 - nothing listens there
+"""Stands for an address that the text does not have."""
+
+LANES = 8
+"""The electrical lanes of a cage."""
+
+_SWITCHED_MTU = "interfaces.mtu"
+_NUMBERED = re.compile(r"Ethernet(\d+)/(\d+)")
+
+Kind = Literal["server", "fabric", "external"]
+_KINDS: tuple[Kind, ...] = ("server", "fabric", "external")
+
+
+def device(taking: Taking, model: str, release: str) -> DeviceConfig:
+    """The configuration that lines say. ``model`` and ``release`` are what the head of the text has."""
+    stanzas = Stanzas(taking)
+    found = ports(stanzas)
+    _channels(found)
+    named = taking.last("hostname <value>")
+    port, way_out = _management_port(taking, found)
+    lists = policies(taking)
+    own = process(taking, _router_id(found))
+    ends = tunnels(stanzas)
+    names = vlans(taking)
+    fabric = _fabric(taking, stanzas, found, own)
+    known = profiles(taking)
+    tenants, maps, outside = vrfs(taking, own, found, ends, lists) if own else ((), set[str](), dict[str, str]())
+    gateways = _gateways(taking, stanzas, found, fabric, outside, names)
+    by_vrf = [replace(one, prefixes=_prefixes(gateways, one.name)) for one in tenants]
+    cabled = _interfaces(found, fabric, outside, known, names)
+    routed = isis(taking, stanzas, found, _router_id(found), [one.name for one in cabled], gateways)
+    maps |= maps_of(own) if own else set()
+    speaks = bgp(taking, own, found, lists, maps) if own else None
+    speaks = speaks if speaks and (speaks.groups or not routed) else None
+    router_id = own.router_id if own else routed.router_id if routed else _router_id(found)
+    rules = control_plane(taking, stanzas, port.vrf if port else "")
+    families = speaks.families if speaks else routed.families if routed else ()
+    members = [(one.name, vlan) for one in cabled if (vlan := vlan_of(found[one.name])) is not None]
+    _enabled(taking)
+    return DeviceConfig(
+        name=named["value"] if named else "",
+        role="leaf" if any(one.kind != "fabric" for one in cabled) or gateways or ends.source else "spine",
+        model=model,
+        nos="eos",
+        release=release,
+        management=management(taking, stanzas, protected=rules is not None),
+        management_address=port.addresses[0] if port else InterfaceAddress(f"{NO_ADDRESS}/0"),
+        management_gateway=way_out,
+        loopback=router_id.prefix,
+        splits=_splits(cabled),
+        interfaces=cabled,
+        gateways=tuple(gateways.values()),
+        bgp=speaks,
+        qos=qos(taking, known, {one.name: found[one.name].profile for one in cabled if found[one.name].profile}),
+        balancing=balancing(taking, _used(families, gateways.values())),
+        extra="",
+        overlay=overlay(own, found, ends, lists) if own else None,
+        vrfs=tuple(by_vrf),
+        mac_vrf=mac_vrf(taking, own, ends, names, members) if own else None,
+        isis=routed,
+        protection=rules,
+    )
+
+
+def _used(families: Iterable[Family], gateways: Iterable[Gateway]) -> tuple[Family, ...]:
+    own = (address.family for one in gateways for address in one.addresses)
+    return tuple(sorted({*families, *own}))
+
+
+def _prefixes(gateways: Mapping[str, Gateway], vrf: str) -> tuple[Prefix, ...]:
+    return tuple(prefix for one in gateways.values() if one.vrf == vrf for prefix in one.prefixes)
+
+
+def _enabled(taking: Taking) -> None:
+    """Lines that switch on what the rest of the configuration needs."""
+    for form in (
+        "vrf instance *",
+        "ip routing",
+        "ip routing ipv6 interfaces",
+        "ip routing vrf *",
+        "no ip routing vrf *",
+        "ipv6 unicast-routing",
+        "ipv6 unicast-routing vrf *",
+        "service routing protocols model multi-agent",
+    ):
+        for _ in taking.each(form):
+            pass
+
+
+def _channels(found: dict[str, Port]) -> None:
+    """What is said of a link aggregation holds for its ports; its address is that of the first."""
+    taken: set[int] = set()
+    for port in found.values():
+        channel = found.get(f"Port-Channel{port.group}") if port.group else None
+        if channel is None or port.group is None:
+            continue
+        port.access, port.native, port.allowed = channel.access, channel.native, channel.allowed
+        port.trunk, port.routed, port.vrf, port.mtu = channel.trunk, channel.routed, channel.vrf, channel.mtu
+        port.description = port.description or channel.description
+        port.profile = port.profile or channel.profile
+        if port.group not in taken:
+            port.addresses, channel.addresses = channel.addresses, []
+        taken.add(port.group)
+
+
+def _management_port(taking: Taking, found: Mapping[str, Port]) -> tuple[Port | None, Address]:
+    """The management port, and the way out of its VRF."""
+    port = next((one for one in found.values() if one.name.startswith("Management") and one.addresses), None)
+    way_out = NO_ADDRESS
+    vrf = port.vrf if port else ""
+    for form in ("ip|ipv6 route vrf <vrf> <prefix> <gateway>", "ip|ipv6 route <prefix> <gateway>"):
+        for one in taking.each(form):
+            gateway = address(one["gateway"])
+            if gateway is None or one.words.get("vrf", "") != vrf or one["prefix"] not in {"0.0.0.0/0", "::/0"}:
+                taking.leave(one)
+            else:
+                way_out = gateway
+    return port, way_out
+
+
+def _router_id(found: Mapping[str, Port]) -> Address:
+    """The router id that a switch takes by itself: the address of a loopback."""
+    loopbacks = (one for one in found.values() if one.name.startswith("Loopback") and not one.vrf)
+    four = (each.address for one in loopbacks for each in one.addresses if each.family == "ipv4")
+    return next(four, NO_ADDRESS)
+
+
+def _fabric(taking: Taking, stanzas: Stanzas, found: Mapping[str, Port], own: Process | None) -> set[str]:
+    """The interfaces towards other switches: those that the underlay's routing runs on."""
+    del taking
+    names = {name for name in running(stanzas)[0] if name in found}
+    if own is None:
+        return names
+    names |= {one.interface for one in own.neighbors.found}
+    links = Links(one for one in found.values() if not one.vrf)
+    for name in own.neighbors.peers:
+        peer = Address(name)
+        link = links.to(peer)
+        if link is not None and is_underlay(own.neighbors.effective(name), own.neighbors, links, peer):
+            names.add(link[0].name)
+    return names
+
+
+def _gateways(
+    taking: Taking,
+    stanzas: Stanzas,
+    found: Mapping[str, Port],
+    fabric: set[str],
+    outside: Mapping[str, str],
+    names: Mapping[int, str],
+) -> dict[str, Gateway]:
+    """The gateways of servers by their interfaces."""
+    mac, sent = shared_mac(taking), advertisements(stanzas)
+    named = catalog().systems["eos"].vlan_interface
+    result: dict[str, Gateway] = {}
+    for port in sorted(found.values(), key=lambda one: (not one.name.startswith(VLAN), order(one.name))):
+        taken = port.name in fabric or port.name in outside or not port.addresses
+        vlan = port.name.removeprefix(VLAN)
+        if taken or not (PORT.fullmatch(port.name) or (vlan != port.name and vlan.isdecimal())):
+            continue
+        if vlan == port.name:
+            result[port.name] = gateway(port, port.name, None, names, sent(port), mac)
+        else:
+            number = int(vlan)
+            result[port.name] = gateway(port, named.format(vlan=number), number, names, sent(port), mac)
+    return result
+
+
+def _interfaces(
+    found: Mapping[str, Port],
+    fabric: set[str],
+    outside: Mapping[str, str],
+    known: QosProfiles,
+    names: Mapping[int, str],
+) -> tuple[Interface, ...]:
+    """Cabled ports: those of servers, then those between switches, then those to routers outside."""
+    kinds: dict[str, Kind] = {}
+    tagged: dict[str, Port] = {}
+    for port in found.values():
+        if port.name in outside and port.name != port.parent:
+            tagged[port.parent] = port
+            kinds[port.parent] = "external"
+        elif port.name in outside:
+            kinds[port.name] = "external"
+        elif port.name in fabric:
+            kinds[port.parent] = "fabric"
+    there = [port for port in found.values() if PORT.fullmatch(port.name) and (port.used or port.name in kinds)]
+    there.sort(key=lambda one: (_KINDS.index(kinds.get(one.name, "server")), order(one.name)))
+    return tuple(
+        _interface(port, kinds.get(port.name, "server"), tagged.get(port.name, port), outside, known, names)
+        for port in there
+    )
+
+
+def _interface(
+    port: Port, kind: Kind, unit: Port, outside: Mapping[str, str], known: QosProfiles, names: Mapping[int, str]
+) -> Interface:
+    peer, peer_port = peer_of(port.description)
+    if kind == "external":
+        peer, peer_port = outside[unit.name], ""
+    vlan = vlan_of(port) if kind == "server" else None
+    mtu = catalog().systems["eos"].reads.defaults[_SWITCHED_MTU].value
+    return Interface(
+        name=port.name,
+        link="",
+        kind=kind,
+        description=port.description,
+        peer=peer,
+        peer_port=peer_port,
+        speed_gbps=port.speed_gbps,
+        lanes=port.lanes,
+        mtu=int(mtu or 0) if kind == "server" else port.frame,
+        length_m=0,
+        vlan=names.get(vlan, f"VLAN{vlan:04d}") if vlan is not None else None,
+        native_vlan=port.native if vlan is not None and port.trunk else None,
+        addresses=tuple(unit.addresses) if kind != "server" else (),
+        macsec=port.macsec,
+        pauses=known.pauses(port.profile, otherwise=kind != "external"),
+        vrf=unit.vrf if kind == "external" else "",
+        unit_vlan=unit.tag if kind == "external" else None,
+    )
+
+
+def _splits(cabled: Iterable[Interface]) -> tuple[Split, ...]:
+    """Breakouts, as a cage of eight lanes would have them."""
+    found: dict[int, Split] = {}
+    for one in cabled:
+        named = _NUMBERED.fullmatch(one.name)
+        if named and 0 < one.lanes < LANES:
+            place = int(named[1])
+            found.setdefault(place, Split(f"Ethernet{place}/1", place, LANES // one.lanes, one.speed_gbps))
+    return tuple(found[place] for place in sorted(found))

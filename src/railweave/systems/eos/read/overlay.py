@@ -1,0 +1,248 @@
+"""The EVPN overlay: its sessions, tunnel endpoints, VRFs with their external routers, and stretched VLANs."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from railweave.config.addresses import Address
+from railweave.device.model import (
+    BridgedVlan,
+    ExternalPeer,
+    MacVrf,
+    NumberedSession,
+    OverlayConfig,
+    TunnelEndpoint,
+    Vrf,
+)
+from railweave.systems.eos.read.bgp import Links
+from railweave.systems.eos.read.neighbors import EOS_BFD, neighbors
+from railweave.systems.eos.read.values import number, numbers, peer_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from railweave.config.addresses import Prefix
+    from railweave.config.select import Selected
+    from railweave.config.taking import Taking
+    from railweave.systems.eos.read.bgp import Process
+    from railweave.systems.eos.read.neighbors import Settings
+    from railweave.systems.eos.read.policies import Policies
+    from railweave.systems.eos.read.ports import Port
+    from railweave.systems.eos.read.stanzas import Stanzas
+
+MAC_VRF = "evpn-1"
+"""Stands for the bridging instance, of which EOS has one for each VLAN."""
+
+_EXTERNAL = "external router "
+_VALUE = re.compile(r"\S+:\d+")
+
+
+@dataclass
+class Tunnels:
+    """``interface Vxlan1``: the loopback that tunnels begin on, and VNIs."""
+
+    source: str = ""
+    six: bool = False
+    vlans: dict[int, int] = field(default_factory=dict[int, int])
+    vrfs: dict[str, int] = field(default_factory=dict[str, int])
+
+
+def tunnels(stanzas: Stanzas) -> Tunnels:
+    """What stands below ``interface Vxlan1``."""
+    found = Tunnels()
+    for value in stanzas.word("vxlan source-interface <value>").values():
+        found.source = value
+    for _ in stanzas.each("vxlan encapsulation ipv6"):
+        found.six = True
+    for _, one in stanzas.each("vxlan vlan <vlans> vni <vnis>"):
+        vlans, vnis = numbers(one["vlans"]), numbers(one["vnis"], 2**24 - 1)
+        if vlans is None or vnis is None or len(vlans) != len(vnis):
+            stanzas.taking.leave(one)
+        else:
+            found.vlans |= dict(zip(vlans, vnis, strict=True))
+    for _, one in stanzas.each("vxlan vrf <name> vni <vni>"):
+        vni = number(one["vni"], 1, 2**24 - 1)
+        if vni is None:
+            stanzas.taking.leave(one)
+        else:
+            found.vrfs[one["name"]] = vni
+    return found
+
+
+def overlay(own: Process, ports: Mapping[str, Port], ends: Tunnels, lists: Policies) -> OverlayConfig | None:
+    """The sessions that carry EVPN, and what tunnels end on; None where nothing does."""
+    peers = {
+        name: settings
+        for name in own.neighbors.peers
+        if own.neighbors.is_active(settings := own.neighbors.effective(name), "evpn") and not settings.shutdown
+    }
+    groups = [one for one in own.neighbors.groups.values() if one.active.get("evpn")]
+    if not peers and not groups:
+        return None
+    settings = [*groups, *peers.values()]
+    source = next((one.source for one in settings if one.source), "")
+    family = Address(next(iter(peers))).family if peers else "ipv4"
+    on_source = [one.address for one in ports[source].addresses] if source in ports else []
+    local = next((one for one in reversed(on_source) if one.family == family), own.router_id)
+    listening = [one for one in groups or settings if one.bfd]
+    every = len(listening) == len(groups or settings)
+    return OverlayConfig(
+        loopback=local,
+        neighbors=tuple(
+            NumberedSession("", "", _peer(own, name), one.remote_as or 0, local, Address(name))
+            for name, one in peers.items()
+        ),
+        endpoints=_endpoints(ports, ends, local),
+        reflects=any(one.unchanged for one in settings),
+        from_spine=_from_spine(maps_of(own), lists),
+        bfd=next((one.timers for one in listening if one.timers), EOS_BFD) if listening and every else None,
+    )
+
+
+def maps_of(own: Process) -> set[str]:
+    """The route maps of EVPN's sessions."""
+    return {
+        one.evpn_out for one in (*own.neighbors.groups.values(), *own.neighbors.peers.values()) if one.evpn_out
+    }
+
+
+def _peer(own: Process, name: str) -> str:
+    said = own.neighbors.peers[name].description
+    return peer_of(said)[0] or said
+
+
+def _endpoints(ports: Mapping[str, Port], ends: Tunnels, local: Address) -> tuple[TunnelEndpoint, ...]:
+    """The addresses that tunnels end on: those of their loopback, or the overlay's on one that is for more."""
+    if ends.source not in ports:
+        return ()
+    found = [one.address for one in ports[ends.source].addresses if (one.address.family == "ipv6") == ends.six]
+    if local in found:
+        found = [local]
+    return tuple(TunnelEndpoint(one, None) for one in found)
+
+
+def _from_spine(maps: Iterable[str], lists: Policies) -> str:
+    """The community that spines add, and that leaves do not send back."""
+    for name in sorted(maps):
+        for term in lists.maps.get(name, ()):
+            named = (*term.action.add_communities, *([term.match.community] if term.match.community else []))
+            for community in named:
+                return lists.communities.get(community, community)
+    return ""
+
+
+def mac_vrf(
+    taking: Taking, own: Process, ends: Tunnels, names: Mapping[int, str], members: Iterable[tuple[str, int]]
+) -> MacVrf | None:
+    """The VLANs that EVPN stretches, as one instance; ``members`` are ports with their VLANs."""
+    found: list[BridgedVlan] = []
+    first = ""
+    name = MAC_VRF
+    whole = ""
+    for form in ("vlan <vlans>", "vlan-aware-bundle <name>"):
+        for one in taking.each(form, below=own.header):
+            bundle = form.startswith("vlan-aware")
+            inner = taking.last("vlan <vlans>", below=one) if bundle else one
+            vlans = numbers(inner["vlans"]) if inner else None
+            if vlans is None:
+                taking.leave(one)
+                continue
+            distinguisher, target = _distinguisher(taking, one), _target(taking, one)
+            first = first or distinguisher
+            if bundle:
+                name, whole = one["name"], target
+            for vlan in vlans:
+                if vlan in ends.vlans:
+                    found.append(BridgedVlan(vlan, names.get(vlan, f"VLAN{vlan:04d}"), ends.vlans[vlan], target))
+    if not found:
+        return None
+    here = {one.vlan for one in found}
+    ports = tuple(port for port, vlan in members if vlan in here)
+    return MacVrf(name, f"{first.rpartition(':')[0]}:65534" if not whole else first, whole, tuple(found), ports)
+
+
+def _distinguisher(taking: Taking, below: Selected) -> str:
+    found = taking.last("rd <value>", below=below)
+    return found["value"] if found else ""
+
+
+def _target(taking: Taking, below: Selected) -> str:
+    """The route target of a VLAN, both ways."""
+    found = ""
+    for one in taking.each("route-target both <value>", below=below):
+        if found or not _VALUE.fullmatch(one["value"]):
+            taking.leave(one)
+        else:
+            found = f"target:{one['value']}"
+    return found
+
+
+def vrfs(
+    taking: Taking,
+    own: Process,
+    ports: Mapping[str, Port],
+    ends: Tunnels,
+    lists: Policies,
+) -> tuple[tuple[Vrf, ...], set[str], dict[str, str]]:
+    """The VRFs of tenants, without the prefixes of their gateways; the route maps of their external routers; and which router each of their ports leads to."""
+    found: list[Vrf] = []
+    maps: set[str] = set()
+    outside: dict[str, str] = {}
+    for one in taking.each("vrf <name>", below=own.header):
+        name = one["name"]
+        there = neighbors(taking, one, own.neighbors.groups)
+        links = Links(port for port in ports.values() if port.vrf == name)
+        external: list[ExternalPeer] = []
+        for peer in there.peers:
+            settings = there.effective(peer)
+            link = links.to(Address(peer))
+            if link is None or settings.remote_as is None or settings.shutdown:
+                continue
+            maps |= {settings.imports, settings.exports} - {""}
+            external.append(_external(Address(peer), settings, link, lists))
+            outside[link[0].name] = external[-1].router
+        imports, exports = _targets(taking, one, "import"), _targets(taking, one, "export")
+        vrf = Vrf(
+            name=name,
+            vni=ends.vrfs.get(name, 0),
+            route_distinguisher=_distinguisher(taking, one),
+            import_targets=imports,
+            export_targets=exports,
+            prefixes=(),
+            external=tuple(external),
+        )
+        for form in ("router-id <value>", "maximum-paths <value> ecmp <most>", "redistribute connected"):
+            for _ in taking.each(form, below=one):
+                pass  # as the default VRF has them
+        if vrf.vni or vrf.route_distinguisher:
+            found.append(vrf)
+    return tuple(found), maps, outside
+
+
+def _targets(taking: Taking, below: Selected, direction: str) -> tuple[str, ...]:
+    found: list[str] = []
+    for word in (direction, "both"):
+        for form in (f"route-target {word} evpn <value>", f"route-target {word} <value>"):
+            for one in taking.each(form, below=below):
+                if _VALUE.fullmatch(one["value"]):
+                    found.append(f"target:{one['value']}")
+                else:
+                    taking.leave(one)
+    return tuple(dict.fromkeys(found))
+
+
+def _external(peer: Address, settings: Settings, link: tuple[Port, Address], lists: Policies) -> ExternalPeer:
+    port, local = link
+    said = settings.description
+    router = said.removeprefix(_EXTERNAL) if said.startswith(_EXTERNAL) else peer_of(said)[0] or said
+    unit = port.name if "." in port.name else f"{port.name}.0"
+    session = NumberedSession(unit, "", router, settings.remote_as or 0, local, peer)
+    return ExternalPeer(router, session, _listed(settings.imports, lists), _listed(settings.exports, lists))
+
+
+def _listed(name: str, lists: Policies) -> tuple[Prefix, ...]:
+    terms = lists.maps.get(name, ())
+    found = (term.match.prefix_list for term in terms if term.action.accept and term.match.prefix_list)
+    return tuple(prefix for one in found for prefix in lists.lists.get(one, ()))

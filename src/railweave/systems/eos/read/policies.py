@@ -1,0 +1,177 @@
+"""Prefix lists, community lists, peer filters and route maps, with all of their lines; who uses them decides what is kept."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from railweave.device.model import Action, Community, Match, Policy, Term
+from railweave.systems.eos.read.values import as_range, number, prefix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.config.addresses import Prefix
+    from railweave.config.select import Selected
+    from railweave.config.taking import Taking
+
+_COMMUNITY = re.compile(r"[0-9]{1,10}(?::[0-9]{1,10}){1,2}")
+_LENGTHS = {"ipv4": "32", "ipv6": "128"}
+_Entry = tuple[int, "Prefix", bool]
+
+
+@dataclass
+class Policies:
+    """What policies are made of, by name. ``longer``: the list takes longer prefixes too."""
+
+    lists: dict[str, tuple[Prefix, ...]] = field(default_factory=dict[str, "tuple[Prefix, ...]"])
+    longer: set[str] = field(default_factory=set[str])
+    communities: dict[str, str] = field(default_factory=dict[str, str])
+    as_lists: dict[str, tuple[tuple[int, int], ...]] = field(default_factory=dict[str, "tuple[tuple[int, int], ...]"])
+    maps: dict[str, tuple[Term, ...]] = field(default_factory=dict[str, "tuple[Term, ...]"])
+
+    def without(self, maps: set[str]) -> tuple[Policy, ...]:
+        """The route maps but for some."""
+        return tuple(Policy(name, terms) for name, terms in self.maps.items() if name not in maps)
+
+    def used(self, policies: tuple[Policy, ...], unused: set[str]) -> dict[str, tuple[Prefix, ...]]:
+        """The prefix lists that policies name, and those that nothing else does (``unused``)."""
+        own = {term.match.prefix_list for one in policies for term in one.terms}
+        return {name: prefixes for name, prefixes in self.lists.items() if name in own or name not in unused}
+
+    def named(self, maps: set[str]) -> set[str]:
+        """The prefix lists and community lists that some route maps name."""
+        terms = [term for name in maps for term in self.maps.get(name, ())]
+        return {name for term in terms for name in (term.match.prefix_list, term.match.community) if name}
+
+    def listed(self, policies: tuple[Policy, ...], unused: set[str]) -> tuple[Community, ...]:
+        """The communities that policies look for or add, and those of lists that nothing else names."""
+        terms = [term for one in policies for term in one.terms]
+        own = {name for term in terms for name in (term.match.community, *term.action.add_communities) if name}
+        values = {name: value for name, value in self.communities.items() if name in own or name not in unused}
+        values |= {name: name for name in sorted(own - values.keys())}
+        return tuple(Community(name, _kind(value), value) for name, value in values.items())
+
+
+def policies(taking: Taking) -> Policies:
+    """Everything that policies are made of."""
+    found = Policies()
+    _prefix_lists(taking, found)
+    _communities(taking, found)
+    _filters(taking, found)
+    names = {value: name for name, value in reversed(found.communities.items())}
+    numbered: dict[str, list[tuple[int, Term]]] = {}
+    for one in taking.each("route-map <name> permit|deny <number>"):
+        place = number(one["number"])
+        if place is None:
+            taking.leave(one)
+            continue
+        action: Literal["permit", "deny"] = "permit" if f" {one['name']} permit " in one.line else "deny"
+        numbered.setdefault(one["name"], []).append((place, _term(taking, one, found, names, accept=action == "permit")))
+    found.maps = {
+        name: tuple(term for _, term in sorted(terms, key=lambda one: one[0])) for name, terms in numbered.items()
+    }
+    return found
+
+
+def _prefix_lists(taking: Taking, found: Policies) -> None:
+    entries: dict[str, list[_Entry]] = {}
+    lines: dict[str, list[Selected]] = {}
+    for word, bits in (("ip", "32"), ("ipv6", "128")):
+        for header in taking.each(f"{word} prefix-list <name>"):
+            own = entries.setdefault(header["name"], [])
+            start = 1 << 32 if bits == "128" else 0
+            for one in taking.each("seq <number> permit <prefix> **", below=header):
+                _entry(taking, one, own, lines.setdefault(header["name"], []), start)
+        for one in taking.each(f"{word} prefix-list <name> seq <number> permit <prefix> **"):
+            start = 1 << 32 if bits == "128" else 0
+            _entry(taking, one, entries.setdefault(one["name"], []), lines.setdefault(one["name"], []), start)
+    for name, own in entries.items():
+        own.sort(key=lambda one: one[0])
+        found.lists[name] = tuple(value for _, value, _ in own)
+        if own and all(longer for _, _, longer in own):
+            found.longer.add(name)
+        elif any(longer for _, _, longer in own):  # a list is one or the other
+            for one in lines[name]:
+                taking.leave(one)
+
+
+def _entry(taking: Taking, one: Selected, own: list[_Entry], lines: list[Selected], start: int) -> None:
+    """An entry of a list. Lengths other than all longer ones are not understood; it is then taken as if it said them."""
+    value, place = prefix(one["prefix"]), number(one["number"])
+    if value is None or place is None:
+        taking.leave(one)
+        return
+    more = one.line.partition(f" permit {one['prefix']}")[2].split()
+    own.append((start + place, value, bool(more)))
+    lines.append(one)
+    if more and more != ["le", _LENGTHS[value.family]]:
+        taking.leave(one)
+
+
+def _communities(taking: Taking, found: Policies) -> None:
+    for forms in (
+        "ip community-list|large-community-list <name> permit <value>",
+        "ip community-list|large-community-list standard <name> permit <value>",
+    ):
+        for one in taking.each(forms):
+            if not _COMMUNITY.fullmatch(one["value"]) or one["name"] in found.communities:
+                taking.leave(one)
+            else:
+                found.communities[one["name"]] = one["value"]
+
+
+def _filters(taking: Taking, found: Policies) -> None:
+    for header in taking.each("peer-filter <name>"):
+        ranges: list[tuple[int, int]] = []
+        for one in taking.each("* match as-range <range> result accept", below=header):
+            value = as_range(one["range"])
+            if value is None:
+                taking.leave(one)
+            else:
+                ranges.append(value)
+        found.as_lists[header["name"]] = tuple(ranges)
+
+
+def _kind(value: str) -> Literal["large", "standard"]:
+    return "large" if value.count(":") == 2 else "standard"
+
+
+def _term(taking: Taking, one: Selected, found: Policies, names: dict[str, str], *, accept: bool) -> Term:
+    described = taking.last("description <text...>", below=one)
+    listed = _first(taking, "match ip|ipv6 address prefix-list <name>", one)
+    community = _first(taking, "match community|large-community <name>", one)
+    source = taking.last("match source-protocol <name>", below=one)
+    protocol: Literal["direct", "bgp"] | None = None
+    if source is not None and source["name"] in {"connected", "bgp"}:
+        protocol = "direct" if source["name"] == "connected" else "bgp"
+    elif source is not None:
+        taking.leave(source)
+    preference = taking.last("set local-preference <value>", below=one)
+    value = number(preference["value"]) if preference else None
+    if preference and value is None:
+        taking.leave(preference)
+    return Term(
+        name=described["text"] if described else one["number"],
+        match=Match(protocol, listed, listed in found.longer if listed else False, community),
+        action=Action(accept, value, None, tuple(_added(taking, one, names))),
+    )
+
+
+def _first(taking: Taking, form: str, below: Selected) -> str | None:
+    """The name that a term matches; a second one of the kind is more than a term can hold."""
+    found = list(taking.each(form, below=below))
+    for one in found[1:]:
+        taking.leave(one)
+    return found[0]["name"] if found else None
+
+
+def _added(taking: Taking, below: Selected, names: dict[str, str]) -> Iterator[str]:
+    """Communities that a term adds, by the name of the list that holds them; by themselves where none does."""
+    for one in taking.each("set community|large-community <values...>", below=below):
+        values = one["values"].split()
+        if values[-1] != "additive" or not all(map(_COMMUNITY.fullmatch, values[:-1])):
+            taking.leave(one)
+        else:
+            yield from (names.get(value, value) for value in values[:-1])

@@ -1,0 +1,168 @@
+"""Ports and loopbacks: what stands below ``interface``, before it is known what each is for."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, cast
+
+from railweave.device.model import Macsec
+from railweave.systems.eos.read.values import interface_address, number, numbers, secret
+from railweave.systems.eos.render.macsec import CIPHERS
+from railweave.systems.eos.render.ports import ETHERNET_HEADER
+
+if TYPE_CHECKING:
+    from railweave.config.addresses import InterfaceAddress
+    from railweave.config.taking import Taking
+    from railweave.systems.eos.read.stanzas import Stanzas
+
+_SPEED = re.compile(r"(?:forced |auto )?(\d{1,4})g(?:full|half)?(?:-(\d))?")
+_MEGABITS = re.compile(r"(?:forced |auto )?(\d{3,6})(?:full|half)")
+PORT = re.compile(r"Ethernet[0-9/]+")
+DEFAULT_MTU = 1500
+"""Of a routed interface that says nothing else (EOS user manual, "mtu")."""
+
+
+@dataclass
+class Port:
+    """What the lines of an interface say. ``virtual`` are the addresses that other switches have too."""
+
+    name: str
+    description: str = ""
+    shutdown: bool = False
+    mtu: int = DEFAULT_MTU
+    routed: bool = False
+    speed_gbps: int = 0
+    lanes: int = 0
+    vrf: str = ""
+    access: int | None = None
+    native: int | None = None
+    allowed: tuple[int, ...] = ()
+    trunk: bool = False
+    addresses: list[InterfaceAddress] = field(default_factory=list["InterfaceAddress"])
+    virtual: bool = False
+    six: bool = False
+    proxy_arp: bool = False
+    tag: int | None = None
+    profile: str = ""
+    group: int | None = None
+    macsec: Macsec | None = None
+    used: bool = False
+
+    @property
+    def frame(self) -> int:
+        """The MTU as the design counts it, with the Ethernet header."""
+        return self.mtu + ETHERNET_HEADER
+
+    @property
+    def parent(self) -> str:
+        """The port that a subinterface is of."""
+        return self.name.partition(".")[0]
+
+
+def ports(stanzas: Stanzas) -> dict[str, Port]:
+    """Every interface by name."""
+    taking = stanzas.taking
+    found = {name: Port(name) for name in stanzas.names}
+    for name, one in stanzas.each("description <text...>"):
+        found[name].description = one["text"]
+    for name, down in stanzas.flag("shutdown").items():
+        found[name].shutdown = down
+    for name, value in stanzas.number("mtu <value>", 68, 65535).items():
+        found[name].mtu = value
+    for name, bridged in stanzas.flag("switchport").items():
+        found[name].routed = not bridged
+    for name, one in stanzas.each("speed <text...>"):
+        _speed(taking, found[name], one["text"]) or taking.leave(one)
+    for form in ("vrf <value>", "vrf forwarding <value>"):
+        for name, value in stanzas.word(form).items():
+            found[name].vrf = value
+    _addresses(stanzas, found)
+    _switchport(stanzas, found)
+    for name, there in stanzas.flag("ip proxy-arp").items():
+        found[name].proxy_arp = there
+    for name, there in stanzas.flag("ipv6 enable").items():
+        found[name].six = there
+    for name, value in stanzas.number("encapsulation dot1q vlan <value>", 1, 4094).items():
+        found[name].tag = value
+    for name, value in stanzas.word("service-profile <value>").items():
+        found[name].profile = value
+    for name, one in stanzas.each("channel-group <value> mode active|passive|on"):
+        found[name].group = number(one["value"])
+    profiles = _macsec(taking)
+    for name, one in stanzas.each("mac security profile <value>"):
+        found[name].macsec = profiles.get(one["value"])
+        if one["value"] not in profiles:
+            taking.leave(one)
+    for one in found.values():
+        one.used = one.used or bool(one.description or one.addresses or one.six or one.profile or one.group)
+    return found
+
+
+def _speed(taking: Taking, port: Port, text: str) -> bool:
+    del taking
+    found, megabits = _SPEED.fullmatch(text), _MEGABITS.fullmatch(text)
+    if found:
+        port.speed_gbps, port.lanes = int(found[1]), int(found[2] or 0)
+    elif megabits:
+        port.speed_gbps = int(megabits[1]) // 1000
+    return bool(found or megabits) or text == "auto"
+
+
+def _addresses(stanzas: Stanzas, found: dict[str, Port]) -> None:
+    """Addresses in the order of the text, IPv4 and IPv6 together."""
+    for name, one in stanzas.each("ip|ipv6 address <words...>"):
+        words = one["words"].split()
+        virtual = words[0] == "virtual"
+        words = words[1:] if virtual else words
+        value = interface_address(words[0]) if words and words[1:] in ([], ["secondary"]) else None
+        port = found[name]
+        if words == ["dhcp"]:
+            continue
+        if value is None or (virtual and port.addresses and not port.virtual):
+            stanzas.taking.leave(one)
+        else:
+            port.addresses.append(value)
+            port.virtual = virtual
+
+
+def _switchport(stanzas: Stanzas, found: dict[str, Port]) -> None:
+    for name, value in stanzas.number("switchport access vlan <value>", 1, 4094).items():
+        found[name].access = value
+        found[name].used = True
+    for name, value in stanzas.number("switchport trunk native vlan <value>", 1, 4094).items():
+        found[name].native = value
+    for name, one in stanzas.each("switchport trunk allowed vlan <value>"):
+        value = numbers(one["value"])
+        found[name].used = True
+        if value is None or len(value) != 1:  # a port of ours has one VLAN
+            stanzas.taking.leave(one)
+        found[name].allowed = value or ()
+    for name, one in stanzas.each("switchport mode access|trunk"):
+        found[name].trunk = one.line.endswith("trunk")
+
+
+def vlan_of(port: Port) -> int | None:
+    """The VLAN of a port: of a trunk the one that it carries, the untagged one where those are several."""
+    if port.routed:
+        return None
+    if not port.trunk:
+        return port.access
+    return port.allowed[0] if len(port.allowed) == 1 else port.native
+
+
+def _macsec(taking: Taking) -> dict[str, Macsec]:
+    ciphers = {word: name for name, word in CIPHERS.items()}
+    found: dict[str, Macsec] = {}
+    for security in taking.each("mac security"):
+        for header in taking.each("profile <name>", below=security):
+            cipher = taking.last("cipher <word>", below=header)
+            key = taking.last("key <name> 0|7 <secret>", below=header)
+            if cipher is not None and cipher["word"] not in ciphers:
+                taking.leave(cipher)
+            if key is None:
+                continue
+            word = ciphers.get(cipher["word"] if cipher else "", "gcm-aes-128")
+            suite = cast('Literal["gcm-aes-128", "gcm-aes-256", "gcm-aes-xpn-128", "gcm-aes-xpn-256"]', word)
+            found[header["name"]] = Macsec(key["name"], secret(key["secret"]), suite)
+    return found

@@ -1,0 +1,293 @@
+"""QoS: traffic classes by their numbers, PFC, queues, marking, buffers and the watchdog; how next-hop groups are shared.
+
+EOS has numbers where the design has names. A class is named by what it does, as the classes of the default design are
+(``no-loss``, ``cnp``, ``network-control``, ``best-effort``), and by its number where it does none of that.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from railweave.catalog import catalog
+from railweave.device.balancing import BalancingConfig, Dlb
+from railweave.device.classes import Buffers, Ecn, TrafficClass, Watchdog
+from railweave.device.model import Marking, PfcProfile, QosConfig
+from railweave.systems.eos.read.values import number, numbers
+from railweave.systems.eos.render.qos import DEFAULT_THRESHOLD
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from railweave.config.addresses import Family
+    from railweave.config.select import Selected
+    from railweave.config.taking import Taking
+
+QUEUES = 7
+"""The highest number of a queue, traffic class or priority."""
+
+PROFILE = "pfc"
+"""The name of the profile that all paused ports have: EOS has one headroom for all of them."""
+
+_CNP, _CONTROL, _DSCPS = 48, 56, 64
+_UNITS = {"bytes": 1, "kbytes": 1000, "mbytes": 1_000_000}
+_SECONDS = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,6})?")
+_FRACTION = re.compile(r"(?:1/)?([0-9]{1,3})")
+_MARKS = (
+    "random-detect ecn minimum-threshold <low> <unit> maximum-threshold <high> <more> max-mark-probability <most> **"
+)
+
+
+@dataclass
+class _Queue:
+    strict: bool = False
+    share: int | None = None
+    marking: Marking | None = None
+
+
+@dataclass
+class _Profile:
+    """A QoS profile: whether PFC is on in it, its priorities that are not dropped, its queues."""
+
+    pauses: bool = False
+    lossless: list[int] = field(default_factory=list[int])
+    queues: dict[int, _Queue] = field(default_factory=dict[int, _Queue])
+
+
+@dataclass
+class QosProfiles:
+    """The QoS profiles by name."""
+
+    found: dict[str, _Profile]
+
+    def pauses(self, name: str, *, otherwise: bool) -> bool:
+        """Whether PFC is on where a profile is bound; ``otherwise`` where no profile has it."""
+        if not any(one.pauses for one in self.found.values()):
+            return otherwise
+        return name in self.found and self.found[name].pauses
+
+
+def profiles(taking: Taking) -> QosProfiles:
+    """The QoS profiles."""
+    found: dict[str, _Profile] = {}
+    for header in taking.each("qos profile <name>"):
+        own = found.setdefault(header["name"], _Profile())
+        on = taking.last("** priority-flow-control on", below=header)
+        own.pauses = on is not None and on.line.startswith("priority")
+        for one in taking.each("priority-flow-control priority <number> no-drop", below=header):
+            value = number(one["number"], 0, QUEUES)
+            if value is None:
+                taking.leave(one)
+            else:
+                own.lossless.append(value)
+        for form in ("uc-tx-queue <number>", "tx-queue <number>"):
+            for one in taking.each(form, below=header):
+                value = number(one["number"], 0, QUEUES)
+                if value is None:
+                    taking.leave(one)
+                else:
+                    own.queues[value] = _queue(taking, one)
+    return QosProfiles(found)
+
+
+def _queue(taking: Taking, below: Selected) -> _Queue:
+    found = _Queue()
+    for one in taking.each("priority strict", below=below):
+        found.strict = bool(one.line)
+    for _ in taking.each("no priority", below=below):
+        found.strict = False
+    for form in ("bandwidth percent <share>", "shape rate <share> percent"):
+        for one in taking.each(form, below=below):
+            found.share = number(one["share"], 0, 100)
+            if found.share is None:
+                taking.leave(one)
+    for one in taking.each(_MARKS, below=below):
+        low, high, most = (number(one[word], 0, 10**9) for word in ("low", "high", "most"))
+        unit, more = _UNITS.get(one["unit"]), _UNITS.get(one["more"])
+        if low is None or high is None or most is None or unit is None or more is None:
+            taking.leave(one)
+        else:
+            found.marking = Marking(low * unit, high * more, most)
+    return found
+
+
+def qos(taking: Taking, known: QosProfiles, bound: Mapping[str, str]) -> QosConfig | None:
+    """The QoS of a device; None where no profile is bound to a port. ``bound`` are profiles by port."""
+    dscps = _dscps(taking)
+    queue_of = _queues(taking)
+    thresholds = _Thresholds(taking)
+    main = next((known.found[name] for name in bound.values() if name in known.found and known.found[name].pauses), None)
+    main = main or next((known.found[name] for name in bound.values() if name in known.found), None)
+    watchdog = _watchdog(taking)
+    monitored = taking.last("queue-monitor length") is not None
+    if main is None:
+        return None
+    by_number: dict[int, TrafficClass] = {}
+    default = _default(dscps, main)
+    for group in sorted({*dscps, *queue_of, *main.queues}):
+        queue = queue_of.get(group, group)
+        own = main.queues.get(queue, _Queue())
+        by_number[group] = TrafficClass(
+            queue=queue,
+            dscp=_named(dscps.get(group, ()), whole=group == default),
+            lossless=group in main.lossless,
+            pfc_priority=group if group in main.lossless else None,
+            priority="strict-high" if own.strict else "low",
+            transmit_percent=own.share,
+            dynamic_threshold=thresholds.of_queue(queue),
+            ecn=_ecn(own.marking),
+        )
+    names = dict(_names(by_number, default))
+    paused = tuple(port for port, name in bound.items() if name in known.found and known.found[name].pauses)
+    return QosConfig(
+        classes={names[one]: own for one, own in by_number.items()},
+        default_class=names.get(default, ""),
+        marking={
+            names[one]: marking
+            for one, own in by_number.items()
+            if (marking := main.queues.get(own.queue, _Queue()).marking)
+        },
+        buffers=Buffers(ingress_dynamic_threshold=thresholds.ingress),
+        profiles=(PfcProfile(PROFILE, 0, 0, thresholds.headroom, paused),) if main.lossless and paused else (),
+        xon_offset_cells=None,
+        watchdog=watchdog,
+        buffer_monitor=monitored,
+        ports=tuple(bound),
+    )
+
+
+def _dscps(taking: Taking) -> dict[int, tuple[int, ...]]:
+    found: dict[int, tuple[int, ...]] = {}
+    for one in taking.each("qos map dscp <values...> to traffic-class <number>"):
+        group = number(one["number"], 0, QUEUES)
+        values = numbers(",".join(one["values"].split()), _DSCPS - 1)
+        if group is None or values is None:
+            taking.leave(one)
+        else:
+            found[group] = tuple(sorted({*found.get(group, ()), *values}))
+    return found
+
+
+def _queues(taking: Taking) -> dict[int, int]:
+    found: dict[int, int] = {}
+    for one in taking.each("qos map traffic-class <groups...> to uc-tx-queue|tx-queue <number>"):
+        groups, queue = numbers(",".join(one["groups"].split()), QUEUES), number(one["number"], 0, QUEUES)
+        if groups is None or queue is None:
+            taking.leave(one)
+        else:
+            found |= dict.fromkeys(groups, queue)
+    return found
+
+
+def _default(dscps: Mapping[int, tuple[int, ...]], main: _Profile) -> int:
+    """The traffic class of what is marked by nobody: that of DSCP 0, else the first that is not lossless."""
+    zero = next((one for one, values in dscps.items() if 0 in values), None)
+    lossy = next((one for one in sorted(main.queues) if one not in main.lossless), -1)
+    return lossy if zero is None else zero
+
+
+def _named(values: tuple[int, ...], *, whole: bool) -> tuple[int, ...]:
+    """The DSCPs that are meant for a class: the class of the rest has all that no other has, and stands for DSCP 0."""
+    return (0,) if whole and len(values) > _DSCPS // 4 else values
+
+
+def _ecn(marking: Marking | None) -> Ecn | None:
+    """Marking of a class: thresholds that are the system's own are not the class's."""
+    if marking is None:
+        return None
+    own = catalog().systems["eos"].marking
+    if own and (own.min_bytes, own.max_bytes, own.max_probability) == (marking.first, marking.last, marking.probability):
+        return Ecn()
+    return Ecn(max_probability=marking.probability, min_bytes=marking.first, max_bytes=marking.last)
+
+
+def _names(classes: Mapping[int, TrafficClass], default: int) -> Iterator[tuple[int, str]]:
+    """A name for each traffic class, by what it does: the first that does it has the name."""
+    taken: set[str] = set()
+    for place, one in classes.items():
+        name = f"class-{place}"
+        if one.lossless:
+            name = "no-loss"
+        elif place == default:
+            name = "best-effort"
+        elif one.priority == "strict-high" or _CNP in one.dscp:
+            name = "cnp"
+        elif _CONTROL in one.dscp:
+            name = "network-control"
+        if name in taken:
+            name = f"class-{place}"
+        taken.add(name)
+        yield place, name
+
+
+class _Thresholds:
+    """``platform trident mmu``: headroom, and thresholds of priority groups and queues."""
+
+    def __init__(self, taking: Taking) -> None:
+        self.headroom = 0
+        self.ingress = DEFAULT_THRESHOLD
+        self._queues: dict[int, int] = {}
+        applied = {one["name"] for one in taking.each("platform trident mmu queue profile <name> apply")}
+        for header in taking.each("platform trident mmu queue profile <name>"):
+            if applied and header["name"] not in applied:
+                taking.leave(header)
+                continue
+            for one in taking.each("ingress headroom bytes <value>", below=header):
+                self.headroom = number(one["value"]) or 0
+            for one in taking.each("ingress priority-group <number> threshold <value>", below=header):
+                value = _index(one["value"])
+                self.ingress = self.ingress if value is None else value
+                if value is None:
+                    taking.leave(one)
+            for one in taking.each("egress unicast queue <number> threshold <value>", below=header):
+                queue, value = number(one["number"], 0, QUEUES), _index(one["value"])
+                if queue is None or value is None:
+                    taking.leave(one)
+                else:
+                    self._queues[queue] = value
+
+    def of_queue(self, queue: int) -> int | None:
+        """The threshold of a queue; None where it is that of a class without one."""
+        found = self._queues.get(queue, DEFAULT_THRESHOLD)
+        return None if found == DEFAULT_THRESHOLD else found
+
+
+def _index(text: str) -> int | None:
+    """The index of a threshold: 1/128 to 8 is 0 to 10."""
+    found = _FRACTION.fullmatch(text)
+    value = int(found[1]) if found else 0
+    power = value.bit_length() - 1
+    if value < 1 or value != 1 << power:
+        return None
+    index = DEFAULT_THRESHOLD - power if text.startswith("1/") else DEFAULT_THRESHOLD + power
+    return index if 0 <= index <= 10 else None
+
+
+def _watchdog(taking: Taking) -> Watchdog | None:
+    found: dict[str, int] = {}
+    for one in taking.each("priority-flow-control pause watchdog default <word> <value>"):
+        if _SECONDS.fullmatch(one["value"]) and one["word"] in {"timeout", "recovery-time", "polling-interval"}:
+            found[one["word"]] = round(float(one["value"]) * 1000)
+        else:
+            taking.leave(one)
+    action = taking.last("priority-flow-control pause watchdog action drop|notify-only")
+    if not found and action is None:
+        return None
+    usual = Watchdog()
+    poll = found.get("polling-interval") or usual.poll_interval
+    kind: Literal["drop", "forward"] = "forward" if action and action.line.endswith("notify-only") else "drop"
+    detection = round(found.get("timeout", poll * usual.detection) / poll)
+    return Watchdog(poll, detection, found.get("recovery-time", usual.recovery), kind)
+
+
+def balancing(taking: Taking, families: tuple[Family, ...]) -> BalancingConfig:
+    """How next-hop groups are shared."""
+    distribution = "ip hardware fib load-balance distribution dynamic"
+    dynamic = taking.last(distribution)
+    sized = taking.last(f"{distribution} flow-set-size <value>")
+    value = number(sized["value"], 1, 7) if sized else 0
+    if sized is not None and value is None:
+        taking.leave(sized)
+    mode: Literal["ecmp", "dlb-flowlet"] = "dlb-flowlet" if dynamic or sized else "ecmp"
+    return BalancingConfig(group_mode=mode, ether_types=families, dlb=Dlb(flowset_table_size=256 << (value or 0)))

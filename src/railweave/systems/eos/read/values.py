@@ -1,0 +1,118 @@
+"""Words of statements as values; None where a word is no such value, so that its line is not understood."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from railweave.config.addresses import Address, InterfaceAddress, Prefix
+
+MOST_NAMES = 4096
+"""No range of ports or VLANs is longer than this."""
+
+UNKNOWN_SECRET = "secret:?"  # noqa: S105 - says that there is a secret, and not which
+"""Stands for a secret whose value the text has, in the clear or hashed: it is never kept."""
+
+_NUMBER = re.compile(r"[0-9]{1,10}")
+_REFERENCE = re.compile(r"<(secret:[^<>\s]+)>")
+_KIND = re.compile(r"[A-Za-z]+(?:-[A-Za-z]+)?")
+_LAST = re.compile(r"((?:\d+/)*)(\d+)(?:-(\d+))?")
+
+
+def number(text: str, low: int = 0, high: int = 2**32 - 1) -> int | None:
+    """A number within bounds."""
+    found = int(text) if _NUMBER.fullmatch(text) else -1
+    return found if low <= found <= high else None
+
+
+def as_number(text: str) -> int | None:
+    """An AS number, also as two halves with a dot between them (RFC 5396)."""
+    high, dot, low = text.partition(".")
+    if not dot:
+        return number(text, 1)
+    left, right = number(high, 0, 65535), number(low, 0, 65535)
+    return None if left is None or right is None else 65536 * left + right
+
+
+def as_range(text: str) -> tuple[int, int] | None:
+    """AS numbers from one to another, or one alone."""
+    first, dash, last = text.partition("-")
+    low = as_number(first)
+    high = as_number(last) if dash else low
+    return None if low is None or high is None or low > high else (low, high)
+
+
+@lru_cache(maxsize=1 << 14)
+def address(text: str) -> Address | None:
+    """An address."""
+    try:
+        return Address.read(text) if "%" not in text else None
+    except ValueError:
+        return None
+
+
+@lru_cache(maxsize=1 << 14)
+def prefix(text: str) -> Prefix | None:
+    """A prefix, whose host bits EOS takes as zero."""
+    try:
+        return InterfaceAddress.read(text).prefix if "%" not in text else None
+    except ValueError:
+        return None
+
+
+@lru_cache(maxsize=1 << 14)
+def interface_address(text: str) -> InterfaceAddress | None:
+    """An address with the length of its prefix."""
+    try:
+        return InterfaceAddress.read(text) if "%" not in text else None
+    except ValueError:
+        return None
+
+
+def secret(text: str) -> str:
+    """The reference to a secret; a value in its place is not kept."""
+    found = _REFERENCE.fullmatch(text)
+    return found[1] if found else UNKNOWN_SECRET
+
+
+def numbers(text: str, high: int = 4094) -> tuple[int, ...] | None:
+    """Numbers and ranges of them: ``10-20,30``."""
+    found: list[int] = []
+    for part in text.replace(" ", "").split(","):
+        first, dash, last = part.partition("-")
+        low, most = number(first, 0, high), number(last or first, 0, high)
+        if low is None or most is None or low > most or (dash and not last) or most - low >= MOST_NAMES:
+            return None
+        found += range(low, most + 1)
+    return tuple(found) if len(found) <= MOST_NAMES else None
+
+
+def interface_names(text: str) -> tuple[str, ...]:
+    """The interfaces that a header names: one, or a range, ``Ethernet1-4,9`` or ``Ethernet5/1-8``."""
+    text = text.replace(" ", "")
+    kind = _KIND.match(text)
+    if kind is None or not ("," in text or "-" in text[kind.end() :]):
+        return (text,)
+    found: list[str] = []
+    for part in text[kind.end() :].split(","):
+        one = _LAST.fullmatch(part.removeprefix(kind[0]))
+        low, high = (number(one[2]), number(one[3] or one[2])) if one else (None, None)
+        if one is None or low is None or high is None or high - low >= MOST_NAMES:
+            return (text,)
+        found += [f"{kind[0]}{one[1]}{place}" for place in range(low, high + 1)]
+    return tuple(found[:MOST_NAMES])
+
+
+def peer_of(description: str) -> tuple[str, str]:
+    """The device and port at the other end, where a description names them: ``spine1 Ethernet1/1``.
+
+    So do ``P2P_LINK_TO_SPINE1_Ethernet1`` and ``SERVER_host1_eth0``, the forms of Arista's generator.
+    """
+    words = description.split(" ")
+    if len(words) == 2 and all(words):
+        return words[0], words[1]
+    found = _GENERATED.fullmatch(description)
+    return (found[1], found[2]) if found else ("", "")
+
+
+_GENERATED = re.compile(r"(?:P2P_LINK_TO_|P2P_|SERVER_|TO_)?([A-Za-z0-9.-]+)_((?:Ethernet|eth|Eth|ens|eno)[\w/.-]*)")
