@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from railweave.config.addresses import Address
 from railweave.device.model import Action, Bgp, BgpGroup, Match, Policy, Session, Term
-from railweave.systems.eos.read.neighbors import EOS_BFD, Neighbors, neighbors
+from railweave.systems.eos.read.neighbors import Neighbors, neighbors, usual_bfd
 from railweave.systems.eos.read.values import address, as_number, number, peer_of, prefix
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def bgp(
         compare_aigp=False,
         families=_families(own, settings),
         maximum_ecmp=_width(taking, width),
-        bfd=_bfd(listening) if len(listening) == len(settings) and settings else None,
+        bfd=_bfd(listening, usual_bfd(taking)[0]) if len(listening) == len(settings) and settings else None,
         graceful_restart=taking.last("graceful-restart", below=own.header) is not None,
         ttl_security=bool(settings) and all(one.one_hop for one in settings),
         authentication=next(iter(keys)) if len(keys) == 1 else None,
@@ -133,8 +133,8 @@ def _width(taking: Taking, one: Selected | None) -> int:
     return value or 1
 
 
-def _bfd(settings: Sequence[Settings]) -> Bfd:
-    return next((one.timers for one in settings if one.timers), EOS_BFD)
+def _bfd(settings: Sequence[Settings], usual: Bfd) -> Bfd:
+    return next((one.timers for one in settings if one.timers), usual)
 
 
 def _alone(own: Process, links: Links) -> list[Settings]:

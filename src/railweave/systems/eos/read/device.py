@@ -88,7 +88,7 @@ def device(taking: Taking, model: str, release: str) -> DeviceConfig:
         qos=qos(taking, known, {one.name: found[one.name].profile for one in cabled if found[one.name].profile}),
         balancing=balancing(taking, _used(families, gateways.values())),
         extra="",
-        overlay=overlay(own, found, ends, lists) if own else None,
+        overlay=overlay(taking, own, found, ends, lists) if own else None,
         vrfs=tuple(by_vrf),
         mac_vrf=mac_vrf(taking, own, ends, names, members) if own else None,
         isis=routed,
@@ -111,6 +111,7 @@ def _enabled(taking: Taking) -> None:
         "vrf instance *",
         "ip routing",
         "ip routing ipv6 interfaces",
+        "ip routing ipv6 interfaces vrf *",
         "ip routing vrf *",
         "no ip routing vrf *",
         "ipv6 unicast-routing",
@@ -142,8 +143,10 @@ def _management_port(taking: Taking, found: Mapping[str, Port]) -> tuple[Port | 
     port = next((one for one in found.values() if one.name.startswith("Management") and one.addresses), None)
     way_out = NO_ADDRESS
     vrf = port.vrf if port else ""
-    for form in ("ip|ipv6 route vrf <vrf> <prefix> <gateway>", "ip|ipv6 route <prefix> <gateway>"):
+    for form in ("ip|ipv6 route vrf <vrf> <prefix> <gateway> **", "ip|ipv6 route <prefix> <gateway> **"):
         for one in taking.each(form):
+            if form.count("vrf") == 0 and " route vrf " in one.line:
+                continue
             gateway = address(one["gateway"])
             if gateway is None or one.words.get("vrf", "") != vrf or one["prefix"] not in {"0.0.0.0/0", "::/0"}:
                 taking.leave(one)

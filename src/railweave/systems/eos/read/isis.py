@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.device.model import Isis, IsisPort
-from railweave.device.timers import Bfd
-from railweave.systems.eos.read.neighbors import EOS_BFD
+from railweave.systems.eos.read.neighbors import EOS_BFD, bfd_of
 from railweave.systems.eos.read.values import address, number, peer_of, secret
 
 if TYPE_CHECKING:
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     from railweave.config.addresses import Address, Family
     from railweave.config.taking import Taking
     from railweave.device.model import Gateway
+    from railweave.device.timers import Bfd
     from railweave.systems.eos.read.ports import Port
     from railweave.systems.eos.read.stanzas import Stanzas
 
@@ -78,9 +78,9 @@ def _bfd(stanzas: Stanzas, there: set[str]) -> Bfd | None:
     listening = {name for name, said in stanzas.flag("isis bfd").items() if said}
     found = EOS_BFD
     for name, one in stanzas.each("bfd interval <interval> min-rx <receive> multiplier <times>"):
-        interval, times = number(one["interval"], 1, 100_000), number(one["times"], 1, 255)
-        if interval is None or times is None or one["receive"] != one["interval"]:
+        said = bfd_of(one)
+        if said is None:
             stanzas.taking.leave(one)
         elif name in there:
-            found = Bfd(minimum_interval=interval, multiplier=times)
+            found = said
     return found if there and there <= listening else None

@@ -18,6 +18,15 @@ if TYPE_CHECKING:
 EOS_BFD = Bfd(minimum_interval=300, multiplier=3)
 """What EOS asks of a neighbor that says nothing else (EOS user manual, "bfd interval")."""
 
+_ONE_HOP = (
+    ("router bfd", "interval <interval> min-rx <receive> multiplier <times> default"),
+    ("bfd interval <interval> min-rx|min_rx <receive> multiplier <times> default",),
+)
+_MULTIHOP = (
+    ("router bfd", "multihop interval <interval> min-rx <receive> multiplier <times>"),
+    ("bfd multihop interval <interval> min-rx|min_rx <receive> multiplier <times>",),
+)
+
 FAMILIES = ("ipv4", "ipv6", "evpn")
 
 
@@ -91,6 +100,29 @@ class Neighbors:
     def is_active(self, one: Settings, family: str) -> bool:
         """Whether a session carries a family."""
         return one.active.get(family, self.by_default and family == "ipv4")
+
+
+def usual_bfd(taking: Taking) -> tuple[Bfd, Bfd]:
+    """BFD where a neighbor on a link, and one over some hops, says nothing else."""
+    return _usual(taking, _ONE_HOP), _usual(taking, _MULTIHOP)
+
+
+def _usual(taking: Taking, forms: tuple[tuple[str, ...], ...]) -> Bfd:
+    found = EOS_BFD
+    for form in forms:
+        for one in taking.each(*form):
+            found = bfd_of(one) or found
+            if bfd_of(one) is None:
+                taking.leave(one)
+    return found
+
+
+def bfd_of(one: Selected) -> Bfd | None:
+    """BFD by the words ``interval``, ``receive`` and ``times``: one interval holds for both directions."""
+    sent, times = number(one["interval"], 1, 100_000), number(one["times"], 1, 255)
+    if sent is None or times is None or one["receive"] != one["interval"]:
+        return None
+    return Bfd(minimum_interval=sent, multiplier=times)
 
 
 def neighbors(taking: Taking, below: Selected, inherited: dict[str, Settings] | None = None) -> Neighbors:
@@ -220,11 +252,8 @@ def _bfd(own: Settings, one: Selected) -> bool:
 
 
 def _timers(own: Settings, one: Selected) -> bool:
-    sent, received, times = (number(one[word], 1, 100_000) for word in ("interval", "receive", "times"))
-    if sent is None or times is None or received != sent:  # one interval holds for both directions
-        return False
-    own.timers = Bfd(minimum_interval=sent, multiplier=times)
-    return True
+    own.timers = bfd_of(one)
+    return own.timers is not None
 
 
 def _hops(own: Settings, one: Selected) -> bool:

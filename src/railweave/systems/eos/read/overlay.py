@@ -17,7 +17,7 @@ from railweave.device.model import (
     Vrf,
 )
 from railweave.systems.eos.read.bgp import Links
-from railweave.systems.eos.read.neighbors import EOS_BFD, neighbors
+from railweave.systems.eos.read.neighbors import neighbors, usual_bfd
 from railweave.systems.eos.read.values import number, numbers, peer_of
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 MAC_VRF = "evpn-1"
 """Stands for the bridging instance, of which EOS has one for each VLAN."""
 
+_CONNECTED = ("redistribute connected", "redistribute connected route-map *")
 _EXTERNAL = "external router "
 _VALUE = re.compile(r"\S+:\d+")
 
@@ -71,7 +72,7 @@ def tunnels(stanzas: Stanzas) -> Tunnels:
     return found
 
 
-def overlay(own: Process, ports: Mapping[str, Port], ends: Tunnels, lists: Policies) -> OverlayConfig | None:
+def overlay(taking: Taking, own: Process, ports: Mapping[str, Port], ends: Tunnels, lists: Policies) -> OverlayConfig | None:
     """The sessions that carry EVPN, and what tunnels end on; None where nothing does."""
     peers = {
         name: settings
@@ -87,6 +88,7 @@ def overlay(own: Process, ports: Mapping[str, Port], ends: Tunnels, lists: Polic
     on_source = [one.address for one in ports[source].addresses] if source in ports else []
     local = next((one for one in reversed(on_source) if one.family == family), own.router_id)
     listening = [one for one in groups or settings if one.bfd]
+    usual = usual_bfd(taking)[1]
     every = len(listening) == len(groups or settings)
     return OverlayConfig(
         loopback=local,
@@ -97,7 +99,7 @@ def overlay(own: Process, ports: Mapping[str, Port], ends: Tunnels, lists: Polic
         endpoints=_endpoints(ports, ends, local),
         reflects=any(one.unchanged for one in settings),
         from_spine=_from_spine(maps_of(own), lists),
-        bfd=next((one.timers for one in listening if one.timers), EOS_BFD) if listening and every else None,
+        bfd=next((one.timers for one in listening if one.timers), usual) if listening and every else None,
     )
 
 
@@ -213,7 +215,7 @@ def vrfs(
             prefixes=(),
             external=tuple(external),
         )
-        for form in ("router-id <value>", "maximum-paths <value> ecmp <most>", "redistribute connected"):
+        for form in ("router-id <value>", "maximum-paths <value> **", *_CONNECTED):
             for _ in taking.each(form, below=one):
                 pass  # as the default VRF has them
         if vrf.vni or vrf.route_distinguisher:

@@ -98,7 +98,7 @@ def _prefix_lists(taking: Taking, found: Policies) -> None:
 
 
 def _entry(taking: Taking, one: Selected, own: list[_Entry], lines: list[Selected], start: int) -> None:
-    """An entry of a list. Lengths other than all longer ones are not understood; it is then taken as if it said them."""
+    """An entry of a list. Other lengths are not understood, and the entry is then taken for all longer prefixes."""
     value, place = prefix(one["prefix"]), number(one["number"])
     if value is None or place is None:
         taking.leave(one)
@@ -106,8 +106,17 @@ def _entry(taking: Taking, one: Selected, own: list[_Entry], lines: list[Selecte
     more = one.line.partition(f" permit {one['prefix']}")[2].split()
     own.append((start + place, value, bool(more)))
     lines.append(one)
-    if more and more != ["le", _LENGTHS[value.family]]:
+    if more and not _whole(more, value):
         taking.leave(one)
+
+
+def _whole(words: list[str], value: Prefix) -> bool:
+    """Whether all longer prefixes are meant: by their longest length, or by naming the addresses of a pool (``eq 32``).
+
+    What is between the two is in no pool of loopbacks, for which the second is written.
+    """
+    bits = _LENGTHS[value.family]
+    return words == ["le", bits] or (words in (["eq", bits], ["ge", bits]) and not value.endswith(f"/{bits}"))
 
 
 def _communities(taking: Taking, found: Policies) -> None:
