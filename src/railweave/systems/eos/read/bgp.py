@@ -12,9 +12,9 @@ from railweave.systems.eos.read.neighbors import Neighbors, neighbors, usual_bfd
 from railweave.systems.eos.read.values import address, as_number, number, peer_of, prefix
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from railweave.config.addresses import Family, Prefix
+    from railweave.config.addresses import Family, InterfaceAddress, Prefix
     from railweave.config.select import Selected
     from railweave.config.taking import Taking
     from railweave.device.timers import Bfd
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 UNNAMED = "neighbors"
 """The group of neighbors that have no peer group."""
 
-CONNECTED = "all-connected"
-"""The policy of ``redistribute connected`` without a route map: everything passes."""
+PERMIT_ALL = "permit-all"
+"""The policy of what has no route map: everything passes."""
 
 NETWORKS = "networks"
 """The policy, and the prefix list, of ``network`` statements: of what is connected, these."""
@@ -40,7 +40,8 @@ class Process:
     asn: int
     router_id: Address
     neighbors: Neighbors
-    by_default: bool = True
+    usual: tuple[Bfd, Bfd]
+    """BFD of neighbors that say nothing else: on a link, and over some hops."""
 
 
 class Links:
@@ -81,7 +82,7 @@ def process(taking: Taking, fallback: Address) -> Process | None:
     if named is not None and (value is None or value.family != "ipv4"):
         taking.leave(named)
         value = None
-    return Process(header, asn, value or fallback, neighbors(taking, header))
+    return Process(header, asn, value or fallback, neighbors(taking, header), usual_bfd(taking))
 
 
 def is_underlay(one: Settings, found: Neighbors, links: Links, peer: Address) -> bool:
@@ -102,6 +103,8 @@ def bgp(
     width = taking.last("maximum-paths <value> **", below=own.header)
     listening = [one for one in settings if one.bfd]
     policies = (*made, *lists.without(elsewhere))
+    if redistributed == PERMIT_ALL or any(PERMIT_ALL in {one.import_policy, one.export_policy} for one in groups):
+        policies = (*policies, Policy(PERMIT_ALL, (Term("all", Match(), Action(accept=True)),)))
     unused = lists.named(elsewhere)
     keys = {one.key for one in settings}
     return Bgp(
@@ -118,7 +121,7 @@ def bgp(
         compare_aigp=False,
         families=_families(own, settings),
         maximum_ecmp=_width(taking, width),
-        bfd=_bfd(listening, usual_bfd(taking)[0]) if len(listening) == len(settings) and settings else None,
+        bfd=_bfd(listening, own.usual[0]) if len(listening) == len(settings) and settings else None,
         graceful_restart=taking.last("graceful-restart", below=own.header) is not None,
         ttl_security=bool(settings) and all(one.one_hop for one in settings),
         authentication=next(iter(keys)) if len(keys) == 1 else None,
@@ -157,13 +160,15 @@ def _groups(own: Process, ports: Mapping[str, Port], links: Links, lists: Polici
     for one in own.neighbors.found:
         settings = about[one.group]
         filters.setdefault(one.group, one.peer_filter)
-        ranges = lists.as_lists.get(one.peer_filter or "", ())
-        only = ranges[0][0] if len(ranges) == 1 and ranges[0][0] == ranges[0][1] else 0
+        only = only_as(lists, one.peer_filter)
         port = ports.get(one.interface)
         peer = peer_of(port.description)[0] if port else ""
         session = Session(one.interface, "", peer, one.remote_as or settings.remote_as or only, None, None)
         if own.neighbors.is_active(settings, "ipv4") or own.neighbors.is_active(settings, "ipv6"):
             found[one.group, settings.imports, settings.exports].append(session)
+    for name, sessions in _listening(own, ports, lists):
+        filters.setdefault(name, next(one.peer_filter for one in own.neighbors.listening if one.group == name))
+        found[name, about[name].imports, about[name].exports] += sessions
     for name, said in own.neighbors.peers.items():
         settings, peer = own.neighbors.effective(name), Address(name)
         if settings.shutdown or not is_underlay(settings, own.neighbors, links, peer):
@@ -183,12 +188,43 @@ def _groups(own: Process, ports: Mapping[str, Port], links: Links, lists: Polici
                 description=settings.description if settings else "",
                 local_as=(settings.local_as if settings else None) or own.asn,
                 sessions=tuple(sessions),
-                import_policy=imports,
-                export_policy=exports,
+                import_policy=imports or PERMIT_ALL,
+                export_policy=exports or PERMIT_ALL,
                 peer_as_list=filters.get(name),
             )
         )
     return tuple(groups)
+
+
+def _listening(
+    own: Process, ports: Mapping[str, Port], lists: Policies
+) -> Iterator[tuple[str, list[Session]]]:
+    """Sessions that neighbors open: on links of two addresses the neighbor has the other one."""
+    for one in own.neighbors.listening:
+        sessions: list[Session] = []
+        for port in ports.values():
+            for local in port.addresses:
+                far = other_end(local) if not port.vrf else None
+                if far is not None and far not in own.neighbors.peers and one.holds(far):
+                    asn = one.remote_as or only_as(lists, one.peer_filter)
+                    sessions.append(Session(port.name, "", peer_of(port.description)[0], asn, local.address, far))
+        yield one.group, sessions
+
+
+def other_end(own: InterfaceAddress) -> Address | None:
+    """The other address of a link that has two."""
+    bits = 128 if own.family == "ipv6" else 32
+    if own.length not in {bits - 1, bits - 2}:
+        return None
+    value = ipaddress.ip_address(own.address)
+    flipped = int(value) ^ (1 if own.length == bits - 1 else 3)
+    return Address(str(type(value)(flipped)))
+
+
+def only_as(lists: Policies, name: str | None) -> int:
+    """The AS number that a peer filter lets in, where it is one alone; else 0."""
+    ranges = lists.as_lists.get(name or "", ())
+    return ranges[0][0] if len(ranges) == 1 and ranges[0][0] == ranges[0][1] else 0
 
 
 def _session(peer: Address, said: Settings, settings: Settings, links: Links) -> Session:
@@ -216,7 +252,7 @@ def _redistributed(taking: Taking, own: Process, lists: Policies) -> tuple[str |
     if maps or plain:
         if maps:
             return maps[-1], ()
-        return CONNECTED, (Policy(CONNECTED, (Term("all", Match(), Action(accept=True)),)),)
+        return PERMIT_ALL, ()
     if networks:
         lists.lists[NETWORKS] = tuple(networks)
         term = Term(NETWORKS, Match(prefix_list=NETWORKS), Action(accept=True))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from railweave.catalog import catalog
 from railweave.config.addresses import Address, InterfaceAddress
 from railweave.device.model import DeviceConfig, Interface, Split
-from railweave.systems.eos.read.bgp import Links, bgp, is_underlay, process
+from railweave.systems.eos.read.bgp import Links, bgp, is_underlay, other_end, process
 from railweave.systems.eos.read.control_plane import control_plane
 from railweave.systems.eos.read.gateways import VLAN, advertisements, gateway, shared_mac, vlans
 from railweave.systems.eos.read.isis import isis, running
@@ -56,7 +56,8 @@ def device(taking: Taking, model: str, release: str) -> DeviceConfig:
     own = process(taking, _router_id(found))
     ends = tunnels(stanzas)
     names = vlans(taking)
-    fabric = _fabric(taking, stanzas, found, own)
+    fabric = _fabric(stanzas, found, own)
+    _pair(taking, found)
     known = profiles(taking)
     tenants, maps, outside = vrfs(taking, own, found, ends, lists) if own else ((), set[str](), dict[str, str]())
     gateways = _gateways(taking, stanzas, found, fabric, outside, names)
@@ -88,7 +89,7 @@ def device(taking: Taking, model: str, release: str) -> DeviceConfig:
         qos=qos(taking, known, {one.name: found[one.name].profile for one in cabled if found[one.name].profile}),
         balancing=balancing(taking, _used(families, gateways.values())),
         extra="",
-        overlay=overlay(taking, own, found, ends, lists) if own else None,
+        overlay=overlay(own, found, ends, lists) if own else None,
         vrfs=tuple(by_vrf),
         mac_vrf=mac_vrf(taking, own, ends, names, members) if own else None,
         isis=routed,
@@ -162,13 +163,26 @@ def _router_id(found: Mapping[str, Port]) -> Address:
     return next(four, NO_ADDRESS)
 
 
-def _fabric(taking: Taking, stanzas: Stanzas, found: Mapping[str, Port], own: Process | None) -> set[str]:
+def _pair(taking: Taking, found: dict[str, Port]) -> None:
+    """Leave out what joins a switch with the other of an MLAG pair: no server is there."""
+    for one in taking.each("mlag configuration", "local-interface <name>"):
+        found.pop(one["name"], None)
+    for one in taking.each("mlag configuration", "peer-link <name>"):
+        group = one["name"].removeprefix("Port-Channel")
+        for name in [port.name for port in found.values() if str(port.group) == group]:
+            del found[name]
+
+
+def _fabric(stanzas: Stanzas, found: Mapping[str, Port], own: Process | None) -> set[str]:
     """The interfaces towards other switches: those that the underlay's routing runs on."""
-    del taking
     names = {name for name in running(stanzas)[0] if name in found}
     if own is None:
         return names
     names |= {one.interface for one in own.neighbors.found}
+    for port in found.values():
+        ends = (other_end(one) for one in port.addresses if not port.vrf)
+        if any(far and listen.holds(far) for far in ends for listen in own.neighbors.listening):
+            names.add(port.name)
     links = Links(one for one in found.values() if not one.vrf)
     for name in own.neighbors.peers:
         peer = Address(name)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import ipaddress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from railweave.device.access import Authentication
 from railweave.device.timers import Bfd
-from railweave.systems.eos.read.values import address, as_number, interface_names, number, secret
+from railweave.systems.eos.read.values import address, as_number, interface_names, number, prefix, secret
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from railweave.config.addresses import Address, Prefix
     from railweave.config.select import Selected
     from railweave.config.taking import Taking
 
@@ -84,12 +86,28 @@ class Found:
 
 
 @dataclass
+class Listening:
+    """Neighbors that may open a session, from addresses of a prefix."""
+
+    prefix: Prefix
+    group: str
+    peer_filter: str | None
+    remote_as: int | None
+
+    def holds(self, one: Address) -> bool:
+        """Whether an address is in the prefix."""
+        own = ipaddress.ip_network(self.prefix)
+        return one.family == self.prefix.family and ipaddress.ip_address(one) in own
+
+
+@dataclass
 class Neighbors:
     """What one instance of BGP says of its neighbors. ``by_default``: IPv4 is on without ``activate``."""
 
     groups: dict[str, Settings] = field(default_factory=dict[str, Settings])
     peers: dict[str, Settings] = field(default_factory=dict[str, Settings])
     found: list[Found] = field(default_factory=list[Found])
+    listening: list[Listening] = field(default_factory=list[Listening])
     by_default: bool = True
 
     def effective(self, name: str) -> Settings:
@@ -141,6 +159,8 @@ def neighbors(taking: Taking, below: Selected, inherited: dict[str, Settings] | 
             settings = _of(found, one["name"])
             if settings is None or not set_(settings, one):
                 taking.leave(one)
+    for one in taking.each("bgp listen range <prefix> peer-group <group> **", below=below):
+        _listens(taking, one, found)
     for family in FAMILIES:
         for section in taking.each(f"address-family {family}", below=below):
             _family(taking, section, family, found)
@@ -189,6 +209,17 @@ def _on_links(taking: Taking, one: Selected, found: Neighbors) -> None:
         return
     for name in interface_names(one["ports"]):
         found.found.append(Found(name, one["group"], value if word == "peer-filter" else None, asn))
+
+
+def _listens(taking: Taking, one: Selected, found: Neighbors) -> None:
+    """Neighbors on links; where loopbacks of neighbors are, a prefix does not say."""
+    word, value = words if len(words := one.line.split()[6:]) == 2 else ("", "")
+    asn, where = as_number(value) if word == "remote-as" else None, prefix(one["prefix"])
+    group = found.groups.get(one["group"])
+    if group is None or where is None or (word != "peer-filter" and asn is None) or group.source:
+        taking.leave(one)
+    else:
+        found.listening.append(Listening(where, one["group"], value if word == "peer-filter" else None, asn))
 
 
 def _forms(keys: dict[str, Authentication]) -> dict[str, Callable[[Settings, Selected], bool]]:

@@ -17,7 +17,7 @@ from railweave.device.model import (
     Vrf,
 )
 from railweave.systems.eos.read.bgp import Links
-from railweave.systems.eos.read.neighbors import neighbors, usual_bfd
+from railweave.systems.eos.read.neighbors import neighbors
 from railweave.systems.eos.read.values import number, numbers, peer_of
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def tunnels(stanzas: Stanzas) -> Tunnels:
     return found
 
 
-def overlay(taking: Taking, own: Process, ports: Mapping[str, Port], ends: Tunnels, lists: Policies) -> OverlayConfig | None:
+def overlay(own: Process, ports: Mapping[str, Port], ends: Tunnels, lists: Policies) -> OverlayConfig | None:
     """The sessions that carry EVPN, and what tunnels end on; None where nothing does."""
     peers = {
         name: settings
@@ -88,7 +88,6 @@ def overlay(taking: Taking, own: Process, ports: Mapping[str, Port], ends: Tunne
     on_source = [one.address for one in ports[source].addresses] if source in ports else []
     local = next((one for one in reversed(on_source) if one.family == family), own.router_id)
     listening = [one for one in groups or settings if one.bfd]
-    usual = usual_bfd(taking)[1]
     every = len(listening) == len(groups or settings)
     return OverlayConfig(
         loopback=local,
@@ -99,7 +98,7 @@ def overlay(taking: Taking, own: Process, ports: Mapping[str, Port], ends: Tunne
         endpoints=_endpoints(ports, ends, local),
         reflects=any(one.unchanged for one in settings),
         from_spine=_from_spine(maps_of(own), lists),
-        bfd=next((one.timers for one in listening if one.timers), usual) if listening and every else None,
+        bfd=next((one.timers for one in listening if one.timers), own.usual[1]) if listening and every else None,
     )
 
 
