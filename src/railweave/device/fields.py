@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 from railweave.device.config_file import from_document, to_document
+from railweave.device.unprinted_names import rename
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -43,13 +44,16 @@ class FieldDifference:
 
 def differences(old: DeviceConfig, new: DeviceConfig, without: Collection[str] = ()) -> list[FieldDifference]:
     """What the configurations have otherwise, but for the fields ``without`` and all below them."""
-    return list(_different(to_document(old), to_document(new), (), ("",), _without(without)))
+    one, other = to_document(old), to_document(new)
+    rename(one, other, without)
+    return list(_different(one, other, (), ("",), _without(without)))
 
 
 def completed(read: DeviceConfig, designed: DeviceConfig, unsaid: Collection[str]) -> DeviceConfig:
     """What was read, with the fields that its text has no words for as they are designed, entry by entry."""
-    document = to_document(read)
-    _complete(document, to_document(designed), ("",), _without(unsaid))
+    document, wanted = to_document(read), to_document(designed)
+    rename(document, wanted, unsaid)
+    _complete(document, wanted, ("",), _without(unsaid))
     return from_document(document)
 
 
@@ -98,18 +102,28 @@ _CONDITION = re.compile(r"\[([^\]]+)\]")
 
 
 def _different(
-    old: object, new: object, place: tuple[str, ...], names: tuple[str, ...], without: _Without
+    old: object, new: object, place: tuple[str, ...], names: tuple[str, ...], without: _Without, *, entry: bool = False
 ) -> Iterator[FieldDifference]:
-    """Differences of a field that has these names: its own first, then those with conditions."""
+    """Differences of a field that has these names: its own first, then those with conditions.
+
+    ``entry``: it is one of those that a mapping has.
+    """
     if old == new or names in without:
         return
     field = names[0]
     if _is_mapping(old) and _is_mapping(new):
-        yield from _of_mappings(old, new, place, names, without)
+        if field in MAPPINGS and not entry:
+            for name in [*old, *(name for name in new if name not in old)]:
+                one, other = old.get(name), new.get(name)
+                inner = without.of_entry(names, one, other)
+                yield from _different(one, other, (*place, name), inner, without, entry=True)
+        else:
+            yield from _of_mappings(old, new, place, names, without)
         return
     keyed = _keyed(old, new)
     if keyed is None:
-        yield FieldDifference(place, field, old, new)
+        if not (_same_but_for_order(old, new) and (f"{field}.{ORDER}",) in without):
+            yield FieldDifference(place, field, old, new)
         return
     before, after = keyed
     for name in [*before, *(name for name in after if name not in before)]:
@@ -120,6 +134,12 @@ def _different(
         yield FieldDifference((*place, ORDER), f"{field}.{ORDER}", list(before), list(after))
 
 
+def _same_but_for_order(old: object, new: object) -> bool:
+    if not isinstance(old, list) or not isinstance(new, list):
+        return False
+    return sorted(map(str, cast("list[object]", old))) == sorted(map(str, cast("list[object]", new)))
+
+
 def _of_mappings(
     old: dict[str, Any], new: dict[str, Any], place: tuple[str, ...], names: tuple[str, ...], without: _Without
 ) -> Iterator[FieldDifference]:
@@ -127,14 +147,11 @@ def _of_mappings(
     if names in without:
         return
     for name in [*old, *(name for name in new if name not in old)]:
-        inner = _inner(names, name)
-        yield from _different(old.get(name), new.get(name), (*place, name), inner, without)
+        yield from _different(old.get(name), new.get(name), (*place, name), _inner(names, name), without)
 
 
 def _inner(names: tuple[str, ...], name: str) -> tuple[str, ...]:
-    """The names of a field of a record; an entry of a mapping has those of the mapping."""
-    if not _is_record(names[0]):
-        return names
+    """The names of a field of a record."""
     return tuple(f"{field}.{name}" if field else name for field in names)
 
 
@@ -146,10 +163,6 @@ MAPPINGS = frozenset(
 
 def _is_mapping(value: object) -> TypeGuard[dict[str, Any]]:
     return isinstance(value, dict)
-
-
-def _is_record(field: str) -> bool:
-    return field not in MAPPINGS
 
 
 def entries(value: object) -> dict[str, Any] | None:
@@ -175,14 +188,19 @@ def _keyed(old: object, new: object) -> tuple[dict[str, Any], dict[str, Any]] | 
     return {str(at): entry for at, entry in enumerate(one)}, {str(at): entry for at, entry in enumerate(other)}
 
 
-def _complete(read: object, designed: object, names: tuple[str, ...], unsaid: _Without) -> None:
+def _complete(
+    read: object, designed: object, names: tuple[str, ...], unsaid: _Without, *, entry: bool = False
+) -> None:
     """Put in what is designed, below a field that both have."""
     if _is_mapping(read) and _is_mapping(designed):
+        if names[0] in MAPPINGS and not entry:
+            for name, value in designed.items():
+                _complete(read.get(name), value, unsaid.of_entry(names, read.get(name), value), unsaid, entry=True)
+            return
         names = unsaid.of_entry(names, read, designed)
-        fields = _is_record(names[0])
         for name, value in designed.items():
             inner = _inner(names, name)
-            if fields and (inner in unsaid or (unsaid.of_entry(inner, read.get(name), value) in unsaid)):
+            if unsaid.of_entry(inner, read.get(name), value) in unsaid:
                 read[name] = value
             elif name in read:
                 read[name] = _with_entries(read[name], value, inner, unsaid)
@@ -191,9 +209,9 @@ def _complete(read: object, designed: object, names: tuple[str, ...], unsaid: _W
     keyed = _keyed(read, designed)
     if keyed is not None:
         before, after = keyed
-        for name, entry in before.items():
+        for name, one in before.items():
             if name in after:
-                _complete(entry, after[name], unsaid.of_entry(names, entry, after[name]), unsaid)
+                _complete(one, after[name], unsaid.of_entry(names, one, after[name]), unsaid)
 
 
 def _with_entries(read: object, designed: object, names: tuple[str, ...], unsaid: _Without) -> object:
@@ -206,7 +224,5 @@ def _with_entries(read: object, designed: object, names: tuple[str, ...], unsaid
     before, after = keyed
     left_out = {name for name, entry in after.items() if unsaid.of_entry(names, entry) in unsaid}
     kept = {name: entry for name, entry in before.items() if name not in left_out}
-    return [
-        *(after[name] if name in left_out else kept[name] for name in after if name in left_out or name in kept),
-        *(entry for name, entry in kept.items() if name not in after),
-    ]
+    return [*(after[name] if name in left_out else kept[name] for name in after if name in left_out or name in kept),
+            *(entry for name, entry in kept.items() if name not in after)]
