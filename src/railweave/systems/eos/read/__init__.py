@@ -15,6 +15,7 @@ from railweave.device.reading import Reading, said
 from railweave.systems.eos.changes import config_tree
 from railweave.systems.eos.read.device import device
 from railweave.systems.eos.read.text import device_line, sections_of
+from railweave.systems.eos.read.values import redacted
 from railweave.systems.eos.tree import to_text
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def _by_file(
     for section, path, understood in taking.lines():
         if id(section) in files:
             here, hierarchy = files[id(section)], _hierarchy(section.line)
-        found[here].append((section.at, hierarchy, path.partition("\n")[0], understood))
+        found[here].append((section.at, hierarchy, redacted(path.partition("\n")[0]), understood))
     yield from found.items()
 
 

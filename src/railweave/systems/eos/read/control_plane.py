@@ -45,8 +45,11 @@ _PORTS = {
 def control_plane(taking: Taking, stanzas: Stanzas, management: str) -> ControlPlane | None:
     """The rules; None where no list is in use. ``management`` is the VRF of the management port."""
     network, managed = _bound(taking, management)
-    dropped = {one["name"]: _FAMILIES[one["word"]] for _, one in stanzas.each("<word> access-group <name> in")
-               if one["word"] in _FAMILIES}
+    dropped: dict[str, Family] = {}
+    for _, one in stanzas.each("ip|ipv6 access-group <name> in"):
+        dropped[one["name"]] = _FAMILIES[one.line.split()[0]]
+        if not network and not managed:  # a list of another purpose
+            taking.leave(one)
     if not network and not managed:
         return None
     rules: list[ControlRule] = []

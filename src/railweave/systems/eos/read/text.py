@@ -38,8 +38,8 @@ def sections_of(text: str) -> list[Section]:
 
 def device_line(text: str) -> tuple[str, str]:
     """The model and the release that the second line of a running configuration names; empty where it does not."""
-    found = re.search(r"^! device: \S+ \(([^,()\s]+), EOS-([^,()\s]+)\)", text, re.MULTILINE)
-    return (found[1], found[2].partition("-")[0]) if found else ("", "")
+    found = re.search(r"^! device: \S+ \(([^,()\s]+), EOS-([\w.]+)", text, re.MULTILINE)
+    return (found[1], found[2]) if found else ("", "")
 
 
 def _of_lines(text: str) -> list[Section]:

@@ -13,6 +13,13 @@ MOST_NAMES = 4096
 UNKNOWN_SECRET = "secret:?"  # noqa: S105 - says that there is a secret, and not which
 """Stands for a secret whose value the text has, in the clear or hashed: it is never kept."""
 
+_HIDDEN = re.compile(
+    r"((?:(?<![-\w])(?:key \S+ [078]a?(?= \S)|secret|password|key(?! \S+ [078]a? )|snmp-server community|version (?:1|2c)|auth \S+|priv \S+"
+    r"|message-digest-key|authentication-key)(?: (?:\d{1,5}|\da|sha\d{1,3}|md5)(?= ))*+ )|cvauth=\w+,)"
+    r"(?!<secret:|shared-secret |profile )(\S+)"
+)
+"""What stands before a secret, and the secret."""
+
 _NUMBER = re.compile(r"[0-9]{1,10}")
 _REFERENCE = re.compile(r"<(secret:[^<>\s]+)>")
 _KIND = re.compile(r"[A-Za-z]+(?:-[A-Za-z]+)?")
@@ -73,6 +80,11 @@ def secret(text: str) -> str:
     """The reference to a secret; a value in its place is not kept."""
     found = _REFERENCE.fullmatch(text)
     return found[1] if found else UNKNOWN_SECRET
+
+
+def redacted(line: str) -> str:
+    """A line without the values of secrets, as it may be shown."""
+    return _HIDDEN.sub(r"\1<secret:?>", line)
 
 
 def numbers(text: str, high: int = 4094) -> tuple[int, ...] | None:
