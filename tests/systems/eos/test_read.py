@@ -7,13 +7,6 @@ from dataclasses import replace
 from typing import Literal
 
 import pytest
-from tests.access import protected
-from tests.config.variants import TOTAL, networks
-from tests.conftest import SMALL
-from tests.protection.packets import designed, managed, of_servers
-from tests.protection.readers import typed
-from tests.protection.test_sessions import guarded
-from tests.render.eos.networks import config, network, one_of_each_role
 
 from railweave.catalog import catalog
 from railweave.config.compare import compare
@@ -27,6 +20,14 @@ from railweave.device.reading import Reading
 from railweave.errors import RenderError
 from railweave.systems.eos import SYSTEM
 from railweave.systems.eos import read as eos
+from railweave.systems.eos.read.values import UNKNOWN_SECRET
+from tests.access import protected
+from tests.config.variants import TOTAL, networks
+from tests.conftest import SMALL
+from tests.protection.packets import designed, managed, of_servers
+from tests.protection.readers import typed
+from tests.protection.test_sessions import guarded
+from tests.render.eos.networks import config, network, one_of_each_role
 from tests.systems.eos.texts import GENERATED_LEAF, SHOWN_SPINE
 
 READS = catalog().systems["eos"].reads
@@ -162,8 +163,10 @@ def test_a_generated_leaf_is_understood() -> None:
         ("Ethernet2", "pod1-spine2", 65199),
     ]
     assert own.bgp.prefix_lists == {"PL-LOOPBACKS": ("10.8.0.0/27", "10.8.1.0/27")}
-    assert own.bgp.authentication and own.bgp.authentication.key == "secret:?"
-    assert own.overlay and own.overlay.bfd
+    assert own.bgp.authentication
+    assert own.bgp.authentication.key == UNKNOWN_SECRET
+    assert own.overlay
+    assert own.overlay.bfd
     assert (own.overlay.loopback, own.overlay.bfd.minimum_interval) == ("10.8.0.3", 700)
     assert [one.address for one in own.overlay.endpoints] == ["10.8.1.3"]
     assert [(one.name, one.addresses, one.vrf, one.mac) for one in own.gateways] == [
@@ -190,7 +193,8 @@ def test_a_spine_of_a_lab_is_understood() -> None:
     ]
     assert own.bgp.prefix_lists == {"networks": ("10.0.250.1/32",)}
     assert own.bgp.redistribute_connected == "networks"
-    assert own.overlay and own.overlay.reflects
+    assert own.overlay
+    assert own.overlay.reflects
     assert [one.peer_as for one in own.overlay.neighbors] == [65001, 65002]
     assert {one.mtu for one in own.interfaces} == {9228}
 
@@ -222,8 +226,9 @@ def test_secrets_are_not_kept() -> None:
     found = text(f"{more}{GENERATED_LEAF}")
     said = to_json(found.config) + "\n".join(one.path for one in found.statements)
     assert [one for one in hushed if one in said] == []
-    assert found.config.management.users["ops"].password == "secret:?"
-    assert found.config.management.snmp and found.config.management.snmp.community == "secret:?"
+    assert found.config.management.users["ops"].password == UNKNOWN_SECRET
+    assert found.config.management.snmp
+    assert found.config.management.snmp.community == UNKNOWN_SECRET
 
 
 def test_a_text_that_is_broken_says_where() -> None:

@@ -53,18 +53,19 @@ def text(rng: random.Random, pool: list[str]) -> str:
 
 def read(found: str) -> None:
     try:
-        reading = eos.read({"eos.conf": found})
         tree = eos.parsed("eos.conf", found)
-    except RenderError as error:
-        assert error.line, found
+    except RenderError as broken:
+        if not broken.line:
+            raise
         return
+    reading = eos.read({"eos.conf": found})
     assert from_document(to_document(reading.config)) == reading.config
     eos.parsed("eos.conf", eos.printed("eos.conf", tree))
 
 
 def check(total: int, seed: int, seconds: float) -> int:
     """Read texts until there are so many of them, or the time is over; how many there were."""
-    rng, pool = random.Random(seed), _pool()
+    rng, pool = random.Random(seed), _pool()  # noqa: S311 - for tests
     begun = time.monotonic()
     for number in range(total):
         found = text(rng, pool)

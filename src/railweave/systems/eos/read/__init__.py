@@ -46,9 +46,7 @@ def read(texts: Mapping[str, str]) -> Reading:
     return Reading(config, tuple(statements))
 
 
-def _by_file(
-    taking: Taking, files: Mapping[int, str]
-) -> Iterator[tuple[str, list[tuple[int, str, str, bool]]]]:
+def _by_file(taking: Taking, files: Mapping[int, str]) -> Iterator[tuple[str, list[tuple[int, str, str, bool]]]]:
     """The lines of each file: number, part of the configuration, path, and whether they were understood."""
     found: dict[str, list[tuple[int, str, str, bool]]] = {name: [] for name in files.values()}
     here, hierarchy = "", ""

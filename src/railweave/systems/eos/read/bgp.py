@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from railweave.config.addresses import Address
 from railweave.device.model import Action, Bgp, BgpGroup, Match, Policy, Session, Term
-from railweave.systems.eos.read.neighbors import Neighbors, neighbors, usual_bfd
+from railweave.systems.eos.read.neighbors import Neighbors, neighbors
+from railweave.systems.eos.read.settings import usual_bfd
 from railweave.systems.eos.read.values import address, as_number, number, peer_of, prefix
 
 if TYPE_CHECKING:
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
     from railweave.config.select import Selected
     from railweave.config.taking import Taking
     from railweave.device.timers import Bfd
-    from railweave.systems.eos.read.neighbors import Settings
     from railweave.systems.eos.read.policies import Policies
     from railweave.systems.eos.read.ports import Port
+    from railweave.systems.eos.read.settings import Settings
 
 UNNAMED = "neighbors"
 """The group of neighbors that have no peer group."""
@@ -91,9 +92,7 @@ def is_underlay(one: Settings, found: Neighbors, links: Links, peer: Address) ->
     return routed and (links.to(peer) is not None or not found.is_active(one, "evpn"))
 
 
-def bgp(
-    taking: Taking, own: Process, ports: Mapping[str, Port], lists: Policies, elsewhere: set[str]
-) -> Bgp:
+def bgp(taking: Taking, own: Process, ports: Mapping[str, Port], lists: Policies, elsewhere: set[str]) -> Bgp:
     """The BGP of the default VRF. ``elsewhere`` are the route maps that only the overlay and VRFs use."""
     links = Links(one for one in ports.values() if not one.vrf)
     groups = _groups(own, ports, links, lists)
@@ -196,9 +195,7 @@ def _groups(own: Process, ports: Mapping[str, Port], links: Links, lists: Polici
     return tuple(groups)
 
 
-def _listening(
-    own: Process, ports: Mapping[str, Port], lists: Policies
-) -> Iterator[tuple[str, list[Session]]]:
+def _listening(own: Process, ports: Mapping[str, Port], lists: Policies) -> Iterator[tuple[str, list[Session]]]:
     """Sessions that neighbors open: on links of two addresses the neighbor has the other one."""
     for one in own.neighbors.listening:
         sessions: list[Session] = []
@@ -238,8 +235,13 @@ def _session(peer: Address, said: Settings, settings: Settings, links: Links) ->
 
 def _redistributed(taking: Taking, own: Process, lists: Policies) -> tuple[str | None, tuple[Policy, ...]]:
     """The policy by which connected routes are advertised, and those that are made up for it."""
-    at = [own.header, *(one for family in ("ipv4", "ipv6") for one in taking.each(f"address-family {family}", below=own.header))]
-    maps = [one["map"] for section in at for one in taking.each("redistribute connected route-map <map>", below=section)]
+    at = [
+        own.header,
+        *(one for family in ("ipv4", "ipv6") for one in taking.each(f"address-family {family}", below=own.header)),
+    ]
+    maps = [
+        one["map"] for section in at for one in taking.each("redistribute connected route-map <map>", below=section)
+    ]
     plain = [one for section in at for one in taking.each("redistribute connected", below=section)]
     networks: list[Prefix] = []
     for section in at:

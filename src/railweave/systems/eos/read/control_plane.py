@@ -92,9 +92,7 @@ def _rules(taking: Taking, name: str, family: Family, plane: Plane) -> Iterator[
                 yield found
 
 
-def _permitted(
-    one: Selected, name: str, family: Family, plane: Plane
-) -> tuple[ControlRule, tuple[Prefix, ...]] | None:
+def _permitted(one: Selected, name: str, family: Family, plane: Plane) -> tuple[ControlRule, tuple[Prefix, ...]] | None:
     """A rule, and where its packets come from; None where the words are others."""
     protocol = _PROTOCOLS.get(one["protocol"])
     words = one["words"].split()

@@ -98,7 +98,7 @@ def device(taking: Taking, model: str, release: str) -> DeviceConfig:
 
 
 def _used(families: Iterable[Family], gateways: Iterable[Gateway]) -> tuple[Family, ...]:
-    own = (address.family for one in gateways for address in one.addresses)
+    own: set[Family] = {address.family for one in gateways for address in one.addresses}
     return tuple(sorted({*families, *own}))
 
 
@@ -131,7 +131,7 @@ def _channels(found: dict[str, Port]) -> None:
         if channel is None or port.group is None:
             continue
         port.access, port.native, port.allowed = channel.access, channel.native, channel.allowed
-        port.trunk, port.routed, port.vrf, port.mtu = channel.trunk, channel.routed, channel.vrf, channel.mtu
+        port.trunk, port.bridged, port.vrf, port.mtu = channel.trunk, channel.bridged, channel.vrf, channel.mtu
         port.description = port.description or channel.description
         port.profile = port.profile or channel.profile
         if port.group not in taken:

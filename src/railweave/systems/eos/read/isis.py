@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.device.model import Isis, IsisPort
-from railweave.systems.eos.read.neighbors import EOS_BFD, bfd_of
+from railweave.systems.eos.read.settings import EOS_BFD, bfd_of
 from railweave.systems.eos.read.values import address, number, peer_of, secret
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Literal
 
 from railweave.device.management import Management, Services, Snmp, SnmpUser, Syslog, User
@@ -73,7 +74,7 @@ def _users(taking: Taking) -> dict[str, User]:
         if words[0] in {"ssh-key", "sshkey"} and len(words) > 1:
             keys.setdefault(one["name"], []).append(" ".join(words[2 if words[1] == "secondary" else 1 :]))
             continue
-        options = dict(zip(words, words[1:], strict=False))
+        options = dict(itertools.pairwise(words))
         privilege, role = options.get("privilege", "1"), options.get("role", "")
         password = None
         if "secret" in words and len(words) > words.index("secret") + 1:
@@ -83,9 +84,7 @@ def _users(taking: Taking) -> dict[str, User]:
             continue
         most = role == "network-admin" or (not role and privilege == "15")
         found[one["name"]] = User("super-user" if most else "operator", password)
-    return {
-        name: User(user.role, user.password, tuple(keys.get(name, ()))) for name, user in found.items()
-    }
+    return {name: User(user.role, user.password, tuple(keys.get(name, ()))) for name, user in found.items()}
 
 
 def _syslog(taking: Taking) -> Iterator[Syslog]:

@@ -1,4 +1,4 @@
-"""Lines ``neighbor NAME ...`` of ``router bgp`` and of a VRF in it: settings of peer groups and of neighbors."""
+"""Lines ``neighbor NAME ...`` of ``router bgp`` and of a VRF in it: peer groups, neighbors, and those that are found."""
 
 from __future__ import annotations
 
@@ -6,73 +6,15 @@ import ipaddress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from railweave.device.access import Authentication
-from railweave.device.timers import Bfd
-from railweave.systems.eos.read.values import address, as_number, interface_names, number, prefix, secret
+from railweave.systems.eos.read.settings import Settings, forms, key_profiles
+from railweave.systems.eos.read.values import address, as_number, interface_names, prefix
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from railweave.config.addresses import Address, Prefix
     from railweave.config.select import Selected
     from railweave.config.taking import Taking
 
-EOS_BFD = Bfd(minimum_interval=300, multiplier=3)
-"""What EOS asks of a neighbor that says nothing else (EOS user manual, "bfd interval")."""
-
-_ONE_HOP = (
-    ("router bfd", "interval <interval> min-rx <receive> multiplier <times> default"),
-    ("bfd interval <interval> min-rx|min_rx <receive> multiplier <times> default",),
-)
-_MULTIHOP = (
-    ("router bfd", "multihop interval <interval> min-rx <receive> multiplier <times>"),
-    ("bfd multihop interval <interval> min-rx|min_rx <receive> multiplier <times>",),
-)
-
 FAMILIES = ("ipv4", "ipv6", "evpn")
-
-
-@dataclass
-class Settings:
-    """What is said of a peer group or neighbor; None and empty: nothing is."""
-
-    group: str = ""
-    remote_as: int | None = None
-    local_as: int | None = None
-    description: str = ""
-    imports: str = ""
-    exports: str = ""
-    bfd: bool | None = None
-    timers: Bfd | None = None
-    one_hop: bool = False
-    key: Authentication | None = None
-    source: str = ""
-    unchanged: bool = False
-    shutdown: bool = False
-    active: dict[str, bool] = field(default_factory=dict[str, bool])
-    evpn_out: str = ""
-
-    def over(self, group: Settings | None) -> Settings:
-        """The same, with what the peer group says where nothing is said here."""
-        if group is None:
-            return self
-        return Settings(
-            self.group,
-            self.remote_as if self.remote_as is not None else group.remote_as,
-            self.local_as if self.local_as is not None else group.local_as,
-            self.description or group.description,
-            self.imports or group.imports,
-            self.exports or group.exports,
-            self.bfd if self.bfd is not None else group.bfd,
-            self.timers or group.timers,
-            self.one_hop or group.one_hop,
-            self.key or group.key,
-            self.source or group.source,
-            self.unchanged or group.unchanged,
-            self.shutdown or group.shutdown,
-            group.active | self.active,
-            self.evpn_out or group.evpn_out,
-        )
 
 
 @dataclass
@@ -120,33 +62,10 @@ class Neighbors:
         return one.active.get(family, self.by_default and family == "ipv4")
 
 
-def usual_bfd(taking: Taking) -> tuple[Bfd, Bfd]:
-    """BFD where a neighbor on a link, and one over some hops, says nothing else."""
-    return _usual(taking, _ONE_HOP), _usual(taking, _MULTIHOP)
-
-
-def _usual(taking: Taking, forms: tuple[tuple[str, ...], ...]) -> Bfd:
-    found = EOS_BFD
-    for form in forms:
-        for one in taking.each(*form):
-            found = bfd_of(one) or found
-            if bfd_of(one) is None:
-                taking.leave(one)
-    return found
-
-
-def bfd_of(one: Selected) -> Bfd | None:
-    """BFD by the words ``interval``, ``receive`` and ``times``: one interval holds for both directions."""
-    sent, times = number(one["interval"], 1, 100_000), number(one["times"], 1, 255)
-    if sent is None or times is None or one["receive"] != one["interval"]:
-        return None
-    return Bfd(minimum_interval=sent, multiplier=times)
-
-
 def neighbors(taking: Taking, below: Selected, inherited: dict[str, Settings] | None = None) -> Neighbors:
     """The neighbors of a section; ``inherited`` are the peer groups of the process, which its VRFs use too."""
     found = Neighbors(groups=dict(inherited or {}))
-    keys = _profiles(taking)
+    keys = key_profiles(taking)
     for form in ("neighbor <name> peer group", "neighbor <name> peer-group"):
         for one in taking.each(form, below=below):
             found.groups.setdefault(one["name"], Settings())
@@ -154,7 +73,7 @@ def neighbors(taking: Taking, below: Selected, inherited: dict[str, Settings] | 
     found.by_default = default is None or default.line.startswith("bgp")
     for one in taking.each("neighbor interface <ports> peer-group <group> **", below=below):
         _on_links(taking, one, found)
-    for form, set_ in _forms(keys).items():
+    for form, set_ in forms(keys).items():
         for one in taking.each(form, below=below):
             settings = _of(found, one["name"])
             if settings is None or not set_(settings, one):
@@ -220,120 +139,3 @@ def _listens(taking: Taking, one: Selected, found: Neighbors) -> None:
         taking.leave(one)
     else:
         found.listening.append(Listening(where, one["group"], value if word == "peer-filter" else None, asn))
-
-
-def _forms(keys: dict[str, Authentication]) -> dict[str, Callable[[Settings, Selected], bool]]:
-    """What each form of line sets; it gives whether the words were understood."""
-    return {
-        "neighbor <name> peer group <value>": _group,
-        "neighbor <name> peer-group <value>": _group,
-        "neighbor <name> remote-as <value>": _remote_as,
-        "neighbor <name> local-as <value> **": _local_as,
-        "neighbor <name> description <value...>": _description,
-        "neighbor <name> route-map <value> in": _imports,
-        "neighbor <name> route-map <value> out": _exports,
-        "neighbor <name> bfd": _bfd,
-        "neighbor <name> bfd interval <interval> min-rx <receive> multiplier <times>": _timers,
-        "neighbor <name> ttl maximum-hops <value>": _hops,
-        "neighbor <name> password 0|7|8a <value>": _password,
-        "neighbor <name> password <value>": _password,
-        "neighbor <name> password shared-secret profile <profile> algorithm <word>": lambda own, one: _profile(
-            own, one, keys
-        ),
-        "neighbor <name> update-source <value>": _source,
-        "neighbor <name> next-hop-unchanged": _unchanged,
-        "neighbor <name> shutdown": _shutdown,
-    }
-
-
-def _group(own: Settings, one: Selected) -> bool:
-    own.group = one["value"]
-    return True
-
-
-def _remote_as(own: Settings, one: Selected) -> bool:
-    own.remote_as = as_number(one["value"])
-    return own.remote_as is not None
-
-
-def _local_as(own: Settings, one: Selected) -> bool:
-    own.local_as = as_number(one["value"])
-    return own.local_as is not None
-
-
-def _description(own: Settings, one: Selected) -> bool:
-    own.description = one["value"]
-    return True
-
-
-def _imports(own: Settings, one: Selected) -> bool:
-    own.imports = one["value"]
-    return True
-
-
-def _exports(own: Settings, one: Selected) -> bool:
-    own.exports = one["value"]
-    return True
-
-
-def _bfd(own: Settings, one: Selected) -> bool:
-    del one
-    own.bfd = True
-    return True
-
-
-def _timers(own: Settings, one: Selected) -> bool:
-    own.timers = bfd_of(one)
-    return own.timers is not None
-
-
-def _hops(own: Settings, one: Selected) -> bool:
-    own.one_hop = one["value"] == "1"
-    return own.one_hop
-
-
-def _password(own: Settings, one: Selected) -> bool:
-    own.key = Authentication(secret(one["value"]))
-    return True
-
-
-def _profile(own: Settings, one: Selected, keys: dict[str, Authentication]) -> bool:
-    key = keys.get(one["profile"])
-    words = {"aes-128-cmac-96": "ao-aes-128-cmac", "hmac-sha1-96": "ao-hmac-sha-1"}
-    if key is None or one["word"] not in words:
-        return False
-    own.key = Authentication(
-        key.key, "ao-aes-128-cmac" if one["word"] == "aes-128-cmac-96" else "ao-hmac-sha-1", key.key_id
-    )
-    return True
-
-
-def _source(own: Settings, one: Selected) -> bool:
-    own.source = one["value"]
-    return True
-
-
-def _unchanged(own: Settings, one: Selected) -> bool:
-    del one
-    own.unchanged = True
-    return True
-
-
-def _shutdown(own: Settings, one: Selected) -> bool:
-    del one
-    own.shutdown = True
-    return True
-
-
-def _profiles(taking: Taking) -> dict[str, Authentication]:
-    """Profiles of shared secrets, by name: of several keys, the first."""
-    found: dict[str, Authentication] = {}
-    for security in taking.each("management security"):
-        for header in taking.each("session shared-secret profile <name>", below=security):
-            for one in taking.each("secret <number> 0|7|8a <secret> **", below=header):
-                place = number(one["number"], 0, 255)
-                if place is None or header["name"] in found:
-                    taking.leave(one)
-                else:
-                    found[header["name"]] = Authentication(secret(one["secret"]), "ao-aes-128-cmac", place)
-    return found

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from railweave.config.select import Selected
     from railweave.config.taking import Taking
     from railweave.systems.eos.read.bgp import Process
-    from railweave.systems.eos.read.neighbors import Settings
     from railweave.systems.eos.read.policies import Policies
     from railweave.systems.eos.read.ports import Port
+    from railweave.systems.eos.read.settings import Settings
     from railweave.systems.eos.read.stanzas import Stanzas
 
 MAC_VRF = "evpn-1"
@@ -104,9 +104,7 @@ def overlay(own: Process, ports: Mapping[str, Port], ends: Tunnels, lists: Polic
 
 def maps_of(own: Process) -> set[str]:
     """The route maps of EVPN's sessions."""
-    return {
-        one.evpn_out for one in (*own.neighbors.groups.values(), *own.neighbors.peers.values()) if one.evpn_out
-    }
+    return {one.evpn_out for one in (*own.neighbors.groups.values(), *own.neighbors.peers.values()) if one.evpn_out}
 
 
 def _peer(own: Process, name: str) -> str:
@@ -154,9 +152,11 @@ def mac_vrf(
             first = first or distinguisher
             if bundle:
                 name, whole = one["name"], target
-            for vlan in vlans:
-                if vlan in ends.vlans:
-                    found.append(BridgedVlan(vlan, names.get(vlan, f"VLAN{vlan:04d}"), ends.vlans[vlan], target))
+            found += [
+                BridgedVlan(vlan, names.get(vlan, f"VLAN{vlan:04d}"), ends.vlans[vlan], target)
+                for vlan in vlans
+                if vlan in ends.vlans
+            ]
     if not found:
         return None
     here = {one.vlan for one in found}
@@ -172,11 +172,12 @@ def _distinguisher(taking: Taking, below: Selected) -> str:
 def _target(taking: Taking, below: Selected) -> str:
     """The route target of a VLAN, both ways."""
     found = ""
-    for one in taking.each("route-target both <value>", below=below):
-        if found or not _VALUE.fullmatch(one["value"]):
+    for one in taking.each("route-target both|import|export <value>", below=below):
+        value = f"target:{one['value']}"
+        if not _VALUE.fullmatch(one["value"]) or found not in {"", value}:
             taking.leave(one)
         else:
-            found = f"target:{one['value']}"
+            found = value
     return found
 
 

@@ -68,7 +68,9 @@ def policies(taking: Taking) -> Policies:
             taking.leave(one)
             continue
         action: Literal["permit", "deny"] = "permit" if f" {one['name']} permit " in one.line else "deny"
-        numbered.setdefault(one["name"], []).append((place, _term(taking, one, found, names, accept=action == "permit")))
+        numbered.setdefault(one["name"], []).append(
+            (place, _term(taking, one, found, names, accept=action == "permit"))
+        )
     found.maps = {
         name: tuple(term for _, term in sorted(terms, key=lambda one: one[0])) for name, terms in numbered.items()
     }

@@ -23,6 +23,12 @@ DEFAULT_MTU = 1500
 """Of a routed interface that says nothing else (EOS user manual, "mtu")."""
 
 
+_FLAGS = {"shutdown": "shutdown", "switchport": "bridged", "ip proxy-arp": "proxy_arp", "ipv6 enable": "six"}
+_WORDS = {"vrf <value>": "vrf", "vrf forwarding <value>": "vrf", "service-profile <value>": "profile"}
+_NUMBERS = {"mtu <value>": ("mtu", 68, 65535), "encapsulation dot1q vlan <value>": ("tag", 1, 4094)}
+"""Lines that a field of ``Port`` holds as they are."""
+
+
 @dataclass
 class Port:
     """What the lines of an interface say. ``virtual`` are the addresses that other switches have too."""
@@ -31,7 +37,7 @@ class Port:
     description: str = ""
     shutdown: bool = False
     mtu: int = DEFAULT_MTU
-    routed: bool = False
+    bridged: bool = True
     speed_gbps: int = 0
     lanes: int = 0
     vrf: str = ""
@@ -66,27 +72,20 @@ def ports(stanzas: Stanzas) -> dict[str, Port]:
     found = {name: Port(name) for name in stanzas.names}
     for name, one in stanzas.each("description <text...>"):
         found[name].description = one["text"]
-    for name, down in stanzas.flag("shutdown").items():
-        found[name].shutdown = down
-    for name, value in stanzas.number("mtu <value>", 68, 65535).items():
-        found[name].mtu = value
-    for name, bridged in stanzas.flag("switchport").items():
-        found[name].routed = not bridged
-    for name, one in stanzas.each("speed <text...>"):
-        _speed(taking, found[name], one["text"]) or taking.leave(one)
-    for form in ("vrf <value>", "vrf forwarding <value>"):
+    for line, flag in _FLAGS.items():
+        for name, there in stanzas.flag(line).items():
+            setattr(found[name], flag, there)
+    for form, word in _WORDS.items():
         for name, value in stanzas.word(form).items():
-            found[name].vrf = value
+            setattr(found[name], word, value)
+    for form, (count, low, high) in _NUMBERS.items():
+        for name, value in stanzas.number(form, low, high).items():
+            setattr(found[name], count, value)
+    for name, one in stanzas.each("speed <text...>"):
+        if not _speed(found[name], one["text"]):
+            taking.leave(one)
     _addresses(stanzas, found)
     _switchport(stanzas, found)
-    for name, there in stanzas.flag("ip proxy-arp").items():
-        found[name].proxy_arp = there
-    for name, there in stanzas.flag("ipv6 enable").items():
-        found[name].six = there
-    for name, value in stanzas.number("encapsulation dot1q vlan <value>", 1, 4094).items():
-        found[name].tag = value
-    for name, value in stanzas.word("service-profile <value>").items():
-        found[name].profile = value
     for name, one in stanzas.each("channel-group <value> mode active|passive|on"):
         found[name].group = number(one["value"])
     profiles = _macsec(taking)
@@ -99,8 +98,7 @@ def ports(stanzas: Stanzas) -> dict[str, Port]:
     return found
 
 
-def _speed(taking: Taking, port: Port, text: str) -> bool:
-    del taking
+def _speed(port: Port, text: str) -> bool:
     found, megabits = _SPEED.fullmatch(text), _MEGABITS.fullmatch(text)
     if found:
         port.speed_gbps, port.lanes = int(found[1]), int(found[2] or 0)
@@ -144,7 +142,7 @@ def _switchport(stanzas: Stanzas, found: dict[str, Port]) -> None:
 
 def vlan_of(port: Port) -> int | None:
     """The VLAN of a port: of a trunk the one that it carries, the untagged one where those are several."""
-    if port.routed:
+    if not port.bridged:
         return None
     if not port.trunk:
         return port.access

@@ -117,7 +117,9 @@ def qos(taking: Taking, known: QosProfiles, bound: Mapping[str, str]) -> QosConf
     dscps = _dscps(taking)
     queue_of = _queues(taking)
     thresholds = _Thresholds(taking)
-    main = next((known.found[name] for name in bound.values() if name in known.found and known.found[name].pauses), None)
+    main = next(
+        (known.found[name] for name in bound.values() if name in known.found and known.found[name].pauses), None
+    )
     main = main or next((known.found[name] for name in bound.values() if name in known.found), None)
     watchdog = _watchdog(taking)
     monitored = taking.last("queue-monitor length") is not None
@@ -197,7 +199,11 @@ def _ecn(marking: Marking | None) -> Ecn | None:
     if marking is None:
         return None
     own = catalog().systems["eos"].marking
-    if own and (own.min_bytes, own.max_bytes, own.max_probability) == (marking.first, marking.last, marking.probability):
+    if own and (own.min_bytes, own.max_bytes, own.max_probability) == (
+        marking.first,
+        marking.last,
+        marking.probability,
+    ):
         return Ecn()
     return Ecn(max_probability=marking.probability, min_bytes=marking.first, max_bytes=marking.last)
 

@@ -127,4 +127,6 @@ def peer_of(description: str) -> tuple[str, str]:
     return (found[1], found[2]) if found else ("", "")
 
 
-_GENERATED = re.compile(r"(?:P2P_LINK_TO_|P2P_|SERVER_|TO_)?([A-Za-z0-9.-]+)_((?:Ethernet|eth|Eth|ens|eno|Vlan|Loopback)[\w/.-]*)")
+_GENERATED = re.compile(
+    r"(?:P2P_LINK_TO_|P2P_|SERVER_|TO_)?([A-Za-z0-9.-]+)_((?:Ethernet|eth|Eth|ens|eno|Vlan|Loopback)[\w/.-]*)"
+)
