@@ -44,6 +44,7 @@ CABLING = (
 AS_READ = ("bgp.as_lists", "bgp.groups.peer_as_list")
 """Fields that some systems have no words for because they have nothing of the kind: there each neighbor's own AS number decides."""
 
+
 @dataclass(frozen=True)
 class Stands:
     """A device's configuration as its texts have it.

@@ -43,9 +43,7 @@ class Standing(NamedTuple):
     findings: list[Finding]
 
 
-def standing(
-    folder: Path, network: Network, rendered: Mapping[str, str], apart: Collection[str] = ()
-) -> Standing:
+def standing(folder: Path, network: Network, rendered: Mapping[str, str], apart: Collection[str] = ()) -> Standing:
     """Read the files of a folder, of which ``rendered`` are those of switches and servers, and judge them but for those ``apart``."""
     wanted = {**rendered, **{name: write(network) for name, write in TABLES.items()}}
     manifest = read_manifest(folder)

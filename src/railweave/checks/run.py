@@ -14,7 +14,6 @@ from railweave.counting import counted
 from railweave.findings import by_severity, summed
 from railweave.findings.registry import Rule
 from railweave.render.network import render_hosts, render_network
-from railweave.systems import system
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -178,9 +178,7 @@ def _keyed(old: object, new: object) -> tuple[dict[str, Any], dict[str, Any]] | 
     return {str(at): entry for at, entry in enumerate(one)}, {str(at): entry for at, entry in enumerate(other)}
 
 
-def _complete(
-    read: object, designed: object, names: tuple[str, ...], unsaid: _Without, *, entry: bool = False
-) -> None:
+def _complete(read: object, designed: object, names: tuple[str, ...], unsaid: _Without, *, entry: bool = False) -> None:
     """Put in what is designed, below a field that both have."""
     if _is_mapping(read) and _is_mapping(designed):
         if names[0] in MAPPINGS and not entry:
@@ -214,5 +212,7 @@ def _with_entries(read: object, designed: object, names: tuple[str, ...], unsaid
     before, after = keyed
     left_out = {name for name, entry in after.items() if unsaid.of_entry(names, entry) in unsaid}
     kept = {name: entry for name, entry in before.items() if name not in left_out}
-    return [*(after[name] if name in left_out else kept[name] for name in after if name in left_out or name in kept),
-            *(entry for name, entry in kept.items() if name not in after)]
+    return [
+        *(after[name] if name in left_out else kept[name] for name in after if name in left_out or name in kept),
+        *(entry for name, entry in kept.items() if name not in after),
+    ]

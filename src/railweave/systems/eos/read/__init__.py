@@ -19,9 +19,9 @@ from railweave.systems.eos.read.values import redacted
 from railweave.systems.eos.tree import to_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from railweave.config.tree import ConfigTree
+    from railweave.config.tree import ConfigTree, Node
 
 __all__ = ["parsed", "printed", "read"]
 
@@ -71,7 +71,7 @@ def parsed(file: str, text: str) -> ConfigTree:
     return config_tree(sections_of(text))
 
 
-def printed(file: str, tree: ConfigTree) -> str:
+def printed(file: str, nodes: Sequence[Node]) -> str:
     """Such a tree as text."""
     del file
-    return to_text(sections(tree))
+    return to_text(sections(nodes))

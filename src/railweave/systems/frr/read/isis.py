@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.config.addresses import Family
 from railweave.device.model import Isis, IsisPort
 from railweave.systems.frr.read.bfd import default
 from railweave.systems.frr.read.text import secret
@@ -12,7 +11,7 @@ from railweave.systems.frr.read.text import secret
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from railweave.config.addresses import Address
+    from railweave.config.addresses import Address, Family
     from railweave.config.taking import Taking
     from railweave.device.timers import Bfd
     from railweave.systems.frr.read.ports import Port

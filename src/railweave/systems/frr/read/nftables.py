@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from railweave.config.addresses import Family, Prefix
 from railweave.config.sections import Section
 from railweave.device.control_plane import ControlPlane, ControlRule, Policer, Sources
 from railweave.errors import RenderError
@@ -16,6 +15,7 @@ from railweave.systems.frr.render.control_plane import FILE
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from railweave.config.addresses import Family, Prefix
     from railweave.device.control_plane import PortRange
 
 __all__ = ["FILE", "blocks", "control_plane", "is_one", "to_text"]

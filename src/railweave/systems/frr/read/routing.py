@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
-from railweave.config.addresses import Address, Prefix
 from railweave.config.select import has
 from railweave.device.reading import said
 from railweave.device.timers import RouterAdvertisements
@@ -24,6 +23,7 @@ from railweave.systems.frr.read.values import number
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from railweave.config.addresses import Address, Prefix
     from railweave.config.sections import Section
     from railweave.config.taking import Taking
     from railweave.device.model import Bgp, Isis, MacVrf, OverlayConfig, Vrf
