@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 from railweave.device.config_file import from_document, to_document
+from railweave.device.unprinted_names import rename
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -43,13 +44,16 @@ class FieldDifference:
 
 def differences(old: DeviceConfig, new: DeviceConfig, without: Collection[str] = ()) -> list[FieldDifference]:
     """What the configurations have otherwise, but for the fields ``without`` and all below them."""
-    return list(_different(to_document(old), to_document(new), (), ("",), _without(without)))
+    one, other = to_document(old), to_document(new)
+    rename(one, other, without)
+    return list(_different(one, other, (), ("",), _without(without)))
 
 
 def completed(read: DeviceConfig, designed: DeviceConfig, unsaid: Collection[str]) -> DeviceConfig:
     """What was read, with the fields that its text has no words for as they are designed, entry by entry."""
-    document = to_document(read)
-    _complete(document, to_document(designed), ("",), _without(unsaid))
+    document, wanted = to_document(read), to_document(designed)
+    rename(document, wanted, unsaid)
+    _complete(document, wanted, ("",), _without(unsaid))
     return from_document(document)
 
 
@@ -159,6 +163,12 @@ MAPPINGS = frozenset(
 
 def _is_mapping(value: object) -> TypeGuard[dict[str, Any]]:
     return isinstance(value, dict)
+
+
+def entries(value: object) -> dict[str, Any] | None:
+    """The entries of a list by their names, as they stand in places; None where it is no list of entries."""
+    keyed = _keyed(value, value)
+    return keyed[0] if keyed else None
 
 
 def _keyed(old: object, new: object) -> tuple[dict[str, Any], dict[str, Any]] | None:

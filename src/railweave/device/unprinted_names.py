@@ -24,7 +24,13 @@ def rename(document: dict[str, Any], like: dict[str, Any], unsaid: Collection[st
 
 def _rename_classes(qos: dict[str, Any], like: dict[str, Any]) -> None:
     names = {one["queue"]: name for name, one in like["classes"].items()}
-    new = _unique({name: names.get(one["queue"], name) for name, one in qos["classes"].items()})
+    taken = set(names.values())
+    new = _unique(
+        {
+            name: names.get(one["queue"], f"queue-{one['queue']}" if name in taken else name)
+            for name, one in qos["classes"].items()
+        }
+    )
     for field in ("classes", "marking"):
         renamed = {new.get(name, name): value for name, value in qos[field].items()}
         ordered = {name: renamed[name] for name in like[field] if name in renamed}

@@ -90,7 +90,7 @@ def test_a_tree_of_the_text_is_that_of_the_design() -> None:
     assert not compare(parsed, tree)
     assert parsed.nodes[0].at == 2
     assert back(own).config.management.banner == own.management.banner
-    assert text(eos.printed(FILE, tree)).config == back(own).config
+    assert text(eos.printed(FILE, tree.nodes)).config == back(own).config
 
 
 def test_a_change_of_a_line_is_a_change_of_the_field() -> None:

@@ -60,7 +60,7 @@ def read(found: str) -> None:
         return
     reading = eos.read({"eos.conf": found})
     assert from_document(to_document(reading.config)) == reading.config
-    eos.parsed("eos.conf", eos.printed("eos.conf", tree))
+    eos.parsed("eos.conf", eos.printed("eos.conf", tree.nodes))
 
 
 def check(total: int, seed: int, seconds: float) -> int:
