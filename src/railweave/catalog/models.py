@@ -265,6 +265,9 @@ class System(Model):
         "policy-statements: export policies originate, and a route that no term takes is treated as without a policy"
     )
     vlan_interface: str = Field(default="irb.{vlan}", description="pattern for the routed interface of a VLAN")
+    vlan_name: str = Field(
+        default="{name}", description="pattern for a VLAN's name, where the system calls it by its number: {vlan}"
+    )
     large_communities: bool = Field(
         default=True, description="BGP has large communities (RFC 8092); else policies use communities of 32 bits"
     )
@@ -325,6 +328,10 @@ class System(Model):
         if entry is None:
             return False
         return entry.since is None or release_key(release or self.release) >= release_key(entry.since)
+
+    def vlan_called(self, name: str, vlan: int | None) -> str:
+        """What it calls a VLAN that the design has a name for; empty where there is no VLAN."""
+        return self.vlan_name.format(name=name, vlan=vlan) if name and vlan else name
 
     def name_of(self, port: int, channel: int | None, lane: int = 1, lanes: int = 8, cards: int | None = None) -> str:
         """A port's name: ``name_of(16, 1, 5)`` is ``et-0/0/16:1`` on Junos, ``Ethernet16/5`` on EOS.

@@ -66,7 +66,7 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
     names = {
         end.port: _port_name(target, switch.model, end.physical or 0, end.channel, lane[end.port]) for end, _, _ in ends
     }
-    cabled = tuple(_interface(network, fabric, names[end.port], end, far, cable) for end, far, cable in ends)
+    cabled = tuple(_interface(network, fabric, system, names[end.port], end, far, cable) for end, far, cable in ends)
     interfaces = (*cabled, *external_ports(fabric, switch, system, model))
     gateways = tuple(_gateway(system, fabric, one, interfaces) for one in network.segments_of(name) if one.subnets)
     own = network.systems_of(fabric.name)
@@ -103,7 +103,7 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
         extra=role.extra.get(target, ""),
         overlay=overlay_config(network, fabric, switch, large=large),
         vrfs=vrfs(fabric, switch, gateways, interfaces),
-        mac_vrf=mac_vrf(fabric, switch, interfaces),
+        mac_vrf=mac_vrf(fabric, switch, system, interfaces),
         left_out=(*without, *more),
         isis=isis_config(
             fabric,
@@ -152,7 +152,9 @@ def _lanes(text: str) -> tuple[int, int]:
     return int(first), int(last or first)
 
 
-def _interface(network: Network, fabric: Fabric, name: str, end: End, far: End, cable: Cable) -> Interface:
+def _interface(
+    network: Network, fabric: Fabric, system: System, name: str, end: End, far: End, cable: Cable
+) -> Interface:
     segment = None
     if cable.kind == "server" and (not fabric.own_links or fabric.tenants):
         nic = network.server(far.device).nic(far.port)
@@ -170,7 +172,7 @@ def _interface(network: Network, fabric: Fabric, name: str, end: End, far: End, 
         lanes=last - first + 1,
         mtu=fabric.mtu.fabric if cable.kind == "fabric" else fabric.mtu.server_port,
         length_m=cable.length_m,
-        vlan=(segment.vlan_name or None) if segment else None,
+        vlan=(system.vlan_called(segment.vlan_name, segment.vlan) or None) if segment else None,
         native_vlan=segment.vlan if segment and fabric.server_link == "trunk" else None,
         addresses=(InterfaceAddress(f"{end.address}/{cable.prefix_length}"),) if end.address else (),
         between_sites=across is not None,
@@ -184,7 +186,7 @@ def _gateway(system: System, fabric: Fabric, segment: Segment, interfaces: Seque
     return Gateway(
         name=system.vlan_interface.format(vlan=segment.vlan) if segment.vlan else port,
         vlan=segment.vlan,
-        vlan_name=segment.vlan_name,
+        vlan_name=system.vlan_called(segment.vlan_name, segment.vlan),
         description=_purpose(segment),
         mtu=fabric.mtu.irb,
         addresses=tuple(InterfaceAddress(f"{s.gateway}/{s.prefix.partition('/')[2]}") for s in segment.subnets),

@@ -157,22 +157,22 @@ def external_ports(fabric: Fabric, switch: Switch, system: System, model: Switch
     )
 
 
-def mac_vrf(fabric: Fabric, switch: Switch, interfaces: Sequence[Interface]) -> MacVrf | None:
+def mac_vrf(fabric: Fabric, switch: Switch, system: System, interfaces: Sequence[Interface]) -> MacVrf | None:
     """The bridging instance of a leaf that has members of layer-2 networks: all of them, whatever the tenant.
 
     One instance for all, told apart by VNI and route target, as Juniper's validated configurations have it.
     """
     here = {one.vlan for one in interfaces if one.kind == "server"}
-    own = [one for tenant in fabric.tenants for one in tenant.networks if one.vlan_name in here]
+    networks = [one for tenant in fabric.tenants for one in tenant.networks]
+    own = {name: one for one in networks if (name := system.vlan_called(one.vlan_name, one.vlan)) in here}
     if not own:
         return None
-    names = {one.vlan_name for one in own}
     return MacVrf(
         name=MAC_VRF,
         route_distinguisher=f"{switch.router_id}:{MAC_VRF_NUMBER}",
         route_target="target:100:100",
-        vlans=tuple(BridgedVlan(one.vlan, one.vlan_name, one.vni, one.route_target) for one in own),
-        ports=tuple(one.name for one in interfaces if one.vlan in names),
+        vlans=tuple(BridgedVlan(one.vlan, name, one.vni, one.route_target) for name, one in own.items()),
+        ports=tuple(one.name for one in interfaces if one.vlan in own),
     )
 
 

@@ -1,0 +1,250 @@
+"""Read ``config_db.json``, also as ``show runningconfiguration all`` prints it, and ``frr.conf`` beside it.
+
+Where routing is in tables of its own ("unified"), those are read as the lines of FRR that they come to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from railweave.catalog import catalog
+from railweave.config.addresses import Family, Prefix
+from railweave.config.section_tree import sections as tree_sections
+from railweave.config.taking import Taking
+from railweave.device.balancing import BalancingConfig, Hash
+from railweave.device.model import DeviceConfig, ExternalPeer, TunnelEndpoint
+from railweave.device.reading import Reading, said
+from railweave.systems.frr.changes import config_tree as frr_tree
+from railweave.systems.frr.read.ports import ports as frr_ports
+from railweave.systems.frr.read.routing import Routing, general, statements
+from railweave.systems.frr.read.text import sections
+from railweave.systems.frr.tree import to_text as to_frr
+from railweave.systems.sonic.changes import TableTree
+from railweave.systems.sonic.read import bgp_tables, management, vlans
+from railweave.systems.sonic.read.ports import Uses, addressed, interfaces, model_of, splits
+from railweave.systems.sonic.read.protection import control_plane
+from railweave.systems.sonic.read.qos import paused, qos
+from railweave.systems.sonic.read.rows import Rows, nodes, rows
+from railweave.systems.sonic.tables import to_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Literal
+
+    from railweave.config.sections import Section
+    from railweave.config.tree import ConfigTree
+    from railweave.device.model import Interface, OverlayConfig, Vrf
+    from railweave.device.reading import Said
+    from railweave.systems.frr.read.ports import Port
+    from railweave.systems.sonic.tables import Tables
+
+_ROLES: Mapping[str, Literal["leaf", "spine", "super-spine"]] = {
+    "LeafRouter": "leaf",
+    "ToRRouter": "leaf",
+    "SpineRouter": "spine",
+    "UpperSpineRouter": "super-spine",
+}
+
+
+def read(texts: Mapping[str, str]) -> Reading:
+    """The configuration that the texts hold together. Raises ``RenderError`` with the line where one is broken."""
+    tables = {file: rows(text) for file, text in texts.items() if _is_tables(text)}
+    routing = [(file, sections(text)) for file, text in texts.items() if file not in tables]
+    for file, found in tables.items():
+        if found.routing is not None:
+            routing.append((file, _at(found.routing[0], sections(found.routing[1]))))
+    every = Rows()
+    for found in tables.values():
+        for name, table in found.tables.items():
+            every.tables.setdefault(name, {}).update(table)
+    config, taking, made = _config(every, [one for _, lines in routing for one in lines])
+    if made is not None:
+        made.understood(taking)
+    irrelevant = catalog().systems["sonic"].reads.irrelevant
+    spoken: list[Said] = []
+    for file, found in tables.items():
+        spoken += said(file, found.statements(), irrelevant)
+    return Reading(config, (*spoken, *statements(taking, routing)))
+
+
+def parsed(file: str, text: str) -> ConfigTree:
+    """The text as a tree: tables, or lines of FRR."""
+    del file
+    return TableTree(nodes(rows(text))) if _is_tables(text) else frr_tree(sections(text))
+
+
+def printed(file: str, tree: ConfigTree) -> str:
+    """A tree as text."""
+    del file
+    if not isinstance(tree, TableTree):
+        return to_frr(tree_sections(tree))
+    tables: Tables = {
+        table.name[0]: {
+            row.name[0]: {
+                one.name[0]: list(one.values) if one.listed else one.values[0] for one in row.children or ()
+            }
+            for row in table.children or ()
+        }
+        for table in tree.nodes
+    }
+    return to_text(tables)
+
+
+def _is_tables(text: str) -> bool:
+    return text.lstrip().startswith(("{", "["))
+
+
+def _at(line: int, found: list[Section]) -> list[Section]:
+    """Lines that all stand on one: they are a value of JSON."""
+    left = list(found)
+    while left:
+        one = left.pop()
+        one.at = line
+        left += one.body or ()
+    return found
+
+
+def _config(tables: Rows, lines: Sequence[Section]) -> tuple[DeviceConfig, Taking, bgp_tables.Lines | None]:
+    own = Taking(lines)
+    known = frr_ports(own)
+    addressed(tables, known)
+    made = None
+    taking = own
+    if not any(one.line.startswith("router bgp ") for one in lines):
+        made = bgp_tables.lines(tables, known)
+        taking = Taking([*lines, *made.sections])
+        frr_ports(taking)
+    name = general(taking)
+    loopbacks = [row.key for row in tables.rows("LOOPBACK_INTERFACE") if "|" not in row.key]
+    loopbacks += [one for one in known if one.startswith("Loopback") and one not in loopbacks]
+    routing = Routing(taking, known, loopbacks)
+    meta = tables.row("DEVICE_METADATA", "localhost")
+    model = model_of(meta.text("hwsku"))
+    meta.text("platform")
+    tunnels = vlans.tunnels(tables)
+    outside = _outside(tables, routing)
+    on_vlans = vlans.members(tables)
+    fabric = routing.on_fabric()
+    local = {row.key for row in tables.rows("INTERFACE") if "|" not in row.key and _link_local(row.key, tables)}
+    routed = [one for one in _in_table(tables) if one not in fabric | local and one not in outside and known[one].addresses]
+    uses = Uses(fabric | local, outside, routed, on_vlans, paused(tables))
+    found = tuple(interfaces(tables, known, uses))
+    gateways = tuple(vlans.gateways(tables, known, tunnels, routed))
+    of_vrf: dict[str, list[Prefix]] = {}
+    for gateway in gateways:
+        of_vrf.setdefault(gateway.vrf, []).extend(gateway.prefixes)
+    bgp, isis = routing.bgp(), routing.isis()
+    if bgp:
+        for field, value in (("bgp_asn", str(bgp.asn)), ("bgp_router_id", bgp.router_id)):
+            if meta.text(field) != value:
+                meta.leave(field)
+    names = vlans.vrf_names(tables, tunnels)
+    switch = catalog().switches.get(model)
+    address, gateway_address = management.port(tables)
+    used: set[Family] = {one.family for each in gateways for one in each.addresses}
+    used |= {*(bgp.families if bgp else ()), *(isis.families if isis else ())}
+    config = DeviceConfig(
+        name=meta.text("hostname") or name,
+        role=_ROLES.get(meta.text("type"), "leaf"),
+        model=model,
+        nos="sonic",
+        release=catalog().systems["sonic"].release,
+        management=management.management(tables, found),
+        management_address=address,
+        management_gateway=gateway_address,
+        loopback=routing.loopback(),
+        splits=splits(tables, switch),
+        interfaces=tuple(replace(one, vrf=names.get(one.vrf, one.vrf)) for one in found),
+        gateways=tuple(replace(one, vrf=names.get(one.vrf, one.vrf)) for one in gateways),
+        bgp=bgp,
+        qos=qos(tables, found, switch),
+        balancing=BalancingConfig(
+            "ecmp", tuple(sorted(used)), hash=_hash(tables), fast_reroute=routing.fast_reroute()
+        ),
+        extra="",
+        overlay=_overlay(routing.overlay(), tunnels),
+        vrfs=tuple(_vrf(one, tables, names, outside) for one in routing.vrfs(of_vrf)),
+        mac_vrf=vlans.mac_vrf(routing.mac_vrf(), tunnels, bgp, found),
+        isis=isis,
+    )
+    _common(tables)
+    return replace(config, protection=control_plane(tables, config)), taking, made
+
+
+def _link_local(name: str, tables: Rows) -> bool:
+    return tables.row("INTERFACE", name).says("ipv6_use_link_local_only", "enable")
+
+
+def _in_table(tables: Rows) -> list[str]:
+    """Ports that have a row of their own among interfaces, or an address."""
+    return list(dict.fromkeys(row.key.partition("|")[0] for row in tables.rows("INTERFACE")))
+
+
+def _outside(tables: Rows, routing: Routing) -> dict[str, tuple[str, int | None]]:
+    """Ports to routers outside, with the interface that each routes by and its tag."""
+    found: dict[str, tuple[str, int | None]] = {}
+    tagged = {row.key: row for row in tables.rows("VLAN_SUB_INTERFACE") if "|" not in row.key}
+    for name in routing.outside():
+        base = name.partition(".")[0]
+        if base not in tables.tables.get("PORT", {}) and base.startswith("Eth"):
+            base = f"Ethernet{base.removeprefix('Eth')}"
+        tag = tagged[name].number("vlan") if name in tagged else None
+        if name in tagged:
+            tagged[name].text("admin_status")
+        found[base] = (name, tag)
+    return found
+
+
+def _vrf(one: Vrf, tables: Rows, names: Mapping[str, str], outside: Mapping[str, tuple[str, int | None]]) -> Vrf:
+    """A VRF as the design calls it, with the VNI of its row, and interfaces called by their ports."""
+    row = tables.row("VRF", one.name)
+    vni = row.number("vni") if "vni" in row.fields else None
+    if vni is not None and one.vni and vni != one.vni:
+        row.leave("vni")
+    units = {name: f"{port}.{tag or 0}" for port, (name, tag) in outside.items()}
+
+    def called(peer: ExternalPeer) -> ExternalPeer:
+        at = peer.session.interface
+        interface = units.get(at) or units.get(at.removesuffix(".0"), at)
+        return replace(peer, session=replace(peer.session, interface=interface))
+
+    return replace(
+        one, name=names.get(one.name, one.name), vni=one.vni or vni or 0, external=tuple(map(called, one.external))
+    )
+
+
+def _overlay(found: OverlayConfig | None, tunnels: vlans.Tunnels) -> OverlayConfig | None:
+    """The overlay with the tunnel's own source as its first endpoint."""
+    if found is None or tunnels.source is None:
+        return found
+    others = [one for one in found.endpoints if one.address != tunnels.source and one.address != found.loopback]
+    return replace(found, endpoints=(TunnelEndpoint(tunnels.source, None), *others))
+
+
+def _hash(tables: Rows) -> Hash:
+    """Fields that next-hop groups are shared by; SONiC's own where it does not say."""
+    row = tables.row("SWITCH_HASH", "GLOBAL")
+    fields = set(row.words("ecmp_hash"))
+    layer3, layer4 = {"SRC_IP", "DST_IP"}, {"IP_PROTOCOL", "L4_SRC_PORT", "L4_DST_PORT"}
+    if fields not in (layer3, layer4, layer3 | layer4):
+        row.leave("ecmp_hash")
+    return Hash(layer3 <= fields, layer4 <= fields) if row.line else Hash()
+
+
+def _common(tables: Rows) -> None:
+    """Take what says how SONiC itself is to run, where that is as we write it."""
+    meta = tables.row("DEVICE_METADATA", "localhost")
+    for name, words in (
+        ("docker_routing_config_mode", ("split-unified", "split", "separated", "unified")),
+        ("frr_mgmt_framework_config", ("true", "false")),
+        ("buffer_model", ("traditional",)),
+        ("default_pfcwd_status", ("disable",)),
+    ):
+        if not meta.says(name, *words):
+            meta.leave(name)
+    for row in tables.rows("FEATURE"):
+        if row.key in {"bgp", "lldp", "snmp", "gnmi", "radv", "macsec"}:
+            row.text("state")
+    for row in tables.rows("FLEX_COUNTER_TABLE"):
+        row.text("FLEX_COUNTER_STATUS")

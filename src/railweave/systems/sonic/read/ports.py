@@ -1,0 +1,152 @@
+"""Ports, their splits, and the interfaces that addresses are on."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from railweave.catalog import catalog
+from railweave.device.model import Interface, Macsec, Split
+from railweave.systems.frr.read.ports import Port
+from railweave.systems.frr.read.text import secret
+from railweave.systems.frr.read.values import interface_address, number
+from railweave.systems.sonic.render.names import ETHERNET_HEADER
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from railweave.catalog.models import SwitchModel
+    from railweave.systems.sonic.read.rows import Row, Rows
+
+ADDRESSED = ("LOOPBACK_INTERFACE", "INTERFACE", "VLAN_INTERFACE", "PORTCHANNEL_INTERFACE", "VLAN_SUB_INTERFACE")
+"""Tables of interfaces with addresses."""
+
+MTU = 9100
+"""The MTU of a port where its row has none (sonic-buildimage, sonic-port.yang)."""
+
+_MODE = re.compile(r"(\d{1,2})x(\d{1,4})G(?:\[[^\]]*\])?(?:\(\d+\))?")
+_CIPHERS = ("gcm-aes-128", "gcm-aes-256", "gcm-aes-xpn-128", "gcm-aes-xpn-256")
+
+
+def model_of(sku: str) -> str:
+    """The switch model of a hardware SKU; empty where the catalog has none, or cannot tell."""
+    found = [name for name, one in catalog().switches.items() if one.sonic and one.sonic.hwsku == sku]
+    return found[0] if len(found) == 1 else ""
+
+
+def addressed(tables: Rows, known: dict[str, Port]) -> None:
+    """Put the addresses of all interfaces to what FRR says of them; VRFs too."""
+    for table in ADDRESSED:
+        for row in tables.rows(table):
+            name, bar, text = row.key.partition("|")
+            port = known.setdefault(name, Port(name))
+            if bar:
+                found = interface_address(text)
+                row.known = found is not None
+                if found is not None:
+                    port.addresses.append(found)
+            elif "vrf_name" in row.fields:
+                port.vrf = row.text("vrf_name")
+
+
+def splits(tables: Rows, model: SwitchModel | None) -> tuple[Split, ...]:
+    """Ports that are split, or run slower as a whole, by the way that each is broken out."""
+    found: list[Split] = []
+    first = model.ports[0].first if model else 0
+    for place, row in enumerate(tables.rows("BREAKOUT_CFG")):
+        mode = _MODE.fullmatch(row.text("brkout_mode"))
+        if mode is None:
+            row.leave("brkout_mode")
+            continue
+        index = tables.row("PORT", row.key).number("index")
+        physical = (index - 1 if index else place) + first
+        group = model.group_of(physical) if model else None
+        channels, speed = int(mode[1]), int(mode[2])
+        if channels > 1 or (group is not None and group.speed_gbps != speed):
+            found.append(Split(row.key, physical, channels, speed))
+    return tuple(sorted(found, key=lambda one: one.physical))
+
+
+@dataclass(frozen=True)
+class Uses:
+    """What ports are for: links of the fabric, to routers outside, gateways of their own, and VLANs by port."""
+
+    fabric: Collection[str]
+    outside: Mapping[str, tuple[str, int | None]]
+    """The interface that a port to a router routes by, and its tag, by the name of the port."""
+    routed: Collection[str]
+    vlans: Mapping[str, str]
+    paused: Collection[str]
+    """Ports with PFC; empty: nobody has it, and nothing is said."""
+
+
+def used(row: Row, uses: Uses) -> bool:
+    """Whether a port is cabled: it is described, or something is on it, and it is not shut."""
+    described, up = bool(row.text("description")), row.text("admin_status")
+    if row.key in uses.fabric or row.key in uses.outside or row.key in uses.routed or row.key in uses.vlans:
+        return up != "down"
+    return described or up == "up"
+
+
+def interfaces(tables: Rows, ports: Mapping[str, Port], uses: Uses) -> Iterator[Interface]:
+    """The cabled ports."""
+    for row in tables.rows("PORT"):
+        if used(row, uses):
+            yield _interface(tables, row, ports, uses)
+        else:
+            for name in ("lanes", "speed", "mtu"):
+                row.text(name)
+
+
+def _interface(tables: Rows, row: Row, ports: Mapping[str, Port], uses: Uses) -> Interface:
+    name = row.key
+    routed, tag = uses.outside.get(name, (name, None))
+    kind: Literal["server", "fabric", "external"] = (
+        "external" if name in uses.outside else "fabric" if name in uses.fabric else "server"
+    )
+    port = ports.get(routed)
+    about = row.text("description") or (port.description if port else "")
+    peer, _, far = about.partition(" ")
+    speed = row.number("speed") or 0
+    mtu = row.number("mtu")
+    outside = kind == "external"
+    return Interface(
+        name=name,
+        link="",
+        kind=kind,
+        description=about,
+        peer=peer.removesuffix(",") if outside else peer,
+        peer_port="" if outside else far,
+        speed_gbps=speed // 1000,
+        lanes=len(row.words("lanes")),
+        mtu=(mtu if mtu is not None else MTU) + ETHERNET_HEADER,
+        length_m=0,
+        vlan=uses.vlans.get(name),
+        addresses=tuple(port.addresses) if port and kind != "server" else (),
+        macsec=_macsec(tables, row),
+        pauses=name in uses.paused if uses.paused else not outside,
+        vrf=port.vrf if port and outside else "",
+        unit_vlan=tag,
+    )
+
+
+def _macsec(tables: Rows, row: Row) -> Macsec | None:
+    """MACsec of a port. A key's name is filled up with zeros to its length: those are taken off."""
+    if not row.text("macsec"):
+        return None
+    profile = tables.row("MACSEC_PROFILE", row.text("macsec"))
+    name = profile.text("primary_ckn")
+    while name.endswith("00"):
+        name = name[:-2]
+    suite = profile.text("cipher_suite").casefold()
+    profile.says("policy", "security")
+    cipher = next((one for one in _CIPHERS if one == suite), None)
+    if cipher is None:
+        profile.leave("cipher_suite")
+    return Macsec(name, secret(profile.text("primary_cak")), cipher or "gcm-aes-128")
+
+
+def port_number(name: str) -> int:
+    """The number of a port; 0 where it has none."""
+    return number(name.removeprefix("Ethernet")) or 0

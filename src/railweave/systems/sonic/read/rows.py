@@ -1,0 +1,233 @@
+"""``config_db.json`` as rows that keep note of what was understood, field by field, each with its line.
+
+Tables are taken as whoever wrote them has them: values may be numbers, a key may stand twice (the later one holds), and
+what is no table of rows is not understood.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
+
+from railweave.config.tree import Node
+from railweave.errors import RenderError
+from railweave.systems.frr.read.values import number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from railweave.systems.sonic.tables import Value
+
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"(\s*:)?', re.DOTALL)
+_RAW = "bgpraw"
+"""Where ``show runningconfiguration all`` puts what FRR runs, as one text."""
+
+_SECRETS = re.compile(r"passkey|password|primary_cak|fallback_cak|secret|auth_key|^key$", re.IGNORECASE)
+"""Fields whose value is not repeated."""
+
+_Pairs = list[tuple[str, object]]
+
+
+@dataclass(slots=True)
+class Row:
+    """A row of a table; ``key`` with its parts between ``|``. ``taken`` are the fields that were understood."""
+
+    table: str
+    key: str
+    line: int
+    fields: dict[str, Value]
+    lines: dict[str, int]
+    taken: set[str] = field(default_factory=set[str])
+    known: bool = False
+    """Whether the row itself was understood: it counts where it has no fields."""
+
+    def text(self, name: str) -> str:
+        """The value of a field, understood; empty where there is none."""
+        value = self.fields.get(name, "")
+        self.known = True
+        self.taken.add(name)
+        return value if isinstance(value, str) else ",".join(value)
+
+    def number(self, name: str) -> int | None:
+        """The value of a field that is a number; another is not understood."""
+        found = number(self.text(name))
+        if found is None:
+            self.taken.discard(name)
+        return found
+
+    def words(self, name: str) -> list[str]:
+        """A list, or a text of words with commas between them."""
+        return [one.strip() for one in self.text(name).split(",") if one.strip()]
+
+    def says(self, name: str, *words: str) -> bool:
+        """Whether a field has one of these values, in any case of letters."""
+        return self.text(name).casefold() in words
+
+    def leave(self, name: str) -> None:
+        """Give a field back whose value was not understood after all."""
+        self.taken.discard(name)
+
+    def parts(self) -> list[str]:
+        """The parts of the key."""
+        return self.key.split("|")
+
+
+@dataclass
+class Rows:
+    """The tables of a device. ``strange`` are the lines and names of what is no table of rows; ``routing`` is FRR's text."""
+
+    tables: dict[str, dict[str, Row]] = field(default_factory=dict[str, dict[str, Row]])
+    strange: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+    routing: tuple[int, str] | None = None
+
+    def rows(self, table: str) -> Iterator[Row]:
+        """The rows of a table, in order; each is understood as a row."""
+        for row in self.tables.get(table, {}).values():
+            row.known = True
+            yield row
+
+    def row(self, table: str, key: str) -> Row:
+        """A row; an empty one where it is not there."""
+        found = self.tables.get(table, {}).get(key)
+        if found is None:
+            return Row(table, key, 0, {}, {})
+        found.known = True
+        return found
+
+    def has(self, table: str) -> bool:
+        """Whether a table has rows."""
+        return bool(self.tables.get(table))
+
+    def statements(self) -> Iterator[tuple[int, str, str, bool]]:
+        """Every field, and every row without fields: line, table, path, and whether it was understood. No secret is in it."""
+        for table, rows in self.tables.items():
+            for row in rows.values():
+                here = f"{table}|{without_secret(table, row.key)}"
+                if not row.fields:
+                    yield row.line, table, here, row.known
+                for name, value in row.fields.items():
+                    said = value if isinstance(value, str) else ",".join(value)
+                    shown = said if not _SECRETS.search(name) or said.startswith("<secret:") else "<secret:?>"
+                    yield row.lines[name], table, f"{here} {name} {shown}".rstrip(), name in row.taken
+        for line, name in self.strange:
+            yield line, name, name, False
+
+
+def without_secret(table: str, key: str) -> str:
+    """A key that may be shown: that of a community is one."""
+    return "<secret:?>" if table == "SNMP_COMMUNITY" and not key.startswith("<secret:") else key
+
+
+def rows(text: str) -> Rows:
+    """The tables of a text. Raises ``RenderError`` with the line where it is not JSON, or no object."""
+    found = Rows()
+    top = _parsed(text)
+    lines = _lines(text)
+    for name, value in top:
+        at = next(lines)
+        if name == _RAW and isinstance(value, str):
+            found.routing = (at, value)
+        elif not _is_pairs(value):
+            found.strange.append((at, name))
+            _skip(value, lines)
+        else:
+            table = found.tables.setdefault(name, {})
+            for key, row in value:
+                here = next(lines)
+                if not _is_pairs(row):
+                    found.strange.append((here, f"{name}|{without_secret(name, key)}"))
+                    _skip(row, lines)
+                    continue
+                fields: dict[str, Value] = {}
+                numbers: dict[str, int] = {}
+                for word, one in row:
+                    numbers[word] = next(lines)
+                    fields[word] = _value(one)
+                    _skip(one, lines)
+                table[key] = Row(name, key, here, fields, numbers)
+    return found
+
+
+class _Object(list["tuple[str, object]"]):
+    """The pairs of an object, told from a list of values."""
+
+
+def _is_pairs(value: object) -> bool:
+    return isinstance(value, _Object)
+
+
+def _parsed(text: str) -> _Pairs:
+    try:
+        found: object = json.loads(text, object_pairs_hook=_Object)
+    except json.JSONDecodeError as error:
+        raise RenderError(error.msg, error.lineno) from None
+    except RecursionError:
+        raise RenderError("it is nested too deeply", 1) from None
+    except ValueError as error:  # a number of too many digits
+        raise RenderError(str(error).partition(";")[0], 1) from None
+    if not isinstance(found, _Object):
+        raise RenderError("it is not an object of tables", 1)
+    return found
+
+
+def _lines(text: str) -> Iterator[int]:
+    """The lines of all names in a text that is JSON, in order: strings that a colon follows."""
+    line, last = 1, 0
+    for found in _STRING.finditer(text):
+        if found[1] is not None:
+            start = found.start()
+            line += text.count("\n", last, start)
+            last = start
+            yield line
+
+
+def _skip(value: object, lines: Iterator[int]) -> None:
+    """Pass the names inside a value that is not looked into."""
+    left = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, _Object):
+            for _, inner in one:
+                next(lines)
+                left.append(inner)
+        elif isinstance(one, list):
+            left += cast("list[object]", one)
+
+
+def _value(value: object) -> Value:
+    """A value as text; numbers and the like as they are written, what has objects in it as JSON."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and not isinstance(value, _Object):
+        return [one if isinstance(one, str) else _written(one) for one in cast("list[object]", value)]
+    return _written(value)
+
+
+def _written(value: object) -> str:
+    if value is None or isinstance(value, bool):
+        return {None: "", True: "true", False: "false"}[value]
+    if isinstance(value, int | float):
+        return str(value)
+    return json.dumps(value)[:200]
+
+
+def nodes(found: Rows) -> tuple[Node, ...]:
+    """The tables as nodes of a tree, each with its line."""
+    return tuple(
+        Node((name,), children=tuple(_node(row) for row in table.values()), at=next(iter(table.values())).line - 1)
+        for name, table in found.tables.items()
+        if table
+    )
+
+
+def _node(row: Row) -> Node:
+    return Node((row.key,), children=tuple(_fields(row)), at=row.line)
+
+
+def _fields(row: Row) -> Iterable[Node]:
+    for name, value in row.fields.items():
+        listed = not isinstance(value, str)
+        values = tuple(value) if listed else (value,)
+        yield Node((name,), cast("tuple[str, ...]", values), listed=listed, at=row.lines[name])
