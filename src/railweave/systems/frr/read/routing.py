@@ -186,7 +186,7 @@ def prefixes(port: Port) -> tuple[Prefix, ...]:
 
 
 def statements(taking: Taking, files: Sequence[tuple[str, Sequence[Section]]]) -> Iterator[Said]:
-    """Every line of the files and what became of it. No secret is in it."""
+    """Every line of the files and what became of it, but of those without a name. No secret is in it."""
     of_file = {id(one): file for file, sections in files for one in sections}
     irrelevant = catalog().systems["frr"].reads.irrelevant
     lines: dict[str, list[tuple[int, str, str, bool]]] = {file: [] for file, _ in files}
@@ -197,4 +197,5 @@ def statements(taking: Taking, files: Sequence[tuple[str, Sequence[Section]]]) -
         hierarchy = " ".join(words[:2]) if words[0] in _HIERARCHIES else words[0]
         lines[file].append((section.at, hierarchy, without_secrets(path), understood))
     for name, found in lines.items():
-        yield from said(name, found, irrelevant)
+        if name:
+            yield from said(name, found, irrelevant)

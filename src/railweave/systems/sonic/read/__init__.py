@@ -61,6 +61,7 @@ def read(texts: Mapping[str, str]) -> Reading:
     config, taking, made = _config(every, [one for _, lines in routing for one in lines])
     if made is not None:
         made.understood(taking)
+        routing.append(("", made.sections))
     irrelevant = catalog().systems["sonic"].reads.irrelevant
     spoken: list[Said] = []
     for file, found in tables.items():

@@ -86,6 +86,8 @@ def _templates(tables: Rows, found: Lines, ports: dict[str, Port]) -> None:
         body.append(Section(f"neighbor {group} peer-group"))
         for row in peers:
             _plain_neighbor(found, body, row, group)
+            if any(row.fields.get("local_addr") == one.address for port in ports.values() for one in port.addresses):
+                row.text("local_addr")
         inner = Section(f"address-family {family} unicast", [])
         body.append(inner)
         inner.body = [Section(f"neighbor {group} activate"), Section(f"maximum-paths {_WIDTH}")]
@@ -208,6 +210,8 @@ def _families(tables: Rows, found: Lines, body: list[Section], vrf: str) -> None
         own, _, word = row.key.partition("|")
         if own == vrf:
             _family_globals(found, family(word, row), row)
+            if word == "l2vpn_evpn":
+                _vnis(tables, found, family(word, row), vrf)
     for row in tables.rows("ROUTE_REDISTRIBUTE"):
         parts = row.parts()
         if parts[0] == vrf and parts[1:3] == ["connected", "bgp"]:
@@ -259,6 +263,27 @@ def _neighbor_family(found: Lines, body: list[Section], row: Row, name: str) -> 
                 found.add(body, f"neighbor {name} {text}", row, field_name)
             else:
                 row.text(field_name)
+
+
+def _vnis(tables: Rows, found: Lines, body: list[Section], vrf: str) -> None:
+    """VNIs with route targets of their own."""
+    for row in tables.rows("BGP_GLOBALS_EVPN_VNI"):
+        parts = row.parts()
+        if parts[0] == vrf and len(parts) == 3:  # noqa: PLR2004 - VRF, family, VNI
+            section = found.add(body, f"vni {parts[2]}", row)
+            section.body = []
+            for name, text in _VNI:
+                for word in row.words(name):
+                    found.add(section.body, f"{text} {word}", row, name)
+                row.leave(name)
+
+
+_VNI = (
+    ("router-distinguisher", "rd"),
+    ("route-distinguisher", "rd"),
+    ("import-rts", "route-target import"),
+    ("export-rts", "route-target export"),
+)
 
 
 def _prefix_sets(tables: Rows, found: Lines) -> None:

@@ -42,7 +42,10 @@ def port(tables: Rows) -> tuple[InterfaceAddress, Address]:
     tables.row("MGMT_VRF_CONFIG", "vrf_global").text("mgmtVrfEnabled")
     found: tuple[InterfaceAddress, Address] | None = None
     for row in tables.rows("MGMT_INTERFACE"):
-        own = interface_address(row.key.partition("|")[2])
+        _, bar, text = row.key.partition("|")
+        if not bar:
+            continue
+        own = interface_address(text)
         gateway = address(row.text("gwaddr"))
         if gateway is None:
             row.leave("gwaddr")
@@ -163,7 +166,8 @@ def _aaa(tables: Rows) -> Aaa | None:
     common = own.text("passkey")
     row = tables.row("AAA", "authentication")
     asked = row.words("login")
-    row.text("failthrough")
+    if not row.says("failthrough", "false", ""):
+        row.leave("failthrough")
     tacacs = _servers(tables, "TACPLUS_SERVER", "tcp_port", _TACACS, common)
     radius = _servers(tables, "RADIUS_SERVER", "auth_port", _RADIUS, tables.row("RADIUS", "global").text("passkey"))
     found = Aaa(tacacs=tacacs, radius=radius)

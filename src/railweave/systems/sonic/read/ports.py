@@ -91,15 +91,18 @@ def used(row: Row, uses: Uses) -> bool:
 
 def interfaces(tables: Rows, ports: Mapping[str, Port], uses: Uses) -> Iterator[Interface]:
     """The cabled ports."""
+    lengths = _lengths(tables)
     for row in tables.rows("PORT"):
         if used(row, uses):
-            yield _interface(tables, row, ports, uses)
+            yield _interface(tables, row, ports, uses, lengths)
         else:
             for name in ("lanes", "speed", "mtu"):
                 row.text(name)
 
 
-def _interface(tables: Rows, row: Row, ports: Mapping[str, Port], uses: Uses) -> Interface:
+def _interface(
+    tables: Rows, row: Row, ports: Mapping[str, Port], uses: Uses, lengths: Mapping[str, int]
+) -> Interface:
     name = row.key
     routed, tag = uses.outside.get(name, (name, None))
     kind: Literal["server", "fabric", "external"] = (
@@ -108,6 +111,9 @@ def _interface(tables: Rows, row: Row, ports: Mapping[str, Port], uses: Uses) ->
     port = ports.get(routed)
     about = row.text("description") or (port.description if port else "")
     peer, _, far = about.partition(" ")
+    neighbor = tables.row("DEVICE_NEIGHBOR", name)
+    if neighbor.line:
+        peer, far = neighbor.text("name"), neighbor.text("port")
     speed = row.number("speed") or 0
     mtu = row.number("mtu")
     outside = kind == "external"
@@ -121,7 +127,7 @@ def _interface(tables: Rows, row: Row, ports: Mapping[str, Port], uses: Uses) ->
         speed_gbps=speed // 1000,
         lanes=len(row.words("lanes")),
         mtu=(mtu if mtu is not None else MTU) + ETHERNET_HEADER,
-        length_m=0,
+        length_m=lengths.get(name, 0),
         vlan=uses.vlans.get(name),
         addresses=tuple(port.addresses) if port and kind != "server" else (),
         macsec=_macsec(tables, row),
@@ -129,6 +135,19 @@ def _interface(tables: Rows, row: Row, ports: Mapping[str, Port], uses: Uses) ->
         vrf=port.vrf if port and outside else "",
         unit_vlan=tag,
     )
+
+
+def _lengths(tables: Rows) -> dict[str, int]:
+    """The lengths of cables by port, metres."""
+    found: dict[str, int] = {}
+    for row in tables.rows("CABLE_LENGTH"):
+        for name in row.fields:
+            length = number(row.text(name).removesuffix("m"))
+            if length is None:
+                row.leave(name)
+            else:
+                found[name] = length
+    return found
 
 
 def _macsec(tables: Rows, row: Row) -> Macsec | None:

@@ -33,12 +33,13 @@ class _Queue:
 
 def paused(tables: Rows) -> set[str]:
     """Ports with PFC."""
-    return {row.key for row in tables.rows("PORT_QOS_MAP") if row.key != "global" and row.text("pfc_enable")}
+    rows = (row for row in tables.rows("PORT_QOS_MAP") if row.key != "global" and row.text("pfc_enable"))
+    return {name for row in rows for name in row.key.split(",")}
 
 
 def qos(tables: Rows, interfaces: Sequence[Interface], model: SwitchModel | None) -> QosConfig | None:
     """Quality of service; None where no port has any."""
-    bound = {row.key: row for row in tables.rows("PORT_QOS_MAP") if row.key != "global"}
+    bound = {name: row for row in tables.rows("PORT_QOS_MAP") if row.key != "global" for name in row.key.split(",")}
     _global(tables)
     queues = _queues(tables)
     if not bound and not queues:
@@ -74,11 +75,11 @@ def _global(tables: Rows) -> None:
 def _map(tables: Rows, table: str, bound: dict[str, Row]) -> dict[int, int]:
     """The map that ports have; where ports have several, the most used, and others are not understood."""
     field = dict(zip(_MAPS, _BOUND, strict=True))[table]
-    names = [row.text(field) for row in bound.values() if row.text(field)]
+    names = [name for row in bound.values() if (name := _name(row.text(field)))]
     rows = {row.key: row for row in tables.rows(table)}
     most = max(dict.fromkeys(names), key=names.count, default=next(iter(rows), ""))
     for row in bound.values():
-        if row.text(field) not in {most, ""}:
+        if _name(row.text(field)) not in {most, ""}:
             row.leave(field)
     found: dict[int, int] = {}
     row = rows.get(most)
