@@ -108,18 +108,23 @@ def _different(
 
     ``entry``: it is one of those that a mapping has.
     """
-    if old == new or names in without:
+    if old == new:
+        return
+    names = without.of_entry(names, old, new)
+    if names in without:
         return
     field = names[0]
     if _is_mapping(old) and _is_mapping(new):
         if field in MAPPINGS and not entry:
             for name in [*old, *(name for name in new if name not in old)]:
-                one, other = old.get(name), new.get(name)
-                inner = without.of_entry(names, one, other)
-                yield from _different(one, other, (*place, name), inner, without, entry=True)
+                yield from _different(old.get(name), new.get(name), (*place, name), names, without, entry=True)
         else:
             yield from _of_mappings(old, new, place, names, without)
         return
+    if old is None or new is None:
+        record = new if old is None else old
+        if _is_mapping(record) and field not in MAPPINGS and not _says(record, place, names, without):
+            return
     keyed = _keyed(old, new)
     if keyed is None:
         if not (_same_but_for_order(old, new) and (f"{field}.{ORDER}",) in without):
@@ -127,11 +132,19 @@ def _different(
         return
     before, after = keyed
     for name in [*before, *(name for name in after if name not in before)]:
-        one, other = before.get(name), after.get(name)
-        yield from _different(one, other, (*place, name), without.of_entry(names, one, other), without)
+        yield from _different(before.get(name), after.get(name), (*place, name), names, without)
     moved = set(before) == set(after) and list(before) != list(after)
     if moved and (f"{field}.{ORDER}",) not in without:
         yield FieldDifference((*place, ORDER), f"{field}.{ORDER}", list(before), list(after))
+
+
+def _says(record: dict[str, Any], place: tuple[str, ...], names: tuple[str, ...], without: _Without) -> bool:
+    """Whether a record has anything that is not left out."""
+    return any(
+        True
+        for name, value in record.items()
+        for _ in _different(None, value, (*place, name), _inner(names, name), without)
+    )
 
 
 def _same_but_for_order(old: object, new: object) -> bool:
@@ -143,9 +156,6 @@ def _same_but_for_order(old: object, new: object) -> bool:
 def _of_mappings(
     old: dict[str, Any], new: dict[str, Any], place: tuple[str, ...], names: tuple[str, ...], without: _Without
 ) -> Iterator[FieldDifference]:
-    names = without.of_entry(names, old, new)
-    if names in without:
-        return
     for name in [*old, *(name for name in new if name not in old)]:
         yield from _different(old.get(name), new.get(name), (*place, name), _inner(names, name), without)
 
@@ -214,11 +224,9 @@ def _complete(read: object, designed: object, names: tuple[str, ...], unsaid: _W
 
 def _with_entries(read: object, designed: object, names: tuple[str, ...], unsaid: _Without) -> object:
     """A list with the designed entries that the text has no words for, in the order designed."""
-    if names[0] not in unsaid.conditions or not isinstance(read, list) or not isinstance(designed, list):
-        return read
-    keyed = _keyed(cast("list[Any]", read), cast("list[Any]", designed))
+    keyed = _keyed(read, designed) if names[0] in unsaid.conditions else None
     if keyed is None:
-        return cast("list[Any]", read)
+        return read
     before, after = keyed
     left_out = {name for name, entry in after.items() if unsaid.of_entry(names, entry) in unsaid}
     kept = {name: entry for name, entry in before.items() if name not in left_out}

@@ -14,7 +14,7 @@ from railweave.device.model import (
     Vrf,
 )
 from railweave.device.overlay import MAC_VRF, MAC_VRF_NUMBER
-from railweave.systems.frr.read.bgp import EVPN, Instance
+from railweave.systems.frr.read.instance import EVPN, Instance
 from railweave.systems.frr.read.values import number
 from railweave.systems.frr.render.overlay import FIRST_BRIDGED
 

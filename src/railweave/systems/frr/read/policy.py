@@ -28,7 +28,6 @@ class PrefixList:
     """A prefix list; ``longer`` of each entry says whether it takes longer prefixes too."""
 
     entries: dict[int, tuple[Prefix, bool]] = field(default_factory=dict[int, tuple[Prefix, bool]])
-    lines: list[Selected] = field(default_factory=list)
 
     def prefixes(self) -> tuple[Prefix, ...]:
         """The prefixes in order."""
@@ -81,8 +80,7 @@ def policies(taking: Taking, ports: Mapping[str, Port]) -> Policies:
     found = Policies(_lists(taking), _communities(taking), {})
     for name, port in ports.items():
         prefixes = dict.fromkeys(one.prefix for one in port.addresses)
-        entries = {at: (prefix, False) for at, prefix in enumerate(prefixes)}
-        found.lists[interface_list(name)] = PrefixList(entries)
+        found.lists[interface_list(name)] = PrefixList({at: (one, False) for at, one in enumerate(prefixes)})
     names = {value: name for name, value in reversed(found.values.items())}
     entries: dict[str, dict[int, Term]] = {}
     for one in taking.each("route-map <name> permit|deny <number>"):
@@ -109,7 +107,6 @@ def _lists(taking: Taking) -> dict[str, PrefixList]:
             taking.leave(one)
         else:
             here.entries[sequence] = entry
-            here.lines.append(one)
     return found
 
 

@@ -11,7 +11,7 @@ from railweave.device.reading import said
 from railweave.device.timers import RouterAdvertisements
 from railweave.systems.frr.read import overlay as evpn
 from railweave.systems.frr.read.bfd import profiles
-from railweave.systems.frr.read.bgp import Instance, instances
+from railweave.systems.frr.read.bgp import instances
 from railweave.systems.frr.read.defaults import unprinted
 from railweave.systems.frr.read.isis import isis
 from railweave.systems.frr.read.policy import policies
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from railweave.config.taking import Taking
     from railweave.device.model import Bgp, Isis, MacVrf, OverlayConfig, Vrf
     from railweave.device.reading import Said
+    from railweave.systems.frr.read.instance import Instance
     from railweave.systems.frr.read.ports import Port
 
 REQUIRES_POLICY = (7, 4)

@@ -9,8 +9,8 @@ from railweave.config.addresses import Address, Family
 from railweave.device.access import Authentication
 from railweave.device.model import Action, Bgp, BgpGroup, Match, NumberedSession, Policy, Session, Term
 from railweave.systems.frr.read.bfd import default
-from railweave.systems.frr.read.bgp import EVPN, INTERNAL, Instance, Neighbor
 from railweave.systems.frr.read.defaults import unprinted
+from railweave.systems.frr.read.instance import EVPN, INTERNAL, Instance, Neighbor
 from railweave.systems.frr.read.policy import ANY, NETWORKS, NOTHING, Policies
 from railweave.systems.frr.read.values import address
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from railweave.device.timers import Bfd
     from railweave.systems.frr.read.ports import Port, Subnets
 
-UNKNOWN = Address("0.0.0.0")
+UNKNOWN = Address("0.0.0.0")  # noqa: S104 - nothing listens there: it stands for an address that is not said
 _FAMILIES: tuple[Family, ...] = ("ipv4", "ipv6")
 
 

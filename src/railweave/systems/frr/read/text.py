@@ -139,19 +139,14 @@ def _opens(stack: list[_Open], line: str) -> bool:
     return word in _INNER and bool(_INNER[word].match(line))
 
 
-_SECRET = re.compile(r"((?:password|md5|key-string|passphrase|community)(?: \d)? )(\S+)")
+_SECRET = re.compile(r"\b((?:password|passphrase|key-string)(?: (?:\d|md5|clear))? |md5 )(.+)")
 
 
 def without_secrets(line: str) -> str:
     """A line that may be shown: a value that stands in a secret's place is left out of it."""
-    return _SECRET.sub(lambda found: found[0] if _plain(found[2]) else f"{found[1]}<secret:?>", line)
-
-
-def _plain(word: str) -> bool:
-    """Whether a word behind one that secrets stand behind is none: a reference, or a word of the command."""
-    return (
-        bool(REFERENCE.fullmatch(word)) or word in {"clear", "md5"} or (":" in word and word.replace(":", "").isdigit())
-    )
+    if "pass" not in line and "md5" not in line and "key-string" not in line:
+        return line
+    return _SECRET.sub(lambda found: f"{found[1]}{found[2] if REFERENCE.fullmatch(found[2]) else '<secret:?>'}", line)
 
 
 def secret(text: str) -> str:

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
-from railweave.config.addresses import Family, Prefix
 from railweave.config.section_tree import sections as tree_sections
 from railweave.config.taking import Taking
 from railweave.device.balancing import BalancingConfig, Hash
@@ -32,11 +31,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Literal
 
+    from railweave.config.addresses import Family, Prefix
     from railweave.config.sections import Section
     from railweave.config.tree import ConfigTree
-    from railweave.device.model import Interface, OverlayConfig, Vrf
+    from railweave.device.model import OverlayConfig, Vrf
     from railweave.device.reading import Said
-    from railweave.systems.frr.read.ports import Port
     from railweave.systems.sonic.tables import Tables
 
 _ROLES: Mapping[str, Literal["leaf", "spine", "super-spine"]] = {
@@ -82,9 +81,7 @@ def printed(file: str, tree: ConfigTree) -> str:
         return to_frr(tree_sections(tree))
     tables: Tables = {
         table.name[0]: {
-            row.name[0]: {
-                one.name[0]: list(one.values) if one.listed else one.values[0] for one in row.children or ()
-            }
+            row.name[0]: {one.name[0]: list(one.values) if one.listed else one.values[0] for one in row.children or ()}
             for row in table.children or ()
         }
         for table in tree.nodes
@@ -128,7 +125,9 @@ def _config(tables: Rows, lines: Sequence[Section]) -> tuple[DeviceConfig, Takin
     on_vlans = vlans.members(tables)
     fabric = routing.on_fabric()
     local = {row.key for row in tables.rows("INTERFACE") if "|" not in row.key and _link_local(row.key, tables)}
-    routed = [one for one in _in_table(tables) if one not in fabric | local and one not in outside and known[one].addresses]
+    routed = [
+        one for one in _in_table(tables) if one not in fabric | local and one not in outside and known[one].addresses
+    ]
     uses = Uses(fabric | local, outside, routed, on_vlans, paused(tables))
     found = tuple(interfaces(tables, known, uses))
     gateways = tuple(vlans.gateways(tables, known, tunnels, routed))
@@ -136,6 +135,9 @@ def _config(tables: Rows, lines: Sequence[Section]) -> tuple[DeviceConfig, Takin
     for gateway in gateways:
         of_vrf.setdefault(gateway.vrf, []).extend(gateway.prefixes)
     bgp, isis = routing.bgp(), routing.isis()
+    if isis:
+        irbs = {each.name: f"irb.{each.vlan}" for each in gateways if each.vlan is not None}
+        isis = replace(isis, passive=tuple(irbs.get(one, one) for one in isis.passive))
     if bgp:
         for field, value in (("bgp_asn", str(bgp.asn)), ("bgp_router_id", bgp.router_id)):
             if meta.text(field) != value:
@@ -160,9 +162,7 @@ def _config(tables: Rows, lines: Sequence[Section]) -> tuple[DeviceConfig, Takin
         gateways=tuple(replace(one, vrf=names.get(one.vrf, one.vrf)) for one in gateways),
         bgp=bgp,
         qos=qos(tables, found, switch),
-        balancing=BalancingConfig(
-            "ecmp", tuple(sorted(used)), hash=_hash(tables), fast_reroute=routing.fast_reroute()
-        ),
+        balancing=BalancingConfig("ecmp", tuple(sorted(used)), hash=_hash(tables), fast_reroute=routing.fast_reroute()),
         extra="",
         overlay=_overlay(routing.overlay(), tunnels),
         vrfs=tuple(_vrf(one, tables, names, outside) for one in routing.vrfs(of_vrf)),

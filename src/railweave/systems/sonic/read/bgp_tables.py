@@ -6,16 +6,14 @@ Two daemons do so: ``frrcfgd`` where ``BGP_GLOBALS`` stands (sonic-buildimage, s
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from railweave.config.sections import Section
-from railweave.systems.frr.read.values import address, prefix
+from railweave.systems.frr.read.values import address
+from railweave.systems.sonic.read.lines import Lines, peek
+from railweave.systems.sonic.read.policy_tables import policies
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from railweave.config.taking import Taking
     from railweave.systems.frr.read.ports import Port
     from railweave.systems.sonic.read.rows import Row, Rows
 
@@ -23,40 +21,12 @@ _WIDTH = 64
 """Paths of a route by the templates of bgpcfgd."""
 
 _FAMILIES = {"ipv4_unicast": "ipv4 unicast", "ipv6_unicast": "ipv6 unicast", "l2vpn_evpn": "l2vpn evpn"}
-_LISTED = {"ipv4": "ip", "ipv6": "ipv6"}
-
-
-@dataclass
-class Lines:
-    """Lines of FRR, and the fields that each was made of: they are understood if it is."""
-
-    sections: list[Section] = field(default_factory=list[Section])
-    sources: list[tuple[Section, Row, tuple[str, ...]]] = field(
-        default_factory=list["tuple[Section, Row, tuple[str, ...]]"]
-    )
-
-    def add(self, below: list[Section], text: str, row: Row, *fields: str) -> Section:
-        """A line that a row's fields come to."""
-        made = Section(text, at=row.lines.get(fields[0], row.line) if fields else row.line)
-        below.append(made)
-        self.sources.append((made, row, fields))
-        return made
-
-    def understood(self, taking: Taking) -> None:
-        """Take the fields whose lines were understood."""
-        known = {id(section) for section, _, understood in taking.lines() if understood}
-        for section, row, fields in self.sources:
-            if id(section) in known:
-                row.known = True
-                row.taken.update(name for name in fields if name in row.fields)
 
 
 def lines(tables: Rows, ports: dict[str, Port]) -> Lines:
     """The lines that the tables of BGP and of policies come to."""
     found = Lines()
-    _prefix_sets(tables, found)
-    _community_sets(tables, found)
-    _route_maps(tables, found)
+    policies(tables, found)
     if tables.has("BGP_GLOBALS"):
         _framework(tables, found)
     else:
@@ -123,9 +93,13 @@ def _framework(tables: Rows, found: Lines) -> None:
         body: list[Section] = []
         router.body = body
         if "router_id" in row.fields:
-            found.add(body, f"bgp router-id {_peek(row, 'router_id')}", row, "router_id")
-        _flag(found, body, row, "default_ipv4_unicast", "true", "bgp default ipv4-unicast", "no bgp default ipv4-unicast")
-        _flag(found, body, row, "ebgp_requires_policy", "false", "no bgp ebgp-requires-policy", "bgp ebgp-requires-policy")
+            found.add(body, f"bgp router-id {peek(row, 'router_id')}", row, "router_id")
+        _flag(
+            found, body, row, "default_ipv4_unicast", "true", "bgp default ipv4-unicast", "no bgp default ipv4-unicast"
+        )
+        _flag(
+            found, body, row, "ebgp_requires_policy", "false", "no bgp ebgp-requires-policy", "bgp ebgp-requires-policy"
+        )
         _flag(found, body, row, "load_balance_mp_relax", "true", "bgp bestpath as-path multipath-relax", "")
         _flag(found, body, row, "graceful_restart_enable", "true", "bgp graceful-restart", "")
         if "default_ipv4_unicast" not in row.fields:
@@ -140,18 +114,11 @@ def _framework(tables: Rows, found: Lines) -> None:
 def _flag(found: Lines, body: list[Section], row: Row, name: str, value: str, yes: str, no: str) -> None:
     """A line for a field that is on or off; empty: that is what holds without it."""
     if name in row.fields:
-        text = yes if _peek(row, name).casefold() == value else no
+        text = yes if peek(row, name).casefold() == value else no
         if text:
             found.add(body, text, row, name)
         else:
             row.text(name)
-
-
-def _peek(row: Row, name: str) -> str:
-    """The value of a field that is understood by the line it comes to."""
-    text = row.text(name)
-    row.leave(name)
-    return text
 
 
 _NEIGHBOR = {
@@ -172,14 +139,14 @@ def _neighbor(found: Lines, body: list[Section], row: Row, *, group: bool) -> No
     elif on_port:
         found.add(body, f"neighbor {name} interface", row)
     if "peer_group_name" in row.fields:
-        found.add(body, f"neighbor {name} peer-group {_peek(row, 'peer_group_name')}", row, "peer_group_name")
+        found.add(body, f"neighbor {name} peer-group {peek(row, 'peer_group_name')}", row, "peer_group_name")
     if "asn" in row.fields:
-        found.add(body, f"neighbor {name} remote-as {_peek(row, 'asn')}", row, "asn")
+        found.add(body, f"neighbor {name} remote-as {peek(row, 'asn')}", row, "asn")
     elif "peer_type" in row.fields:
-        found.add(body, f"neighbor {name} remote-as {_peek(row, 'peer_type').casefold()}", row, "peer_type")
+        found.add(body, f"neighbor {name} remote-as {peek(row, 'peer_type').casefold()}", row, "peer_type")
     for field_name, text in _NEIGHBOR.items():
         if field_name in row.fields:
-            found.add(body, f"neighbor {name} {text.format(_peek(row, field_name))}", row, field_name)
+            found.add(body, f"neighbor {name} {text.format(peek(row, field_name))}", row, field_name)
     for field_name, value, text in (
         ("bfd", "true", "bfd"),
         ("ebgp_multihop", "true", "ebgp-multihop"),
@@ -188,12 +155,12 @@ def _neighbor(found: Lines, body: list[Section], row: Row, *, group: bool) -> No
         ("admin_status", "down", "shutdown"),
     ):
         if field_name in row.fields:
-            if _peek(row, field_name).casefold() == value:
+            if peek(row, field_name).casefold() == value:
                 found.add(body, f"neighbor {name} {text}", row, field_name)
             elif not any(section.line == f"neighbor {name} {text}" for section in body):
                 row.text(field_name)
     if "ttl_security_hops" in row.fields:
-        found.add(body, f"neighbor {name} ttl-security hops {_peek(row, 'ttl_security_hops')}", row, "ttl_security_hops")
+        found.add(body, f"neighbor {name} ttl-security hops {peek(row, 'ttl_security_hops')}", row, "ttl_security_hops")
 
 
 def _families(tables: Rows, found: Lines, body: list[Section], vrf: str) -> None:
@@ -219,19 +186,19 @@ def _families(tables: Rows, found: Lines, body: list[Section], vrf: str) -> None
             found.add(family(f"{parts[-1]}_unicast", row), f"redistribute connected{policy}", row, "route_map")
     for row in tables.rows("BGP_GLOBALS_AF_NETWORK"):
         parts = row.parts()
-        if parts[0] == vrf and len(parts) == 3:  # noqa: PLR2004 - VRF, family, prefix
+        if parts[0] == vrf and len(parts) == 3:
             found.add(family(parts[1], row), f"network {parts[2]}", row)
     for table in ("BGP_PEER_GROUP_AF", "BGP_NEIGHBOR_AF"):
         for row in tables.rows(table):
             parts = row.parts()
-            if parts[0] == vrf and len(parts) == 3:  # noqa: PLR2004 - VRF, neighbor, family
+            if parts[0] == vrf and len(parts) == 3:
                 _neighbor_family(found, family(parts[2], row), row, parts[1])
 
 
 def _family_globals(found: Lines, body: list[Section], row: Row) -> None:
     for name, text in (("max_ebgp_paths", "maximum-paths {}"), ("max_ibgp_paths", "maximum-paths ibgp {}")):
         if name in row.fields:
-            found.add(body, text.format(_peek(row, name)), row, name)
+            found.add(body, text.format(peek(row, name)), row, name)
     for name, text in (
         ("advertise-all-vni", "advertise-all-vni"),
         ("advertise-ipv4-unicast", "advertise ipv4 unicast"),
@@ -239,7 +206,11 @@ def _family_globals(found: Lines, body: list[Section], row: Row) -> None:
     ):
         if row.says(name, "true"):
             found.add(body, text, row, name)
-    for name, text in (("route-distinguisher", "rd {}"), ("import-rts", "route-target import {}"), ("export-rts", "route-target export {}")):
+    for name, text in (
+        ("route-distinguisher", "rd {}"),
+        ("import-rts", "route-target import {}"),
+        ("export-rts", "route-target export {}"),
+    ):
         if name in row.fields:
             found.add(body, text.format(" ".join(row.words(name))), row, name)
 
@@ -247,7 +218,7 @@ def _family_globals(found: Lines, body: list[Section], row: Row) -> None:
 def _neighbor_family(found: Lines, body: list[Section], row: Row, name: str) -> None:
     for flag in ("admin_status", "activate"):
         if flag in row.fields:
-            on = _peek(row, flag).casefold() in {"true", "up"}
+            on = peek(row, flag).casefold() in {"true", "up"}
             found.add(body, f"{'' if on else 'no '}neighbor {name} activate", row, flag)
     for field_name, direction in (("route_map_in", "in"), ("route_map_out", "out")):
         words = row.words(field_name)
@@ -259,7 +230,7 @@ def _neighbor_family(found: Lines, body: list[Section], row: Row, name: str) -> 
         ("unchanged_nexthop", "true", "attribute-unchanged next-hop"),
     ):
         if field_name in row.fields:
-            if _peek(row, field_name).casefold() == value:
+            if peek(row, field_name).casefold() == value:
                 found.add(body, f"neighbor {name} {text}", row, field_name)
             else:
                 row.text(field_name)
@@ -269,7 +240,7 @@ def _vnis(tables: Rows, found: Lines, body: list[Section], vrf: str) -> None:
     """VNIs with route targets of their own."""
     for row in tables.rows("BGP_GLOBALS_EVPN_VNI"):
         parts = row.parts()
-        if parts[0] == vrf and len(parts) == 3:  # noqa: PLR2004 - VRF, family, VNI
+        if parts[0] == vrf and len(parts) == 3:
             section = found.add(body, f"vni {parts[2]}", row)
             section.body = []
             for name, text in _VNI:
@@ -284,67 +255,3 @@ _VNI = (
     ("import-rts", "route-target import"),
     ("export-rts", "route-target export"),
 )
-
-
-def _prefix_sets(tables: Rows, found: Lines) -> None:
-    """``PREFIX_SET`` and its entries: exact, or a range of lengths."""
-    for row in tables.rows("PREFIX_SET"):
-        row.text("mode")
-    counts: dict[str, int] = {}
-    for row in tables.rows("PREFIX"):
-        parts = row.parts()
-        if len(parts) < 3:  # noqa: PLR2004 - set, prefix, lengths; newer releases have the order before them
-            row.known = False
-            continue
-        name, entry, lengths = parts[0], parts[-2], parts[-1]
-        at = prefix(entry)
-        counts[name] = counts.get(name, 0) + 5
-        word = _LISTED[at.family] if at else "ip"
-        low, _, high = lengths.partition("..")
-        text = f"{word} prefix-list {name} seq {counts[name]} {row.text('action') or 'permit'} {entry}"
-        if lengths != "exact":
-            text += (f" ge {low}" if at and low != str(at.length) else "") + f" le {high or low}"
-        row.leave("action")
-        found.add(found.sections, text, row, "action")
-
-
-def _community_sets(tables: Rows, found: Lines) -> None:
-    for row in tables.rows("COMMUNITY_SET"):
-        members = row.words("community_member")
-        row.leave("community_member")
-        if len(members) == 1 and row.says("set_type", "standard", ""):
-            kind = "large-community" if members[0].count(":") == 2 else "community"  # noqa: PLR2004 - RFC 8092
-            row.text("match_action")
-            text = f"bgp {kind}-list standard {row.key} permit {members[0]}"
-            found.add(found.sections, text, row, "community_member")
-
-
-_SETS = {
-    "set_local_pref": "set local-preference {}",
-    "match_prefix_set": "match ip address prefix-list {}",
-    "match_prefix_set_ipv6": "match ipv6 address prefix-list {}",
-    "match_community": "match community {}",
-    "match_interface": "match interface {}",
-}
-
-
-def _route_maps(tables: Rows, found: Lines) -> None:
-    for row in tables.rows("ROUTE_MAP_SET"):
-        row.known = True
-    for row in tables.rows("ROUTE_MAP"):
-        name, _, sequence = row.key.partition("|")
-        verdict = _peek(row, "route_operation").casefold() or "permit"
-        entry = found.add(found.sections, f"route-map {name} {verdict} {sequence}", row, "route_operation")
-        body: list[Section] = []
-        entry.body = body
-        for field_name, text in _SETS.items():
-            if field_name in row.fields:
-                found.add(body, text.format(_peek(row, field_name)), row, field_name)
-        if "set_community_inline" in row.fields:
-            words = " ".join(_words(row.words("set_community_inline")))
-            found.add(body, f"set community {words}", row, "set_community_inline")
-            row.leave("set_community_inline")
-
-
-def _words(values: Iterable[str]) -> Iterable[str]:
-    return (value for value in values if value)

@@ -37,7 +37,7 @@ SERVER_PORT = 9216
 class Buffering:
     """What buffer tables say. ``thresholds`` are those of queues that have one of their own."""
 
-    buffers: Buffers = Buffers()
+    buffers: Buffers
     profiles: tuple[PfcProfile, ...] = ()
     xon_offset_cells: int | None = None
     thresholds: dict[int, int] = field(default_factory=dict[int, int])
@@ -101,7 +101,7 @@ def _queues(tables: Rows, found: Buffering) -> None:
     for row in tables.rows("BUFFER_QUEUE"):
         name = _name(row.text("profile"))
         low, _, high = row.parts()[-1].partition("-")
-        if low.isdecimal() and (high or low).isdecimal() and len(low + high) <= 4:  # noqa: PLR2004 - two queues
+        if low.isdecimal() and (high or low).isdecimal() and len(low + high) <= 4:
             for queue in range(int(low), int(high or low) + 1):
                 kinds.setdefault(queue, {}).setdefault(name, []).append(row)
     for queue, names in sorted(kinds.items()):
@@ -169,9 +169,7 @@ def _groups(tables: Rows, interfaces: Sequence[Interface], model: SwitchModel | 
     )
 
 
-def _mru(
-    row: Row, port: Interface, length: int, interfaces: Sequence[Interface], model: SwitchModel | None
-) -> int:
+def _mru(row: Row, port: Interface, length: int, interfaces: Sequence[Interface], model: SwitchModel | None) -> int:
     """The MRU of a port whose profile's name has none: the port's MTU, frame and all.
 
     Of a port that routes by itself the text has that of its gateway alone: then it is one that comes to the cells that the

@@ -154,9 +154,7 @@ def _login(tables: Rows) -> Login | None:
     idle = ssh.number("inactivity_timeout") if "inactivity_timeout" in ssh.fields else None
     if serial.text("inactivity_timeout") != ssh.text("inactivity_timeout"):
         serial.leave("inactivity_timeout")
-    return Login(
-        attempts=usual.attempts if attempts is None else attempts, idle=usual.idle if idle is None else idle
-    )
+    return Login(attempts=usual.attempts if attempts is None else attempts, idle=usual.idle if idle is None else idle)
 
 
 def _aaa(tables: Rows) -> Aaa | None:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from railweave.catalog.models import SwitchModel
     from railweave.systems.sonic.read.rows import Row, Rows
 
+Cipher = Literal["gcm-aes-128", "gcm-aes-256", "gcm-aes-xpn-128", "gcm-aes-xpn-256"]
+
 ADDRESSED = ("LOOPBACK_INTERFACE", "INTERFACE", "VLAN_INTERFACE", "PORTCHANNEL_INTERFACE", "VLAN_SUB_INTERFACE")
 """Tables of interfaces with addresses."""
 
@@ -26,7 +28,7 @@ MTU = 9100
 """The MTU of a port where its row has none (sonic-buildimage, sonic-port.yang)."""
 
 _MODE = re.compile(r"(\d{1,2})x(\d{1,4})G(?:\[[^\]]*\])?(?:\(\d+\))?")
-_CIPHERS = ("gcm-aes-128", "gcm-aes-256", "gcm-aes-xpn-128", "gcm-aes-xpn-256")
+_CIPHERS: tuple[Cipher, ...] = ("gcm-aes-128", "gcm-aes-256", "gcm-aes-xpn-128", "gcm-aes-xpn-256")
 
 
 def model_of(sku: str) -> str:
@@ -100,9 +102,7 @@ def interfaces(tables: Rows, ports: Mapping[str, Port], uses: Uses) -> Iterator[
                 row.text(name)
 
 
-def _interface(
-    tables: Rows, row: Row, ports: Mapping[str, Port], uses: Uses, lengths: Mapping[str, int]
-) -> Interface:
+def _interface(tables: Rows, row: Row, ports: Mapping[str, Port], uses: Uses, lengths: Mapping[str, int]) -> Interface:
     name = row.key
     routed, tag = uses.outside.get(name, (name, None))
     kind: Literal["server", "fabric", "external"] = (
@@ -160,7 +160,7 @@ def _macsec(tables: Rows, row: Row) -> Macsec | None:
         name = name[:-2]
     suite = profile.text("cipher_suite").casefold()
     profile.says("policy", "security")
-    cipher = next((one for one in _CIPHERS if one == suite), None)
+    cipher: Cipher | None = next((one for one in _CIPHERS if one == suite), None)
     if cipher is None:
         profile.leave("cipher_suite")
     return Macsec(name, secret(profile.text("primary_cak")), cipher or "gcm-aes-128")

@@ -25,9 +25,7 @@ _SOURCES = ("SRC_IP", "SRC_IPV6")
 
 def control_plane(tables: Rows, config: DeviceConfig) -> ControlPlane | None:
     """The rules of the design that the lists' rows are those of; None where there are no lists of the control plane."""
-    services = {
-        row.key: row.words("services") for row in tables.rows("ACL_TABLE") if row.text("type") == "CTRLPLANE"
-    }
+    services = {row.key: row.words("services") for row in tables.rows("ACL_TABLE") if row.text("type") == "CTRLPLANE"}
     managers: dict[Prefix, None] = {}
     for row in tables.rows("ACL_RULE"):
         if "SSH" in services.get(row.parts()[0], ()):

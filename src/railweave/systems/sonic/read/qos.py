@@ -17,8 +17,14 @@ if TYPE_CHECKING:
     from railweave.device.model import Interface
     from railweave.systems.sonic.read.rows import Row, Rows
 
-_MAPS = ("DSCP_TO_TC_MAP", "TC_TO_QUEUE_MAP", "TC_TO_PRIORITY_GROUP_MAP", "MAP_PFC_PRIORITY_TO_QUEUE")
-_BOUND = ("dscp_to_tc_map", "tc_to_queue_map", "tc_to_pg_map", "pfc_to_queue_map")
+_BOUND = {
+    "DSCP_TO_TC_MAP": "dscp_to_tc_map",
+    "TC_TO_QUEUE_MAP": "tc_to_queue_map",
+    "TC_TO_PRIORITY_GROUP_MAP": "tc_to_pg_map",
+    "MAP_PFC_PRIORITY_TO_QUEUE": "pfc_to_queue_map",
+}
+"""The field by which a port has each map."""
+
 _WATERMARKS = ("QUEUE_WATERMARK", "PG_WATERMARK", "BUFFER_POOL_WATERMARK")
 _COUNTED = 64
 
@@ -44,7 +50,7 @@ def qos(tables: Rows, interfaces: Sequence[Interface], model: SwitchModel | None
     queues = _queues(tables)
     if not bound and not queues:
         return None
-    maps = {table: _map(tables, table, bound) for table in _MAPS}
+    maps = {table: _map(tables, table, bound) for table in _BOUND}
     buffers = buffering(tables, interfaces, model)
     priorities = _priorities(bound, maps, buffers)
     classes, marking = _classes(tables, queues, maps, buffers, priorities)
@@ -74,7 +80,7 @@ def _global(tables: Rows) -> None:
 
 def _map(tables: Rows, table: str, bound: dict[str, Row]) -> dict[int, int]:
     """The map that ports have; where ports have several, the most used, and others are not understood."""
-    field = dict(zip(_MAPS, _BOUND, strict=True))[table]
+    field = _BOUND[table]
     names = [name for row in bound.values() if (name := _name(row.text(field)))]
     rows = {row.key: row for row in tables.rows(table)}
     most = max(dict.fromkeys(names), key=names.count, default=next(iter(rows), ""))

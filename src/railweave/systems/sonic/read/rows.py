@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeGuard, cast
 
 from railweave.config.tree import Node
 from railweave.errors import RenderError
@@ -109,10 +109,16 @@ class Rows:
                     yield row.line, table, here, row.known
                 for name, value in row.fields.items():
                     said = value if isinstance(value, str) else ",".join(value)
-                    shown = said if not _SECRETS.search(name) or said.startswith("<secret:") else "<secret:?>"
-                    yield row.lines[name], table, f"{here} {name} {shown}".rstrip(), name in row.taken
+                    yield row.lines[name], table, f"{here} {name} {_shown(name, said)}".rstrip(), name in row.taken
         for line, name in self.strange:
             yield line, name, name, False
+
+
+def _shown(name: str, said: str) -> str:
+    """A value that may be shown: no secret's, and none with objects in it."""
+    if _SECRETS.search(name) and not said.startswith("<secret:"):
+        return "<secret:?>"
+    return "{...}" if "{" in said else said
 
 
 def without_secret(table: str, key: str) -> str:
@@ -154,7 +160,7 @@ class _Object(list["tuple[str, object]"]):
     """The pairs of an object, told from a list of values."""
 
 
-def _is_pairs(value: object) -> bool:
+def _is_pairs(value: object) -> TypeGuard[_Object]:
     return isinstance(value, _Object)
 
 
@@ -210,7 +216,13 @@ def _written(value: object) -> str:
         return {None: "", True: "true", False: "false"}[value]
     if isinstance(value, int | float):
         return str(value)
-    return json.dumps(value)[:200]
+    return json.dumps(_plain(value))
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, _Object):
+        return {name: _plain(one) for name, one in value}
+    return [_plain(one) for one in cast("list[object]", value)] if isinstance(value, list) else value
 
 
 def nodes(found: Rows) -> tuple[Node, ...]:

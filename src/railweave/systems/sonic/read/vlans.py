@@ -133,7 +133,7 @@ def mac_vrf(
     vlans: list[BridgedVlan] = []
     for vni in dict.fromkeys((*known, *of_vni)):
         name = of_vni.get(vni) or (f"Vlan{known[vni].vlan}" if vni in known else "")
-        number = int(name[4:]) if name[4:].isdecimal() and name[4:].isascii() and len(name) <= 8 else 0  # noqa: PLR2004 - Vlan and 4 digits
+        number = int(name[4:]) if name[4:].isdecimal() and name[4:].isascii() and len(name) <= 8 else 0
         one = known.get(vni) or BridgedVlan(number, name, vni, f"target:{asn}:{vni}")
         vlans.append(replace(one, vlan=number, name=name))
     names = {one.name for one in vlans}
