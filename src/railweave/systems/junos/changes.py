@@ -116,24 +116,25 @@ def _node(one: Statement, parent: str, names: bool) -> Node:
     if one.children is not None:
         below = parent if names else word
         inner = _nodes(one.children, below, not names and len(one.words) == 1 and word in lists.NAMED_BELOW)
-        return Node(one.words, children=inner, ordered=ordered, anew=word == "then")
+        return Node(one.words, children=inner, ordered=ordered, anew=word == "then", at=one.at)
     if word in lists.KEYED_BY_ALL:
-        return Node((*one.words, *one.values), ordered=ordered)
+        return Node((*one.words, *one.values), ordered=ordered, at=one.at)
     if not names and lists.is_list(parent, word):
-        return _list((word,), (*one.words[1:], *one.values))  # as read, the value may be one of the words
+        return _list((word,), (*one.words[1:], *one.values), one.at)  # as read, the value may be one of the words
     if one.several or len(one.values) > 1:
-        return _list(one.words, one.values)
-    return Node(one.name, (*one.words[len(one.name) :], *one.values), ordered=ordered, anew=bool(one.key))
+        return _list(one.words, one.values, one.at)
+    values = (*one.words[len(one.name) :], *one.values)
+    return Node(one.name, values, ordered=ordered, anew=bool(one.key), at=one.at)
 
 
-def _list(name: Name, values: tuple[str, ...]) -> Node:
+def _list(name: Name, values: tuple[str, ...], at: int) -> Node:
     if name[0] in lists.POSITIONAL:
-        return Node(name, values, listed=True, anew=True)
+        return Node(name, values, listed=True, anew=True, at=at)
     if not values:
-        return Node(name)
+        return Node(name, at=at)
     ordered = name[0] in lists.ORDERED
-    members = tuple(Node((value,), ordered=ordered) for value in dict.fromkeys(values))
-    return Node(name, children=members, anew=ordered)
+    members = tuple(Node((value,), ordered=ordered, at=at) for value in dict.fromkeys(values))
+    return Node(name, children=members, anew=ordered, at=at)
 
 
 def _joined(one: Node, other: Node) -> Node:

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import re
 import shlex
+from typing import TYPE_CHECKING
 
 from railweave.errors import RenderError
 from railweave.systems.junos.tree import Statement
 
-_WORD = re.compile(r'/\*.*?\*/|#[^\n]*|"(?:[^"\\]|\\.)*"|[{};\[\]"]|[^\s{};\[\]"]+', re.DOTALL)
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_WORD = re.compile(r'\n|/\*.*?\*/|#[^\n]*|"(?:[^"\\]|\\.)*"|[{};\[\]"]|[^\s{};\[\]"]+', re.DOTALL)
+
+DEEPEST = 100
+"""More levels than this are no configuration."""
 
 KEYED = frozenset(
     [
@@ -75,19 +82,34 @@ def parse(text: str) -> list[Statement]:
     lines = [line for line in text.splitlines() if line.strip() and not line.strip().startswith("#")]
     if lines and lines[0].split()[0] in COMMANDS:
         return _parse_set(text)
+    return parse_curly(text)
+
+
+def parse_curly(text: str) -> list[Statement]:
+    """Statements of a text in curly form. Raises ``RenderError`` with the line of what cannot be read."""
     return _Curly(text).parse()
+
+
+def _tokens(text: str) -> list[tuple[str, int]]:
+    """Words and signs with their lines, without comments."""
+    found: list[tuple[str, int]] = []
+    line = 1
+    for word in _WORD.findall(text):
+        if word == "\n":
+            line += 1
+            continue
+        if word == '"':
+            raise RenderError("a '\"' is not closed", line)
+        if not word.startswith(("/*", "#")):
+            found.append((word, line))
+        if "\n" in word:
+            line += word.count("\n")
+    return found
 
 
 class _Curly:
     def __init__(self, text: str) -> None:
-        self.tokens = [
-            (match.group(), text.count("\n", 0, match.start()) + 1)
-            for match in _WORD.finditer(text)
-            if not match.group().startswith(("/*", "#"))
-        ]
-        for word, line in self.tokens:
-            if word == '"':
-                raise RenderError("a '\"' is not closed", line)
+        self.tokens = _tokens(text)
         self.at = 0
 
     def parse(self) -> list[Statement]:
@@ -96,12 +118,14 @@ class _Curly:
             raise RenderError("unexpected '}'", self.tokens[self.at][1])
         return statements
 
-    def _block(self, name: str = "", opened: int = 0) -> list[Statement]:
+    def _block(self, name: str = "", opened: int = 0, depth: int = 0) -> list[Statement]:
         """The statements up to the brace that closes the one of ``name`` on line ``opened`` (0: to the end of the text)."""
+        if depth > DEEPEST:
+            raise RenderError(f"more than {DEEPEST} levels of braces", opened)
         statements: list[Statement] = []
         words: list[str] = []
         values: list[str] | None = None
-        last = 1
+        last = first = 1
         while self.at < len(self.tokens):
             word, line = self.tokens[self.at]
             if word == "}":
@@ -113,18 +137,20 @@ class _Curly:
             if word == ";":
                 if not words:
                     raise RenderError("a ';' without a statement", line)
-                head = tuple(map(_unquoted, words))
-                statements.append(Statement(head, tuple(values or ()), several=values is not None))
+                head = tuple(map(unquoted, words))
+                statements.append(Statement(head, tuple(values or ()), several=values is not None, at=first))
                 words, values = [], None
             elif word == "{":
                 if not words:
                     raise RenderError("a '{' without a name before it", line)
-                head = tuple(map(_unquoted, words))
-                statements.append(Statement(head, children=self._block(" ".join(words), line)))
+                head = tuple(map(unquoted, words))
+                inner = self._block(" ".join(words), line, depth + 1)
+                statements.append(Statement(head, children=inner, at=first))
                 words, values = [], None
             elif word == "[":
                 values = self._list(line)
             else:
+                first = first if words else line
                 words.append(word)
                 last = line
         if words:
@@ -140,18 +166,26 @@ class _Curly:
             self.at += 1
             if word == "]":
                 return values
-            values.append(_unquoted(word))
+            values.append(unquoted(word))
         raise RenderError("a '[' is not closed", line)
 
 
-def _unquoted(word: str) -> str:
+def unquoted(word: str) -> str:
     if word.startswith('"'):
         return word[1:-1].replace('\\"', '"').replace("\\\\", "\\")
     return word
 
 
-def _parse_set(text: str) -> list[Statement]:
+def from_paths(paths: Iterable[tuple[Sequence[str], int]]) -> list[Statement]:
+    """Statements of what follows ``set``, each with its line."""
     root = Statement((), children=[])
+    for words, line in paths:
+        _descend(root, list(words), line)
+    return root.children or []
+
+
+def _parse_set(text: str) -> list[Statement]:
+    paths: list[tuple[list[str], int]] = []
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.strip().startswith("#"):
             continue
@@ -167,11 +201,11 @@ def _parse_set(text: str) -> list[Statement]:
         if several and not several[1].split():
             raise RenderError("the list is empty", number)
         for value in several[1].split() if several else [None]:
-            _descend(root, words if value is None else [*words, value])
-    return root.children or []
+            paths.append((words if value is None else [*words, value], number))
+    return from_paths(paths)
 
 
-def _descend(root: Statement, words: list[str]) -> None:
+def _descend(root: Statement, words: list[str], line: int) -> None:
     """Hang one ``set`` path below the root, grouping names with the words they belong to.
 
     Where the words alone do not tell a flag in a block from a value (``netconf ssh``), a value is taken: both print
@@ -185,33 +219,33 @@ def _descend(root: Statement, words: list[str]) -> None:
         name_follows = (parent, head[0]) in NAMES_BELOW and not is_name
         parent = head[0]
         if not words or (len(words) == 1 and not name_follows and not is_name and width == 1):
-            _add_leaf(at, head, words)
+            _add_leaf(at, head, words, line)
             return
-        at = _body(at, head)
+        at = _body(at, head, line)
 
 
-def _body(at: Statement, head: tuple[str, ...]) -> Statement:
+def _body(at: Statement, head: tuple[str, ...], line: int) -> Statement:
     """The block of that name, made now if it is not there; a value that stood in its place becomes its first flag."""
     children = at.children if at.children is not None else []
     at.children = children
     found = at.child(head)
     if found is None:
-        found = Statement(head, children=[])
+        found = Statement(head, children=[], at=line)
         children.append(found)
     elif found.children is None:
-        found.children = [Statement((value,)) for value in found.values]
+        found.children = [Statement((value,), at=found.at) for value in found.values]
         found.values, found.several = (), False
     return found
 
 
-def _add_leaf(at: Statement, head: tuple[str, ...], values: list[str]) -> None:
+def _add_leaf(at: Statement, head: tuple[str, ...], values: list[str], line: int) -> None:
     children = at.children if at.children is not None else []
     at.children = children
     found = at.child(head)
     if found is None:
-        children.append(Statement(head, tuple(values)))
+        children.append(Statement(head, tuple(values), at=line))
     elif found.children is not None:
-        found.children += [Statement((value,)) for value in values]
+        found.children += [Statement((value,), at=line) for value in values]
     elif values:
         found.values, found.several = (*found.values, *values), True
 

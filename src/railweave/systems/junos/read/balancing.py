@@ -1,0 +1,221 @@
+"""How next-hop groups are shared: hash, dynamic load balancing, spraying, and which packets they are for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from railweave.device.balancing import BalancingConfig, Dlb, EgressQuantization, Hash, Reassignment
+from railweave.systems.junos.read.values import FAMILIES
+from railweave.systems.junos.read.words import Word, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from railweave.config.addresses import Family
+    from railweave.systems.junos.read.ports import Port
+
+Mode = Literal["ecmp", "dlb-flowlet", "dlb-per-packet", "spray"]
+Role = Literal["", "helper-only", "load-balancer-only"]
+_ROLES: tuple[Role, ...] = ("helper-only", "load-balancer-only")
+_ETHER_TYPES: tuple[Family, ...] = ("ipv4", "ipv6")
+
+
+def balancing(top: Word, ports: Iterable[Port]) -> BalancingConfig:
+    """Load balancing of a device."""
+    enhanced = top.block("forwarding-options").block("enhanced-hash-key") if "forwarding-options" in top.below else Word("")
+    seed = enhanced.number("hash-seed")
+    plain = _hash(top, seed)
+    table = top.at_path("routing-options", "forwarding-table")
+    role: Role = next(
+        (one for one in _ROLES if top.flag("protocols", "bgp", "global-load-balancing", one)), ""
+    )
+    families, mode, dlb = _dlb(enhanced)
+    sprayed = _sprayed(top)
+    opcodes, filtered, instance = _opcodes(top, ports) if sprayed else ((), (), "")
+    selective = tuple(_selective(top))
+    hashed = [FAMILIES[one.text] for one in top.entries("forwarding-options", "hash-key", "family") if one.text in FAMILIES]
+    _spraying_instance(top, instance)
+    return BalancingConfig(
+        group_mode="spray" if sprayed else mode,
+        ether_types=tuple(dict.fromkeys(hashed)) or families,
+        dlb=dlb,
+        hash=plain,
+        fast_reroute=table.flag("ecmp-fast-reroute") if table is not None else not _routing(top),
+        spray_opcodes=opcodes,
+        random=sprayed,
+        opcodes=opcodes,
+        filtered_ports=filtered,
+        selective=selective,
+        global_role=role,
+    )
+
+
+def _routing(top: Word) -> bool:
+    """Whether a routing protocol runs; without any there are no next-hop groups, and nothing is said of their repair."""
+    return any(top.at_path("protocols", name) is not None for name in ("bgp", "isis", "ospf", "ospf3"))
+
+
+def _hash(top: Word, seed: int | None) -> Hash:
+    """Fields of the hash: those of every family; without any, Junos takes both layers."""
+    families = list(top.entries("forwarding-options", "hash-key", "family"))
+    if not families:
+        return Hash(seed=seed)
+    three = [one.flag("layer-3") for one in families]
+    four = [one.flag("layer-4") for one in families]
+    return Hash(all(three), all(four), seed)
+
+
+def _dlb(enhanced: Word) -> tuple[tuple[Family, ...], Mode, Dlb]:
+    word = enhanced.at_path("ecmp-dlb")
+    if word is None:
+        return (), "ecmp", Dlb()
+    word.take()
+    plain = Dlb()
+    per_packet = word.flag("per-packet")
+    flowlet = word.at_path("flowlet")
+    usual = plain.egress_quantization
+
+    def number(here: Word | None, name: str, default: int) -> int:
+        found = here.number(name) if here is not None else None
+        return default if found is None else found
+
+    again = flowlet.at_path("reassignment") if flowlet is not None else None
+    egress = word.at_path("egress-quantization")
+    moved = Reassignment()
+    dlb = Dlb(
+        inactivity_interval=number(flowlet, "inactivity-interval", plain.inactivity_interval),
+        flowset_table_size=number(flowlet, "flowset-table-size", plain.flowset_table_size),
+        sampling_rate=number(word, "sampling-rate", plain.sampling_rate),
+        egress_quantization=EgressQuantization(
+            number(egress, "min", usual.min),
+            number(egress, "max", usual.max),
+            number(egress, "rate-weightage", usual.rate_weightage),
+        ),
+        reassignment=Reassignment(
+            number(again, "prob-threshold", moved.prob_threshold), number(again, "quality-delta", moved.quality_delta)
+        )
+        if again is not None
+        else None,
+    )
+    if flowlet is not None:
+        flowlet.take()
+    kinds = word.names("ether-type")
+    return (
+        tuple(one for one in _ETHER_TYPES if one in kinds),
+        "dlb-per-packet" if per_packet else "dlb-flowlet",
+        dlb,
+    )
+
+
+def _terms(top: Word, policy: str) -> Iterator[Word]:
+    word = top.at_path("policy-options", "policy-statement", policy)
+    if word is not None:
+        yield word.take()
+        yield from word.entries("term")
+
+
+def _sprayed(top: Word) -> bool:
+    """Whether the forwarding table's policy shares at random; the policy is taken."""
+    found = False
+    for name in top.names("routing-options", "forwarding-table", "export"):
+        for term in _terms(top, name):
+            then = term.at_path("then")
+            how = then.at_path("load-balance") if then is not None else None
+            if then is None or how is None:
+                continue
+            for one in how.below.values():
+                if one.text in {"random", "per-packet", "per-flow"}:
+                    one.take()
+                found |= one.text == "random"
+            then.flag("accept")
+            if found:
+                term.names("from", "rib")
+    return found
+
+
+def _filters(top: Word) -> Iterator[tuple[str, Word]]:
+    """Filters with their families."""
+    for family in top.entries("firewall", "family"):
+        found = family.at_path("filter")
+        for one in found.below.values() if found is not None else ():
+            yield family.text, one
+
+
+def _opcodes(top: Word, ports: Iterable[Port]) -> tuple[tuple[int, ...], tuple[str, ...], str]:
+    """The RDMA opcodes that a filter puts into a forwarding instance, the ports that it is on, and the instance."""
+    for _, word in _filters(top):
+        for term in word.below.get("term", Word("")).below.values():
+            payload = term.at_path("from", "first-byte-of-payload")
+            instance = term.at_path("then", "routing-instance")
+            if payload is None or instance is None:
+                continue
+            for _, same in _filters(top):
+                if same.text == word.text:
+                    same.take_all()
+            opcodes = tuple(_numbers(payload))
+            return opcodes, _bound(ports, word.text), next(iter(instance.below), "")
+    return (), (), ""
+
+
+def _bound(ports: Iterable[Port], name: str) -> tuple[str, ...]:
+    """The ports that have a filter on what comes in."""
+    found: list[str] = []
+    for port in ports:
+        for unit in port.units.values():
+            for family in unit.families:
+                chosen = unit.word.at_path("family", family, "filter", "input", name)
+                if chosen is not None:
+                    chosen.take()
+                    found.append(port.name)
+    return tuple(dict.fromkeys(found))
+
+
+def bind(ports: Iterable[Port], names: Iterable[str]) -> None:
+    """Take where filters are bound."""
+    for name in names:
+        _bound(ports, name)
+
+
+def _numbers(word: Word) -> Iterator[int]:
+    for one in word.below.values():
+        try:
+            yield whole(one.text)
+        except ValueError:
+            one.leave()
+
+
+def _spraying_instance(top: Word, name: str) -> None:
+    word = top.at_path("routing-instances", name) if name else None
+    for policy in word.names("routing-options", "instance-import") if word is not None else ():
+        for term in _terms(top, policy):
+            term.names("from", "instance")
+            term.flag("then", "accept")
+
+
+def _selective(top: Word) -> Iterator[int]:
+    """The RDMA opcodes of a filter that switches dynamic load balancing on for them; it is taken, and its room in the chip."""
+    seen: dict[int, None] = {}
+    for _, word in _filters(top):
+        terms = list(word.below.get("term", Word("")).below.values())
+        if not any(one.at_path("then", "dynamic-load-balance") for one in terms):
+            continue
+        for term in terms:
+            if term.at_path("then", "dynamic-load-balance") is not None:
+                seen |= dict.fromkeys(code for one in _opcode_words(term) for code in _numbers(one))
+                term.take_all()
+            elif term.at_path("from") is None and term.at_path("then", "accept") is not None:
+                term.take_all()
+    if seen:
+        for kind in top.entries("system", "packet-forwarding-options", "firewall", "profiles"):
+            kind.flag("udf-profile1")
+    yield from seen
+
+
+def _opcode_words(term: Word) -> Iterator[Word]:
+    found = term.at_path("from", "rdma-opcode")
+    if found is not None:
+        yield found
+    for version in (term.at_path("from", "ip-version") or Word("")).below.values():
+        inner = version.at_path("rdma-opcode")
+        if inner is not None:
+            yield inner

@@ -1,0 +1,159 @@
+"""What ports are for: to servers, to other switches, to routers outside; and how they are split."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Literal
+
+from railweave.device.model import Interface, Macsec, Split
+from railweave.systems.junos.read.bgp import peer_of
+from railweave.systems.junos.read.ports import PORT
+from railweave.systems.junos.read.values import secret, unprinted
+from railweave.systems.junos.render.interfaces import port_order
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from railweave.config.addresses import InterfaceAddress
+    from railweave.systems.junos.read.ports import Port, Unit
+    from railweave.systems.junos.read.words import Word
+
+Kind = Literal["server", "fabric", "external"]
+_RANK: dict[Kind, int] = {"server": 0, "fabric": 1, "external": 2}
+Suite = Literal["gcm-aes-128", "gcm-aes-256", "gcm-aes-xpn-128", "gcm-aes-xpn-256"]
+_SUITES: dict[str, Suite] = {
+    "gcm-aes-128": "gcm-aes-128",
+    "gcm-aes-256": "gcm-aes-256",
+    "gcm-aes-xpn-128": "gcm-aes-xpn-128",
+    "gcm-aes-xpn-256": "gcm-aes-xpn-256",
+}
+_NUMBER = re.compile(r"\w+-\d+/\d+/(\d+)")
+_LINK = 3
+"""Host bits of a prefix that can only be that of a link: no servers are in so short a one."""
+
+
+def splits(ports: Mapping[str, Port]) -> tuple[Split, ...]:
+    """Ports whose speed or channels are set."""
+    found: list[Split] = []
+    for port in ports.values():
+        number = _NUMBER.match(port.name)
+        if port.speed is not None and number is not None and ":" not in port.name:
+            found.append(Split(port.name, int(number[1]), port.channels or 1, port.speed))
+    return tuple(sorted(found, key=lambda one: port_order(one.port)))
+
+
+def kinds(
+    ports: Mapping[str, Port],
+    *,
+    fabric: Collection[str],
+    external: Collection[str],
+    served: Collection[str],
+) -> dict[str, Kind]:
+    """What each port in use is for: those in ``fabric`` have a session or IS-IS with a switch, ``external`` one of a VRF.
+
+    ``served`` are units with router advertisements or in a VRF. A routed port that nothing tells more of is to a server where
+    others have sessions; where none has, as with OSPF below, it is a link of the fabric if its prefix has room for few only.
+    """
+    found: dict[str, Kind] = {}
+    for name, port in ports.items():
+        if not PORT.fullmatch(name):
+            continue
+        if name in external:
+            found[name] = "external"
+        elif name in fabric:
+            found[name] = "fabric"
+        elif port.units:
+            units = list(port.units.values())
+            bridged = any(one.bridged for one in units)
+            routed = any(one.every_address() for one in units)
+            serves = bridged or (routed and bool(fabric)) or any(one.name in served or one.proxy_arp or _wide(one) for one in units)
+            found[name] = "server" if serves else "fabric"
+        elif port.disabled and port.description:
+            found[name] = "server"  # a port that waits for a tenant
+    return found
+
+
+def _wide(unit: Unit) -> bool:
+    return any(one.length < (128 if one.family == "ipv6" else 32) - _LINK for one in unit.every_address())
+
+
+def in_order(kind: Mapping[str, Kind]) -> list[str]:
+    """Ports in the order of a configuration: those to servers first, then by their numbers."""
+    return sorted(kind, key=lambda name: (_RANK[kind[name]], port_order(name)))
+
+
+def interfaces(
+    ports: Mapping[str, Port],
+    kind: Mapping[str, Kind],
+    made: Iterable[Split],
+    *,
+    routed: Collection[str],
+    vrfs: Mapping[str, str],
+    pausing: Collection[str] | None,
+    encrypted: Mapping[str, Macsec],
+) -> tuple[Interface, ...]:
+    """Ports in use, those to servers first. ``pausing``: the ports that have a PFC profile; None: there are no profiles.
+
+    ``routed``: ports that are gateways themselves; ``vrfs``: the VRF of units; ``encrypted``: MACsec by port.
+    """
+    speeds = {one.port: one.speed_gbps for one in made}
+    found: list[Interface] = []
+    for name in in_order(kind):
+        port, what = ports[name], kind[name]
+        unit = _used(port, what)
+        words = port.description.split(" ")
+        outside = what == "external"
+        found.append(
+            Interface(
+                name=name,
+                link="",
+                kind=what,
+                description=port.description,
+                peer=port.description.partition(",")[0] if outside else peer_of(ports, name),
+                peer_port="" if outside or len(words) != 2 else words[1],  # noqa: PLR2004 - a peer and its port
+                speed_gbps=speeds.get(name) or speeds.get(name.partition(":")[0]) or port.usual_speed,
+                lanes=0,
+                mtu=unprinted("interfaces.mtu") if port.mtu is None else port.mtu,
+                length_m=0,
+                vlan=unit.vlans[0] if unit is not None and unit.vlans else None,
+                native_vlan=port.native if unit is not None and unit.trunk else None,
+                addresses=() if name in routed else _addresses(unit),
+                between_sites=name in encrypted,
+                macsec=encrypted.get(name),
+                pauses=name in pausing if pausing is not None else not outside,
+                vrf=vrfs.get(unit.name, "") if outside and unit is not None else "",
+                unit_vlan=unit.tag if outside and unit is not None else None,
+            )
+        )
+    return tuple(found)
+
+
+def _used(port: Port, kind: Kind) -> Unit | None:
+    """The unit of a port that counts: the one with a tag to a router outside, else the first."""
+    units = list(port.units.values())
+    if kind == "external":
+        return next((one for one in units if one.addresses), None)
+    return units[0] if units else None
+
+
+def _addresses(unit: Unit | None) -> tuple[InterfaceAddress, ...]:
+    return unit.every_address() if unit is not None else ()
+
+
+def macsec(top: Word) -> dict[str, Macsec]:
+    """MACsec by port, from ``security macsec``."""
+    here = top.at_path("security", "macsec")
+    if here is None:
+        return {}
+    known: dict[str, Macsec] = {}
+    for one in here.entries("connectivity-association"):
+        name, key, suite = one.value("pre-shared-key", "ckn"), one.read(secret, "pre-shared-key", "cak"), one.value("cipher-suite")
+        one.value("security-mode")
+        if name is not None and key is not None:
+            known[one.text] = Macsec(name, key, _SUITES.get(suite or "", "gcm-aes-128"))
+    found: dict[str, Macsec] = {}
+    for port in here.block("interfaces").below.values():
+        chosen = known.get(port.value("connectivity-association") or "")
+        if chosen is not None:
+            found[port.take().text] = chosen
+    return found

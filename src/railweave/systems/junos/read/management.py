@@ -1,0 +1,267 @@
+"""The management plane: identity, logins, services, time, syslog, SNMP, and who else is asked about logins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from railweave.config.addresses import Address, InterfaceAddress
+from railweave.device.access import Aaa, EdgePorts, Login, LoginServer
+from railweave.device.management import Management, Services, Snmp, SnmpUser, Syslog, User
+from railweave.device.security import Security
+from railweave.systems.junos.names import MANAGEMENT_INSTANCE
+from railweave.systems.junos.read.ports import MANAGEMENT
+from railweave.systems.junos.read.values import address, prefix, secret, unprinted
+from railweave.systems.junos.read.words import Word
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from railweave.device.model import Prefix
+    from railweave.systems.junos.read.ports import Port
+
+REMOTE_USER = "remote"
+Class = Literal["super-user", "operator", "read-only"]
+Severity = Literal["emergency", "alert", "critical", "error", "warning", "notice", "info", "any"]
+_CLASSES: dict[str, Class] = {"super-user": "super-user", "operator": "operator", "read-only": "read-only"}
+_SEVERITIES: tuple[Severity, ...] = ("emergency", "alert", "critical", "error", "warning", "notice", "info", "any")
+_KEYS = frozenset({"ssh-rsa", "ssh-ed25519", "ssh-ecdsa", "ssh-dsa"})
+
+
+def management(top: Word, ports: Iterable[Port], *, protected: bool) -> Management:
+    """The management plane. ``protected``: filters say what may reach the device."""
+    system = top.block("system") if "system" in top.below else Word("")
+    login = system.block("login") if "login" in system.below else Word("")
+    users = dict(_users(login))
+    aaa = _aaa(system, login, users)
+    limits = _limits(login)
+    edge = _edge_ports(top, ports)
+    return Management(
+        domain=system.value("domain-name") or "",
+        dns=_servers(system, "name-server"),
+        ntp=_ntp(system),
+        time_zone=system.value("time-zone") or "UTC",
+        root_password=system.read(secret, "root-authentication", "encrypted-password"),
+        users=users,
+        syslog=tuple(_syslog(system)),
+        snmp=_snmp(top),
+        services=_services(top, system),
+        lldp=_lldp(top),
+        banner=login.value("message") or "",
+        security=Security(limits, aaa, edge) if protected or limits or aaa or edge else None,
+    )
+
+
+def identity(top: Word) -> tuple[str, str]:
+    """The name of the device, and the release that its configuration is of."""
+    return top.value("system", "host-name") or "", top.value("version") or ""
+
+
+def own_address(ports: Mapping[str, Port]) -> InterfaceAddress:
+    """The address of the management port; 0.0.0.0/0 where it has none."""
+    for port in ports.values():
+        if MANAGEMENT.fullmatch(port.name):
+            for unit in port.units.values():
+                if unit.every_address():
+                    return unit.every_address()[0]
+    return InterfaceAddress("0.0.0.0/0")
+
+
+def gateway(top: Word) -> Address:
+    """The next hop of the default route of the management port; 0.0.0.0 where there is none."""
+    named = top.at_path("routing-instances", MANAGEMENT_INSTANCE)
+    if named is not None:
+        named.take()
+        named.value("description")
+    places = [one for one in (named, top) if one is not None]
+    for place in places:
+        for rib in (place.at_path("routing-options"), place.at_path("routing-options", "rib", f"{MANAGEMENT_INSTANCE}.inet6.0")):
+            for route in ("0.0.0.0/0", "::/0"):
+                found = rib.at_path("static", "route", route) if rib is not None else None
+                hop = found.read(address, "next-hop") if found is not None else None
+                if hop is not None:
+                    return hop
+    return Address("0.0.0.0")
+
+
+def _users(login: Word) -> Iterator[tuple[str, User]]:
+    for one in login.entries("user"):
+        role = one.value("class")
+        if role is not None and role not in _CLASSES:
+            one.block("class").leave()
+        keys = [
+            key.text for kind in _KEYS for key in one.entries("authentication", kind)
+        ]
+        yield (
+            one.text,
+            User(
+                _CLASSES.get(role or "", "read-only"),
+                one.read(secret, "authentication", "encrypted-password"),
+                tuple(keys),
+            ),
+        )
+
+
+def _limits(login: Word) -> Login | None:
+    options = login.at_path("retry-options")
+    idle = login.number("idle-timeout")
+    if options is None and idle is None:
+        return None
+    tries = options.number("tries-before-disconnect") if options is not None else None
+    lockout = options.number("lockout-period") if options is not None else None
+
+    def given(value: int | None, name: str) -> int:
+        return unprinted(f"management.security.login.{name}") if value is None else value
+
+    return Login(given(tries, "attempts"), given(lockout, "lockout"), given(idle, "idle"))
+
+
+def _aaa(system: Word, login: Word, users: dict[str, User]) -> Aaa | None:
+    order = [one.text for one in system.entries("authentication-order")]
+    tacacs = tuple(_login_servers(system, "tacplus-server")) if "tacplus" in order else ()
+    radius = tuple(_login_servers(system, "radius-server")) if "radius" in order else ()
+    if not tacacs and not radius:
+        return None
+    template = users.get(REMOTE_USER)
+    plain = template is not None and template.password is None and not template.ssh_keys
+    if template is not None and plain:
+        del users[REMOTE_USER]
+    del login
+    return Aaa(tacacs, radius, template.role if template is not None and plain else "read-only")
+
+
+def _login_servers(system: Word, kind: str) -> Iterator[LoginServer]:
+    for one in system.entries(kind):
+        key = one.read(secret, "secret")
+        timeout = one.number("timeout")
+        port = one.number("port")
+        one.value("routing-instance")
+        usual = unprinted("management.security.aaa.radius.timeout")
+        yield LoginServer(one.text, key or "", port, usual if timeout is None else timeout)
+
+
+def _servers(system: Word, word: str) -> tuple[str, ...]:
+    found = list(system.entries(word))
+    for one in found:
+        one.value("routing-instance")
+    return tuple(one.text for one in found)
+
+
+def _ntp(system: Word) -> tuple[str, ...]:
+    found = list(system.entries("ntp", "server"))
+    for one in found:
+        one.spread({"routing-instance": 1, "prefer": 0, "version": 1})
+        one.value("routing-instance")
+    return tuple(one.text for one in found)
+
+
+def _syslog(system: Word) -> Iterator[Syslog]:
+    usual = unprinted("management.syslog.port")
+    for one in system.entries("syslog", "host"):
+        severity = next((level for level in _SEVERITIES if one.flag("any", level)), "notice")
+        port = one.number("port")
+        one.value("routing-instance")
+        one.flag("structured-data")
+        yield Syslog(one.text, usual if port is None else port, severity)
+
+
+def _services(top: Word, system: Word) -> Services:
+    services = system.block("services") if "services" in system.below else Word("")
+    netconf = services.at_path("netconf")
+    grpc = services.at_path("extension-service", "request-response", "grpc")
+    usual = unprinted("management.services.grpc_port")
+    certificate = port = None
+    if grpc is not None:
+        grpc.value("routing-instance")
+        named = grpc.value("ssl", "local-certificate")
+        port = grpc.number("ssl", "port")
+        certificate = next(iter(_certificates(top, named)), None) if named is not None else None
+    return Services(
+        netconf=netconf is not None and netconf.flag("ssh"),
+        netconf_rfc_compliant=netconf is not None and netconf.flag("rfc-compliant"),
+        grpc_certificate=certificate,
+        grpc_port=usual if port is None else port,
+    )
+
+
+def _certificates(top: Word, name: str) -> Iterator[str]:
+    for one in top.entries("security", "certificates", "local", name):
+        yield secret(one.text)
+
+
+def _snmp(top: Word) -> Snmp | None:
+    word = top.at_path("snmp")
+    if word is None:
+        return None
+    word.take()
+    community, clients = _community(word)
+    users = dict(_snmp_users(word))
+    targets: list[str] = []
+    for group in word.entries("trap-group"):
+        group.value("version")
+        group.value("routing-instance")
+        targets += group.names("targets")
+    return Snmp(
+        location=word.value("location") or "",
+        contact=word.value("contact") or "",
+        community=community,
+        users=users,
+        trap_targets=tuple(targets),
+        clients=clients,
+    )
+
+
+def _community(word: Word) -> tuple[str | None, tuple[Prefix, ...]]:
+    """The community that may be read with; a second one, and one that may write, are not understood."""
+    for one in (word.at_path("community") or Word("")).below.values():
+        if one.value("authorization") == "read-write":
+            one.leave()
+            continue
+        one.take()
+        clients: list[Prefix] = []
+        for place in (one, *one.entries("routing-instance")):
+            for client in place.entries("clients"):
+                try:
+                    clients.append(prefix(client.text))
+                except ValueError:
+                    client.leave()
+        return secret(one.text), tuple(dict.fromkeys(clients))
+    return None, ()
+
+
+def _snmp_users(word: Word) -> Iterator[tuple[str, SnmpUser]]:
+    for one in word.entries("v3", "usm", "local-engine", "user"):
+        auth = one.read(secret, "authentication-sha256", "authentication-key")
+        privacy = one.read(secret, "privacy-aes128", "privacy-key")
+        if auth is None or privacy is None:
+            one.leave()
+            continue
+        yield one.text, SnmpUser(auth, privacy)
+    for model in word.entries("v3", "vacm", "security-to-group", "security-model"):
+        for name in model.entries("security-name"):
+            name.value("group")
+    for group in word.entries("v3", "vacm", "access", "group"):
+        for model in group.entries("default-context-prefix", "security-model"):
+            for level in model.entries("security-level"):
+                level.value("read-view")
+
+
+def _lldp(top: Word) -> bool:
+    """Whether neighbors are told of on every port."""
+    return top.flag("protocols", "lldp", "interface", "all") and "disable" not in (
+        top.at_path("protocols", "lldp", "interface", "all") or Word("")
+    ).below
+
+
+def _edge_ports(top: Word, ports: Iterable[Port]) -> EdgePorts | None:
+    """What protects layer-2 server ports: those that hear a bridge are shut, and floods are limited."""
+    guarded = top.at_path("protocols", "layer2-control", "bpdu-block")
+    profiles = {unit.storm for port in ports for unit in port.units.values() if unit.storm is not None}
+    storm: int | None = None
+    for name in sorted(profiles):
+        storm = top.number("forwarding-options", "storm-control-profiles", name, "all", "bandwidth-percentage") or storm
+    if guarded is not None:
+        guarded.names("interface")
+        guarded.number("disable-timeout")
+    if guarded is None and storm is None:
+        return None
+    return EdgePorts(guarded is not None, storm)

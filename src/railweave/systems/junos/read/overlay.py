@@ -1,0 +1,304 @@
+"""The EVPN overlay: its sessions, IP-VRFs with type-5 routes, and the instance of bridged VLANs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from railweave.device.model import (
+    BridgedVlan,
+    ExternalPeer,
+    MacVrf,
+    NumberedSession,
+    OverlayConfig,
+    TunnelEndpoint,
+    Vrf,
+)
+from railweave.systems.junos.read import policies
+from railweave.systems.junos.read.bgp import peer_of
+from railweave.systems.junos.read.sessions import agreed, groups
+from railweave.systems.junos.read.values import address, prefix
+from railweave.systems.junos.read.words import Word
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from railweave.config.addresses import Prefix
+    from railweave.device.model import Gateway
+    from railweave.systems.junos.read.policies import PolicyOptions
+    from railweave.systems.junos.read.ports import Owners, Port
+    from railweave.systems.junos.read.sessions import Group
+
+DEFAULT_SWITCH = "default-switch"
+"""Junos's name of the bridging instance that stands at the top of a configuration."""
+
+
+@dataclass
+class Exported:
+    """What the export policy of overlay sessions says: the mark of spines, who adds it, and tunnel endpoints by color."""
+
+    mark: str = ""
+    adds: bool = False
+    refuses: bool = False
+    endpoints: list[TunnelEndpoint] = field(default_factory=list[TunnelEndpoint])
+
+
+def overlay(
+    top: Word, found: list[Group], options: PolicyOptions, loopback: Prefix, *, own_as: int, tunnels: bool
+) -> OverlayConfig | None:
+    """The overlay; None without sessions of EVPN. ``tunnels``: the device ends tunnels."""
+    dscp = top.flag("forwarding-options", "vxlan-tos-copy-filter")
+    if not found:
+        return None
+    exported = _exported(found, options)
+    local = next((one.local for group in found for one in group.neighbors if one.local is not None), loopback.address)
+    passes = any(one.cluster or one.keeps_next_hop for one in found)
+    reflects = exported.adds or (passes and not exported.refuses and not tunnels)
+    for one in found:
+        one.word.flag("vpn-apply-export")
+    source = top.at_path("switch-options", "vtep-source-interface")
+    if source is not None:
+        source.take_all()
+    return OverlayConfig(
+        loopback=local,
+        neighbors=tuple(
+            NumberedSession("", "", one.description, (own_as if group.internal else one.asn) or 0, one.local or local, one.peer)
+            for group in found
+            for one in group.neighbors
+        ),
+        endpoints=() if reflects else tuple(exported.endpoints) or (TunnelEndpoint(local, None),),
+        reflects=reflects,
+        from_spine=exported.mark,
+        bfd=agreed([one.bfd for one in found], [one.word for one in found]),
+        tunnel_dscp=dscp,
+    )
+
+
+def _exported(found: Iterable[Group], options: PolicyOptions) -> Exported:
+    result = Exported()
+    for name in dict.fromkeys(name for group in found for name in group.exports):
+        word = options.policies.get(name)
+        for term in word.take().entries("term") if word is not None else ():
+            _of_term(term, options, result)
+    return result
+
+
+def _of_term(term: Word, options: PolicyOptions, result: Exported) -> None:
+    """A term is the spines' mark, the leaves' refusal of it, an endpoint of a color, or all the rest that is sent."""
+    then, asked = term.at_path("then") or Word(""), term.at_path("from")
+    added = then.at_path("community", "add")
+    tagged = asked.at_path("community") if asked is not None else None
+    hop = then.at_path("next-hop")
+    if hop is not None and asked is not None:
+        color = term.text.removeprefix("endpoint-")
+        ends = [one for one in hop.below.values() if _is_address(one.text)]
+        if ends and then.flag("accept"):
+            result.endpoints.append(TunnelEndpoint(address(ends[0].take().text), color))
+            asked.value("family")
+            for one in asked.entries("route-filter"):
+                one.flag("exact")
+    elif added is not None and added.below and asked is None and then.flag("accept"):
+        result.adds = True
+        _mark(next(iter(added.below.values())).take(), options, result)
+    elif tagged is not None and tagged.below and then.flag("reject"):
+        result.refuses = True
+        if asked is not None:
+            asked.value("protocol")
+        _mark(next(iter(tagged.below.values())).take(), options, result)
+    elif asked is None and len(then.below) == 1:
+        then.flag("accept")
+
+
+def _mark(name: Word, options: PolicyOptions, result: Exported) -> None:
+    word = options.communities.get(name.text)
+    found = policies.community(word) if word is not None else None
+    result.mark = found.value if found is not None else result.mark
+
+
+def _is_address(text: str) -> bool:
+    try:
+        address(text)
+    except ValueError:
+        return False
+    return True
+
+
+@dataclass
+class Instance:
+    """A routing instance as the text has it."""
+
+    word: Word
+    kind: str
+    interfaces: tuple[str, ...] = ()
+    groups: list[Group] = field(default_factory=list["Group"])
+
+
+def instances(top: Word) -> dict[str, Instance]:
+    """The routing instances by name."""
+    found: dict[str, Instance] = {}
+    for word in top.block("routing-instances").below.values():
+        kind = word.value("instance-type") or ""
+        if kind:
+            word.take()
+        one = Instance(word, kind)
+        if kind in {"vrf", "mac-vrf", "virtual-router"}:
+            one.interfaces = word.names("interface")
+            bgp = word.at_path("protocols", "bgp")
+            one.groups = groups(bgp.take(), top) if bgp is not None else []
+        found[word.text] = one
+    return found
+
+
+def vrf(
+    one: Instance, options: PolicyOptions, gateways: Iterable[Gateway], ports: Mapping[str, Port], owners: Owners
+) -> Vrf:
+    """An IP-VRF with its type-5 routes, and its sessions with routers outside."""
+    word, name = one.word, one.word.text
+    routes = word.block("protocols", "evpn", "ip-prefix-routes")
+    if "protocols" in word.below:
+        routes.value("advertise")
+        routes.value("encapsulation")
+        for policy in routes.names("export"):
+            _of_tenant(options, policy)
+    word.flag("routing-options", "multipath")
+    word.flag("routing-options", "auto-export")
+    word.flag("vrf-table-label")
+    word.value("description")
+    for rib in word.block("routing-options").entries("rib") if "routing-options" in word.below else ():
+        rib.flag("multipath")
+    imports, exports = _targets(word, options)
+    return Vrf(
+        name=name,
+        vni=routes.number("vni") or 0,
+        route_distinguisher=word.value("route-distinguisher") or "",
+        import_targets=imports,
+        export_targets=exports,
+        prefixes=tuple(prefix for gateway in gateways if gateway.vrf == name for prefix in gateway.prefixes),
+        external=tuple(_external(one, options, ports, owners)),
+    )
+
+
+def _of_tenant(options: PolicyOptions, name: str) -> None:
+    """A policy of type-5 routes: what is connected, what routers outside said, nothing else."""
+    word = options.policies.get(name)
+    for term in word.take().entries("term") if word is not None else ():
+        asked, then = term.at_path("from"), term.at_path("then")
+        plain = asked is None or set(asked.below) == {"protocol"}
+        if plain and then is not None and set(then.below) in ({"accept"}, {"reject"}):
+            then.take_all()
+            for one in (asked.block("protocol").below.values()) if asked is not None else ():
+                if one.text in {"direct", "bgp", "evpn", "static", "local"}:
+                    one.take()
+
+
+def _targets(word: Word, options: PolicyOptions) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Route targets that are imported and exported, as the instance says them or its policies do."""
+    imports: list[str] = []
+    exports: list[str] = []
+    for one in word.block("vrf-target").below.values() if "vrf-target" in word.below else ():
+        if one.text in {"import", "export"}:
+            (imports if one.text == "import" else exports).extend(one.take().below)
+            for value in one.below.values():
+                value.take()
+        elif one.text != "auto":
+            one.take()
+            imports.append(one.text)
+            exports.append(one.text)
+    for what, into in (("vrf-import", imports), ("vrf-export", exports)):
+        for name in word.names(what):
+            into += _in_policy(options, name)
+    return tuple(dict.fromkeys(imports)), tuple(dict.fromkeys(exports))
+
+
+def _in_policy(options: PolicyOptions, name: str) -> list[str]:
+    """The route targets that a policy of an instance looks for or adds."""
+    word = options.policies.get(name)
+    found: list[str] = []
+    for term in word.take().entries("term") if word is not None else ():
+        asked, then = term.at_path("from"), term.at_path("then") or Word("")
+        if asked is not None and set(asked.below) == {"community"} and then.flag("accept"):
+            found += _members(asked.entries("community"), options)
+        elif asked is None and "community" in then.below:
+            found += _members(then.entries("community", "add"), options)
+            then.flag("accept")
+        elif asked is None and set(then.below) in ({"accept"}, {"reject"}):
+            then.take_all()
+    return found
+
+
+def _members(names: Iterable[Word], options: PolicyOptions) -> Iterator[str]:
+    for name in names:
+        word = options.communities.get(name.text)
+        if word is not None:
+            yield from (one for one in word.take().names("members") if one.startswith("target:"))
+
+
+def _external(one: Instance, options: PolicyOptions, ports: Mapping[str, Port], owners: Owners) -> Iterator[ExternalPeer]:
+    for group in one.groups:
+        accept = tuple(_listed(options, group.imports))
+        advertise = tuple(_listed(options, group.exports))
+        for peer in group.neighbors:
+            local = peer.local or owners.beside(peer.peer)
+            owner = owners.unit(local)
+            if local is None or owner is None:
+                peer.word.leave()
+                continue
+            session = NumberedSession(
+                owner[1].name, "", peer.description or peer_of(ports, owner[0].name), peer.asn or 0, local, peer.peer
+            )
+            yield ExternalPeer(group.name, session, accept, advertise)
+
+
+def _listed(options: PolicyOptions, names: Iterable[str]) -> Iterator[Prefix]:
+    """The prefixes of a policy that lists what is let through, and refuses the rest."""
+    for name in names:
+        word = options.policies.get(name)
+        for term in word.take().entries("term") if word is not None else ():
+            asked, then = term.at_path("from"), term.at_path("then") or Word("")
+            if asked is not None and set(asked.below) <= {"route-filter"} and then.flag("accept"):
+                for one in asked.entries("route-filter"):
+                    if one.flag("exact") or one.flag("orlonger"):
+                        yield prefix(one.text)
+            elif asked is None and set(then.below) == {"reject"}:
+                then.flag("reject")
+
+
+def mac_vrf(top: Word, found: Mapping[str, Instance], ports: Iterable[Port]) -> MacVrf | None:
+    """The bridging instance: the one of type ``mac-vrf``, or that at the top of the configuration."""
+    for one in found.values():
+        if one.kind == "mac-vrf":
+            word = one.word
+            members = tuple(name.removesuffix(".0") for name in one.interfaces)
+            _usual(word)
+            return _bridging(word, word.text, members, word)
+    evpn = top.at_path("protocols", "evpn")
+    if evpn is None or top.at_path("switch-options") is None:
+        return None
+    evpn.take()
+    members = tuple(port.name for port in ports for unit in port.units.values() if unit.vlans)
+    return _bridging(top, DEFAULT_SWITCH, members, top.block("switch-options"))
+
+
+def _usual(word: Word) -> None:
+    """What the validated designs have in every instance."""
+    word.value("description")
+    word.value("service-type")
+
+
+def _bridging(word: Word, name: str, members: tuple[str, ...], options: Word) -> MacVrf:
+    evpn = word.block("protocols", "evpn")
+    evpn.value("encapsulation")
+    evpn.value("default-gateway")
+    evpn.value("duplicate-mac-detection", "auto-recovery-time")
+    evpn.names("extended-vni-list")
+    options.value("vtep-source-interface")
+    targets = {one.text: one.value("vrf-target") or "" for one in evpn.block("vni-options").entries("vni")}
+    common = options.value("vrf-target") or ""
+    vlans: list[BridgedVlan] = []
+    for one in word.block("vlans").below.values():
+        vni, number = one.number("vxlan", "vni"), one.number("vlan-id")
+        if vni is not None and number is not None:
+            one.take()
+            vlans.append(BridgedVlan(number, one.text, vni, targets.get(str(vni)) or common))
+    return MacVrf(name, options.value("route-distinguisher") or "", common, tuple(vlans), members)
+

@@ -1,0 +1,177 @@
+"""``interfaces``: ports, their units, and channels, as the text has them; what they are for is told later (``interfaces``)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from railweave.config.addresses import BITS, InterfaceAddress
+from railweave.systems.junos.read.values import FAMILIES, address, gbps, interface_address, network
+from railweave.systems.junos.read.words import whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from railweave.config.addresses import Address, Family
+    from railweave.systems.junos.read.words import Word
+
+PORT = re.compile(r"(?:et|xe|ge|mge|fte|te|fe)-\d+/\d+/\d+(?::\d+)?|ae\d+")
+MANAGEMENT = re.compile(r"re0:mgmt-0|(?:em|fxp|me)0|vme")
+_SPEEDS = {"ge": 1, "mge": 1, "fe": 1, "xe": 10, "te": 10}
+"""Gigabits of ports by the first letters of their names; those of ``et`` ports are not to be seen in them."""
+
+
+@dataclass
+class Unit:
+    """A logical interface: ``addresses`` and ``mtu`` by family, ``vlans`` of ``ethernet-switching``, ``tag`` on the wire."""
+
+    name: str
+    word: Word
+    description: str = ""
+    families: tuple[str, ...] = ()
+    addresses: dict[Family, tuple[InterfaceAddress, ...]] = field(default_factory=dict["Family", "tuple[InterfaceAddress, ...]"])
+    mtu: int | None = None
+    vlans: tuple[str, ...] = ()
+    bridged: bool = False
+    trunk: bool = False
+    storm: str | None = None
+    tag: int | None = None
+    proxy_arp: bool = False
+    mac: str = ""
+
+    def every_address(self) -> tuple[InterfaceAddress, ...]:
+        """The addresses, by family in the order of the text."""
+        return tuple(one for own in self.addresses.values() for one in own)
+
+
+@dataclass
+class Port:
+    """A physical port, ``irb``, ``lo0`` or the management port, with its units by number."""
+
+    name: str
+    word: Word
+    description: str = ""
+    mtu: int | None = None
+    speed: int | None = None
+    channels: int | None = None
+    native: int | None = None
+    disabled: bool = False
+    tagged: bool = False
+    units: dict[str, Unit] = field(default_factory=dict[str, Unit])
+
+    @property
+    def usual_speed(self) -> int:
+        """Gigabits a second by the kind of port that its name says; 0: not known."""
+        return _SPEEDS.get(self.name.partition("-")[0], 0)
+
+
+class Owners:
+    """Whose an address is: the port and the unit that have it, and which own address is in the prefix of another."""
+
+    def __init__(self, found: Iterable[Port]) -> None:
+        self._units: dict[str, tuple[Port, Unit]] = {}
+        self._beside: dict[str, InterfaceAddress] = {}
+        self._lengths: dict[Family, set[int]] = {"ipv4": set(), "ipv6": set()}
+        for port in found:
+            for unit in port.units.values():
+                for one in unit.every_address():
+                    self._units.setdefault(one.address, (port, unit))
+                    if one.length < BITS[one.family]:
+                        self._beside.setdefault(network(one), one)
+                        self._lengths[one.family].add(one.length)
+
+    def unit(self, address: str | None) -> tuple[Port, Unit] | None:
+        """The port and the unit that have an address."""
+        return self._units.get(address or "")
+
+    def beside(self, peer: Address) -> Address | None:
+        """The own address in a prefix that a peer is in."""
+        for length in sorted(self._lengths[peer.family], reverse=True):
+            found = self._beside.get(network(InterfaceAddress(f"{peer}/{length}")))
+            if found is not None:
+                return found.address
+        return None
+
+
+def ports(top: Word) -> dict[str, Port]:
+    """Every interface that is of a kind known here, by name."""
+    found: dict[str, Port] = {}
+    for word in top.block("interfaces").below.values():
+        if PORT.fullmatch(word.text) or MANAGEMENT.fullmatch(word.text) or word.text in {"irb", "lo0"}:
+            found[word.text] = _port(word.take())
+    return found
+
+
+def _port(word: Word) -> Port:
+    flexible = word.flag("flexible-vlan-tagging")
+    return Port(
+        name=word.text,
+        word=word,
+        description=word.value("description") or "",
+        mtu=word.number("mtu"),
+        speed=word.read(gbps, "speed") or word.read(gbps, "ether-options", "speed"),
+        channels=word.number("number-of-sub-ports"),
+        native=word.number("native-vlan-id"),
+        disabled=word.flag("disable"),
+        tagged=flexible or word.flag("vlan-tagging"),
+        units={one.text: _unit(word.text, one) for one in word.entries("unit")},
+    )
+
+
+def _unit(port: str, word: Word) -> Unit:
+    found = Unit(
+        name=f"{port}.{word.text}",
+        word=word,
+        description=word.value("description") or "",
+        tag=word.read(_tag, "vlan-id"),
+        proxy_arp=word.flag("proxy-arp", "unrestricted"),
+        mac=word.value("mac") or "",
+    )
+    families: list[str] = []
+    for family in word.entries("family"):
+        families.append(family.text)
+        if family.text in FAMILIES:
+            found.addresses[FAMILIES[family.text]] = _addresses(family, found, word)
+            found.mtu = family.number("mtu") or found.mtu
+        elif family.text == "ethernet-switching":
+            _bridged(family, found)
+        elif family.text == "iso":
+            family.names("address")
+        else:
+            family.leave()
+    found.families = tuple(families)
+    return found
+
+
+def _tag(text: str) -> int:
+    return whole(text)
+
+
+def _addresses(family: Word, unit: Unit, word: Word) -> tuple[InterfaceAddress, ...]:
+    """The addresses of a family. A virtual gateway's takes the place of the switch's own: servers have it as their gateway."""
+    found: list[InterfaceAddress] = []
+    for one in family.entries("address"):
+        try:
+            own = interface_address(one.text)
+        except ValueError:
+            one.leave()
+            continue
+        shared = one.read(address, "virtual-gateway-address")
+        if shared is not None:
+            own = interface_address(f"{shared}/{own.length}")
+            unit.mac = unit.mac or word.value(f"virtual-gateway-v{'6' if own.family == 'ipv6' else '4'}-mac") or ""
+        one.flag("primary")
+        one.flag("preferred")
+        found.append(own)
+    return tuple(found)
+
+
+def _bridged(family: Word, unit: Unit) -> None:
+    unit.bridged = True
+    unit.trunk = (family.value("interface-mode") or family.value("port-mode")) == "trunk"
+    members = list(family.block("vlan").block("members").below.values())
+    unit.vlans = tuple(one.text for one in members)
+    if members:
+        members[0].take()  # the configuration of a port holds one VLAN; the others are not understood
+    unit.storm = family.value("storm-control")

@@ -1,0 +1,318 @@
+"""``class-of-service``: classes with their queues, ECN, buffers, PFC, and the ports that they are bound to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from railweave.device.classes import Buffers, Ecn, TrafficClass, Watchdog
+from railweave.device.model import PfcProfile, QosConfig
+from railweave.systems.junos.names import BUILT_IN_CLASSES
+from railweave.systems.junos.read.ports import PORT
+from railweave.systems.junos.read.words import Word, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_CLASS = {"queue-num": 1, "no-loss": 0, "pfc-priority": 1}
+_DROP = {"loss-priority": 1, "protocol": 1, "drop-profile": 1}
+_DSCPS = {
+    "be": 0,
+    "ef": 46,
+    **{f"cs{number}": 8 * number for number in range(1, 8)},
+    **{f"af{one}{two}": 8 * one + 2 * two for one in range(1, 5) for two in range(1, 4)},
+    "nc1": 48,
+    "nc2": 56,
+}
+"""Junos's own names of code points."""
+_DEFAULT_CLASSES = {"expedited-forwarding": 1, "assured-forwarding": 2, **BUILT_IN_CLASSES}
+
+
+def qos(top: Word, order: Sequence[str]) -> QosConfig | None:
+    """The QoS of a device; None where nothing is bound to a port. ``order``: the ports of the device in order."""
+    cos = top.at_path("class-of-service")
+    if cos is None:
+        return None
+    cos.take()
+    bound = _bound(cos, order)
+    if not bound:
+        return None
+    classes = _classes(cos, bound)
+    shared = "shared-buffer" in cos.below
+    profiles, watchdog, xon = _profiles(cos, classes, bound)
+    _rewrites(cos)
+    return QosConfig(
+        classes=classes,
+        default_class=_default(classes),
+        marking={},
+        buffers=_buffers(cos),
+        profiles=profiles,
+        xon_offset_cells=xon,
+        watchdog=watchdog,
+        buffer_monitor=top.flag("chassis", "fpc", "0", "traffic-manager", "buffer-monitor-enable"),
+        ports=tuple(bound),
+        shared_buffer=shared,
+        moved=(),
+    )
+
+
+def code_point(text: str) -> int:
+    """A DSCP, as six bits or by its name. Raises ``ValueError``."""
+    if text in _DSCPS:
+        return _DSCPS[text]
+    if len(text) != 6 or set(text) - {"0", "1"}:  # noqa: PLR2004 - bits of a DSCP
+        raise ValueError(text)
+    return int(text, 2)
+
+
+def _bound(cos: Word, order: Sequence[str]) -> dict[str, Word]:
+    """The ports that scheduling is bound to, in order."""
+    place = {name: at for at, name in enumerate(order)}
+    found = {one.text: one.take() for one in cos.block("interfaces").below.values() if PORT.fullmatch(one.text)}
+    return dict(sorted(found.items(), key=lambda item: place.get(item[0], len(place))))
+
+
+def _default(classes: dict[str, TrafficClass]) -> str:
+    """The class of DSCP 0; without one, the first that may lose packets."""
+    zero = next((name for name, one in classes.items() if 0 in one.dscp), None)
+    lossy = next((name for name, one in classes.items() if not one.lossless), None)
+    return zero or lossy or next(iter(classes), "")
+
+
+def _classes(cos: Word, bound: dict[str, Word]) -> dict[str, TrafficClass]:
+    """Classes in the order of the scheduler map that the ports have."""
+    maps, classifiers = _names(bound, "scheduler-map"), _names_of_classifiers(bound)
+    queues = _queues(cos)
+    dscps = _dscps(cos, classifiers)
+    found: dict[str, TrafficClass] = {}
+    for one in cos.block("scheduler-maps").below.values():
+        if one.text not in maps:
+            continue
+        one.take()
+        for entry in one.entries("forwarding-class"):
+            if entry.text not in queues:
+                entry.leave()
+                continue
+            queue, lossless, priority = queues[entry.text]
+            scheduler = cos.at_path("schedulers", entry.value("scheduler") or "") or Word("")
+            name = _name(entry.text, scheduler.text)
+            found[name] = _scheduled(cos, scheduler, queue, dscps.get(entry.text, ()), lossless, priority)
+    for name, (queue, lossless, priority) in queues.items():
+        if name in dscps and name not in {_printed(one, found) for one in found}:
+            found.setdefault(name.lower(), TrafficClass(queue, dscps[name], lossless, priority))
+    return found
+
+
+def _printed(name: str, found: dict[str, TrafficClass]) -> str:
+    del found
+    return name if name in BUILT_IN_CLASSES else name.upper()
+
+
+def _name(printed: str, scheduler: str) -> str:
+    """A class's name: its scheduler's where that is the same in small letters, for capitals do not tell them."""
+    return scheduler if scheduler.upper() == printed.upper() else printed
+
+
+def _names(bound: dict[str, Word], word: str) -> set[str]:
+    return {name for one in bound.values() for name in one.names(word)}
+
+
+def _names_of_classifiers(bound: dict[str, Word]) -> set[str]:
+    return {
+        name
+        for one in bound.values()
+        for unit in one.entries("unit")
+        for kind in ("dscp", "dscp-ipv6")
+        for name in unit.names("classifiers", kind)
+    }
+
+
+def _queues(cos: Word) -> dict[str, tuple[int, bool, int | None]]:
+    """Queue, whether it loses nothing, and PFC priority by class."""
+    found: dict[str, tuple[int, bool, int | None]] = {name: (queue, False, None) for name, queue in _DEFAULT_CLASSES.items()}
+    for one in cos.block("forwarding-classes").entries("class"):
+        one.spread(_CLASS)
+        queue = one.number("queue-num")
+        if queue is not None:
+            found[one.text] = (queue, one.flag("no-loss"), one.number("pfc-priority"))
+    for number in cos.block("forwarding-classes").entries("queue"):
+        for name in number.names():
+            try:
+                found[name] = (whole(number.text), False, None)
+            except ValueError:
+                number.leave()
+    return found
+
+
+def _dscps(cos: Word, names: set[str]) -> dict[str, tuple[int, ...]]:
+    """Code points by class; of both families the same."""
+    found: dict[str, tuple[int, ...]] = {}
+    for kind in ("dscp", "dscp-ipv6"):
+        for one in (cos.at_path("classifiers", kind) or Word("")).below.values():
+            if one.text not in names:
+                continue
+            one.take()
+            one.value("import")
+            here = {entry.text: tuple(_points(entry)) for entry in one.entries("forwarding-class")}
+            for name, points in here.items():
+                if name in found and sorted(found[name]) != sorted(points):
+                    one.block("forwarding-class").block(name).leave()
+                found.setdefault(name, points)
+    return found
+
+
+def _points(entry: Word) -> list[int]:
+    found: list[int] = []
+    for loss in entry.entries("loss-priority"):
+        for one in loss.entries("code-points"):
+            try:
+                found.append(code_point(one.text))
+            except ValueError:
+                one.leave()
+    return found
+
+
+def _scheduled(
+    cos: Word, word: Word, queue: int, dscp: tuple[int, ...], lossless: bool, priority: int | None
+) -> TrafficClass:
+    if word.text:
+        word.take()
+    strict: Literal["low", "strict-high"] = "strict-high" if word.holds("priority") and word.block("priority").below.keys() & {"strict-high"} else "low"
+    for one in word.block("priority").below.values():
+        if one.text in {"low", "strict-high"}:
+            one.take()
+    marks = word.flag("explicit-congestion-notification")
+    profile = ""
+    for one in word.entries("drop-profile-map"):
+        word.block("drop-profile-map").spread(_DROP)
+        break
+    chosen = word.block("drop-profile-map")
+    if chosen.below:
+        chosen.value("loss-priority")
+        chosen.value("protocol")
+        profile = chosen.value("drop-profile") or ""
+    return TrafficClass(
+        queue=queue,
+        dscp=dscp,
+        lossless=lossless,
+        pfc_priority=priority,
+        priority=strict,
+        transmit_percent=word.number("transmit-rate", "percent"),
+        buffer_percent=word.number("buffer-size", "percent"),
+        dynamic_threshold=word.number("buffer-dynamic-threshold"),
+        ecn=_ecn(cos, profile) if marks else None,
+    )
+
+
+def _ecn(cos: Word, name: str) -> Ecn | None:
+    """Marking between two fill levels; a profile with more points is not understood."""
+    word = cos.at_path("drop-profiles", name)
+    if word is None:
+        return None
+    word.take()
+    levels, chances = (word.block("interpolate").block(one) for one in ("fill-level", "drop-probability"))
+    try:
+        fill, drop = [whole(one) for one in levels.below], [whole(one) for one in chances.below]
+    except ValueError:
+        return None
+    if len(fill) != 2 or len(drop) != 2 or drop[0] != 0:  # noqa: PLR2004 - where it begins and ends
+        return None
+    levels.take_all()
+    chances.take_all()
+    return Ecn(fill[0], fill[1], drop[1])
+
+
+def _buffers(cos: Word) -> Buffers:
+    """The partitions of the shared buffer, and dedicated buffers; what is not printed is as Junos has it."""
+    plain = Buffers()
+
+    def part(side: str, name: str, usual: int, word: str = "percent") -> int:
+        entry = cos.at_path("shared-buffer", side, "buffer-partition", name)
+        found = entry.take().number(word) if entry is not None else None
+        return usual if found is None else found
+
+    return Buffers(
+        lossless=part("ingress", "lossless", plain.lossless),
+        headroom=part("ingress", "lossless-headroom", plain.headroom),
+        lossy=part("ingress", "lossy", plain.lossy),
+        egress_lossless=part("egress", "lossless", plain.egress_lossless),
+        egress_lossy=part("egress", "lossy", plain.egress_lossy),
+        egress_multicast=part("egress", "multicast", 0 if "shared-buffer" in cos.below else plain.egress_multicast),
+        ingress_dynamic_threshold=part("ingress", "lossless", plain.ingress_dynamic_threshold, "dynamic-threshold"),
+        dedicated_ingress=cos.number("dedicated-buffer", "ingress", "percent"),
+        dedicated_egress=cos.number("dedicated-buffer", "egress", "percent"),
+    )
+
+
+def _profiles(
+    cos: Word, classes: dict[str, TrafficClass], bound: dict[str, Word]
+) -> tuple[tuple[PfcProfile, ...], Watchdog | None, int | None]:
+    """PFC profiles in the order of the text, the watchdog and the XON offset that all of them have."""
+    chosen = {port: one.value("congestion-notification-profile") for port, one in bound.items()}
+    found: list[PfcProfile] = []
+    watchdogs: list[Watchdog | None] = []
+    offsets: list[int | None] = []
+    wanted = {point for one in classes.values() if one.lossless for point in one.dscp}
+    for word in cos.block("congestion-notification-profile").below.values():
+        word.take()
+        mru, xon = _input(word, wanted)
+        _output(word, classes)
+        length = word.number("input", "cable-length")
+        watchdogs.append(_watchdog(word))
+        offsets.append(xon)
+        ports = tuple(port for port, name in chosen.items() if name == word.text)
+        found.append(PfcProfile(word.text, length or 0, mru or 0, 0, ports))
+    if not found:  # nothing pauses, so no watchdog is printed: that of the design is the usual one where there is any
+        return (), Watchdog() if "shared-buffer" in cos.below else None, None
+    return tuple(found), watchdogs[0], offsets[0]
+
+
+def _input(word: Word, wanted: set[int]) -> tuple[int | None, int | None]:
+    """MRU and XON offset of a profile; code points that no lossless class has are not understood."""
+    mru = xon = None
+    for one in word.block("input").block("dscp").entries("code-point"):
+        try:
+            known = code_point(one.text) in wanted and one.flag("pfc")
+        except ValueError:
+            known = False
+        if not known:
+            one.leave()
+            continue
+        mru = one.number("mru")
+        xon = one.number("xon")
+    return mru, xon
+
+
+def _output(word: Word, classes: dict[str, TrafficClass]) -> None:
+    """Which queues stop at a priority: those of the lossless classes, else it is not understood."""
+    queues = {f"{one.pfc_priority:03b}": str(one.queue) for one in classes.values() if one.lossless and one.pfc_priority is not None}
+    for one in word.block("output").block("ieee-802.1").entries("code-point"):
+        for queue in one.block("flow-control-queue").below.values():
+            if queues.get(one.text) == queue.text:
+                queue.take()
+
+
+def _watchdog(word: Word) -> Watchdog | None:
+    here = word.at_path("pfc-watchdog")
+    if here is None:
+        return None
+    here.take()
+    plain = Watchdog()
+    numbers = [here.number(one) for one in ("poll-interval", "detection", "recovery")]
+    action = here.value("watchdog-action")
+    return Watchdog(
+        plain.poll_interval if numbers[0] is None else numbers[0],
+        plain.detection if numbers[1] is None else numbers[1],
+        plain.recovery if numbers[2] is None else numbers[2],
+        "forward" if action == "forward" else "drop",
+    )
+
+
+def _rewrites(cos: Word) -> None:
+    """Rules that write a class's own first code point; they go with ``overlay.tunnel_dscp``."""
+    for kind in ("dscp", "dscp-ipv6"):
+        for one in (cos.at_path("rewrite-rules", kind) or Word("")).below.values():
+            one.take_all()
+    for port in cos.block("interfaces").below.values():
+        for unit in port.entries("unit"):
+            unit.names("rewrite-rules", "dscp")
+            unit.names("rewrite-rules", "dscp-ipv6")

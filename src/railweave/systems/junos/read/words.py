@@ -1,0 +1,170 @@
+"""A Junos configuration as a trie of the words of its ``set`` form: every form of one configuration gives the same.
+
+Whoever takes a word from it understands it. A statement is a way from the top to a word that nothing follows; it is understood
+when that word was taken.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from railweave.systems.junos.tree import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from railweave.device.reading import Kind
+
+T = TypeVar("T")
+
+
+class Word:
+    """A word, what may follow it, and where it was first said (``file``, ``at``).
+
+    ``inherited`` words come from a group that is applied: what stands there by itself goes before them, and ``origin`` is the
+    word in the group. ``kind`` is what became of it.
+    """
+
+    __slots__ = ("at", "below", "file", "inherited", "kind", "origin", "text")
+
+    def __init__(self, text: str, file: int = 0, at: int = 0) -> None:
+        self.text = text
+        self.below: dict[str, Word] = {}
+        self.file = file
+        self.at = at
+        self.kind: Kind = "unknown"
+        self.inherited = False
+        self.origin: Word | None = None
+
+    def add(self, words: Iterable[str], file: int, at: int) -> Word:
+        """Put words below this one, one after another; the last of them."""
+        here = self
+        for text in words:
+            next_one = here.below.get(text)
+            if next_one is None:
+                next_one = here.below[text] = Word(text, file, at)
+            here = next_one
+        return here
+
+    def at_path(self, *words: str) -> Word | None:
+        """The word at a place below this one; it is not taken."""
+        here: Word | None = self
+        for text in words:
+            here = here.below.get(text) if here is not None else None
+        return here
+
+    def take(self, kind: Kind = "understood") -> Word:
+        """Say that this word is understood, or that it changes nothing."""
+        self.kind = kind
+        if self.origin is not None and self.origin.kind != "understood":
+            self.origin.kind = kind
+        return self
+
+    def leave(self) -> None:
+        """Say that this word was not understood after all, nor what follows it."""
+        self.kind = "unknown"
+        if self.origin is not None:
+            self.origin.kind = "unknown"
+        for one in self.below.values():
+            one.leave()
+
+    def take_all(self, kind: Kind = "understood") -> None:
+        """Take this word and whatever follows it."""
+        self.take(kind)
+        for one in self.below.values():
+            one.take_all(kind)
+
+    def flag(self, *words: str) -> bool:
+        """Take the words; whether they are there."""
+        found = self.at_path(*words)
+        if found is None:
+            return False
+        found.take()
+        return True
+
+    def block(self, *words: str) -> Word:
+        """What stands below these words: taken if it is there, else empty."""
+        found = self.at_path(*words)
+        return found.take() if found is not None else Word("")
+
+    def entries(self, *words: str) -> Iterator[Word]:
+        """Every word that follows these, each the name of an entry; taken when it is asked for."""
+        found = self.at_path(*words)
+        for one in list(found.below.values()) if found is not None else ():
+            yield one.take()
+
+    def names(self, *words: str) -> tuple[str, ...]:
+        """The values of a list."""
+        return tuple(one.text for one in self.entries(*words))
+
+    def holds(self, *words: str) -> Word | None:
+        """The value that holds of several, of which none is taken: the last, but what stands by itself before what is inherited."""
+        found = self.at_path(*words)
+        if found is None or not found.below:
+            return None
+        own = [one for one in found.below.values() if not one.inherited]
+        return own[-1] if own else next(iter(found.below.values()))
+
+    def value(self, *words: str) -> str | None:
+        """The value that follows these words."""
+        return self.read(str, *words)
+
+    def number(self, *words: str) -> int | None:
+        """The number that follows these words."""
+        return self.read(whole, *words)
+
+    def read(self, meaning: Callable[[str], T], *words: str) -> T | None:
+        """The value that follows these words, as ``meaning`` has it; what it raises ``ValueError`` for is not understood."""
+        found = self.holds(*words)
+        if found is None:
+            return None
+        try:
+            value = meaning(found.text)
+        except ValueError:
+            return None
+        found.take()
+        return value
+
+    def spread(self, words: Mapping[str, int]) -> Word:
+        """Hang what stands on one line side by side, as Junos prints it: ``queue-num 4 no-loss`` as two statements.
+
+        ``words`` says how many values follow each.
+        """
+        waiting = [one for one in self.below.values() if one.text in words]
+        while waiting:
+            first = waiting.pop()
+            last = list(first.below.values()) if words[first.text] else [first]
+            for one in last:
+                for next_one in list(one.below.values()):
+                    if next_one.text in words:
+                        del one.below[next_one.text]
+                        self._hang(next_one)
+                        waiting.append(self.below[next_one.text])
+        return self
+
+    def _hang(self, one: Word) -> None:
+        there = self.below.get(one.text)
+        if there is None:
+            self.below[one.text] = one
+        else:
+            for below in one.below.values():
+                there._hang(below)
+
+
+def whole(text: str) -> int:
+    """A whole number without a sign. Raises ``ValueError`` for other text."""
+    if not text.isascii() or not text.isdigit() or len(text) > 18:  # noqa: PLR2004 - as many as 64 bits always hold
+        raise ValueError(text)
+    return int(text)
+
+
+def statements(top: Word) -> Iterator[tuple[Word, tuple[str, ...]]]:
+    """Every statement: its last word, and all of its words in quotes where they need them."""
+    stack: list[tuple[Word, tuple[str, ...]]] = [(top, ())]
+    while stack:
+        one, path = stack.pop()
+        if not one.below:
+            if path:
+                yield one, path
+            continue
+        stack += [(next_one, (*path, quoted(text))) for text, next_one in reversed(one.below.items())]
