@@ -32,7 +32,7 @@ def balancing(top: Word, ports: Iterable[Port]) -> BalancingConfig:
     families, mode, dlb = _dlb(enhanced)
     sprayed = _sprayed(top)
     opcodes, filtered, instance = _opcodes(top, ports) if sprayed else ((), (), "")
-    selective = tuple(_selective(top))
+    selective = tuple(_selective(top, ports))
     hashed = [FAMILIES[one.text] for one in top.entries("forwarding-options", "hash-key", "family") if one.text in FAMILIES]
     _spraying_instance(top, instance)
     return BalancingConfig(
@@ -40,7 +40,7 @@ def balancing(top: Word, ports: Iterable[Port]) -> BalancingConfig:
         ether_types=tuple(dict.fromkeys(hashed)) or families,
         dlb=dlb,
         hash=plain,
-        fast_reroute=table.flag("ecmp-fast-reroute") if table is not None else not _routing(top),
+        fast_reroute=table.flag("ecmp-fast-reroute") if table is not None else not runs(top),
         spray_opcodes=opcodes,
         random=sprayed,
         opcodes=opcodes,
@@ -50,7 +50,7 @@ def balancing(top: Word, ports: Iterable[Port]) -> BalancingConfig:
     )
 
 
-def _routing(top: Word) -> bool:
+def runs(top: Word) -> bool:
     """Whether a routing protocol runs; without any there are no next-hop groups, and nothing is said of their repair."""
     return any(top.at_path("protocols", name) is not None for name in ("bgp", "isis", "ospf", "ospf3"))
 
@@ -192,7 +192,7 @@ def _spraying_instance(top: Word, name: str) -> None:
             term.flag("then", "accept")
 
 
-def _selective(top: Word) -> Iterator[int]:
+def _selective(top: Word, ports: Iterable[Port]) -> Iterator[int]:
     """The RDMA opcodes of a filter that switches dynamic load balancing on for them; it is taken, and its room in the chip."""
     seen: dict[int, None] = {}
     for _, word in _filters(top):
@@ -205,6 +205,7 @@ def _selective(top: Word) -> Iterator[int]:
                 term.take_all()
             elif term.at_path("from") is None and term.at_path("then", "accept") is not None:
                 term.take_all()
+        _bound(ports, word.text)
     if seen:
         for kind in top.entries("system", "packet-forwarding-options", "firewall", "profiles"):
             kind.flag("udf-profile1")

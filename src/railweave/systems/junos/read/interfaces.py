@@ -48,11 +48,12 @@ def kinds(
     fabric: Collection[str],
     external: Collection[str],
     served: Collection[str],
+    told: bool,
 ) -> dict[str, Kind]:
     """What each port in use is for: those in ``fabric`` have a session or IS-IS with a switch, ``external`` one of a VRF.
 
     ``served`` are units with router advertisements or in a VRF. A routed port that nothing tells more of is to a server where
-    others have sessions; where none has, as with OSPF below, it is a link of the fabric if its prefix has room for few only.
+    sessions have ``told`` the links of the fabric; where not, as with OSPF, it is such a link if its prefix has room for few only.
     """
     found: dict[str, Kind] = {}
     for name, port in ports.items():
@@ -66,7 +67,7 @@ def kinds(
             units = list(port.units.values())
             bridged = any(one.bridged for one in units)
             routed = any(one.every_address() for one in units)
-            serves = bridged or (routed and bool(fabric)) or any(one.name in served or one.proxy_arp or _wide(one) for one in units)
+            serves = bridged or (routed and told) or any(one.name in served or one.proxy_arp or _wide(one) for one in units)
             found[name] = "server" if serves else "fabric"
         elif port.disabled and port.description:
             found[name] = "server"  # a port that waits for a tenant

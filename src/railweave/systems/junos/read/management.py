@@ -239,6 +239,9 @@ def _snmp_users(word: Word) -> Iterator[tuple[str, SnmpUser]]:
     for model in word.entries("v3", "vacm", "security-to-group", "security-model"):
         for name in model.entries("security-name"):
             name.value("group")
+    for view in word.entries("view"):
+        for oid in view.entries("oid"):
+            oid.flag("include")
     for group in word.entries("v3", "vacm", "access", "group"):
         for model in group.entries("default-context-prefix", "security-model"):
             for level in model.entries("security-level"):

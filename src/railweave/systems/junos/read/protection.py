@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from railweave.device.control_plane import ControlPlane, ControlRule, Policer, ServerPortRule, Sources
 from railweave.systems.junos.read import policies
+from railweave.systems.junos.read.balancing import bind
 from railweave.systems.junos.read.ports import MANAGEMENT
 from railweave.systems.junos.read.values import FAMILIES, prefix
 from railweave.systems.junos.read.words import Word, whole
@@ -49,6 +50,8 @@ def protection(top: Word, ports: Mapping[str, Port], options: PolicyOptions) -> 
     network = [one for one in network if not _of_management(one)]
     for family, word in _bound(top, ports, lambda name: name not in {"lo0"} and not MANAGEMENT.fullmatch(name)):
         _drops(word, family, found)
+    taken = [word for family in FAMILIES for word in (top.at_path("firewall", "family", family, "filter") or Word("")).below.values()]
+    bind(ports.values(), [word.text for word in taken if word.kind == "understood"])
     return (
         ControlPlane(
             (*network, *managed, *others),
@@ -81,8 +84,6 @@ def _bound(top: Word, ports: Mapping[str, Port], wanted: object) -> Iterator[tup
                         if (family, name.text) not in seen:
                             seen.add((family, name.text))
                             yield FAMILIES[family], word
-                        if word.kind == "understood":
-                            name.take()
 
 
 def _rules(word: Word, family: Family, plane: Literal["network", "management"], found: Filters) -> Iterator[ControlRule]:

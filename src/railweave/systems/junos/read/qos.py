@@ -261,9 +261,7 @@ def _profiles(
         offsets.append(xon)
         ports = tuple(port for port, name in chosen.items() if name == word.text)
         found.append(PfcProfile(word.text, length or 0, mru or 0, 0, ports))
-    if not found:  # nothing pauses, so no watchdog is printed: that of the design is the usual one where there is any
-        return (), Watchdog() if "shared-buffer" in cos.below else None, None
-    return tuple(found), watchdogs[0], offsets[0]
+    return tuple(found), watchdogs[0] if watchdogs else None, offsets[0] if offsets else None
 
 
 def _input(word: Word, wanted: set[int]) -> tuple[int | None, int | None]:

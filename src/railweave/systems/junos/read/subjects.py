@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from railweave.config.addresses import Address
 from railweave.device.model import DeviceConfig
 from railweave.systems.junos.read import management, overlay
-from railweave.systems.junos.read.balancing import balancing
+from railweave.systems.junos.read.balancing import balancing, runs
 from railweave.systems.junos.read.bgp import underlay
 from railweave.systems.junos.read.gateways import gateways
 from railweave.systems.junos.read.interfaces import in_order, interfaces, kinds, macsec, splits
@@ -130,7 +130,7 @@ def _kinds(
                 external |= {owner[0].name} if owner is not None else set()
     advertised = top.at_path("protocols", "router-advertisement", "interface")
     served |= {one.text for one in (advertised or Word("")).below.values() if one.below}
-    return kinds(named, fabric=fabric, external=external, served=served)
+    return kinds(named, fabric=fabric, external=external, served=served, told=bool(fabric) or not runs(top))
 
 
 def _is_routed(port: Port) -> bool:
