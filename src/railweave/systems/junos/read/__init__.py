@@ -12,20 +12,23 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
-from railweave.device.model import DeviceConfig
+from railweave.config.tree import Step
 from railweave.device.reading import Reading, Said, said
+from railweave.systems.junos.changes import config_tree
 from railweave.systems.junos.read.forms import Lines, lines
 from railweave.systems.junos.read.inheritance import inherit
+from railweave.systems.junos.read.shape import of_paths, shaped
 from railweave.systems.junos.read.subjects import configuration
 from railweave.systems.junos.read.words import Word, statements
-from railweave.systems.junos.tree import quoted
+from railweave.systems.junos.tree import Statement, quoted, to_curly
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from railweave.config.tree import ConfigTree, Node
     from railweave.device.reading import Kind
 
-__all__ = ["read"]
+__all__ = ["parsed", "printed", "read"]
 
 _OF_TWO_WORDS = frozenset(
     {"system", "protocols", "class-of-service", "policy-options", "routing-options", "forwarding-options", "security", "chassis"}
@@ -99,3 +102,26 @@ def _hierarchy(path: tuple[str, ...]) -> str:
     if path[0] == "routing-instances":
         return " ".join((path[0], *path[2:3]))
     return " ".join(path[:2]) if path[0] in _OF_TWO_WORDS else path[0]
+
+
+def parsed(file: str, text: str) -> ConfigTree:
+    """A text as the tree that is compared; what is not in force is not in it."""
+    del file
+    found = lines(text)
+    return config_tree(shaped(found.curly) if found.curly is not None else of_paths(found.active))
+
+
+def printed(file: str, tree: ConfigTree) -> str:
+    """A tree as text: ``set`` lines for a file of that name, else curly."""
+    if file.endswith(".set"):
+        added = [Step("add", (), node, (at,)) for at, node in enumerate(tree.nodes)]
+        return "".join(f"{line}\n" for line in tree.commands(added))
+    return to_curly(map(_statement, tree.nodes))
+
+
+def _statement(node: Node) -> Statement:
+    if node.children:
+        return Statement(node.name, children=[_statement(one) for one in node.children])
+    if node.listed:
+        return Statement(node.name, node.values, several=True)
+    return Statement((*node.name, *node.values))
