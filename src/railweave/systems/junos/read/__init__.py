@@ -31,7 +31,16 @@ if TYPE_CHECKING:
 __all__ = ["parsed", "printed", "read"]
 
 _OF_TWO_WORDS = frozenset(
-    {"system", "protocols", "class-of-service", "policy-options", "routing-options", "forwarding-options", "security", "chassis"}
+    {
+        "system",
+        "protocols",
+        "class-of-service",
+        "policy-options",
+        "routing-options",
+        "forwarding-options",
+        "security",
+        "chassis",
+    }
 )
 """Hierarchies that are told apart by their second word too."""
 

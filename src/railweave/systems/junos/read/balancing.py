@@ -22,18 +22,20 @@ _ETHER_TYPES: tuple[Family, ...] = ("ipv4", "ipv6")
 
 def balancing(top: Word, ports: Iterable[Port]) -> BalancingConfig:
     """Load balancing of a device."""
-    enhanced = top.block("forwarding-options").block("enhanced-hash-key") if "forwarding-options" in top.below else Word("")
+    enhanced = (
+        top.block("forwarding-options").block("enhanced-hash-key") if "forwarding-options" in top.below else Word("")
+    )
     seed = enhanced.number("hash-seed")
     plain = _hash(top, seed)
     table = top.at_path("routing-options", "forwarding-table")
-    role: Role = next(
-        (one for one in _ROLES if top.flag("protocols", "bgp", "global-load-balancing", one)), ""
-    )
+    role: Role = next((one for one in _ROLES if top.flag("protocols", "bgp", "global-load-balancing", one)), "")
     families, mode, dlb = _dlb(enhanced)
     sprayed = _sprayed(top)
     opcodes, filtered, instance = _opcodes(top, ports) if sprayed else ((), (), "")
     selective = tuple(_selective(top, ports))
-    hashed = [FAMILIES[one.text] for one in top.entries("forwarding-options", "hash-key", "family") if one.text in FAMILIES]
+    hashed = [
+        FAMILIES[one.text] for one in top.entries("forwarding-options", "hash-key", "family") if one.text in FAMILIES
+    ]
     _spraying_instance(top, instance)
     return BalancingConfig(
         group_mode="spray" if sprayed else mode,

@@ -32,7 +32,6 @@ def underlay(
     *,
     asn: int,
     router_id: Address,
-    loopbacks: tuple[Prefix, ...],
     elsewhere: frozenset[str],
     keyed: list[Group],
 ) -> Bgp | None:
@@ -45,24 +44,20 @@ def underlay(
         return None
     bgp.take()
     made = [_group(group, asn, owners, ports) for group in groups]
-    found = list(_policies(options, groups, loopbacks))
-    lists = {
-        name: policies.prefix_list(word) for name, word in options.prefix_lists.items() if name not in elsewhere
-    }
+    found = list(_policies(options, groups))
+    lists = {name: policies.prefix_list(word) for name, word in options.prefix_lists.items() if name not in elsewhere}
     graceful = bgp.flag("graceful-restart") and top.flag("routing-options", "graceful-restart")
     if graceful:
         bgp.flag("graceful-restart", "dont-help-shared-fate-bfd-down")
     advertised = tuple(_advertised(bgp))
-    communities = [
-        policies.community(word) for name, word in options.communities.items() if name not in elsewhere
-    ]
+    communities = [policies.community(word) for name, word in options.communities.items() if name not in elsewhere]
     return Bgp(
         asn=asn,
         router_id=router_id,
         groups=tuple(made),
         policies=tuple(found),
         prefix_lists=lists | {name: own for name, own in options.own_lists.items()},
-        communities=tuple(one for one in communities if one is not None),
+        communities=tuple(own for one in communities for own in one),
         as_lists={name: policies.as_list(word) for name, word in options.as_lists.items()},
         fabric_advertise=advertised,
         redistribute_connected=None,
@@ -97,7 +92,10 @@ def _balances(top: Word, name: str) -> bool:
     if found is None:
         return False
     terms = found.at_path("term")
-    thens = [found.at_path("then"), *(one.at_path("then") for one in (terms.below.values() if terms is not None else ()))]
+    thens = [
+        found.at_path("then"),
+        *(one.at_path("then") for one in (terms.below.values() if terms is not None else ())),
+    ]
     return any(one is not None and "load-balance" in one.below for one in thens)
 
 
@@ -149,18 +147,18 @@ def peer_of(ports: Mapping[str, Port], name: str) -> str:
     """Who is at the other end of a port, by its description: ``PEER PORT``."""
     port = ports.get(name)
     words = port.description.split(" ") if port is not None else []
-    return words[0] if len(words) == 2 else ""  # noqa: PLR2004 - a peer and its port
+    return words[0] if len(words) == 2 else ""
 
 
-def _policies(options: PolicyOptions, groups: list[Group], loopbacks: tuple[Prefix, ...]) -> Iterator[Policy]:
+def _policies(options: PolicyOptions, groups: list[Group]) -> Iterator[Policy]:
     """The policies that groups name, in the order of the text; those that are asked one after another, behind them."""
     chains = [names for group in groups for names in (group.imports, group.exports) if names]
-    single = {names[0] for names in chains if len(names) == 1}
+    single = {names[0] for names in chains if len(names) == 1} | options.more.keys()
     for name in options.policies:
         if name in single:
-            yield policies.policy(options, (name,), loopbacks)
-    for names in dict.fromkeys(names for names in chains if len(names) > 1):
-        yield policies.policy(options, names, loopbacks)
+            yield policies.policy(options, (name,))
+    for names in dict.fromkeys(names for names in chains if len(names) > 1 or names[0] not in options.policies):
+        yield policies.policy(options, names)
 
 
 def _advertised(bgp: Word) -> Iterator[FabricAdvertise]:

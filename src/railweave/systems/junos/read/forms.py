@@ -36,12 +36,30 @@ class Lines:
     curly: list[Statement] | None = None
 
 
-_BESIDE = re.compile(r"(?m)^(?:\s*\{(?:master|backup|linecard|primary|secondary)\b[^}\n]*\}\s*$|\[edit[^\]\n]*\]|\S+@\S+[>#%].*)")
+_BESIDE = re.compile(
+    r"(?m)^(?:\s*\{(?:master|backup|linecard|primary|secondary)\b[^}\n]*\}\s*$|\[edit[^\]\n]*\]|\S+@\S+[>#%].*)"
+)
 """What the command line prints around a configuration: the routing engine, where one is, what was typed."""
 _PROMPT = re.compile(r"^\S+@\S+[>#%]\s*")
 _WORD = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]]|#.*|[^\s\[\]]+')
 _MODIFIERS = frozenset({"inactive:", "protect:", "replace:", "active:"})
-_READ_ONLY = frozenset({"show", "commit", "annotate", "configure", "cli", "run", "protect", "unprotect", "exit", "quit", "status", "rollback", "load"})
+_READ_ONLY = frozenset(
+    {
+        "show",
+        "commit",
+        "annotate",
+        "configure",
+        "cli",
+        "run",
+        "protect",
+        "unprotect",
+        "exit",
+        "quit",
+        "status",
+        "rollback",
+        "load",
+    }
+)
 _MOVES = frozenset({"edit", "top", "up", "exit", "quit"})
 
 

@@ -53,7 +53,12 @@ def gateways(
     They are in the order in which router advertisements, else VRFs, name them.
     """
     advertised = {one.text: one for one in top.entries("protocols", "router-advertisement", "interface")}
-    vrfs = {name: one.word.text for one in found.values() if one.kind in {"vrf", "virtual-router"} for name in one.interfaces}
+    vrfs = {
+        name: one.word.text
+        for one in found.values()
+        if one.kind in {"vrf", "virtual-router"}
+        for name in one.interfaces
+    }
     named = vlans(top, found)
     made: list[Gateway] = []
     irb = ports.get("irb")
@@ -98,7 +103,10 @@ def _advertisements(word: Word) -> RouterAdvertisements:
     given.update(_flags(word, _FLAGS))
     for one in word.entries("prefix"):
         given.update(_flags(one, {"on_link": "on-link", "autonomous": "autonomous"}))
-        for name, statement in (("prefix_valid_lifetime", "valid-lifetime"), ("prefix_preferred_lifetime", "preferred-lifetime")):
+        for name, statement in (
+            ("prefix_valid_lifetime", "valid-lifetime"),
+            ("prefix_preferred_lifetime", "preferred-lifetime"),
+        ):
             value = one.number(statement)
             if value is not None:
                 given[name] = value

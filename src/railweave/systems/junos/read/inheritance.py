@@ -136,8 +136,10 @@ def _members(one: Word, interfaces: Word) -> list[str]:
     for first in one.entries("member-range"):
         for last in first.entries("to"):
             low, high = _RANGE.fullmatch(first.text), _RANGE.fullmatch(last.text)
-            if low and high and low[1] == high[1] and len(high[2]) < 6:  # noqa: PLR2004 - no port has such a number
-                found += [f"{low[1]}{number}" for number in range(int(low[2]), min(int(high[2]), int(low[2]) + 999) + 1)]
+            if low and high and low[1] == high[1] and len(high[2]) < 6:
+                found += [
+                    f"{low[1]}{number}" for number in range(int(low[2]), min(int(high[2]), int(low[2]) + 999) + 1)
+                ]
     return found
 
 

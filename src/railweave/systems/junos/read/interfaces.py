@@ -67,7 +67,9 @@ def kinds(
             units = list(port.units.values())
             bridged = any(one.bridged for one in units)
             routed = any(one.every_address() for one in units)
-            serves = bridged or (routed and told) or any(one.name in served or one.proxy_arp or _wide(one) for one in units)
+            serves = (
+                bridged or (routed and told) or any(one.name in served or one.proxy_arp or _wide(one) for one in units)
+            )
             found[name] = "server" if serves else "fabric"
         elif port.disabled and port.description:
             found[name] = "server"  # a port that waits for a tenant
@@ -111,7 +113,7 @@ def interfaces(
                 kind=what,
                 description=port.description,
                 peer=port.description.partition(",")[0] if outside else peer_of(ports, name),
-                peer_port="" if outside or len(words) != 2 else words[1],  # noqa: PLR2004 - a peer and its port
+                peer_port="" if outside or len(words) != 2 else words[1],
                 speed_gbps=speeds.get(name) or speeds.get(name.partition(":")[0]) or port.usual_speed,
                 lanes=0,
                 mtu=unprinted("interfaces.mtu") if port.mtu is None else port.mtu,
@@ -148,7 +150,11 @@ def macsec(top: Word) -> dict[str, Macsec]:
         return {}
     known: dict[str, Macsec] = {}
     for one in here.entries("connectivity-association"):
-        name, key, suite = one.value("pre-shared-key", "ckn"), one.read(secret, "pre-shared-key", "cak"), one.value("cipher-suite")
+        name, key, suite = (
+            one.value("pre-shared-key", "ckn"),
+            one.read(secret, "pre-shared-key", "cak"),
+            one.value("cipher-suite"),
+        )
         one.value("security-mode")
         if name is not None and key is not None:
             known[one.text] = Macsec(name, key, _SUITES.get(suite or "", "gcm-aes-128"))

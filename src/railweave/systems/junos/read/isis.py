@@ -47,7 +47,9 @@ def isis(top: Word, ports: Mapping[str, Port], router_id: Address) -> Isis | Non
         one.flag("point-to-point")
         name = one.text.removesuffix(".0")
         metric = one.number("level", "2", "metric")
-        found.append(IsisPort(name, "", peer_of(ports, name), unprinted("isis.ports.metric") if metric is None else metric))
+        found.append(
+            IsisPort(name, "", peer_of(ports, name), unprinted("isis.ports.metric") if metric is None else metric)
+        )
         keys.add(_key(one, "2", "hello-authentication"))
         timers += [(liveness(family), family) for family in one.entries("family")]
     word.flag("level", "1", "disable")

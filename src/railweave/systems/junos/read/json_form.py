@@ -99,7 +99,7 @@ class _Walk:
     def inside(self, words: tuple[str, ...], element: str, value: object, at: int, *, asleep: bool) -> None:
         """The statements of what stands in an element, whose own words are given."""
         if isinstance(value, list):
-            for one in value if value else [Text("")]:
+            for one in value or [Text("")]:
                 self.inside(words, element, one, at, asleep=asleep)
         elif isinstance(value, dict):
             self._mapping(words, element, value, at, asleep=asleep)
@@ -109,7 +109,9 @@ class _Walk:
             if words or text:
                 (self.asleep if asleep else self.active).append(((*words, text) if text else words, line))
 
-    def _mapping(self, words: tuple[str, ...], element: str, value: dict[str, object], at: int, *, asleep: bool) -> None:
+    def _mapping(
+        self, words: tuple[str, ...], element: str, value: dict[str, object], at: int, *, asleep: bool
+    ) -> None:
         about = value.get("@") or value.get("attributes")
         asleep = asleep or _is_inactive(about)
         if "data" in value and all(key in {"data", "attributes", "@"} for key in value):

@@ -74,7 +74,10 @@ def gateway(top: Word) -> Address:
         named.value("description")
     places = [one for one in (named, top) if one is not None]
     for place in places:
-        for rib in (place.at_path("routing-options"), place.at_path("routing-options", "rib", f"{MANAGEMENT_INSTANCE}.inet6.0")):
+        for rib in (
+            place.at_path("routing-options"),
+            place.at_path("routing-options", "rib", f"{MANAGEMENT_INSTANCE}.inet6.0"),
+        ):
             for route in ("0.0.0.0/0", "::/0"):
                 found = rib.at_path("static", "route", route) if rib is not None else None
                 hop = found.read(address, "next-hop") if found is not None else None
@@ -88,9 +91,7 @@ def _users(login: Word) -> Iterator[tuple[str, User]]:
         role = one.value("class")
         if role is not None and role not in _CLASSES:
             one.block("class").leave()
-        keys = [
-            key.text for kind in _KEYS for key in one.entries("authentication", kind)
-        ]
+        keys = [key.text for kind in _KEYS for key in one.entries("authentication", kind)]
         yield (
             one.text,
             User(
@@ -250,9 +251,10 @@ def _snmp_users(word: Word) -> Iterator[tuple[str, SnmpUser]]:
 
 def _lldp(top: Word) -> bool:
     """Whether neighbors are told of on every port."""
-    return top.flag("protocols", "lldp", "interface", "all") and "disable" not in (
-        top.at_path("protocols", "lldp", "interface", "all") or Word("")
-    ).below
+    return (
+        top.flag("protocols", "lldp", "interface", "all")
+        and "disable" not in (top.at_path("protocols", "lldp", "interface", "all") or Word("")).below
+    )
 
 
 def _edge_ports(top: Word, ports: Iterable[Port]) -> EdgePorts | None:

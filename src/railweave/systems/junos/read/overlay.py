@@ -62,7 +62,9 @@ def overlay(
     return OverlayConfig(
         loopback=local,
         neighbors=tuple(
-            NumberedSession("", "", one.description, (own_as if group.internal else one.asn) or 0, one.local or local, one.peer)
+            NumberedSession(
+                "", "", one.description, (own_as if group.internal else one.asn) or 0, one.local or local, one.peer
+            )
             for group in found
             for one in group.neighbors
         ),
@@ -76,7 +78,8 @@ def overlay(
 
 def _exported(found: Iterable[Group], options: PolicyOptions) -> Exported:
     result = Exported()
-    for name in dict.fromkeys(name for group in found for name in group.exports):
+    names = [name for group in found for chain in group.exports for name in chain.split(policies.AND)]
+    for name in dict.fromkeys(names):
         word = options.policies.get(name)
         for term in word.take().entries("term") if word is not None else ():
             _of_term(term, options, result)
@@ -111,8 +114,8 @@ def _of_term(term: Word, options: PolicyOptions, result: Exported) -> None:
 
 def _mark(name: Word, options: PolicyOptions, result: Exported) -> None:
     word = options.communities.get(name.text)
-    found = policies.community(word) if word is not None else None
-    result.mark = found.value if found is not None else result.mark
+    found = policies.community(word) if word is not None else []
+    result.mark = found[0].value if found else result.mark
 
 
 def _is_address(text: str) -> bool:
@@ -179,8 +182,11 @@ def vrf(
 
 
 def _of_tenant(options: PolicyOptions, name: str) -> None:
-    """A policy of type-5 routes: what is connected, what routers outside said, nothing else."""
+    """A policy of type-5 routes: what is connected, what routers outside said, nothing else; another says more."""
     word = options.policies.get(name)
+    if word is not None and not all(map(_is_plain, (word.at_path("term") or Word("")).below.values())):
+        options.more[name] = None
+        return
     for term in word.take().entries("term") if word is not None else ():
         asked, then = term.at_path("from"), term.at_path("then")
         plain = asked is None or set(asked.below) == {"protocol"}
@@ -189,6 +195,11 @@ def _of_tenant(options: PolicyOptions, name: str) -> None:
             for one in (asked.block("protocol").below.values()) if asked is not None else ():
                 if one.text in {"direct", "bgp", "evpn", "static", "local"}:
                     one.take()
+
+
+def _is_plain(term: Word) -> bool:
+    asked, then = term.at_path("from"), term.at_path("then")
+    return (asked is None or set(asked.below) == {"protocol"}) and then is not None and len(then.below) == 1
 
 
 def _targets(word: Word, options: PolicyOptions) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -233,7 +244,9 @@ def _members(names: Iterable[Word], options: PolicyOptions) -> Iterator[str]:
             yield from (one for one in word.take().names("members") if one.startswith("target:"))
 
 
-def _external(one: Instance, options: PolicyOptions, ports: Mapping[str, Port], owners: Owners) -> Iterator[ExternalPeer]:
+def _external(
+    one: Instance, options: PolicyOptions, ports: Mapping[str, Port], owners: Owners
+) -> Iterator[ExternalPeer]:
     for group in one.groups:
         accept = tuple(_listed(options, group.imports))
         advertise = tuple(_listed(options, group.exports))
@@ -250,17 +263,32 @@ def _external(one: Instance, options: PolicyOptions, ports: Mapping[str, Port], 
 
 
 def _listed(options: PolicyOptions, names: Iterable[str]) -> Iterator[Prefix]:
-    """The prefixes of a policy that lists what is let through, and refuses the rest."""
+    """The prefixes of a policy that lists what is let through, and refuses the rest; one that does more is kept too."""
     for name in names:
         word = options.policies.get(name)
-        for term in word.take().entries("term") if word is not None else ():
+        terms = list((word.at_path("term") or Word("")).below.values()) if word is not None else []
+        if word is None or not all(map(_is_list, terms)):
+            options.more |= dict.fromkeys(one for one in name.split(policies.AND) if one in options.policies)
+            for term in policies.policy(options, (name,)).terms:
+                if term.action.accept and term.match.prefix_list is not None:
+                    yield from options.own_lists.get(term.match.prefix_list, ())
+            continue
+        for term in word.take().entries("term"):
             asked, then = term.at_path("from"), term.at_path("then") or Word("")
-            if asked is not None and set(asked.below) <= {"route-filter"} and then.flag("accept"):
+            if asked is None:
+                then.flag("reject")
+            elif then.flag("accept"):
                 for one in asked.entries("route-filter"):
                     if one.flag("exact") or one.flag("orlonger"):
                         yield prefix(one.text)
-            elif asked is None and set(then.below) == {"reject"}:
-                then.flag("reject")
+
+
+def _is_list(term: Word) -> bool:
+    """Whether a term lets through what ``route-filter`` lists, or refuses everything."""
+    asked, then = term.at_path("from"), term.at_path("then")
+    if then is None:
+        return False
+    return set(then.below) == ({"reject"} if asked is None else {"accept"}) and (asked is None or set(asked.below) == {"route-filter"})
 
 
 def mac_vrf(top: Word, found: Mapping[str, Instance], ports: Iterable[Port]) -> MacVrf | None:
@@ -301,4 +329,3 @@ def _bridging(word: Word, name: str, members: tuple[str, ...], options: Word) ->
             one.take()
             vlans.append(BridgedVlan(number, one.text, vni, targets.get(str(vni)) or common))
     return MacVrf(name, options.value("route-distinguisher") or "", common, tuple(vlans), members)
-

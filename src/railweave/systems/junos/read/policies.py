@@ -12,28 +12,39 @@ from railweave.systems.junos.read.values import asn, prefix
 from railweave.systems.junos.read.words import Word
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Mapping
 
 _LARGE = re.compile(r"large:\d+:\d+:\d+")
 _STANDARD = re.compile(r"\d+:\d+")
 _COLOR = re.compile(r"color:\d+:\d+")
 _PROTOCOLS: dict[str, Literal["direct", "bgp"]] = {"direct": "direct", "bgp": "bgp"}
+AND = " && "
+"""Between the names of policies that must all agree."""
+EVERY = {"inet": ("every IPv4 prefix", Prefix("0.0.0.0/0")), "inet6": ("every IPv6 prefix", Prefix("::/0"))}
+"""Lists that stand for an address family."""
+_DEEPEST = 8
 _ENDS = {"accept": True, "reject": False}
 
 
 @dataclass
 class PolicyOptions:
-    """``policy-options`` by name. Lists that terms hold themselves (``route-filter``) are in ``own_lists``, by policy and term."""
+    """``policy-options`` by name. Lists that terms hold themselves (``route-filter``) are in ``own_lists``, by policy and term.
+
+    ``networks`` are the prefixes of units. ``more`` are policies of VRFs and of the overlay that say more than these hold.
+    """
 
     word: Word
     prefix_lists: dict[str, Word] = field(default_factory=dict[str, Word])
     policies: dict[str, Word] = field(default_factory=dict[str, Word])
     communities: dict[str, Word] = field(default_factory=dict[str, Word])
     as_lists: dict[str, Word] = field(default_factory=dict[str, Word])
+    route_lists: dict[str, Word] = field(default_factory=dict[str, Word])
+    networks: dict[str, tuple[Prefix, ...]] = field(default_factory=dict[str, "tuple[Prefix, ...]"])
     own_lists: dict[str, tuple[Prefix, ...]] = field(default_factory=dict[str, "tuple[Prefix, ...]"])
+    more: dict[str, None] = field(default_factory=dict[str, None])
 
 
-def policy_options(top: Word) -> PolicyOptions:
+def policy_options(top: Word, networks: Mapping[str, tuple[Prefix, ...]]) -> PolicyOptions:
     """What there is, of which nothing is taken yet."""
     here = top.at_path("policy-options") or Word("")
 
@@ -47,6 +58,8 @@ def policy_options(top: Word) -> PolicyOptions:
         policies=named("policy-statement"),
         communities=named("community"),
         as_lists=named("as-list"),
+        route_lists=named("route-filter-list"),
+        networks=dict(networks),
     )
 
 
@@ -63,23 +76,31 @@ def prefix_list(word: Word) -> tuple[Prefix, ...]:
     return tuple(found)
 
 
-def community(word: Word) -> Community | None:
-    """A community with one value, of a kind that configurations hold; another is left."""
+def community(word: Word) -> list[Community]:
+    """A community; of several values one for each, the first of which has its name. Other kinds are left."""
     members = list(word.block("members").below.values())
-    if len(members) != 1:
-        return None
-    text = members[0].text
+    made = [_community(word.text, at, one.text) for at, one in enumerate(members)]
+    found = [one for one in made if one is not None]
+    if len(found) < len(members):
+        return []
+    word.take()
+    for one in members:
+        one.take()
+    return found
+
+
+def _community(name: str, at: int, text: str) -> Community | None:
     kinds: tuple[tuple[re.Pattern[str], Literal["large", "color", "standard"]], ...] = (
         (_LARGE, "large"),
         (_COLOR, "color"),
         (_STANDARD, "standard"),
     )
-    for pattern, kind in kinds:
-        if pattern.fullmatch(text):
-            word.take()
-            members[0].take()
-            return Community(word.text, kind, text.removeprefix("large:"))
-    return None
+    kind = next((kind for pattern, kind in kinds if pattern.fullmatch(text)), None)
+    return Community(_numbered(name, at), kind, text.removeprefix("large:")) if kind is not None else None
+
+
+def _numbered(name: str, at: int) -> str:
+    return f"{name} {at + 1}" if at else name
 
 
 def as_list(word: Word) -> tuple[tuple[int, int], ...]:
@@ -96,66 +117,115 @@ def as_list(word: Word) -> tuple[tuple[int, int], ...]:
     return tuple(found)
 
 
-def policy(options: PolicyOptions, names: tuple[str, ...], loopbacks: tuple[Prefix, ...]) -> Policy:
-    """The policy of these names, asked one after another."""
-    terms = [term for name in names for term in _terms(options, name, loopbacks, several=len(names) > 1)]
+def policy(options: PolicyOptions, names: tuple[str, ...]) -> Policy:
+    """The policy of these names, asked one after another; ``A && B`` is a name of both."""
+    terms = [term for name in names for term in _of_name(options, name, several=len(names) > 1)]
     return Policy(" ".join(names), tuple(terms))
 
 
-def _terms(options: PolicyOptions, name: str, loopbacks: tuple[Prefix, ...], *, several: bool) -> list[Term]:
+def _of_name(options: PolicyOptions, name: str, *, several: bool) -> list[Term]:
+    """The terms of a policy, or of policies that must all agree: what all but the last refuse goes before the last."""
+    *first, last = name.split(AND)
+    found: list[Term] = []
+    for one in first:
+        for term in _terms(options, one, several=True):
+            if term.action.accept:
+                break
+            found.append(term)
+    return found + _terms(options, last, several=several or bool(first))
+
+
+def _terms(options: PolicyOptions, name: str, *, several: bool = False, depth: int = 0) -> list[Term]:
     word = options.policies.get(name)
-    if word is None:
+    if word is None or depth > _DEEPEST:
         return []
     word.take()
     found: list[Term] = []
     for term in [*word.entries("term"), *([word] if "then" in word.below else [])]:
         label = "" if term is word else term.text
-        made = _term(options, name, label, term, loopbacks)
+        made = _term(options, name, label, term, depth)
         found += [replace(one, name=f"{name} {one.name}".rstrip()) if several else one for one in made]
     return found
 
 
-def _term(options: PolicyOptions, policy_name: str, name: str, word: Word, loopbacks: tuple[Prefix, ...]) -> list[Term]:
-    """A term; two where it names two protocols. None where it is not one that ends: the next term decides."""
+def _term(options: PolicyOptions, policy_name: str, name: str, word: Word, depth: int) -> list[Term]:
+    """A term, or several that do the same; none where it is not one that ends, for then the next term decides."""
     then = word.block("then")
     ends = [one for one in then.below.values() if one.text in _ENDS]
     if not ends:
         return []
     ends[-1].take()
     added = [one.take() for one in (then.at_path("community", "add") or Word("")).below.values()]
-    if added:
-        then.block("community").block("add")
     action = Action(
         accept=_ENDS[ends[-1].text],
         local_preference=then.number("local-preference"),
-        add_communities=tuple(one.text for one in added),
+        add_communities=tuple(own for one in added for own in _values(options, one.text)),
     )
-    return [Term(name, match, action) for match in _matches(options, f"{policy_name}:{name}", word.block("from"), loopbacks)]
+    asked = word.block("from")
+    if "policy" in asked.below:
+        return list(_asked_of_others(options, name, asked, action, depth))
+    return [Term(name, match, action) for match in _matches(options, f"{policy_name}:{name}", asked)]
 
 
-def _matches(options: PolicyOptions, place: str, word: Word, loopbacks: tuple[Prefix, ...]) -> Iterable[Match]:
+def _values(options: PolicyOptions, name: str) -> list[str]:
+    """The names that a community is read by: one for each of its values."""
+    word = options.communities.get(name)
+    count = len(word.below["members"].below) if word is not None and "members" in word.below else 1
+    return [_numbered(name, at) for at in range(count)]
+
+
+def _asked_of_others(
+    options: PolicyOptions, name: str, asked: Word, action: Action, depth: int
+) -> Iterator[Term]:
+    """What another policy accepts, with what it does itself; up to where it refuses something."""
+    if len(asked.below) > 1:
+        return
+    for other in asked.entries("policy"):
+        for term in _terms(options, other.text, depth=depth + 1):
+            if not term.action.accept:
+                break
+            own = (*term.action.add_communities, *action.add_communities)
+            preference = term.action.local_preference if action.local_preference is None else action.local_preference
+            yield Term(f"{name} {term.name}", term.match, replace(action, add_communities=own, local_preference=preference))
+
+
+def _matches(options: PolicyOptions, place: str, word: Word) -> Iterable[Match]:
     """What a term asks for. It holds for one prefix list and one community; more of them are not understood."""
-    listed = word.holds("prefix-list")
-    longer = False
-    if listed is not None:
-        listed.take()
-    else:
-        for one in word.block("prefix-list-filter").below.values():
-            how = next((inner for inner in one.below.values() if inner.text in {"orlonger", "exact"}), None)
-            if how is not None and listed is None:
-                listed, longer = one.take(), how.take().text == "orlonger"
-    name = listed.text if listed is not None else None
-    if name is None and "route-filter" in word.below:
-        name, longer = _own_list(options, place, word.below["route-filter"])
-    if name is None and word.at_path("interface", "lo0.0") is not None:
-        word.flag("interface", "lo0.0")
-        options.own_lists[place], name = loopbacks, place
+    name, longer = _listed(options, place, word)
     tagged = word.holds("community")
-    if tagged is not None:
+    if tagged is not None and len(_values(options, tagged.text)) == 1:
         tagged.take()
     protocols = [one for one in (word.at_path("protocol") or Word("")).below.values() if one.text in _PROTOCOLS]
     found = Match(prefix_list=name, orlonger=longer, community=tagged.text if tagged is not None else None)
     return [replace(found, protocol=_PROTOCOLS[one.take().text]) for one in protocols] or [found]
+
+
+def _listed(options: PolicyOptions, place: str, word: Word) -> tuple[str | None, bool]:
+    """The name of the prefix list that a term asks for, and whether what is in its prefixes is meant too."""
+    family = word.holds("family")
+    every = EVERY.get(family.text) if family is not None else None
+    if family is not None and every is not None:
+        family.take()
+    listed = word.holds("prefix-list")
+    if listed is not None:
+        return listed.take().text, False
+    for one in word.block("prefix-list-filter").below.values():
+        how = next((inner for inner in one.below.values() if inner.text in {"orlonger", "exact"}), None)
+        if how is not None:
+            return one.take().text, how.take().text == "orlonger"
+    if "route-filter" in word.below:
+        return _own_list(options, place, word.below["route-filter"])
+    named = word.holds("route-filter-list")
+    if named is not None and named.text in options.route_lists:
+        return _own_list(options, named.take().text, options.route_lists[named.text])
+    units = [one for one in (word.at_path("interface") or Word("")).below.values() if one.text in options.networks]
+    if units:
+        options.own_lists[place] = tuple(dict.fromkeys(own for one in units for own in options.networks[one.take().text]))
+        return place, False
+    if every is not None:
+        options.own_lists[every[0]] = (every[1],)
+        return every[0], True
+    return None, False
 
 
 def _own_list(options: PolicyOptions, place: str, word: Word) -> tuple[str | None, bool]:

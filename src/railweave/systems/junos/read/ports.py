@@ -30,7 +30,9 @@ class Unit:
     word: Word
     description: str = ""
     families: tuple[str, ...] = ()
-    addresses: dict[Family, tuple[InterfaceAddress, ...]] = field(default_factory=dict["Family", "tuple[InterfaceAddress, ...]"])
+    addresses: dict[Family, tuple[InterfaceAddress, ...]] = field(
+        default_factory=dict["Family", "tuple[InterfaceAddress, ...]"]
+    )
     mtu: int | None = None
     vlans: tuple[str, ...] = ()
     bridged: bool = False

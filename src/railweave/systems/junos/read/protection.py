@@ -35,13 +35,19 @@ class Filters:
     lists: dict[str, Family] = field(default_factory=dict[str, "Family"])
 
 
-def protection(top: Word, ports: Mapping[str, Port], options: PolicyOptions) -> tuple[ControlPlane | None, frozenset[str]]:
+def protection(
+    top: Word, ports: Mapping[str, Port], options: PolicyOptions
+) -> tuple[ControlPlane | None, frozenset[str]]:
     """The rules of a device, and the names of the prefix lists that they refer to; None without filters on ``lo0``."""
     own = list(_bound(top, ports, lambda name: name == "lo0"))
     if not own:
         return None, frozenset()
     found = Filters()
-    managed = [rule for family, word in _bound(top, ports, lambda name: bool(MANAGEMENT.fullmatch(name))) for rule in _rules(word, family, "management", found)]
+    managed = [
+        rule
+        for family, word in _bound(top, ports, lambda name: bool(MANAGEMENT.fullmatch(name)))
+        for rule in _rules(word, family, "management", found)
+    ]
     for family, word in own:
         found.rules += _rules(word, family, "network", found)
     known = {(one.family, one.name) for one in managed}
@@ -50,7 +56,11 @@ def protection(top: Word, ports: Mapping[str, Port], options: PolicyOptions) -> 
     network = [one for one in network if not _of_management(one)]
     for family, word in _bound(top, ports, lambda name: name not in {"lo0"} and not MANAGEMENT.fullmatch(name)):
         _drops(word, family, found)
-    taken = [word for family in FAMILIES for word in (top.at_path("firewall", "family", family, "filter") or Word("")).below.values()]
+    taken = [
+        word
+        for family in FAMILIES
+        for word in (top.at_path("firewall", "family", family, "filter") or Word("")).below.values()
+    ]
     bind(ports.values(), [word.text for word in taken if word.kind == "understood"])
     return (
         ControlPlane(
@@ -78,7 +88,7 @@ def _bound(top: Word, ports: Mapping[str, Port], wanted: object) -> Iterator[tup
         for unit in port.units.values():
             for family in unit.families:
                 bound = unit.word.at_path("family", family, "filter", "input")
-                for name in (bound.below.values() if bound is not None else ()):
+                for name in bound.below.values() if bound is not None else ():
                     word = top.at_path("firewall", "family", family, "filter", name.text)
                     if word is not None and family in FAMILIES:
                         if (family, name.text) not in seen:
@@ -86,7 +96,9 @@ def _bound(top: Word, ports: Mapping[str, Port], wanted: object) -> Iterator[tup
                             yield FAMILIES[family], word
 
 
-def _rules(word: Word, family: Family, plane: Literal["network", "management"], found: Filters) -> Iterator[ControlRule]:
+def _rules(
+    word: Word, family: Family, plane: Literal["network", "management"], found: Filters
+) -> Iterator[ControlRule]:
     """The terms of a filter that let packets in; the last one drops the rest."""
     word.take()
     for term in word.entries("term"):
@@ -156,7 +168,10 @@ def _drops(word: Word, family: Family, found: Filters) -> None:
         name = term.text.removeprefix(_DROP)
         to = tuple(prefix(one) for one in asked.names("destination-address"))
         found.drops.setdefault(
-            name, ServerPortRule(name, family, "tcp" if protocol == "tcp" else "udp", to, tuple(_ranges(asked, "destination-port")))
+            name,
+            ServerPortRule(
+                name, family, "tcp" if protocol == "tcp" else "udp", to, tuple(_ranges(asked, "destination-port"))
+            ),
         )
 
 
@@ -169,7 +184,10 @@ def _sources(options: PolicyOptions, found: Filters) -> Iterable[Sources]:
 
 def _policers(top: Word) -> Iterator[Policer]:
     for one in top.entries("firewall", "policer"):
-        rate, burst = one.read(_bits, "if-exceeding", "bandwidth-limit"), one.read(_bits, "if-exceeding", "burst-size-limit")
+        rate, burst = (
+            one.read(_bits, "if-exceeding", "bandwidth-limit"),
+            one.read(_bits, "if-exceeding", "burst-size-limit"),
+        )
         if rate is None or burst is None or not one.flag("then", "discard"):
             one.leave()
             continue

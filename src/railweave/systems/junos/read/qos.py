@@ -59,7 +59,7 @@ def code_point(text: str) -> int:
     """A DSCP, as six bits or by its name. Raises ``ValueError``."""
     if text in _DSCPS:
         return _DSCPS[text]
-    if len(text) != 6 or set(text) - {"0", "1"}:  # noqa: PLR2004 - bits of a DSCP
+    if len(text) != 6 or set(text) - {"0", "1"}:
         raise ValueError(text)
     return int(text, 2)
 
@@ -128,7 +128,9 @@ def _names_of_classifiers(bound: dict[str, Word]) -> set[str]:
 
 def _queues(cos: Word) -> dict[str, tuple[int, bool, int | None]]:
     """Queue, whether it loses nothing, and PFC priority by class."""
-    found: dict[str, tuple[int, bool, int | None]] = {name: (queue, False, None) for name, queue in _DEFAULT_CLASSES.items()}
+    found: dict[str, tuple[int, bool, int | None]] = {
+        name: (queue, False, None) for name, queue in _DEFAULT_CLASSES.items()
+    }
     for one in cos.block("forwarding-classes").entries("class"):
         one.spread(_CLASS)
         queue = one.number("queue-num")
@@ -176,7 +178,9 @@ def _scheduled(
 ) -> TrafficClass:
     if word.text:
         word.take()
-    strict: Literal["low", "strict-high"] = "strict-high" if word.holds("priority") and word.block("priority").below.keys() & {"strict-high"} else "low"
+    strict: Literal["low", "strict-high"] = (
+        "strict-high" if word.holds("priority") and word.block("priority").below.keys() & {"strict-high"} else "low"
+    )
     for one in word.block("priority").below.values():
         if one.text in {"low", "strict-high"}:
             one.take()
@@ -214,7 +218,7 @@ def _ecn(cos: Word, name: str) -> Ecn | None:
         fill, drop = [whole(one) for one in levels.below], [whole(one) for one in chances.below]
     except ValueError:
         return None
-    if len(fill) != 2 or len(drop) != 2 or drop[0] != 0:  # noqa: PLR2004 - where it begins and ends
+    if len(fill) != 2 or len(drop) != 2 or drop[0] != 0:
         return None
     levels.take_all()
     chances.take_all()
@@ -282,7 +286,11 @@ def _input(word: Word, wanted: set[int]) -> tuple[int | None, int | None]:
 
 def _output(word: Word, classes: dict[str, TrafficClass]) -> None:
     """Which queues stop at a priority: those of the lossless classes, else it is not understood."""
-    queues = {f"{one.pfc_priority:03b}": str(one.queue) for one in classes.values() if one.lossless and one.pfc_priority is not None}
+    queues = {
+        f"{one.pfc_priority:03b}": str(one.queue)
+        for one in classes.values()
+        if one.lossless and one.pfc_priority is not None
+    }
     for one in word.block("output").block("ieee-802.1").entries("code-point"):
         for queue in one.block("flow-control-queue").below.values():
             if queues.get(one.text) == queue.text:

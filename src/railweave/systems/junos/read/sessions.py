@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from railweave.device.access import Authentication
 from railweave.device.timers import Bfd
+from railweave.systems.junos.read.policies import AND
 from railweave.systems.junos.read.values import FAMILIES, address, asn, secret, unprinted
-from railweave.systems.junos.read.words import Word
+from railweave.systems.junos.read.words import Word, statements
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from railweave.config.addresses import Address, Family
 
+T = TypeVar("T")
+
 _AO = {"aes-128-cmac-96": "ao-aes-128-cmac", "hmac-sha-1-96": "ao-hmac-sha-1"}
 _ON_ONE_LINE = {"minimum-interval": 1, "multiplier": 1}
+_OF_NEIGHBOR = {"description": 1, "peer-as": 1, "local-address": 1}
+"""What every neighbor says for itself."""
 
 
 @dataclass
@@ -57,9 +62,32 @@ class Group:
 
 
 def groups(bgp: Word, top: Word) -> list[Group]:
-    """The groups of ``protocols bgp``; what stands there for all of them is theirs."""
-    found = [_group(one, bgp, top) for one in bgp.entries("group")]
-    return [one for one in found if one is not None]
+    """The groups of ``protocols bgp``; what stands there for all of them is theirs.
+
+    Neighbors that say something else than their group are a group of their own, ``NAME 2``.
+    """
+    return [one for word in bgp.entries("group") for one in _groups(word, bgp, top)]
+
+
+def _groups(word: Word, bgp: Word, top: Word) -> list[Group]:
+    alike: dict[tuple[tuple[str, ...], ...], list[Word]] = {}
+    for one in word.entries("neighbor"):
+        one.spread(_OF_NEIGHBOR)
+        own = [path for text, inner in one.below.items() if text not in _OF_NEIGHBOR for _, path in statements(inner)]
+        apart = tuple(sorted((text, *path) for text in one.below if text not in _OF_NEIGHBOR for path in own))
+        alike.setdefault(apart, []).append(one)
+    if not alike or "dynamic-neighbor" in word.below:
+        alike.setdefault((), [])
+    found: list[Group] = []
+    for apart, neighbors in alike.items():
+        made = [_group((one, word, bgp), top) for one in (neighbors if apart else ())] or [_group((word, bgp), top)]
+        group = made[0]
+        group.name = f"{word.text} {len(found) + 1}" if found else word.text
+        _neighbors(group, neighbors, bgp)
+        if not apart:
+            _discovered(group)
+        found.append(group)
+    return found
 
 
 def liveness(word: Word) -> Bfd | None:
@@ -72,50 +100,70 @@ def liveness(word: Word) -> Bfd | None:
     if interval is None:
         return None
     multiplier = found.number("multiplier")
-    return Bfd(minimum_interval=interval, multiplier=unprinted("bgp.bfd.multiplier") if multiplier is None else multiplier)
+    return Bfd(
+        minimum_interval=interval, multiplier=unprinted("bgp.bfd.multiplier") if multiplier is None else multiplier
+    )
 
 
-def _group(word: Word, bgp: Word, top: Word) -> Group:
-    kind = word.value("type") or bgp.value("type")
-    families, aigp = _families(word)
-    if not families and "family" not in word.below:
-        families, aigp = _families(bgp)
-    evpn = word.flag("family", "evpn", "signaling") or word.flag("family", "evpn", "signalling") or bgp.flag("family", "evpn", "signaling")
-    widens = [one for one in (word.at_path("multipath"), bgp.at_path("multipath")) if one is not None]
-    for one in widens:
-        one.take()
-        one.flag("multiple-as")
-    found = Group(
+def _group(places: Sequence[Word], top: Word) -> Group:
+    """What a group says; what stands nearer to a neighbor goes first."""
+    word = places[-2]
+
+    def first(meaning: Callable[[Word], T]) -> T | None:
+        found = [meaning(one) for one in places]
+        return next((one for one in found if one), None)
+
+    kind = first(lambda one: one.value("type"))
+    if kind not in {None, "external", "internal"}:
+        word.block("type").leave()
+    families, aigp = first(_families) or ((), False)
+    for one in places:
+        for text in ("multihop", "multipath"):
+            if text in one.below:
+                one.block(text).number("ttl")
+                one.block(text).flag("multiple-as")
+    return Group(
         name=word.text,
         word=word,
         internal=kind == "internal",
         description=word.value("description") or "",
-        local_as=word.read(asn, "local-as") or bgp.read(asn, "local-as"),
-        imports=word.names("import") or bgp.names("import"),
-        exports=word.names("export") or bgp.names("export"),
+        local_as=first(lambda one: one.read(asn, "local-as")),
+        imports=first(lambda one: _policies(one, "import")) or (),
+        exports=first(lambda one: _policies(one, "export")) or (),
         families=families,
-        evpn=evpn,
+        evpn=bool(first(lambda one: one.flag("family", "evpn", "signaling") or one.flag("family", "evpn", "signalling"))),
         aigp=aigp,
-        bfd=liveness(word) or liveness(bgp),
-        widens=bool(widens),
-        ttl=word.number("ttl"),
-        key=_key(word, top),
-        as_list=word.value("peer-as-list"),
-        color=word.value("fabric-color"),
-        cluster=word.value("cluster") is not None,
-        keeps_next_hop=word.flag("multihop", "no-nexthop-change"),
+        bfd=first(liveness),
+        widens=any("multipath" in one.below for one in places),
+        ttl=first(lambda one: one.number("ttl")),
+        key=first(lambda one: _key(one, top)),
+        as_list=first(lambda one: one.value("peer-as-list")),
+        color=first(lambda one: one.value("fabric-color")),
+        cluster=any([one.value("cluster") is not None for one in places]),
+        keeps_next_hop=any([one.flag("multihop", "no-nexthop-change") for one in places]),
     )
-    multihop = word.at_path("multihop")
-    if multihop is not None:
-        multihop.take()
-        multihop.number("ttl")
-    if kind not in {None, "external", "internal"}:
-        word.block("type").leave()
-    _neighbors(found, bgp)
-    return found
 
 
-def _families(word: Word) -> tuple[tuple[Family, ...], bool]:
+def _policies(word: Word, what: str) -> tuple[str, ...]:
+    """The policies that are asked one after another. An expression of several that must all agree is ``A && B``."""
+    found: list[str] = []
+    for one in (word.at_path(what) or Word("")).below.values():
+        if not one.text.startswith("("):
+            found.append(one.take().text)
+            continue
+        words = [one]
+        while len(words[-1].below) == 1:
+            words += words[-1].below.values()
+        text = " ".join(inner.text for inner in words)
+        if set("|!") & set(text) or text.count("(") > 1:
+            continue
+        for inner in words:
+            inner.take()
+        found.append(AND.join(text.strip("() ").replace("&&", " ").split()))
+    return tuple(found)
+
+
+def _families(word: Word) -> tuple[tuple[Family, ...], bool] | None:
     """The address families of a group, and whether AIGP goes with their routes."""
     families: list[Family] = []
     aigp = False
@@ -126,20 +174,19 @@ def _families(word: Word) -> tuple[tuple[Family, ...], bool]:
             families.append(family)
             aigp |= unicast.flag("aigp")
             unicast.flag("extended-nexthop")
-    return tuple(families), aigp
+    return (tuple(families), aigp) if families else None
 
 
-def _neighbors(group: Group, bgp: Word) -> None:
+def _neighbors(group: Group, words: Iterable[Word], bgp: Word) -> None:
     word = group.word
     local = word.read(address, "local-address") or bgp.read(address, "local-address")
     remote = word.read(asn, "peer-as") or bgp.read(asn, "peer-as")
-    for one in word.entries("neighbor"):
+    for one in words:
         try:
             peer = address(one.text)
         except ValueError:
             one.leave()
             continue
-        one.spread({"description": 1, "peer-as": 1, "local-address": 1})
         found = Neighbor(
             one,
             peer,
@@ -148,7 +195,10 @@ def _neighbors(group: Group, bgp: Word) -> None:
             one.value("description") or "",
         )
         group.neighbors.append(found)
-    for dynamic in word.entries("dynamic-neighbor"):
+
+
+def _discovered(group: Group) -> None:
+    for dynamic in group.word.entries("dynamic-neighbor"):
         discovery = dynamic.block("peer-auto-discovery")
         discovery.flag("family", "inet6", "ipv6-nd")
         group.found += discovery.names("interface")
@@ -174,7 +224,9 @@ def _key(word: Word, top: Word) -> Authentication | None:
             one.block("ao-attribute", "recv-id").leave()
         one.value("algorithm")
         one.value("start-time")
-        return Authentication(key, "ao-aes-128-cmac" if _AO[algorithm] == "ao-aes-128-cmac" else "ao-hmac-sha-1", number)
+        return Authentication(
+            key, "ao-aes-128-cmac" if _AO[algorithm] == "ao-aes-128-cmac" else "ao-hmac-sha-1", number
+        )
     return None
 
 

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
     from railweave.systems.junos.read.forms import Path
 
-_NAMED = frozenset({"address", "interface", "server", "forwarding-class", "oid", "neighbor", "unit", "term", "policy-statement"})
+_NAMED = frozenset(
+    {"address", "interface", "server", "forwarding-class", "oid", "neighbor", "unit", "term", "policy-statement"}
+)
 """Words of a line that a name of the user's choosing follows."""
 
 _NAMED_BELOW = frozenset(
@@ -68,6 +70,7 @@ _VALUES = frozenset(
         ("security-name", "group"),
         ("from", "family"),
         ("from", "rib"),
+        ("then", "policer"),
         ("from", "interface"),
     }
 )
@@ -130,7 +133,15 @@ def _line(one: Statement, parent: str) -> None:
 def _on_one_line(parent: str, word: str) -> bool:
     """Whether the first word alone names a line: a server, a facility of syslog."""
     if parent in {"host", "file"}:
-        return word not in {"port", "routing-instance", "structured-data", "source-address", "archive", "match", "explicit-priority"}
+        return word not in {
+            "port",
+            "routing-instance",
+            "structured-data",
+            "source-address",
+            "archive",
+            "match",
+            "explicit-priority",
+        }
     return parent in {"name-server", "switch-options"}
 
 
@@ -158,7 +169,11 @@ def _below(word: Word, parent: str, *, names: bool = False) -> list[Statement]:
     found: list[Statement] = []
     for one in word.below.values():
         if names:
-            found.append(Statement((one.text,), children=_below(one, parent), at=one.at) if one.below else Statement((one.text,), at=one.at))
+            found.append(
+                Statement((one.text,), children=_below(one, parent), at=one.at)
+                if one.below
+                else Statement((one.text,), at=one.at)
+            )
         elif _has_value(one, parent):
             found.append(_plain(one, parent))
         elif one.below and (_names_block(parent, one.text) or _width(parent, one.text) > 1):
@@ -186,7 +201,11 @@ def _names_block(parent: str, word: str) -> bool:
 
 def _entry(word: Word, name: Word, parent: str) -> Statement:
     head = (word.text, name.text)
-    if word.text in lists.KEYED_BY_ALL or (parent, word.text) in _ON_ONE_LINE or word.text in {"drop-profile-map", "oid"}:
+    if (
+        word.text in lists.KEYED_BY_ALL
+        or (parent, word.text) in _ON_ONE_LINE
+        or word.text in {"drop-profile-map", "oid"}
+    ):
         made = Statement((*head, *_flat(name)), at=name.at)
         if word.text not in lists.KEYED_BY_ALL:
             made.key = _width(parent, word.text)
@@ -204,10 +223,17 @@ def _plain(one: Word, parent: str) -> Statement:
         return Statement((one.text,), values, several=True, at=one.at)
     if values and _on_one_line(parent, one.text):
         return Statement((one.text, *_flat(one)), key=1, at=one.at)
-    named = (parent, one.text) in {("certificates", "local"), ("firewall", "profiles")} or one.text in lists.NAMED_BELOW and (parent, one.text) in NAMES_BELOW
+    named = (parent, one.text) in {("certificates", "local"), ("firewall", "profiles")} or (
+        one.text in lists.NAMED_BELOW and (parent, one.text) in NAMES_BELOW
+    )
     if not one.below:
         return Statement((one.text,), at=one.at)
-    if named or one.text in _FLAGS or (parent, one.text) in _FLAGS_BELOW or any(inner.below for inner in one.below.values()):
+    if (
+        named
+        or one.text in _FLAGS
+        or (parent, one.text) in _FLAGS_BELOW
+        or any(inner.below for inner in one.below.values())
+    ):
         return Statement((one.text,), children=_below(one, one.text, names=named), at=one.at)
     return Statement((one.text,), values, several=len(values) > 1, at=one.at)
 

@@ -35,7 +35,10 @@ NO_ADDRESS = Address("0.0.0.0")
 def configuration(top: Word) -> DeviceConfig:
     """What a trie of words says."""
     named = ports(top)
-    options = policy_options(top)
+    networks = {
+        unit.name: tuple(map(network, unit.every_address())) for port in named.values() for unit in port.units.values()
+    }
+    options = policy_options(top, networks)
     owners = Owners(named.values())
     instances = overlay.instances(top)
     bgp = top.at_path("protocols", "bgp")
@@ -50,12 +53,12 @@ def configuration(top: Word) -> DeviceConfig:
 
     own = [network(one) for one in _loopback_addresses(named)]
     router_id = top.read(address, "routing-options", "router-id") or (own[0].address if own else NO_ADDRESS)
-    own_as = top.read(asn, "routing-options", "autonomous-system") or next((one.local_as for one in sessions if one.local_as), 0)
+    own_as = top.read(asn, "routing-options", "autonomous-system") or next(
+        (one.local_as for one in sessions if one.local_as), 0
+    )
     own_as = own_as or 0
     mac_vrf = overlay.mac_vrf(top, instances, named.values())
-    vrfs = tuple(
-        overlay.vrf(one, options, made, named, owners) for one in instances.values() if one.kind == "vrf"
-    )
+    vrfs = tuple(overlay.vrf(one, options, made, named, owners) for one in instances.values() if one.kind == "vrf")
     over = overlay.overlay(top, evpn, options, router_id.prefix, own_as=own_as, tunnels=bool(vrfs or mac_vrf))
     rules, elsewhere = protection(top, named, options)
     marks = frozenset(name for name, word in options.communities.items() if word.kind == "understood")
@@ -69,7 +72,6 @@ def configuration(top: Word) -> DeviceConfig:
         owners,
         asn=own_as,
         router_id=router_id,
-        loopbacks=tuple(own),
         elsewhere=elsewhere | marks,
         keyed=sessions,
     )
@@ -143,4 +145,3 @@ def _loopback_addresses(named: Mapping[str, Port]) -> list[InterfaceAddress]:
     port = named.get("lo0")
     unit = port.units.get("0") if port is not None else None
     return list(unit.every_address()) if unit is not None else []
-

@@ -64,7 +64,7 @@ def asn(text: str) -> int:
     high, dot, low = text.partition(".")
     if not dot:
         high, low = "0", text
-    if not (high.isascii() and high.isdigit() and low.isascii() and low.isdigit()) or len(text) > 11:  # noqa: PLR2004 - of 32 bits
+    if not (high.isascii() and high.isdigit() and low.isascii() and low.isdigit()) or len(text) > 11:
         raise ValueError(text)
     number = (int(high) << 16) + int(low)
     if number >= 1 << 32:

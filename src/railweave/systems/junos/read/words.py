@@ -153,7 +153,7 @@ class Word:
 
 def whole(text: str) -> int:
     """A whole number without a sign. Raises ``ValueError`` for other text."""
-    if not text.isascii() or not text.isdigit() or len(text) > 18:  # noqa: PLR2004 - as many as 64 bits always hold
+    if not text.isascii() or not text.isdigit() or len(text) > 18:
         raise ValueError(text)
     return int(text)
 

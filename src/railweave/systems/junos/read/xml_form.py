@@ -12,7 +12,9 @@ from railweave.systems.junos.read.names import follows, keys, printed
 if TYPE_CHECKING:
     from railweave.systems.junos.read.forms import Path
 
-_AROUND = frozenset({"rpc-reply", "configuration", "data", "cli", "banner", "configuration-information", "configuration-output"})
+_AROUND = frozenset(
+    {"rpc-reply", "configuration", "data", "cli", "banner", "configuration-information", "configuration-output"}
+)
 """Elements around a configuration."""
 
 
@@ -87,7 +89,7 @@ def paths(text: str) -> tuple[list[Path], list[Path]]:
     """Statements that are in force, and those that are not. Raises ``RenderError`` for what is no XML."""
     reader = _Reader()
     try:
-        reader.parser.Parse(text.lstrip().encode(), True)  # noqa: FBT003 - its only form
+        reader.parser.Parse(text.lstrip().encode(), True)
     except expat.ExpatError as error:
         raise RenderError(f"this is no XML: {expat.ErrorString(error.code)}", error.lineno) from None
     return reader.active, reader.asleep
