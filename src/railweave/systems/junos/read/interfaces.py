@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from railweave.device.model import Interface, Macsec, Split
 from railweave.systems.junos.read.bgp import peer_of
 from railweave.systems.junos.read.ports import PORT
-from railweave.systems.junos.read.values import secret, unprinted
+from railweave.systems.junos.read.values import gbps, secret, unprinted
 from railweave.systems.junos.render.interfaces import port_order
 
 if TYPE_CHECKING:
@@ -27,19 +27,31 @@ _SUITES: dict[str, Suite] = {
     "gcm-aes-xpn-128": "gcm-aes-xpn-128",
     "gcm-aes-xpn-256": "gcm-aes-xpn-256",
 }
+_CHANNELS = {10: 4, 25: 4, 50: 2, 100: 4}
+"""How many channels a port has whose channels have this speed (Juniper documentation, channel-speed)."""
 _NUMBER = re.compile(r"\w+-\d+/\d+/(\d+)")
 _LINK = 3
 """Host bits of a prefix that can only be that of a link: no servers are in so short a one."""
 
 
-def splits(ports: Mapping[str, Port]) -> tuple[Split, ...]:
-    """Ports whose speed or channels are set."""
-    found: list[Split] = []
+def splits(top: Word, ports: Mapping[str, Port]) -> tuple[Split, ...]:
+    """Ports whose speed or channels are set, on the port or, as older releases have it, below ``chassis``."""
+    found: dict[str, Split] = {}
     for port in ports.values():
         number = _NUMBER.match(port.name)
         if port.speed is not None and number is not None and ":" not in port.name:
-            found.append(Split(port.name, int(number[1]), port.channels or 1, port.speed))
-    return tuple(sorted(found, key=lambda one: port_order(one.port)))
+            found[port.name] = Split(port.name, int(number[1]), port.channels or 1, port.speed)
+    for fpc in top.entries("chassis", "fpc"):
+        for pic in fpc.entries("pic"):
+            for one in pic.entries("port"):
+                number = one.text
+                speed, channels = one.read(gbps, "speed") or one.read(gbps, "channel-speed"), one.number("number-of-sub-ports")
+                if speed is None or not number.isascii() or not number.isdigit():
+                    continue
+                usual = _CHANNELS.get(speed, 1) if "channel-speed" in one.below else 1
+                name = f"et-{fpc.text}/{pic.text}/{number}"
+                found.setdefault(name, Split(name, int(number), channels or usual, speed))
+    return tuple(sorted(found.values(), key=lambda one: port_order(one.port)))
 
 
 def kinds(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from railweave.config.addresses import Prefix
 from railweave.device.model import Action, Community, Match, Policy, Term
 from railweave.systems.junos.read.values import asn, prefix
-from railweave.systems.junos.read.words import Word
+from railweave.systems.junos.read.words import Word, statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -256,3 +256,26 @@ def _own_list(options: PolicyOptions, place: str, word: Word) -> tuple[str | Non
             word.below.get(str(own), Word("")).leave()
     options.own_lists[place] = tuple(chosen)
     return place, bool(longer)
+
+
+def unused(options: PolicyOptions, top: Word) -> None:
+    """What nothing refers to changes nothing: policies, lists and communities whose name stands nowhere else."""
+    named = {word for text, one in top.below.items() if text != "policy-options" for word in _words(one)}
+    inside = [one for kind in options.word.below.values() for one in kind.below.values()]
+    used = named | {word for one in inside for two in one.below.values() for word in _words(two)}
+    for one in inside:
+        if one.text not in used:
+            for end, _ in statements(one):
+                if end.kind == "unknown":
+                    end.take("irrelevant")
+
+
+def _words(word: Word) -> Iterator[str]:
+    """A word, what it is put together from, and everything below it."""
+    stack = [word]
+    while stack:
+        one = stack.pop()
+        yield one.text
+        if " " in one.text:
+            yield from one.text.strip("() ").split()
+        stack += one.below.values()

@@ -22,6 +22,46 @@ if TYPE_CHECKING:
 
 Protocol = Literal["tcp", "udp", "icmp"]
 _PROTOCOLS: dict[str, Protocol] = {"tcp": "tcp", "udp": "udp", "icmp": "icmp", "icmp6": "icmp"}
+_PORTS = {
+    "ssh": 22,
+    "telnet": 23,
+    "tacacs": 49,
+    "domain": 53,
+    "bootps": 67,
+    "bootpc": 68,
+    "dhcp": 67,
+    "http": 80,
+    "ntp": 123,
+    "snmp": 161,
+    "snmptrap": 162,
+    "bgp": 179,
+    "https": 443,
+    "radius": 1812,
+    "radacct": 1813,
+    "ldp": 646,
+}
+_ICMP = {
+    "echo-reply": 0,
+    "unreachable": 3,
+    "redirect": 5,
+    "echo-request": 8,
+    "router-advertisement": 9,
+    "router-solicit": 10,
+    "time-exceeded": 11,
+    "parameter-problem": 12,
+}
+_ICMP6 = {
+    "destination-unreachable": 1,
+    "packet-too-big": 2,
+    "time-exceeded": 3,
+    "parameter-problem": 4,
+    "echo-request": 128,
+    "echo-reply": 129,
+    "router-solicit": 133,
+    "router-advertisement": 134,
+    "neighbor-solicit": 135,
+    "neighbor-advertisement": 136,
+}
 _PREFIX = "from-"
 _DROP = "drop-"
 
@@ -90,6 +130,8 @@ def _bound(top: Word, ports: Mapping[str, Port], wanted: object) -> Iterator[tup
                 bound = unit.word.at_path("family", family, "filter", "input")
                 for name in bound.below.values() if bound is not None else ():
                     word = top.at_path("firewall", "family", family, "filter", name.text)
+                    if word is None and family == "inet":
+                        word = top.at_path("firewall", "filter", name.text)
                     if word is not None and family in FAMILIES:
                         if (family, name.text) not in seen:
                             seen.add((family, name.text))
@@ -113,6 +155,7 @@ def _rules(
             continue
         then.flag("accept")
         policer = then.value("policer")
+        then.value("count")
         yield replace(rule, policer=policer or "")
 
 
@@ -133,18 +176,22 @@ def _rule(
         sources=sources[0].removeprefix(_PREFIX) if sources else "",
         source_ports=tuple(_ranges(asked, "source-port")),
         destination_ports=tuple(_ranges(asked, "destination-port")),
-        icmp_types=tuple(low for low, _ in _ranges(asked, "icmp-type")),
+        icmp_types=tuple(low for low, _ in _ranges(asked, "icmp-type", _ICMP6 if family == "ipv6" else _ICMP)),
         hop_limit=asked.number("hop-limit" if family == "ipv6" else "ttl"),
         established=asked.flag("tcp-established"),
     )
 
 
-def _ranges(asked: Word, word: str) -> Iterator[PortRange]:
+def _number(text: str, names: Mapping[str, int]) -> int:
+    return names[text] if text in names else whole(text)
+
+
+def _ranges(asked: Word, word: str, names: Mapping[str, int] = _PORTS) -> Iterator[PortRange]:
     found = asked.at_path(word)
     for one in found.below.values() if found is not None else ():
         low, _, high = one.text.partition("-")
         try:
-            yield whole(low), whole(high or low)
+            yield _number(low, names), _number(high or low, names)
         except ValueError:
             continue
         one.take()

@@ -117,12 +117,13 @@ def _names(bound: dict[str, Word], word: str) -> set[str]:
 
 
 def _names_of_classifiers(bound: dict[str, Word]) -> set[str]:
+    """The classifiers that ports have, on the port or on its units."""
     return {
         name
-        for one in bound.values()
-        for unit in one.entries("unit")
+        for port in bound.values()
+        for one in (port, *port.entries("unit"))
         for kind in ("dscp", "dscp-ipv6")
-        for name in unit.names("classifiers", kind)
+        for name in one.names("classifiers", kind)
     }
 
 
@@ -186,9 +187,7 @@ def _scheduled(
             one.take()
     marks = word.flag("explicit-congestion-notification")
     profile = ""
-    for one in word.entries("drop-profile-map"):
-        word.block("drop-profile-map").spread(_DROP)
-        break
+    word.block("drop-profile-map").spread(_DROP)
     chosen = word.block("drop-profile-map")
     if chosen.below:
         chosen.value("loss-priority")
@@ -319,6 +318,6 @@ def _rewrites(cos: Word) -> None:
         for one in (cos.at_path("rewrite-rules", kind) or Word("")).below.values():
             one.take_all()
     for port in cos.block("interfaces").below.values():
-        for unit in port.entries("unit"):
-            unit.names("rewrite-rules", "dscp")
-            unit.names("rewrite-rules", "dscp-ipv6")
+        for one in (port, *port.entries("unit")):
+            one.names("rewrite-rules", "dscp")
+            one.names("rewrite-rules", "dscp-ipv6")

@@ -12,7 +12,7 @@ from railweave.systems.junos.read.bgp import underlay
 from railweave.systems.junos.read.gateways import gateways
 from railweave.systems.junos.read.interfaces import in_order, interfaces, kinds, macsec, splits
 from railweave.systems.junos.read.isis import isis, links
-from railweave.systems.junos.read.policies import policy_options
+from railweave.systems.junos.read.policies import policy_options, unused
 from railweave.systems.junos.read.ports import Owners, ports
 from railweave.systems.junos.read.protection import protection
 from railweave.systems.junos.read.qos import qos
@@ -75,7 +75,9 @@ def configuration(top: Word) -> DeviceConfig:
         elsewhere=elsewhere | marks,
         keyed=sessions,
     )
+    cut = splits(top, named)
     shared = balancing(top, named.values())
+    unused(options, top)
     return DeviceConfig(
         name=name,
         role="leaf" if "server" in kind.values() or vrfs else "spine",
@@ -86,11 +88,11 @@ def configuration(top: Word) -> DeviceConfig:
         management_address=management.own_address(named),
         management_gateway=management.gateway(top),
         loopback=router_id.prefix,
-        splits=splits(named),
+        splits=cut,
         interfaces=interfaces(
             named,
             kind,
-            splits(named),
+            cut,
             routed=bridged,
             vrfs=vrf_of,
             pausing={name for one in cos.profiles for name in one.ports} if cos is not None and cos.profiles else None,
