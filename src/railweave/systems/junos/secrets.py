@@ -35,4 +35,4 @@ def decoded(text: str) -> str | None:
             total += ((_PLACE[one] - _PLACE[before]) % len(_ALPHABET) - 1) * weight
             before = one
         found += chr(total % 256)
-    return found
+    return found or None

@@ -45,7 +45,10 @@ def splits(top: Word, ports: Mapping[str, Port]) -> tuple[Split, ...]:
         for pic in fpc.entries("pic"):
             for one in pic.entries("port"):
                 number = one.text
-                speed, channels = one.read(gbps, "speed") or one.read(gbps, "channel-speed"), one.number("number-of-sub-ports")
+                speed, channels = (
+                    one.read(gbps, "speed") or one.read(gbps, "channel-speed"),
+                    one.number("number-of-sub-ports"),
+                )
                 if speed is None or not number.isascii() or not number.isdigit():
                     continue
                 usual = _CHANNELS.get(speed, 1) if "channel-speed" in one.below else 1

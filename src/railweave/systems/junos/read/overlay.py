@@ -288,7 +288,9 @@ def _is_list(term: Word) -> bool:
     asked, then = term.at_path("from"), term.at_path("then")
     if then is None:
         return False
-    return set(then.below) == ({"reject"} if asked is None else {"accept"}) and (asked is None or set(asked.below) == {"route-filter"})
+    return set(then.below) == ({"reject"} if asked is None else {"accept"}) and (
+        asked is None or set(asked.below) == {"route-filter"}
+    )
 
 
 def mac_vrf(top: Word, found: Mapping[str, Instance], ports: Iterable[Port]) -> MacVrf | None:

@@ -174,9 +174,7 @@ def _values(options: PolicyOptions, name: str) -> list[str]:
     return [_numbered(name, at) for at in range(count)]
 
 
-def _asked_of_others(
-    options: PolicyOptions, name: str, asked: Word, action: Action, depth: int
-) -> Iterator[Term]:
+def _asked_of_others(options: PolicyOptions, name: str, asked: Word, action: Action, depth: int) -> Iterator[Term]:
     """What another policy accepts, with what it does itself; up to where it refuses something."""
     if len(asked.below) > 1:
         return
@@ -186,7 +184,9 @@ def _asked_of_others(
                 break
             own = (*term.action.add_communities, *action.add_communities)
             preference = term.action.local_preference if action.local_preference is None else action.local_preference
-            yield Term(f"{name} {term.name}", term.match, replace(action, add_communities=own, local_preference=preference))
+            yield Term(
+                f"{name} {term.name}", term.match, replace(action, add_communities=own, local_preference=preference)
+            )
 
 
 def _matches(options: PolicyOptions, place: str, word: Word) -> Iterable[Match]:
@@ -220,7 +220,9 @@ def _listed(options: PolicyOptions, place: str, word: Word) -> tuple[str | None,
         return _own_list(options, named.take().text, options.route_lists[named.text])
     units = [one for one in (word.at_path("interface") or Word("")).below.values() if one.text in options.networks]
     if units:
-        options.own_lists[place] = tuple(dict.fromkeys(own for one in units for own in options.networks[one.take().text]))
+        options.own_lists[place] = tuple(
+            dict.fromkeys(own for one in units for own in options.networks[one.take().text])
+        )
         return place, False
     if every is not None:
         options.own_lists[every[0]] = (every[1],)

@@ -131,7 +131,9 @@ def _group(places: Sequence[Word], top: Word) -> Group:
         imports=first(lambda one: _policies(one, "import")) or (),
         exports=first(lambda one: _policies(one, "export")) or (),
         families=families,
-        evpn=bool(first(lambda one: one.flag("family", "evpn", "signaling") or one.flag("family", "evpn", "signalling"))),
+        evpn=bool(
+            first(lambda one: one.flag("family", "evpn", "signaling") or one.flag("family", "evpn", "signalling"))
+        ),
         aigp=aigp,
         bfd=first(liveness),
         widens=any("multipath" in one.below for one in places),

@@ -119,6 +119,10 @@ def shaped(statements: Iterable[Statement], parent: str = "") -> list[Statement]
 
 def _line(one: Statement, parent: str) -> None:
     word = one.words[0]
+    if word in {"from", "then", "to"}:  # Junos leaves out the braces around one statement
+        inner = Statement(one.words[1:], one.values, several=one.several, at=one.at)
+        one.words, one.values, one.several, one.children = (word,), (), False, shaped([inner], word)
+        return
     if word in lists.KEYED_BY_ALL or lists.is_list(parent, word):
         return
     width = _width(parent, word)
