@@ -110,10 +110,10 @@ PIECES = (
 def texts(seed: int, count: int) -> Iterator[str]:
     """Texts, the same for the same seed: a sample with some of it cut, doubled or replaced, or words at random."""
     rng = random.Random(seed)  # noqa: S311 - no secret
-    words = SAMPLE.split(" ")
+    words: list[str] = [*SAMPLE.split(" ")]
     for _ in range(count):
         if rng.random() < 0.6:
-            changed = list(words)
+            changed: list[str] = list(words)
             for _ in range(rng.randint(1, 12)):
                 at, far = rng.randrange(len(changed)), rng.randrange(1, 30)
                 kind = rng.random()
@@ -136,7 +136,8 @@ def attempt(text: str) -> None:
         found = read({"junos.conf": text})
         tree = parsed("junos.conf", text)
     except RenderError as error:
-        assert error.line > 0, error
+        if not error.line:
+            raise
         return
     assert all(one.line > 0 for one in found.statements)
     read({"junos.conf": printed("junos.conf", tree), "junos.set": text})

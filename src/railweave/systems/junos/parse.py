@@ -171,6 +171,7 @@ class _Curly:
 
 
 def unquoted(word: str) -> str:
+    """A word without the quotes around it."""
     if word.startswith('"'):
         return word[1:-1].replace('\\"', '"').replace("\\\\", "\\")
     return word
@@ -200,8 +201,10 @@ def _parse_set(text: str) -> list[Statement]:
             raise RenderError("nothing follows 'set'", number)
         if several and not several[1].split():
             raise RenderError("the list is empty", number)
-        for value in several[1].split() if several else [None]:
-            paths.append((words if value is None else [*words, value], number))
+        if several:
+            paths += [([*words, value], number) for value in several[1].split()]
+        else:
+            paths.append((words, number))
     return from_paths(paths)
 
 

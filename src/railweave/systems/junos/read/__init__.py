@@ -7,6 +7,8 @@ Secrets are read as references; one whose value was put in is ``secret:?``, what
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from itertools import groupby
 from pathlib import PurePath
 from typing import TYPE_CHECKING
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = ["parsed", "printed", "read"]
 
+_GROUP = re.compile(r"groups \S+ (?!when )")
+"""Before a statement of a group, which matters as much as it would at its place."""
 _OF_TWO_WORDS = frozenset(
     {
         "system",
@@ -86,8 +90,10 @@ def _said(top: Word, files: list[str]) -> Iterator[Said]:
             fixed.append(Said(files[number], at, _hierarchy(above or tuple(words)), path, "irrelevant"))
         else:
             each[number].append((at, _hierarchy((*above, *words)), path, "unknown" not in kinds))
-    for number, lines_of_file in each.items():
-        yield from said(files[number], lines_of_file, irrelevant)
+    for number, rows in each.items():
+        bare = [(at, part, _GROUP.sub("", path), understood) for at, part, path, understood in rows]
+        for (_, _, path, _), one in zip(rows, said(files[number], bare, irrelevant), strict=True):
+            yield one if one.path == path else replace(one, path=path)
     yield from fixed
 
 

@@ -28,12 +28,14 @@ def balancing(top: Word, ports: Iterable[Port]) -> BalancingConfig:
     seed = enhanced.number("hash-seed")
     plain = _hash(top, seed)
     table = top.at_path("routing-options", "forwarding-table")
-    role: Role = next((one for one in _ROLES if top.flag("protocols", "bgp", "global-load-balancing", one)), "")
+    role: Role = ""
+    for one in _ROLES:
+        role = one if top.flag("protocols", "bgp", "global-load-balancing", one) else role
     families, mode, dlb = _dlb(enhanced)
     sprayed = _sprayed(top)
     opcodes, filtered, instance = _opcodes(top, ports) if sprayed else ((), (), "")
     selective = tuple(_selective(top, ports))
-    hashed = [
+    hashed: list[Family] = [
         FAMILIES[one.text] for one in top.entries("forwarding-options", "hash-key", "family") if one.text in FAMILIES
     ]
     _spraying_instance(top, instance)

@@ -9,7 +9,6 @@ from railweave.device.model import Bgp, BgpGroup, FabricAdvertise, Policy, Sessi
 from railweave.systems.junos.read import policies
 from railweave.systems.junos.read.sessions import agreed
 from railweave.systems.junos.read.values import unprinted
-from railweave.systems.junos.read.words import Word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from railweave.systems.junos.read.policies import PolicyOptions
     from railweave.systems.junos.read.ports import Owners, Port
     from railweave.systems.junos.read.sessions import Group
+    from railweave.systems.junos.read.words import Word
 
 WHOLE_HOP_LIMIT = 255
 
@@ -56,7 +56,7 @@ def underlay(
         router_id=router_id,
         groups=tuple(made),
         policies=tuple(found),
-        prefix_lists=lists | {name: own for name, own in options.own_lists.items()},
+        prefix_lists=lists | options.own_lists,
         communities=tuple(own for one in communities for own in one),
         as_lists={name: policies.as_list(word) for name, word in options.as_lists.items()},
         fabric_advertise=advertised,
@@ -157,7 +157,7 @@ def _policies(options: PolicyOptions, groups: list[Group]) -> Iterator[Policy]:
     for name in options.policies:
         if name in single:
             yield policies.policy(options, (name,))
-    for names in dict.fromkeys(names for names in chains if len(names) > 1 or names[0] not in options.policies):
+    for names in dict.fromkeys(chain for chain in chains if len(chain) > 1 or not options.policies.keys() & set(chain)):
         yield policies.policy(options, names)
 
 

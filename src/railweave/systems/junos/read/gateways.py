@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Literal
 from railweave.device.model import Gateway
 from railweave.device.timers import RouterAdvertisements
 from railweave.systems.junos.read.values import network, prefix, unprinted
-from railweave.systems.junos.read.words import Word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from railweave.systems.junos.read.overlay import Instance
     from railweave.systems.junos.read.ports import Port, Unit
+    from railweave.systems.junos.read.words import Word
 
 _FRAME = 14
 """Bytes of an Ethernet header, which the MTU of a port counts and that of a family does not."""

@@ -17,14 +17,20 @@ if TYPE_CHECKING:
 
 _TOKEN = re.compile(r'\n|"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
 
-Value = "Text | dict[str, Value] | list[Value]"
-
 
 class Text(str):
     """A value with its line."""
 
     __slots__ = ("at",)
     at: int
+
+
+class Fields(dict[str, object]):
+    """A mapping."""
+
+
+class Values(list[object]):
+    """A list."""
 
 
 class _Reader:
@@ -35,43 +41,43 @@ class _Reader:
         self.line = 1
 
     def _tokens(self, text: str) -> Iterator[str]:
-        for token in _TOKEN.findall(text):
-            if token == "\n":
+        for sign in _TOKEN.findall(text):
+            if sign == "\n":
                 self.line += 1
             else:
-                yield token
+                yield sign
 
-    def value(self, token: str | None = None, depth: int = 0) -> object:
-        """The value that begins with the next token."""
+    def value(self, sign: str | None = None, depth: int = 0) -> object:
+        """The value that begins with the next sign."""
         if depth > DEEPEST:
             raise RenderError(f"more than {DEEPEST} levels", self.line)
-        token = token or next(self.tokens)
-        if token == "{":
+        sign = sign or next(self.tokens)
+        if sign == "{":
             return self._mapping(depth)
-        if token == "[":
+        if sign == "[":
             return self._list(depth)
-        found = Text("" if token == "null" else json.loads(token) if token.startswith('"') else token)
+        found = Text("" if sign == "null" else json.loads(sign) if sign.startswith('"') else sign)
         found.at = self.line
         return found
 
-    def _mapping(self, depth: int) -> dict[str, object]:
-        found: dict[str, object] = {}
-        for token in self.tokens:
-            if token == "}":
+    def _mapping(self, depth: int) -> Fields:
+        found = Fields()
+        for sign in self.tokens:
+            if sign == "}":
                 break
-            if token == ",":
+            if sign == ",":
                 continue
             next(self.tokens)  # the colon
-            found[json.loads(token)] = self.value(depth=depth + 1)
+            found[json.loads(sign)] = self.value(depth=depth + 1)
         return found
 
-    def _list(self, depth: int) -> list[object]:
-        found: list[object] = []
-        for token in self.tokens:
-            if token == "]":
+    def _list(self, depth: int) -> Values:
+        found = Values()
+        for sign in self.tokens:
+            if sign == "]":
                 break
-            if token != ",":
-                found.append(self.value(token, depth + 1))
+            if sign != ",":
+                found.append(self.value(sign, depth + 1))
         return found
 
 
@@ -84,7 +90,7 @@ def paths(text: str) -> tuple[list[Path], list[Path]]:
     except (RecursionError, ValueError):
         raise RenderError("this is no JSON that can be read", 1) from None
     document = _Reader(text).value()
-    if isinstance(document, dict):
+    if isinstance(document, Fields):
         document = document.get("configuration", document)
     walk = _Walk()
     walk.inside((), "configuration", document, 1, asleep=False)
@@ -98,10 +104,10 @@ class _Walk:
 
     def inside(self, words: tuple[str, ...], element: str, value: object, at: int, *, asleep: bool) -> None:
         """The statements of what stands in an element, whose own words are given."""
-        if isinstance(value, list):
+        if isinstance(value, Values):
             for one in value or [Text("")]:
                 self.inside(words, element, one, at, asleep=asleep)
-        elif isinstance(value, dict):
+        elif isinstance(value, Fields):
             self._mapping(words, element, value, at, asleep=asleep)
         else:
             line = getattr(value, "at", at)
@@ -109,9 +115,7 @@ class _Walk:
             if words or text:
                 (self.asleep if asleep else self.active).append(((*words, text) if text else words, line))
 
-    def _mapping(
-        self, words: tuple[str, ...], element: str, value: dict[str, object], at: int, *, asleep: bool
-    ) -> None:
+    def _mapping(self, words: tuple[str, ...], element: str, value: Fields, at: int, *, asleep: bool) -> None:
         about = value.get("@") or value.get("attributes")
         asleep = asleep or _is_inactive(about)
         if "data" in value and all(key in {"data", "attributes", "@"} for key in value):
@@ -137,14 +141,14 @@ class _Walk:
 
 def _plain(value: object) -> Text | None:
     """A value that is text alone, also in the older form, ``[{"data": "text"}]``."""
-    while isinstance(value, list) and len(value) == 1:
+    while isinstance(value, Values) and len(value) == 1:
         value = value[0]
-    if isinstance(value, dict):
+    if isinstance(value, Fields):
         value = value.get("data")
     return value if isinstance(value, Text) else None
 
 
 def _is_inactive(about: object) -> bool:
-    if isinstance(about, list):
+    if isinstance(about, Values):
         return any(map(_is_inactive, about))
-    return isinstance(about, dict) and str(about.get("inactive", "")).lower() in {"true", "inactive"}
+    return isinstance(about, Fields) and str(about.get("inactive", "")).lower() in {"true", "inactive"}

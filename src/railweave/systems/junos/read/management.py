@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from railweave.config.addresses import Address, InterfaceAddress
+from railweave.config.addresses import InterfaceAddress
 from railweave.device.access import Aaa, EdgePorts, Login, LoginServer
 from railweave.device.management import Management, Services, Snmp, SnmpUser, Syslog, User
 from railweave.device.security import Security
 from railweave.systems.junos.names import MANAGEMENT_INSTANCE
 from railweave.systems.junos.read.ports import MANAGEMENT
-from railweave.systems.junos.read.values import address, prefix, secret, unprinted
+from railweave.systems.junos.read.values import NO_ADDRESS, address, prefix, secret, unprinted
 from railweave.systems.junos.read.words import Word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from railweave.device.model import Prefix
+    from railweave.config.addresses import Address, Prefix
     from railweave.systems.junos.read.ports import Port
 
 REMOTE_USER = "remote"
@@ -83,7 +83,7 @@ def gateway(top: Word) -> Address:
                 hop = found.read(address, "next-hop") if found is not None else None
                 if hop is not None:
                     return hop
-    return Address("0.0.0.0")
+    return NO_ADDRESS
 
 
 def _users(login: Word) -> Iterator[tuple[str, User]]:
@@ -158,7 +158,9 @@ def _ntp(system: Word) -> tuple[str, ...]:
 def _syslog(system: Word) -> Iterator[Syslog]:
     usual = unprinted("management.syslog.port")
     for one in system.entries("syslog", "host"):
-        severity = next((level for level in _SEVERITIES if one.flag("any", level)), "notice")
+        severity: Severity = "notice"
+        for level in _SEVERITIES:
+            severity = level if one.flag("any", level) else severity
         port = one.number("port")
         one.value("routing-instance")
         one.flag("structured-data")

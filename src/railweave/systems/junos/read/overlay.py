@@ -172,7 +172,7 @@ def vrf(
     imports, exports = _targets(word, options)
     return Vrf(
         name=name,
-        vni=routes.number("vni") or 0,
+        vni=routes.number("vni") or word.number("protocols", "evpn", "irb-symmetric-routing", "vni") or 0,
         route_distinguisher=word.value("route-distinguisher") or "",
         import_targets=imports,
         export_targets=exports,
@@ -217,7 +217,7 @@ def _targets(word: Word, options: PolicyOptions) -> tuple[tuple[str, ...], tuple
             exports.append(one.text)
     for what, into in (("vrf-import", imports), ("vrf-export", exports)):
         for name in word.names(what):
-            into += _in_policy(options, name)
+            into.extend(_in_policy(options, name))
     return tuple(dict.fromkeys(imports)), tuple(dict.fromkeys(exports))
 
 
@@ -323,7 +323,8 @@ def _bridging(word: Word, name: str, members: tuple[str, ...], options: Word) ->
     evpn.names("extended-vni-list")
     options.value("vtep-source-interface")
     targets = {one.text: one.value("vrf-target") or "" for one in evpn.block("vni-options").entries("vni")}
-    common = options.value("vrf-target") or ""
+    common = next((one.take().text for one in options.block("vrf-target").below.values() if one.text != "auto"), "")
+    options.flag("vrf-target", "auto")
     vlans: list[BridgedVlan] = []
     for one in word.block("vlans").below.values():
         vni, number = one.number("vxlan", "vni"), one.number("vlan-id")

@@ -90,13 +90,12 @@ def community(word: Word) -> list[Community]:
 
 
 def _community(name: str, at: int, text: str) -> Community | None:
-    kinds: tuple[tuple[re.Pattern[str], Literal["large", "color", "standard"]], ...] = (
-        (_LARGE, "large"),
-        (_COLOR, "color"),
-        (_STANDARD, "standard"),
-    )
-    kind = next((kind for pattern, kind in kinds if pattern.fullmatch(text)), None)
-    return Community(_numbered(name, at), kind, text.removeprefix("large:")) if kind is not None else None
+    own = _numbered(name, at)
+    if _LARGE.fullmatch(text):
+        return Community(own, "large", text.removeprefix("large:"))
+    if _COLOR.fullmatch(text):
+        return Community(own, "color", text)
+    return Community(own, "standard", text) if _STANDARD.fullmatch(text) else None
 
 
 def _numbered(name: str, at: int) -> str:

@@ -13,7 +13,7 @@ from railweave.systems.junos.read.values import FAMILIES, prefix
 from railweave.systems.junos.read.words import Word, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from railweave.config.addresses import Family
     from railweave.device.control_plane import PortRange
@@ -94,7 +94,7 @@ def protection(
     network = [one for one in found.rules if (one.family, one.name) not in known]
     others = [replace(one, plane="management") for one in network if _of_management(one)]
     network = [one for one in network if not _of_management(one)]
-    for family, word in _bound(top, ports, lambda name: name not in {"lo0"} and not MANAGEMENT.fullmatch(name)):
+    for family, word in _bound(top, ports, lambda name: name != "lo0" and not MANAGEMENT.fullmatch(name)):
         _drops(word, family, found)
     taken = [
         word
@@ -118,9 +118,8 @@ def _of_management(rule: ControlRule) -> bool:
     return rule.sources.startswith("management")
 
 
-def _bound(top: Word, ports: Mapping[str, Port], wanted: object) -> Iterator[tuple[Family, Word]]:
+def _bound(top: Word, ports: Mapping[str, Port], wanted: Callable[[str], bool]) -> Iterator[tuple[Family, Word]]:
     """Filters on what comes in, once each, by family."""
-    assert callable(wanted)
     seen: set[tuple[str, str]] = set()
     for port in ports.values():
         if not wanted(port.name):
@@ -132,10 +131,9 @@ def _bound(top: Word, ports: Mapping[str, Port], wanted: object) -> Iterator[tup
                     word = top.at_path("firewall", "family", family, "filter", name.text)
                     if word is None and family == "inet":
                         word = top.at_path("firewall", "filter", name.text)
-                    if word is not None and family in FAMILIES:
-                        if (family, name.text) not in seen:
-                            seen.add((family, name.text))
-                            yield FAMILIES[family], word
+                    if word is not None and family in FAMILIES and (family, name.text) not in seen:
+                        seen.add((family, name.text))
+                        yield FAMILIES[family], word
 
 
 def _rules(

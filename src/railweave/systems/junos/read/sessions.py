@@ -141,8 +141,8 @@ def _group(places: Sequence[Word], top: Word) -> Group:
         key=first(lambda one: _key(one, top)),
         as_list=first(lambda one: one.value("peer-as-list")),
         color=first(lambda one: one.value("fabric-color")),
-        cluster=any([one.value("cluster") is not None for one in places]),
-        keeps_next_hop=any([one.flag("multihop", "no-nexthop-change") for one in places]),
+        cluster=first(lambda one: one.value("cluster")) is not None,
+        keeps_next_hop=bool(first(lambda one: one.flag("multihop", "no-nexthop-change"))),
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.config.addresses import Address
 from railweave.device.model import DeviceConfig
 from railweave.systems.junos.read import management, overlay
 from railweave.systems.junos.read.balancing import balancing, runs
@@ -17,7 +16,7 @@ from railweave.systems.junos.read.ports import Owners, ports
 from railweave.systems.junos.read.protection import protection
 from railweave.systems.junos.read.qos import qos
 from railweave.systems.junos.read.sessions import groups
-from railweave.systems.junos.read.values import address, asn, network
+from railweave.systems.junos.read.values import NO_ADDRESS, address, asn, network
 from railweave.systems.junos.read.words import Word
 
 if TYPE_CHECKING:
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
     from railweave.systems.junos.read.overlay import Instance
     from railweave.systems.junos.read.ports import Port
     from railweave.systems.junos.read.sessions import Group
-
-NO_ADDRESS = Address("0.0.0.0")
 
 
 def configuration(top: Word) -> DeviceConfig:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 FAMILIES: dict[str, Family] = {"inet": "ipv4", "inet6": "ipv6"}
 
+NO_ADDRESS = Address("0.0.0.0")  # noqa: S104 - nothing is bound
+"""Stands where a configuration must have an address and the text has none."""
+
 UNKNOWN_SECRET = "secret:?"  # noqa: S105 - stands for a secret
 """What a secret is read as where its value stands in the text, in clear, as a hash or scrambled: the value goes nowhere."""
 
@@ -74,6 +77,4 @@ def asn(text: str) -> int:
 
 def unprinted(field: str) -> int:
     """The number that a field has where the text does not say it (``reads.defaults`` of ``system.yaml``)."""
-    value = catalog().systems["junos"].reads.defaults[field].value
-    assert isinstance(value, int), field
-    return value
+    return int(catalog().systems["junos"].reads.defaults[field].value or 0)

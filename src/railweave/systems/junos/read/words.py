@@ -138,17 +138,18 @@ class Word:
                 for next_one in list(one.below.values()):
                     if next_one.text in words:
                         del one.below[next_one.text]
-                        self._hang(next_one)
+                        self.hang(next_one)
                         waiting.append(self.below[next_one.text])
         return self
 
-    def _hang(self, one: Word) -> None:
+    def hang(self, one: Word) -> None:
+        """Put a word with what follows it below this one."""
         there = self.below.get(one.text)
         if there is None:
             self.below[one.text] = one
         else:
             for below in one.below.values():
-                there._hang(below)
+                there.hang(below)
 
 
 def whole(text: str) -> int:
