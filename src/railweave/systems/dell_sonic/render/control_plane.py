@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from railweave.config.addresses import Family, Prefix
-    from railweave.device.control_plane import ControlPlane, ControlRule, PortRange
+    from railweave.device.control_plane import ControlPlane, ControlRule, PortRange, ServerPortRule
     from railweave.device.model import DeviceConfig, Gateway
 
 IP: dict[Family, str] = {"ipv4": "ip", "ipv6": "ipv6"}
@@ -30,10 +30,10 @@ def control_plane(config: DeviceConfig) -> Iterator[Section]:
     if wanted is None:
         return
     for family, ip in IP.items():
-        permitted = [line for rule in wanted.together(family) for line in _lines(rule, wanted.source(rule).prefixes)]
+        permitted = [line for rule in wanted.together(family) for line in permits(rule, wanted.source(rule).prefixes)]
         yield _list(ip, f"control-plane-{_NUMBER[family]}", [*permitted, f"deny {ip} any any"])
-        if drops := list(_drops(wanted, family)):
-            yield _list(ip, f"from-servers-{_NUMBER[family]}", [*drops, f"permit {ip} any any"])
+        if dropped := list(drops(wanted, family)):
+            yield _list(ip, f"from-servers-{_NUMBER[family]}", [*dropped, f"permit {ip} any any"])
     yield section("line vty", [f"{ip} access-group control-plane-{_NUMBER[family]} in" for family, ip in IP.items()])
 
 
@@ -50,7 +50,7 @@ def _list(ip: str, name: str, lines: Iterable[str]) -> Section:
     return section(f"{ip} access-list {name}", numbered)
 
 
-def _lines(rule: ControlRule, sources: tuple[Prefix, ...]) -> Iterator[str]:
+def permits(rule: ControlRule, sources: tuple[Prefix, ...]) -> Iterator[str]:
     """A command for each source, range of ports and type of ICMP."""
     protocol = _ICMP[rule.family] if rule.protocol == "icmp" else rule.protocol
     types = [f" type {one}" for one in rule.icmp_types] or [""]
@@ -61,11 +61,17 @@ def _lines(rule: ControlRule, sources: tuple[Prefix, ...]) -> Iterator[str]:
                 yield from (f"permit {protocol} {source}{sent} any{received}{more}{one}" for one in types)
 
 
-def _drops(wanted: ControlPlane, family: Family) -> Iterator[str]:
+def drops(wanted: ControlPlane, family: Family) -> Iterator[str]:
+    """The commands that drop what servers may not send."""
     for rule in wanted.server_ports:
         if rule.family == family:
-            for where in map(_address, rule.destinations):
-                yield from (f"discard {rule.protocol} any {where}{_port(ports)}" for ports in rule.destination_ports)
+            yield from discards(rule)
+
+
+def discards(rule: ServerPortRule) -> Iterator[str]:
+    """A command for each destination and range of ports."""
+    for where in map(_address, rule.destinations):
+        yield from (f"discard {rule.protocol} any {where}{_port(ports)}" for ports in rule.destination_ports)
 
 
 def _address(prefix: str) -> str:

@@ -1,0 +1,213 @@
+"""Ports, gateways and splits out of the lines of interfaces, and what each is for."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from railweave.catalog import catalog
+from railweave.config.addresses import BITS
+from railweave.device.model import Gateway, Interface, Split
+from railweave.device.timers import RouterAdvertisements
+from railweave.systems.dell_sonic.read.overlay import tenant
+from railweave.systems.dell_sonic.read.words import number
+from railweave.systems.sonic.render.names import ETHERNET_HEADER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from railweave.catalog.models import SwitchModel
+    from railweave.config.taking import Taking
+    from railweave.systems.dell_sonic.read.bgp import Router
+    from railweave.systems.dell_sonic.read.ports import Lines
+    from railweave.systems.dell_sonic.read.routing import Links
+
+PORT_MTU = 9216
+"""Bytes of a frame on a port whose ``mtu`` is that of the gateway on it (system.yaml, ``interfaces.mtu``)."""
+ROUNDED = 0.01
+"""Percent of the packet buffer that rounding to cells may take away, and more."""
+POINT_TO_POINT = 2
+"""A network of so few bits for hosts joins two routers."""
+
+_SPLIT = re.compile(r"interface breakout port (?P<port>[\d/]+) mode (?P<channels>\d)x(?P<speed>\d{1,4})G.*")
+_OURS = re.compile(r"(?P<peer>\S+) (?P<port>\S*\d\S*|\S*eth\S*|\S+)")
+_OUTSIDE = re.compile(r"(?P<peer>\S+), tenant (?P<tenant>\S+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Sessions:
+    """Interfaces that sessions run on, by VRF: on the links of the fabric, and to routers outside."""
+
+    fabric: frozenset[str]
+    outside: frozenset[str]
+
+    @classmethod
+    def of(cls, routers: Iterable[Router], links: Links) -> Sessions:
+        """Those of every instance."""
+        found: dict[bool, set[str]] = {True: set(), False: set()}
+        for router in routers:
+            for one in router.neighbors.values():
+                name = one.interface or (links.of_neighbor(router.vrf, one.address)[0] if one.address else "")
+                found[bool(router.vrf)].add(name)
+        return cls(frozenset(found[False]), frozenset(found[True]))
+
+
+def is_port(name: str) -> bool:
+    """Whether a name is a port's, not that of a part of it."""
+    return name.startswith("Eth") and "." not in name
+
+
+def breakouts(taking: Taking) -> dict[str, Split]:
+    """Ports that are split, by name."""
+    found: dict[str, Split] = {}
+    for one in taking.sections:
+        split = _SPLIT.fullmatch(one.line)
+        if split is None:
+            continue
+        taking.take(one)
+        place = number(split["port"].rpartition("/")[2]) or 1
+        name = f"Eth{split['port']}"
+        found[name] = Split(name, place - 1, int(split["channels"]), int(split["speed"]))
+    return found
+
+
+def model(split: Iterable[Split], ports: Iterable[Lines], headroom: int | None) -> str:
+    """A model that has such ports, as fast, and as many; and whose buffer has the headroom pool as a whole percentage."""
+    ports = list(ports)
+    speeds = [one.channels * one.speed_gbps for one in split] + [(one.speed_mbps or 0) // 1000 for one in ports]
+    most = max(speeds, default=0)
+    last = max((one.number[1] for one in ports if len(one.number) > 1), default=0)
+    models = {name: one for name, one in catalog().switches.items() if "dell_sonic" in one.systems}
+    fits = [name for name, one in models.items() if _holds(one, most, last)] or sorted(models)
+    shares = {name: 100 * (headroom or 0) / (models[name].buffer.shared_mb * 1e6) for name in fits}
+    whole = {name: abs(share - round(share)) < ROUNDED for name, share in shares.items()}
+    return min(fits, key=lambda name: (not whole[name], models[name].ports[0].speed_gbps, models[name].ports[0].count))
+
+
+def _holds(one: SwitchModel, speed: int, ports: int) -> bool:
+    group = one.ports[0]
+    return group.speed_gbps >= speed and group.count >= ports
+
+
+def splits(found: Mapping[str, Split], ports: Iterable[Lines], model_name: str) -> tuple[Split, ...]:
+    """Ports that are split, and whole ones that run slower than they can."""
+    group = catalog().switches[model_name].ports[0]
+    slower = {
+        one.name: Split(one.name, one.number[1] - 1, 1, one.speed_mbps // 1000)
+        for one in ports
+        if one.speed_mbps and len(one.number) == POINT_TO_POINT and one.speed_mbps // 1000 < group.speed_gbps
+    }
+    every = {**{name: one for name, one in slower.items() if name not in found}, **found}
+    return tuple(sorted(every.values(), key=lambda one: one.physical))
+
+
+def interface(one: Lines, parts: Iterable[Lines], sessions: Sessions, pauses: bool) -> Interface:  # noqa: FBT001
+    """A port with its part that is tagged, if it has one."""
+    part = next((sub for sub in parts if sub.name in sessions.outside or sub.vrf), None)
+    kind = _kind(one, part, sessions)
+    routed = kind == "server" and one.vlan is None and bool(one.addresses or one.anycast)
+    outside = _OUTSIDE.fullmatch(one.description) if kind == "external" else None
+    ours = _OURS.fullmatch(one.description) if kind != "external" else None
+    said = part or one
+    return Interface(
+        name=one.name,
+        link="",
+        kind=kind,
+        description=one.description,
+        peer=(outside or ours or {"peer": ""})["peer"],
+        peer_port=ours["port"] if ours else "",
+        speed_gbps=(one.speed_mbps or 0) // 1000,
+        lanes=8,
+        mtu=PORT_MTU if routed or one.mtu is None else one.mtu + ETHERNET_HEADER,
+        length_m=0,
+        vlan=None if one.vlan is None else f"vn{one.vlan}",
+        addresses=tuple(said.addresses) if kind != "server" else (),
+        pauses=pauses,
+        vrf=tenant(said.vrf) if kind == "external" else "",
+        unit_vlan=None if part is None else part.tag,
+    )
+
+
+def _kind(one: Lines, part: Lines | None, sessions: Sessions) -> Literal["server", "fabric", "external"]:
+    """What a port is for: what it runs says so, else how it is configured."""
+    if part is not None or one.name in sessions.outside:
+        return "external"
+    if one.name in sessions.fabric:
+        return "fabric"
+    if one.ipv6 and not one.addresses and one.vlan is None:
+        return "fabric"
+    if one.vlan is not None or one.training or one.shut or one.advertised or one.anycast or one.vrf:
+        return "server"
+    narrow = all(BITS[address.family] - address.length <= POINT_TO_POINT for address in one.addresses)
+    return "fabric" if one.addresses and narrow else "server"
+
+
+def gateways(
+    interfaces: Mapping[str, Lines], ports: Iterable[Interface], transit: set[int], mac: str
+) -> tuple[Gateway, ...]:
+    """Gateways of VLANs, then of ports."""
+    vlans = [one for name, one in interfaces.items() if name.startswith("Vlan") and one.number]
+    made = [_gateway(one, one.number[0], mac) for one in vlans if one.number[0] not in transit]
+    routed = {one.name for one in ports if one.kind == "server" and one.vlan is None}
+    made += [
+        _gateway(one, None, mac)
+        for name, one in interfaces.items()
+        if name in routed and (one.addresses or one.anycast)
+    ]
+    return tuple(made)
+
+
+def _gateway(one: Lines, vlan: int | None, mac: str) -> Gateway:
+    addresses = tuple(one.anycast or one.addresses)
+    timers = _advertisements(one)
+    advertised = tuple(prefix for prefix, *_ in one.prefixes)
+    return Gateway(
+        name=one.name,
+        vlan=vlan,
+        vlan_name=f"vn{vlan}" if vlan else "",
+        description=one.description,
+        mtu=9100 if one.mtu is None else one.mtu,
+        addresses=addresses,
+        prefixes=advertised if timers else tuple(one.prefix for one in addresses),
+        advertisements=timers,
+        port="" if vlan else one.name,
+        vrf=tenant(one.vrf),
+        proxy_arp=one.proxy_arp,
+        mac=mac if one.anycast else "",
+    )
+
+
+def _advertisements(one: Lines) -> RouterAdvertisements | None:
+    """What is told in router advertisements; of prefixes that are told otherwise, how the odd one is."""
+    if not one.advertises:
+        return None
+    timers = dict(one.advertised)
+    flags = {name: bool(timers.pop(name, 0)) for name in ("managed", "other")}
+    link_mtu = timers.pop("link_mtu", None)
+    told = [(valid, preferred, words) for _, valid, preferred, words in one.prefixes]
+    valid, preferred, words = min(told, key=told.count, default=(2_592_000, 604_800, frozenset[str]()))
+    return RouterAdvertisements(
+        prefix_valid_lifetime=valid,
+        prefix_preferred_lifetime=preferred,
+        on_link="off-link" not in words,
+        autonomous="no-autoconfig" not in words,
+        link_mtu=link_mtu is not None,
+        **flags,
+        **timers,  # type: ignore[arg-type]
+    )
+
+
+def parts_of(interfaces: Mapping[str, Lines]) -> dict[str, list[Lines]]:
+    """Sub-interfaces by the port that they are of."""
+    found: dict[str, list[Lines]] = {}
+    for name, one in interfaces.items():
+        port, dot, _ = name.partition(".")
+        if dot and port.startswith("Eth"):
+            found.setdefault(port, []).append(one)
+    return found
+
+
+def in_order(names: Iterable[Lines]) -> Iterator[Lines]:
+    """By number."""
+    yield from sorted(names, key=lambda one: (one.name[:4], one.number))

@@ -1,0 +1,252 @@
+"""The EVPN overlay: tunnel, tenants' VRFs with their routers outside, layer-2 networks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from railweave.config.addresses import Address, Prefix
+from railweave.device.model import (
+    BridgedVlan,
+    ExternalPeer,
+    MacVrf,
+    NumberedSession,
+    OverlayConfig,
+    TunnelEndpoint,
+    Vrf,
+)
+from railweave.device.overlay import MAC_VRF, MAC_VRF_NUMBER
+from railweave.systems.dell_sonic.read.ports import headers
+from railweave.systems.dell_sonic.read.routing import NOWHERE, is_overlay
+from railweave.systems.dell_sonic.read.words import address, interface, number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from railweave.config.taking import Taking
+    from railweave.device.model import Gateway, Interface
+    from railweave.device.timers import Bfd
+    from railweave.systems.dell_sonic.read.bgp import Evpn, Peer, Router
+    from railweave.systems.dell_sonic.read.policy import Lists
+    from railweave.systems.dell_sonic.read.ports import Lines
+    from railweave.systems.dell_sonic.read.routing import Links
+
+MANAGEMENT_VRF = "mgmt"
+MARK = "Vrf-"
+"""What stands before a tenant's name (sonic-vrf.yang wants ``Vrf``)."""
+
+
+@dataclass(slots=True)
+class Tunnel:
+    """``interface vxlan``: its address, and VNIs by VLAN and by VRF."""
+
+    source: Address | None = None
+    vlans: dict[int, int] = field(default_factory=dict[int, int])
+    vrfs: dict[str, int] = field(default_factory=dict[str, int])
+
+    def transit(self) -> set[int]:
+        """VLANs that stand for the VNIs of VRFs."""
+        routed = set(self.vrfs.values())
+        return {vlan for vlan, vni in self.vlans.items() if vni in routed}
+
+
+def tenant(vrf: str) -> str:
+    """The tenant of a VRF, by its name."""
+    return vrf.removeprefix(MARK)
+
+
+def tunnel(taking: Taking) -> Tunnel:
+    """The VXLAN tunnel."""
+    found = Tunnel()
+    for header, _ in headers(taking, "interface vxlan "):
+        taking.take(header)
+        for one in header.body or ():
+            match one.line.split():
+                case ["source-ip", value] if (source := address(value)) is not None:
+                    found.source = source
+                case ["map", "vni", value, "vlan", vlan] if (vni := number(value)) is not None:
+                    place = number(vlan)
+                    if place is None:
+                        continue
+                    found.vlans[place] = vni
+                case ["map", "vni", value, "vrf", vrf] if (vni := number(value)) is not None:
+                    found.vrfs[vrf] = vni
+                case _:
+                    continue
+            taking.take(one)
+    return found
+
+
+def vrf_names(taking: Taking) -> list[str]:
+    """VRFs beside the default and that of management, in order."""
+    found: list[str] = []
+    for one in taking.sections:
+        match one.line.split():
+            case ["ip", "vrf", name]:
+                taking.take(one)
+                found += [] if name in {MANAGEMENT_VRF, "management", "default"} else [name]
+            case _:
+                continue
+    return list(dict.fromkeys(found))
+
+
+def external_maps(router: Router) -> set[str]:
+    """The route-maps of a VRF's sessions with routers outside."""
+    families = [one for peer in router.peers() for one in peer.families.values()]
+    return {name for one in families for name in (one.imports, one.exports) if name}
+
+
+def overlay_maps(router: Router) -> set[str]:
+    """The route-maps of EVPN's sessions alone."""
+    families = [one for peer in router.peers() for name, one in peer.families.items() if name == "evpn"]
+    others = [one for peer in router.peers() for name, one in peer.families.items() if name != "evpn"]
+    taken = {name for one in others for name in (one.imports, one.exports)} | set(router.redistributes.values())
+    return {name for one in families for name in (one.imports, one.exports) if name} - taken
+
+
+def vrf(
+    name: str, router: Router | None, tunnelled: Tunnel, gateways: Iterable[Gateway], listed: Lists, links: Links
+) -> Vrf:
+    """A tenant's VRF."""
+    own = [one for one in gateways if one.vrf == tenant(name)]
+    evpn = router.evpn if router else None
+    return Vrf(
+        name=tenant(name),
+        vni=tunnelled.vrfs.get(name, 0),
+        route_distinguisher=evpn.distinguisher if evpn else "",
+        import_targets=tuple(f"target:{one}" for one in evpn.imports) if evpn else (),
+        export_targets=tuple(f"target:{one}" for one in evpn.exports) if evpn else (),
+        prefixes=tuple(prefix for one in own for prefix in one.prefixes),
+        external=tuple(_external(router, listed, links)) if router else (),
+    )
+
+
+def _external(router: Router, listed: Lists, links: Links) -> Iterator[ExternalPeer]:
+    for one in router.neighbors.values():
+        peer = router.whole(one)
+        if peer.address is None:
+            continue
+        port, local = links.of_neighbor(router.vrf, peer.address)
+        family = peer.families.get(peer.address.family)
+        unit = port if "." in port or not port else f"{port}.0"
+        session = NumberedSession(unit, "", one.description, peer.asn or 0, local or NOWHERE, peer.address)
+        yield ExternalPeer(
+            one.group or one.description or one.name,
+            session,
+            _passed(listed, family.imports if family else ""),
+            _passed(listed, family.exports if family else ""),
+        )
+
+
+def _passed(listed: Lists, name: str) -> tuple[Prefix, ...]:
+    """What a route-map lets pass by its prefix lists."""
+    return tuple(
+        prefix
+        for one in listed.entries(name)
+        if one.permits and one.prefix_list
+        for prefix in listed.prefix_list(one.prefix_list)
+    )
+
+
+def sessions(router: Router) -> list[Peer]:
+    """The neighbors that EVPN's routes are exchanged with."""
+    whole = [router.whole(one) for one in router.neighbors.values()]
+    return [one for one in whole if (family := one.families.get("evpn")) is not None and family.active]
+
+
+def overlay(
+    router: Router,
+    tunnelled: Tunnel,
+    loopbacks: tuple[Prefix, ...],
+    interfaces: Mapping[str, Lines],
+    listed: Lists,
+    bfd: dict[str, Bfd],
+) -> OverlayConfig | None:
+    """The overlay; None where no neighbor has EVPN's routes, and no group is for them."""
+    members = sessions(router)
+    groups = [one for one in router.groups.values() if (f := one.families.get("evpn")) is not None and f.active]
+    if not members and not groups:
+        return None
+    everybody = [*groups, *(one for one in members if one.group not in router.groups)]
+    loopback = next((found for one in everybody if (found := _source(one, interfaces))), None)
+    loopback = loopback or (loopbacks[0].address if loopbacks else NOWHERE)
+    watched = [one.bfd for one in everybody]
+    ends = [tunnelled.source] if tunnelled.source else []
+    if ends:
+        ends += [one.address for one in loopbacks if one.address not in {loopbacks[0].address, loopback, *ends}]
+    families = [one.families["evpn"] for one in everybody]
+    return OverlayConfig(
+        loopback=loopback,
+        neighbors=tuple(
+            NumberedSession("", "", one.description, one.asn or 0, loopback, one.address)
+            for one in members
+            if one.address is not None
+        ),
+        endpoints=tuple(TunnelEndpoint(one, None) for one in ends),
+        reflects=bool(families) and all(one.next_hop_unchanged for one in families),
+        from_spine=_mark(listed, {one.exports for one in families}),
+        bfd=bfd.get(watched[0] or "") if watched[0] is not None and is_same(watched) else None,
+    )
+
+
+def is_same(values: list[str | None]) -> bool:
+    """Whether all are the same."""
+    return len(set(values)) == 1
+
+
+def _source(peer: Peer, interfaces: Mapping[str, Lines]) -> Address | None:
+    """Where sessions of a peer begin: an address, or that of an interface."""
+    name = interface(peer.source)
+    lines = interfaces.get(name) if name else None
+    if lines is not None and lines.addresses:
+        return lines.addresses[0].address
+    return address(peer.source)
+
+
+def _mark(listed: Lists, maps: set[str]) -> str:
+    """The community that spines put on EVPN's routes, and by which leaves keep them back."""
+    for name in sorted(maps):
+        for one in listed.entries(name):
+            if one.permits and one.adds:
+                return one.adds[0]
+            if not one.permits and one.community:
+                return listed.communities.get(one.community, "")
+    return ""
+
+
+def mac_vrf(
+    evpn: Evpn, tunnelled: Tunnel, names: Mapping[int, str], ports: Iterable[Interface], router_id: Address
+) -> MacVrf | None:
+    """The bridging instance: each layer-2 VNI with its own route target."""
+    routed = tunnelled.transit()
+    vlans = [(vlan, vni) for vlan, vni in tunnelled.vlans.items() if vlan not in routed]
+    if not vlans:
+        return None
+    targets = {vni: one.imports or one.exports for vni, one in evpn.vnis.items()}
+    uneven = {vni for vni, one in evpn.vnis.items() if one.imports != one.exports}
+    made = tuple(
+        BridgedVlan(vlan, names.get(vlan, f"vn{vlan}"), vni, _targets(evpn, vni) if vni in uneven else _first(targets, vni))
+        for vlan, vni in vlans
+    )
+    own = {one.name for one in made}
+    return MacVrf(
+        name=MAC_VRF,
+        route_distinguisher=f"{router_id}:{MAC_VRF_NUMBER}",
+        route_target="",
+        vlans=made,
+        ports=tuple(one.name for one in ports if one.vlan in own),
+    )
+
+
+def _first(targets: Mapping[int, list[str]], vni: int) -> str:
+    found = targets.get(vni)
+    return f"target:{found[0]}" if found else ""
+
+
+def _targets(evpn: Evpn, vni: int) -> str:
+    """What stands for a VNI that takes other routes than it sends."""
+    one = evpn.vnis[vni]
+    return f"target:{'+'.join(one.imports)}/{'+'.join(one.exports)}"
+
+
+__all__ = ["Tunnel", "external_maps", "is_overlay", "mac_vrf", "overlay", "overlay_maps", "tenant", "tunnel", "vrf", "vrf_names"]

@@ -1,0 +1,379 @@
+"""Traffic classes, PFC, marking, headroom and load balancing. A class is known by its queue; its name is not printed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+
+from railweave.catalog import catalog
+from railweave.catalog.headroom import headroom_bytes
+from railweave.config.addresses import Family
+from railweave.device.balancing import BalancingConfig, Dlb, EgressQuantization, Hash
+from railweave.device.classes import Buffers, Ecn, TrafficClass, Watchdog
+from railweave.device.model import Marking, PfcProfile, QosConfig
+from railweave.systems.dell_sonic.read.ports import fewest, headers
+from railweave.systems.dell_sonic.read.words import number, numbers, signed
+from railweave.systems.dell_sonic.render.qos import LOSSY_GROUP
+from railweave.systems.sonic.render.buffers import LOSSLESS, NO_OFFSET
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from railweave.catalog.models import SwitchModel
+    from railweave.config.sections import Section
+    from railweave.config.taking import Taking
+    from railweave.device.model import Interface
+    from railweave.systems.dell_sonic.read.ports import Lines, PortQos
+
+MOST_DSCP, MOST_QUEUE = 63, 7
+_PROFILE = re.compile(r"pg_lossless_(?P<speed>\d{1,7})_(?P<length>\d{1,6})m(?:_(?P<mru>\d{1,6}))?_profile")
+
+
+@dataclass(slots=True)
+class Maps:
+    """What ports refer to. Each kind of map by its name, and what each profile and policy has."""
+
+    kinds: dict[str, dict[str, dict[int, int]]] = field(default_factory=dict[str, dict[str, dict[int, int]]])
+    schedulers: dict[str, dict[int, dict[str, str]]] = field(default_factory=dict[str, dict[int, dict[str, str]]])
+    marking: dict[str, Marking] = field(default_factory=dict[str, Marking])
+    marks: set[str] = field(default_factory=set[str])
+    poll: int | None = None
+    headroom: int | None = None
+    profiles: dict[str, tuple[int, int, int]] = field(default_factory=dict[str, tuple[int, int, int]])
+
+    def of(self, kind: str, names: Iterable[str]) -> dict[int, int]:
+        """The map of a kind that ports have; the only one where they have none."""
+        some = self.kinds.get(kind, {})
+        return next((some[name] for name in names if name in some), next(iter(some.values()), {}))
+
+
+_MAPS = {
+    "dscp-tc": ("dscp", "traffic-class", MOST_DSCP),
+    "tc-queue": ("traffic-class", "queue", MOST_QUEUE),
+    "tc-pg": ("traffic-class", "priority-group", MOST_QUEUE),
+    "pfc-priority-queue": ("pfc-priority", "queue", MOST_QUEUE),
+}
+
+
+def maps(taking: Taking) -> Maps:
+    """Maps, policies, profiles and pools."""
+    found = Maps()
+    for header in taking.sections:
+        match header.line.split():
+            case ["qos", "map", kind, name] if kind in _MAPS:
+                _map(taking, header, kind, found.kinds.setdefault(kind, {}).setdefault(name, {}))
+            case ["qos", "scheduler-policy", name]:
+                _scheduler(taking, header, found.schedulers.setdefault(name, {}))
+            case ["qos", "wred-policy", name]:
+                _wred(taking, header, name, found)
+            case ["priority-flow-control", "watchdog", "polling-interval", value] if (n := number(value)) is not None:
+                found.poll = n
+            case ["buffer", "pool", pool, "shared-headroom-size", value] if (
+                pool == LOSSLESS and (n := number(value)) is not None
+            ):
+                found.headroom = n
+            case ["buffer", "profile", name, pool, size, "dynamic-threshold", alpha, "pause", "pause-threshold", xoff]:
+                given = number(size), signed(alpha), number(xoff)
+                if pool != LOSSLESS or given[0] is None or given[1] is None or given[2] is None:
+                    continue
+                found.profiles[name] = (given[0], given[1], given[2])
+            case ["buffer", "init", "lossless"]:
+                pass
+            case _:
+                continue
+        taking.take(header)
+    return found
+
+
+def _map(taking: Taking, header: Section, kind: str, found: dict[int, int]) -> None:
+    first, second, most = _MAPS[kind]
+    for one in header.body or ():
+        match one.line.split():
+            case [word, some, other, value] if word == first and other == second:
+                members, target = numbers(some, most), number(value)
+                if members is None or target is None or target > MOST_QUEUE:
+                    continue
+                found.update(dict.fromkeys(members, target))
+                taking.take(one)
+            case _:
+                continue
+
+
+def _scheduler(taking: Taking, header: Section, found: dict[int, dict[str, str]]) -> None:
+    for one in header.body or ():
+        match one.line.split():
+            case ["queue", value] if (queue := number(value)) is not None and queue <= MOST_QUEUE:
+                served = found.setdefault(queue, {})
+            case _:
+                continue
+        taking.take(one)
+        for inner in one.body or ():
+            match inner.line.split():
+                case ["type", "strict" | "dwrr" | "wrr" as kind]:
+                    served["type"] = kind
+                case ["weight", weight] if number(weight) is not None:
+                    served["weight"] = weight
+                case _:
+                    continue
+            taking.take(inner)
+
+
+def _wred(taking: Taking, header: Section, name: str, found: Maps) -> None:
+    for one in header.body or ():
+        match one.line.split():
+            case ["green", "minimum-threshold", low, "maximum-threshold", high, "drop-probability", value]:
+                given = number(low), number(high), number(value)
+                if given[0] is None or given[1] is None or given[2] is None:
+                    continue
+                found.marking[name] = Marking(1000 * given[0], 1000 * given[1], given[2])
+            case ["ecn", "green" | "all"]:
+                found.marks.add(name)
+            case _:
+                continue
+        taking.take(one)
+
+
+def qos(found: Maps, lines: Mapping[str, Lines], ports: Sequence[Interface], model_name: str) -> QosConfig | None:
+    """QoS of a device; None where it has no map, and no scheduler."""
+    if not found.kinds and not found.schedulers:
+        return None
+    own = [lines[one.name].qos for one in ports]
+    model = catalog().switches[model_name]
+    bound = _bound(own)
+    names = _names(found, own)
+    classes = _classes(found, own, names)
+    marked = {queue: policy for one in own for queue, policy in one.wred.items()}
+    marking = {
+        names[queue]: found.marking[policy]
+        for queue, policy in marked.items()
+        if queue in names and policy in found.marking and policy in found.marks
+    }
+    rest = found.of("dscp-tc", _used(own, "dscp-tc")).get(0)
+    default = names.get(found.of("tc-queue", _used(own, "tc-queue")).get(rest or 0, rest or 0), "")
+    return QosConfig(
+        classes={name: _with_marking(one, marking.get(name)) for name, one in classes.items()},
+        default_class=default or next(iter(classes), ""),
+        marking=marking,
+        buffers=Buffers(
+            headroom=_headroom(found, model),
+            ingress_dynamic_threshold=_threshold(found) + NO_OFFSET,
+        ),
+        profiles=_profiles(found, lines, ports, model),
+        xon_offset_cells=None,
+        watchdog=_watchdog(found, own),
+        buffer_monitor=False,
+        ports=tuple(one.name for one, has in zip(ports, own, strict=True) if bound(has)),
+    )
+
+
+def _bound(own: Sequence[PortQos]):  # noqa: ANN202 - a test of one port
+    """Whether a port has everything that the ports have in common."""
+    kinds = {kind for one in own for kind in one.maps}
+    scheduled = any(one.scheduler for one in own)
+    return lambda one: kinds <= one.maps.keys() and bool(one.scheduler or not scheduled) and bool(one.scheduler or kinds)
+
+
+def _used(own: Iterable[PortQos], kind: str) -> list[str]:
+    return [one.maps[kind] for one in own if kind in one.maps]
+
+
+def _names(found: Maps, own: Sequence[PortQos]) -> dict[int, str]:
+    """Classes by queue, named by what they do: as a fabric file calls them where it says nothing."""
+    policy = _policy(found, own)
+    queues = sorted(policy or set(found.of("tc-queue", ()).values()))
+    held = set(_lossless(found, own).values())
+    rest = found.of("tc-queue", _used(own, "tc-queue"))
+    usual = found.of("dscp-tc", _used(own, "dscp-tc"))
+    default = rest.get(usual.get(0, 0), usual.get(0, 0))
+    names: dict[int, str] = {}
+    for queue in queues:
+        strict = policy.get(queue, {}).get("type") == "strict"
+        name = "no-loss" if queue in held else "best-effort" if queue == default else "cnp" if strict else "class"
+        names[queue] = name if name not in names.values() and name != "class" else f"queue-{queue}"
+    return names
+
+
+def _policy(found: Maps, own: Sequence[PortQos]) -> dict[int, dict[str, str]]:
+    used = [one.scheduler for one in own if one.scheduler in found.schedulers]
+    return found.schedulers[used[0]] if used else next(iter(found.schedulers.values()), {})
+
+
+def _lossless(found: Maps, own: Sequence[PortQos]) -> dict[int, int]:
+    """Queues of lossless classes by PFC priority: those that have a priority group of their own, or that ports pause."""
+    groups = found.of("tc-pg", _used(own, "tc-pg"))
+    queues = found.of("pfc-priority-queue", _used(own, "pfc-priority-queue"))
+    classes = found.of("tc-queue", _used(own, "tc-queue"))
+    by_group = {group: classes.get(one, one) for one, group in groups.items() if group != LOSSY_GROUP}
+    paused = {priority for one in own for priority in one.pfc}
+    by_port = {priority: queues.get(priority, priority) for priority in paused - by_group.keys()}
+    return {**by_group, **by_port} if groups else {p: queues.get(p, p) for p in paused}
+
+
+def _classes(found: Maps, own: Sequence[PortQos], names: Mapping[int, str]) -> dict[str, TrafficClass]:
+    dscps = found.of("dscp-tc", _used(own, "dscp-tc"))
+    queues = found.of("tc-queue", _used(own, "tc-queue"))
+    policy = _policy(found, own)
+    priorities = {queue: priority for priority, queue in _lossless(found, own).items()}
+    members: dict[int, list[int]] = {}
+    for dscp, traffic_class in dscps.items():
+        members.setdefault(queues.get(traffic_class, traffic_class), []).append(dscp)
+    default = queues.get(dscps.get(0, 0), dscps.get(0, 0))
+    return {
+        name: TrafficClass(
+            queue=queue,
+            dscp=tuple(sorted(members.get(queue, ()))) if queue != default else (0,),
+            lossless=queue in priorities,
+            pfc_priority=priorities.get(queue),
+            priority="strict-high" if policy.get(queue, {}).get("type") == "strict" else "low",
+            transmit_percent=number(policy.get(queue, {}).get("weight", "")),
+        )
+        for queue, name in names.items()
+    }
+
+
+def _with_marking(one: TrafficClass, marking: Marking | None) -> TrafficClass:
+    if marking is None:
+        return one
+    return replace(
+        one, ecn=Ecn(max_probability=marking.probability, min_bytes=marking.first, max_bytes=marking.last)
+    )
+
+
+def _headroom(found: Maps, model: SwitchModel) -> int:
+    """The share of the packet buffer that is headroom, percent, whole where it can be."""
+    if found.headroom is None:
+        return Buffers().headroom
+    return round(100 * found.headroom / (model.buffer.shared_mb * 1e6))
+
+
+def _threshold(found: Maps) -> int:
+    """The power of two of the lossless groups' threshold; of several, the odd one."""
+    odd = fewest(alpha for _, alpha, _ in found.profiles.values())
+    return odd if isinstance(odd, int) else 0
+
+
+def _profiles(
+    found: Maps, lines: Mapping[str, Lines], ports: Sequence[Interface], model: SwitchModel
+) -> tuple[PfcProfile, ...]:
+    """PFC by cable length and MRU, which names of profiles say."""
+    needs: dict[tuple[int, int], list[Interface]] = {}
+    rooms: dict[tuple[int, int], list[int]] = {}
+    for port in ports:
+        own = lines[port.name].qos
+        names = set(own.buffers.values())
+        name = min(names) if names else ""
+        shape = _PROFILE.fullmatch(name)
+        if not own.pfc or (own.buffers and set(own.buffers) != own.pfc):
+            continue
+        length, mru = (int(shape["length"]), int(shape["mru"] or port.mtu)) if shape else (0, port.mtu)
+        if shape and int(shape["speed"]) != port.speed_gbps * 1000:  # that of another port: its headroom is not enough
+            length = 0
+        needs.setdefault((length, mru), []).append(port)
+        rooms.setdefault((length, mru), []).append(found.profiles.get(name, (0, 0, 0))[2])
+    several = len({mru for _, mru in needs}) > 1
+    return tuple(
+        PfcProfile(
+            f"pfc-{length}m-{mru}" if several else f"pfc-{length}m",
+            length,
+            mru,
+            _exact(rooms[length, mru], length, mru, some, model),
+            tuple(one.name for one in some),
+        )
+        for (length, mru), some in sorted(needs.items())
+    )
+
+
+def _exact(rooms: Sequence[int], length: int, mru: int, ports: Iterable[Interface], model: SwitchModel) -> int:
+    """Headroom in bytes. What is printed is rounded up to cells: it is the design's own where that gives the same."""
+    odd = fewest(rooms)
+    printed = odd if isinstance(odd, int) else 0
+    speeds = {one.speed_gbps for one in ports}
+    needed = max((headroom_bytes(catalog(), length, speed, mru) for speed in speeds), default=0) if mru else 0
+    cell = model.buffer.cell_bytes
+    return needed if -(-int(needed) // cell) * cell == printed else printed
+
+
+def _watchdog(found: Maps, own: Sequence[PortQos]) -> Watchdog | None:
+    """The watchdog of the ports that pause; of several values the odd one. None where one of them has none."""
+    paused = [one for one in own if one.pfc]
+    if not paused or any(not one.watchdog for one in paused):
+        return None if paused else Watchdog()
+    poll = found.poll or Watchdog().poll_interval
+    detect, restore, action = (fewest(one.watchdog.get(key) for one in paused) for key in ("detect", "restore", "action"))
+    did: Literal["drop", "forward"] = "forward" if action == "forward" else "drop"
+    return Watchdog(
+        poll_interval=poll,
+        detection=detect // poll if isinstance(detect, int) else 0,
+        recovery=restore if isinstance(restore, int) else 0,
+        action=did,
+    )
+
+
+_FAMILIES: tuple[Family, ...] = ("ipv4", "ipv6")
+
+
+def balancing(taking: Taking) -> BalancingConfig:
+    """Adaptive routing (ARS), and the fields of the static hash."""
+    values: dict[str, int] = {}
+    mode: Literal["ecmp", "dlb-flowlet", "dlb-per-packet"] = "ecmp"
+    bound = False
+    for begins in ("ars profile ", "ars port-profile ", "ars object "):
+        for header, _ in headers(taking, begins):
+            taking.take(header)
+            for one in header.body or ():
+                match one.line.split():
+                    case ["enable"]:
+                        pass
+                    case ["mode", "flowlet-quality" | "packet-quality" as given]:
+                        mode = "dlb-flowlet" if given == "flowlet-quality" else "dlb-per-packet"
+                    case [word, value] if word in _ARS and (n := number(value)) is not None:
+                        values[word] = n
+                    case _:
+                        continue
+                taking.take(one)
+    fields: dict[str, set[str]] = {}
+    seed: int | None = None
+    for one in taking.sections:
+        match one.line.split():
+            case ["ars", "bind", "profile", _]:
+                bound = True
+            case ["ip", "load-share", "hash", "seed", value] if (n := number(value)) is not None:
+                seed = n
+            case ["ip", "load-share", "hash", "ipv4" | "ipv6" as family, word] if word in _HASHED[family]:
+                fields.setdefault(family, set()).add(word.partition("-")[2])
+            case _:
+                continue
+        taking.take(one)
+    usual = Dlb()
+    interval = values.get("sampling-interval")
+    return BalancingConfig(
+        group_mode=mode if bound else "ecmp",
+        ether_types=tuple(one for one in _FAMILIES if one in fields),
+        dlb=Dlb(
+            inactivity_interval=values.get("idle-time", usual.inactivity_interval),
+            flowset_table_size=values.get("max-flows", usual.flowset_table_size),
+            sampling_rate=round(1e6 / interval) if interval else usual.sampling_rate,
+            egress_quantization=EgressQuantization(
+                rate_weightage=values.get("load-past-weight", usual.egress_quantization.rate_weightage)
+            ),
+        ),
+        hash=Hash(layer3=_all_have(fields, _LAYER3), layer4=_all_have(fields, _LAYER4), seed=seed),
+    )
+
+
+_ARS = ("sampling-interval", "load-past-weight", "idle-time", "max-flows")
+_LAYER3, _LAYER4 = ("src-ip", "dst-ip"), ("l4-src-port", "l4-dst-port")
+_HASHED = {
+    "ipv4": {f"ipv4-{one}" for one in (*_LAYER3, *_LAYER4, "ip-proto")},
+    "ipv6": {f"ipv6-{one}" for one in (*_LAYER3, *_LAYER4, "next-hdr")},
+}
+
+
+def _all_have(fields: Mapping[str, set[str]], wanted: Sequence[str]) -> bool:
+    """Whether every family is hashed by all of these."""
+    every = [*wanted, "next-hdr"] if wanted is _LAYER4 else list(wanted)
+    return bool(fields) and all(
+        set(every) - {"next-hdr"} <= some and ("next-hdr" not in every or bool(some & {"next-hdr", "ip-proto"}))
+        for some in fields.values()
+    )

@@ -1,0 +1,182 @@
+"""BGP of the fabric, its policies, and BFD, out of what the lines have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from railweave.config.addresses import BITS, Address, Family, InterfaceAddress, Prefix
+from railweave.device.access import Authentication
+from railweave.device.model import Action, Bgp, BgpGroup, Match, NumberedSession, Policy, Session, Term
+from railweave.device.timers import Bfd
+from railweave.systems.dell_sonic.read.words import agreed, number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from railweave.config.sections import Section
+    from railweave.config.taking import Taking
+    from railweave.systems.dell_sonic.read.bgp import Peer, Router
+    from railweave.systems.dell_sonic.read.policy import Lists
+    from railweave.systems.dell_sonic.read.ports import Lines
+
+NOWHERE = Address("0.0.0.0")
+UNICAST: tuple[Family, ...] = ("ipv4", "ipv6")
+USUAL_INTERVAL = 300
+"""Milliseconds between packets of BFD where nothing is said (FRR's bfdd, BFD_DEFREQUIREDMINRX)."""
+NETWORKS = "networks"
+"""The policy and the prefix list that stand for ``network`` statements."""
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Interfaces by the networks that they are in: where a neighbor with an address is."""
+
+    _by_network: dict[tuple[str, Prefix], tuple[str, Address]] = field(
+        default_factory=dict[tuple[str, Prefix], tuple[str, Address]]
+    )
+    _lengths: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+
+    @classmethod
+    def of(cls, interfaces: Iterable[Lines]) -> Links:
+        """Those of the interfaces that have addresses."""
+        found: dict[tuple[str, Prefix], tuple[str, Address]] = {}
+        lengths: dict[str, set[int]] = {}
+        for one in interfaces:
+            for address in (*one.addresses, *one.anycast):
+                found.setdefault((one.vrf, address.prefix), (one.name, address.address))
+                lengths.setdefault(one.vrf, set()).add(address.length)
+        return cls(found, {vrf: tuple(sorted(some, reverse=True)) for vrf, some in lengths.items()})
+
+    def of_neighbor(self, vrf: str, peer: Address) -> tuple[str, Address | None]:
+        """The interface that a neighbor is on, and its own address there; nothing where it is on none."""
+        for length in self._lengths.get(vrf, ()):
+            if length <= BITS[peer.family]:
+                found = self._by_network.get((vrf, InterfaceAddress(f"{peer}/{length}").prefix))
+                if found is not None and found[1] != peer:
+                    return found
+        return "", None
+
+
+def profiles(taking: Taking) -> dict[str, Bfd]:
+    """BFD profiles by name; the empty name is that of a session without one."""
+    found = {"": Bfd(minimum_interval=USUAL_INTERVAL)}
+    for header in taking.sections:
+        if header.line != "bfd":
+            continue
+        taking.take(header)
+        for one in header.body or ():
+            match one.line.split():
+                case ["profile", name]:
+                    taking.take(one)
+                    found[name] = _profile(taking, one)
+                case _:
+                    continue
+    return found
+
+
+def _profile(taking: Taking, section: Section) -> Bfd:
+    """A profile. Of two intervals the longer one is how often packets come."""
+    values = {"detect-multiplier": 3, "receive-interval": 0, "transmit-interval": 0}
+    for one in section.body or ():
+        match one.line.split():
+            case [word, value] if word in values and (found := number(value)) is not None:
+                values[word] = found
+            case ["no", "shutdown"]:
+                pass
+            case _:
+                continue
+        taking.take(one)
+    interval = max(values["receive-interval"], values["transmit-interval"]) or USUAL_INTERVAL
+    return Bfd(minimum_interval=interval, multiplier=values["detect-multiplier"])
+
+
+def is_overlay(peer: Peer) -> bool:
+    """Whether a peer has EVPN's routes and no others."""
+    active = {name for name, one in peer.families.items() if one.active}
+    return active == {"evpn"}
+
+
+def bgp(router: Router, listed: Lists, links: Links, bfd: dict[str, Bfd], without: set[str]) -> Bgp:
+    """The default instance without its overlay. ``without`` are route-maps that are not the underlay's."""
+    groups = tuple(_groups(router, links))
+    under = [one for one in _watching(router) if not is_overlay(one)]
+    policies = list(listed.policies(without))
+    prefix_lists = {name: listed.prefix_list(name) for name in listed.prefixes}
+    taken = {name for policy in without for one in listed.entries(policy) if (name := one.prefix_list)}
+    used = {term.match.prefix_list for policy in policies for term in policy.terms}
+    prefix_lists = {name: some for name, some in prefix_lists.items() if name in used or name not in taken}
+    redistributed = next((name for name in router.redistributes.values() if name), None)
+    if redistributed is None and router.redistributes:
+        redistributed = "connected" if "connected" not in listed.maps else None
+        policies += [Policy("connected", (Term("", Match(), Action(accept=True)),))] if redistributed else []
+    if redistributed is None and router.networks:
+        redistributed = NETWORKS
+        prefix_lists[NETWORKS] = tuple(router.networks)
+        policies.append(Policy(NETWORKS, (Term("", Match(prefix_list=NETWORKS), Action(accept=True)),)))
+    if any("" in {one.import_policy, one.export_policy} for one in groups):
+        policies.append(Policy("", (Term("", Match(), Action(accept=True)),)))  # without a route-map all routes pass
+    keys = [one.password for one in _watching(router)]
+    watched = [one.bfd for one in under]
+    return Bgp(
+        asn=router.asn,
+        router_id=router.router_id or NOWHERE,
+        groups=groups,
+        policies=tuple(policies),
+        prefix_lists=prefix_lists,
+        communities=listed.named(policies),
+        as_lists={},
+        fabric_advertise=(),
+        redistribute_connected=redistributed,
+        default_accept=False,
+        compare_aigp=False,
+        families=tuple(one for one in UNICAST if one in router.families),
+        maximum_ecmp=min((n for name, n in router.maximum_paths.items() if name != "evpn"), default=1),
+        bfd=bfd.get(watched[0] or "") if agreed(watched) and watched[0] is not None else None,
+        graceful_restart=router.graceful_restart,
+        ttl_security=bool(under) and all(one.ttl_security for one in under),
+        authentication=Authentication(keys[0]) if agreed(keys) and keys[0] else None,
+    )
+
+
+def _watching(router: Router) -> Iterator[Peer]:
+    """Groups, and neighbors that have something of their own: who says how sessions are watched and keyed."""
+    yield from router.groups.values()
+    for one in router.neighbors.values():
+        alone = one.group not in router.groups
+        if alone or one.bfd is not None or one.password or one.ttl_security:
+            yield router.whole(one)
+
+
+def _groups(router: Router, links: Links) -> Iterator[BgpGroup]:
+    members: dict[str, list[Peer]] = {name: [] for name in router.groups}
+    for one in router.neighbors.values():
+        members.setdefault(one.group if one.group in router.groups else one.name, []).append(one)
+    for name, some in members.items():
+        group = router.groups.get(name) or some[0]
+        whole = router.whole(some[0]) if some else group
+        if is_overlay(group if name in router.groups else whole):
+            continue
+        families = {**group.families, **whole.families}
+        family = next((one for key, one in families.items() if key != "evpn" and one.active), None)
+        yield BgpGroup(
+            name=name,
+            description=group.description if name in router.groups else "",
+            local_as=group.local_as or router.asn,
+            sessions=tuple(_session(router.whole(one), links) for one in some),
+            import_policy=family.imports if family else "",
+            export_policy=family.exports if family else "",
+            peer_as_list=None,
+        )
+
+
+def _session(one: Peer, links: Links) -> Session:
+    interface, local = (one.interface, None) if one.address is None else links.of_neighbor("", one.address)
+    return Session(interface, "", one.description, one.asn or 0, local, one.address)
+
+
+def numbered(one: Peer, interface: str, local: Address) -> NumberedSession | None:
+    """A session by addresses; None where the neighbor has none."""
+    if one.address is None:
+        return None
+    return NumberedSession(interface, "", one.description, one.asn or 0, local, one.address)

@@ -1,0 +1,113 @@
+"""Words of a line as values: None, or nothing, for what is none of the kind."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from railweave.config.addresses import Address, InterfaceAddress, Prefix
+from railweave.config.secret import REFERENCE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_MOST_DIGITS = 12
+
+
+def number(text: str) -> int | None:
+    """A whole number."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else None
+
+
+def signed(text: str) -> int | None:
+    """A whole number that may be below zero."""
+    found = number(text.removeprefix("-"))
+    return -found if found is not None and text.startswith("-") else found
+
+
+def numbers(text: str, most: int) -> tuple[int, ...] | None:
+    """Numbers and ranges up to ``most``, ``0-2,5``."""
+    found: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.partition("-")
+        low, high = number(first), number(last if dash else first)
+        if low is None or high is None or not low <= high <= most:
+            return None
+        found += range(low, high + 1)
+    return tuple(found)
+
+
+def address(text: str) -> Address | None:
+    """An address."""
+    try:
+        return Address.read(text)
+    except ValueError:
+        return None
+
+
+def interface_address(text: str) -> InterfaceAddress | None:
+    """An address with the length of its prefix."""
+    try:
+        return InterfaceAddress.read(text)
+    except ValueError:
+        return None
+
+
+def prefix(text: str) -> Prefix | None:
+    """A prefix."""
+    try:
+        return Prefix.read(text)
+    except ValueError:
+        return None
+
+
+def unquoted(text: str) -> str:
+    """A text without the quotation marks around it."""
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text
+
+
+def after(line: str, words: int) -> str:
+    """What follows the first words of a line, without quotation marks around it."""
+    parts = line.split(maxsplit=words)
+    return unquoted(parts[words]) if len(parts) > words else ""
+
+
+def secret(text: str) -> str:
+    """A secret by its name, ``secret:NAME``; a value in its place is not told: ``secret:?``."""
+    found = REFERENCE.fullmatch(unquoted(text))
+    return f"secret:{found[1]}" if found else "secret:?"
+
+
+def options(words: Iterable[str], *names: str) -> dict[str, str] | None:
+    """Words in pairs of a name and a value; None where a name is none of these, or has no value."""
+    given = list(words)
+    found = dict(zip(given[::2], given[1::2], strict=False))
+    return found if len(given) % 2 == 0 and found.keys() <= set(names) else None
+
+
+def agreed(values: Iterable[object]) -> bool:
+    """Whether there are values, and all are alike."""
+    return len(set(values)) == 1
+
+
+_KINDS = re.compile(
+    r"(?P<kind>eth|ethernet|vlan|loopback|management|portchannel|port-channel)\s*(?P<rest>[\d/.:]+)", re.IGNORECASE
+)
+_SPELLED = {
+    "eth": "Eth",
+    "ethernet": "Ethernet",
+    "vlan": "Vlan",
+    "loopback": "Loopback",
+    "management": "Management",
+    "portchannel": "PortChannel",
+    "port-channel": "PortChannel",
+}
+
+
+def interface(text: str) -> str | None:
+    """The name of an interface in one spelling, ``Eth1/1`` or ``Vlan10``, however it is typed."""
+    found = _KINDS.fullmatch(text)
+    if found is None:
+        return None
+    kind = _SPELLED[found["kind"].lower()]
+    return f"{'Eth' if kind == 'Ethernet' and '/' in found['rest'] else kind}{found['rest']}"
