@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
-from railweave.config.addresses import Prefix
 from railweave.config.section_tree import sections as as_sections
 from railweave.config.taking import Taking
 from railweave.device.model import DeviceConfig
@@ -24,6 +23,7 @@ from railweave.systems.dell_sonic.tree import to_text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from railweave.config.addresses import Prefix
     from railweave.config.sections import Section
     from railweave.config.tree import ConfigTree, Node
     from railweave.device.model import Interface

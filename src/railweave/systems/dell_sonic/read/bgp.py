@@ -197,38 +197,51 @@ def _target(words: list[str], here: Evpn) -> bool:
 def _peer(taking: Taking, line: Section, here: Peer) -> None:
     for one in line.body or ():
         words = one.line.split()
-        match words:
-            case ["remote-as", "external" | "internal"]:
-                here.asn = 0
-            case ["remote-as", value] if (found := _as(value)) is not None:
-                here.asn = found
-            case ["local-as", value] if (found := _as(value)) is not None:
-                here.local_as = found
-            case ["peer-group", name]:
-                here.group = name
-            case ["description", *_]:
-                here.description = after(one.line, 1)
-            case ["bfd"]:
-                here.bfd = here.bfd or ""
-            case ["bfd", "profile", name] | ["bfd", "check-control-plane-failure", "profile", name]:
-                here.bfd = name
-            case ["ttl-security", "hops", value] if number(value) is not None:
-                here.ttl_security = value == "1"
-            case ["password", value, *rest] if rest in ([], ["encrypted"]):
-                here.password = secret(value)
-            case ["update-source", *value]:
-                here.source = " ".join(value).removeprefix("interface ")
-            case ["timers", "connect", value] if number(value) is not None:
-                pass
-            case ["ebgp-multihop", value] if number(value) is not None:
-                pass
-            case ["capability", "extended-nexthop"]:
-                pass
-            case ["address-family", *rest] if (family := UNICAST.get(" ".join(rest))) is not None:
-                _peer_family(taking, one, here.families.setdefault(family, PeerFamily()))
-            case _:
-                continue
+        family = UNICAST.get(" ".join(words[1:])) if words[0] == "address-family" else None
+        if family is not None:
+            _peer_family(taking, one, here.families.setdefault(family, PeerFamily()))
+        elif not _who(one.line, words, here) and not _how(words, here):
+            continue
         taking.take(one)
+
+
+def _who(line: str, words: list[str], here: Peer) -> bool:
+    match words:
+        case ["remote-as", "external" | "internal"]:
+            here.asn = 0
+        case ["remote-as", value] if (found := _as(value)) is not None:
+            here.asn = found
+        case ["local-as", value] if (found := _as(value)) is not None:
+            here.local_as = found
+        case ["peer-group", name]:
+            here.group = name
+        case ["description", *_]:
+            here.description = after(line, 1)
+        case _:
+            return False
+    return True
+
+
+def _how(words: list[str], here: Peer) -> bool:
+    """How a session is watched, kept and keyed."""
+    match words:
+        case ["bfd"]:
+            here.bfd = here.bfd or ""
+        case ["bfd", "profile", name] | ["bfd", "check-control-plane-failure", "profile", name]:
+            here.bfd = name
+        case ["ttl-security", "hops", value] if number(value) is not None:
+            here.ttl_security = value == "1"
+        case ["password", value, *rest] if rest in ([], ["encrypted"]):
+            here.password = secret(value)
+        case ["update-source", *value]:
+            here.source = " ".join(value).removeprefix("interface ")
+        case ["timers", "connect", value] | ["ebgp-multihop", value] if number(value) is not None:
+            pass
+        case ["capability", "extended-nexthop"]:
+            pass
+        case _:
+            return False
+    return True
 
 
 def _peer_family(taking: Taking, line: Section, here: PeerFamily) -> None:

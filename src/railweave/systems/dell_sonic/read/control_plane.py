@@ -139,8 +139,7 @@ def _designed(config: DeviceConfig, lists: Sequence[_List]) -> tuple[ControlPlan
     asked = any(one.received == (SNMP, SNMP) for one in inside)
     snmp = (config.management.snmp or Snmp()) if asked else None
     found = replace(config, management=replace(config.management, services=services, snmp=snmp))
-    prefixes = tuple(one for one in managers if one is not None)
-    return control_plane(found, prefixes, sees_interfaces=False, holds_sessions=True, in_kernel=False), found
+    return control_plane(found, tuple(managers), sees_interfaces=False, holds_sessions=True, in_kernel=False), found
 
 
 def _rules(
@@ -196,7 +195,9 @@ def _matched(
     at = 0
     for rule in wanted:
         own = commands(rule)
-        begin = next((one for one in places.get(own[0], ()) if one >= at and list(texts[one : one + len(own)]) == own), None)
+        begin = next(
+            (one for one in places.get(own[0], ()) if one >= at and list(texts[one : one + len(own)]) == own), None
+        )
         if begin is not None:
             kept.append(rule)
             others += texts[at:begin]

@@ -102,7 +102,7 @@ def splits(found: Mapping[str, Split], ports: Iterable[Lines], model_name: str) 
     return tuple(sorted(every.values(), key=lambda one: one.physical))
 
 
-def interface(one: Lines, parts: Iterable[Lines], sessions: Sessions, pauses: bool) -> Interface:  # noqa: FBT001
+def interface(one: Lines, parts: Iterable[Lines], sessions: Sessions, pauses: bool) -> Interface:
     """A port with its part that is tagged, if it has one."""
     part = next((sub for sub in parts if sub.name in sessions.outside or sub.vrf), None)
     kind = _kind(one, part, sessions)
@@ -182,9 +182,7 @@ def _advertisements(one: Lines) -> RouterAdvertisements | None:
     """What is told in router advertisements; of prefixes that are told otherwise, how the odd one is."""
     if not one.advertises:
         return None
-    timers = dict(one.advertised)
-    flags = {name: bool(timers.pop(name, 0)) for name in ("managed", "other")}
-    link_mtu = timers.pop("link_mtu", None)
+    given, usual = one.advertised, RouterAdvertisements()
     told = [(valid, preferred, words) for _, valid, preferred, words in one.prefixes]
     valid, preferred, words = min(told, key=told.count, default=(2_592_000, 604_800, frozenset[str]()))
     return RouterAdvertisements(
@@ -192,9 +190,15 @@ def _advertisements(one: Lines) -> RouterAdvertisements | None:
         prefix_preferred_lifetime=preferred,
         on_link="off-link" not in words,
         autonomous="no-autoconfig" not in words,
-        link_mtu=link_mtu is not None,
-        **flags,
-        **timers,  # type: ignore[arg-type]
+        managed="managed" in given,
+        other="other" in given,
+        link_mtu="link_mtu" in given,
+        min_interval=given.get("min_interval", usual.min_interval),
+        max_interval=given.get("max_interval", usual.max_interval),
+        router_lifetime=given.get("router_lifetime", usual.router_lifetime),
+        hop_limit=given.get("hop_limit", usual.hop_limit),
+        reachable_time=given.get("reachable_time", usual.reachable_time),
+        retransmit_timer=given.get("retransmit_timer", usual.retransmit_timer),
     )
 
 

@@ -5,21 +5,34 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from railweave.config.addresses import Address, InterfaceAddress
+from railweave.config.addresses import InterfaceAddress
 from railweave.device.access import Aaa, EdgePorts, Login, LoginServer
 from railweave.device.management import Management, Services, Snmp, Syslog, User
 from railweave.device.security import Security
 from railweave.systems.dell_sonic.read.ports import fewest
+from railweave.systems.dell_sonic.read.routing import NOWHERE
 from railweave.systems.dell_sonic.read.words import after, number, options, secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from railweave.config.addresses import Address
     from railweave.config.taking import Taking
     from railweave.systems.dell_sonic.read.ports import Lines
 
 _ROLES = {"admin": "super-user", "operator": "operator", "netadmin": "operator", "secadmin": "operator"}
-_SERVER = ("host", "timeout", "key", "port", "auth-port", "vrf", "priority", "auth-type", "source-interface", "re-transmit")
+_SERVER = (
+    "host",
+    "timeout",
+    "key",
+    "port",
+    "auth-port",
+    "vrf",
+    "priority",
+    "auth-type",
+    "source-interface",
+    "re-transmit",
+)
 
 
 @dataclass(slots=True)
@@ -160,5 +173,5 @@ def management_port(interfaces: dict[str, Lines]) -> tuple[InterfaceAddress, Add
     """The address of the management port, and its gateway."""
     one = next((lines for name, lines in interfaces.items() if name.startswith("Management")), None)
     if one is None or not one.addresses:
-        return InterfaceAddress("0.0.0.0/0"), Address("0.0.0.0")
-    return one.addresses[0], one.gateway or Address("0.0.0.0")
+        return InterfaceAddress(f"{NOWHERE}/0"), NOWHERE
+    return one.addresses[0], one.gateway or NOWHERE

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from railweave.config.addresses import Address, Prefix
 from railweave.device.model import (
     BridgedVlan,
     ExternalPeer,
@@ -17,12 +16,13 @@ from railweave.device.model import (
 )
 from railweave.device.overlay import MAC_VRF, MAC_VRF_NUMBER
 from railweave.systems.dell_sonic.read.ports import headers
-from railweave.systems.dell_sonic.read.routing import NOWHERE, is_overlay
+from railweave.systems.dell_sonic.read.routing import NOWHERE
 from railweave.systems.dell_sonic.read.words import address, interface, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from railweave.config.addresses import Address, Prefix
     from railweave.config.taking import Taking
     from railweave.device.model import Gateway, Interface
     from railweave.device.timers import Bfd
@@ -171,10 +171,11 @@ def overlay(
     loopback = next((found for one in everybody if (found := _source(one, interfaces))), None)
     loopback = loopback or (loopbacks[0].address if loopbacks else NOWHERE)
     watched = [one.bfd for one in everybody]
-    ends = [tunnelled.source] if tunnelled.source else []
-    if ends:
-        ends += [one.address for one in loopbacks if one.address not in {loopbacks[0].address, loopback, *ends}]
     families = [one.families["evpn"] for one in everybody]
+    reflects = all(one.next_hop_unchanged for one in families)
+    ends = [tunnelled.source] if tunnelled.source else []
+    if not reflects:  # the loopback has the addresses of all endpoints, beside those that sessions begin at
+        ends += [one.address for one in loopbacks if one.address not in {loopbacks[0].address, loopback, *ends}]
     return OverlayConfig(
         loopback=loopback,
         neighbors=tuple(
@@ -183,7 +184,7 @@ def overlay(
             if one.address is not None
         ),
         endpoints=tuple(TunnelEndpoint(one, None) for one in ends),
-        reflects=bool(families) and all(one.next_hop_unchanged for one in families),
+        reflects=reflects,
         from_spine=_mark(listed, {one.exports for one in families}),
         bfd=bfd.get(watched[0] or "") if watched[0] is not None and is_same(watched) else None,
     )
@@ -225,7 +226,9 @@ def mac_vrf(
     targets = {vni: one.imports or one.exports for vni, one in evpn.vnis.items()}
     uneven = {vni for vni, one in evpn.vnis.items() if one.imports != one.exports}
     made = tuple(
-        BridgedVlan(vlan, names.get(vlan, f"vn{vlan}"), vni, _targets(evpn, vni) if vni in uneven else _first(targets, vni))
+        BridgedVlan(
+            vlan, names.get(vlan, f"vn{vlan}"), vni, _targets(evpn, vni) if vni in uneven else _first(targets, vni)
+        )
         for vlan, vni in vlans
     )
     own = {one.name for one in made}
@@ -247,6 +250,3 @@ def _targets(evpn: Evpn, vni: int) -> str:
     """What stands for a VNI that takes other routes than it sends."""
     one = evpn.vnis[vni]
     return f"target:{'+'.join(one.imports)}/{'+'.join(one.exports)}"
-
-
-__all__ = ["Tunnel", "external_maps", "is_overlay", "mac_vrf", "overlay", "overlay_maps", "tenant", "tunnel", "vrf", "vrf_names"]

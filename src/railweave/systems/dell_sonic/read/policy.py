@@ -64,9 +64,7 @@ class Lists:
         return tuple(Community(name, "standard", self.communities.get(name, name)) for name in dict.fromkeys(names))
 
     def _term(self, one: Entry, names: dict[str, str]) -> Term:
-        match = Match(
-            prefix_list=one.prefix_list, orlonger=one.prefix_list in self.longer, community=one.community
-        )
+        match = Match(prefix_list=one.prefix_list, orlonger=one.prefix_list in self.longer, community=one.community)
         adds = tuple(names.get(value, value) for value in one.adds)
         return Term("", match, Action(one.permits, local_preference=one.local_preference, add_communities=adds))
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Literal
 
 from railweave.catalog import catalog
 from railweave.catalog.headroom import headroom_bytes
-from railweave.config.addresses import Family
 from railweave.device.balancing import BalancingConfig, Dlb, EgressQuantization, Hash
 from railweave.device.classes import Buffers, Ecn, TrafficClass, Watchdog
 from railweave.device.model import Marking, PfcProfile, QosConfig
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from railweave.catalog.models import SwitchModel
+    from railweave.config.addresses import Family
     from railweave.config.sections import Section
     from railweave.config.taking import Taking
     from railweave.device.model import Interface
@@ -45,7 +45,8 @@ class Maps:
     def of(self, kind: str, names: Iterable[str]) -> dict[int, int]:
         """The map of a kind that ports have; the only one where they have none."""
         some = self.kinds.get(kind, {})
-        return next((some[name] for name in names if name in some), next(iter(some.values()), {}))
+        used = next((name for name in (*names, *some) if name in some), "")
+        return some.get(used, {})
 
 
 _MAPS = {
@@ -140,7 +141,6 @@ def qos(found: Maps, lines: Mapping[str, Lines], ports: Sequence[Interface], mod
         return None
     own = [lines[one.name].qos for one in ports]
     model = catalog().switches[model_name]
-    bound = _bound(own)
     names = _names(found, own)
     classes = _classes(found, own, names)
     marked = {queue: policy for one in own for queue, policy in one.wred.items()}
@@ -163,15 +163,18 @@ def qos(found: Maps, lines: Mapping[str, Lines], ports: Sequence[Interface], mod
         xon_offset_cells=None,
         watchdog=_watchdog(found, own),
         buffer_monitor=False,
-        ports=tuple(one.name for one, has in zip(ports, own, strict=True) if bound(has)),
+        ports=_bound(ports, own),
     )
 
 
-def _bound(own: Sequence[PortQos]):  # noqa: ANN202 - a test of one port
-    """Whether a port has everything that the ports have in common."""
+def _bound(ports: Sequence[Interface], own: Sequence[PortQos]) -> tuple[str, ...]:
+    """The ports that have everything which the ports have between them."""
     kinds = {kind for one in own for kind in one.maps}
     scheduled = any(one.scheduler for one in own)
-    return lambda one: kinds <= one.maps.keys() and bool(one.scheduler or not scheduled) and bool(one.scheduler or kinds)
+    if not kinds and not scheduled:
+        return ()
+    has = [kinds <= one.maps.keys() and bool(one.scheduler or not scheduled) for one in own]
+    return tuple(port.name for port, it_has in zip(ports, has, strict=True) if it_has)
 
 
 def _used(own: Iterable[PortQos], kind: str) -> list[str]:
@@ -196,7 +199,7 @@ def _names(found: Maps, own: Sequence[PortQos]) -> dict[int, str]:
 
 def _policy(found: Maps, own: Sequence[PortQos]) -> dict[int, dict[str, str]]:
     used = [one.scheduler for one in own if one.scheduler in found.schedulers]
-    return found.schedulers[used[0]] if used else next(iter(found.schedulers.values()), {})
+    return found.schedulers.get(next(iter([*used, *found.schedulers]), ""), {})
 
 
 def _lossless(found: Maps, own: Sequence[PortQos]) -> dict[int, int]:
@@ -235,9 +238,7 @@ def _classes(found: Maps, own: Sequence[PortQos], names: Mapping[int, str]) -> d
 def _with_marking(one: TrafficClass, marking: Marking | None) -> TrafficClass:
     if marking is None:
         return one
-    return replace(
-        one, ecn=Ecn(max_probability=marking.probability, min_bytes=marking.first, max_bytes=marking.last)
-    )
+    return replace(one, ecn=Ecn(max_probability=marking.probability, min_bytes=marking.first, max_bytes=marking.last))
 
 
 def _headroom(found: Maps, model: SwitchModel) -> int:
@@ -300,7 +301,9 @@ def _watchdog(found: Maps, own: Sequence[PortQos]) -> Watchdog | None:
     if not paused or any(not one.watchdog for one in paused):
         return None if paused else Watchdog()
     poll = found.poll or Watchdog().poll_interval
-    detect, restore, action = (fewest(one.watchdog.get(key) for one in paused) for key in ("detect", "restore", "action"))
+    detect, restore, action = (
+        fewest(one.watchdog.get(key) for one in paused) for key in ("detect", "restore", "action")
+    )
     did: Literal["drop", "forward"] = "forward" if action == "forward" else "drop"
     return Watchdog(
         poll_interval=poll,

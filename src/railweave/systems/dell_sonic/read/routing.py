@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from railweave.systems.dell_sonic.read.policy import Lists
     from railweave.systems.dell_sonic.read.ports import Lines
 
-NOWHERE = Address("0.0.0.0")
+NOWHERE = Address("0.0.0.0")  # noqa: S104 - no address to listen on
 UNICAST: tuple[Family, ...] = ("ipv4", "ipv6")
 USUAL_INTERVAL = 300
 """Milliseconds between packets of BFD where nothing is said (FRR's bfdd, BFD_DEFREQUIREDMINRX)."""
