@@ -80,7 +80,7 @@ def _config(taking: Taking) -> DeviceConfig:
     routers = bgp.routers(taking)
     listed = policy.lists(taking)
     bfd = routing.profiles(taking)
-    tunnelled = overlay.tunnel(taking)
+    tunnelled = overlay.tunnel(taking, lines)
     vrf_names = overlay.vrf_names(taking)
     links = routing.Links.of(lines.values())
     split, maps = devices.breakouts(taking), qos.maps(taking)

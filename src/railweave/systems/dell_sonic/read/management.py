@@ -100,9 +100,7 @@ def _read(line: str, said: _Said) -> bool:
         case ["ip", "name-server", *rest]:
             hosts = [one for one in rest if one not in {"vrf", "mgmt"}]
             said.dns += hosts
-        case ["ntp", "server", host, *rest] if options([*rest, *(["-"] if len(rest) % 2 else [])]) is None or not rest:
-            if rest and not _known_ntp(rest):
-                return False
+        case ["ntp", "server", host, *rest] if _known_ntp(rest):
             said.ntp.append(host)
         case ["logging", "server", host, *rest]:
             given = options(rest, "remote-port", "source-interface", "vrf", "message-type", "severity", "protocol")

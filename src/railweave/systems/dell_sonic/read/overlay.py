@@ -55,14 +55,14 @@ def tenant(vrf: str) -> str:
     return vrf.removeprefix(MARK)
 
 
-def tunnel(taking: Taking) -> Tunnel:
-    """The VXLAN tunnel."""
+def tunnel(taking: Taking, interfaces: Mapping[str, Lines]) -> Tunnel:
+    """The VXLAN tunnel, whose address may be given as the loopback that has it."""
     found = Tunnel()
     for header, _ in headers(taking, "interface vxlan "):
         taking.take(header)
         for one in header.body or ():
             match one.line.split():
-                case ["source-ip", value] if (source := address(value)) is not None:
+                case ["source-ip", *value] if (source := at(" ".join(value), interfaces)) is not None:
                     found.source = source
                 case ["map", "vni", value, "vlan", vlan] if (vni := number(value)) is not None:
                     place = number(vlan)
@@ -168,7 +168,7 @@ def overlay(
     if not members and not groups:
         return None
     everybody = [*groups, *(one for one in members if one.group not in router.groups)]
-    loopback = next((found for one in everybody if (found := _source(one, interfaces))), None)
+    loopback = next((found for one in everybody if (found := at(one.source, interfaces))), None)
     loopback = loopback or (loopbacks[0].address if loopbacks else NOWHERE)
     watched = [one.bfd for one in everybody]
     families = [one.families["evpn"] for one in everybody]
@@ -195,13 +195,13 @@ def is_same(values: list[str | None]) -> bool:
     return len(set(values)) == 1
 
 
-def _source(peer: Peer, interfaces: Mapping[str, Lines]) -> Address | None:
-    """Where sessions of a peer begin: an address, or that of an interface."""
-    name = interface(peer.source)
+def at(text: str, interfaces: Mapping[str, Lines]) -> Address | None:
+    """An address, or that of an interface."""
+    name = interface(text)
     lines = interfaces.get(name) if name else None
     if lines is not None and lines.addresses:
         return lines.addresses[0].address
-    return address(peer.source)
+    return address(text)
 
 
 def _mark(listed: Lists, maps: set[str]) -> str:

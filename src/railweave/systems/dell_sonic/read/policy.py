@@ -78,7 +78,20 @@ def lists(taking: Taking) -> Lists:
             case ["ip" | "ipv6", "prefix-list", name, "seq", sequence, "permit", value, *rest]:
                 if not _prefix(found, words[0], name, sequence, value, rest):
                     continue
-            case ["bgp", "community-list", "standard", name, "permit", value, "any" | "all"] if ":" in value:
+            case [
+                "ip" | "ipv6",
+                "prefix-list",
+                name,
+                "permit",
+                value,
+                *rest,
+            ]:  # counted in fives, where no number is given
+                after = 5 * (max(found.prefixes.get(name, {}), default=0) // 5 + 1)
+                if not _prefix(found, words[0], name, str(after), value, rest):
+                    continue
+            case ["bgp", "community-list", "standard", name, "permit", value, *rest] if (
+                ":" in value and name not in found.communities and rest in (["any"], ["all"], [])
+            ):
                 found.communities[name] = value
             case ["route-map", name, "permit" | "deny", sequence] if (place := number(sequence)) is not None:
                 _entry(taking, one, found.maps.setdefault(name, {}), Entry(place, words[2] == "permit"))
@@ -91,10 +104,12 @@ def lists(taking: Taking) -> Lists:
 def _prefix(found: Lists, word: str, name: str, sequence: str, value: str, rest: list[str]) -> bool:
     """Read an entry of a prefix list that takes a prefix as it is, or every longer one."""
     place, read = number(sequence), prefix(value)
-    longer = ["le", str(BITS[_FAMILIES[word]])]
-    if place is None or read is None or read.family != _FAMILIES[word] or rest not in ([], longer):
+    if place is None or read is None or read.family != _FAMILIES[word]:
         return False
-    if rest:
+    longer = ["le", str(BITS[read.family])]
+    if rest not in ([], longer, ["le", str(read.length)]):
+        return False
+    if rest == longer:
         found.longer.add(name)
     found.prefixes.setdefault(name, {})[place] = read
     return True

@@ -134,15 +134,17 @@ def _plain(line: str, words: list[str], here: Lines) -> bool:
             here.vlan = found
         case ["switchport", "access", value] if (found := number(value.lower().removeprefix("vlan"))) is not None:
             here.vlan = found
+        case ["switchport", "trunk", "allowed", vlan, value] if (
+            vlan.lower() == "vlan" and (found := number(value)) is not None
+        ):
+            here.vlan = found  # one VLAN is all that a port has, tagged or not
         case ["encapsulation", "dot1q", "vlan-id", value] if (found := number(value)) is not None:
             here.tag = found
         case ["shutdown"] | ["no", "shutdown"]:
             here.shut = words[0] == "shutdown"
         case ["standalone-link-training"] | ["no", "standalone-link-training"]:
             here.training = words[0] != "no"
-        case ["fec", "RS"]:
-            pass
-        case ["unreliable-los", "auto"]:
+        case ["fec", "RS" | "FC" | "AUTO" | "none"] | ["unreliable-los", "auto"] | ["speed", "auto"]:
             pass
         case ["storm-control", kind, value] if (found := number(value)) is not None:
             here.floods[kind] = found

@@ -34,8 +34,8 @@ SECTIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 """What opens a section: its kind, how its header begins, and the kinds of section that it stands in; none: it stands at the top."""
 
 _TOP = re.compile(
-    r"(hostname|ip (vrf (?!forwarding)|prefix-list|route|name-server|anycast|load-share|dhcp|forward|igmp|reserve|sla)"
-    r"|ipv6 (prefix-list|route|anycast|load-share|dhcp)|bgp |ntp|snmp-server|username|aaa|tacacs-server|radius-server|logging|clock"
+    r"(hostname|ip (vrf (?!forwarding)|prefix-list|route |name-server|anycast-mac|anycast-address enable|load-share|dhcp snooping|forward|reserve|sla)"
+    r"|ipv6 (prefix-list|route |anycast-address enable|load-share|dhcp snooping)|bgp |ntp|snmp-server|username|aaa|tacacs-server|radius-server|logging|clock"
     r"|ars bind profile|buffer (pool|profile|init)|interface-naming|login|ldap-server|lldp (enable|timer|multiplier|tlv|system)"
     r"|spanning-tree (mode|enable|vlan|priority|hello)|errdisable|priority-flow-control watchdog (polling|counter)|mac address|roce|port-group"
     r"|authentication|no (lldp|ip |spanning)|crypto|banner|telemetry|rest-server|switch-profile)"

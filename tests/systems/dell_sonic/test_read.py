@@ -1,0 +1,310 @@
+"""What is rendered for Enterprise SONiC reads back, and so does what switches print and people write."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from functools import cache
+
+import pytest
+from hypothesis import given, settings
+
+from railweave.catalog import catalog
+from railweave.config.compare import compare
+from railweave.device.build import device_config
+from railweave.device.fields import completed, differences
+from railweave.device.model import DeviceConfig
+from railweave.device.reading import Reading
+from railweave.errors import RenderError
+from railweave.network.model import Network
+from railweave.systems import system
+from tests.protection.test_sessions import guarded
+from tests.retarget import ON_DELL, retargeted
+from tests.routing.fabrics import fabrics
+from tests.systems.dell_sonic import fuzz
+
+SYSTEM = system("dell_sonic")
+UNSAID = tuple(catalog().systems["dell_sonic"].reads.unsaid)
+FUZZED = int(os.environ.get("RAILWEAVE_FUZZ", "250"))
+
+
+def read(text: str) -> Reading:
+    assert SYSTEM.reader is not None
+    return SYSTEM.reader.read({"running.txt": text})
+
+
+def wrong(config: DeviceConfig) -> list[object]:
+    """What of a configuration does not come back from its files."""
+    reader = SYSTEM.reader
+    assert reader is not None
+    files = SYSTEM.files(config)
+    found = reader.read(files)
+    trees = SYSTEM.trees(config)
+    unlike = [file for file in files if compare(trees[file], reader.parsed(file, files[file]))]
+    again = reader.read({file: reader.printed(file, reader.parsed(file, text).nodes) for file, text in files.items()})
+    changed = [] if again.config == found.config else ["printed"]
+    return [*differences(found.config, config, UNSAID), *found.not_understood, *unlike, *changed]
+
+
+def configs(network: Network) -> list[DeviceConfig]:
+    return [device_config(network, one.name, "dell_sonic") for one in network.switches]
+
+
+@cache
+def every_line() -> list[str]:
+    """Lines of configurations of every kind."""
+    names = ("h100-rlb", "evpn-functional")
+    first = [one for name in names for one in _unlike(configs(guarded(retargeted(name, "dell_sonic"))))]
+    return list(
+        dict.fromkeys(line for one in first for text in SYSTEM.files(one).values() for line in text.splitlines())
+    )
+
+
+@pytest.mark.parametrize("name", ON_DELL)
+def test_examples_read_back(name: str) -> None:
+    some = _unlike(configs(retargeted(name, "dell_sonic")))
+    assert [found for config in some for found in wrong(config)] == []
+
+
+def _unlike(every: list[DeviceConfig]) -> list[DeviceConfig]:
+    """One switch of each role, tenants and kinds of ports."""
+    kinds = {
+        (one.role, tuple(vrf.name for vrf in one.vrfs), frozenset(port.kind for port in one.interfaces)): one
+        for one in every
+    }
+    return list(kinds.values())
+
+
+@pytest.mark.slow
+def test_protected_networks_read_back() -> None:
+    networks = [
+        guarded(retargeted(name, "dell_sonic")) for name in ("h100-rlb", "evpn-functional", "aidc-three-fabrics")
+    ]
+    assert [found for one in networks for config in _unlike(configs(one)) for found in wrong(config)] == []
+
+
+@pytest.mark.slow
+@settings(max_examples=4)
+@given(fabrics())
+def test_random_fabrics_read_back(network: Network) -> None:
+    assert [found for config in configs(network) for found in wrong(config)] == []
+
+
+def test_what_has_no_words_is_as_designed() -> None:
+    config = configs(retargeted("h100-rlb", "dell_sonic"))[0]
+    found = read(SYSTEM.files(config)["sonic.cli"]).config
+    whole = completed(found, config, UNSAID)
+    assert {one.name: one.length_m for one in whole.interfaces} == {one.name: one.length_m for one in config.interfaces}
+    assert whole.qos
+    assert config.qos
+    assert whole.qos.classes.keys() == config.qos.classes.keys()
+
+
+def test_extra_statements_are_not_understood() -> None:
+    config = configs(retargeted("h100-rlb", "dell_sonic"))[0]
+    extra = replace(
+        config, extra="mclag domain 1\n source-ip 10.0.0.1\nrouter bgp 1\n neighbor 10.9.9.9\n  allowas-in\n"
+    )
+    paths = {one.path for one in read(SYSTEM.files(extra)["sonic.cli"]).not_understood}
+    assert {
+        "mclag domain 1",
+        "mclag domain 1 / source-ip 10.0.0.1",
+        "router bgp 1 / neighbor 10.9.9.9 / allowas-in",
+    } <= paths
+
+
+PRINTED = """!
+interface breakout port 1/3 mode 2x400G
+ip vrf VrfRed
+!
+interface Vlan20
+ description "servers of red"
+ ip vrf forwarding VrfRed
+ ip anycast-address 10.20.0.1/24
+!
+interface Vlan3900
+ ip vrf forwarding VrfRed
+!
+interface Loopback 0
+ ip address 10.255.7.1/32
+!
+interface Loopback 1
+ ip address 10.254.7.1/32
+!
+interface Eth1/3/1
+ mtu 9100
+ speed 400000
+ unreliable-los auto
+ no shutdown
+ ip address 10.9.0.1/31
+!
+interface Eth1/4
+ speed 100000
+ no shutdown
+ switchport access Vlan 20
+!
+router bgp 65101
+ router-id 10.255.7.1
+ log-neighbor-changes
+ timers 60 180
+ !
+ address-family ipv4 unicast
+  network 10.255.7.1/32
+  maximum-paths 16
+ !
+ address-family l2vpn evpn
+  advertise-all-vni
+ !
+ peer-group SPINES
+  remote-as external
+  bfd
+  !
+  address-family ipv4 unicast
+   activate
+ !
+ neighbor 10.9.0.0
+  peer-group SPINES
+ !
+ neighbor 10.255.0.1
+  remote-as 65000
+  update-source Loopback0
+  !
+  address-family l2vpn evpn
+   activate
+!
+router bgp 65101 vrf VrfRed
+ !
+ address-family ipv4 unicast
+  redistribute connected
+ !
+ address-family l2vpn evpn
+  rd 10.255.7.1:20
+  route-target both 65101:20
+!
+interface vxlan vtep1
+ source-ip Loopback1
+ map vni 3020 vlan 20
+ map vni 4020 vlan 3900
+ map vni 4020 vrf VrfRed
+!
+"""
+"""Written as a switch prints its running configuration."""
+
+FLAT = """
+leaf1(config)# qos scheduler-policy Q
+!
+queue 3
+type dwrr
+weight 40
+!
+queue 6
+type strict
+!
+qos map dscp-tc Q
+dscp 0-25,27-47,49-63 traffic-class 0
+dscp 26 traffic-class 3
+dscp 48 traffic-class 6
+!
+interface Eth 1/1
+description "to spine1"
+ipv6 enable
+scheduler-policy Q
+qos-map dscp-tc Q
+priority-flow-control priority 3
+exit
+interface range Eth 1/5-1/6
+switchport access Vlan 7
+exit
+interface vlan 7
+ip address 10.7.0.1/24
+end
+configure terminal
+router bgp 65001
+neighbor interface Eth 1/1
+remote-as 65000
+address-family ipv4 unicast
+activate
+route-map TAKE in
+exit
+exit
+neighbor 10.7.0.9
+remote-as 65009
+exit
+route-map TAKE permit 10
+set local-preference 50
+"""
+"""Written as people write down what they typed."""
+
+
+def test_running_configuration_of_another_network() -> None:
+    found = read(PRINTED)
+    config = found.config
+    assert found.not_understood == ()
+    assert [(one.name, one.kind, one.vlan, one.speed_gbps) for one in config.interfaces] == [
+        ("Eth1/3/1", "fabric", None, 400),
+        ("Eth1/4", "server", "vn20", 100),
+    ]
+    assert [(one.vlan, one.vrf, one.addresses) for one in config.gateways] == [(20, "VrfRed", ("10.20.0.1/24",))]
+    assert config.bgp
+    assert config.overlay
+    assert (config.bgp.asn, config.bgp.maximum_ecmp, config.bgp.prefix_lists) == (
+        65101,
+        16,
+        {"networks": ("10.255.7.1/32",)},
+    )
+    sessions = [(one.interface, one.peer_address) for group in config.bgp.groups for one in group.sessions]
+    assert sessions == [("Eth1/3/1", "10.9.0.0")]
+    assert [one.peer_address for one in config.overlay.neighbors] == ["10.255.0.1"]
+    assert [one.address for one in config.overlay.endpoints] == ["10.254.7.1"]
+    assert [(one.name, one.vni, one.import_targets) for one in config.vrfs] == [("VrfRed", 4020, ("target:65101:20",))]
+
+
+def test_lines_that_are_not_indented() -> None:
+    found = read(FLAT)
+    config = found.config
+    assert found.not_understood == ()
+    assert [(one.name, one.kind, one.vlan) for one in config.interfaces] == [
+        ("Eth1/1", "fabric", None),
+        ("Eth1/5", "server", "vn7"),
+        ("Eth1/6", "server", "vn7"),
+    ]
+    assert config.qos
+    assert config.bgp
+    assert {one.queue: (one.dscp, one.transmit_percent) for one in config.qos.classes.values()} == {
+        3: ((26,), 40),
+        6: ((48,), None),
+    }
+    assert [(one.name, one.import_policy, len(one.sessions)) for one in config.bgp.groups] == [
+        ("Eth1/1", "TAKE", 1),
+        ("10.7.0.9", "", 1),
+    ]
+
+
+def test_a_password_is_not_told() -> None:
+    found = read(
+        "username admin password $6$rounds$abcdef role admin\nsnmp-server community hunter2\n"
+    ).config.management
+    assert (found.users["admin"].password, found.snmp and found.snmp.community) == ("secret:?", "secret:?")
+    assert "hunter2" not in repr(found)
+
+
+def test_one_port_that_is_not_like_the_others_shows() -> None:
+    config = configs(retargeted("h100-rlb", "dell_sonic"))[0]
+    text = SYSTEM.files(config)["sonic.cli"]
+    before, after, port = text.rpartition("  priority-flow-control watchdog action drop\n".lstrip(" "))
+    assert after
+    assert port
+    changed = read(f"{before}priority-flow-control watchdog action forward\n{port}").config
+    assert [one.field for one in differences(read(text).config, changed, UNSAID)] == ["qos.watchdog.action"]
+
+
+@pytest.mark.parametrize("text", ['{"PORT": {}}', "<configuration/>", "hostname a\nmtu \0\n"])
+def test_a_text_of_another_form_is_refused_with_its_line(text: str) -> None:
+    with pytest.raises(RenderError) as error:
+        read(text)
+    assert error.value.line == text.count("\n", 0, text.find("\0")) + 1 if "\0" in text else 1
+
+
+@pytest.mark.slow
+def test_no_text_is_too_much() -> None:
+    assert fuzz.tried(every_line(), 1, FUZZED) > 0
