@@ -10,7 +10,7 @@ import pytest
 from tests.retarget import retargeted
 
 from railweave.checks.causes import EACH_ALONE
-from railweave.checks.devices import stand, saved, stands
+from railweave.checks.devices import saved, stand, stands
 from railweave.checks.subject import Subject
 from railweave.systems import system
 

@@ -193,7 +193,9 @@ def _moved(text: str, one: Statement, row: Row) -> tuple[str, tuple[int, ...], s
         if other.above == one.above and other.first >= one.last and re.fullmatch(row.pattern, other.path)
     ]
     other = others[0] if others else None
-    if other is None or (" permit " in one.path or " deny " in one.path) and not other.path.startswith(family.rstrip()):
+    if other is None or (
+        (" permit " in one.path or " deny " in one.path) and not other.path.startswith(family.rstrip())
+    ):
         return None
     lines = text.splitlines()
     mine, its = (re.search(r"(?<=permit |..deny )\d+$|(?<=seq )\d+", lines[at.first]) for at in (one, other))

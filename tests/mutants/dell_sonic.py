@@ -3,7 +3,21 @@
 from __future__ import annotations
 
 from tests.mutants.kinds import Kind
-from tests.mutants.rows import Row, address, bit, dscps, flipped, larger, near, numbered, of, percent, reversed_numbers, smaller, word
+from tests.mutants.rows import (
+    Row,
+    address,
+    bit,
+    dscps,
+    flipped,
+    larger,
+    near,
+    numbered,
+    of,
+    percent,
+    reversed_numbers,
+    smaller,
+    word,
+)
 
 _PORT = r"interface (?P<port>Eth[\d/]+) / "
 _ANY = r"interface \S+ ?\S* / "

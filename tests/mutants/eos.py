@@ -3,7 +3,22 @@
 from __future__ import annotations
 
 from tests.mutants.kinds import Kind
-from tests.mutants.rows import Row, address, bit, dscps, flipped, larger, near, numbered, of, percent, reversed_numbers, smaller, tenths, word
+from tests.mutants.rows import (
+    Row,
+    address,
+    bit,
+    dscps,
+    flipped,
+    larger,
+    near,
+    numbered,
+    of,
+    percent,
+    reversed_numbers,
+    smaller,
+    tenths,
+    word,
+)
 
 _PORT = r"interface (?P<port>Ethernet[\d/]+) / "
 _BGP = r"router bgp \d+ / "

@@ -3,7 +3,21 @@
 from __future__ import annotations
 
 from tests.mutants.kinds import Kind
-from tests.mutants.rows import Row, address, bit, bits, flipped, larger, near, numbered, of, percent, reversed_numbers, smaller, word
+from tests.mutants.rows import (
+    Row,
+    address,
+    bit,
+    bits,
+    flipped,
+    larger,
+    near,
+    numbered,
+    of,
+    percent,
+    reversed_numbers,
+    smaller,
+    word,
+)
 
 _GROUP = r"(routing-instances / \S+ / )?protocols / bgp / group \S+ / "
 _POLICY = r"policy-options / policy-statement (?!load-balance)\S+ / "

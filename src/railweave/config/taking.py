@@ -31,15 +31,9 @@ class Taking:
         found = list(self.each(*forms, below=below))
         return found[-1] if found else None
 
-<<<<<<< HEAD
-    def take(self, one: Section) -> None:
-        """Take a line that no form describes: a text of several lines."""
-        self._understood.add(id(one))
-=======
     def take(self, *lines: Section) -> None:
-        """Take lines by themselves."""
+        """Take lines by themselves, as those of a text that no form describes."""
         self._understood.update(map(id, lines))
->>>>>>> 293c175 (A reader of Enterprise SONiC's commands: what our files say reads back)
 
     def leave(self, one: Selected) -> None:
         """Give a line back whose words were not understood after all."""

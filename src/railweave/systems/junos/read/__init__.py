@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from railweave.catalog import catalog
 from railweave.config.tree import Step
 from railweave.device.reading import Reading, Said, said
-from railweave.systems.junos.changes import config_tree
+from railweave.systems.junos.changes import JunosTree, config_tree
 from railweave.systems.junos.read.forms import Lines, lines
 from railweave.systems.junos.read.inheritance import inherit
 from railweave.systems.junos.read.shape import of_paths, shaped
@@ -25,7 +25,7 @@ from railweave.systems.junos.read.words import Word, statements
 from railweave.systems.junos.tree import Statement, quoted, to_curly
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from railweave.config.tree import ConfigTree, Node
     from railweave.device.reading import Kind
@@ -126,12 +126,12 @@ def parsed(file: str, text: str) -> ConfigTree:
     return config_tree(shaped(found.curly) if found.curly is not None else of_paths(found.active))
 
 
-def printed(file: str, tree: ConfigTree) -> str:
-    """A tree as text: ``set`` lines for a file of that name, else curly."""
+def printed(file: str, nodes: Sequence[Node]) -> str:
+    """The nodes of a tree as text: ``set`` lines for a file of that name, else curly."""
     if file.endswith(".set"):
-        added = [Step("add", (), node, (at,)) for at, node in enumerate(tree.nodes)]
-        return "".join(f"{line}\n" for line in tree.commands(added))
-    return to_curly(map(_statement, tree.nodes))
+        added = [Step("add", (), node, (at,)) for at, node in enumerate(nodes)]
+        return "".join(f"{line}\n" for line in JunosTree(tuple(nodes)).commands(added))
+    return to_curly(map(_statement, nodes))
 
 
 def _statement(node: Node) -> Statement:

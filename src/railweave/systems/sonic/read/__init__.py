@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from railweave.config.addresses import Family, Prefix
     from railweave.config.sections import Section
-    from railweave.config.tree import ConfigTree
+    from railweave.config.tree import ConfigTree, Node
     from railweave.device.model import OverlayConfig, Vrf
     from railweave.device.reading import Said
     from railweave.systems.sonic.tables import Tables
@@ -74,17 +74,16 @@ def parsed(file: str, text: str) -> ConfigTree:
     return TableTree(nodes(rows(text))) if _is_tables(text) else frr_tree(sections(text))
 
 
-def printed(file: str, tree: ConfigTree) -> str:
-    """A tree as text."""
-    del file
-    if not isinstance(tree, TableTree):
-        return to_frr(tree_sections(tree))
+def printed(file: str, nodes: Sequence[Node]) -> str:
+    """The nodes of a tree as text: tables for a JSON document, else lines."""
+    if not file.endswith(".json"):
+        return to_frr(tree_sections(nodes))
     tables: Tables = {
         table.name[0]: {
             row.name[0]: {one.name[0]: list(one.values) if one.listed else one.values[0] for one in row.children or ()}
             for row in table.children or ()
         }
-        for table in tree.nodes
+        for table in nodes
     }
     return to_text(tables)
 
