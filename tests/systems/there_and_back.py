@@ -42,7 +42,7 @@ def lost(config: DeviceConfig) -> list[str]:
     for file, tree in nos.trees(config).items():
         if compare(reader(config.nos).parsed(file, files[file]), tree):
             trees.append(f"{config.name}: the tree of {file} is another")
-        printed = reader(config.nos).printed(file, tree)
+        printed = reader(config.nos).printed(file, tree.nodes)
         if reader(config.nos).read({**files, file: printed}).config != found.config:
             trees.append(f"{config.name}: {file} as it is printed is another")
     return [*fields, *unknown, *trees]

@@ -27,6 +27,10 @@ EACH_ALONE = 48
 """So many statements of a file are tried by themselves; a file with more is another configuration, and is read once."""
 
 
+GUESSED = ("role", "model", "release")
+"""What readers guess from all else that stands in a text."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cause:
     """A statement that is not as designed, on its line, and the fields that are otherwise by it.
@@ -49,13 +53,14 @@ def causes(
 ) -> tuple[list[Cause], tuple[str, ...]]:
     """What one file says otherwise than the ``designed`` files of its device, and statements in which only a secret's value differs.
 
+    ``unsaid`` are names that the system does not print (``device.unprinted_names``).
     Raises ``RenderError`` with the line where the text found cannot be read.
     """
     before, after = reader.parsed(file, designed[file]), reader.parsed(file, found)
     change = compare(before, after)
     if not change:
         return [], change.not_compared
-    base = reader.read(designed).config
+    base, unsaid = reader.read(designed).config, (*unsaid, *GUESSED)
     edits = _edits(change.steps)
     alone = len(edits) <= EACH_ALONE
     whole = () if alone else tuple(differences(base, reader.read({**designed, file: found}).config, unsaid))

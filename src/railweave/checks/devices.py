@@ -14,7 +14,8 @@ from railweave.checks import differs
 from railweave.checks.causes import causes
 from railweave.checks.file_rules import FILE_UNREADABLE
 from railweave.config.secret import alike
-from railweave.device.fields import completed
+from railweave.device.amend import amended
+from railweave.device.unprinted_names import NAMES
 from railweave.errors import RenderError
 from railweave.render.workers import spread
 from railweave.systems import system
@@ -27,22 +28,11 @@ if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig
     from railweave.findings import Finding
 
+AS_LISTS = "bgp.groups.peer_as_list"
+"""How a system's ``unsaid`` says that it has none."""
+
 Texts = dict[str, str]
 """Texts of one device's configuration by the path that they came from."""
-
-CABLING = (
-    "interfaces.link",
-    "interfaces.peer",
-    "interfaces.peer_port",
-    "bgp.groups.sessions.link",
-    "bgp.groups.sessions.peer",
-    "isis.ports.link",
-    "isis.ports.peer",
-)
-"""Fields about cables: a description may name another peer, which moves no cable."""
-
-AS_READ = ("bgp.as_lists", "bgp.groups.peer_as_list")
-"""Fields that some systems have no words for because they have nothing of the kind: there each neighbor's own AS number decides."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +59,8 @@ def stands(config: DeviceConfig, designed: Mapping[str, str], found: Mapping[str
     reader = system(config.nos).reader
     if reader is None:
         return Stands(config)
-    unsaid = tuple(catalog().systems[config.nos].reads.unsaid)
+    without = catalog().systems[config.nos].reads.unsaid
+    unsaid = tuple(one for one in without if one in NAMES)
     made: list[tuple[Cause, Finding]] = []
     not_compared: list[str] = []
     unreadable: list[Finding] = []
@@ -86,23 +77,41 @@ def stands(config: DeviceConfig, designed: Mapping[str, str], found: Mapping[str
         texts[file] = text
         made += [(one, _finding(config.name, one, path)) for one in some]
         not_compared += secret
-    designed_for = [*(one for one in unsaid if one not in AS_READ), *CABLING]
-    read = _cabled(completed(reader.read(texts).config, config, designed_for), config) if made else config
+    read = config
+    if made:
+        own = _without_lists(config) if AS_LISTS in without else config
+        read = _cabled(amended(own, reader.read(designed).config, reader.read(texts).config, unsaid), config)
     return Stands(None if unreadable else read, tuple(made), tuple(not_compared), tuple(unreadable))
 
 
-def _cabled(read: DeviceConfig, designed: DeviceConfig) -> DeviceConfig:
-    """What was read, its sessions on the cables that the ports have by design."""
-    if read.bgp is None:
-        return read
-    links = {one.name: one.link for one in designed.interfaces}
-    groups = tuple(
-        replace(
-            group, sessions=tuple(replace(one, link=one.link or links.get(one.interface, "")) for one in group.sessions)
-        )
-        for group in read.bgp.groups
+def _without_lists(config: DeviceConfig) -> DeviceConfig:
+    """The configuration of a system without lists of AS numbers: each neighbor's own decides."""
+    bgp = config.bgp and replace(
+        config.bgp, as_lists={}, groups=tuple(replace(one, peer_as_list=None) for one in config.bgp.groups)
     )
-    return replace(read, bgp=replace(read.bgp, groups=groups))
+    return replace(config, bgp=bgp)
+
+
+def _cabled(found: DeviceConfig, designed: DeviceConfig) -> DeviceConfig:
+    """What was found, on the designed cables: a description may name another peer, which moves none."""
+    cables = {one.name: (one.link, one.peer, one.peer_port) for one in designed.interfaces}
+    nothing = ("", "", "")
+    interfaces = (
+        replace(one, link=link, peer=peer, peer_port=port)
+        for one in found.interfaces
+        for link, peer, port in [cables.get(one.name, nothing)]
+    )
+    bgp = found.bgp and replace(
+        found.bgp,
+        groups=tuple(
+            replace(
+                group,
+                sessions=tuple(replace(one, link=cables.get(one.interface, nothing)[0]) for one in group.sessions),
+            )
+            for group in found.bgp.groups
+        ),
+    )
+    return replace(found, interfaces=tuple(interfaces), bgp=bgp)
 
 
 def stand(

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
-from railweave.device.config_file import from_document, to_document
+from railweave.device.config_file import to_document
 from railweave.device.unprinted_names import rename
 
 if TYPE_CHECKING:
@@ -47,14 +47,6 @@ def differences(old: DeviceConfig, new: DeviceConfig, without: Collection[str] =
     one, other = to_document(old), to_document(new)
     rename(one, other, without)
     return list(_different(one, other, (), ("",), _without(without)))
-
-
-def completed(read: DeviceConfig, designed: DeviceConfig, unsaid: Collection[str]) -> DeviceConfig:
-    """What was read, with the fields that its text has no words for as they are designed, entry by entry."""
-    document, wanted = to_document(read), to_document(designed)
-    rename(document, wanted, unsaid)
-    _complete(document, wanted, ("",), _without(unsaid))
-    return from_document(document)
 
 
 @dataclass(frozen=True)
@@ -127,8 +119,10 @@ def _different(
             return
     keyed = _keyed(old, new)
     if keyed is None:
-        if not (_same_but_for_order(old, new) and (f"{field}.{ORDER}",) in without):
+        if not _same_but_for_order(old, new):
             yield FieldDifference(place, field, old, new)
+        elif (f"{field}.{ORDER}",) not in without:
+            yield FieldDifference((*place, ORDER), f"{field}.{ORDER}", old, new)
         return
     before, after = keyed
     for name in [*before, *(name for name in after if name not in before)]:
@@ -181,56 +175,21 @@ def entries(value: object) -> dict[str, Any] | None:
     return keyed[0] if keyed else None
 
 
+def by_name(*lists: list[Any]) -> tuple[dict[str, Any], ...] | None:
+    """Lists of entries by the entries' names, or by their places where no field names them all; None where they are no such lists."""
+    if not any(lists) or not all(_is_mapping(one) for entries in lists for one in entries):
+        return None
+    for name in _NAMES:
+        if all(entry.get(name) for entries in lists for entry in entries):
+            found = tuple({str(entry[name]): entry for entry in entries} for entries in lists)
+            if all(len(one) == len(entries) for one, entries in zip(found, lists, strict=True)):
+                return found
+    return tuple({str(at): entry for at, entry in enumerate(entries)} for entries in lists)
+
+
 def _keyed(old: object, new: object) -> tuple[dict[str, Any], dict[str, Any]] | None:
     """Two lists of entries by their names; None where they are no such lists."""
     if not isinstance(old, list) or not isinstance(new, list):
         return None
-    both = cast("list[Any]", [*old, *new])
-    if not both or not all(isinstance(one, dict) for one in both):
-        return None
-    one, other = cast("list[dict[str, Any]]", old), cast("list[dict[str, Any]]", new)
-    for name in _NAMES:
-        if all(entry.get(name) for entry in (*one, *other)):
-            before = {str(entry[name]): entry for entry in one}
-            after = {str(entry[name]): entry for entry in other}
-            if len(before) == len(one) and len(after) == len(other):
-                return before, after
-    return {str(at): entry for at, entry in enumerate(one)}, {str(at): entry for at, entry in enumerate(other)}
-
-
-def _complete(read: object, designed: object, names: tuple[str, ...], unsaid: _Without, *, entry: bool = False) -> None:
-    """Put in what is designed, below a field that both have."""
-    if _is_mapping(read) and _is_mapping(designed):
-        if names[0] in MAPPINGS and not entry:
-            for name, value in designed.items():
-                _complete(read.get(name), value, unsaid.of_entry(names, read.get(name), value), unsaid, entry=True)
-            return
-        names = unsaid.of_entry(names, read, designed)
-        for name, value in designed.items():
-            inner = _inner(names, name)
-            if unsaid.of_entry(inner, read.get(name), value) in unsaid:
-                read[name] = value
-            elif name in read:
-                read[name] = _with_entries(read[name], value, inner, unsaid)
-                _complete(read[name], value, inner, unsaid)
-        return
-    keyed = _keyed(read, designed)
-    if keyed is not None:
-        before, after = keyed
-        for name, one in before.items():
-            if name in after:
-                _complete(one, after[name], unsaid.of_entry(names, one, after[name]), unsaid)
-
-
-def _with_entries(read: object, designed: object, names: tuple[str, ...], unsaid: _Without) -> object:
-    """A list with the designed entries that the text has no words for, in the order designed."""
-    keyed = _keyed(read, designed) if names[0] in unsaid.conditions else None
-    if keyed is None:
-        return read
-    before, after = keyed
-    left_out = {name for name, entry in after.items() if unsaid.of_entry(names, entry) in unsaid}
-    kept = {name: entry for name, entry in before.items() if name not in left_out}
-    return [
-        *(after[name] if name in left_out else kept[name] for name in after if name in left_out or name in kept),
-        *(entry for name, entry in kept.items() if name not in after),
-    ]
+    found = by_name(cast("list[Any]", old), cast("list[Any]", new))
+    return None if found is None else (found[0], found[1])

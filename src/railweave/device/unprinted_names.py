@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-CLASS_NAMES, VLAN_NAMES = "qos.classes.name", "gateways.vlan_name"
+CLASS_NAMES, VLAN_NAMES = NAMES = ("qos.classes.name", "gateways.vlan_name")
 """How a system's ``unsaid`` names them."""
 
 

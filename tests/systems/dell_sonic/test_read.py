@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from railweave.catalog import catalog
 from railweave.config.compare import compare
 from railweave.device.build import device_config
-from railweave.device.fields import completed, differences
+from railweave.device.amend import amended
+from railweave.device.fields import differences
 from railweave.device.model import DeviceConfig
 from railweave.device.reading import Reading
 from railweave.errors import RenderError
@@ -93,7 +94,7 @@ def test_random_fabrics_read_back(network: Network) -> None:
 def test_what_has_no_words_is_as_designed() -> None:
     config = configs(retargeted("h100-rlb", "dell_sonic"))[0]
     found = read(SYSTEM.files(config)["sonic.cli"]).config
-    whole = completed(found, config, UNSAID)
+    whole = amended(config, found, found, UNSAID)
     assert {one.name: one.length_m for one in whole.interfaces} == {one.name: one.length_m for one in config.interfaces}
     assert whole.qos
     assert config.qos

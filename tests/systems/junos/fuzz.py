@@ -140,7 +140,7 @@ def attempt(text: str) -> None:
             raise
         return
     assert all(one.line > 0 for one in found.statements)
-    read({"junos.conf": printed("junos.conf", tree), "junos.set": text})
+    read({"junos.conf": printed("junos.conf", tree.nodes), "junos.set": text})
 
 
 def run(seed: int, count: int) -> None:

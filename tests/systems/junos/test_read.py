@@ -86,7 +86,7 @@ def test_a_text_is_the_tree_that_it_was_printed_from(name: str) -> None:
     for file, text in files.items():
         found = parsed(file, text)
         assert not compare(found, tree), file
-        assert read({file: printed(file, found)}).config == read({file: text}).config
+        assert read({file: printed(file, found.nodes)}).config == read({file: text}).config
         assert all(node.at for node in found.nodes)
 
 
