@@ -109,6 +109,12 @@ def test_a_change_of_a_line_is_a_change_of_the_field() -> None:
         ("set local-preference 200", "set local-preference 20", "bgp.policies.terms.action.local_preference"),
         ("ip hardware fib load-balance distribution dynamic", "!", "balancing.group_mode"),
         ("   service-profile ROCE\n", "", "interfaces.pauses"),
+        ("   priority-flow-control pause watchdog\n", "", "qos.watchdog"),
+        ("interval 1000 min-rx 1000", "interval 900 min-rx 900", "bgp.bfd.minimum_interval"),
+        ("   no switchport\n", "", "bgp.groups"),
+        ("   ipv6 enable\n", "", "bgp.groups"),
+        ("ipv6 unicast-routing\n", "", "bgp.families"),
+        ("   ipv6 nd ra interval 600 200\n", "", "gateways.advertisements.max_interval"),
     ):
         assert old in plain
         changed = text(plain.replace(old, new, 1)).config

@@ -46,13 +46,15 @@ def _aaa(taking: Taking) -> Aaa | None:
     radius = tuple(_servers(taking, "radius-server"))
     role = taking.last("aaa authorization policy local default-role <role>")
     local = {"group tacacs+ local", "group radius local", "group tacacs+ group radius local", "local"}
+    asked = False
     for form in _METHODS:
         for one in taking.each(form):
+            asked = asked or (" login default group " in one.line)
             if one.line.split(" default ", 1)[-1] not in local:
                 taking.leave(one)
     for one in taking.each("ip tacacs|radius vrf * source-interface *"):
         del one  # that of the management port
-    if not tacacs and not radius:
+    if not asked or not (tacacs or radius):  # nobody asks servers that are only there
         return None
     return Aaa(tacacs, radius, "super-user" if role and role["role"] == "network-admin" else "read-only")
 

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 UNNAMED = "neighbors"
 """The group of neighbors that have no peer group."""
 
+NO_ADDRESS = Address("0.0.0.0")  # noqa: S104 - nothing listens there
+"""Stands for an address that the text does not have."""
+
 PERMIT_ALL = "permit-all"
 """The policy of what has no route map: everything passes."""
 
@@ -88,8 +91,7 @@ def process(taking: Taking, fallback: Address) -> Process | None:
 
 def is_underlay(one: Settings, found: Neighbors, links: Links, peer: Address) -> bool:
     """Whether a session is one of the underlay: it carries IPv4 or IPv6, and is not one of the overlay between loopbacks."""
-    routed = found.is_active(one, "ipv4") or found.is_active(one, "ipv6")
-    return routed and (links.to(peer) is not None or not found.is_active(one, "evpn"))
+    return found.is_routed(one) and (links.to(peer) is not None or not found.is_active(one, "evpn"))
 
 
 def bgp(taking: Taking, own: Process, ports: Mapping[str, Port], lists: Policies, elsewhere: set[str]) -> Bgp:
@@ -118,9 +120,9 @@ def bgp(taking: Taking, own: Process, ports: Mapping[str, Port], lists: Policies
         redistribute_connected=redistributed,
         default_accept=False,
         compare_aigp=False,
-        families=_families(own, settings),
+        families=_families(taking, own, settings),
         maximum_ecmp=_width(taking, width),
-        bfd=_bfd(listening, own.usual[0]) if len(listening) == len(settings) and settings else None,
+        bfd=odd_one([one.timers or own.usual[0] for one in listening]) if len(listening) == len(settings) else None,
         graceful_restart=taking.last("graceful-restart", below=own.header) is not None,
         ttl_security=bool(settings) and all(one.one_hop for one in settings),
         authentication=next(iter(keys)) if len(keys) == 1 else None,
@@ -135,8 +137,9 @@ def _width(taking: Taking, one: Selected | None) -> int:
     return value or 1
 
 
-def _bfd(settings: Sequence[Settings], usual: Bfd) -> Bfd:
-    return next((one.timers for one in settings if one.timers), usual)
+def odd_one(timers: Sequence[Bfd]) -> Bfd | None:
+    """The timers of BFD; where they differ, those that fewest have: the device has one for all."""
+    return min(timers, key=timers.count, default=None)
 
 
 def _alone(own: Process, links: Links) -> list[Settings]:
@@ -144,9 +147,21 @@ def _alone(own: Process, links: Links) -> list[Settings]:
     return [one for peer, one in peers if is_underlay(one, own.neighbors, links, peer)]
 
 
-def _families(own: Process, settings: Sequence[Settings]) -> tuple[Family, ...]:
-    families: tuple[Family, ...] = ("ipv4", "ipv6")
-    return tuple(one for one in families if any(own.neighbors.is_active(each, one) for each in settings))
+def _families(taking: Taking, own: Process, settings: Sequence[Settings]) -> tuple[Family, ...]:
+    """The families that sessions carry and the switch routes; IPv4 over links without it has next hops of IPv6."""
+    found: list[Family] = []
+    on_links = {one.group for one in own.neighbors.found}
+    bare = [one for name, one in own.neighbors.groups.items() if name in on_links and not one.over_six]
+    if _on(taking, "ip routing", "ip routing ipv6 interfaces"):
+        found += ["ipv4"] if any(own.neighbors.is_active(one, "ipv4") and one not in bare for one in settings) else []
+    if _on(taking, "ipv6 unicast-routing"):
+        found += ["ipv6"] if any(own.neighbors.is_active(one, "ipv6") for one in settings) else []
+    return tuple(found)
+
+
+def _on(taking: Taking, *forms: str) -> bool:
+    """Whether one of these lines is there."""
+    return bool([form for form in forms if taking.last(form)])
 
 
 def _groups(own: Process, ports: Mapping[str, Port], links: Links, lists: Policies) -> tuple[BgpGroup, ...]:
@@ -163,7 +178,7 @@ def _groups(own: Process, ports: Mapping[str, Port], links: Links, lists: Polici
         port = ports.get(one.interface)
         peer = peer_of(port.description)[0] if port else ""
         session = Session(one.interface, "", peer, one.remote_as or settings.remote_as or only, None, None)
-        if own.neighbors.is_active(settings, "ipv4") or own.neighbors.is_active(settings, "ipv6"):
+        if own.neighbors.is_routed(settings) and port is not None and port.speaks_six:
             found[one.group, settings.imports, settings.exports].append(session)
     for name, sessions in _listening(own, ports, lists):
         filters.setdefault(name, next(one.peer_filter for one in own.neighbors.listening if one.group == name))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from railweave.catalog import catalog
 from railweave.config.addresses import Address, InterfaceAddress
 from railweave.device.model import DeviceConfig, Interface, Split
-from railweave.systems.eos.read.bgp import Links, bgp, is_underlay, other_end, process
+from railweave.systems.eos.read.bgp import NO_ADDRESS, Links, bgp, is_underlay, other_end, process
 from railweave.systems.eos.read.control_plane import control_plane
 from railweave.systems.eos.read.gateways import VLAN, advertisements, gateway, shared_mac, vlans
 from railweave.systems.eos.read.isis import isis, running
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from railweave.systems.eos.read.bgp import Process
     from railweave.systems.eos.read.ports import Port
     from railweave.systems.eos.read.qos import QosProfiles
-
-NO_ADDRESS = Address("0.0.0.0")  # noqa: S104 - nothing listens there
-"""Stands for an address that the text does not have."""
 
 LANES = 8
 """The electrical lanes of a cage."""

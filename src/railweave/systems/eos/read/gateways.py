@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from railweave.systems.eos.read.stanzas import Stanzas
 
 VLAN = "Vlan"
-EOS_RA = RouterAdvertisements(hop_limit=64, link_mtu=True)
-"""What EOS advertises where nothing is said (EOS user manual, IPv6: interval 200 s, lifetime 1800 s, hop limit 64)."""
+EOS_RA = RouterAdvertisements(max_interval=200, min_interval=66, hop_limit=64, link_mtu=True)
+"""What EOS advertises where nothing is said (EOS user manual, IPv6: 200 s, lifetime 1800 s, hop limit 64; RFC 4861: a third)."""
 
 _TIMERS: dict[str, tuple[str, int]] = {
     "ipv6 nd ra lifetime <value>": ("router_lifetime", 65535),

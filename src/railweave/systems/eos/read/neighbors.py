@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from railweave.systems.eos.read.settings import Settings, forms, key_profiles
@@ -61,16 +61,22 @@ class Neighbors:
         """Whether a session carries a family."""
         return one.active.get(family, self.by_default and family == "ipv4")
 
+    def is_routed(self, one: Settings) -> bool:
+        """Whether a session carries IPv4 or IPv6."""
+        return self.is_active(one, "ipv4") or self.is_active(one, "ipv6")
 
-def neighbors(taking: Taking, below: Selected, inherited: dict[str, Settings] | None = None) -> Neighbors:
-    """The neighbors of a section; ``inherited`` are the peer groups of the process, which its VRFs use too."""
-    found = Neighbors(groups=dict(inherited or {}))
+
+def neighbors(taking: Taking, below: Selected, above: Neighbors | None = None) -> Neighbors:
+    """The neighbors of a section; ``above`` are those of the process, whose peer groups its VRFs use too."""
+    groups = above.groups if above else {}
+    found = Neighbors(groups={name: replace(one, active=dict(one.active)) for name, one in groups.items()})
     keys = key_profiles(taking)
     for form in ("neighbor <name> peer group", "neighbor <name> peer-group"):
         for one in taking.each(form, below=below):
             found.groups.setdefault(one["name"], Settings())
     default = taking.last("** bgp default ipv4-unicast", below=below)
-    found.by_default = default is None or default.line.startswith("bgp")
+    usual = above is None or above.by_default
+    found.by_default = usual if default is None else default.line.startswith("bgp")
     for one in taking.each("neighbor interface <ports> peer-group <group> **", below=below):
         _on_links(taking, one, found)
     for form, set_ in forms(keys).items():
@@ -115,8 +121,9 @@ def _family(taking: Taking, section: Selected, family: str, found: Neighbors) ->
     for one in taking.each("neighbor <name> next-hop-unchanged", below=section):
         if settings := _of(found, one["name"]):
             settings.unchanged = True
-    for _ in taking.each("neighbor <name> next-hop address-family ipv6 originate", below=section):
-        pass  # IPv4 over links that have IPv6 alone: the sessions say so themselves
+    for one in taking.each("neighbor <name> next-hop address-family ipv6 originate", below=section):
+        if settings := _of(found, one["name"]):
+            settings.over_six = True
 
 
 def _on_links(taking: Taking, one: Selected, found: Neighbors) -> None:

@@ -16,7 +16,7 @@ from railweave.device.model import (
     TunnelEndpoint,
     Vrf,
 )
-from railweave.systems.eos.read.bgp import Links
+from railweave.systems.eos.read.bgp import NO_ADDRESS, Links, odd_one
 from railweave.systems.eos.read.neighbors import neighbors
 from railweave.systems.eos.read.values import number, numbers, peer_of
 
@@ -86,20 +86,29 @@ def overlay(own: Process, ports: Mapping[str, Port], ends: Tunnels, lists: Polic
     source = next((one.source for one in settings if one.source), "")
     family = Address(next(iter(peers))).family if peers else "ipv4"
     on_source = [one.address for one in ports[source].addresses] if source in ports else []
-    local = next((one for one in reversed(on_source) if one.family == family), own.router_id)
+    local = next((one for one in reversed(on_source) if one.family == family), NO_ADDRESS)
+    links = Links(port for port in ports.values() if not port.vrf)
     listening = [one for one in groups or settings if one.bfd]
     every = len(listening) == len(groups or settings)
     return OverlayConfig(
         loopback=local,
         neighbors=tuple(
-            NumberedSession("", "", _peer(own, name), one.remote_as or 0, local, Address(name))
+            NumberedSession(
+                "", "", _peer(own, name), one.remote_as or 0, _local(one, local, links, name), Address(name)
+            )
             for name, one in peers.items()
         ),
         endpoints=_endpoints(ports, ends, local),
         reflects=any(one.unchanged for one in settings),
         from_spine=_from_spine(maps_of(own), lists),
-        bfd=next((one.timers for one in listening if one.timers), own.usual[1]) if listening and every else None,
+        bfd=odd_one([one.timers or own.usual[1] for one in listening]) if every else None,
     )
+
+
+def _local(one: Settings, source: Address, links: Links, peer: str) -> Address:
+    """The address that a session is from: of its source, else of the link to the neighbor."""
+    link = None if one.source else links.to(Address(peer))
+    return link[1] if link else source
 
 
 def maps_of(own: Process) -> set[str]:
@@ -148,6 +157,7 @@ def mac_vrf(
             if vlans is None:
                 taking.leave(one)
                 continue
+            learned = taking.last("redistribute learned", below=one) is not None
             distinguisher, target = _distinguisher(taking, one), _target(taking, one)
             first = first or distinguisher
             if bundle:
@@ -155,7 +165,7 @@ def mac_vrf(
             found += [
                 BridgedVlan(vlan, names.get(vlan, f"VLAN{vlan:04d}"), ends.vlans[vlan], target)
                 for vlan in vlans
-                if vlan in ends.vlans
+                if learned and vlan in ends.vlans
             ]
     if not found:
         return None
@@ -194,13 +204,13 @@ def vrfs(
     outside: dict[str, str] = {}
     for one in taking.each("vrf <name>", below=own.header):
         name = one["name"]
-        there = neighbors(taking, one, own.neighbors.groups)
+        there = neighbors(taking, one, own.neighbors)
         links = Links(port for port in ports.values() if port.vrf == name)
         external: list[ExternalPeer] = []
         for peer in there.peers:
             settings = there.effective(peer)
             link = links.to(Address(peer))
-            if link is None or settings.remote_as is None or settings.shutdown:
+            if link is None or settings.remote_as is None or settings.shutdown or not there.is_routed(settings):
                 continue
             maps |= {settings.imports, settings.exports} - {""}
             external.append(_external(Address(peer), settings, link, lists))

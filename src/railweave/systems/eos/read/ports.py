@@ -56,6 +56,11 @@ class Port:
     used: bool = False
 
     @property
+    def speaks_six(self) -> bool:
+        """Whether a neighbor can be found on it by IPv6."""
+        return self.six or any(one.family == "ipv6" for one in self.addresses)
+
+    @property
     def frame(self) -> int:
         """The MTU as the design counts it, with the Ethernet header."""
         return self.mtu + ETHERNET_HEADER
@@ -88,6 +93,7 @@ def ports(stanzas: Stanzas) -> dict[str, Port]:
     _switchport(stanzas, found)
     for name, one in stanzas.each("channel-group <value> mode active|passive|on"):
         found[name].group = number(one["value"])
+    _waiting(taking, found)
     profiles = _macsec(taking)
     for name, one in stanzas.each("mac security profile <value>"):
         found[name].macsec = profiles.get(one["value"])
@@ -96,6 +102,15 @@ def ports(stanzas: Stanzas) -> dict[str, Port]:
     for one in found.values():
         one.used = one.used or bool(one.description or one.addresses or one.six or one.profile or one.group)
     return found
+
+
+def _waiting(taking: Taking, found: dict[str, Port]) -> None:
+    """Addresses of a switched port wait for ``no switchport``."""
+    if taking.last("switchport default mode routed") is not None:
+        return
+    for one in found.values():
+        if one.bridged and PORT.fullmatch(one.name):
+            one.addresses, one.six = [], False
 
 
 def _speed(port: Port, text: str) -> bool:

@@ -51,6 +51,7 @@ class _Profile:
     """A QoS profile: whether PFC is on in it, its priorities that are not dropped, its queues."""
 
     pauses: bool = False
+    watched: bool = False
     lossless: list[int] = field(default_factory=list[int])
     queues: dict[int, _Queue] = field(default_factory=dict[int, _Queue])
 
@@ -74,6 +75,7 @@ def profiles(taking: Taking) -> QosProfiles:
     for header in taking.each("qos profile <name>"):
         own = found.setdefault(header["name"], _Profile())
         on = taking.last("** priority-flow-control on", below=header)
+        own.watched = taking.last("priority-flow-control pause watchdog", below=header) is not None
         own.pauses = on is not None and on.line.startswith("priority")
         for one in taking.each("priority-flow-control priority <number> no-drop", below=header):
             value = number(one["number"], 0, QUEUES)
@@ -153,7 +155,7 @@ def qos(taking: Taking, known: QosProfiles, bound: Mapping[str, str]) -> QosConf
         buffers=Buffers(ingress_dynamic_threshold=thresholds.ingress),
         profiles=(PfcProfile(PROFILE, 0, 0, thresholds.headroom, paused),) if main.lossless and paused else (),
         xon_offset_cells=None,
-        watchdog=watchdog,
+        watchdog=watchdog if main.watched else None,
         buffer_monitor=monitored,
         ports=tuple(bound),
     )
@@ -236,7 +238,7 @@ class _Thresholds:
         self._queues: dict[int, int] = {}
         applied = {one["name"] for one in taking.each("platform trident mmu queue profile <name> apply")}
         for header in taking.each("platform trident mmu queue profile <name>"):
-            if applied and header["name"] not in applied:
+            if header["name"] not in applied:  # it is only there
                 taking.leave(header)
                 continue
             for one in taking.each("ingress headroom bytes <value>", below=header):

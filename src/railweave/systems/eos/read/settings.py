@@ -47,6 +47,8 @@ class Settings:
     shutdown: bool = False
     active: dict[str, bool] = field(default_factory=dict[str, bool])
     evpn_out: str = ""
+    over_six: bool = False
+    """IPv4 routes may have next hops of IPv6 (RFC 8950)."""
 
     def over(self, group: Settings | None) -> Settings:
         """The same, with what the peer group says where nothing is said here."""
@@ -68,6 +70,7 @@ class Settings:
             self.shutdown or group.shutdown,
             group.active | self.active,
             self.evpn_out or group.evpn_out,
+            self.over_six or group.over_six,
         )
 
 
