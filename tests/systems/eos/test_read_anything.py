@@ -18,7 +18,7 @@ from tests.systems.eos.texts import GENERATED_LEAF, SHOWN_SPINE
 
 LARGEST = 4096
 SLOWEST = 2.0
-"""Seconds that a text of this size may take, on a machine that does other things besides."""
+"""Seconds of the processor that a text of this size may take."""
 
 WORDS = ("0", "-1", "99999999999999999999", "a" * 300, "10.0.0.1/33", "::/0", "fe80::1%eth0", "1-4094", "4094-1", "1/0", "٣",
          "secret", "no", "default", "<secret:x>", "neighbor", "\x00", "é", "$", "65000.1", "1,2,,3", "Ethernet1-9999", "/")  # fmt: skip
@@ -69,11 +69,11 @@ def check(total: int, seed: int, seconds: float) -> int:
     begun = time.monotonic()
     for number in range(total):
         found = text(rng, pool)
-        now = time.monotonic()
+        now, spent = time.monotonic(), time.process_time()
         if now - begun > seconds:
             return number
         read(found)
-        assert time.monotonic() - now < SLOWEST, found
+        assert time.process_time() - spent < SLOWEST, found
     return total
 
 

@@ -152,10 +152,11 @@ def _families(taking: Taking, own: Process, settings: Sequence[Settings]) -> tup
     found: list[Family] = []
     on_links = {one.group for one in own.neighbors.found}
     bare = [one for name, one in own.neighbors.groups.items() if name in on_links and not one.over_six]
-    if _on(taking, "ip routing", "ip routing ipv6 interfaces"):
-        found += ["ipv4"] if any(own.neighbors.is_active(one, "ipv4") and one not in bare for one in settings) else []
-    if _on(taking, "ipv6 unicast-routing"):
-        found += ["ipv6"] if any(own.neighbors.is_active(one, "ipv6") for one in settings) else []
+    four = any(own.neighbors.is_active(one, "ipv4") and one not in bare for one in settings)
+    if _on(taking, "ip routing", "ip routing ipv6 interfaces") and four:
+        found.append("ipv4")
+    if _on(taking, "ipv6 unicast-routing") and any(own.neighbors.is_active(one, "ipv6") for one in settings):
+        found.append("ipv6")
     return tuple(found)
 
 
