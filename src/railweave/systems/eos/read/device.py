@@ -111,6 +111,7 @@ def _enabled(taking: Taking) -> None:
         "ip routing ipv6 interfaces",
         "ip routing ipv6 interfaces vrf *",
         "ip routing vrf *",
+        "no ip routing",
         "no ip routing vrf *",
         "ipv6 unicast-routing",
         "ipv6 unicast-routing vrf *",
