@@ -192,6 +192,15 @@ def test_a_wrong_line_is_seen() -> None:
     assert bgp.groups[0].sessions[0].peer_as == 7
 
 
+def test_daemons_that_print_for_themselves_are_one_router() -> None:
+    config = device_config(retargeted("h100-rlb", "frr"), "stripe1-leaf1")
+    text = system("frr").files(config)["frr.conf"]
+    part = "\n".join(line for line in text.splitlines() if "large-community" not in line and "router bgp" not in line)
+    part = part[: part.index(" bgp router-id")]
+    assert READ.read({"mgmtd": part, "bgpd": text}).config == READ.read({"frr.conf": text}).config
+    assert READ.read({"bgpd": text, "mgmtd": part}).config == READ.read({"frr.conf": text}).config
+
+
 def test_an_open_brace_is_refused_with_its_line() -> None:
     with pytest.raises(RenderError) as caught:
         READ.read({"nftables.conf": "table inet railweave {\n chain input {\n }\n"})

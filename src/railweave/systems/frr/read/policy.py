@@ -89,7 +89,10 @@ def policies(taking: Taking, ports: Mapping[str, Port]) -> Policies:
             taking.leave(one)
             continue
         accept = one.line.split()[2] == "permit"
-        entries.setdefault(one["name"], {})[sequence] = _term(taking, one, found, names, accept=accept)
+        of_map = entries.setdefault(one["name"], {})
+        # Where daemons print for themselves, each has the part of an entry that it goes by.
+        begun = of_map.get(sequence, Term(one["number"], Match(), Action(accept)))
+        of_map[sequence] = _term(taking, one, found, names, begun)
     found.maps = {name: tuple(terms[at] for at in sorted(terms)) for name, terms in entries.items()}
     return found
 
@@ -154,8 +157,8 @@ class _Entry:
     action: Action
 
 
-def _term(taking: Taking, one: Selected, known: Policies, names: dict[str, str], *, accept: bool) -> Term:
-    entry = _Entry(one["number"], Match(), Action(accept))
+def _term(taking: Taking, one: Selected, known: Policies, names: dict[str, str], begun: Term) -> Term:
+    entry = _Entry(begun.name, begun.match, begun.action)
     for line in taking.each("<words...>", below=one) if one.below else ():
         words = line["words"].split()
         if words[0] == "description":
@@ -168,12 +171,12 @@ def _term(taking: Taking, one: Selected, known: Policies, names: dict[str, str],
 def _matches(words: list[str], known: Policies, entry: _Entry) -> bool:
     """Take a condition; each kind is held once."""
     match words:
-        case ["match", "ip" | "ipv6", "address", "prefix-list", name] if entry.match.prefix_list is None:
+        case ["match", "ip" | "ipv6", "address", "prefix-list", name] if entry.match.prefix_list in {None, name}:
             listed = known.lists.get(name)
             entry.match = replace(entry.match, prefix_list=name, orlonger=bool(listed and listed.longer()))
         case ["match", "interface", name] if entry.match.prefix_list is None:
             entry.match = replace(entry.match, prefix_list=interface_list(name))
-        case ["match", "community" | "large-community", name] if entry.match.community is None:
+        case ["match", "community" | "large-community", name] if entry.match.community in {None, name}:
             entry.match = replace(entry.match, community=name)
         case ["match", "source-protocol", "connected" | "bgp" as protocol]:
             entry.match = replace(entry.match, protocol="direct" if protocol == "connected" else "bgp")

@@ -87,7 +87,7 @@ def _address(port: Port, words: list[str]) -> bool:
         case ["description", *text]:
             port.description = " ".join(text)
         case ["ip" | "ipv6", "address", text] if (found := interface_address(text)) is not None:
-            port.addresses.append(found)
+            port.addresses += [] if found in port.addresses else [found]
         case ["shutdown"]:
             port.shut = True
         case ["vrf", name]:

@@ -47,7 +47,7 @@ def addressed(tables: Rows, known: dict[str, Port]) -> None:
                 found = interface_address(text)
                 row.known = found is not None
                 if found is not None:
-                    port.addresses.append(found)
+                    port.addresses += [] if found in port.addresses else [found]
             elif "vrf_name" in row.fields:
                 port.vrf = row.text("vrf_name")
 
