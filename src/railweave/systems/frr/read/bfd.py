@@ -9,7 +9,11 @@ from railweave.systems.frr.read.defaults import unprinted
 from railweave.systems.frr.read.values import number
 
 if TYPE_CHECKING:
+    from railweave.config.select import Selected
     from railweave.config.taking import Taking
+
+
+_INTERVALS = ("transmit-interval", "receive-interval")
 
 
 def default() -> Bfd:
@@ -22,20 +26,21 @@ def profiles(taking: Taking) -> dict[str, Bfd]:
     found: dict[str, Bfd] = {}
     usual = default()
     for one in taking.each("bfd", "profile <name>"):
-        multiplier, sent, received = usual.multiplier, None, None
+        multiplier = usual.multiplier
+        intervals: dict[str, tuple[int, Selected]] = {}
         for line in taking.each("<word> <value>", below=one) if one.below else ():
-            value = number(line["value"])
-            match line["word"]:
-                case "detect-multiplier" if value:
-                    multiplier = value
-                case "transmit-interval" if value:
-                    sent = value
-                case "receive-interval" if value:
-                    received = (value, line)
-                case _:
-                    taking.leave(line)
-        interval = sent if sent is not None else usual.minimum_interval
-        if received is not None and received[0] != interval:
-            taking.leave(received[1])
+            value, word = number(line["value"]), line["word"]
+            if value and word == "detect-multiplier":
+                multiplier = value
+            elif value and word in _INTERVALS:
+                intervals[word] = value, line
+            else:
+                taking.leave(line)
+        sent, received = (intervals.get(word, (usual.minimum_interval, None)) for word in _INTERVALS)
+        if sent[0] != received[0]:
+            other = received[1] or sent[1]
+            if other is not None:
+                taking.leave(other)
+        interval = sent[0] if received[1] is not None else received[0]
         found[one["name"]] = Bfd(minimum_interval=interval, multiplier=multiplier)
     return found

@@ -15,13 +15,14 @@ from railweave.device.model import (
 )
 from railweave.device.overlay import MAC_VRF, MAC_VRF_NUMBER
 from railweave.systems.frr.read.instance import EVPN, Instance
+from railweave.systems.frr.read.sessions import UNKNOWN
 from railweave.systems.frr.read.values import number
 from railweave.systems.frr.render.overlay import FIRST_BRIDGED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from railweave.config.addresses import Address, Prefix
+    from railweave.config.addresses import Address, Family, Prefix
     from railweave.config.taking import Taking
     from railweave.device.model import Term
     from railweave.systems.frr.read.policy import Policies
@@ -53,13 +54,10 @@ def overlay(
         return None
     peers = [one for one, _ in sessions.peers() if sessions.evpn(one)]
     own = [one for one in peers if not sessions.unicast(one)]
-    found = [(one, session) for one in own if (session := sessions.numbered(one)) is not None]
+    found = [(one, session) for one in own if sessions.reaches(one) and (session := sessions.numbered(one)) is not None]
     neighbors = tuple(session for _, session in found)
-    loopback = (
-        neighbors[0].local_address
-        if neighbors
-        else (loopbacks[0] if loopbacks else sessions.source(own[0]) if own else None)
-    )
+    sources = [one.local_address for one in neighbors if one.local_address != UNKNOWN]
+    loopback = next(iter((*sources, *loopbacks)), here.router_id)
     if loopback is None:
         return None
     levels = [level for one in peers for level in (one, here.group_of(one)) if level and EVPN in level.families]
@@ -154,9 +152,15 @@ def _vrf(name: str, vni: int, own: Sessions | None, policies: Policies, prefixes
         route_distinguisher=here.distinguisher if here else "",
         import_targets=tuple(map(_target, here.imports or automatic)) if here else (),
         export_targets=tuple(map(_target, here.exports or automatic)) if here else (),
-        prefixes=tuple(prefixes),
+        prefixes=tuple(one for one in prefixes if here and _told(here, one.family)),
         external=tuple(_external(own, policies)) if own else (),
     )
+
+
+def _told(here: Instance, family: Family) -> bool:
+    """Whether connected prefixes of a family go out as routes of type 5."""
+    own = here.families.get(family)
+    return family in here.advertised and own is not None and (own.connected is not None or bool(own.networks))
 
 
 def _external(own: Sessions, policies: Policies) -> Iterator[ExternalPeer]:

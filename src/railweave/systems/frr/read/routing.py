@@ -65,8 +65,10 @@ class Routing:
         return own or next((one.address for one in self.loopbacks if one.family == "ipv4"), UNKNOWN)
 
     def loopback(self) -> Prefix:
-        """The prefix of the loopback."""
-        return self.loopbacks[0].prefix if self.loopbacks else self.router_id().prefix
+        """The prefix of the loopback; that of the router id where the text has no loopback."""
+        if self.loopbacks:
+            return self.loopbacks[0].prefix
+        return UNKNOWN.prefix if self.loopback_names else self.router_id().prefix
 
     def bgp(self) -> Bgp | None:
         """BGP of the default VRF; None where there is none."""

@@ -34,8 +34,6 @@ class Sessions:
         self.here, self._ports, self._subnets, self._profiles = here, ports, subnets, profiles
         self._open = open_
         """Whether a session without a route-map passes everything."""
-        self._loopbacks = {name: port for name, port in ports.items() if name.startswith(("lo", "Loopback", "dummy"))}
-        self._own = {one.address for port in self._loopbacks.values() for one in port.addresses}
 
     def peers(self) -> Iterator[tuple[Neighbor, Neighbor | None]]:
         """Neighbors that are not shut, each with its peer group."""
@@ -76,13 +74,20 @@ class Sessions:
         return NumberedSession("", "", one.description or "", self.peer_as(one), self.source(one), at) if at else None
 
     def source(self, one: Neighbor) -> Address:
-        """The address that a session comes from."""
+        """The address that a session comes from; unknown where the text leaves that to the way it goes."""
         group = self.here.group_of(one)
         text = one.source or (group.source if group else None) or ""
         named = self._ports.get(text)
         at = address(text)
         of_port = next((own.address for own in named.addresses), None) if named else None
-        return at or of_port or self.here.router_id or next(iter(self._own), UNKNOWN)
+        return at or of_port or UNKNOWN
+
+    def reaches(self, one: Neighbor) -> bool:
+        """Whether a session can come up: over several hops only where that is said, or within an AS (RFC 4271, section 8)."""
+        at, group = address(one.name), self.here.group_of(one)
+        inside = self.peer_as(one) == self.here.asn
+        near = at is not None and self._subnets.port(at, self.here.vrf) is not None
+        return inside or near or one.multihop or bool(group and group.multihop)
 
     def policies(self, one: Neighbor) -> tuple[str, str]:
         """The policies of a session, in and out, in the first family that it is active in."""

@@ -56,9 +56,11 @@ def _pools(tables: Rows, model: SwitchModel | None) -> Buffers:
     """Shares of the buffer, percent; sizes that are no whole percentage of what the model has are not understood."""
     usual = Buffers()
     pool = {name: tables.row("BUFFER_POOL", name) for name in (LOSSLESS, LOSSY, EGRESS_LOSSLESS, EGRESS_LOSSY)}
-    for row in pool.values():
-        row.text("type")
-        row.text("mode")
+    for name, row in pool.items():
+        if not row.says("type", name.partition("_")[0]):
+            row.leave("type")
+        if not row.says("mode", "static" if name == EGRESS_LOSSLESS else "dynamic"):
+            row.leave("mode")
     headroom = _percent(pool[LOSSLESS], "xoff", model) if "xoff" in pool[LOSSLESS].fields else 0
     with_headroom = _percent(pool[LOSSLESS], "size", model)
     lossy, lossless = _percent(pool[LOSSY], "size", model), _percent(pool[EGRESS_LOSSLESS], "size", model)
@@ -120,7 +122,8 @@ def _queues(tables: Rows, found: Buffering) -> None:
 
 def _plain(row: Row) -> None:
     """Fields of a profile that say no more than its pool does."""
-    row.text("pool")
+    if _name(row.text("pool")) not in {LOSSY, EGRESS_LOSSLESS, EGRESS_LOSSY, LOSSLESS}:
+        row.leave("pool")
     row.text("static_th")
     if row.text("size") not in {"0", ""}:
         row.leave("size")
@@ -149,7 +152,7 @@ def _groups(tables: Rows, interfaces: Sequence[Interface], model: SwitchModel | 
         named = _PROFILE.fullmatch(name)
         port = by_name.get(row.parts()[0])
         if named is None or port is None or int(named[1]) != port.speed_gbps * 1000:
-            if "xoff" in profile.fields or named is not None:
+            if "xoff" in profile.fields or named is not None or not profile.line:
                 row.leave("profile")
             else:
                 _plain(profile)
@@ -191,7 +194,8 @@ def _lossless(
     row: Row, port: Interface, length: int, mru: int, model: SwitchModel | None, found: Buffering, group: _Group
 ) -> None:
     """A lossless profile: headroom as arithmetic has it where that comes to the cells of the text, else as the text has it."""
-    row.text("pool")
+    if _name(row.text("pool")) != LOSSLESS:
+        row.leave("pool")
     row.text("xon")
     size, xoff, offset = row.number("size"), row.number("xoff"), row.number("xon_offset")
     index = _threshold(row)

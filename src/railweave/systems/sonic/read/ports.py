@@ -86,6 +86,8 @@ class Uses:
 def used(row: Row, uses: Uses) -> bool:
     """Whether a port is cabled: it is described, or something is on it, and it is not shut."""
     described, up = bool(row.text("description")), row.text("admin_status")
+    if up not in {"up", "down", ""}:
+        row.leave("admin_status")
     if row.key in uses.fabric or row.key in uses.outside or row.key in uses.routed or row.key in uses.vlans:
         return up != "down"
     return described or up == "up"
@@ -115,6 +117,8 @@ def _interface(tables: Rows, row: Row, ports: Mapping[str, Port], uses: Uses, le
     if neighbor.line:
         peer, far = neighbor.text("name"), neighbor.text("port")
     speed = row.number("speed") or 0
+    if speed % 1000:
+        row.leave("speed")
     mtu = row.number("mtu")
     outside = kind == "external"
     return Interface(

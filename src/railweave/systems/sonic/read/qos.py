@@ -150,7 +150,11 @@ def _classes(
     to_queue = maps["TC_TO_QUEUE_MAP"]
     dscps: dict[int, list[int]] = {}
     for dscp, group in sorted(maps["DSCP_TO_TC_MAP"].items()):
-        dscps.setdefault(to_queue.get(group, group), []).append(dscp)
+        queue = to_queue.get(group, group)
+        dscps.setdefault(queue, []).append(dscp)
+        if queue not in queues:
+            for row in tables.rows("DSCP_TO_TC_MAP"):
+                row.leave(str(dscp))
     default = to_queue.get(maps["DSCP_TO_TC_MAP"].get(0, 0), 0)
     of_name = {name: queue for queue, one in queues.items() if (name := one.scheduler) and shared.count(name) == 1}
     order = {row.key: at for at, row in enumerate(tables.rows("SCHEDULER"))}
@@ -160,6 +164,8 @@ def _classes(
     for queue in sorted(queues, key=lambda queue: (order.get(names[queue], len(order)), queue)):
         name, row = names[queue], tables.row("SCHEDULER", queues[queue].scheduler)
         strict = row.says("type", "strict")
+        if not row.says("type", "strict", "dwrr", "wrr", ""):
+            row.leave("type")
         weight = row.number("weight") if "weight" in row.fields else None
         marked = _marking(tables.row("WRED_PROFILE", queues[queue].marking)) if queues[queue].marking else None
         if marked:

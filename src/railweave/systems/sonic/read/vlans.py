@@ -56,6 +56,9 @@ def vrf_names(tables: Rows, found: Tunnels) -> dict[str, str]:
     names: dict[str, str] = {}
     for vlan, vrf in found.transit.items():
         row = tables.row("VLAN", vlan)
+        interface = tables.row("VLAN_INTERFACE", vlan)
+        if interface.text("vrf_name") != vrf:
+            interface.leave("vrf_name")
         row.text("vlanid")
         about = row.text("description")
         if about.startswith(_TRANSIT):
