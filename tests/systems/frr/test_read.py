@@ -11,6 +11,7 @@ from railweave.device.build import device_config
 from railweave.device.timers import Bfd
 from railweave.errors import RenderError
 from railweave.systems import system
+from tests.config.variants import networks
 from tests.conftest import SMALL
 from tests.intent.asked import FABRICS
 from tests.intent.trial import trial, with_value
@@ -231,5 +232,12 @@ def fuzz(count: int, seed: int = 0) -> None:
         survives(READ, {"frr.conf": mangled(split, rng, words), "nftables.conf": mangled(other, rng, words)})
 
 
+@pytest.mark.slow
 def test_anything_is_read_or_refused_with_its_line() -> None:
     fuzz(FUZZED)
+
+
+@pytest.mark.slow
+def test_drawn_fabrics_come_back() -> None:
+    configs = [device_config(one, name, "frr") for one in networks("frr")[::2] for name in one_of_each_role(one)]
+    assert [line for config in configs for line in lost(config)] == []

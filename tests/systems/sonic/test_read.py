@@ -11,6 +11,7 @@ import pytest
 from railweave.device.build import device_config
 from railweave.errors import RenderError
 from railweave.systems import system
+from tests.config.variants import networks
 from tests.conftest import SMALL
 from tests.intent.asked import FABRICS
 from tests.intent.trial import trial, with_value
@@ -224,5 +225,12 @@ def fuzz(count: int, seed: int = 0) -> None:
         survives(READ, {"config_db.json": json.dumps(made), "frr.conf": mangled([routing], rng, words)})
 
 
+@pytest.mark.slow
 def test_anything_is_read_or_refused_with_its_line() -> None:
     fuzz(FUZZED)
+
+
+@pytest.mark.slow
+def test_drawn_fabrics_come_back() -> None:
+    configs = [device_config(one, name, "sonic") for one in networks("sonic")[::2] for name in one_of_each_role(one)]
+    assert [line for config in configs for line in lost(config)] == []
