@@ -46,7 +46,7 @@ class Mutant:
     """A mistake in the files of a network. ``edits`` are the files as they stand now, by device and name.
 
     ``places`` are where the mistake stands: device, file and line (from 1). Of a statement that is missing, that is the line
-    of what it stood in; of what moved, each of the two lines.
+    of what it stood in; of what moved, each of the two lines; of an interface's VRF, that of the interface too.
     """
 
     network: Network
@@ -181,7 +181,9 @@ def _changed(nos: str, site: _Site, how: str, draw: random.Random) -> tuple[str,
         new, at = added(text, one, changed)
     else:
         new, at = replaced(text, one, changed)
-    return (new, (at,), f"{how} {one.path} to {value}") if is_whole(new) else None
+    # Some systems empty an interface whose VRF changes: then all of it is another.
+    lines = (at, one.above + 1) if row.kind is Kind.VRF and one.above >= 0 else (at,)
+    return (new, lines, f"{how} {one.path} to {value}") if is_whole(new) else None
 
 
 def _moved(text: str, one: Statement, row: Row) -> tuple[str, tuple[int, ...], str] | None:

@@ -16,6 +16,7 @@ class Kind(StrEnum):
     TERM = "a term that is missing, or lets through what it should not"
     PREFIX = "a prefix of a list that is missing, another, or one too many"
     COLOR = "a path color: its community, its preference, or its advertisement"
+    MARK = "the community by which leaves know what not to send back to spines"
     REDISTRIBUTION = "connected routes that are not advertised, or all of them"
     ECMP = "too few paths to a prefix"
     DLB = "dynamic load balancing that is off, or has other values"
@@ -64,6 +65,7 @@ NAMED_BY: dict[Kind, tuple[str, ...]] = {
     Kind.TERM: _ROUTES,
     Kind.PREFIX: (*_ROUTES, "route-target-differs", "overlay-differs"),
     Kind.COLOR: _ROUTES,
+    Kind.MARK: (*_ROUTES, "session-differs", "overlay-differs"),
     Kind.REDISTRIBUTION: ("policy-differs", "session-differs"),
     Kind.ECMP: ("balancing-differs",),
     Kind.DLB: ("balancing-differs",),

@@ -65,7 +65,7 @@ def tenths(text: str, draw: Draw) -> str:
 
 def of(*words: str) -> Change:
     """Another of these words."""
-    return lambda text, draw: draw.choice([one for one in words if one != text])
+    return lambda text, draw: draw.choice([one for one in words if one != text] or [text])
 
 
 def address(text: str, draw: Draw) -> str:

@@ -230,6 +230,9 @@ exit
 exit
 neighbor 10.7.0.9
 remote-as 65009
+address-family ipv4 unicast
+activate
+exit
 exit
 route-map TAKE permit 10
 set local-preference 50

@@ -6,6 +6,7 @@ not understood. Defaults, and what no line says, are in system.yaml (``reads``).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
@@ -120,7 +121,7 @@ def _config(taking: Taking) -> DeviceConfig:
         gateways=gateways,
         bgp=routing.bgp(main, listed, links, bfd, own_maps) if main else None,
         qos=qos.qos(maps, lines, interfaces, model),
-        balancing=balancing,
+        balancing=balancing if _shared(lines, interfaces, main, listed) else replace(balancing, group_mode="ecmp"),
         extra="",
         overlay=over,
         vrfs=vrfs,
@@ -146,6 +147,16 @@ def _interfaces(
         )
         for one in devices.in_order(cages)
     )
+
+
+def _shared(
+    lines: Mapping[str, ports.Lines], interfaces: Sequence[Interface], main: bgp.Router | None, listed: policy.Lists
+) -> bool:
+    """Whether every link of the fabric, and every route that is taken by a route-map, is shared adaptively."""
+    links = [bool(lines[one.name].qos.ars) for one in interfaces if one.kind == "fabric"]
+    families = [one for peer in (main.peers() if main else ()) for name, one in peer.families.items() if name != "evpn"]
+    entries = [one.shared for name in {one.imports for one in families} for one in listed.entries(name) if one.permits]
+    return all(links) and all(entries)
 
 
 def _loopbacks(lines: Mapping[str, ports.Lines]) -> tuple[Prefix, ...]:

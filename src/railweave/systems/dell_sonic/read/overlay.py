@@ -116,7 +116,7 @@ def vrf(
         route_distinguisher=evpn.distinguisher if evpn else "",
         import_targets=tuple(f"target:{one}" for one in evpn.imports) if evpn else (),
         export_targets=tuple(f"target:{one}" for one in evpn.exports) if evpn else (),
-        prefixes=tuple(prefix for one in own for prefix in one.prefixes),
+        prefixes=tuple(address.prefix for one in own for address in one.addresses),
         external=tuple(_external(router, listed, links)) if router else (),
     )
 

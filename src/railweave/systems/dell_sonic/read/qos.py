@@ -163,17 +163,21 @@ def qos(found: Maps, lines: Mapping[str, Lines], ports: Sequence[Interface], mod
         xon_offset_cells=None,
         watchdog=_watchdog(found, own),
         buffer_monitor=False,
-        ports=_bound(ports, own),
+        ports=_bound(found, ports, own),
     )
 
 
-def _bound(ports: Sequence[Interface], own: Sequence[PortQos]) -> tuple[str, ...]:
-    """The ports that have everything which the ports have between them."""
+def _bound(found: Maps, ports: Sequence[Interface], own: Sequence[PortQos]) -> tuple[str, ...]:
+    """The ports that have everything which the ports have between them. What is not defined, no port has."""
     kinds = {kind for one in own for kind in one.maps}
     scheduled = any(one.scheduler for one in own)
     if not kinds and not scheduled:
         return ()
-    has = [kinds <= one.maps.keys() and bool(one.scheduler or not scheduled) for one in own]
+    has = [
+        all(kind in one.maps and one.maps[kind] in found.kinds.get(kind, {one.maps[kind]}) for kind in kinds)
+        and (not scheduled or one.scheduler in found.schedulers)
+        for one in own
+    ]
     return tuple(port.name for port, it_has in zip(ports, has, strict=True) if it_has)
 
 
@@ -260,6 +264,8 @@ def _profiles(
     """PFC by cable length and MRU, which names of profiles say."""
     needs: dict[tuple[int, int], list[Interface]] = {}
     rooms: dict[tuple[int, int], list[int]] = {}
+    every = [one.mtu for one in ports]
+    mtus = sorted(set(every), key=every.count, reverse=True)
     for port in ports:
         own = lines[port.name].qos
         names = set(own.buffers.values())
@@ -267,11 +273,11 @@ def _profiles(
         shape = _PROFILE.fullmatch(name)
         if not own.pfc or (own.buffers and set(own.buffers) != own.pfc):
             continue
-        length, mru = (int(shape["length"]), int(shape["mru"] or port.mtu)) if shape else (0, port.mtu)
-        if shape and int(shape["speed"]) != port.speed_gbps * 1000:  # that of another port: its headroom is not enough
-            length = 0
+        room = found.profiles.get(name, (0, 0, 0))[2]
+        length = int(shape["length"]) if shape else 0
+        mru = int(shape["mru"]) if shape and shape["mru"] else _mru(room, length, port, mtus, model)
         needs.setdefault((length, mru), []).append(port)
-        rooms.setdefault((length, mru), []).append(found.profiles.get(name, (0, 0, 0))[2])
+        rooms.setdefault((length, mru), []).append(room)
     several = len({mru for _, mru in needs}) > 1
     return tuple(
         PfcProfile(
@@ -285,14 +291,26 @@ def _profiles(
     )
 
 
+def _mru(room: int, length: int, port: Interface, mtus: Sequence[int], model: SwitchModel) -> int:
+    """The MRU of a port's profile that does not say it: of the ports' MTUs, the most usual one that the headroom is for."""
+    speed = port.speed_gbps
+    fits = (one for one in mtus if speed and room == _cells(headroom_bytes(catalog(), length, speed, one), model))
+    return next(fits, port.mtu)
+
+
+def _cells(size: float, model: SwitchModel) -> int:
+    """Bytes rounded up to cells."""
+    cell = model.buffer.cell_bytes
+    return -(-int(size) // cell) * cell
+
+
 def _exact(rooms: Sequence[int], length: int, mru: int, ports: Iterable[Interface], model: SwitchModel) -> int:
     """Headroom in bytes. What is printed is rounded up to cells: it is the design's own where that gives the same."""
     odd = fewest(rooms)
     printed = odd if isinstance(odd, int) else 0
     speeds = {one.speed_gbps for one in ports}
     needed = max((headroom_bytes(catalog(), length, speed, mru) for speed in speeds), default=0) if mru else 0
-    cell = model.buffer.cell_bytes
-    return needed if -(-int(needed) // cell) * cell == printed else printed
+    return needed if _cells(needed, model) == printed else printed
 
 
 def _watchdog(found: Maps, own: Sequence[PortQos]) -> Watchdog | None:
@@ -350,12 +368,13 @@ def balancing(taking: Taking) -> BalancingConfig:
         taking.take(one)
     usual = Dlb()
     interval = values.get("sampling-interval")
+    flowlets = bound and mode == "dlb-flowlet"
     return BalancingConfig(
         group_mode=mode if bound else "ecmp",
         ether_types=tuple(one for one in _FAMILIES if one in fields),
         dlb=Dlb(
-            inactivity_interval=values.get("idle-time", usual.inactivity_interval),
-            flowset_table_size=values.get("max-flows", usual.flowset_table_size),
+            inactivity_interval=values.get("idle-time", 0 if flowlets else usual.inactivity_interval),
+            flowset_table_size=values.get("max-flows", 0 if flowlets else usual.flowset_table_size),
             sampling_rate=round(1e6 / interval) if interval else usual.sampling_rate,
             egress_quantization=EgressQuantization(
                 rate_weightage=values.get("load-past-weight", usual.egress_quantization.rate_weightage)

@@ -92,9 +92,9 @@ def _profile(taking: Taking, section: Section) -> Bfd:
 
 
 def is_overlay(peer: Peer) -> bool:
-    """Whether a peer has EVPN's routes and no others."""
+    """Whether a peer is for EVPN's routes and no others."""
     active = {name for name, one in peer.families.items() if one.active}
-    return active == {"evpn"}
+    return (active or peer.families.keys()) == {"evpn"}
 
 
 def bgp(router: Router, listed: Lists, links: Links, bfd: dict[str, Bfd], without: set[str]) -> Bgp:
@@ -143,7 +143,7 @@ def _watching(router: Router) -> Iterator[Peer]:
     """Groups, and neighbors that have something of their own: who says how sessions are watched and keyed."""
     yield from router.groups.values()
     for one in router.neighbors.values():
-        alone = one.group not in router.groups
+        alone = one.group not in router.groups and bool(one.families)
         if alone or one.bfd is not None or one.password or one.ttl_security:
             yield router.whole(one)
 
@@ -155,15 +155,18 @@ def _groups(router: Router, links: Links) -> Iterator[BgpGroup]:
     for name, some in members.items():
         group = router.groups.get(name) or some[0]
         whole = router.whole(some[0]) if some else group
+        if name not in router.groups and not whole.families:  # it exchanges nothing
+            continue
         if is_overlay(group if name in router.groups else whole):
             continue
         families = {**group.families, **whole.families}
-        family = next((one for key, one in families.items() if key != "evpn" and one.active), None)
+        family = next((one for key, one in families.items() if key != "evpn"), None)
+        active = any(one.active for one in families.values())
         yield BgpGroup(
             name=name,
             description=group.description if name in router.groups else "",
             local_as=group.local_as or router.asn,
-            sessions=tuple(_session(router.whole(one), links) for one in some),
+            sessions=tuple(_session(router.whole(one), links) for one in some) if active else (),
             import_policy=family.imports if family else "",
             export_policy=family.exports if family else "",
             peer_as_list=None,
