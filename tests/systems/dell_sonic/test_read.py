@@ -11,8 +11,8 @@ from hypothesis import given, settings
 
 from railweave.catalog import catalog
 from railweave.config.compare import compare
-from railweave.device.build import device_config
 from railweave.device.amend import amended
+from railweave.device.build import device_config
 from railweave.device.fields import differences
 from railweave.device.model import DeviceConfig
 from railweave.device.reading import Reading

@@ -411,6 +411,30 @@ def test_bfd_at_some_groups_alone_is_none(leaf: DeviceConfig) -> None:
     assert any("bfd-liveness-detection" in one.path for one in found.not_understood)
 
 
+def test_scheduling_bound_by_a_pattern_is_that_of_every_port() -> None:
+    text = (
+        OTHERS
+        + """
+set class-of-service classifiers dscp c forwarding-class NO-LOSS loss-priority low code-points 011010
+set class-of-service forwarding-classes class NO-LOSS queue-num 4
+set class-of-service forwarding-classes class NO-LOSS no-loss
+set class-of-service forwarding-classes class NO-LOSS pfc-priority 3
+set class-of-service interfaces et-* scheduler-map m
+set class-of-service interfaces et-* unit * classifiers dscp c
+set class-of-service scheduler-maps m forwarding-class NO-LOSS scheduler s1
+set class-of-service schedulers s1 transmit-rate percent 80
+"""
+    )
+    found = read({"leaf1.set": text})
+    assert found.not_understood == ()
+    qos = found.config.qos
+    assert qos is not None
+    assert qos.ports == ("et-0/0/48",)
+    assert {name: (one.queue, one.dscp, one.lossless, one.pfc_priority) for name, one in qos.classes.items()} == {
+        "NO-LOSS": (4, (26,), True, 3)
+    }
+
+
 def test_scrambled_texts_are_decoded() -> None:
     assert decoded("$9$LbHX-wg4Z") == "lc"
     assert decoded("$6$abc") is None

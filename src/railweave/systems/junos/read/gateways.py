@@ -12,7 +12,7 @@ from railweave.systems.junos.read.values import network, prefix, unprinted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from railweave.systems.junos.read.overlay import Instance
+    from railweave.systems.junos.read.instances import Instance
     from railweave.systems.junos.read.ports import Port, Unit
     from railweave.systems.junos.read.words import Word
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from typing import TYPE_CHECKING, Literal
 
 from railweave.config.addresses import InterfaceAddress
@@ -22,7 +23,12 @@ if TYPE_CHECKING:
 REMOTE_USER = "remote"
 Class = Literal["super-user", "operator", "read-only"]
 Severity = Literal["emergency", "alert", "critical", "error", "warning", "notice", "info", "any"]
-_CLASSES: dict[str, Class] = {"super-user": "super-user", "operator": "operator", "read-only": "read-only"}
+_CLASSES: dict[str, Class] = {
+    "super-user": "super-user",
+    "superuser": "super-user",
+    "operator": "operator",
+    "read-only": "read-only",
+}
 _SEVERITIES: tuple[Severity, ...] = ("emergency", "alert", "critical", "error", "warning", "notice", "info", "any")
 _KEYS = frozenset({"ssh-rsa", "ssh-ed25519", "ssh-ecdsa", "ssh-dsa"})
 
@@ -84,6 +90,22 @@ def gateway(top: Word) -> Address:
                 if hop is not None:
                     return hop
     return NO_ADDRESS
+
+
+def own_routes(top: Word, address: InterfaceAddress) -> None:
+    """Static routes by the management port of a device without an instance for it: they carry nothing of the fabric."""
+    near = ipaddress.ip_interface(address).network
+    for route in (top.at_path("routing-options", "static", "route") or Word("")).below.values():
+        hops = list((route.at_path("next-hop") or Word("")).below)
+        if hops and near.prefixlen and all(_is_in(hop, near) for hop in hops):
+            route.take_all("irrelevant")
+
+
+def _is_in(text: str, near: ipaddress.IPv4Network | ipaddress.IPv6Network) -> bool:
+    try:
+        return ipaddress.ip_address(text) in near
+    except ValueError:
+        return False
 
 
 def _users(login: Word) -> Iterator[tuple[str, User]]:

@@ -1,4 +1,4 @@
-"""The EVPN overlay: its sessions, IP-VRFs with type-5 routes, and the instance of bridged VLANs."""
+"""The EVPN overlay: its sessions, and the instance of bridged VLANs."""
 
 from __future__ import annotations
 
@@ -7,26 +7,23 @@ from typing import TYPE_CHECKING
 
 from railweave.device.model import (
     BridgedVlan,
-    ExternalPeer,
     MacVrf,
     NumberedSession,
     OverlayConfig,
     TunnelEndpoint,
-    Vrf,
 )
 from railweave.systems.junos.read import policies
-from railweave.systems.junos.read.bgp import peer_of
-from railweave.systems.junos.read.sessions import agreed, groups
-from railweave.systems.junos.read.values import address, prefix
+from railweave.systems.junos.read.sessions import agreed
+from railweave.systems.junos.read.values import address
 from railweave.systems.junos.read.words import Word
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from railweave.config.addresses import Prefix
-    from railweave.device.model import Gateway
+    from railweave.systems.junos.read.instances import Instance
     from railweave.systems.junos.read.policies import PolicyOptions
-    from railweave.systems.junos.read.ports import Owners, Port
+    from railweave.systems.junos.read.ports import Port
     from railweave.systems.junos.read.sessions import Group
 
 DEFAULT_SWITCH = "default-switch"
@@ -124,173 +121,6 @@ def _is_address(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-@dataclass
-class Instance:
-    """A routing instance as the text has it."""
-
-    word: Word
-    kind: str
-    interfaces: tuple[str, ...] = ()
-    groups: list[Group] = field(default_factory=list["Group"])
-
-
-def instances(top: Word) -> dict[str, Instance]:
-    """The routing instances by name."""
-    found: dict[str, Instance] = {}
-    for word in top.block("routing-instances").below.values():
-        kind = word.value("instance-type") or ""
-        if kind:
-            word.take()
-        one = Instance(word, kind)
-        if kind in {"vrf", "mac-vrf", "virtual-router"}:
-            one.interfaces = word.names("interface")
-            bgp = word.at_path("protocols", "bgp")
-            one.groups = groups(bgp.take(), top) if bgp is not None else []
-        found[word.text] = one
-    return found
-
-
-def vrf(
-    one: Instance, options: PolicyOptions, gateways: Iterable[Gateway], ports: Mapping[str, Port], owners: Owners
-) -> Vrf:
-    """An IP-VRF with its type-5 routes, and its sessions with routers outside."""
-    word, name = one.word, one.word.text
-    routes = word.block("protocols", "evpn", "ip-prefix-routes")
-    if "protocols" in word.below:
-        routes.value("advertise")
-        routes.value("encapsulation")
-        for policy in routes.names("export"):
-            _of_tenant(options, policy)
-    word.flag("routing-options", "multipath")
-    word.flag("routing-options", "auto-export")
-    word.flag("vrf-table-label")
-    word.value("description")
-    for rib in word.block("routing-options").entries("rib") if "routing-options" in word.below else ():
-        rib.flag("multipath")
-    imports, exports = _targets(word, options)
-    return Vrf(
-        name=name,
-        vni=routes.number("vni") or word.number("protocols", "evpn", "irb-symmetric-routing", "vni") or 0,
-        route_distinguisher=word.value("route-distinguisher") or "",
-        import_targets=imports,
-        export_targets=exports,
-        prefixes=tuple(prefix for gateway in gateways if gateway.vrf == name for prefix in gateway.prefixes),
-        external=tuple(_external(one, options, ports, owners)),
-    )
-
-
-def _of_tenant(options: PolicyOptions, name: str) -> None:
-    """A policy of type-5 routes: what is connected, what routers outside said, nothing else; another says more."""
-    word = options.policies.get(name)
-    if word is not None and not all(map(_is_plain, (word.at_path("term") or Word("")).below.values())):
-        options.more[name] = None
-        return
-    for term in word.take().entries("term") if word is not None else ():
-        asked, then = term.at_path("from"), term.at_path("then")
-        plain = asked is None or set(asked.below) == {"protocol"}
-        if plain and then is not None and set(then.below) in ({"accept"}, {"reject"}):
-            then.take_all()
-            for one in (asked.block("protocol").below.values()) if asked is not None else ():
-                if one.text in {"direct", "bgp", "evpn", "static", "local"}:
-                    one.take()
-
-
-def _is_plain(term: Word) -> bool:
-    asked, then = term.at_path("from"), term.at_path("then")
-    return (asked is None or set(asked.below) == {"protocol"}) and then is not None and len(then.below) == 1
-
-
-def _targets(word: Word, options: PolicyOptions) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Route targets that are imported and exported, as the instance says them or its policies do."""
-    imports: list[str] = []
-    exports: list[str] = []
-    for one in word.block("vrf-target").below.values() if "vrf-target" in word.below else ():
-        if one.text in {"import", "export"}:
-            (imports if one.text == "import" else exports).extend(one.take().below)
-            for value in one.below.values():
-                value.take()
-        elif one.text != "auto":
-            one.take()
-            imports.append(one.text)
-            exports.append(one.text)
-    for what, into in (("vrf-import", imports), ("vrf-export", exports)):
-        for name in word.names(what):
-            into.extend(_in_policy(options, name))
-    return tuple(dict.fromkeys(imports)), tuple(dict.fromkeys(exports))
-
-
-def _in_policy(options: PolicyOptions, name: str) -> list[str]:
-    """The route targets that a policy of an instance looks for or adds."""
-    word = options.policies.get(name)
-    found: list[str] = []
-    for term in word.take().entries("term") if word is not None else ():
-        asked, then = term.at_path("from"), term.at_path("then") or Word("")
-        if asked is not None and set(asked.below) == {"community"} and then.flag("accept"):
-            found += _members(asked.entries("community"), options)
-        elif asked is None and "community" in then.below:
-            found += _members(then.entries("community", "add"), options)
-            then.flag("accept")
-        elif asked is None and set(then.below) in ({"accept"}, {"reject"}):
-            then.take_all()
-    return found
-
-
-def _members(names: Iterable[Word], options: PolicyOptions) -> Iterator[str]:
-    for name in names:
-        word = options.communities.get(name.text)
-        if word is not None:
-            yield from (one for one in word.take().names("members") if one.startswith("target:"))
-
-
-def _external(
-    one: Instance, options: PolicyOptions, ports: Mapping[str, Port], owners: Owners
-) -> Iterator[ExternalPeer]:
-    for group in one.groups:
-        accept = tuple(_listed(options, group.imports))
-        advertise = tuple(_listed(options, group.exports))
-        for peer in group.neighbors:
-            local = peer.local or owners.beside(peer.peer)
-            owner = owners.unit(local)
-            if local is None or owner is None:
-                peer.word.leave()
-                continue
-            session = NumberedSession(
-                owner[1].name, "", peer.description or peer_of(ports, owner[0].name), peer.asn or 0, local, peer.peer
-            )
-            yield ExternalPeer(group.name, session, accept, advertise)
-
-
-def _listed(options: PolicyOptions, names: Iterable[str]) -> Iterator[Prefix]:
-    """The prefixes of a policy that lists what is let through, and refuses the rest; one that does more is kept too."""
-    for name in names:
-        word = options.policies.get(name)
-        terms = list((word.at_path("term") or Word("")).below.values()) if word is not None else []
-        if word is None or not all(map(_is_list, terms)):
-            options.more |= dict.fromkeys(one for one in name.split(policies.AND) if one in options.policies)
-            for term in policies.policy(options, (name,)).terms:
-                if term.action.accept and term.match.prefix_list is not None:
-                    yield from options.own_lists.get(term.match.prefix_list, ())
-            continue
-        for term in word.take().entries("term"):
-            asked, then = term.at_path("from"), term.at_path("then") or Word("")
-            if asked is None:
-                then.flag("reject")
-            elif then.flag("accept"):
-                for one in asked.entries("route-filter"):
-                    if one.flag("exact") or one.flag("orlonger"):
-                        yield prefix(one.text)
-
-
-def _is_list(term: Word) -> bool:
-    """Whether a term lets through what ``route-filter`` lists, or refuses everything."""
-    asked, then = term.at_path("from"), term.at_path("then")
-    if then is None:
-        return False
-    return set(then.below) == ({"reject"} if asked is None else {"accept"}) and (
-        asked is None or set(asked.below) == {"route-filter"}
-    )
 
 
 def mac_vrf(top: Word, found: Mapping[str, Instance], ports: Iterable[Port]) -> MacVrf | None:

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 _LARGE = re.compile(r"large:\d+:\d+:\d+")
 _STANDARD = re.compile(r"\d+:\d+")
 _COLOR = re.compile(r"color:\d+:\d+")
-_PROTOCOLS: dict[str, Literal["direct", "bgp"]] = {"direct": "direct", "bgp": "bgp"}
+_PROTOCOLS: dict[str, Literal["direct", "bgp"]] = {"direct": "direct", "bgp": "bgp", "evpn": "bgp"}
+"""Routes of EVPN came by BGP; Junos tells them apart, a configuration does not."""
 AND = " && "
 """Between the names of policies that must all agree."""
 EVERY = {"inet": ("every IPv4 prefix", Prefix("0.0.0.0/0")), "inet6": ("every IPv6 prefix", Prefix("::/0"))}
@@ -244,7 +245,7 @@ def _own_list(options: PolicyOptions, place: str, word: Word) -> tuple[str | Non
             if how.text == "exact":
                 how.take()
                 one.take()
-                exact.append(own)
+                (longer if one.text.endswith(longest) else exact).append(own)
             elif how.text == "orlonger" or (how.text == "upto" and longest in how.below):
                 how.take_all()
                 one.take()
@@ -263,12 +264,16 @@ def unused(options: PolicyOptions, top: Word) -> None:
     """What nothing refers to changes nothing: policies, lists and communities whose name stands nowhere else."""
     named = {word for text, one in top.below.items() if text != "policy-options" for word in _words(one)}
     inside = [one for kind in options.word.below.values() for one in kind.below.values()]
-    used = named | {word for one in inside for two in one.below.values() for word in _words(two)}
+    words = {id(one): {word for two in one.below.values() for word in _words(two)} for one in inside}
+    left = inside
+    for _ in range(_DEEPEST):  # what nobody refers to may refer to others
+        used = named.union(*(words[id(one)] for one in left))
+        left = [one for one in left if one.text in used]
+    kept = set(map(id, left))
     for one in inside:
-        if one.text not in used:
-            for end, _ in statements(one):
-                if end.kind == "unknown":
-                    end.take("irrelevant")
+        for end, _ in statements(one) if id(one) not in kept else ():
+            if end.kind == "unknown":
+                end.take("irrelevant")
 
 
 def _words(word: Word) -> Iterator[str]:

@@ -51,6 +51,9 @@ _ICMP = {
     "parameter-problem": 12,
 }
 _ICMP6 = {
+    "membership-query": 130,
+    "membership-report": 131,
+    "membership-termination": 132,
     "destination-unreachable": 1,
     "packet-too-big": 2,
     "time-exceeded": 3,
@@ -187,7 +190,7 @@ def _number(text: str, names: Mapping[str, int]) -> int:
 def _ranges(asked: Word, word: str, names: Mapping[str, int] = _PORTS) -> Iterator[PortRange]:
     found = asked.at_path(word)
     for one in found.below.values() if found is not None else ():
-        low, _, high = one.text.partition("-")
+        low, _, high = (one.text, "", "") if one.text in names else one.text.partition("-")
         try:
             yield _number(low, names), _number(high or low, names)
         except ValueError:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Literal
 
-from railweave.device.classes import Buffers, Ecn, TrafficClass, Watchdog
-from railweave.device.model import PfcProfile, QosConfig
+from railweave.device.classes import Buffers, Ecn, TrafficClass
+from railweave.device.model import QosConfig
 from railweave.systems.junos.names import BUILT_IN_CLASSES
+from railweave.systems.junos.read.pfc import code_point, profiles
 from railweave.systems.junos.read.ports import PORT
 from railweave.systems.junos.read.words import Word, whole
 
@@ -15,15 +17,6 @@ if TYPE_CHECKING:
 
 _CLASS = {"queue-num": 1, "no-loss": 0, "pfc-priority": 1}
 _DROP = {"loss-priority": 1, "protocol": 1, "drop-profile": 1}
-_DSCPS = {
-    "be": 0,
-    "ef": 46,
-    **{f"cs{number}": 8 * number for number in range(1, 8)},
-    **{f"af{one}{two}": 8 * one + 2 * two for one in range(1, 5) for two in range(1, 4)},
-    "nc1": 48,
-    "nc2": 56,
-}
-"""Junos's own names of code points."""
 _DEFAULT_CLASSES = {"expedited-forwarding": 1, "assured-forwarding": 2, **BUILT_IN_CLASSES}
 
 
@@ -38,14 +31,14 @@ def qos(top: Word, order: Sequence[str]) -> QosConfig | None:
         return None
     classes = _classes(cos, bound)
     shared = "shared-buffer" in cos.below
-    profiles, watchdog, xon = _profiles(cos, classes, bound)
+    pausing, watchdog, xon = profiles(cos, classes, bound)
     _rewrites(cos)
     return QosConfig(
         classes=classes,
         default_class=_default(classes),
         marking={},
         buffers=_buffers(cos),
-        profiles=profiles,
+        profiles=pausing,
         xon_offset_cells=xon,
         watchdog=watchdog,
         buffer_monitor=top.flag("chassis", "fpc", "0", "traffic-manager", "buffer-monitor-enable"),
@@ -55,19 +48,17 @@ def qos(top: Word, order: Sequence[str]) -> QosConfig | None:
     )
 
 
-def code_point(text: str) -> int:
-    """A DSCP, as six bits or by its name. Raises ``ValueError``."""
-    if text in _DSCPS:
-        return _DSCPS[text]
-    if len(text) != 6 or set(text) - {"0", "1"}:
-        raise ValueError(text)
-    return int(text, 2)
-
-
 def _bound(cos: Word, order: Sequence[str]) -> dict[str, Word]:
-    """The ports that scheduling is bound to, in order."""
+    """The ports that scheduling is bound to, in order; a name with ``*`` is every port in use that no other name is of."""
     place = {name: at for at, name in enumerate(order)}
-    found = {one.text: one.take() for one in cos.block("interfaces").below.values() if PORT.fullmatch(one.text)}
+    found: dict[str, Word] = {}
+    for one in cos.block("interfaces").below.values():
+        if "*" in one.text:
+            for name in order:
+                if fnmatchcase(name, one.text):
+                    found.setdefault(name, one.take())
+        elif PORT.fullmatch(one.text):
+            found[one.text] = one.take()
     return dict(sorted(found.items(), key=lambda item: place.get(item[0], len(place))))
 
 
@@ -243,72 +234,6 @@ def _buffers(cos: Word) -> Buffers:
         ingress_dynamic_threshold=part("ingress", "lossless", plain.ingress_dynamic_threshold, "dynamic-threshold"),
         dedicated_ingress=cos.number("dedicated-buffer", "ingress", "percent"),
         dedicated_egress=cos.number("dedicated-buffer", "egress", "percent"),
-    )
-
-
-def _profiles(
-    cos: Word, classes: dict[str, TrafficClass], bound: dict[str, Word]
-) -> tuple[tuple[PfcProfile, ...], Watchdog | None, int | None]:
-    """PFC profiles in the order of the text, the watchdog and the XON offset that all of them have."""
-    chosen = {port: one.value("congestion-notification-profile") for port, one in bound.items()}
-    found: list[PfcProfile] = []
-    watchdogs: list[Watchdog | None] = []
-    offsets: list[int | None] = []
-    wanted = {point for one in classes.values() if one.lossless for point in one.dscp}
-    for word in cos.block("congestion-notification-profile").below.values():
-        word.take()
-        mru, xon = _input(word, wanted)
-        _output(word, classes)
-        length = word.number("input", "cable-length")
-        watchdogs.append(_watchdog(word))
-        offsets.append(xon)
-        ports = tuple(port for port, name in chosen.items() if name == word.text)
-        found.append(PfcProfile(word.text, length or 0, mru or 0, 0, ports))
-    return tuple(found), watchdogs[0] if watchdogs else None, offsets[0] if offsets else None
-
-
-def _input(word: Word, wanted: set[int]) -> tuple[int | None, int | None]:
-    """MRU and XON offset of a profile; code points that no lossless class has are not understood."""
-    mru = xon = None
-    for one in word.block("input").block("dscp").entries("code-point"):
-        try:
-            known = code_point(one.text) in wanted and one.flag("pfc")
-        except ValueError:
-            known = False
-        if not known:
-            one.leave()
-            continue
-        mru = one.number("mru")
-        xon = one.number("xon")
-    return mru, xon
-
-
-def _output(word: Word, classes: dict[str, TrafficClass]) -> None:
-    """Which queues stop at a priority: those of the lossless classes, else it is not understood."""
-    queues = {
-        f"{one.pfc_priority:03b}": str(one.queue)
-        for one in classes.values()
-        if one.lossless and one.pfc_priority is not None
-    }
-    for one in word.block("output").block("ieee-802.1").entries("code-point"):
-        for queue in one.block("flow-control-queue").below.values():
-            if queues.get(one.text) == queue.text:
-                queue.take()
-
-
-def _watchdog(word: Word) -> Watchdog | None:
-    here = word.at_path("pfc-watchdog")
-    if here is None:
-        return None
-    here.take()
-    plain = Watchdog()
-    numbers = [here.number(one) for one in ("poll-interval", "detection", "recovery")]
-    action = here.value("watchdog-action")
-    return Watchdog(
-        plain.poll_interval if numbers[0] is None else numbers[0],
-        plain.detection if numbers[1] is None else numbers[1],
-        plain.recovery if numbers[2] is None else numbers[2],
-        "forward" if action == "forward" else "drop",
     )
 
 

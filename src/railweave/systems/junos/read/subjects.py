@@ -9,6 +9,8 @@ from railweave.systems.junos.read import management, overlay
 from railweave.systems.junos.read.balancing import balancing, runs
 from railweave.systems.junos.read.bgp import underlay
 from railweave.systems.junos.read.gateways import gateways
+from railweave.systems.junos.read.instances import instances as instances_of
+from railweave.systems.junos.read.instances import vrf
 from railweave.systems.junos.read.interfaces import in_order, interfaces, kinds, macsec, splits
 from railweave.systems.junos.read.isis import isis, links
 from railweave.systems.junos.read.policies import policy_options, unused
@@ -23,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from railweave.config.addresses import InterfaceAddress
+    from railweave.systems.junos.read.instances import Instance
     from railweave.systems.junos.read.interfaces import Kind
-    from railweave.systems.junos.read.overlay import Instance
     from railweave.systems.junos.read.ports import Port
     from railweave.systems.junos.read.sessions import Group
 
@@ -37,7 +39,7 @@ def configuration(top: Word) -> DeviceConfig:
     }
     options = policy_options(top, networks)
     owners = Owners(named.values())
-    instances = overlay.instances(top)
+    instances = instances_of(top)
     bgp = top.at_path("protocols", "bgp")
     sessions = groups(bgp, top) if bgp is not None else []
     evpn = [one for one in sessions if one.evpn and not one.families]
@@ -55,7 +57,7 @@ def configuration(top: Word) -> DeviceConfig:
     )
     own_as = own_as or 0
     mac_vrf = overlay.mac_vrf(top, instances, named.values())
-    vrfs = tuple(overlay.vrf(one, options, made, named, owners) for one in instances.values() if one.kind == "vrf")
+    vrfs = tuple(vrf(one, options, made, named, owners) for one in instances.values() if one.kind == "vrf")
     over = overlay.overlay(top, evpn, options, router_id.prefix, own_as=own_as, tunnels=bool(vrfs or mac_vrf))
     rules, elsewhere = protection(top, named, options)
     marks = frozenset(name for name, word in options.communities.items() if word.kind == "understood")
@@ -75,6 +77,7 @@ def configuration(top: Word) -> DeviceConfig:
     cut = splits(top, named)
     shared = balancing(top, named.values())
     unused(options, top)
+    management.own_routes(top, management.own_address(named))
     return DeviceConfig(
         name=name,
         role="leaf" if "server" in kind.values() or vrfs else "spine",
