@@ -99,8 +99,12 @@ def _edits(steps: Sequence[Step]) -> list[list[Step]]:
 
 
 def _alike(removed: Step, added: Step) -> bool:
-    """Whether a statement is another value of one that was removed: the same parent, and the same words but for one."""
-    if removed.above != added.above or removed.node.children or added.node.children:
+    """Whether a statement stands in the place of one that was removed: of the same name, or with one word of it changed."""
+    if removed.above != added.above:
+        return False
+    if removed.node.name == added.node.name:
+        return True
+    if (removed.node.children or ()) != (added.node.children or ()):
         return False
     one, other = (re.split(r"[\s|]+", _words(step, step.node)) for step in (removed, added))
     same = [word == there for word, there in zip(one, other, strict=False)]

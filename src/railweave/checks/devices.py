@@ -123,7 +123,7 @@ def stand(
     """
 
     def one(name: str) -> Stands:
-        own = {file: designed[f"devices/{name}/{file}"] for file in system(configs[name].nos).trees(configs[name])}
+        own = {file: designed[f"devices/{name}/{file}"] for file in system(configs[name].nos).configurations(configs[name])}
         return stands(configs[name], own, texts[name])
 
     return dict(zip(texts, spread(one, list(texts)), strict=True))
@@ -147,7 +147,7 @@ def configurations(configs: Mapping[str, DeviceConfig]) -> dict[str, tuple[str, 
     return {
         f"devices/{name}/{file}": (name, file)
         for name, config in configs.items()
-        for file in system(config.nos).trees(config)
+        for file in system(config.nos).configurations(config)
     }
 
 

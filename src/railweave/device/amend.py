@@ -7,7 +7,7 @@ are made in the designed configuration, and everything else stays as it is.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from railweave.device.config_file import from_document, to_document
 from railweave.device.fields import by_name
@@ -69,6 +69,6 @@ def _order(names: list[Any], before: list[Any], after: list[Any]) -> list[Any]:
     both = [one for one in before if one in after]
     if both == [one for one in after if one in before]:
         return names
-    places = {cast("Any", one): at for at, one in enumerate(after)}
+    places = {one: at for at, one in enumerate(after)}
     moved = iter(sorted((one for one in names if one in places), key=lambda one: places[one]))
     return [next(moved) if one in places else one for one in names]

@@ -92,6 +92,10 @@ class System(Renderer, Protocol):
         except ModuleNotFoundError:
             return None
 
+    def configurations(self, config: DeviceConfig) -> list[str]:
+        """The files that hold the configuration of a device, and that the reader reads together; as most have it, those of ``trees``."""
+        return list(self.trees(config))
+
     def quoted(self, file: str, text: str) -> str:
         """A text, as a secret's, the way one of its files takes it. Raises ``RenderError`` where it takes no such text.
 

@@ -25,6 +25,10 @@ class Frr(System):
 
         return {"frr.conf": config_tree(tree(config))}
 
+    def configurations(self, config: DeviceConfig) -> list[str]:
+        """``frr.conf``, and what may reach the switch itself, where that is limited."""
+        return ["frr.conf", *(["nftables.conf"] if config.protection else [])]
+
     @property
     def validators(self) -> Sequence[Validator]:
         """FRR's own parser."""
