@@ -106,7 +106,8 @@ def interface(one: Lines, parts: Iterable[Lines], sessions: Sessions, pauses: bo
     """A port with its part that is tagged, if it has one."""
     part = next((sub for sub in parts if sub.name in sessions.outside or sub.vrf), None)
     kind = _kind(one, part, sessions)
-    routed = kind == "server" and one.vlan is None and bool(one.addresses or one.anycast)
+    waits = one.shut and not one.addresses and not one.anycast
+    routed = kind == "server" and one.vlan is None and not waits
     outside = _OUTSIDE.fullmatch(one.description) if kind == "external" else None
     ours = _OURS.fullmatch(one.description) if kind != "external" else None
     said = part or one

@@ -164,7 +164,7 @@ def overlay(
 ) -> OverlayConfig | None:
     """The overlay; None where no neighbor has EVPN's routes, and no group is for them."""
     members = sessions(router)
-    groups = [one for one in router.groups.values() if (f := one.families.get("evpn")) is not None and f.active]
+    groups = [one for one in router.groups.values() if "evpn" in one.families]
     if not members and not groups:
         return None
     everybody = [*groups, *(one for one in members if one.group not in router.groups)]

@@ -144,7 +144,7 @@ def _plain(line: str, words: list[str], here: Lines) -> bool:
             here.shut = words[0] == "shutdown"
         case ["standalone-link-training"] | ["no", "standalone-link-training"]:
             here.training = words[0] != "no"
-        case ["fec", "RS" | "FC" | "AUTO" | "none"] | ["unreliable-los", "auto"] | ["speed", "auto"]:
+        case ["fec", "RS" | "FC" | "AUTO" | "none"] | ["unreliable-los", "auto"] | ["speed", "auto", *_]:
             pass
         case ["storm-control", kind, value] if (found := number(value)) is not None:
             here.floods[kind] = found

@@ -47,7 +47,7 @@ _HEADER = re.compile(r"interface |router |route-map \S+ (permit|deny) \d+$")
 
 _PROMPT = re.compile(r"[\w.-]+(?:@[\w.-]+)?\((?:conf|config)[^)]*\)# ?|\(conf\w*\)[#$] ?")
 _LEAVES = re.compile(
-    r"(end|conf|config|configure|configure terminal|conf t|sonic-cli|write memory|write mem"
+    r"(end|(?:do )?show .*|conf|config|configure|configure terminal|conf t|sonic-cli|write memory|write mem"
     r"|copy running-config\S* startup-config\S*|[\w.@:~-]+[#$] ?(.*))$"
 )
 """What is typed beside the configuration: it leaves every section."""
