@@ -15,7 +15,7 @@ from railweave.config.taking import Taking
 from railweave.device.model import DeviceConfig
 from railweave.device.reading import Reading, Said, said
 from railweave.systems.dell_sonic.changes import config_tree
-from railweave.systems.dell_sonic.read import bgp, devices, overlay, policy, ports, qos, routing
+from railweave.systems.dell_sonic.read import balancing, bgp, devices, overlay, policy, ports, qos, routing
 from railweave.systems.dell_sonic.read.control_plane import protection
 from railweave.systems.dell_sonic.read.management import management, management_port
 from railweave.systems.dell_sonic.read.text import sections
@@ -85,7 +85,7 @@ def _config(taking: Taking) -> DeviceConfig:
     vrf_names = overlay.vrf_names(taking)
     links = routing.Links.of(lines.values())
     split, maps = devices.breakouts(taking), qos.maps(taking)
-    balancing = qos.balancing(taking)
+    shared = balancing.balancing(taking)
     mac = _anycast(taking)
 
     cages = [one for name, one in lines.items() if devices.is_port(name)]
@@ -121,7 +121,7 @@ def _config(taking: Taking) -> DeviceConfig:
         gateways=gateways,
         bgp=routing.bgp(main, listed, links, bfd, own_maps) if main else None,
         qos=qos.qos(maps, lines, interfaces, model),
-        balancing=balancing if _shared(lines, interfaces, main, listed) else replace(balancing, group_mode="ecmp"),
+        balancing=shared if _shared(lines, interfaces, main, listed) else replace(shared, group_mode="ecmp"),
         extra="",
         overlay=over,
         vrfs=vrfs,
