@@ -123,7 +123,9 @@ def stand(
     """
 
     def one(name: str) -> Stands:
-        own = {file: designed[f"devices/{name}/{file}"] for file in system(configs[name].nos).configurations(configs[name])}
+        own = {
+            file: designed[f"devices/{name}/{file}"] for file in system(configs[name].nos).configurations(configs[name])
+        }
         return stands(configs[name], own, texts[name])
 
     return dict(zip(texts, spread(one, list(texts)), strict=True))
@@ -182,7 +184,7 @@ def _whole(text: str) -> str:
 
 
 def _finding(device: str, cause: Cause, path: str) -> Finding:
-    fields = sorted(cause.fields, key=lambda one: differs.RANK[differs.of_field(one)])
+    fields = differs.foremost(cause.fields)
     statement = cause.designed or cause.found
     by_words = differs.of_statement(statement)
     rule = differs.of_field(fields[0]) if fields else by_words

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from railweave.findings.registry import Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from railweave.device.fields import FieldDifference
 
 FIX = "put the designed statement back, or change the fabric file and build again"
@@ -277,6 +279,7 @@ _FIELDS = (
     (r"qos\.classes", CLASSIFIER),
     (r"balancing", BALANCING),
     (r"(vrfs|mac_vrf)\.(.*\.)?(route_distinguisher|import_targets|export_targets|route_target)", TARGET),
+    (r"vrfs\.prefixes", ADDRESS),
     (r"vrfs|mac_vrf|overlay", OVERLAY),
     (r"isis", ISIS),
     (r"management\.(users|root_password|security)", LOGIN),
@@ -285,6 +288,7 @@ _FIELDS = (
 )
 _WORDS = (
     (r"(.* / )?(neighbor \S+ )?(description|banner|remark|alias)\b(?!.* / )", TEXT),
+    (r"\b(snmp|SNMP)", MANAGEMENT),
     (r"bfd", BFD),
     (r"\bpeer-as\b|remote-as|local-as|autonomous-system|as-list|bgp_asn", AS),
     (r"encrypted-password|authentication-order|tacplus|tacacs|radius|\buser(name)?\b|\blogin\b|\bssh\b|aaa\b|secret 0|root-auth", LOGIN),
@@ -294,8 +298,8 @@ _WORDS = (
     (r"priority-flow-control|pfc|congestion-notification|flow-control|PORT_QOS_MAP", PFC),
     (r"classifier|dscp|forwarding-class|code-point|DSCP_TO_TC|TC_TO|rewrite|traffic-class|trust", CLASSIFIER),
     (r"schedul|transmit-rate|bandwidth percent|DWRR|QUEUE\b", SCHEDULER),
-    (r"shared-buffer|dedicated-buffer|buffer-partition|BUFFER_|buffer", BUFFER),
-    (r"load-balanc|ecmp|hash|dlb|spray|maximum-paths", BALANCING),
+    (r"shared-buffer|dedicated-buffer|buffer-partition|BUFFER_|buffer|\bmmu\b", BUFFER),
+    (r"load-balanc|ecmp|hash|dlb|spray|maximum-paths|multipath|\bars\b", BALANCING),
     (r"route-target|vrf-target|route-distinguisher|\brd\b", TARGET),
     (r"router-advertisement|ipv6 nd\b|RADV|prefix [0-9a-f:]+/", ADVERTISEMENT),
     (r"fabric-color|fabric-advertise|community|color|aigp", COLOR),
@@ -306,16 +310,25 @@ _WORDS = (
     (r"vxlan|vni|evpn|VXLAN|VRF|vrf", OVERLAY),
     (r"\bmtu\b", MTU),
     (r"neighbor|bgp|BGP", SESSION),
-    (r"vlan|VLAN", VLAN),
+    (r"[vV]lan|VLAN", VLAN),
     (r"\baddress\b|router-id|INTERFACE\|", ADDRESS),
     (r"speed|breakout|BREAKOUT|PORT|number-of-sub-ports|fec|interface", PORT),
-    (r"system|snmp|ntp|syslog|lldp|hostname|NTP|SNMP|SYSLOG|logging|management|clock", MANAGEMENT),
+    (r"system|snmp|ntp|syslog|lldp|hostname|NTP|SNMP|SYSLOG|logging|management|clock|telemetry|gnmi|GNMI|TELEMETRY", MANAGEMENT),
 )  # fmt: skip
+
+
+_TELLING = re.compile(r"(interfaces|gateways)\.vrf$|bgp\.maximum_ecmp$|interfaces\.(vlan|mtu)$|gateways\.advertisements$")
+"""Fields whose change brings changes of others along: an address in another VRF, or one that is no longer advertised."""
 
 
 def of_field(difference: FieldDifference) -> Rule:
     """The rule that a difference of fields falls under."""
     return next((rule for pattern, rule in _FIELDS if re.match(pattern, difference.field)), STATEMENT)
+
+
+def foremost(fields: Iterable[FieldDifference]) -> list[FieldDifference]:
+    """Differences by what a statement is called by, where it changes several fields: the one that says most is first."""
+    return sorted(fields, key=lambda one: (not _TELLING.match(one.field), RANK[of_field(one)]))
 
 
 def of_statement(statement: str) -> Rule:
