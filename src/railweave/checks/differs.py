@@ -317,7 +317,9 @@ _WORDS = (
 )  # fmt: skip
 
 
-_TELLING = re.compile(r"(interfaces|gateways)\.vrf$|bgp\.maximum_ecmp$|interfaces\.(vlan|mtu)$|gateways\.advertisements$")
+_TELLING = re.compile(
+    r"(interfaces|gateways)\.vrf$|bgp\.maximum_ecmp$|interfaces\.(vlan|mtu)$|gateways\.advertisements$"
+)
 """Fields whose change brings changes of others along: an address in another VRF, or one that is no longer advertised."""
 
 
