@@ -17,6 +17,7 @@ from railweave.intent.profiles import profile_tables
 from railweave.intent.reference import fabric_reference, fabric_schema, scenario_reference, scenario_schema
 from railweave.outputs.steps import design_file
 from railweave.render.host.document import host_reference, host_schema
+from railweave.render.reads import reading_page
 from railweave.render.support import FEATURES, matrix
 from railweave.systems import systems
 
@@ -122,6 +123,7 @@ def generated() -> dict[Path, str]:
         DOCS / "scenario-file.md": scenario_reference(),
         DOCS / "scenario.schema.json": json.dumps(scenario_schema(), indent=1) + "\n",
         DOCS / "findings.md": findings_page(),
+        DOCS / "reading.md": reading_page(),
         support: support.read_text().partition(MARK)[0] + MARK + support_matrix(),
         profiles: profiles.read_text().partition(MARK)[0] + MARK + profile_tables(),
         DOCS / "images" / "rooms.svg": runpy.run_path(str(DOCS.parent / "tools" / "rooms.py"))["picture"](),

@@ -180,6 +180,16 @@ class Unprinted(Model):
     source: str
 
 
+class Tried(Model):
+    """Configurations written by others that were read: how much was understood, or is known not to matter."""
+
+    where: str
+    files: int
+    percent: float = Field(description="the mean over the files, or the median where the note says so")
+    enough: int = Field(description="files of which 95 % or more")
+    note: str = ""
+
+
 class Reads(Model):
     """What is read of a system's configuration text, and what cannot be.
 
@@ -197,6 +207,9 @@ class Reads(Model):
     irrelevant: dict[str, str] = Field(
         default_factory=dict[str, str],
         description="patterns of statements that change nothing of what railweave looks at, and why",
+    )
+    tried: tuple[Tried, ...] = Field(
+        default=(), description="configurations of others that were read, by where they are public"
     )
 
 

@@ -7,6 +7,7 @@ not read: reading it gives the designed configuration, by the law that tests hol
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
@@ -21,7 +22,7 @@ from railweave.render.workers import spread
 from railweave.systems import system
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping, Sequence
 
     from railweave.checks.causes import Cause
     from railweave.device.fields import FieldDifference
@@ -133,15 +134,15 @@ def stand(
 
 def saved(designed: Mapping[str, DeviceConfig], captured: Mapping[str, Texts]) -> dict[str, Stands]:
     """How each switch stands of which there are texts; those of other devices are left alone."""
-    rendered: dict[str, str] = {}
-    texts: dict[str, dict[str, tuple[str, str]]] = {}
-    for name, config in designed.items():
-        found = captured.get(name)
-        if found:
-            rendered |= {f"devices/{name}/{file}": text for file, text in system(config.nos).files(config).items()}
-            paths = {text: path for path, text in found.items()}
-            texts[name] = {file: (paths[text], text) for file, text in by_file(config, paths).items()}
-    return stand(designed, rendered, texts)
+
+    def one(name: str) -> Stands:
+        config = designed[name]
+        rendered = system(config.nos).files(config)
+        own = {file: rendered[file] for file in system(config.nos).configurations(config)}
+        return stands(config, *_matched(own, list(system(config.nos).trees(config)), captured[name]))
+
+    names = [name for name in designed if captured.get(name)]
+    return dict(zip(names, spread(one, names), strict=True))
 
 
 def configurations(configs: Mapping[str, DeviceConfig]) -> dict[str, tuple[str, str]]:
@@ -153,16 +154,25 @@ def configurations(configs: Mapping[str, DeviceConfig]) -> dict[str, tuple[str, 
     }
 
 
-def by_file(config: DeviceConfig, texts: Iterable[str]) -> dict[str, str]:
-    """Texts of a device's configuration by the file of its system that each stands for: a JSON document, or lines."""
-    files = list(system(config.nos).trees(config))
-    documents = [one for one in files if one.endswith(".json")]
-    lines = [one for one in files if not one.endswith(".json")]
-    made: dict[str, str] = {}
-    for text in texts:
-        kind = documents if documents and text.lstrip().startswith("{") else lines or documents
-        made[kind[-1]] = text
-    return made
+def _matched(
+    own: dict[str, str], shown: Sequence[str], texts: Texts
+) -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
+    """Designed texts, and those that were saved of the same: by file name as railweave writes them, else by their form.
+
+    ``shown`` are the files that a device shows when it is asked for its configuration; some are given in several what they show in one text.
+    """
+    found = {Path(path).name: (path, text) for path, text in texts.items() if Path(path).name in own}
+    if found:
+        return own, found
+    documents = [file for file in own if file.endswith(".json")]
+    lines = [file for file in shown if file not in documents]
+    for path, text in texts.items():
+        if documents and text.lstrip().startswith("{"):
+            found[documents[-1]] = (path, text)
+        elif lines:
+            own = {**{file: own[file] for file in documents}, lines[-1]: "".join(own[file] for file in lines)}
+            found[lines[-1]] = (path, text)
+    return own, found
 
 
 def _same(designed: str, found: str) -> bool:

@@ -1,0 +1,71 @@
+"""docs/reading.md: what is understood of each system's configuration text, written from its ``system.yaml``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.catalog import catalog
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.catalog.models import System
+
+_HEAD = """# What is understood of a configuration
+
+railweave reads configuration text of switches into the same value that it renders text from (`DeviceConfig`, [device-config.md](device-config.md)).
+`railweave verify OUT`, `verify FABRIC --running SAVED`, `railweave drift` and `railweave import` all stand on these readers. How to save
+configurations is in [capture.md](capture.md).
+
+A reader gives two things: the configuration, and every statement with what became of it:
+
+- **understood**: it is part of the configuration that was read;
+- **irrelevant**: it changes nothing that railweave looks at, by a pattern of the system's list below, which says why;
+- **unknown**: nothing is known of it. It is never dropped in silence: `drift` and `import` name it with its line.
+
+Tests hold every reader to one law: what railweave renders for an example, or for a network drawn at random, on any of the five systems, reads back
+as the same configuration, but for the fields that the text of that system has no words for. Those are listed below with the reason. Where
+such text is changed, the fields that it has no words for stay as they are designed.
+
+Configurations of others hold things that `DeviceConfig` has no place for. Readers leave them unknown on purpose, because routes or packets go by them: OSPF
+underlays, static routes, trunks of several VLANs on a server's port, LAGs with segment identifiers (multihoming), leaking between
+VRFs, and translation of VNIs between data centers.
+"""
+
+
+def reading_page() -> str:
+    """The page."""
+    return "\n".join([_HEAD, *(line for one in catalog().systems.values() for line in _of(one))]).rstrip("\n") + "\n"
+
+
+def _of(system: System) -> Iterator[str]:
+    reads = system.reads
+    yield f"## {system.description}"
+    yield ""
+    if reads.tried:
+        yield "Configurations that others have published, and how much of their statements was understood or is known not to matter. The files were read once, when the"
+        yield "reader was written; they are not part of railweave."
+        yield ""
+        yield "| where | files | share (mean of the files) | files of 95 % or more | what is missing |"
+        yield "|---|---|---|---|---|"
+        for one in reads.tried:
+            yield f"| {one.where} | {one.files} | {one.percent:g} % | {one.enough} | {one.note} |"
+        yield ""
+    yield "| its text has no words for | because |"
+    yield "|---|---|"
+    for field, why in reads.unsaid.items():
+        yield f"| `{field}` | {why} |"
+    yield ""
+    if reads.defaults:
+        yield "| what it does where the text does not say | value | source |"
+        yield "|---|---|---|"
+        for field, default in reads.defaults.items():
+            yield f"| `{field}` | {default.value} | {default.source} |"
+        yield ""
+    if reads.irrelevant:
+        yield "| irrelevant are statements that begin so | because |"
+        yield "|---|---|"
+        for pattern, why in reads.irrelevant.items():
+            shown = pattern.replace("|", "\\|")
+            yield f"| `{shown}` | {why} |"
+        yield ""
