@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from railweave.intent.base import Gbps, Metres, Model, WrongValueError
 from railweave.intent.interconnect import Interconnect
-from railweave.intent.names import expand_all, naming_pattern
+from railweave.intent.names import Name, expand_all, naming_pattern
 from railweave.intent.qos import Qos
 
 MOST_EXTRA = 1 << 18
@@ -246,3 +246,12 @@ class Naming(Model):
     bgp_group: Annotated[str, naming_pattern(role="spine", color="color1")] = Field(
         default="{role}-{color}", description="{role} is the neighbor's role, {color} the path color's name"
     )
+    switches: dict[Name, Name] = Field(
+        default_factory=dict[str, str],
+        exclude_if=lambda value: not value,
+        description="names of single switches that no pattern gives, by the names that the patterns give them",
+    )
+
+    def name_of(self, patterned: str) -> str:
+        """The name of a switch, by the one that a pattern gives it."""
+        return self.switches.get(patterned, patterned)

@@ -232,9 +232,7 @@ def _bits(context: Context, layout: Layout, colors: Sequence[Color]) -> Callable
         )
         context.check()
     routed = addressing.own_links
-    bits = addressing.bits or (
-        _routed_bits(free) if routed else _default_bits(free) if layout.spec.evpn() is None else _tenant_bits(free)
-    )
+    bits = addressing.bits or usual_bits(free, routed=routed, tenants=layout.spec.evpn() is not None)
     _check_bits(context, layout, bits, free, max((c.index for c in colors), default=1))
     context.check()
     address = ipaddress.IPv6Address if pool.version == 6 else ipaddress.IPv4Address
@@ -250,6 +248,11 @@ def _bits(context: Context, layout: Layout, colors: Sequence[Color]) -> Callable
         return _subnet(addressing, f"{address(base)}/{length}", color)
 
     return cut
+
+
+def usual_bits(free: int, *, routed: bool, tenants: bool) -> FieldBits:
+    """How the bits between a pool and its prefixes are dealt where the fabric file does not say."""
+    return _routed_bits(free) if routed else _tenant_bits(free) if tenants else _default_bits(free)
 
 
 def _default_bits(free: int) -> FieldBits:

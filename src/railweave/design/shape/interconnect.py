@@ -37,9 +37,9 @@ def borders_of(context: Context, name: str, fabric: Fabric, leaves: Sequence[Lea
     if wanted.routers:
         keys = {f"{site}#{n}": (site, n) for site in wanted.sites for n in range(1, wanted.routers + 1)}
         numbers = context.lock.allot(f"{name}/dci", keys)
-        pattern = fabric.naming.dci
+        pattern, named = fabric.naming.dci, fabric.naming.name_of
         made = [
-            Border(pattern.format(fabric=name, site=site, dci=n), site, slots[site], n, numbers[key])
+            Border(named(pattern.format(fabric=name, site=site, dci=n)), site, slots[site], n, numbers[key])
             for key, (site, n) in keys.items()
         ]
         return tuple(sorted(made, key=lambda one: one.number))

@@ -39,7 +39,17 @@ def check_names(context: Context, layouts: Sequence[Layout]) -> None:
             if repeated is not None:
                 _note(context, layout.name, role, repeated, owners.get(repeated.casefold(), layout.name))
             owners.update(dict.fromkeys(counts, layout.name))
+        _check_renamed(context, layout)
     context.check()
+
+
+def _check_renamed(context: Context, layout: Layout) -> None:
+    """A switch that gets a name of its own is there."""
+    there = set(layout.equipment)
+    for patterned, name in layout.spec.naming.switches.items():
+        if name not in there:
+            at = ("fabrics", layout.name, "naming", "switches", patterned)
+            context.problem(at, f"no switch would be called {patterned!r}", "name it as the pattern of its role does")
 
 
 def _check_servers(context: Context, servers: dict[str, int], names: Sequence[str]) -> None:

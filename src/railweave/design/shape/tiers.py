@@ -101,8 +101,9 @@ def spines_of(context: Context, name: str, fabric: Fabric, leaves: Sequence[Leaf
         numbers = positions
     else:  # one number a spine over all blocks, for AS numbers; with one block the position is that number
         numbers = context.lock.allot(f"{name}/spines of blocks", [full for full, *_ in found])
+    named = fabric.naming.name_of
     made = [
-        Spine(fabric.naming.spine.format(fabric=name, spine=full), key, position, numbers[full], pod, plane)
+        Spine(named(fabric.naming.spine.format(fabric=name, spine=full)), key, position, numbers[full], pod, plane)
         for full, key, position, pod, plane in found
     ]
     return tuple(sorted(made, key=lambda spine: spine.number))
@@ -116,9 +117,9 @@ def super_spines_of(context: Context, name: str, fabric: Fabric, spines: Sequenc
     planes = dict.fromkeys(spine.plane for spine in sorted(spines, key=lambda spine: spine.position))
     keys = {f"{plane}-super{position}": (plane, position) for plane in planes for position in range(1, count + 1)}
     numbers = context.lock.allot(f"{name}/super-spines", keys)
-    pattern = fabric.naming.super_spine
+    pattern, named = fabric.naming.super_spine, fabric.naming.name_of
     return tuple(
-        SuperSpine(pattern.format(fabric=name, super_spine=key), plane, position, numbers[key])
+        SuperSpine(named(pattern.format(fabric=name, super_spine=key)), plane, position, numbers[key])
         for key, (plane, position) in sorted(keys.items(), key=lambda item: numbers[item[0]])
     )
 

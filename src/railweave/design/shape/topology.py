@@ -143,7 +143,7 @@ def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
     places = _places(context, name, topology, stripes)
     leaves = tuple(
         Leaf(
-            name=fabric.naming.leaf.format(fabric=name, stripe=stripe, leaf=position),
+            name=fabric.naming.name_of(fabric.naming.leaf.format(fabric=name, stripe=stripe, leaf=position)),
             stripe=stripe,
             stripe_slot=slot,
             position=position,

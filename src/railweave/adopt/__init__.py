@@ -1,0 +1,1 @@
+"""An existing network's running configurations to a fabric file."""

@@ -1,0 +1,143 @@
+"""Import a network: find its fabric file, design it, and compare the design with what was read."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from railweave.adopt.importing import Files, files
+from railweave.adopt.score import Score, score
+from railweave.device.build import device_config
+from railweave.errors import DesignError, InputError
+from railweave.intent.inventory import COLUMNS
+from railweave.intent.lock import Lock
+from railweave.intent.reading.source import companion, read_source
+from railweave.design import design
+from railweave.writing import write_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from railweave.adopt.wiring import Lldp
+    from railweave.config.tree import ConfigTree
+    from railweave.device.model import DeviceConfig
+    from railweave.network.model import Network
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A network as a fabric file: its three texts, what could not be taken into them, and how well they give it back.
+
+    ``network`` is the design of the file, and ``scores`` compares it with what was read, switch by switch.
+    """
+
+    fabric: str
+    lock: str
+    inventory: str
+    notes: tuple[str, ...]
+    network: Network
+    scores: tuple[Score, ...]
+
+    def write(self, file: Path) -> list[Path]:
+        """Write the fabric file, its lock and its inventory beside it. The files written."""
+        written = {file: self.fabric, companion(file, "lock"): self.lock, companion(file, "inventory.csv"): self.inventory}
+        for path, text in written.items():
+            write_file(path, text)
+        return list(written)
+
+    def to_json(self) -> dict[str, Any]:
+        """What was found, as plain values."""
+        return {
+            "switches": len(self.scores),
+            "equal": sum(one.equal for one in self.scores),
+            "equivalent": sum(one.equivalent for one in self.scores),
+            "extra": sum(len(one.extra) for one in self.scores),
+            "lost": sum(len(one.lost) for one in self.scores),
+            "notes": list(self.notes),
+            "devices": [one.to_json() for one in self.scores],
+        }
+
+
+def imported(
+    name: str,
+    configs: Mapping[str, DeviceConfig],
+    *,
+    lldp: Lldp | None = None,
+    trees: Mapping[str, Mapping[str, ConfigTree]] | None = None,
+    models: Mapping[str, str] | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Imported:
+    """A network's configurations as a fabric file.
+
+    ``trees`` are those of the texts that they were read from, by switch and file; ``models`` the switch models by role. Raises
+    ``InputError`` where no fabric file gives a network of these switches.
+    """
+    progress("finding out who is joined with whom")
+    found = files(name, configs, lldp or {}, models)
+    progress("designing what was found")
+    network, lock, found = _settled(found, configs)
+    scores: list[Score] = []
+    there = {one.name for one in network.switches}
+    for device, config in configs.items():
+        if device in there:
+            scores.append(score(config, device_config(network, device), (trees or {}).get(device)))
+        else:
+            found.notes.append(f"{device}: no switch of the design stands for it")
+    return Imported(fabric_text(found.document), lock.to_text(), _inventory(found), tuple(found.notes), network, tuple(scores))
+
+
+def _design(found: Files) -> tuple[Network, Lock]:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "imported.yaml"
+        file.write_text(fabric_text(found.document), encoding="utf-8")
+        companion(file, "inventory.csv").write_text(_inventory(found), encoding="utf-8")
+        pools = {pool: dict(slots) for pool, slots in found.lock.items() if slots}
+        return design(read_source(file, Lock(pools)))
+
+
+def _settled(found: Files, configs: Mapping[str, DeviceConfig]) -> tuple[Network, Lock, Files]:
+    """The design, with the fields set whose default it shows not to be what switches have."""
+    network, lock = _design(found)
+    changed = False
+    for fabric in network.fabrics:
+        part = found.document["fabrics"][fabric.name]
+        widths: dict[bool, int] = {}
+        forms: set[tuple[bool, bool]] = set()
+        for switch in network.switches:
+            if switch.fabric != fabric.name or switch.name not in configs:
+                continue
+            old, new = configs[switch.name], device_config(network, switch.name)
+            if old.maximum_ecmp() and old.maximum_ecmp() != new.maximum_ecmp():
+                widths[True] = old.maximum_ecmp() or 0
+            if old.bgp and new.bgp:
+                forms.add((any(g.fabric_color for g in old.bgp.groups), any(g.fabric_color for g in new.bgp.groups)))
+        if widths:
+            part.setdefault("underlay", {})["maximum_ecmp"] = widths[True]
+            changed = True
+        if (False, True) in forms:
+            part.setdefault("underlay", {})["path_color"] = "local-preference"
+            changed = True
+    if changed:
+        network, lock = _design(found)
+    return network, lock, found
+
+
+def fabric_text(document: Mapping[str, Any]) -> str:
+    """The fabric file: parts below one another, small ones in one line."""
+    return yaml.dump(dict(document), sort_keys=False, allow_unicode=True, width=120, default_flow_style=None)
+
+
+def _inventory(found: Files) -> str:
+    text = io.StringIO()
+    rows = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    rows.writeheader()
+    for (device, port), metres in sorted(found.lengths.items()):
+        rows.writerow({"device": device, "interface": port, "length": metres})
+    return text.getvalue()

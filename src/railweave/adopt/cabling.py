@@ -1,0 +1,141 @@
+"""Port ranges of each role, cables that they do not give, link addresses, and lengths of single cables."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING, Any
+
+from railweave.adopt.numbers import link_pool
+from railweave.adopt.port_ranges import Taken, port_range
+from railweave.adopt.server_models import rails_of
+from railweave.catalog import catalog
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from railweave.adopt.draft import Draft
+    from railweave.adopt.shape import Shape
+    from railweave.device.model import DeviceConfig
+    from railweave.network.fabric import RoleName
+
+
+def cabling(
+    draft: Draft,
+    found: Shape,
+    configs: Mapping[str, DeviceConfig],
+    model: Mapping[str, str],
+    tiers: Mapping[RoleName, Sequence[str]],
+    lengths: dict[tuple[str, str], int],
+) -> None:
+    """Write the port ranges, and the cables that no range gives."""
+    place = {leaf: number for leaf, number in found.numbers.items()}
+    spine = {name: at for at, name in enumerate(found.spines, 1)}
+    far = found.wiring.far()
+    pairs: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
+    for end, there in far.items():
+        if end.device in place and there.device in spine:
+            pairs[end.device, there.device].append((end.port, there.port))
+    links = max((len(one) for one in pairs.values()), default=1)
+    up: dict[str, list[Taken]] = defaultdict(list)
+    down: dict[str, list[Taken]] = defaultdict(list)
+    number: dict[tuple[str, str, str], int] = {}
+    for (leaf, name), ports in pairs.items():
+        ports.sort(key=lambda pair: found.places[leaf, pair[0]].key)
+        for link, (here, there) in enumerate(ports):
+            number[leaf, name, here] = link + 1
+            up[leaf].append(Taken(leaf, spine[name], link, found.places[leaf, here]))
+            down[name].append(Taken(name, place[leaf], link, found.places[name, there]))
+    wrong: dict[tuple[str, str, int], dict[str, str]] = defaultdict(dict)
+    names = {(end.device, found.places[end.device, end.port].key): end.port for end in (*far, *found.wiring.servers) if (end.device, end.port) in found.places}
+    spines = {at: name for name, at in spine.items()}
+    leaves = {at: name for name, at in place.items()}
+    for kind, role, taken, others in (("uplink_ports", "leaf", up, spines), ("leaf_ports", "spine", down, leaves)):
+        for one in _ranges(draft, role, kind, taken, model, links):
+            other = others[one.slot]
+            ends = (one.device, other) if role == "leaf" else (other, one.device)
+            wrong[*ends, one.link + 1][one.device] = names[one.device, one.place.key]
+    _server_ports(draft, found, model)
+    if wrong:
+        cables = draft.whole.setdefault("overrides", {}).setdefault("cables", [])
+        for (leaf, name, link), ports in sorted(wrong.items()):
+            cables.append({"between": [leaf, name]} | ({"link": link} if link > 1 else {}) | {"ports": dict(sorted(ports.items()))})
+    _addresses(draft, found, configs, model)
+    _lengths(found, configs, lengths)
+
+
+def _ranges(
+    draft: Draft, role: str, kind: str, taken: Mapping[str, list[Taken]], model: Mapping[str, str], links: int
+) -> list[Taken]:
+    """Write the range of a role, and those of switches of other models; the ports that they do not give."""
+    by_model: dict[str, list[Taken]] = defaultdict(list)
+    for device, own in taken.items():
+        by_model[model[device]] += own
+    wrong: list[Taken] = []
+    for name, own in by_model.items():
+        given, others = port_range(name, own, links)
+        _write(draft, role, kind, name, [one for one in taken if model[one] == name], given)
+        wrong += others
+    return wrong
+
+
+def _write(draft: Draft, role: str, kind: str, model: str, devices: Sequence[str], given: dict[str, Any]) -> None:
+    part = draft.at(role)
+    if part.get("device") == model:
+        part[kind] = given
+    else:
+        for one in devices:
+            draft.override(one)[kind] = given
+
+
+def _server_ports(draft: Draft, found: Shape, model: Mapping[str, str]) -> None:
+    rail_of = rails_of(found.wiring.servers.values())
+    each = max(1, found.rails // found.per_stripe)
+    taken: dict[str, list[Taken]] = defaultdict(list)
+    names: dict[tuple[str, int, int], tuple[str, str, str]] = {}
+    for stripe in found.stripes:
+        for end, nic in found.wiring.servers.items():
+            place = found.places.get((end.device, end.port))
+            if end.device in stripe.leaves and nic.device in stripe.servers and place:
+                slot, link = stripe.servers[nic.device], (rail_of[nic] - 1) % each
+                taken[end.device].append(Taken(end.device, slot, link, place))
+                names[end.device, slot, link] = (f"{nic.device}:{nic.port}", end.device, end.port)
+    wrong = _ranges(draft, "leaf", "server_ports", taken, model, each)
+    if wrong:
+        cables = draft.whole.setdefault("overrides", {}).setdefault("cables", [])
+        for one in wrong:
+            nic, leaf, port = names[one.device, one.slot, one.link]
+            cables.append({"between": [nic, leaf], "ports": {leaf: port}})
+
+
+def _addresses(draft: Draft, found: Shape, configs: Mapping[str, DeviceConfig], model: Mapping[str, str]) -> None:
+    """The pool of link addresses, where links have addresses."""
+    own = {(name, one.name): one.addresses[0] for name in found.leaves for one in configs[name].interfaces if one.addresses}
+    lower: dict[tuple[str, int, int], str] = {}
+    for end in found.wiring.far():
+        address = own.get((end.device, end.port))
+        place = found.places.get((end.device, end.port))
+        if address is not None and place is not None and end.device in draft.leaf_numbers:
+            lower[end.device, place.physical, place.channel or 0] = str(address.address)
+    if not lower:
+        return
+    groups = [catalog().switches[one].ports[0] for one in {model[leaf] for leaf in found.leaves} | {draft.at("leaf")["device"]}]
+    widest = max(mode.channels for group in groups for mode in group.modes())
+    stride = 1 << (max(group.count for group in groups) * widest - 1).bit_length()
+    link_pool(draft, lower, stride, widest)
+
+
+def _lengths(found: Shape, configs: Mapping[str, DeviceConfig], lengths: dict[tuple[str, str], int]) -> None:
+    """Lengths of cables that are not those of most of their kind, by switch and port."""
+    far = found.wiring.far()
+    of: dict[str, dict[tuple[str, str], int]] = {"fabric": {}, "server": {}}
+    ends = {(end.device, end.port): "fabric" for end in far} | {(end.device, end.port): "server" for end in found.wiring.servers}
+    for name in (*found.leaves, *found.spines, *found.super_spines):
+        qos = configs[name].qos
+        for profile in qos.profiles if qos else ():
+            for port in profile.ports:
+                if (name, port) in ends and profile.cable_length_m:
+                    of[ends[name, port]][name, port] = profile.cable_length_m
+    for known in of.values():
+        if known:
+            usual = Counter(known.values()).most_common(1)[0][0]
+            lengths |= {end: metres for end, metres in known.items() if metres != usual}

@@ -1,0 +1,182 @@
+"""A fabric file with its lock from the configurations of an existing network's switches."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from railweave.adopt.addressing import addressing, rails_by_vlan
+from railweave.adopt.cabling import cabling
+from railweave.adopt.draft import Draft
+from railweave.adopt.equipment import models
+from railweave.adopt.management import management
+from railweave.adopt.names import name_leaves, name_spines, name_vlans
+from railweave.adopt.numbers import as_numbers, router_ids
+from railweave.adopt.routing import advertisements, color_order, group_names, local_prefixes, path_colors, underlay
+from railweave.adopt.servers import groups, server_groups, with_names
+from railweave.adopt.shape import shape
+from railweave.adopt.tenancy import overlay, tenant_slots, tenants
+from railweave.adopt.tiers import by_role, fabrics, neighbors, roles
+from railweave.adopt.traffic import load_balancing, mtus, qos
+from railweave.adopt.wiring import wiring
+from railweave.catalog import catalog
+from railweave.errors import InputError, NetworkPart, Problem
+from railweave.intent.topology import DEFAULT_SYSTEM
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from railweave.adopt.shape import Shape
+    from railweave.adopt.wiring import Lldp, Wiring
+    from railweave.device.model import DeviceConfig
+    from railweave.network.fabric import RoleName
+
+
+@dataclass(frozen=True)
+class Files:
+    """A fabric file as plain values, the pools of its lock, lengths of single cables, and what is not in it."""
+
+    document: dict[str, Any]
+    lock: dict[str, dict[str, int]]
+    lengths: dict[tuple[str, str], int]
+    notes: list[str]
+
+
+def files(
+    name: str, configs: Mapping[str, DeviceConfig], lldp: Lldp, given: Mapping[str, str] | None = None
+) -> Files:
+    """The files of a network. ``given`` has the model of switches by role, where it is known.
+
+    Raises ``InputError`` where nothing is a network: no switch, or no model of the catalog that has a switch's ports.
+    """
+    found = wiring(configs, lldp)
+    near = neighbors(configs, found)
+    role = roles(configs, found, near)
+    notes = list(found.notes)
+    whole: dict[str, Any] = {"name": name, "fabrics": {}}
+    lock: dict[str, dict[str, int]] = {}
+    lengths: dict[tuple[str, str], int] = {}
+    servers: dict[str, list[tuple[str, str, str, str]]] = {}
+    sets = fabrics(near)
+    for at, names in enumerate(sets, 1):
+        fabric = "backend" if len(sets) == 1 else f"fabric{at}"
+        draft = Draft(fabric, whole, lock, names, notes)
+        servers[fabric] = _fabric(draft, found, by_role(names, role), configs, given or {}, lengths)
+    whole["servers"] = server_groups(servers)
+    drafts = Draft("", whole, lock, list(configs), notes)
+    whole["management"] = management(drafts, configs)
+    overrides = whole.get("overrides", {}).get("devices", {})
+    if overrides:
+        whole["overrides"] = {"devices": overrides} | {k: v for k, v in whole["overrides"].items() if k != "devices"}
+    return Files(whole, lock, lengths, notes)
+
+
+def _fabric(
+    draft: Draft,
+    found: Wiring,
+    tiers: dict[RoleName, list[str]],
+    configs: Mapping[str, DeviceConfig],
+    given: Mapping[str, str],
+    lengths: dict[tuple[str, str], int],
+) -> list[tuple[str, str, str, str]]:
+    """One fabric of the file; its servers."""
+    model = _equipment(draft, tiers, configs, given)
+    own_wiring = with_names(draft.name, found, configs, tiers.get("leaf", []))
+    there = shape(configs, own_wiring, tiers, model)
+    draft.notes += [one for one in (*own_wiring.notes[len(found.notes) :], *there.notes) if one not in draft.notes]
+    draft.leaf_numbers = there.numbers
+    topology = draft.at("topology")
+    name_leaves(draft, there)
+    keys = name_spines(draft, there)
+    if there.per_stripe != there.rails:
+        topology["leaves_per_stripe"] = there.per_stripe
+    if there.spines and there.links != 1:
+        topology["links_per_spine"] = there.links
+    if there.spines and there.link_speed != 400:
+        topology["link_speed"] = f"{there.link_speed}G"
+    cabling(draft, there, configs, model, tiers, lengths)
+    as_numbers(draft, "leaf", there.numbers, configs)
+    as_numbers(draft, "spine", {name: at for at, name in enumerate(there.spines, 1)}, configs)
+    local = local_prefixes(draft, configs)
+    slots = tenant_slots(draft, configs)
+    evpn = overlay(draft, there, configs, local)
+    router_ids(draft, configs, local if evpn else ())
+    underlay(draft, configs)
+    own = path_colors(draft, there, configs, keys)
+    order = color_order(own)
+    slaac = advertisements(draft, configs)
+    addressing(draft, there, configs, own, order, local, slots if evpn else {}, slaac=slaac)
+    rails = rails_by_vlan(there, configs)
+    stripe_of = {leaf: one.name for one in there.stripes for leaf in one.leaves}
+    named = {
+        (leaf, one.vlan): (stripe_of[leaf], rails.get((leaf, one.vlan_name), 0))
+        for leaf in there.leaves
+        for one in configs[leaf].gateways
+        if one.vlan is not None
+    }
+    name_vlans(draft, configs, named)
+    group_names(draft, own, configs, tiers)
+    load_balancing(draft, configs, there.leaves, colored=bool(own))
+    qos(draft, tiers, configs, model)
+    mtus(draft, configs, there)
+    made = groups(draft, there, configs)
+    kinds = Counter(group for _, _, group, _ in made)
+    if kinds and kinds.most_common(1)[0][0] != "gpu":
+        draft.fabric["nics"] = kinds.most_common(1)[0][0]
+    tenants(draft, there, configs, slots)
+    _oversubscription(draft, there)
+    return made
+
+
+def _equipment(
+    draft: Draft, tiers: Mapping[RoleName, Sequence[str]], configs: Mapping[str, DeviceConfig], given: Mapping[str, str]
+) -> dict[str, str]:
+    """Model, system and release of each role, and of switches that differ. The model of each switch."""
+    result: dict[str, str] = {}
+    for role, names in tiers.items():
+        kinds: dict[str, tuple[str, str, str]] = {}
+        asked = given.get(role)
+        for nos in dict.fromkeys(configs[name].nos for name in names):
+            of_system = [name for name in names if configs[name].nos == nos]
+            shared = [asked] if asked else models(configs[name] for name in of_system)
+            for name in of_system:
+                own = shared or models([configs[name]])
+                if not own:
+                    ports = ", ".join(one.name for one in configs[name].interfaces[:3])
+                    what = f"no switch model of the catalog that runs {nos} has its ports ({ports}, …)"
+                    fix = f"add the model to the catalog, or say another with --device {role}=MODEL"
+                    raise InputError([Problem(NetworkPart(name), what, fix)])
+                kinds[name] = (own[0], nos, configs[name].release)
+        most = Counter(kinds.values()).most_common(1)[0][0]
+        part = draft.at(role.replace("-", "_"))
+        part["device"] = most[0]
+        if most[1] != DEFAULT_SYSTEM:
+            part["nos"] = most[1]
+        if most[2] and most[2] != catalog().systems[most[1]].release:
+            part["release"] = most[2]
+        for name, kind in kinds.items():
+            result[name] = kind[0]
+            for key, value, usual in zip(("device", "nos", "release"), kind, most, strict=True):
+                if value and value != usual:
+                    draft.override(name)[key] = value
+    return result
+
+
+def _oversubscription(draft: Draft, found: Shape) -> None:
+    """Server bandwidth over uplink bandwidth of the leaf where that is most, where it is more than 1."""
+    if not found.spines:
+        return
+    worst = 1.0
+    far = {end for end, _ in ((e, f) for e, f in found.wiring.far().items())}
+    for leaf in found.leaves:
+        up = sum(place.speed_gbps for (name, port), place in found.places.items() if name == leaf and any(end.device == leaf and end.port == port for end in far))
+        down = sum(
+            found.places[end.device, end.port].speed_gbps
+            for end in found.wiring.servers
+            if end.device == leaf and (end.device, end.port) in found.places
+        )
+        if up:
+            worst = max(worst, down / up)
+    if worst > 1:
+        draft.at("topology")["oversubscription"] = round(worst + 0.005, 2) if worst != int(worst) else int(worst)

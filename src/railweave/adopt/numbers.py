@@ -1,0 +1,147 @@
+"""Pools of AS numbers, router ids, management and link addresses; what no pool gives is an override of its switch."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import TYPE_CHECKING
+
+from railweave.design.addresses.identity import FIRST_MANAGEMENT_HOST
+from railweave.intent.addressing import Pools
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from railweave.adopt.draft import Draft
+    from railweave.device.model import DeviceConfig
+
+USUAL = Pools()
+
+
+def as_numbers(draft: Draft, role: str, numbers: Mapping[str, int], configs: Mapping[str, DeviceConfig]) -> tuple[int, int]:
+    """The pool of a role's AS numbers; switches whose number it does not give get an override.
+
+    ``numbers`` are those that AS numbers follow from. The pool is what peers accept of the role, where they say so.
+    """
+    key = f"{role.replace('-', '_')}_asn"
+    usual: tuple[int, int] = getattr(USUAL, key)
+    asns = {name: config.bgp.asn for name in numbers if (config := configs[name]).bgp}
+    if not asns:
+        return usual
+    starts = [asn - numbers[name] + 1 for name, asn in asns.items()]
+    accepted = _accepted(draft, set(asns), configs)
+    named = {_first(one, role) for one in configs.values()} - {0}
+    candidates = [*accepted, *((one, 0) for one in named if role == "spine"), usual, *((one, 0) for one in sorted(set(starts), key=starts.count, reverse=True))]
+    first, last = max(candidates, key=lambda pool: starts.count(pool[0]))
+    if starts.count(first) == 0:
+        first, last = candidates[0]
+    if first < 1:
+        first, last = usual
+    if last == 0:
+        last = usual[1] if usual[0] == first else first + max(998, 2 * max(numbers.values()))
+    for name, asn in asns.items():
+        if asn != first + numbers[name] - 1 or asn > last:
+            draft.override(name)["asn"] = asn
+    if (first, last) != usual:
+        draft.at("pools")[key] = f"{first}-{last}"
+    return first, last
+
+
+def _accepted(draft: Draft, asns: set[int], configs: Mapping[str, DeviceConfig]) -> list[tuple[int, int]]:
+    """Ranges that neighbors accept these AS numbers from, the most common first."""
+    ranges = [
+        one
+        for name in draft.switches
+        if (bgp := configs[name].bgp)
+        for ranges in bgp.as_lists.values()
+        for one in ranges
+        if one[0] != one[1] and any(one[0] <= asn <= one[1] for asn in asns)
+    ]
+    return sorted(dict.fromkeys(ranges), key=ranges.count, reverse=True)
+
+
+def _first(config: DeviceConfig, role: str) -> int:
+    """The AS number that a switch's own communities begin with, which in our form is the first of the spines'."""
+    if role != "spine" or config.bgp is None:
+        return 0
+    heads = {one.value.partition(":")[0] for one in config.bgp.communities if one.value.count(":") == 2}
+    numbers = [int(one) for one in heads if one.isdecimal()]
+    return numbers[0] if len(numbers) == 1 else 0
+
+
+def router_ids(draft: Draft, configs: Mapping[str, DeviceConfig], known: Iterable[str]) -> None:
+    """The pool of router ids, and the slot of each switch in it."""
+    ids = {name: str(configs[name].loopback.address) for name in draft.switches if str(configs[name].loopback)}
+    ids = {name: one for name, one in ids.items() if "." in one and one != "0.0.0.0"}  # noqa: S104 - not a listener: what stands for none
+    pool = _pool(ids.values(), USUAL.router_id, known, spare=2)
+    if pool != USUAL.router_id:
+        draft.at("pools")["router_id"] = pool
+    net = ipaddress.ip_network(pool)
+    slots = draft.slots("router-ids")
+    for name, one in ids.items():
+        host = int(ipaddress.ip_address(one)) - int(net.network_address)
+        if 1 <= host < net.num_addresses - 1:
+            slots[name] = host
+        else:
+            draft.override(name)["router_id"] = one
+
+
+def management_addresses(draft: Draft, configs: Mapping[str, DeviceConfig]) -> str | None:
+    """The pool of management addresses, and the slot of each switch in it. The gateway, where it is not the pool's first address."""
+    found = {name: configs[name].management_address for name in draft.switches if str(configs[name].management_address)}
+    if not found:
+        return None
+    prefixes = [str(one.prefix) for one in found.values()]
+    pool = max(dict.fromkeys(prefixes), key=prefixes.count)
+    net = ipaddress.ip_network(pool)
+    slots = draft.slots("management")
+    for name, one in found.items():
+        address = ipaddress.ip_address(str(one.address))
+        slot = int(address) - int(net.network_address) - FIRST_MANAGEMENT_HOST + 1
+        if str(one.prefix) != pool:
+            draft.note(f"{name}: its management address {one} is outside {pool}, which the others have")
+        elif slot >= 1:
+            slots[name] = slot
+        else:
+            draft.override(name)["management_address"] = str(address)
+    return pool
+
+
+def _pool(values: Iterable[str], usual: str, known: Iterable[str], spare: int) -> str:
+    """The prefix that addresses are of: the usual one, one that is known, else the shortest that leaves room for growth."""
+    addresses = [ipaddress.ip_address(one) for one in values]
+    for text in (*known, usual):
+        net = ipaddress.ip_network(text)
+        if all(one in net and one != net.network_address for one in addresses):
+            return text
+    net = ipaddress.ip_network(f"{addresses[0]}/{addresses[0].max_prefixlen - 8}", strict=False)
+    while not all(one in net and one != net.network_address for one in addresses) or net.num_addresses < spare * len(addresses):
+        if net.prefixlen <= 1:
+            return usual
+        net = net.supernet()
+    return str(net)
+
+
+def link_pool(draft: Draft, links: Mapping[tuple[str, int, int], str], stride: int, widest: int) -> None:
+    """The pool of link addresses: ``links`` has the lower address by leaf, physical port and channel.
+
+    ``stride`` is the number of address pairs of a leaf, ``widest`` the number of channels that a port may have.
+    """
+    numbers = draft.leaf_numbers
+    starts = [
+        int(ipaddress.ip_address(address)) - 2 * ((numbers[leaf] - 1) * stride + port * widest + channel)
+        for (leaf, port, channel), address in links.items()
+    ]
+    start = max(dict.fromkeys(starts), key=starts.count)
+    first = ipaddress.ip_address(next(iter(links.values())))
+    last = start + 2 * max(numbers.values()) * stride
+    length = first.max_prefixlen
+    while length and (start % (1 << (first.max_prefixlen - length)) or start + (1 << (first.max_prefixlen - length)) < last):
+        length -= 1
+        if start % (1 << (first.max_prefixlen - length)):
+            length += 1
+            break
+    address = ipaddress.ip_address(start) if first.version == 4 else ipaddress.IPv6Address(start)
+    draft.at("pools")["fabric_links"] = f"{address}/{length}"
+    wrong = len(starts) - starts.count(start)
+    if wrong:
+        draft.note(f"{wrong} of {len(starts)} links between switches have addresses that no pool gives: they get others")

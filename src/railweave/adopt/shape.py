@@ -1,0 +1,237 @@
+"""Stripes, rails, spines and pods of a fabric, each in the order that its numbers follow from."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from railweave.adopt.equipment import place_of
+from railweave.adopt.order import natural
+from railweave.adopt.server_models import rails_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from railweave.adopt.equipment import Place
+    from railweave.adopt.wiring import End, Wiring
+    from railweave.device.model import DeviceConfig
+    from railweave.network.fabric import RoleName
+
+
+@dataclass(slots=True)
+class Stripe:
+    """Leaves that share servers, in the order of their rails; ``slot`` is the number that allocations follow from.
+
+    ``servers`` are their names by slot; ``described`` is what gateways call the stripe, where they do.
+    """
+
+    slot: int
+    leaves: list[str]
+    servers: dict[str, int] = field(default_factory=dict[str, int])
+    described: str = ""
+    name: str = ""
+    pod: int = 0
+
+
+@dataclass(slots=True)
+class Shape:
+    """What a fabric is made of. ``rails`` are those of a server, ``links`` the parallel links of a leaf to each spine.
+
+    ``spines`` and ``super_spines`` are by number; those of a pod stand together, ``pods`` says how many pods there are.
+    """
+
+    stripes: list[Stripe]
+    rails: int
+    spines: list[str]
+    super_spines: list[str]
+    links: int
+    super_links: int
+    link_speed: int
+    places: dict[tuple[str, str], Place]
+    wiring: Wiring
+    pods: int = 1
+    notes: list[str] = field(default_factory=list[str])
+
+    @property
+    def leaves(self) -> list[str]:
+        """The leaves, stripe by stripe."""
+        return [leaf for stripe in self.stripes for leaf in stripe.leaves]
+
+    @property
+    def per_stripe(self) -> int:
+        """Leaves of a stripe."""
+        return max(len(one.leaves) for one in self.stripes)
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        """The number of each leaf, which AS numbers follow from."""
+        each = self.per_stripe
+        return {leaf: (one.slot - 1) * each + at for one in self.stripes for at, leaf in enumerate(one.leaves, 1)}
+
+
+def shape(
+    configs: Mapping[str, DeviceConfig], wiring: Wiring, tiers: Mapping[RoleName, Sequence[str]], model: Mapping[str, str]
+) -> Shape:
+    """The shape of one fabric, whose switches ``tiers`` has by role; ``model`` is the model of each."""
+    places = {
+        (name, port.name): there
+        for tier in tiers.values()
+        for name in tier
+        for port in configs[name].interfaces
+        if (there := place_of(configs[name].nos, model[name], port.name, port.speed_gbps))
+    }
+    leaves, spines = tiers.get("leaf", ()), tiers.get("spine", ())
+    supers = tiers.get("super-spine", ())
+    notes: list[str] = []
+    servers = {end: far for end, far in wiring.servers.items() if end.device in leaves}
+    rail_of = rails_of(servers.values())
+    stripes = [Stripe(0, one) for one in _sharing(leaves, servers)]
+    for one in stripes:
+        first = _first_rail(servers, rail_of)
+        one.leaves.sort(key=lambda leaf: (first.get(leaf, 0), _asn(configs[leaf]), natural(leaf)))
+        one.described = _described(configs[leaf] for leaf in one.leaves)
+    far = wiring.far()
+    _number(stripes, configs, _spine_places(far, places, set(leaves)))
+    stripes.sort(key=lambda one: one.slot)
+    spine_order = _upper_order(leaves, spines, far, places, configs)
+    super_order = _upper_order(spine_order, supers, far, places, configs)
+    speed = Counter(port.speed_gbps for name in leaves for port in configs[name].interfaces if _to(far, name, port.name, spines))
+    found = Shape(
+        stripes=stripes,
+        rails=max((len({rail_of[nic] for nic in nics}) for nics in _by_server(servers).values()), default=len(stripes[0].leaves)),
+        spines=spine_order,
+        super_spines=super_order,
+        links=_parallel(far, leaves, spines),
+        super_links=_parallel(far, spines, supers),
+        link_speed=speed.most_common(1)[0][0] if speed else 400,
+        places=places,
+        wiring=wiring,
+        notes=notes,
+    )
+    if len({len(one.leaves) for one in stripes}) > 1:
+        found.notes.append(f"stripes have {sorted({len(one.leaves) for one in stripes})} leaves; the file has the most in each")
+    _place_servers(found, servers, rail_of)
+    return found
+
+
+def _sharing(leaves: Sequence[str], servers: Mapping[End, End]) -> list[list[str]]:
+    """Leaves that have servers in common, in sets; those whose servers have no names are a set each."""
+    home = {leaf: {leaf} for leaf in leaves}
+    for ends in _leaves_of(servers).values():
+        whole = set[str]().union(*(home[leaf] for leaf in ends))
+        for leaf in whole:
+            home[leaf] = whole
+    found: list[list[str]] = []
+    for leaf in leaves:
+        if not any(leaf in one for one in found):
+            found.append([one for one in leaves if one in home[leaf]])
+    return found
+
+
+def _leaves_of(servers: Mapping[End, End]) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = defaultdict(set)
+    for end, nic in servers.items():
+        if nic.device:
+            found[nic.device].add(end.device)
+    return found
+
+
+def _by_server(servers: Mapping[End, End]) -> dict[str, list[End]]:
+    found: dict[str, list[End]] = defaultdict(list)
+    for nic in servers.values():
+        if nic.device:
+            found[nic.device].append(nic)
+    return found
+
+
+def _first_rail(servers: Mapping[End, End], rail_of: Mapping[End, int]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for end, nic in servers.items():
+        if nic in rail_of:
+            found[end.device] = min(found.get(end.device, 1 << 16), rail_of[nic])
+    return found
+
+
+def _asn(config: DeviceConfig) -> int:
+    return config.bgp.asn if config.bgp else 0
+
+
+def _described(configs: Iterable[DeviceConfig]) -> str:
+    """The stripe that all gateways name in the form of our own descriptions, ``STRIPE rail N``."""
+    found = {text.partition(" rail ")[0] if " rail " in text else "" for one in configs for text in (g.description for g in one.gateways)}
+    return found.pop() if len(found) == 1 else ""
+
+
+def _to(far: Mapping[End, End], device: str, port: str, others: Sequence[str]) -> bool:
+    from railweave.adopt.wiring import End as Port
+
+    there = far.get(Port(device, port))
+    return there is not None and there.device in others
+
+
+def _spine_places(
+    far: Mapping[End, End], places: Mapping[tuple[str, str], Place], leaves: set[str]
+) -> dict[str, tuple[int, int]]:
+    """Where on its spines each leaf comes first."""
+    found: dict[str, tuple[int, int]] = {}
+    for end, there in far.items():
+        place = places.get((there.device, there.port))
+        if end.device in leaves and there.device not in leaves and place:
+            found[end.device] = min(found.get(end.device, place.key), place.key)
+    return found
+
+
+def _number(stripes: list[Stripe], configs: Mapping[str, DeviceConfig], on_spines: Mapping[str, tuple[int, int]]) -> None:
+    """Give stripes their slots: in the order of their ports on the spines, with the gaps that AS numbers show."""
+    each = max(len(one.leaves) for one in stripes)
+    ordered = sorted(
+        stripes,
+        key=lambda one: (
+            min((on_spines.get(leaf, (0, 0)) for leaf in one.leaves)),
+            min(_asn(configs[leaf]) for leaf in one.leaves),
+            natural(one.leaves[0]),
+        ),
+    )
+    asns = [_asn(configs[one.leaves[0]]) for one in ordered]
+    steps = [asn - asns[0] for asn in asns]
+    by_asn = all(asns) and all(step % each == 0 for step in steps) and steps == sorted(set(steps)) and steps[-1] < each * 4096
+    for rank, one in enumerate(ordered, 1):
+        one.slot = steps[rank - 1] // each + 1 if by_asn else rank
+
+
+def _upper_order(
+    lower: Sequence[str],
+    upper: Sequence[str],
+    far: Mapping[End, End],
+    places: Mapping[tuple[str, str], Place],
+    configs: Mapping[str, DeviceConfig],
+) -> list[str]:
+    """Switches of a tier in the order of the ports of those below them, then of their AS numbers."""
+    first: dict[str, tuple[int, int]] = {}
+    below, above = set(lower), set(upper)
+    for end, there in far.items():
+        place = places.get((end.device, end.port))
+        if end.device in below and there.device in above and place:
+            first[there.device] = min(first.get(there.device, place.key), place.key)
+    return sorted(upper, key=lambda name: (first.get(name, (0, 0)), _asn(configs[name]), natural(name)))
+
+
+def _parallel(far: Mapping[End, End], lower: Sequence[str], upper: Sequence[str]) -> int:
+    """The links that most pairs of two tiers have."""
+    above, below = set(upper), set(lower)
+    pairs = Counter((end.device, there.device) for end, there in far.items() if end.device in below and there.device in above)
+    common = Counter(pairs.values()).most_common(1)
+    return common[0][0] if common else 1
+
+
+def _place_servers(found: Shape, servers: Mapping[End, End], rail_of: Mapping[End, int]) -> None:
+    """Slots of servers in their stripe, by the order of their ports on its first leaf."""
+    for stripe in found.stripes:
+        keys: dict[str, tuple[int, int]] = {}
+        for end, nic in servers.items():
+            place = found.places.get((end.device, end.port))
+            if end.device in stripe.leaves and nic.device and place:
+                keys[nic.device] = min(keys.get(nic.device, place.key), place.key)
+        order = sorted(keys, key=lambda name: (keys[name], natural(name)))
+        stripe.servers = {name: slot for slot, name in enumerate(order, 1)}

@@ -1,0 +1,69 @@
+"""What each switch is for, and which switches make up a fabric, from who is joined with whom."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from railweave.adopt.wiring import Wiring
+    from railweave.device.model import DeviceConfig
+    from railweave.network.fabric import RoleName
+
+
+def neighbors(configs: Mapping[str, DeviceConfig], wiring: Wiring) -> dict[str, set[str]]:
+    """The switches that each switch has links to."""
+    found: dict[str, set[str]] = {name: set() for name in configs}
+    for one, other in wiring.links:
+        found[one.device].add(other.device)
+        found[other.device].add(one.device)
+    return found
+
+
+def roles(configs: Mapping[str, DeviceConfig], wiring: Wiring, near: Mapping[str, set[str]]) -> dict[str, RoleName]:
+    """The role of each switch.
+
+    A leaf has servers, gateways or tenants, or is the end of a tree: it has links only to switches that have more than it has.
+    Whatever has links to leaves is a spine, whatever else has links to spines a super-spine.
+    """
+    with_servers = {end.device for end in wiring.servers}
+    found: dict[str, RoleName] = {
+        name: "leaf"
+        for name, config in configs.items()
+        if name in with_servers or config.gateways or config.mac_vrf or config.vrfs or not near[name]
+    }
+    for component in fabrics(near):
+        if not any(name in found for name in component):  # nothing with servers: those with the fewest links are the lowest
+            least = min(len(near[name]) for name in component)
+            found |= {name: "leaf" for name in component if len(near[name]) == least}
+    below: set[str] = set(found)
+    tiers: tuple[RoleName, ...] = ("spine", "super-spine", "dci")
+    for tier in tiers:
+        here = {name for one in below for name in near[one]} - set(found)
+        found |= dict.fromkeys(here, tier)
+        below = here
+    return found | {name: "spine" for name in configs if name not in found}
+
+
+def fabrics(near: Mapping[str, set[str]]) -> list[list[str]]:
+    """Switches that are joined, each set in the order of their names."""
+    left, found = dict.fromkeys(near), list[list[str]]()
+    while left:
+        reached, edge = set[str](), {next(iter(left))}
+        while edge:
+            reached |= edge
+            edge = {far for one in edge for far in near[one]} - reached
+        found.append([one for one in left if one in reached])
+        for one in reached:
+            del left[one]
+    return found
+
+
+def by_role(names: list[str], role: Mapping[str, RoleName]) -> dict[RoleName, list[str]]:
+    """The switches of a fabric by their role."""
+    found: dict[RoleName, list[str]] = defaultdict(list)
+    for name in names:
+        found[role[name]].append(name)
+    return found

@@ -1,0 +1,197 @@
+"""Classes, buffers, PFC, load balancing and MTUs of a fabric, from what its switches have."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from railweave.adopt.parts import common, given, plain
+from railweave.catalog import catalog
+from railweave.device.classes import TrafficClass, Watchdog
+from railweave.device.qos import on_queues
+from railweave.intent.balancing import LoadBalancing
+from railweave.intent.qos import DEFAULT_CLASSES, Qos
+from railweave.intent.qos import Watchdog as WatchdogIntent
+from railweave.intent.topology import Mtu
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from railweave.adopt.draft import Draft
+    from railweave.adopt.shape import Shape
+    from railweave.catalog.models import System
+    from railweave.device.model import DeviceConfig, QosConfig
+
+_USUAL = Qos()
+
+
+def qos(draft: Draft, tiers: Mapping[str, Sequence[str]], configs: Mapping[str, DeviceConfig], model: Mapping[str, str]) -> None:
+    """``qos`` of the fabric, of roles that differ, and buffers of single switches."""
+    by_role: dict[str, dict[str, Any]] = {}
+    for role, names in tiers.items():
+        found = {name: _qos(config.qos, config, model[name]) for name in names if (config := configs[name]).qos}
+        if not found:
+            continue
+        most, others = common(list(found.values()))
+        by_role[role] = most
+        for name, own in found.items() if others else ():
+            if own == most:
+                continue
+            if {**own, "buffers": None} == {**most, "buffers": None}:
+                draft.override(name)["buffers"] = own.get("buffers", {})
+            else:
+                draft.note(f"{name}: its classes, PFC or ECN differ from those of the other {role} switches, which it gets")
+    if not by_role:
+        return
+    whole, others = common(list(by_role.values()))
+    if "leaf" in by_role:
+        whole = by_role["leaf"]
+    if whole:
+        draft.fabric["qos"] = whole
+    for role, own in by_role.items() if others else ():
+        if own != whole:
+            draft.at(role.replace("-", "_"))["qos"] = own
+
+
+def _qos(found: QosConfig, config: DeviceConfig, model: str) -> dict[str, Any]:
+    system = catalog().systems[config.nos]
+    made: dict[str, Any] = {}
+    classes = _classes(found, system)
+    if classes:
+        made["classes"] = classes
+    buffers = given(found.buffers, _USUAL.buffers) if found.shared_buffer else {}
+    if buffers:
+        made["buffers"] = buffers
+    pfc: dict[str, Any] = {}
+    if found.xon_offset_cells is not None:
+        pfc["xon_offset"] = found.xon_offset_cells * catalog().switches[model].buffer.cell_bytes
+    if system.has("pfc-watchdog", config.release or None) and any(one.lossless for one in found.classes.values()):
+        if found.watchdog is None:
+            pfc["watchdog"] = None
+        elif found.watchdog != Watchdog():
+            pfc["watchdog"] = given(found.watchdog, WatchdogIntent())
+    mtus = {one.name: one.mtu for one in config.interfaces}
+    rooms = {one.mru_bytes for one in found.profiles}
+    if len(rooms) == 1 and rooms - {mtus.get(port) for one in found.profiles for port in one.ports}:
+        pfc["mru"] = rooms.pop()
+    if pfc:
+        made["pfc"] = pfc
+    if not found.buffer_monitor:
+        made["buffer_monitor"] = False
+    return made
+
+
+def _classes(found: QosConfig, system: System) -> dict[str, Any]:
+    """The classes that differ from those a fabric has by itself; one that is not there is null."""
+    usual = {name: TrafficClass(**_of_class(name)) for name in DEFAULT_CLASSES}
+    placed = on_queues(usual, system)
+    made: dict[str, Any] = {name: None for name in usual if name not in found.classes}
+    for name, one in found.classes.items():
+        base = usual.get(name)
+        keys: dict[str, Any] = {}
+        for key in ("queue", "dscp", "lossless", "pfc_priority", "priority", "buffer_percent", "dynamic_threshold"):
+            expected = getattr(placed[name] if key == "queue" and name in placed else base or TrafficClass(-1), key)
+            if getattr(one, key) != expected:
+                keys[key] = plain(getattr(one, key))
+        if one.transmit_percent != (base.transmit_percent if base else None):
+            share = one.transmit_percent
+            keys |= {"bandwidth": share} if share is not None and share < 100 else {"transmit_percent": share}
+        ecn = _ecn(found, name, one, system)
+        usual_ecn = ecn == {} if base is not None and base.ecn else ecn is None
+        if not usual_ecn:
+            keys["ecn"] = ecn
+        if keys or base is None:
+            made[name] = keys
+    return made
+
+
+def _of_class(name: str) -> dict[str, Any]:
+    from railweave.device.classes import Ecn
+
+    known = dict(DEFAULT_CLASSES[name])
+    share = known.pop("bandwidth")
+    ecn = known.pop("ecn", None)
+    return {**known, "transmit_percent": share, "ecn": None if ecn is None else Ecn(**ecn)}
+
+
+def _ecn(found: QosConfig, name: str, one: TrafficClass, system: System) -> dict[str, Any] | None:
+    marking = found.marking.get(name)
+    if marking is not None and system.marking is not None:
+        usual = (system.marking.min_bytes, system.marking.max_bytes, system.marking.max_probability)
+        if (marking.first, marking.last, marking.probability) == usual:
+            return {}
+        own: dict[str, Any] = {"min_bytes": marking.first, "max_bytes": marking.last}
+        return own | ({"max_probability": marking.probability} if marking.probability != 100 else {})
+    if one.ecn is None:
+        return None
+    from railweave.intent.qos import Ecn
+
+    return given(one.ecn, Ecn())
+
+
+def load_balancing(draft: Draft, configs: Mapping[str, DeviceConfig], leaves: Sequence[str], *, colored: bool) -> None:
+    """``load_balancing`` of the fabric, as most leaves have it."""
+    usual = LoadBalancing()
+    made: list[dict[str, Any]] = []
+    for name in draft.switches:
+        one = configs[name].balancing
+        own: dict[str, Any] = {}
+        if colored:
+            if one.group_mode != usual.within_color:
+                own["within_color"] = one.group_mode
+        else:
+            own["mode"] = one.group_mode
+        dlb = given(one.dlb, usual.dlb)
+        if dlb and one.group_mode.startswith("dlb"):
+            own["dlb"] = dlb
+        hashed = given(one.hash, usual.hash)
+        if hashed:
+            own["hash"] = hashed
+        if not one.fast_reroute:
+            own["fast_reroute"] = False
+        opcodes = one.spray_opcodes or one.opcodes
+        if opcodes and one.group_mode == "spray":
+            own["spray_opcodes"] = list(opcodes)
+        if one.selective:
+            own["selective"] = {"opcodes": list(one.selective)}
+        if one.global_role:
+            own["global_balancing"] = True
+        made.append(own)
+    most, _ = common([own for own, name in zip(made, draft.switches, strict=True) if name in leaves] or made)
+    others = [name for own, name in zip(made, draft.switches, strict=True) if own != most]
+    if most:
+        draft.fabric["load_balancing"] = most
+    if others:
+        draft.note(f"load balancing of {', '.join(others[:5])}{' and others' if len(others) > 5 else ''} differs from that of most leaves, which they get")
+
+
+def mtus(draft: Draft, configs: Mapping[str, DeviceConfig], found: Shape) -> None:
+    """``mtu`` of the fabric, and lengths of cables as PFC profiles have them."""
+    far = found.wiring.far()
+    between, to_servers, gateways = Counter[int](), Counter[int](), Counter[int]()
+    lengths: dict[str, Counter[int]] = {"fabric": Counter(), "server": Counter()}
+    for name in draft.switches:
+        config = configs[name]
+        ports = {one.port for one in far if one.device == name}
+        own = {one.port for one in found.wiring.servers if one.device == name}
+        for one in config.interfaces:
+            (between if one.name in ports else to_servers if one.name in own else Counter[int]())[one.mtu] += 1
+        gateways.update(one.mtu for one in config.gateways)
+        for profile in config.qos.profiles if config.qos else ():
+            for port in profile.ports:
+                kind = "fabric" if port in ports else "server" if port in own else ""
+                if kind and profile.cable_length_m:
+                    lengths[kind][profile.cable_length_m] += 1
+    usual = Mtu()
+    made = {
+        key: counts.most_common(1)[0][0]
+        for key, counts in (("fabric", between), ("server_port", to_servers), ("irb", gateways))
+        if counts and counts.most_common(1)[0][0] not in {0, getattr(usual, key)}
+    }
+    if "irb" in made:
+        made["server"] = made["irb"]
+    if made:
+        draft.fabric["mtu"] = made
+    for kind, counts in lengths.items():
+        if counts and counts.most_common(1)[0][0] != {"fabric": 50, "server": 10}[kind]:
+            draft.at("cabling")[kind] = {"length": f"{counts.most_common(1)[0][0]}m"}
