@@ -28,7 +28,7 @@ def as_numbers(draft: Draft, role: str, numbers: Mapping[str, int], configs: Map
     if not asns:
         return usual
     starts = [asn - numbers[name] + 1 for name, asn in asns.items()]
-    accepted = _accepted(draft, set(asns), configs)
+    accepted = _accepted(draft, set(asns.values()), configs)
     named = {_first(one, role) for one in configs.values()} - {0}
     candidates = [*accepted, *((one, 0) for one in named if role == "spine"), usual, *((one, 0) for one in sorted(set(starts), key=starts.count, reverse=True))]
     first, last = max(candidates, key=lambda pool: starts.count(pool[0]))
@@ -52,8 +52,8 @@ def _accepted(draft: Draft, asns: set[int], configs: Mapping[str, DeviceConfig])
         one
         for name in draft.switches
         if (bgp := configs[name].bgp)
-        for ranges in bgp.as_lists.values()
-        for one in ranges
+        for listed in bgp.as_lists.values()
+        for one in listed
         if one[0] != one[1] and any(one[0] <= asn <= one[1] for asn in asns)
     ]
     return sorted(dict.fromkeys(ranges), key=ranges.count, reverse=True)
