@@ -16,7 +16,7 @@ from railweave.adopt.numbers import as_numbers, router_ids
 from railweave.adopt.routing import advertisements, color_order, group_names, local_prefixes, path_colors, underlay
 from railweave.adopt.servers import groups, server_groups, with_names
 from railweave.adopt.shape import shape
-from railweave.adopt.tenancy import overlay, tenant_slots, tenants
+from railweave.adopt.tenancy import loopbacks, overlay, tenant_slots, tenants
 from railweave.adopt.tiers import by_role, fabrics, neighbors, roles
 from railweave.adopt.traffic import load_balancing, mtus, qos
 from railweave.adopt.wiring import wiring
@@ -101,7 +101,9 @@ def _fabric(
     local = local_prefixes(draft, configs)
     slots = tenant_slots(draft, configs)
     evpn = overlay(draft, there, configs, local)
-    router_ids(draft, configs, local if evpn else ())
+    router_ids(draft, configs, [one for one in local if evpn and ":" not in one])
+    if evpn:
+        loopbacks(draft, configs, local)
     underlay(draft, configs)
     own = path_colors(draft, there, configs, keys)
     order = color_order(own)

@@ -1,24 +1,269 @@
-"""Tenants and the overlay of a fabric."""
+"""Tenants and the overlay of a fabric, from the VRFs and VLANs of its leaves."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import ipaddress
+import re
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+from railweave.adopt.parts import common, given
+from railweave.adopt.servers import host_lists
+from railweave.adopt.wiring import End
+from railweave.intent.tenants import Overlay
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from railweave.adopt.draft import Draft
     from railweave.adopt.shape import Shape
-    from railweave.device.model import DeviceConfig
+    from railweave.device.model import BridgedVlan, DeviceConfig, Interface, Vrf
+
+USUAL = Overlay()
+DEFAULT_ROUTES = {"ipv4": ("0.0.0.0/0",), "ipv6": ("::/0",)}
+_PURPOSE = "network "
+"""What descriptions of gateways begin with, where they are ours."""
 
 
 def tenant_slots(draft: Draft, configs: Mapping[str, DeviceConfig]) -> dict[str, int]:
-    return {}
+    """The slot of each tenant by the name of its VRF: the number in its route distinguishers, else by VNI."""
+    numbers: dict[str, set[str]] = defaultdict(set)
+    vnis: dict[str, int] = {}
+    for name in draft.switches:
+        for one in configs[name].vrfs:
+            numbers[one.name].add(one.route_distinguisher.rpartition(":")[2])
+            vnis[one.name] = one.vni
+    slots = {name: int(next(iter(own))) for name, own in numbers.items() if len(own) == 1 and next(iter(own)).isdecimal()}
+    if len(slots) < len(vnis) or len(set(slots.values())) < len(slots) or any(not 1 <= one <= 4096 for one in slots.values()):
+        slots = {name: at for at, name in enumerate(sorted(vnis, key=lambda name: (vnis[name], name)), 1)}
+        if vnis:
+            draft.note("route distinguishers of VRFs are not numbered alike: they get other ones")
+    if slots:
+        draft.slots("tenants", own=True).update(dict(sorted(slots.items(), key=lambda item: item[1])))
+    return slots
 
 
 def overlay(draft: Draft, found: Shape, configs: Mapping[str, DeviceConfig], local: Sequence[str]) -> bool:
-    return False
+    """``overlay``: pools and timers. Whether the fabric has one."""
+    there = {name: one for name in draft.switches if (one := configs[name].overlay)}
+    if not there:
+        return False
+    part: dict[str, Any] = {}
+    families, _ = common([one.loopback.family for one in there.values()])
+    if families != USUAL.vtep:
+        part["vtep"] = families
+    bfds = [one.bfd for one in there.values()]
+    bfd, others = common(bfds)
+    own = {"enabled": False} if bfd is None else given(bfd, USUAL.bfd)
+    if own:
+        part["bfd"] = own
+    if others:
+        draft.note(f"{others} switches have other BFD in the overlay than the rest, whose they get")
+    macs = {one.mac for name in found.leaves for one in configs[name].gateways if one.mac}
+    if macs and macs != {USUAL.gateway_mac}:
+        part["gateway_mac"] = sorted(macs)[0]
+    if len(macs) > 1:
+        draft.note("gateways of layer-2 networks have different MAC addresses: all get one")
+    targets = [target for name in found.leaves for vrf in configs[name].vrfs for target in vrf.export_targets]
+    heads = [int(one.split(":")[1]) for one in targets if one.count(":") == 2 and one.split(":")[1].isdecimal()]
+    if heads and common(list(heads))[0] != USUAL.route_target_as:
+        part["route_target_as"] = common(list(heads))[0]
+    draft.fabric["overlay"] = part
+    return True
+
+
+def loopbacks(draft: Draft, configs: Mapping[str, DeviceConfig], local: Sequence[str]) -> None:
+    """Pools of IPv6 loopbacks and of the tunnel endpoints of path colors; they follow from the slots of router ids."""
+    slots = draft.slots("router-ids")
+    part = draft.at("overlay")
+    starts: list[int] = []
+    ends: list[tuple[int, str]] = []
+    for name in draft.switches:
+        one = configs[name].overlay
+        if one is None or name not in slots:
+            continue
+        if one.loopback.family == "ipv6":
+            starts.append(int(ipaddress.ip_address(str(one.loopback))) - slots[name])
+        colored = [end for end in one.endpoints if end.address != one.loopback]
+        for at, end in enumerate(colored, 1):
+            start = int(ipaddress.ip_address(str(end.address))) - (slots[name] - 1) * 64 - at
+            ends.append((start, end.address.family))
+    if starts:
+        start, wrong = common(list(starts))
+        pool = _pool(start, "ipv6", local)
+        if pool != USUAL.loopbacks:
+            part["loopbacks"] = pool
+        if wrong:
+            draft.note(f"{wrong} IPv6 loopbacks are not numbered as router ids are: they get other ones")
+    if ends:
+        (start, family), wrong = common(list(ends))
+        pool = _pool(start, family, local)
+        if pool != USUAL.model_copy(update={"vtep": family}).endpoint_pool():
+            part["color_endpoints"] = pool
+        if wrong:
+            draft.note(f"{wrong} tunnel endpoints are not numbered as router ids are: they get other ones")
+
+
+def _pool(start: int, family: str, local: Sequence[str]) -> str:
+    """The pool that begins at an address: one that is let through, else one of usual length."""
+    address = ipaddress.IPv4Address(start) if family == "ipv4" else ipaddress.IPv6Address(start)
+    for text in local:
+        net = ipaddress.ip_network(text)
+        if net.network_address == address:
+            return text
+    return f"{address}/{16 if family == 'ipv4' else 64}"
 
 
 def tenants(draft: Draft, found: Shape, configs: Mapping[str, DeviceConfig], slots: Mapping[str, int]) -> None:
-    return None
+    """``tenants`` with members, networks and external routers, and the pools of VNIs."""
+    if not slots:
+        return
+    made: dict[str, dict[str, Any]] = {name: {} for name in sorted(slots, key=lambda one: slots[one])}
+    nics_of: dict[str, list[End]] = defaultdict(list)
+    on_network: dict[tuple[str, str], list[End]] = defaultdict(list)
+    networks: dict[tuple[str, str], dict[str, Any]] = {}
+    vnis: dict[str, int] = {}
+    for leaf in found.leaves:
+        config = configs[leaf]
+        by_vlan = {one.vlan_name: one for one in config.gateways if one.vlan_name}
+        by_port = {one.port: one for one in config.gateways if one.port}
+        bridged = {one.vlan: one for one in config.mac_vrf.vlans} if config.mac_vrf else {}
+        for vrf in config.vrfs:
+            vnis[vrf.name] = vrf.vni
+            _external(draft, made[vrf.name], leaf, vrf, config)
+        for port in config.interfaces:
+            nic = found.wiring.servers.get(End(leaf, port.name))
+            gateway = by_port.get(port.name) or by_vlan.get(port.vlan or "")
+            if nic is None or gateway is None or gateway.vrf not in made or not nic.device:
+                continue
+            if gateway.vlan in bridged:
+                name = _network_name(gateway.description, gateway.vlan or 0)
+                networks.setdefault((gateway.vrf, name), _network(gateway, bridged[gateway.vlan]))
+                on_network[gateway.vrf, name].append(nic)
+            else:
+                nics_of[gateway.vrf].append(nic)
+    whole: dict[str, set[str]] = defaultdict(set)
+    for nic in found.wiring.servers.values():
+        whole[nic.device].add(nic.port)
+    for name, part in made.items():
+        if nics_of[name]:
+            part["members"] = members(nics_of[name], whole)
+    order = {key: at for at, key in enumerate(_in_order(networks, found, configs), 1)}
+    for (tenant, name), network in sorted(networks.items(), key=lambda item: order[item[0]]):
+        nics = on_network[tenant, name]
+        made[tenant].setdefault("networks", {})[name] = {"members": members(nics, whole), **network}
+    _vnis(draft, made, vnis, slots)
+    _network_vnis(draft, made, {name: at for (_, name), at in order.items()})
+    draft.fabric["tenants"] = _with_members(draft, made)
+
+
+def _with_members(draft: Draft, made: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    for name, part in made.items():
+        if "members" not in part and "networks" not in part:
+            draft.note(f"VRF {name} has no servers, and is left out")
+    return {
+        name: {key: part[key] for key in ("members", "networks", "external", "vni") if key in part}
+        for name, part in made.items()
+        if "members" in part or "networks" in part
+    }
+
+
+def _network_name(description: str, vlan: int) -> str:
+    name = description.removeprefix(_PURPOSE)
+    return name if name != description and re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}", name) else f"vlan{vlan}"
+
+
+def _network(gateway: Any, bridged: BridgedVlan) -> dict[str, Any]:  # noqa: ANN401 - a Gateway
+    prefix = gateway.prefixes[0]
+    host = int(ipaddress.ip_address(str(gateway.addresses[0].address))) - int(ipaddress.ip_network(str(prefix)).network_address)
+    return {
+        "prefix": str(prefix),
+        **({"gateway_host": host} if host != 1 else {}),
+        "vlan": gateway.vlan,
+        "vni": bridged.vni,
+    }
+
+
+def _in_order(
+    networks: Mapping[tuple[str, str], dict[str, Any]], found: Shape, configs: Mapping[str, DeviceConfig]
+) -> list[tuple[str, str]]:
+    """Networks in the order in which bridging instances have their VLANs."""
+    place: dict[int, int] = {}
+    for leaf in found.leaves:
+        instance = configs[leaf].mac_vrf
+        for one in instance.vlans if instance else ():
+            place.setdefault(one.vlan, len(place))
+    return sorted(networks, key=lambda key: place[networks[key]["vlan"]])
+
+
+def _vnis(draft: Draft, made: dict[str, dict[str, Any]], vnis: Mapping[str, int], slots: Mapping[str, int]) -> None:
+    starts = [vni - slots[name] + 1 for name, vni in vnis.items()]
+    first = USUAL.vni[0] if USUAL.vni[0] in starts else max(dict.fromkeys(starts), key=starts.count)
+    if first < 1:
+        first = USUAL.vni[0]
+    if first != USUAL.vni[0]:
+        draft.at("overlay")["vni"] = f"{first}-{first + 9998}"
+    for name, vni in vnis.items():
+        if vni != first + slots[name] - 1:
+            made[name]["vni"] = vni
+
+
+def _network_vnis(draft: Draft, made: Mapping[str, dict[str, Any]], order: Mapping[str, int]) -> None:
+    """Leave the VNIs of networks to the overlay's pool, where that gives them."""
+    if order:
+        draft.slots("networks", own=True).update(order)
+    for part in made.values():
+        for name, network in part.get("networks", {}).items():
+            if network["vni"] == USUAL.network_vni[0] + order[name] - 1:
+                del network["vni"]
+
+
+def _external(draft: Draft, part: dict[str, Any], leaf: str, vrf: Vrf, config: DeviceConfig) -> None:
+    ports: dict[str, Interface] = {one.name: one for one in config.interfaces}
+    for one in vrf.external:
+        name = one.router or one.session.peer or f"as{one.session.peer_as}"
+        interface, _, unit = one.session.interface.partition(".")
+        port = ports.get(interface) or ports.get(one.session.interface)
+        if port is None or not port.addresses:
+            draft.note(f"{leaf}: the port of external router {name} is not known: it is left out")
+            continue
+        router = part.setdefault("external", {}).setdefault(name, {"asn": one.session.peer_as, "links": []})
+        link: dict[str, Any] = {"leaf": leaf, "port": port.name, "prefix": str(port.addresses[0].prefix)}
+        link["speed"] = f"{port.speed_gbps}G"
+        vlan = port.unit_vlan or (int(unit) if unit.isdecimal() and int(unit) else None)
+        router["links"].append(link | ({"vlan": vlan} if vlan else {}))
+        if tuple(map(str, one.accept)) != DEFAULT_ROUTES[one.session.local_address.family]:
+            router["accept"] = [str(prefix) for prefix in one.accept]
+        if sorted(map(str, one.advertise)) != sorted(map(str, vrf.prefixes)):
+            router["advertise"] = [str(prefix) for prefix in one.advertise]
+
+
+def members(nics: Iterable[End], whole: Mapping[str, set[str]]) -> list[str]:
+    """NICs as a tenant's members: servers of which all NICs are there by name, others with their NICs."""
+    own: dict[str, list[str]] = defaultdict(list)
+    for one in nics:
+        own[one.device].append(one.port)
+    alike: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for server, ports in own.items():
+        alike[() if set(ports) == whole[server] else tuple(ports)].append(server)
+    return [
+        f"{servers}:{ports}" if ports else servers
+        for names, group in alike.items()
+        for servers in host_lists(group)
+        for ports in (_nic_lists(names) or [""])
+    ]
+
+
+_NIC = re.compile(r"(\D*)(\d+)(\D*)")
+
+
+def _nic_lists(names: Sequence[str]) -> list[str]:
+    """NICs such as gpu0_eth and gpu1_eth as gpu[0-1]_eth."""
+    found = [_NIC.fullmatch(one) for one in names]
+    if len(names) > 1 and all(found):
+        parts = [match for match in found if match]
+        numbers = [int(match[2]) for match in parts]
+        same = len({(match[1], match[3]) for match in parts}) == 1
+        if same and numbers == list(range(numbers[0], numbers[0] + len(numbers))) and all(str(int(m[2])) == m[2] for m in parts):
+            return [f"{parts[0][1]}[{numbers[0]}-{numbers[-1]}]{parts[0][3]}"]
+    return list(names)
