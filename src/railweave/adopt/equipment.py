@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 from railweave.catalog import catalog
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Mapping
 
     from railweave.device.model import DeviceConfig
 
@@ -52,18 +53,46 @@ def place_of(nos: str, model: str, port: str, speed_gbps: int) -> Place | None:
     return next((one for one in found if one.speed_gbps == speed_gbps), found[0] if found else None)
 
 
-def models(configs: Iterable[DeviceConfig]) -> list[str]:
-    """Models that have every port of all these switches, the one with the fewest ports first."""
-    wanted = list(configs)
-    return sorted(
-        (name for name in catalog().switches if all(_fits(name, one) for one in wanted)),
-        key=lambda name: sum(group.count * group.speed_gbps for group in catalog().switches[name].ports),
-    )
+def models(configs: Mapping[str, DeviceConfig]) -> dict[str, str]:
+    """The model of each of a role's switches: as few models as have all their ports. Switches that no model fits are left out.
+
+    What tells models apart besides ports is what their configurations must have, or leave out.
+    """
+    fits = {name: [model for model in catalog().switches if _fits(model, one)] for name, one in configs.items()}
+    found: dict[str, str] = {}
+    left = {name: fit for name, fit in fits.items() if fit}
+    while left:
+        counts = Counter(model for fit in left.values() for model in fit)
+        there = {model: [name for name, fit in left.items() if model in fit] for model in counts}
+        best = min(
+            counts,
+            key=lambda model: (
+                sum(_unlike(model, configs[name]) for name in there[model]) / counts[model],
+                -counts[model],
+                sum(group.count * group.speed_gbps for group in catalog().switches[model].ports),
+            ),
+        )
+        taken = there[best]
+        found |= dict.fromkeys(taken, best)
+        left = {name: fit for name, fit in left.items() if name not in taken}
+    return found
+
+
+def _unlike(model: str, config: DeviceConfig) -> int:
+    """How many things of a configuration speak against a model that has its ports."""
+    known = catalog().switches[model]
+    marks = [known.cards is not None and not any(one.physical >= (known.cards or 0) for one in config.splits)]
+    if config.overlay and config.overlay.endpoints:
+        marks += [config.overlay.tunnel_dscp != ("tunnel-dscp" in known.needs), not known.tunnels]
+    if config.qos:
+        marks.append(config.qos.shared_buffer == ("shared-buffer" in known.platform.lacks))
+    marks.append(config.balancing.random != ("random-spray" in known.platform.has and config.balancing.group_mode == "spray"))
+    return sum(marks)
 
 
 def _fits(model: str, config: DeviceConfig) -> bool:
     system = catalog().systems.get(config.nos)
-    if system is None or config.nos not in catalog().switches[model].systems and model not in system.runs_on:
+    if system is None or (config.nos not in catalog().switches[model].systems and model not in system.runs_on):
         return False
     known = _places(config.nos, model)
     for port in config.interfaces:

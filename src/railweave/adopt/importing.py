@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from os.path import commonprefix
 from typing import TYPE_CHECKING, Any
 
 from railweave.adopt.addressing import addressing, rails_by_vlan
@@ -12,7 +14,7 @@ from railweave.adopt.draft import Draft
 from railweave.adopt.equipment import models
 from railweave.adopt.management import management
 from railweave.adopt.names import name_leaves, name_spines, name_vlans
-from railweave.adopt.numbers import as_numbers, router_ids
+from railweave.adopt.numbers import apart, as_numbers, router_ids
 from railweave.adopt.routing import advertisements, color_order, group_names, local_prefixes, path_colors, underlay
 from railweave.adopt.servers import groups, server_groups, with_names
 from railweave.adopt.shape import shape
@@ -22,6 +24,7 @@ from railweave.adopt.traffic import load_balancing, mtus, qos
 from railweave.adopt.wiring import wiring
 from railweave.catalog import catalog
 from railweave.errors import InputError, NetworkPart, Problem
+from railweave.intent.names import NAME
 from railweave.intent.topology import DEFAULT_SYSTEM
 
 if TYPE_CHECKING:
@@ -59,17 +62,29 @@ def files(
     lengths: dict[tuple[str, str], int] = {}
     servers: dict[str, list[tuple[str, str, str, str]]] = {}
     sets = fabrics(near)
-    for at, names in enumerate(sets, 1):
-        fabric = "backend" if len(sets) == 1 else f"fabric{at}"
-        draft = Draft(fabric, whole, lock, names, notes)
-        servers[fabric] = _fabric(draft, found, by_role(names, role), configs, given or {}, lengths)
+    drafts = [Draft(fabric, whole, lock, names, notes) for fabric, names in zip(_fabric_names(sets), sets, strict=True)]
+    local = {draft.name: local_prefixes(draft, configs) for draft in drafts}
+    evpn = [draft for draft in drafts if any(configs[name].overlay for name in draft.switches)]
+    router_ids(drafts, configs, [pool for draft in evpn for pool in local[draft.name] if ":" not in pool])
+    for draft in drafts:
+        tiers = by_role(draft.switches, role)
+        servers[draft.name] = _fabric(draft, found, tiers, configs, given or {}, lengths, local[draft.name])
+    apart(drafts)
     whole["servers"] = server_groups(servers)
-    drafts = Draft("", whole, lock, list(configs), notes)
-    whole["management"] = management(drafts, configs)
+    whole["management"] = management(Draft("", whole, lock, list(configs), notes), configs)
     overrides = whole.get("overrides", {}).get("devices", {})
     if overrides:
         whole["overrides"] = {"devices": overrides} | {k: v for k, v in whole["overrides"].items() if k != "devices"}
     return Files(whole, lock, lengths, notes)
+
+
+def _fabric_names(sets: Sequence[Sequence[str]]) -> list[str]:
+    """Names for fabrics: what the names of their switches begin with, where that tells them apart."""
+    if len(sets) == 1:
+        return ["backend"]
+    heads = [re.sub(r"[^A-Za-z0-9]+[^-_.]*$", "", commonprefix(list(names))) for names in sets]
+    good = len({one.casefold() for one in heads}) == len(heads) and all(re.fullmatch(NAME, one) for one in heads)
+    return heads if good else [f"fabric{at}" for at in range(1, len(sets) + 1)]
 
 
 def _fabric(
@@ -79,6 +94,7 @@ def _fabric(
     configs: Mapping[str, DeviceConfig],
     given: Mapping[str, str],
     lengths: dict[tuple[str, str], int],
+    local: list[str],
 ) -> list[tuple[str, str, str, str]]:
     """One fabric of the file; its servers."""
     model = _equipment(draft, tiers, configs, given)
@@ -98,10 +114,8 @@ def _fabric(
     cabling(draft, there, configs, model, tiers, lengths)
     as_numbers(draft, "leaf", there.numbers, configs)
     as_numbers(draft, "spine", {name: at for at, name in enumerate(there.spines, 1)}, configs)
-    local = local_prefixes(draft, configs)
     slots = tenant_slots(draft, configs)
     evpn = overlay(draft, there, configs, local)
-    router_ids(draft, configs, [one for one in local if evpn and ":" not in one])
     if evpn:
         loopbacks(draft, configs, local)
     underlay(draft, configs)
@@ -137,19 +151,15 @@ def _equipment(
     """Model, system and release of each role, and of switches that differ. The model of each switch."""
     result: dict[str, str] = {}
     for role, names in tiers.items():
-        kinds: dict[str, tuple[str, str, str]] = {}
         asked = given.get(role)
-        for nos in dict.fromkeys(configs[name].nos for name in names):
-            of_system = [name for name in names if configs[name].nos == nos]
-            shared = [asked] if asked else models(configs[name] for name in of_system)
-            for name in of_system:
-                own = shared or models([configs[name]])
-                if not own:
-                    ports = ", ".join(one.name for one in configs[name].interfaces[:3])
-                    what = f"no switch model of the catalog that runs {nos} has its ports ({ports}, …)"
-                    fix = f"add the model to the catalog, or say another with --device {role}=MODEL"
-                    raise InputError([Problem(NetworkPart(name), what, fix)])
-                kinds[name] = (own[0], nos, configs[name].release)
+        of = dict.fromkeys(names, asked) if asked else models({name: configs[name] for name in names})
+        unknown = next((name for name in names if name not in of), None)
+        if unknown is not None:
+            ports = ", ".join(one.name for one in configs[unknown].interfaces[:3])
+            what = f"no switch model of the catalog that runs {configs[unknown].nos} has its ports ({ports}, …)"
+            fix = f"add the model to the catalog, or say another with --device {role}=MODEL"
+            raise InputError([Problem(NetworkPart(unknown), what, fix)])
+        kinds = {name: (of[name], configs[name].nos, configs[name].release) for name in names}
         most = Counter(kinds.values()).most_common(1)[0][0]
         part = draft.at(role.replace("-", "_"))
         part["device"] = most[0]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ipaddress
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from railweave.design.addresses.identity import FIRST_MANAGEMENT_HOST
-from railweave.intent.addressing import Pools
+from railweave.intent.addressing import MOST_NUMBER, Pools
+from railweave.intent.tenants import Overlay
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from railweave.adopt.draft import Draft
     from railweave.device.model import DeviceConfig
@@ -68,21 +70,35 @@ def _first(config: DeviceConfig, role: str) -> int:
     return numbers[0] if len(numbers) == 1 else 0
 
 
-def router_ids(draft: Draft, configs: Mapping[str, DeviceConfig], known: Iterable[str]) -> None:
-    """The pool of router ids, and the slot of each switch in it."""
-    ids = {name: str(configs[name].loopback.address) for name in draft.switches if str(configs[name].loopback)}
-    ids = {name: one for name, one in ids.items() if "." in one and one != "0.0.0.0"}  # noqa: S104 - not a listener: what stands for none
-    pool = _pool(ids.values(), USUAL.router_id, known, spare=2)
-    if pool != USUAL.router_id:
+def router_ids(drafts: Sequence[Draft], configs: Mapping[str, DeviceConfig], known: Iterable[str]) -> None:
+    """The pool of router ids, which all fabrics share, and the slot of each switch in it."""
+    ids = {name: str(configs[name].loopback.address) for draft in drafts for name in draft.switches if configs[name].loopback}
+    ids = {name: one for name, one in ids.items() if "." in one and not one.startswith("0.")}
+    pool = _pool(ids.values(), USUAL.router_id, known, spare=2) if ids else USUAL.router_id
+    for draft in drafts if pool != USUAL.router_id else ():
         draft.at("pools")["router_id"] = pool
     net = ipaddress.ip_network(pool)
-    slots = draft.slots("router-ids")
+    slots = drafts[0].slots("router-ids")
     for name, one in ids.items():
         host = int(ipaddress.ip_address(one)) - int(net.network_address)
-        if 1 <= host < net.num_addresses - 1:
+        if 1 <= host < net.num_addresses - 1 and host not in slots.values():
             slots[name] = host
         else:
-            draft.override(name)["router_id"] = one
+            drafts[0].override(name)["router_id"] = one
+
+
+def apart(drafts: Sequence[Draft]) -> None:
+    """End pools of numbers where that of the next fabric begins: fabrics that name the same pool would have an eighth of it each."""
+    usual = {("pools", key): getattr(USUAL, key) for key in ("leaf_asn", "spine_asn")}
+    usual |= {("overlay", key): getattr(Overlay(), key) for key in ("vni", "network_vni")}
+    for (part, key), default in usual.items():
+        users = [draft for draft in drafts if part == "pools" or "overlay" in draft.fabric]
+        if len(users) < 2:
+            continue
+        pools = {id(one): one.fabric.get(part, {}).get(key, f"{default[0]}-{default[1]}") for one in users}
+        ranges = sorted((tuple(map(int, pools[id(one)].split("-"))), at) for at, one in enumerate(users))
+        for ((first, last), at), after in pairwise([*ranges, ((MOST_NUMBER, 0), 0)]):
+            users[at].at(part)[key] = f"{first}-{max(first, min(last, after[0][0] - 1))}"
 
 
 def management_addresses(draft: Draft, configs: Mapping[str, DeviceConfig]) -> str | None:

@@ -28,7 +28,11 @@ def given(value: object, default: BaseModel) -> dict[str, Any]:
 def plain(value: object) -> Any:  # noqa: ANN401 - YAML values
     """A value as YAML has it."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {one.name: plain(getattr(value, one.name)) for one in dataclasses.fields(value)}
+        return {
+            one.name: plain(mine)
+            for one in dataclasses.fields(value)
+            if (mine := getattr(value, one.name)) != _default(one)
+        }
     if isinstance(value, dict):
         return {str(key): plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
@@ -36,8 +40,17 @@ def plain(value: object) -> Any:  # noqa: ANN401 - YAML values
     return str(value) if isinstance(value, str) else value
 
 
+def _default(one: dataclasses.Field[Any]) -> object:
+    """What a field has by itself; what equals nothing, where it must be given."""
+    if one.default_factory is not dataclasses.MISSING:
+        return one.default_factory()
+    return one.default
+
+
 def _plain_model(value: object) -> Any:  # noqa: ANN401 - YAML values
     dump = getattr(value, "model_dump", None)
+    if isinstance(value, tuple | list) and any(hasattr(one, "model_dump") for one in value):
+        return None
     return plain(dump() if dump is not None else value)
 
 
