@@ -8,14 +8,17 @@ import re
 import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 import yaml
+from pydantic import BaseModel
 
+from railweave.adopt.draft import Note
 from railweave.adopt.importing import Files, files
 from railweave.adopt.score import Score, score
 from railweave.device.build import device_config
 from railweave.errors import DesignError, InputError
+from railweave.intent.fabric import FabricFile
 from railweave.intent.inventory import COLUMNS
 from railweave.intent.lock import Lock
 from railweave.intent.reading.source import companion, read_source
@@ -89,8 +92,10 @@ def imported(
         if device in there:
             scores.append(score(config, device_config(network, device), (trees or {}).get(device)))
         else:
-            found.notes.append(f"{device}: no switch of the design stands for it")
-    return Imported(fabric_text(found.document), lock.to_text(), _inventory(found), tuple(found.notes), network, tuple(scores))
+            found.notes.append(Note(f"{device}: no switch of the design stands for it"))
+    parts = {field.field.partition(".")[0] for one in scores for field in one.fields}
+    notes = tuple(one.text for one in found.notes if not one.part or one.part in parts)
+    return Imported(fabric_text(found.document), lock.to_text(), _inventory(found), notes, network, tuple(scores))
 
 
 def _design(found: Files) -> tuple[Network, Lock]:
@@ -131,7 +136,39 @@ def _settled(found: Files, configs: Mapping[str, DeviceConfig]) -> tuple[Network
 
 def fabric_text(document: Mapping[str, Any]) -> str:
     """The fabric file: parts below one another, small ones in one line."""
-    return yaml.dump(dict(document), sort_keys=False, allow_unicode=True, width=120, default_flow_style=None)
+    return yaml.dump(
+        _ordered(document, FabricFile), Dumper=_Plain, sort_keys=False, allow_unicode=True, width=120, default_flow_style=None
+    )
+
+
+class _Plain(yaml.SafeDumper):
+    """Writes what stands twice twice."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ANN401 - PyYAML's
+        del data
+        return True
+
+
+def _ordered(value: Any, model: type[BaseModel]) -> dict[str, Any]:  # noqa: ANN401 - YAML values
+    """The keys of a part in the order of its reference, and those of the parts in it."""
+    if not isinstance(value, dict):
+        return value
+    made: dict[str, Any] = {}
+    for name, field in model.model_fields.items():
+        if name in value:
+            inner, one = _inner(field.annotation), value[name]
+            if inner is not None and isinstance(one, dict):
+                maps = get_origin(field.annotation) is dict
+                one = {key: _ordered(each, inner) for key, each in one.items()} if maps else _ordered(one, inner)
+            made[name] = one
+    return made | {key: one for key, one in value.items() if key not in made}
+
+
+def _inner(annotation: Any) -> type[BaseModel] | None:  # noqa: ANN401 - a type
+    """The part of the fabric file that a field is, or maps names to."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for one in get_args(annotation) if (found := _inner(one)) is not None), None)
 
 
 def _inventory(found: Files) -> str:

@@ -55,11 +55,18 @@ def cabling(
             ends = (one.device, other) if role == "leaf" else (other, one.device)
             wrong[*ends, one.link + 1][one.device] = names[one.device, one.place.key]
     _server_ports(draft, found, model)
-    if wrong:
-        cables = draft.whole.setdefault("overrides", {}).setdefault("cables", [])
-        for (leaf, name, link), ports in sorted(wrong.items()):
-            cables.append({"between": [leaf, name]} | ({"link": link} if link > 1 else {}) | {"ports": dict(sorted(ports.items()))})
-    _addresses(draft, found, configs, model)
+    addresses = _addresses(draft, found, configs, model)
+    for (leaf, name), ports in pairs.items():
+        for link, (here, there) in enumerate(ports, 1):
+            if (leaf, here) in addresses and there:
+                own = {one: _address(configs[one], port) for one, port in ((leaf, here), (name, there))}
+                wrong[leaf, name, link].update({} if not all(own.values()) else {f"@{one}": text for one, text in own.items()})
+    for (leaf, name, link), fixed in sorted(wrong.items()):
+        ports = {one: port for one, port in sorted(fixed.items()) if not one.startswith("@")}
+        pair = {one[1:]: address for one, address in fixed.items() if one.startswith("@")}
+        cable: dict[str, Any] = {"between": [leaf, name]} | ({"link": link} if link > 1 else {})
+        cable |= ({"ports": ports} if ports else {}) | ({"addresses": pair} if pair else {})
+        draft.whole.setdefault("overrides", {}).setdefault("cables", []).append(cable)
     _lengths(found, configs, lengths)
 
 
@@ -74,7 +81,12 @@ def _ranges(
     for name, own in by_model.items():
         given, others = port_range(name, own, links)
         _write(draft, role, kind, name, [one for one in taken if model[one] == name], given)
-        wrong += others
+        for device in dict.fromkeys(one.device for one in others):
+            single, left = port_range(name, taken[device], links)
+            before = [one for one in others if one.device == device]
+            if len(left) < len(before):
+                draft.override(device)[kind] = single
+            wrong += left if len(left) < len(before) else before
     return wrong
 
 
@@ -107,21 +119,29 @@ def _server_ports(draft: Draft, found: Shape, model: Mapping[str, str]) -> None:
             cables.append({"between": [nic, leaf], "ports": {leaf: port}})
 
 
-def _addresses(draft: Draft, found: Shape, configs: Mapping[str, DeviceConfig], model: Mapping[str, str]) -> None:
-    """The pool of link addresses, where links have addresses."""
+def _address(config: DeviceConfig, port: str) -> str:
+    return next((str(one.addresses[0]) for one in config.interfaces if one.name == port and one.addresses), "")
+
+
+def _addresses(
+    draft: Draft, found: Shape, configs: Mapping[str, DeviceConfig], model: Mapping[str, str]
+) -> set[tuple[str, str]]:
+    """The pool of link addresses, where links have addresses. The ports of leaves whose links have others."""
     own = {(name, one.name): one.addresses[0] for name in found.leaves for one in configs[name].interfaces if one.addresses}
     lower: dict[tuple[str, int, int], str] = {}
+    ports: dict[tuple[str, int, int], str] = {}
     for end in found.wiring.far():
         address = own.get((end.device, end.port))
         place = found.places.get((end.device, end.port))
         if address is not None and place is not None and end.device in draft.leaf_numbers:
-            lower[end.device, place.physical, place.channel or 0] = str(address.address)
+            key = (end.device, place.physical, place.channel or 0)
+            lower[key], ports[key] = str(address.address), end.port
     if not lower:
-        return
+        return set()
     groups = [catalog().switches[one].ports[0] for one in {model[leaf] for leaf in found.leaves} | {draft.at("leaf")["device"]}]
     widest = max(mode.channels for group in groups for mode in group.modes())
     stride = 1 << (max(group.count for group in groups) * widest - 1).bit_length()
-    link_pool(draft, lower, stride, widest)
+    return {(key[0], ports[key]) for key in link_pool(draft, lower, stride, widest)}
 
 
 def _lengths(found: Shape, configs: Mapping[str, DeviceConfig], lengths: dict[tuple[str, str], int]) -> None:

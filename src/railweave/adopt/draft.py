@@ -6,6 +6,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What could not be taken into a fabric file. ``part`` is the field of configurations that shows it; empty: none does."""
+
+    text: str
+    part: str = ""
+
+
 @dataclass
 class Draft:
     """One fabric of the file. ``whole`` is the file, which several fabrics share; ``fabric`` is this one's part of it."""
@@ -14,7 +22,7 @@ class Draft:
     whole: dict[str, Any]
     lock: dict[str, dict[str, int]]
     switches: list[str]
-    notes: list[str]
+    notes: list[Note]
     leaf_numbers: dict[str, int] = field(default_factory=dict[str, int])
 
     @property
@@ -37,7 +45,7 @@ class Draft:
         """The slots of a pool of the lock; ``own``: one of this fabric."""
         return self.lock.setdefault(f"{self.name}/{pool}" if own else pool, {})
 
-    def note(self, text: str) -> None:
-        """Say what could not be taken into the file."""
-        if text not in self.notes:
-            self.notes.append(text)
+    def note(self, text: str, part: str = "") -> None:
+        """Say what could not be taken into the file; with ``part``, only where the design then has that field otherwise."""
+        if Note(text, part) not in self.notes:
+            self.notes.append(Note(text, part))

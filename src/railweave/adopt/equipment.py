@@ -59,15 +59,19 @@ def models(configs: Mapping[str, DeviceConfig]) -> dict[str, str]:
     What tells models apart besides ports is what their configurations must have, or leave out.
     """
     fits = {name: [model for model in catalog().switches if _fits(model, one)] for name, one in configs.items()}
+    unlike = {name: {model: _unlike(model, configs[name]) for model in fit} for name, fit in fits.items()}
     found: dict[str, str] = {}
-    left = {name: fit for name, fit in fits.items() if fit}
+    left = {
+        name: [model for model in fit if unlike[name][model] == min(unlike[name].values())]
+        for name, fit in fits.items()
+        if fit
+    }
     while left:
         counts = Counter(model for fit in left.values() for model in fit)
         there = {model: [name for name, fit in left.items() if model in fit] for model in counts}
         best = min(
             counts,
             key=lambda model: (
-                sum(_unlike(model, configs[name]) for name in there[model]) / counts[model],
                 -counts[model],
                 sum(group.count * group.speed_gbps for group in catalog().switches[model].ports),
             ),
@@ -85,7 +89,7 @@ def _unlike(model: str, config: DeviceConfig) -> int:
     if config.overlay and config.overlay.endpoints:
         marks += [config.overlay.tunnel_dscp != ("tunnel-dscp" in known.needs), not known.tunnels]
     if config.qos:
-        marks.append(config.qos.shared_buffer == ("shared-buffer" in known.platform.lacks))
+        marks += [config.qos.shared_buffer == ("shared-buffer" in known.platform.lacks)] * 2
     marks.append(config.balancing.random != ("random-spray" in known.platform.has and config.balancing.group_mode == "spray"))
     return sum(marks)
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os.path import commonprefix
 from typing import TYPE_CHECKING, Any
 
 from railweave.adopt.addressing import addressing, rails_by_vlan
 from railweave.adopt.cabling import cabling
-from railweave.adopt.draft import Draft
+from railweave.adopt.draft import Draft, Note
 from railweave.adopt.equipment import models
 from railweave.adopt.management import management
 from railweave.adopt.names import name_leaves, name_spines, name_vlans
 from railweave.adopt.numbers import apart, as_numbers, router_ids
 from railweave.adopt.routing import advertisements, color_order, group_names, local_prefixes, path_colors, underlay
-from railweave.adopt.servers import groups, server_groups, with_names
+from railweave.adopt.servers import OnFabric, nics_of, server_groups, with_names
 from railweave.adopt.shape import shape
 from railweave.adopt.tenancy import loopbacks, overlay, tenant_slots, tenants
 from railweave.adopt.tiers import by_role, fabrics, neighbors, roles
@@ -43,7 +43,7 @@ class Files:
     document: dict[str, Any]
     lock: dict[str, dict[str, int]]
     lengths: dict[tuple[str, str], int]
-    notes: list[str]
+    notes: list[Note]
 
 
 def files(
@@ -56,11 +56,11 @@ def files(
     found = wiring(configs, lldp)
     near = neighbors(configs, found)
     role = roles(configs, found, near)
-    notes = list(found.notes)
+    notes = [Note(one) for one in found.notes]
     whole: dict[str, Any] = {"name": name, "fabrics": {}}
     lock: dict[str, dict[str, int]] = {}
     lengths: dict[tuple[str, str], int] = {}
-    servers: dict[str, list[tuple[str, str, str, str]]] = {}
+    servers: list[OnFabric] = []
     sets = fabrics(near)
     drafts = [Draft(fabric, whole, lock, names, notes) for fabric, names in zip(_fabric_names(sets), sets, strict=True)]
     local = {draft.name: local_prefixes(draft, configs) for draft in drafts}
@@ -68,7 +68,7 @@ def files(
     router_ids(drafts, configs, [pool for draft in evpn for pool in local[draft.name] if ":" not in pool])
     for draft in drafts:
         tiers = by_role(draft.switches, role)
-        servers[draft.name] = _fabric(draft, found, tiers, configs, given or {}, lengths, local[draft.name])
+        servers.append(_fabric(draft, found, tiers, configs, given or {}, lengths, local[draft.name]))
     apart(drafts)
     whole["servers"] = server_groups(servers)
     whole["management"] = management(Draft("", whole, lock, list(configs), notes), configs)
@@ -95,12 +95,15 @@ def _fabric(
     given: Mapping[str, str],
     lengths: dict[tuple[str, str], int],
     local: list[str],
-) -> list[tuple[str, str, str, str]]:
+) -> OnFabric:
     """One fabric of the file; its servers."""
     model = _equipment(draft, tiers, configs, given)
     own_wiring = with_names(draft.name, found, configs, tiers.get("leaf", []))
+    leaves = set(tiers.get("leaf", ()))
+    own_wiring = replace(own_wiring, servers={end: nic for end, nic in own_wiring.servers.items() if end.device in leaves})
     there = shape(configs, own_wiring, tiers, model)
-    draft.notes += [one for one in (*own_wiring.notes[len(found.notes) :], *there.notes) if one not in draft.notes]
+    for text in (*own_wiring.notes, *there.notes):
+        draft.note(text)
     draft.leaf_numbers = there.numbers
     topology = draft.at("topology")
     name_leaves(draft, there)
@@ -136,13 +139,10 @@ def _fabric(
     load_balancing(draft, configs, there.leaves, colored=bool(own))
     qos(draft, tiers, configs, model)
     mtus(draft, configs, there)
-    made = groups(draft, there, configs)
-    kinds = Counter(group for _, _, group, _ in made)
-    if kinds and kinds.most_common(1)[0][0] != "gpu":
-        draft.fabric["nics"] = kinds.most_common(1)[0][0]
     tenants(draft, there, configs, slots)
     _oversubscription(draft, there)
-    return made
+    homes = {server: one.name for one in there.stripes for server in one.servers}
+    return OnFabric(draft, nics_of(draft, there), homes)
 
 
 def _equipment(

@@ -137,8 +137,10 @@ def _pool(values: Iterable[str], usual: str, known: Iterable[str], spare: int) -
     return str(net)
 
 
-def link_pool(draft: Draft, links: Mapping[tuple[str, int, int], str], stride: int, widest: int) -> None:
-    """The pool of link addresses: ``links`` has the lower address by leaf, physical port and channel.
+def link_pool(
+    draft: Draft, links: Mapping[tuple[str, int, int], str], stride: int, widest: int
+) -> list[tuple[str, int, int]]:
+    """The pool of link addresses: ``links`` has the lower address by leaf, physical port and channel. Links that it does not give.
 
     ``stride`` is the number of address pairs of a leaf, ``widest`` the number of channels that a port may have.
     """
@@ -158,6 +160,4 @@ def link_pool(draft: Draft, links: Mapping[tuple[str, int, int], str], stride: i
             break
     address = ipaddress.ip_address(start) if first.version == 4 else ipaddress.IPv6Address(start)
     draft.at("pools")["fabric_links"] = f"{address}/{length}"
-    wrong = len(starts) - starts.count(start)
-    if wrong:
-        draft.note(f"{wrong} of {len(starts)} links between switches have addresses that no pool gives: they get others")
+    return [link for link, own in zip(links, starts, strict=True) if own != start]

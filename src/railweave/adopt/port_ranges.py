@@ -31,17 +31,16 @@ def port_range(model: str, taken: Sequence[Taken], links: int) -> tuple[dict[str
     if not taken:
         return {}, []
     best: tuple[int, dict[str, object], list[Taken]] | None = None
-    for given, made in _candidates(model, taken, links):
-        wrong = [one for one in taken if not _gives(made, one, links)]
+    for given in _candidates(model, taken, links):
+        wrong = [one for one in taken if not _gives(model, given, one, links)]
         if best is None or len(wrong) < best[0]:
             best = (len(wrong), given, wrong)
         if not wrong:
             break
-    assert best is not None  # noqa: S101 - what is taken makes a candidate
-    return best[1], best[2]
+    return (best[1], best[2]) if best else ({}, list(taken))
 
 
-def _candidates(model: str, taken: Sequence[Taken], links: int) -> Iterator[tuple[dict[str, object], Range]]:
+def _candidates(model: str, taken: Sequence[Taken], links: int) -> Iterator[dict[str, object]]:
     """Ranges that give one of the ports at least: those of the lowest ports first, packed before spread."""
     hardware = catalog().switches[model]
     for one in sorted(taken, key=lambda each: each.place.key)[:8]:
@@ -62,11 +61,19 @@ def _candidates(model: str, taken: Sequence[Taken], links: int) -> Iterator[tupl
             usual = breakout_of(hardware, PortRange(first=first), one.place.speed_gbps)
             if usual is None or usual.channels != channels:
                 given["breakout"] = f"{channels}x{one.place.speed_gbps}G"
-            yield given, Range(group, first, group.last, channels, spread, one.place.speed_gbps)
+            yield given
 
 
-def _gives(ports: Range, one: Taken, links: int) -> bool:
-    found = ports.port(one.slot, one.link, links)
+def _gives(model: str, given: dict[str, object], one: Taken, links: int) -> bool:
+    """Whether a range has this port for this link: it is split as the link's speed needs."""
+    hardware = catalog().switches[model]
+    ports = PortRange.model_validate(given)
+    group = hardware.group_of(ports.first or 0)
+    mode = breakout_of(hardware, ports, one.place.speed_gbps)
+    if group is None or mode is None:
+        return False
+    made = Range(group, ports.first or 0, group.last, mode.channels, ports.fill == "spread", mode.speed_gbps)
+    found = made.port(one.slot, one.link, links)
     return found is not None and (found.physical, found.channel, found.channels) == (
         one.place.physical,
         one.place.channel,

@@ -56,7 +56,7 @@ def underlay(draft: Draft, configs: Mapping[str, DeviceConfig]) -> None:
     if most:
         draft.fabric["underlay"] = most
     if others:
-        draft.note(f"{others} switches have other BFD, keys or timers in the underlay than the rest, whose they get")
+        draft.note(f"{others} switches have other BFD, keys or timers in the underlay than the rest, whose they get", "bgp")
 
 
 def path_colors(draft: Draft, found: Shape, configs: Mapping[str, DeviceConfig], spine_keys: Mapping[str, str]) -> dict[str, Colors]:

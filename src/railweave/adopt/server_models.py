@@ -9,7 +9,7 @@ from railweave.adopt.order import natural
 from railweave.catalog import catalog
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from railweave.adopt.wiring import End
 
@@ -33,18 +33,30 @@ def _lists() -> list[tuple[str, ...]]:
     return [group.names for model in catalog().servers.values() for group in model.nics.values()]
 
 
-def model_of(names: frozenset[str], speed_gbps: int) -> tuple[str, str] | None:
-    """The model whose NICs, of one group, have these names and this speed, and that group; the nearest where none has.
+def model_of(sets: Sequence[tuple[frozenset[str], int]]) -> tuple[str, list[str]] | None:
+    """The model that has a group of NICs for each of these sets of names, with their speed, and these groups.
 
-    A model of as many NICs and the same speed comes next: its NICs have other names.
+    Names count less than numbers and speeds. None where no model has as many NICs of these speeds.
     """
-    best: tuple[tuple[bool, bool, int], str, str] | None = None
+    best: tuple[tuple[int, int, int], str, list[str]] | None = None
     for model, known in catalog().servers.items():
-        for group, own in known.nics.items():
-            speed = catalog().nics[own.nic].speed_gbps == speed_gbps
-            rank = (not speed, not names <= set(own.names), abs(len(own.names) - len(names)))
+        groups: list[str] = []
+        unlike = other = 0
+        for names, speed in sets:
+            ranked = sorted(
+                (
+                    (catalog().nics[own.nic].speed_gbps != speed, not names <= set(own.names), abs(len(own.names) - len(names)), group)
+                    for group, own in known.nics.items()
+                    if group not in groups
+                ),
+            )
+            if not ranked or ranked[0][0] or (ranked[0][1] and ranked[0][2]):
+                break
+            unlike += ranked[0][1]
+            other += ranked[0][2]
+            groups.append(ranked[0][3])
+        else:
+            rank = (unlike, other, len(known.nics) - len(groups))
             if best is None or rank < best[0]:
-                best = (rank, model, group)
-    if best is None or best[0][0] or (best[0][1] and best[0][2]):
-        return None
-    return best[1], best[2]
+                best = (rank, model, groups)
+    return (best[1], best[2]) if best else None

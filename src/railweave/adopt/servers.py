@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from railweave.adopt.server_models import model_of
@@ -37,25 +38,67 @@ def with_names(draft_name: str, wiring: Wiring, configs: Mapping[str, DeviceConf
     return Wiring(wiring.links, made, (*wiring.notes, f"{len(nameless)} server ports have no description: their servers got names"))
 
 
-def groups(draft: Draft, found: Shape, configs: Mapping[str, DeviceConfig]) -> list[tuple[str, str, str, str]]:
-    """Every server of the fabric as (name, model, NIC group, stripe), in the order of stripes and slots."""
-    nics: dict[str, dict[str, int]] = defaultdict(dict)
+def nics_of(draft: Draft, found: Shape) -> dict[str, tuple[frozenset[str], int]]:
+    """The NICs of each server of a fabric, and what they do, Gb/s, in the order of stripes and slots."""
+    names: dict[str, set[str]] = defaultdict(set)
+    speeds: dict[str, Counter[int]] = defaultdict(Counter)
     for end, nic in found.wiring.servers.items():
-        if nic.device and end.device in draft.leaf_numbers:
-            place = found.places.get((end.device, end.port))
-            nics[nic.device][nic.port] = place.speed_gbps if place else 0
-    made: list[tuple[str, str, str, str]] = []
+        place = found.places.get((end.device, end.port))
+        if nic.device and end.device in draft.leaf_numbers and place:
+            names[nic.device].add(nic.port)
+            speeds[nic.device][place.speed_gbps] += 1
     for stripe in found.stripes:
-        for server in stripe.servers:
-            own = nics[server]
-            speed = Counter(own.values()).most_common(1)[0][0]
-            known = model_of(frozenset(own), speed)
-            if known is None:
-                draft.note(f"{server}: no server model of the catalog has {len(own)} NICs of {speed}G; it is left out")
-                continue
-            made.append((server, *known, stripe.name))
         draft.slots(f"servers/{stripe.name}", own=True).update(stripe.servers)
-    return made
+    order = [name for stripe in found.stripes for name in stripe.servers]
+    return {name: (frozenset(names[name]), speeds[name].most_common(1)[0][0]) for name in order if name in names}
+
+
+@dataclass(frozen=True, slots=True)
+class OnFabric:
+    """The servers of a fabric: the NICs that each has on it, with their speed, and its stripe."""
+
+    draft: Draft
+    nics: dict[str, tuple[frozenset[str], int]]
+    stripes: dict[str, str]
+
+
+def server_groups(fabrics: Sequence[OnFabric]) -> list[dict[str, Any]]:
+    """``servers`` of the file, and ``nics`` of each fabric."""
+    homes: dict[str, dict[str, str]] = defaultdict(dict)
+    sets: dict[str, list[tuple[str, tuple[frozenset[str], int]]]] = defaultdict(list)
+    for one in fabrics:
+        for name, own in one.nics.items():
+            homes[name][one.draft.name] = one.stripes[name]
+            sets[name].append((one.draft.name, own))
+    groups: dict[str, Counter[str]] = defaultdict(Counter)
+    found: list[tuple[str, dict[str, str], list[str]]] = []
+    known: dict[tuple[tuple[frozenset[str], int], ...], tuple[str, list[str]] | None] = {}
+    for name, own in sets.items():
+        key = tuple(nics for _, nics in own)
+        if key not in known:
+            known[key] = model_of(key)
+        model = known[key]
+        if model is None:
+            shown = ", ".join(f"{len(nics)} of {speed}G" for nics, speed in key)
+            fabrics[0].draft.note(f"{name}: no server model of the catalog has these NICs ({shown}): it is left out")
+            continue
+        for (fabric, _), group in zip(own, model[1], strict=True):
+            groups[fabric][group] += 1
+        if found and found[-1][0] == model[0] and found[-1][1] == homes[name]:
+            found[-1][2].append(name)
+        else:
+            found.append((model[0], homes[name], [name]))
+    for one in fabrics:
+        kinds = groups[one.draft.name].most_common(1)
+        if kinds and kinds[0][0] != "gpu":
+            one.draft.fabric["nics"] = kinds[0][0]
+    several = len(fabrics) > 1
+    result: list[dict[str, Any]] = []
+    for model_name, home, names in found:
+        group: dict[str, Any] = {"names": host_lists(names), "model": model_name}
+        group |= {"stripe": home, "fabrics": list(home)} if several else {"stripe": next(iter(home.values()))}
+        result.append(group)
+    return result
 
 
 def host_lists(names: Sequence[str]) -> list[str]:
@@ -89,24 +132,3 @@ def _one(head: str, first: str, last: str) -> str:
     return f"{head}{first}" if first == last else f"{head}[{first}-{last}]"
 
 
-def server_groups(made: Mapping[str, Sequence[tuple[str, str, str, str]]]) -> list[dict[str, Any]]:
-    """``servers`` of the file, from the servers of each fabric."""
-    several = len(made) > 1
-    homes: dict[str, dict[str, str]] = defaultdict(dict)
-    models: dict[str, str] = {}
-    for fabric, servers in made.items():
-        for name, model, _, stripe in servers:
-            homes[name][fabric] = stripe
-            models.setdefault(name, model)
-    found: list[tuple[str, dict[str, str], list[str]]] = []
-    for name, home in homes.items():
-        if found and found[-1][0] == models[name] and found[-1][1] == home:
-            found[-1][2].append(name)
-        else:
-            found.append((models[name], home, [name]))
-    result: list[dict[str, Any]] = []
-    for model, home, names in found:
-        group: dict[str, Any] = {"names": host_lists(names), "model": model}
-        group |= {"stripe": home, "fabrics": list(home)} if several else {"stripe": next(iter(home.values()))}
-        result.append(group)
-    return result

@@ -234,8 +234,7 @@ def _external(draft: Draft, part: dict[str, Any], leaf: str, vrf: Vrf, config: D
         router["links"].append(link | ({"vlan": vlan} if vlan else {}))
         if tuple(map(str, one.accept)) != DEFAULT_ROUTES[one.session.local_address.family]:
             router["accept"] = [str(prefix) for prefix in one.accept]
-        if sorted(map(str, one.advertise)) != sorted(map(str, vrf.prefixes)):
-            router["advertise"] = [str(prefix) for prefix in one.advertise]
+        router["advertise"] = [str(prefix) for prefix in one.advertise]
 
 
 def members(nics: Iterable[End], whole: Mapping[str, set[str]]) -> list[str]:

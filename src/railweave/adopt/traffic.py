@@ -40,7 +40,7 @@ def qos(draft: Draft, tiers: Mapping[str, Sequence[str]], configs: Mapping[str, 
             if {**own, "buffers": None} == {**most, "buffers": None}:
                 draft.override(name)["buffers"] = own.get("buffers", {})
             else:
-                draft.note(f"{name}: its classes, PFC or ECN differ from those of the other {role} switches, which it gets")
+                draft.note(f"{name}: its classes, PFC or ECN differ from those of the other {role} switches, which it gets", "qos")
     if not by_role:
         return
     whole, others = common(list(by_role.values()))
@@ -162,7 +162,7 @@ def load_balancing(draft: Draft, configs: Mapping[str, DeviceConfig], leaves: Se
     if most:
         draft.fabric["load_balancing"] = most
     if others:
-        draft.note(f"load balancing of {', '.join(others[:5])}{' and others' if len(others) > 5 else ''} differs from that of most leaves, which they get")
+        draft.note(f"load balancing of {', '.join(others[:5])}{' and others' if len(others) > 5 else ''} differs from that of most leaves, which they get", "balancing")
 
 
 def mtus(draft: Draft, configs: Mapping[str, DeviceConfig], found: Shape) -> None:

@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+import ipaddress
 from functools import cached_property
+from typing import Annotated
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
 from railweave.intent.addressing import Address, ManagementAddress, RouterId
 from railweave.intent.base import Metres, Model, WrongValueError
 from railweave.intent.names import check_most, count_of, expand
 from railweave.intent.qos import Buffers, Qos
 from railweave.intent.topology import PortRange, Release, Role
+
+
+def _link_address(value: str) -> str:
+    try:
+        found = ipaddress.ip_interface(value)
+    except ValueError:
+        raise WrongValueError(f"{value!r} is not an address with its length", "write it as 10.0.0.0/31") from None
+    if "/" not in value or found.network.num_addresses < 2:
+        raise WrongValueError(f"{value!r} has no length of a link", "write it as 10.0.0.0/31")
+    return str(found)
+
+
+LinkAddress = Annotated[str, AfterValidator(_link_address), WithJsonSchema({"type": "string", "examples": ["10.0.0.0/31"]})]
+"""An address of one end of a link, with the length of the link's prefix."""
 
 _EQUIPMENT = ("device", "nos", "release", "uplink_ports", "server_ports", "leaf_ports", "buffers")
 _OF_ONE = ("asn", "router_id", "management_address")
@@ -71,6 +87,11 @@ class CableOverride(Model):
     ports: dict[str, str] = Field(
         default_factory=dict[str, str], description="port by device, for example {spine1: et-0/0/9:1}"
     )
+    addresses: dict[str, LinkAddress] = Field(
+        default_factory=dict[str, str],
+        exclude_if=lambda value: not value,
+        description="for numbered peering: address with its length by device, for both ends, for example {leaf1: 10.0.0.0/31, spine1: 10.0.0.1/31}",
+    )
     length: Metres | None = Field(default=None, description="length of this cable")
     optic: str | None = Field(default=None, description="catalog name at both ends")
 
@@ -83,6 +104,19 @@ class CableOverride(Model):
                     f"its ends are {' and '.join(self.between)}",
                     ["ports", device],
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _address_pair(self) -> CableOverride:
+        given = {device: ipaddress.ip_interface(one) for device, one in self.addresses.items()}
+        if given and (set(given) != set(self.between) or len({one.network for one in given.values()}) > 1):
+            raise WrongValueError(
+                "the ends of a cable have addresses of one subnet, or neither has one of its own",
+                f"give {' and '.join(self.between)} one each",
+                ["addresses"],
+            )
+        if len({one.ip for one in given.values()}) < len(given):
+            raise WrongValueError("both ends have the same address", "give each its own", ["addresses"])
         return self
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -217,9 +218,19 @@ def number_links(context: Context, layout: Layout, cables: Sequence[Cable]) -> l
     widest = max(mode.channels for group in groups for mode in group.modes())
     stride = 1 << (max(group.count for group in groups) * widest - 1).bit_length()
     result: list[Cable] = []
+    fixed = {(*one.between, one.link): one.addresses for one in context.source.spec.overrides.cables if one.addresses}
+    links: Counter[tuple[str, str]] = Counter()
     for cable in cables:
         if cable.kind != "fabric":
             result.append(cable)
+            continue
+        joined = (cable.a.device, cable.b.device)
+        links[joined] += 1
+        own = fixed.get((*joined, links[joined]))
+        if own:
+            (low, _, length), (high, _, _) = (own[end].partition("/") for end in joined)
+            pair = replace(cable.a, address=low), replace(cable.b, address=high)
+            result.append(replace(cable, a=pair[0], b=pair[1], prefix_length=int(length)))
             continue
         place = (cable.a.physical or 0) * widest + (cable.a.channel or 0)
         base, number = numbers[cable.a.device]
