@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Literal
 
+    from railweave.adopt.adopt import Imported
     from railweave.checks.run import Verified
     from railweave.device.model import DeviceConfig
     from railweave.drift.drift import Drift
@@ -246,6 +247,30 @@ def running(
 
     network = _network(source, device)
     return running_configs(network, _captured(network, capture))
+
+
+def adopt(
+    folder: Path | str,
+    *,
+    name: str = "network",
+    device: Sequence[str] = (),
+    progress: Callable[[str], None] | None = None,
+) -> Imported:
+    """An existing network as a fabric file, from configurations saved from its switches.
+
+    - ``folder``: a folder of saved configurations (docs/capture.md), ``DEVICE/lldp.json`` beside them where there is one.
+    - ``name``: the name of the network.
+    - ``device``: switch models by role, ``leaf=MODEL``, where names of ports do not tell them.
+    - ``progress``: called with a few words on what is being done.
+
+    ``write`` of the result writes the fabric file with its lock and inventory; ``scores`` says statement by statement what
+    the design of the file gives back, and ``notes`` what is not in it. Raises ``InputError`` for a folder that is no
+    capture, with file and line of a configuration that cannot be read, and where the configurations make no network.
+    """
+    from railweave.adopt.adopt import imported_folder  # brings every reader with it
+    from railweave.adopt.equipment import asked_models
+
+    return imported_folder(name, Path(folder), asked_models(device), progress or _silent)
 
 
 def _captured(network: Network, capture: Path | str) -> dict[str, dict[str, str]]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 import tempfile
+from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args, get_origin
@@ -16,13 +16,15 @@ from pydantic import BaseModel
 from railweave.adopt.draft import Note
 from railweave.adopt.importing import Files, files
 from railweave.adopt.score import Score, score
+from railweave.adopt.texts import read_devices, read_lldp
+from railweave.design import design
 from railweave.device.build import device_config
-from railweave.errors import DesignError, InputError
+from railweave.errors import FileLine, InputError, Problem
 from railweave.intent.fabric import FabricFile
 from railweave.intent.inventory import COLUMNS
 from railweave.intent.lock import Lock
 from railweave.intent.reading.source import companion, read_source
-from railweave.design import design
+from railweave.state.capture import read_capture
 from railweave.writing import write_file
 
 if TYPE_CHECKING:
@@ -47,6 +49,18 @@ class Imported:
     notes: tuple[str, ...]
     network: Network
     scores: tuple[Score, ...]
+
+    def differences(self) -> list[str]:
+        """Statements that are lost or new, each once with the switches that it is of."""
+        seen: dict[tuple[str, str], list[str]] = {}
+        for one in self.scores:
+            for sign, lines in (("-", one.lost), ("+", one.extra)):
+                for line in lines:
+                    seen.setdefault((sign, line), []).append(one.device)
+        return [
+            f"{sign} {line} ({devices[0]}{f' and {len(devices) - 1} more' if len(devices) > 1 else ''})"
+            for (sign, line), devices in seen.items()
+        ]
 
     def write(self, file: Path) -> list[Path]:
         """Write the fabric file, its lock and its inventory beside it. The files written."""
@@ -96,6 +110,33 @@ def imported(
     parts = {field.field.partition(".")[0] for one in scores for field in one.fields}
     notes = tuple(one.text for one in found.notes if not one.part or one.part in parts)
     return Imported(fabric_text(found.document), lock.to_text(), _inventory(found), notes, network, tuple(scores))
+
+
+def imported_folder(
+    name: str, folder: Path, models: Mapping[str, str], progress: Callable[[str], None] = lambda _: None
+) -> Imported:
+    """The same from a folder of saved configurations. What no reader understood is among the notes, and lost.
+
+    Raises ``InputError`` for a folder that is no capture, with file and line of a text that cannot be read, and as ``imported`` does.
+    """
+    progress(f"reading {folder}")
+    capture = read_capture(folder)
+    devices = read_devices(capture)
+    configs = {one.name: replace(one.reading.config, name=one.name, nos=one.nos) for one in devices}
+    if len(configs) < len(devices):
+        names = Counter(one.name for one in devices)
+        twice = next(one for one in devices if names[one.name] > 1)
+        what = f"two devices call themselves {twice.name!r}"
+        raise InputError([Problem(FileLine(str(next(iter(twice.paths.values())))), what, "keep one configuration of each device")])
+    lldp = read_lldp(capture, {one.folder: one.name for one in devices})
+    trees = {one.name: one.trees() for one in devices}
+    found = imported(name, configs, lldp=lldp, trees=trees, models=models, progress=progress)
+    unknown = [
+        f"{one.paths[said.file].name if said.file in one.paths else said.file}:{said.line} of {one.name} is not understood: {said.path}"
+        for one in devices
+        for said in one.not_understood
+    ]
+    return replace(found, notes=(*found.notes, *unknown))
 
 
 def _design(found: Files) -> tuple[Network, Lock]:

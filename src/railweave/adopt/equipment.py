@@ -8,9 +8,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
+from railweave.design.retarget import ROLES, parse_target
+from railweave.errors import InputError, Option, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from railweave.device.model import DeviceConfig
 
@@ -104,3 +106,15 @@ def _fits(model: str, config: DeviceConfig) -> bool:
         if not there or (port.speed_gbps and all(one.speed_gbps != port.speed_gbps for one in there)):
             return False
     return True
+
+
+def asked_models(words: Iterable[str]) -> dict[str, str]:
+    """Models by role, from words as ``leaf=MODEL``. Raises ``InputError`` for a word of another form, or an unknown model."""
+    found: dict[str, str] = {}
+    for word in words:
+        target = parse_target(word)
+        if target.fabric or target.nos or target.release or not target.model:
+            what = f"{word!r} says more than a role's model, or none"
+            raise InputError([Problem(Option("--device", word), what, "write it as leaf=qfx5240-64od")])
+        found |= dict.fromkeys([target.role] if target.role else ROLES, target.model)
+    return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from railweave import __version__
-from railweave.cli import build, diff, drift, host, init, lab, paths, schema, sim, verify
+from railweave.cli import build, diff, drift, host, import_, init, lab, paths, schema, sim, verify
 from railweave.cli.verbatim import Verbatim
 
 app = typer.Typer(
@@ -38,6 +38,7 @@ app.command()(diff.diff)
 app.command()(paths.paths)
 app.command()(verify.verify)
 app.command()(drift.drift)
+app.command("import")(import_.import_)
 app.command()(schema.schema)
 app.command(cls=Verbatim, add_help_option=False)(sim.sim)
 app.command(cls=Verbatim, add_help_option=False)(host.host)

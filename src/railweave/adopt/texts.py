@@ -1,0 +1,170 @@
+"""Saved configurations to ``DeviceConfig``s: which operating system a text is of, and what of it was not understood."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from railweave.catalog import catalog
+from railweave.config.addresses import Address, InterfaceAddress, Prefix
+from railweave.device.balancing import BalancingConfig
+from railweave.device.management import Management
+from railweave.device.model import DeviceConfig
+from railweave.errors import FileLine, InputError, Problem, RenderError
+from railweave.reading import read_json
+from railweave.systems import system, systems
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from railweave.config.tree import ConfigTree
+    from railweave.device.reading import Reading, Said
+    from railweave.state.capture import Capture
+    from railweave.adopt.wiring import Lldp
+
+GOOD = 80
+"""Percent of statements that are known, from which on a text is taken to be of the system that its neighbors were of."""
+
+
+@dataclass(frozen=True)
+class Read:
+    """A device's configuration as it was read: ``folder`` is what the capture calls the device, ``texts`` are by file name."""
+
+    folder: str
+    nos: str
+    reading: Reading
+    texts: dict[str, str]
+    paths: dict[str, Path]
+
+    @property
+    def name(self) -> str:
+        """The device's own name, else the capture's for it."""
+        return self.reading.config.name or self.folder
+
+    @property
+    def not_understood(self) -> tuple[Said, ...]:
+        """Statements that mean nothing to the reader."""
+        return self.reading.not_understood
+
+    def trees(self) -> dict[str, ConfigTree]:
+        """Its texts as trees, by the file that its system prints them to."""
+        reader = system(self.nos).reader
+        assert reader is not None  # noqa: S101 - it has read them
+        return {file: reader.parsed(file, text) for file, text in by_file(self.nos, self.texts).items()}
+
+
+def read_devices(capture: Capture) -> list[Read]:
+    """The configuration of every device of a capture, each read as of the system that knows most of it.
+
+    Raises ``InputError`` with file and line of a text that no system can read.
+    """
+    found: list[Read] = []
+    likely: list[str] = []
+    for device in capture.devices:
+        one = _read(capture, device, likely)
+        if one is not None:
+            likely = [one.nos, *(nos for nos in likely if nos != one.nos)]
+            found.append(one)
+    if not found:
+        fix = "it should hold DEVICE/configuration.txt for each device, or DEVICE.txt"
+        raise InputError([Problem(FileLine(str(capture.folder)), "no device's configuration is here", fix)])
+    return found
+
+
+def _read(capture: Capture, device: str, likely: Sequence[str]) -> Read | None:
+    best: tuple[int, Read] | None = None
+    wrong: list[Problem] = []
+    for nos in (*likely, *(one for one in systems() if one not in likely)):
+        reader = system(nos).reader
+        if reader is None:
+            continue
+        paths = capture.configurations(device, _files(nos)) or _any(capture, device)
+        texts = {path.name: text for path, text in paths.items() if text.strip()}
+        if not texts:
+            continue
+        try:
+            reading = reader.read(texts)
+        except RenderError as error:
+            path = next(iter(paths))
+            wrong.append(Problem(FileLine(str(path), error.line or 1), f"it cannot be read: {error.what}", "save it again"))
+            continue
+        known = sum(one.kind == "understood" for one in reading.statements)
+        one = Read(device, nos, reading, texts, {path.name: path for path in paths})
+        if nos in likely and known and 100 * (len(reading.statements) - len(one.not_understood)) >= GOOD * len(reading.statements):
+            return one
+        if known and (best is None or known > best[0]):
+            best = (known, one)
+    if best is None and wrong:
+        raise InputError(wrong[:1])
+    return best[1] if best else None
+
+
+def _any(capture: Capture, device: str) -> dict[Path, str]:
+    """Every file of a device's folder that may be a configuration."""
+    names = tuple(name for name in capture.saved.get(device, {}) if name not in {"meta.json", "lldp.json", "config.json"})
+    return capture.configurations(device, names)
+
+
+def by_file(nos: str, texts: Mapping[str, str]) -> dict[str, str]:
+    """Texts by the file of the system that each stands for: of its own name, else a JSON document or lines."""
+    files = _files(nos)
+    made = {name: text for name, text in texts.items() if name in files}
+    documents = [one for one in files if one.endswith(".json")]
+    lines = [one for one in files if not one.endswith(".json")]
+    for name, text in texts.items():
+        if name not in made:
+            kind = documents if documents and text.lstrip().startswith("{") else lines or documents
+            made.setdefault(kind[-1], text)
+    return made
+
+
+@lru_cache(maxsize=32)
+def _files(nos: str) -> tuple[str, ...]:
+    """What a system calls its configuration files."""
+    return tuple(system(nos).trees(_bare(nos)))
+
+
+def _bare(nos: str) -> DeviceConfig:
+    """A switch of which nothing is configured."""
+    return DeviceConfig(
+        name="switch",
+        role="leaf",
+        model=next(name for name, one in catalog().switches.items() if nos in one.systems),
+        nos=nos,
+        release=catalog().systems[nos].release,
+        management=Management(),
+        management_address=InterfaceAddress("192.0.2.1/24"),
+        management_gateway=Address("192.0.2.254"),
+        loopback=Prefix("192.0.2.2/32"),
+        splits=(),
+        interfaces=(),
+        gateways=(),
+        bgp=None,
+        qos=None,
+        balancing=BalancingConfig("ecmp", ()),
+        extra="",
+    )
+
+
+def read_lldp(capture: Capture, names: Mapping[str, str]) -> Lldp:
+    """What LLDP heard, from ``lldp.json`` of each device: ``{"PORT": {"device": NAME, "port": PORT}}``.
+
+    ``names`` has the names of devices by those of their folders. Raises ``InputError`` for a file of another form.
+    """
+    return {
+        names.get(device, device): dict(_neighbors(path, read_json(path, "not JSON", "save it again")))
+        for device, own in capture.saved.items()
+        if (path := own.get("lldp.json")) is not None
+    }
+
+
+def _neighbors(path: Path, found: Any) -> Iterator[tuple[str, tuple[str, str]]]:  # noqa: ANN401 - JSON values
+    for port, far in found.items() if isinstance(found, dict) else [("", None)]:
+        if not isinstance(far, dict) or not {"device", "port"} <= far.keys():
+            what = f"a neighbor is written as {json.dumps(far)[:60]}"
+            fix = 'write {"et-0/0/0": {"device": "spine1", "port": "et-0/0/1"}}'
+            raise InputError([Problem(FileLine(str(path)), what, fix)])
+        yield str(port), (str(far["device"]), str(far["port"]))

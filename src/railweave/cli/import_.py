@@ -1,0 +1,68 @@
+"""``railweave import``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from railweave.cli.output import done, print_json, progress
+from railweave.counting import counted
+
+_MOST_LINES = 20
+"""Statements and notes of a kind that are printed; ``--json`` has all."""
+
+
+def import_(
+    folder: Path = typer.Argument(..., help="Folder of configurations saved from switches (DEVICE/configuration.txt)."),
+    out: Path = typer.Option(..., "-o", "--out", help="Fabric file to write, with its lock and inventory beside it."),
+    device: list[str] = typer.Option(
+        [], "--device", metavar="ROLE=MODEL", help="Switch model of a role, where ports do not tell: leaf=qfx5240-64od."
+    ),
+    name: str = typer.Option("", help="Name of the network; the fabric file's where it is left out."),
+    as_json: bool = typer.Option(False, "--json", help="Print what was found, and every difference, as JSON."),
+    quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress."),
+) -> None:
+    """Make a fabric file of an existing network, and say how much of its configuration the file gives back.
+
+    Nothing is written where the configurations make no network. Exits 0 where the file gives back every statement, 1 where
+    statements are lost or new.
+    """
+    from railweave.api import adopt
+
+    try:
+        found = adopt(folder, name=name or out.stem, device=device, progress=progress(quiet=quiet or as_json))
+    finally:
+        done(quiet=quiet or as_json)
+    written = found.write(out)
+    if as_json:
+        print_json({**found.to_json(), "written": [str(path) for path in written]})
+    else:
+        _print(found, written)
+    if any(one.lost or one.extra for one in found.scores):
+        raise typer.Exit(1)
+
+
+def _print(found: object, written: list[Path]) -> None:
+    from railweave.adopt.adopt import Imported
+
+    assert isinstance(found, Imported)  # noqa: S101 - what the API gives
+    for path in written:
+        typer.echo(f"wrote {path}")
+    width = max(len(one.device) for one in found.scores)
+    typer.echo(f"{'switch':{width}}  equal  equivalent  extra  lost")
+    for one in found.scores:
+        if one.lost or one.extra:
+            typer.echo(f"{one.device:{width}}  {one.equal:5}  {one.equivalent:10}  {len(one.extra):5}  {len(one.lost):4}")
+    same = [one for one in found.scores if not one.lost and not one.extra]
+    totals = found.to_json()
+    typer.echo(f"{'all':{width}}  {totals['equal']:5}  {totals['equivalent']:10}  {totals['extra']:5}  {totals['lost']:4}")
+    if same:
+        typer.echo(f"{counted(len(same), 'switch gets', 'switches get')} every statement back, and no other")
+    for title, lines in (("not in the file:", found.notes), ("statements that are lost or new:", found.differences())):
+        if lines:
+            typer.echo(title)
+        for line in lines[:_MOST_LINES]:
+            typer.echo(f"  {line}")
+        if len(lines) > _MOST_LINES:
+            typer.echo(f"  and {len(lines) - _MOST_LINES} more: --json has them all")
