@@ -58,9 +58,13 @@ def place_of(nos: str, model: str, port: str, speed_gbps: int) -> Place | None:
 def models(configs: Mapping[str, DeviceConfig]) -> dict[str, str]:
     """The model of each of a role's switches: as few models as have all their ports. Switches that no model fits are left out.
 
-    What tells models apart besides ports is what their configurations must have, or leave out.
+    What tells models apart besides ports is what their configurations must have, or leave out; some say their model themselves.
     """
-    fits = {name: [model for model in catalog().switches if _fits(model, one)] for name, one in configs.items()}
+    said = {name: one.model for name, one in configs.items() if one.model in catalog().switches and _fits(one.model, one)}
+    fits = {
+        name: [said[name]] if name in said else [model for model in catalog().switches if _fits(model, one)]
+        for name, one in configs.items()
+    }
     unlike = {name: {model: _unlike(model, configs[name]) for model in fit} for name, fit in fits.items()}
     found: dict[str, str] = {}
     left = {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from railweave.adopt.numbers import management_addresses
 from railweave.adopt.parts import common, given
 from railweave.intent.management import Management
+from railweave.intent.secrets import secret_reference
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,10 +47,17 @@ def _as_references(draft: Draft, value: Any, name: str) -> Any:  # noqa: ANN401 
         return value
     made: dict[str, Any] = {}
     for key, one in value.items():
-        if key in _SECRETS and isinstance(one, str) and not one.startswith("secret:"):
+        if key in _SECRETS and isinstance(one, str) and not _is_reference(one):
             reference = f"{name}-{key.replace('_', '-')}"
             draft.note(f"the value of {key} is not in the file, which refers to it as secret:{reference}")
             made[key] = f"secret:{reference}"
         else:
             made[key] = _as_references(draft, one, f"{name}-{key.replace('_', '-')}")
     return made
+
+
+def _is_reference(text: str) -> bool:
+    try:
+        return secret_reference(text) == text
+    except ValueError:
+        return False

@@ -96,7 +96,12 @@ def shape(
     stripes.sort(key=lambda one: one.slot)
     spine_order = _upper_order(leaves, spines, far, places, configs)
     super_order = _upper_order(spine_order, supers, far, places, configs)
-    speed = Counter(port.speed_gbps for name in leaves for port in configs[name].interfaces if _to(far, name, port.name, spines))
+    above = set(spines)
+    speed = Counter(
+        places[end.device, end.port].speed_gbps
+        for end, there in far.items()
+        if end.device in leaves and there.device in above and (end.device, end.port) in places
+    )
     found = Shape(
         stripes=stripes,
         rails=max((len({rail_of[nic] for nic in nics}) for nics in _by_server(servers).values()), default=len(stripes[0].leaves)),
@@ -161,13 +166,6 @@ def _described(configs: Iterable[DeviceConfig]) -> str:
     """The stripe that all gateways name in the form of our own descriptions, ``STRIPE rail N``."""
     found = {text.partition(" rail ")[0] if " rail " in text else "" for one in configs for text in (g.description for g in one.gateways)}
     return found.pop() if len(found) == 1 else ""
-
-
-def _to(far: Mapping[End, End], device: str, port: str, others: Sequence[str]) -> bool:
-    from railweave.adopt.wiring import End as Port
-
-    there = far.get(Port(device, port))
-    return there is not None and there.device in others
 
 
 def _spine_places(

@@ -71,7 +71,7 @@ def _qos(found: QosConfig, config: DeviceConfig, model: str) -> dict[str, Any]:
         elif found.watchdog != Watchdog():
             pfc["watchdog"] = given(found.watchdog, WatchdogIntent())
     mtus = {one.name: one.mtu for one in config.interfaces}
-    rooms = {one.mru_bytes for one in found.profiles}
+    rooms = {one.mru_bytes for one in found.profiles} - {0}
     if len(rooms) == 1 and rooms - {mtus.get(port) for one in found.profiles for port in one.ports}:
         pfc["mru"] = rooms.pop()
     if pfc:
