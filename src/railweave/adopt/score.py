@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from railweave.catalog import catalog
@@ -62,7 +62,7 @@ _NOT_SAID = (
 def score(read: DeviceConfig, designed: DeviceConfig, trees: Mapping[str, ConfigTree] | None = None) -> Score:
     """Compare a switch as it was read with what is designed for it. ``trees`` are those of its texts, else of what was read."""
     own = system(read.nos)
-    old = Counter(_all(trees if trees is not None else own.trees(read)))
+    old = Counter(_all(trees if trees is not None else own.trees(replace(read, model=read.model or designed.model))))
     new = Counter(_all(own.trees(designed)))
     equal = sum((old & new).values())
     left, come = list((old - new).elements()), list((new - old).elements())

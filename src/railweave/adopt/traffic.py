@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 _USUAL = Qos()
 
+_SAME_MTU = (0, 14, 18)
+"""What a frame has more than its packet: nothing, where a system counts packets; an Ethernet header; and its check sequence."""
+
 
 def qos(draft: Draft, tiers: Mapping[str, Sequence[str]], configs: Mapping[str, DeviceConfig], model: Mapping[str, str]) -> None:
     """``qos`` of the fabric, of roles that differ, and buffers of single switches."""
@@ -174,7 +177,10 @@ def mtus(draft: Draft, configs: Mapping[str, DeviceConfig], found: Shape) -> Non
         config = configs[name]
         ports = {one.port for one in far if one.device == name}
         own = {one.port for one in found.wiring.servers if one.device == name}
+        routed = {one.port: one.mtu for one in config.gateways if one.port}
         for one in config.interfaces:
+            if one.mtu - routed.get(one.name, one.mtu - 1) in _SAME_MTU:
+                continue  # a routed port has one MTU, that of its packets
             (between if one.name in ports else to_servers if one.name in own else Counter[int]())[one.mtu] += 1
         gateways.update(one.mtu for one in config.gateways)
         for profile in config.qos.profiles if config.qos else ():
