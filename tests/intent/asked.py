@@ -176,6 +176,10 @@ TWO_EACH = {
     f"{F}.topology.leaves_per_stripe": 2,
     "overrides.cables": [],
 }
+ONE_LINK_NUMBERED: dict[str, object] = {
+    f"{F}.underlay.peering": "numbered",
+    "overrides.cables": [{"between": ["stripe1-leaf1", "spine1"]}],
+}
 ISIS = {f"{F}.underlay.protocol": "isis"}
 SECURED: dict[str, object] = {"management.security": {}, "management.snmp.clients": ["172.20.0.0/24"]}
 SERVERS = SECURED | {
@@ -377,6 +381,8 @@ CONTEXT: dict[str, Given] = {
     "fabrics.*.naming.super_spine": Given(("top-{super_spine}",), "pods"),
     "fabrics.*.naming.dci": Given(("out-{site}-{dci}",), "routers"),
     "fabrics.*.naming.vlan": Given(("lan{vlan}",)),
+    "fabrics.*.naming.switches.*": Given(("rack1-7",), now="rack1", beside={f"{F}.naming.switches": {"stripe2-leaf1": "rack1"}, "overrides": {}}),
+    "fabrics.*.naming.switches": Given(({"stripe2-leaf1": "rack1"},), beside={"overrides": {}}),
     "fabrics.*.naming.bgp_group": Given(("to-{role}-{color}",)),
     # Servers' routing
     "fabrics.*.host_routing.first_table": Given((2000,)),
@@ -489,6 +495,9 @@ CONTEXT: dict[str, Given] = {
     ),
     "overrides.nics.*.addresses": Given(({"green": "fd01:1:1:1::77"},)),
     "overrides.cables.*.ports": Given(({"stripe1-leaf1": "<30:0>"},)),
+    "overrides.cables.*.addresses": Given(
+        ({"stripe1-leaf1": "10.99.0.1/30", "spine1": "10.99.0.2/30"},), beside=ONE_LINK_NUMBERED
+    ),
     "overrides.cables.*.length": Given((120,)),
 }
 
