@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import csv
 import io
 import tempfile
@@ -15,11 +16,12 @@ from pydantic import BaseModel
 
 from railweave.adopt.draft import Note
 from railweave.adopt.importing import Files, files
+from railweave.adopt.own import extra
 from railweave.adopt.score import Score, score
 from railweave.adopt.texts import read_devices, read_lldp
 from railweave.design import design
 from railweave.device.build import device_config
-from railweave.errors import FileLine, InputError, Problem
+from railweave.errors import FileLine, InputError, Problem, RenderError
 from railweave.intent.fabric import FabricFile
 from railweave.intent.inventory import COLUMNS
 from railweave.intent.lock import Lock
@@ -100,16 +102,62 @@ def imported(
     found = files(name, configs, lldp or {}, models)
     progress("designing what was found")
     network, lock, found = _settled(found, configs)
-    scores: list[Score] = []
-    there = {one.name for one in network.switches}
-    for device, config in configs.items():
-        if device in there:
-            scores.append(score(config, device_config(network, device), (trees or {}).get(device)))
-        else:
-            found.notes.append(Note(f"{device}: no switch of the design stands for it"))
+    scores = _scores(network, configs, trees or {})
+    kept = _with_extra(found, network, configs, trees or {}, scores)
+    if kept is not None:
+        found, network, lock = kept
+        scores = _scores(network, configs, trees or {})
+    there = {one.device for one in scores}
+    found.notes.extend(Note(f"{name}: no switch of the design stands for it") for name in configs if name not in there)
     parts = {field.field.partition(".")[0] for one in scores for field in one.fields}
     notes = tuple(one.text for one in found.notes if not one.part or one.part in parts)
     return Imported(fabric_text(found.document), lock.to_text(), _inventory(found), notes, network, tuple(scores))
+
+
+def _scores(
+    network: Network, configs: Mapping[str, DeviceConfig], trees: Mapping[str, Mapping[str, ConfigTree]]
+) -> list[Score]:
+    there = {one.name for one in network.switches}
+    return [
+        score(config, device_config(network, name), trees.get(name)) for name, config in configs.items() if name in there
+    ]
+
+
+def _with_extra(
+    found: Files,
+    network: Network,
+    configs: Mapping[str, DeviceConfig],
+    trees: Mapping[str, Mapping[str, ConfigTree]],
+    scores: list[Score],
+) -> tuple[Files, Network, Lock] | None:
+    """The files with statements under ``extra`` of each role that all of its switches have and the design has not; None: there are none.
+
+    They are left out again where the fabric file is refused with them, or less of what was read is there afterwards.
+    """
+    document = copy.deepcopy(found.document)
+    added = False
+    for fabric in network.fabrics:
+        by_role: dict[tuple[str, str], list[str]] = {}
+        for one in network.switches:
+            if one.fabric == fabric.name and one.name in trees and one.name in configs:
+                by_role.setdefault((one.role, one.nos), []).append(one.name)
+        for (role, nos), names in by_role.items():
+            designed = {name: device_config(network, name) for name in names}
+            text = extra(nos, {name: trees[name] for name in names}, designed)
+            if text.strip():
+                part = document["fabrics"][fabric.name].setdefault(role.replace("-", "_"), {})
+                part["extra"] = {nos: text}
+                added = True
+    if not added:
+        return None
+    made = replace(found, document=document)
+    try:
+        other, lock = _design(made)
+        again = _scores(other, configs, trees)
+    except (InputError, RenderError):
+        return None
+    better = sum(len(one.lost) + len(one.extra) for one in again) < sum(len(one.lost) + len(one.extra) for one in scores)
+    return (made, other, lock) if better else None
 
 
 def imported_folder(
@@ -183,11 +231,18 @@ def fabric_text(document: Mapping[str, Any]) -> str:
 
 
 class _Plain(yaml.SafeDumper):
-    """Writes what stands twice twice."""
+    """Writes what stands twice twice, and text of several lines as a block."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ANN401 - PyYAML's
         del data
         return True
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+_Plain.add_representer(str, _text)
 
 
 def _ordered(value: Any, model: type[BaseModel]) -> dict[str, Any]:  # noqa: ANN401 - YAML values

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from railweave.config.addresses import Prefix
-    from railweave.device.model import BgpGroup, DeviceConfig
+    from railweave.device.model import BgpGroup, Community, DeviceConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +25,14 @@ def colors(config: DeviceConfig) -> Colors | None:
     bgp = config.bgp
     if bgp is None:
         return None
-    values = {one.name: one.value for one in bgp.communities}
+    values = {one.name: one for one in bgp.communities}
     by_port = {
         session.interface: name for group in bgp.groups if (name := _of_group(config, group)) for session in group.sessions
     }
     if not by_port:
         return None
     names = dict.fromkeys(by_port.values())
-    numbers = {name: _number(values.get(name, ""), at) for at, name in enumerate(names, 1)}
+    numbers = {name: _number(values.get(name), at) for at, name in enumerate(names, 1)}
     of_prefix = {one.prefix: one.color for one in bgp.fabric_advertise}
     for policy in bgp.policies:
         for term in policy.terms:
@@ -56,10 +56,12 @@ def _of_group(config: DeviceConfig, group: BgpGroup) -> str:
     return ""
 
 
-def _number(value: str, place: int) -> int:
-    """The last number of a community's value."""
-    last = value.rpartition(":")[2]
-    return int(last) if last.isdecimal() else place
+def _number(community: Community | None, place: int) -> int:
+    """The number of a color: the last of its community's value; in 32 bits that is 1000 for a path color, and its number."""
+    last = community.value.rpartition(":")[2] if community else ""
+    if not last.isdecimal():
+        return place
+    return int(last) % 1000 if community and community.kind == "standard" else int(last)
 
 
 def color_name(community: str) -> str:

@@ -49,10 +49,33 @@ def _places(nos: str, model: str) -> dict[str, tuple[Place, ...]]:
     return found
 
 
-def place_of(nos: str, model: str, port: str, speed_gbps: int) -> Place | None:
-    """The place of a port, by its speed where one name stands for ports of several; None: there is no such port."""
-    found = _places(nos, model).get(port, ())
-    return next((one for one in found if one.speed_gbps == speed_gbps), found[0] if found else None)
+def places_of(config: DeviceConfig, model: str) -> dict[str, Place]:
+    """The place of each port of a switch, by its name. A port that there is not has none.
+
+    Where one name stands for ports that are split otherwise, the split decides, else lanes, else whether other channels are in use.
+    """
+    known = _places(config.nos, model)
+    used = Counter(there[0].physical for port in config.interfaces if (there := known.get(port.name)))
+    splits = {there[0].physical: one.channels for one in config.splits if (there := known.get(one.port))}
+    found: dict[str, Place] = {}
+    for port in config.interfaces:
+        fitting = [one for one in known.get(port.name, ()) if not port.speed_gbps or one.speed_gbps == port.speed_gbps]
+        if not fitting:
+            fitting = list(known.get(port.name, ()))
+        if not fitting:
+            continue
+        group = catalog().switches[model].group_of(fitting[0].physical)
+        lanes = group.lanes if group else 8
+        alone = used[fitting[0].physical] == 1
+        found[port.name] = min(
+            fitting,
+            key=lambda one: (
+                splits.get(one.physical, one.channels) != one.channels,
+                port.lanes not in {0, lanes // one.channels},
+                alone != (one.channels == 1),
+            ),
+        )
+    return found
 
 
 def models(configs: Mapping[str, DeviceConfig]) -> dict[str, str]:

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from railweave.adopt.equipment import place_of
+from railweave.adopt.equipment import places_of
 from railweave.adopt.order import natural
 from railweave.adopt.server_models import rails_of
 
@@ -75,11 +75,10 @@ def shape(
 ) -> Shape:
     """The shape of one fabric, whose switches ``tiers`` has by role; ``model`` is the model of each."""
     places = {
-        (name, port.name): there
+        (name, port): there
         for tier in tiers.values()
         for name in tier
-        for port in configs[name].interfaces
-        if (there := place_of(configs[name].nos, model[name], port.name, port.speed_gbps))
+        for port, there in places_of(configs[name], model[name]).items()
     }
     leaves, spines = tiers.get("leaf", ()), tiers.get("spine", ())
     supers = tiers.get("super-spine", ())

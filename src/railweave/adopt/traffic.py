@@ -63,6 +63,10 @@ def _qos(found: QosConfig, config: DeviceConfig, model: str) -> dict[str, Any]:
     if classes:
         made["classes"] = classes
     buffers = given(found.buffers, _USUAL.buffers) if found.shared_buffer else {}
+    for pool, others in (("lossless", ("headroom", "lossy")), ("egress_lossless", ("egress_lossy", "egress_multicast"))):
+        rest = 100 - sum(getattr(found.buffers, one) for one in others)
+        if getattr(found.buffers, pool) > rest:  # the text says the others only
+            buffers[pool] = rest
     if buffers:
         made["buffers"] = buffers
     pfc: dict[str, Any] = {}
@@ -105,6 +109,10 @@ def _classes(found: QosConfig, system: System) -> dict[str, Any]:
             keys["ecn"] = ecn
         if keys or base is None:
             made[name] = keys
+    wanted = {name: made.get(name, {}).get("queue", usual[name].queue if name in usual else one.queue) for name, one in found.classes.items()}
+    if len(set(wanted.values())) < len(wanted):  # queues that the system moved, and those of our defaults
+        for name, one in found.classes.items():
+            made.setdefault(name, {})["queue"] = one.queue
     return made
 
 
