@@ -254,6 +254,7 @@ def adopt(
     *,
     name: str = "network",
     device: Sequence[str] = (),
+    draft: Path | str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Imported:
     """An existing network as a fabric file, from configurations saved from its switches.
@@ -261,16 +262,17 @@ def adopt(
     - ``folder``: a folder of saved configurations (docs/capture.md), ``DEVICE/lldp.json`` beside them where there is one.
     - ``name``: the name of the network.
     - ``device``: switch models by role, ``leaf=MODEL``, where names of ports do not tell them.
+    - ``draft``: where the fabric file is written if it cannot be designed, so that it can be mended by hand.
     - ``progress``: called with a few words on what is being done.
 
     ``write`` of the result writes the fabric file with its lock and inventory; ``scores`` says statement by statement what
     the design of the file gives back, and ``notes`` what is not in it. Raises ``InputError`` for a folder that is no
-    capture, with file and line of a configuration that cannot be read, and where the configurations make no network.
+    capture, with file and line of a configuration that cannot be read, and where the fabric file that was found cannot be designed.
     """
     from railweave.adopt.adopt import imported_folder  # brings every reader with it
     from railweave.adopt.equipment import asked_models
 
-    return imported_folder(name, Path(folder), asked_models(device), progress or _silent)
+    return imported_folder(name, Path(folder), asked_models(device), _path(draft), progress or _silent)
 
 
 def _captured(network: Network, capture: Path | str) -> dict[str, dict[str, str]]:

@@ -68,7 +68,7 @@ def scrambled(network: Network, seed: int, *, policies: bool = False) -> dict[st
 
     ``policies``: groups, policies, their lists and communities have other names too.
     """
-    draw = random.Random(seed)
+    draw = random.Random(seed)  # noqa: S311 - names, not secrets
     names = [one.name for one in (*network.switches, *network.servers)]
     numbers = draw.sample(range(100, 100 + 10 * len(names)), len(names))
     words = {name: f"{draw.choice(_WORDS)}{number}" for name, number in zip(names, numbers, strict=True)}

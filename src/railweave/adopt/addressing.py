@@ -75,9 +75,7 @@ def addressing(
         _apply_rule(draft, part, cuts, pools, tenants=bool(tenants))
     elif not slaac:
         part |= {"server_pool": "10.0.0.0/8", "prefix_length": 24}
-    if not tenants and len(pools) > 1:
-        part["local_prefixes"] = list(pools)
-    elif not tenants and pools and pools[0] != part.get("server_pool", usual.server_pool):
+    if (not tenants and len(pools) > 1) or (not tenants and pools and pools[0] != part.get("server_pool", usual.server_pool)):
         part["local_prefixes"] = list(pools)
     _vlans(draft, found, gateways, rails, tenants)
     if not part:

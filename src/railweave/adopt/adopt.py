@@ -91,17 +91,26 @@ def imported(
     lldp: Lldp | None = None,
     trees: Mapping[str, Mapping[str, ConfigTree]] | None = None,
     models: Mapping[str, str] | None = None,
+    draft: Path | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Imported:
     """A network's configurations as a fabric file.
 
     ``trees`` are those of the texts that they were read from, by switch and file; ``models`` the switch models by role. Raises
-    ``InputError`` where no fabric file gives a network of these switches.
+    ``InputError`` where the fabric file that was found cannot be designed; it is then written to ``draft``, to be mended by hand.
     """
     progress("finding out who is joined with whom")
     found = files(name, configs, lldp or {}, models)
     progress("designing what was found")
-    network, lock, found = _settled(found, configs)
+    try:
+        network, lock, found = _settled(found, configs)
+    except InputError as error:
+        if draft is None:
+            raise
+        write_file(draft, fabric_text(found.document))
+        write_file(companion(draft, "lock"), Lock({pool: slots for pool, slots in found.lock.items() if slots}).to_text())
+        write_file(companion(draft, "inventory.csv"), _inventory(found))
+        raise InputError([_in_file(one, draft) for one in error.problems]) from None
     scores = _scores(network, configs, trees or {})
     kept = _with_extra(found, network, configs, trees or {}, scores)
     if kept is not None:
@@ -112,6 +121,12 @@ def imported(
     parts = {field.field.partition(".")[0] for one in scores for field in one.fields}
     notes = tuple(one.text for one in found.notes if not one.part or one.part in parts)
     return Imported(fabric_text(found.document), lock.to_text(), _inventory(found), notes, network, tuple(scores))
+
+
+def _in_file(problem: Problem, file: Path) -> Problem:
+    """The same problem in the file that was written."""
+    place = problem.place
+    return replace(problem, place=FileLine(str(file), place.line)) if isinstance(place, FileLine) else problem
 
 
 def _scores(
@@ -161,7 +176,11 @@ def _with_extra(
 
 
 def imported_folder(
-    name: str, folder: Path, models: Mapping[str, str], progress: Callable[[str], None] = lambda _: None
+    name: str,
+    folder: Path,
+    models: Mapping[str, str],
+    draft: Path | None = None,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> Imported:
     """The same from a folder of saved configurations. What no reader understood is among the notes, and lost.
 
@@ -178,7 +197,7 @@ def imported_folder(
         raise InputError([Problem(FileLine(str(next(iter(twice.paths.values())))), what, "keep one configuration of each device")])
     lldp = read_lldp(capture, {one.folder: one.name for one in devices})
     trees = {one.name: one.trees() for one in devices}
-    found = imported(name, configs, lldp=lldp, trees=trees, models=models, progress=progress)
+    found = imported(name, configs, lldp=lldp, trees=trees, models=models, draft=draft, progress=progress)
     unknown = [
         f"{one.paths[said.file].name if said.file in one.paths else said.file}:{said.line} of {one.name} is not understood: {said.path}"
         for one in devices

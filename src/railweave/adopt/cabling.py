@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from railweave.adopt.draft import Draft
     from railweave.adopt.shape import Shape
     from railweave.device.model import DeviceConfig
-    from railweave.network.fabric import RoleName
 
 
 def cabling(
@@ -24,11 +23,10 @@ def cabling(
     found: Shape,
     configs: Mapping[str, DeviceConfig],
     model: Mapping[str, str],
-    tiers: Mapping[RoleName, Sequence[str]],
     lengths: dict[tuple[str, str], int],
 ) -> None:
     """Write the port ranges, and the cables that no range gives."""
-    place = {leaf: number for leaf, number in found.numbers.items()}
+    place = found.numbers
     spine = {name: at for at, name in enumerate(found.spines, 1)}
     far = found.wiring.far()
     pairs: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)

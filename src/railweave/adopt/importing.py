@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
-from os.path import commonprefix
 from typing import TYPE_CHECKING, Any
 
 from railweave.adopt.addressing import addressing, rails_by_vlan
@@ -15,6 +14,7 @@ from railweave.adopt.equipment import models
 from railweave.adopt.management import management
 from railweave.adopt.names import name_leaves, name_spines, name_vlans
 from railweave.adopt.numbers import apart, as_numbers, router_ids
+from railweave.adopt.order import common_start
 from railweave.adopt.routing import advertisements, color_order, group_names, local_prefixes, path_colors, underlay
 from railweave.adopt.servers import OnFabric, nics_of, server_groups, with_names
 from railweave.adopt.shape import shape
@@ -82,7 +82,7 @@ def _fabric_names(sets: Sequence[Sequence[str]]) -> list[str]:
     """Names for fabrics: what the names of their switches begin with, where that tells them apart."""
     if len(sets) == 1:
         return ["backend"]
-    heads = [re.sub(r"[^A-Za-z0-9]+[^-_.]*$", "", commonprefix(list(names))) for names in sets]
+    heads = [re.sub(r"[^A-Za-z0-9]+[^-_.]*$", "", common_start(names)) for names in sets]
     good = len({one.casefold() for one in heads}) == len(heads) and all(re.fullmatch(NAME, one) for one in heads)
     return heads if good else [f"fabric{at}" for at in range(1, len(sets) + 1)]
 
@@ -114,11 +114,11 @@ def _fabric(
         topology["links_per_spine"] = there.links
     if there.spines and there.link_speed != 400:
         topology["link_speed"] = f"{there.link_speed}G"
-    cabling(draft, there, configs, model, tiers, lengths)
+    cabling(draft, there, configs, model, lengths)
     as_numbers(draft, "leaf", there.numbers, configs)
     as_numbers(draft, "spine", {name: at for at, name in enumerate(there.spines, 1)}, configs)
     slots = tenant_slots(draft, configs)
-    evpn = overlay(draft, there, configs, local)
+    evpn = overlay(draft, there, configs)
     if evpn:
         loopbacks(draft, configs, local)
     underlay(draft, configs)

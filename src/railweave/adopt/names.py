@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from os.path import commonprefix
 from typing import TYPE_CHECKING
 
+from railweave.adopt.order import common_start
 from railweave.intent.topology import Naming
 
 if TYPE_CHECKING:
@@ -72,13 +72,13 @@ def _by_common_parts(stripes: Sequence[Stripe]) -> Iterator[tuple[str, list[str]
     heads: list[str] = []
     digits = 1
     for one in stripes:
-        head = commonprefix(one.leaves).rstrip("0123456789") if len(one.leaves) > 1 else one.leaves[0].rstrip("0123456789")
+        head = common_start(one.leaves).rstrip("0123456789") if len(one.leaves) > 1 else one.leaves[0].rstrip("0123456789")
         heads.append(head)
         number = _NUMBER.match(one.leaves[0], len(head))
         digits = max(digits, len(number[0]) if number else 1)
     if not all(heads):
         return
-    middle = commonprefix([head[::-1] for head in heads])[::-1] if len(heads) > 1 else ""
+    middle = common_start([head[::-1] for head in heads])[::-1] if len(heads) > 1 else ""
     at = next((place for place, letter in enumerate(middle) if letter in "-_."), None)
     middle = "" if at is None else middle[at:]
     names = [head.removesuffix(middle).rstrip("-_.") for head in heads]

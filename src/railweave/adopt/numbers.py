@@ -40,8 +40,12 @@ def as_numbers(draft: Draft, role: str, numbers: Mapping[str, int], configs: Map
         first, last = usual
     if last == 0:
         last = usual[1] if usual[0] == first else first + max(998, 2 * max(numbers.values()))
+    shared = {asn for asn in asns.values() if list(asns.values()).count(asn) > 1}
+    for asn in sorted(shared):
+        alike = [name for name, one in asns.items() if one == asn]
+        draft.note(f"{', '.join(alike[:4])}{' and others' if len(alike) > 4 else ''} share AS {asn}: in a design each switch has its own")
     for name, asn in asns.items():
-        if asn != first + numbers[name] - 1 or asn > last:
+        if asn not in shared and (asn != first + numbers[name] - 1 or asn > last):
             draft.override(name)["asn"] = asn
     if (first, last) != usual:
         draft.at("pools")[key] = f"{first}-{last}"
@@ -83,6 +87,8 @@ def router_ids(drafts: Sequence[Draft], configs: Mapping[str, DeviceConfig], kno
         host = int(ipaddress.ip_address(one)) - int(net.network_address)
         if 1 <= host < net.num_addresses - 1 and host not in slots.values():
             slots[name] = host
+        elif list(ids.values()).count(one) > 1:
+            drafts[0].note(f"{name} has the router id {one} that another switch has too: it gets another")
         else:
             drafts[0].override(name)["router_id"] = one
 

@@ -1,8 +1,12 @@
-"""The order in which people number things: et-0/0/9 before et-0/0/10."""
+"""The order in which people number things, et-0/0/9 before et-0/0/10, and what names begin with."""
 
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _PART = re.compile(r"(\d+)")
 
@@ -12,3 +16,9 @@ def natural(text: str) -> tuple[tuple[int, int, str], ...]:
     return tuple(
         (0, int(part), "") if part.isdecimal() and part.isascii() else (1, 0, part) for part in _PART.split(text) if part
     )
+
+
+def common_start(names: Sequence[str]) -> str:
+    """The letters that all names begin with."""
+    least, most = min(names), max(names)
+    return next((least[:at] for at, letter in enumerate(least) if most[at : at + 1] != letter), least)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from railweave.adopt.colors import Colors, color_name, colors
 from railweave.adopt.parts import common, given, plain
-from railweave.intent.addressing import Pools
 from railweave.intent.topology import Naming
 from railweave.intent.underlay import Bfd, Isis, RouterAdvertisements
 
@@ -16,9 +15,9 @@ if TYPE_CHECKING:
     from railweave.adopt.draft import Draft
     from railweave.adopt.shape import Shape
     from railweave.config.addresses import Prefix
-    from railweave.device.model import DeviceConfig
+    from railweave.device.model import Bgp, DeviceConfig
+    from railweave.device.model import Isis as IsisConfig
 
-LOCAL_POOLS = Pools()
 
 
 def underlay(draft: Draft, configs: Mapping[str, DeviceConfig]) -> None:
@@ -28,27 +27,11 @@ def underlay(draft: Draft, configs: Mapping[str, DeviceConfig]) -> None:
         bgp, isis = configs[name].bgp, configs[name].isis
         if bgp is None and isis is None:
             continue
-        own: dict[str, Any] = {}
-        running = bgp or isis
-        if bgp is not None:
-            if bgp.groups and not bgp.found_neighbors():
-                own["peering"] = "numbered"
-            for key in ("graceful_restart", "ttl_security"):
-                if getattr(bgp, key):
-                    own[key] = True
-            if bgp.authentication:
-                own["authentication"] = plain(bgp.authentication)
-        elif isis is not None:
-            own |= {"protocol": "isis", "peering": "numbered"}
-            area, usual = isis.net.rsplit(".", 4)[0], Isis()
-            knobs = {"area": area, "metric": next((one.metric for one in isis.ports), usual.metric), "key": isis.key}
-            knobs = {key: value for key, value in knobs.items() if value != getattr(usual, key)}
-            if knobs:
-                own["isis"] = knobs
-        if running is not None:
-            bfd = {"enabled": False} if running.bfd is None else given(running.bfd, Bfd())
-            if bfd:
-                own["bfd"] = bfd
+        own = _of_bgp(bgp) if bgp is not None else _of_isis(isis) if isis is not None else {}
+        bfd = bgp.bfd if bgp is not None else isis.bfd if isis is not None else None
+        timers = {"enabled": False} if bfd is None else given(bfd, Bfd())
+        if timers:
+            own["bfd"] = timers
         made.append(own)
     if not made:
         return
@@ -57,6 +40,24 @@ def underlay(draft: Draft, configs: Mapping[str, DeviceConfig]) -> None:
         draft.fabric["underlay"] = most
     if others:
         draft.note(f"{others} switches have other BFD, keys or timers in the underlay than the rest, whose they get", "bgp")
+
+
+def _of_bgp(bgp: Bgp) -> dict[str, Any]:
+    own: dict[str, Any] = {}
+    if bgp.groups and not bgp.found_neighbors():
+        own["peering"] = "numbered"
+    own |= {key: True for key in ("graceful_restart", "ttl_security") if getattr(bgp, key)}
+    if bgp.authentication:
+        own["authentication"] = plain(bgp.authentication)
+    return own
+
+
+def _of_isis(isis: IsisConfig) -> dict[str, Any]:
+    own: dict[str, Any] = {"protocol": "isis", "peering": "numbered"}
+    area, usual = isis.net.rsplit(".", 4)[0], Isis()
+    knobs = {"area": area, "metric": next((one.metric for one in isis.ports), usual.metric), "key": isis.key}
+    knobs = {key: value for key, value in knobs.items() if value != getattr(usual, key)}
+    return own | ({"isis": knobs} if knobs else {})
 
 
 def path_colors(draft: Draft, found: Shape, configs: Mapping[str, DeviceConfig], spine_keys: Mapping[str, str]) -> dict[str, Colors]:
@@ -117,7 +118,7 @@ def group_names(draft: Draft, own: Mapping[str, Colors], configs: Mapping[str, D
         bgp = configs[name].bgp
         for group in bgp.groups if bgp else ():
             far = {role_of[one.peer] for one in group.sessions if one.peer in role_of}
-            far = far or {role for role in ("spine" if role_of[name] == "leaf" else "leaf",)}
+            far = far or {"spine" if role_of[name] == "leaf" else "leaf"}
             if len(far) == 1:
                 tag = _color_of(group.name, own)
                 seen.append((group.name, far.pop(), tag or "underlay"))

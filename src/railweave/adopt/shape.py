@@ -115,7 +115,7 @@ def shape(
     )
     if len({len(one.leaves) for one in stripes}) > 1:
         found.notes.append(f"stripes have {sorted({len(one.leaves) for one in stripes})} leaves; the file has the most in each")
-    _place_servers(found, servers, rail_of)
+    _place_servers(found, servers)
     return found
 
 
@@ -185,7 +185,7 @@ def _number(stripes: list[Stripe], configs: Mapping[str, DeviceConfig], on_spine
     ordered = sorted(
         stripes,
         key=lambda one: (
-            min((on_spines.get(leaf, (0, 0)) for leaf in one.leaves)),
+            min(on_spines.get(leaf, (0, 0)) for leaf in one.leaves),
             min(_asn(configs[leaf]) for leaf in one.leaves),
             natural(one.leaves[0]),
         ),
@@ -222,7 +222,7 @@ def _parallel(far: Mapping[End, End], lower: Sequence[str], upper: Sequence[str]
     return common[0][0] if common else 1
 
 
-def _place_servers(found: Shape, servers: Mapping[End, End], rail_of: Mapping[End, int]) -> None:
+def _place_servers(found: Shape, servers: Mapping[End, End]) -> None:
     """Slots of servers in their stripe, by the order of their ports on its first leaf."""
     for stripe in found.stripes:
         keys: dict[str, tuple[int, int]] = {}

@@ -43,7 +43,7 @@ def tenant_slots(draft: Draft, configs: Mapping[str, DeviceConfig]) -> dict[str,
     return slots
 
 
-def overlay(draft: Draft, found: Shape, configs: Mapping[str, DeviceConfig], local: Sequence[str]) -> bool:
+def overlay(draft: Draft, found: Shape, configs: Mapping[str, DeviceConfig]) -> bool:
     """``overlay``: pools and timers. Whether the fabric has one."""
     there = {name: one for name in draft.switches if (one := configs[name].overlay)}
     if not there:
@@ -61,7 +61,7 @@ def overlay(draft: Draft, found: Shape, configs: Mapping[str, DeviceConfig], loc
         draft.note(f"{others} switches have other BFD in the overlay than the rest, whose they get")
     macs = {one.mac for name in found.leaves for one in configs[name].gateways if one.mac}
     if macs and macs != {USUAL.gateway_mac}:
-        part["gateway_mac"] = sorted(macs)[0]
+        part["gateway_mac"] = min(macs)
     if len(macs) > 1:
         draft.note("gateways of layer-2 networks have different MAC addresses: all get one")
     targets = [target for name in found.leaves for vrf in configs[name].vrfs for target in vrf.export_targets]

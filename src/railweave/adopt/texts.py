@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from railweave.adopt.wiring import Lldp
     from railweave.config.tree import ConfigTree
     from railweave.device.reading import Reading, Said
     from railweave.state.capture import Capture
-    from railweave.adopt.wiring import Lldp
 
 GOOD = 80
 """Percent of statements that are known, from which on a text is taken to be of the system that its neighbors were of."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from railweave.adopt.order import natural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from railweave.device.model import DeviceConfig, Interface
 
@@ -70,7 +70,7 @@ def wiring(configs: Mapping[str, DeviceConfig], lldp: Lldp) -> Wiring:
                 found.join(End(device, one.name), End(one.peer, one.peer_port))
     _by_subnet(ports, found)
     _by_description(ports, found)
-    notes = _pair_halves(found)
+    notes = list(_pair_halves(found))
     links = tuple((one, other) for one, other in found.joined.items() if one.device < other.device)
     servers = {
         End(device, one.name): _nic(device, one, lldp)
@@ -98,40 +98,35 @@ def _by_subnet(ports: Mapping[str, Mapping[str, Interface]], found: _Evidence) -
 
 
 def _by_description(ports: Mapping[str, Mapping[str, Interface]], found: _Evidence) -> None:
-    names = {name.casefold(): name for name in ports}
+    names = _any_of(ports)
+    of_device: dict[str, Callable[[str], Iterator[str]]] = {}
     for device, own in ports.items():
         for one in own.values():
             here = End(device, one.name)
             if here in found.joined:
                 continue
-            far, far_port = _named(one, device, names, ports)
-            if far and far_port:
+            far = one.peer if one.peer in ports else next((name for name in names(one.description)), "")
+            if not far or far == device:
+                continue
+            if far not in of_device:
+                of_device[far] = _any_of(ports[far])
+            far_port = one.peer_port if one.peer_port in ports[far] else next(of_device[far](one.description), "")
+            if far_port:
                 found.join(here, End(far, far_port))
-            elif far:
+            else:
                 found.halves.setdefault((device, far), []).append(one.name)
 
 
-def _named(
-    port: Interface, device: str, names: Mapping[str, str], ports: Mapping[str, Mapping[str, Interface]]
-) -> tuple[str, str]:
-    """The switch that a port's description or peer names, and its port where it is named too."""
-    if port.peer in ports and port.peer != device:
-        return port.peer, port.peer_port if port.peer_port in ports[port.peer] else ""
-    words = list(_parts(port.description))
-    far = next((names[word.casefold()] for word in words if word.casefold() in names and names[word.casefold()] != device), "")
-    known = {one.casefold(): one for one in ports.get(far, {})}
-    return far, next((known[word.casefold()] for word in words if word.casefold() in known), "")
+def _any_of(names: Iterable[str]) -> Callable[[str], Iterator[str]]:
+    """What finds these names in a text, whatever their capitals: the longest at each place, and no part of a longer word."""
+    known = {name.casefold(): name for name in names}
+    either = "|".join(re.escape(one) for one in sorted(known, key=len, reverse=True))
+    pattern = re.compile(rf"(?<![a-z0-9])(?:{either})(?![a-z0-9])" if known else r"(?!)")
 
+    def find(text: str) -> Iterator[str]:
+        return (known[match[0]] for match in pattern.finditer(text.casefold()))
 
-def _parts(text: str) -> Iterator[str]:
-    """The words of a description, and the parts of each between colons, underscores, slashes and dots."""
-    for word in _WORDS.findall(text):
-        yield word
-        for mark in (":", "_", ".", "/", "::", "->"):
-            head, there, tail = word.partition(mark)
-            if there:
-                yield head
-                yield tail
+    return find
 
 
 def _pair_halves(found: _Evidence) -> Iterator[str]:

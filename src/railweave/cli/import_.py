@@ -25,13 +25,13 @@ def import_(
 ) -> None:
     """Make a fabric file of an existing network, and say how much of its configuration the file gives back.
 
-    Nothing is written where the configurations make no network. Exits 0 where the file gives back every statement, 1 where
+    A file that was found and cannot be designed is written all the same, with the reason, to be mended by hand. Exits 0 where the file gives back every statement, 1 where
     statements are lost or new.
     """
     from railweave.api import adopt
 
     try:
-        found = adopt(folder, name=name or out.stem, device=device, progress=progress(quiet=quiet or as_json))
+        found = adopt(folder, name=name or out.stem, device=device, draft=out, progress=progress(quiet=quiet or as_json))
     finally:
         done(quiet=quiet or as_json)
     written = found.write(out)

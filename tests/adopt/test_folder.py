@@ -1,0 +1,86 @@
+"""``railweave import`` of a folder of saved configurations, on every system whose text is read."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from railweave.adopt.texts import read_devices, read_lldp
+from railweave.api import adopt, load
+from railweave.errors import InputError
+from railweave.state.capture import read_capture
+from railweave.systems import system
+from tests.adopt.scramble import SYSTEMS, configs_of
+from tests.cli.test_exit_codes import run
+from tests.retarget import retargeted
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+READ = [nos for nos in SYSTEMS if system(nos).reader is not None]
+ONE_LEAF = "mi300x-leaf-24"
+
+
+def _saved(folder: Path, nos: str, name: str = ONE_LEAF) -> Path:
+    """Configurations of an example's switches, as something saved them."""
+    for device, config in configs_of(retargeted(name, nos)).items():
+        files, trees = system(nos).files(config), system(nos).trees(config)
+        for at, file in enumerate(trees):
+            suffix = "json" if file.endswith(".json") else "txt"
+            path = folder / device / f"configuration{f'-{at}' if at else ''}.{suffix}"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(files[file])
+    return folder
+
+
+@pytest.mark.parametrize("nos", READ)
+def test_the_system_is_recognised(tmp_path: Path, nos: str) -> None:
+    found = read_devices(read_capture(_saved(tmp_path, nos)))
+    assert [(one.name, one.nos) for one in found] == [("leaf1", nos)]
+
+
+@pytest.mark.parametrize("nos", READ)
+def test_a_folder_becomes_a_fabric_file(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, nos: str
+) -> None:
+    saved, file = _saved(tmp_path / "saved", nos), tmp_path / "mine.yaml"
+    assert run(monkeypatch, "import", saved, "-o", file, "--json") == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["lost"], said["extra"]) == (0, 0)
+    network = load(file)
+    assert network.name == "mine"
+    assert [one.name for one in network.switches] == ["leaf1"]
+    assert (tmp_path / "mine.lock").is_file()
+    assert (tmp_path / "mine.inventory.csv").read_text().startswith("device,")
+
+
+@pytest.mark.parametrize("nos", READ[:1])
+def test_a_model_that_is_said(tmp_path: Path, nos: str) -> None:
+    model = retargeted(ONE_LEAF, nos).switches[0].model
+    found = adopt(_saved(tmp_path, nos), device=[f"leaf={model}"])
+    assert found.network.switches[0].model == model
+
+
+def test_an_empty_folder(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert run(monkeypatch, "import", tmp_path, "-o", tmp_path / "mine.yaml") == 2
+    assert "no device's answers are here" in capsys.readouterr().err
+    assert not (tmp_path / "mine.yaml").exists()
+
+
+def test_a_model_that_there_is_not(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="not in the catalog"):
+        adopt(tmp_path, device=["leaf=none"])
+    with pytest.raises(InputError, match="write it as leaf="):
+        adopt(tmp_path, device=["leaf=:junos"])
+
+
+def test_neighbors_heard(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    heard = tmp_path / "one" / "lldp.json"
+    heard.write_text('{"p1": {"device": "two", "port": "p2"}}')
+    assert read_lldp(read_capture(tmp_path), {"one": "first"}) == {"first": {"p1": ("two", "p2")}}
+    heard.write_text('{"p1": "two"}')
+    with pytest.raises(InputError, match="a neighbor is written as"):
+        read_lldp(read_capture(tmp_path), {})
