@@ -19,14 +19,22 @@ from tests.adopt.scramble import configs_of, without_unsaid
 from tests.retarget import retargeted
 
 
-@pytest.mark.parametrize("description", ["to {device} {port}", "{device}:{port}", "link/{device}_{port} 400G", "-> {device}"])
+@pytest.mark.parametrize(
+    "description", ["to {device} {port}", "{device}:{port}", "link/{device}_{port} 400G", "-> {device}"]
+)
 def test_links_from_descriptions_of_others(description: str) -> None:
     configs = configs_of(retargeted("h100-rlb", "junos"))
     others = {
         name: replace(
             config,
             interfaces=tuple(
-                replace(one, link="", peer="", peer_port="", description=description.format(device=one.peer, port=one.peer_port))
+                replace(
+                    one,
+                    link="",
+                    peer="",
+                    peer_port="",
+                    description=description.format(device=one.peer, port=one.peer_port),
+                )
                 if one.kind == "fabric"
                 else one
                 for one in config.interfaces
@@ -57,7 +65,9 @@ def test_links_from_lldp_and_from_addresses() -> None:
         for name, config in silent.items()
     }
     assert wiring(without, {}).links == ()
-    heard = {name: {one.name: (one.peer, one.peer_port) for one in config.interfaces} for name, config in configs.items()}
+    heard = {
+        name: {one.name: (one.peer, one.peer_port) for one in config.interfaces} for name, config in configs.items()
+    }
     assert len(wiring(without, heard).links) == 4 * 4 * 4
 
 
@@ -85,7 +95,9 @@ def test_rules_of_prefixes(form: str, wanted: dict[str, object]) -> None:
 
 def test_prefixes_without_a_rule() -> None:
     cuts = _cuts("10.{stripe}.{rail}.0/24")
-    assert rule([*cuts[:-1], replace(cuts[-1], prefix=Prefix("10.99.77.0/24"))], [], routed=False, tenants=False) is None
+    assert (
+        rule([*cuts[:-1], replace(cuts[-1], prefix=Prefix("10.99.77.0/24"))], [], routed=False, tenants=False) is None
+    )
 
 
 def test_ports_that_no_range_gives() -> None:
@@ -100,14 +112,22 @@ def test_ports_that_no_range_gives() -> None:
 
 def test_names_as_host_lists() -> None:
     assert host_lists(["n09", "n10", "n11", "n13", "x", "n14"]) == ["n[09-11]", "n13", "x", "n14"]
-    nics = [End("a1", "gpu0_eth"), End("a1", "gpu1_eth"), End("a2", "gpu0_eth"), End("a2", "gpu1_eth"), End("a3", "eth7")]
+    nics = [
+        End("a1", "gpu0_eth"),
+        End("a1", "gpu1_eth"),
+        End("a2", "gpu0_eth"),
+        End("a2", "gpu1_eth"),
+        End("a3", "eth7"),
+    ]
     whole = {"a1": {"gpu0_eth", "gpu1_eth", "gpu2_eth"}, "a2": {"gpu0_eth", "gpu1_eth", "gpu2_eth"}, "a3": {"eth7"}}
     assert members(nics, whole) == ["a[1-2]:gpu[0-1]_eth", "a3"]
 
 
 def test_a_link_with_addresses_of_its_own() -> None:
     """Addresses that no pool gives are those of the link in the design too."""
-    configs = {name: without_unsaid(one) for name, one in configs_of(retargeted("evpn-server-isolation", "junos")).items()}
+    configs = {
+        name: without_unsaid(one) for name, one in configs_of(retargeted("evpn-server-isolation", "junos")).items()
+    }
     leaf, spine = configs["stripe1-leaf1"], configs["spine1"]
     port = next(one for one in leaf.interfaces if one.peer == "spine1")
     configs["stripe1-leaf1"] = _readdressed(leaf, port.name, "10.9.0.1/30")

@@ -75,14 +75,18 @@ def addressing(
         _apply_rule(draft, part, cuts, pools, tenants=bool(tenants))
     elif not slaac:
         part |= {"server_pool": "10.0.0.0/8", "prefix_length": 24}
-    if (not tenants and len(pools) > 1) or (not tenants and pools and pools[0] != part.get("server_pool", usual.server_pool)):
+    if (not tenants and len(pools) > 1) or (
+        not tenants and pools and pools[0] != part.get("server_pool", usual.server_pool)
+    ):
         part["local_prefixes"] = list(pools)
     _vlans(draft, found, gateways, rails, tenants)
     if not part:
         del draft.fabric["addressing"]
 
 
-def _apply_rule(draft: Draft, part: dict[str, Any], cuts: Sequence[Cut], pools: Sequence[str], *, tenants: bool) -> None:
+def _apply_rule(
+    draft: Draft, part: dict[str, Any], cuts: Sequence[Cut], pools: Sequence[str], *, tenants: bool
+) -> None:
     usual = Addressing()
     routed = part.get("server_link") in {"routed", "proxy-arp"}
     known = [] if tenants else pools
@@ -111,7 +115,9 @@ def _cuts(
         if not rail or (one.port and not server):
             continue
         for at, prefix in enumerate(one.prefixes, 1):
-            color = order.get(own[leaf].of_prefix.get(prefix, ""), at if len(one.prefixes) > 1 else 1) if leaf in own else 1
+            color = (
+                order.get(own[leaf].of_prefix.get(prefix, ""), at if len(one.prefixes) > 1 else 1) if leaf in own else 1
+            )
             yield Cut((tenants.get(one.vrf, 0), stripe.slot, server, rail, color), prefix)
 
 
@@ -134,4 +140,6 @@ def _vlans(
     if first >= 1 and first != VLANS[0]:
         draft.at("pools")["vlan"] = f"{first}-{VLANS[1]}"
     if starts.count(first) < len(starts):
-        draft.note(f"{len(starts) - starts.count(first)} of {len(starts)} VLANs have ids that no pool gives: they get other ids")
+        draft.note(
+            f"{len(starts) - starts.count(first)} of {len(starts)} VLANs have ids that no pool gives: they get other ids"
+        )

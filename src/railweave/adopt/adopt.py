@@ -66,7 +66,11 @@ class Imported:
 
     def write(self, file: Path) -> list[Path]:
         """Write the fabric file, its lock and its inventory beside it. The files written."""
-        written = {file: self.fabric, companion(file, "lock"): self.lock, companion(file, "inventory.csv"): self.inventory}
+        written = {
+            file: self.fabric,
+            companion(file, "lock"): self.lock,
+            companion(file, "inventory.csv"): self.inventory,
+        }
         for path, text in written.items():
             write_file(path, text)
         return list(written)
@@ -108,7 +112,9 @@ def imported(
         if draft is None:
             raise
         write_file(draft, fabric_text(found.document))
-        write_file(companion(draft, "lock"), Lock({pool: slots for pool, slots in found.lock.items() if slots}).to_text())
+        write_file(
+            companion(draft, "lock"), Lock({pool: slots for pool, slots in found.lock.items() if slots}).to_text()
+        )
         write_file(companion(draft, "inventory.csv"), _inventory(found))
         raise InputError([_in_file(one, draft) for one in error.problems]) from None
     scores = _scores(network, configs, trees or {})
@@ -134,7 +140,9 @@ def _scores(
 ) -> list[Score]:
     there = {one.name for one in network.switches}
     return [
-        score(config, device_config(network, name), trees.get(name)) for name, config in configs.items() if name in there
+        score(config, device_config(network, name), trees.get(name))
+        for name, config in configs.items()
+        if name in there
     ]
 
 
@@ -171,7 +179,9 @@ def _with_extra(
         again = _scores(other, configs, trees)
     except (InputError, RenderError):
         return None
-    better = sum(len(one.lost) + len(one.extra) for one in again) < sum(len(one.lost) + len(one.extra) for one in scores)
+    better = sum(len(one.lost) + len(one.extra) for one in again) < sum(
+        len(one.lost) + len(one.extra) for one in scores
+    )
     return (made, other, lock) if better else None
 
 
@@ -194,7 +204,9 @@ def imported_folder(
         names = Counter(one.name for one in devices)
         twice = next(one for one in devices if names[one.name] > 1)
         what = f"two devices call themselves {twice.name!r}"
-        raise InputError([Problem(FileLine(str(next(iter(twice.paths.values())))), what, "keep one configuration of each device")])
+        raise InputError(
+            [Problem(FileLine(str(next(iter(twice.paths.values())))), what, "keep one configuration of each device")]
+        )
     lldp = read_lldp(capture, {one.folder: one.name for one in devices})
     trees = {one.name: one.trees() for one in devices}
     found = imported(name, configs, lldp=lldp, trees=trees, models=models, draft=draft, progress=progress)
@@ -245,7 +257,12 @@ def _settled(found: Files, configs: Mapping[str, DeviceConfig]) -> tuple[Network
 def fabric_text(document: Mapping[str, Any]) -> str:
     """The fabric file: parts below one another, small ones in one line."""
     return yaml.dump(
-        _ordered(document, FabricFile), Dumper=_Plain, sort_keys=False, allow_unicode=True, width=120, default_flow_style=None
+        _ordered(document, FabricFile),
+        Dumper=_Plain,
+        sort_keys=False,
+        allow_unicode=True,
+        width=120,
+        default_flow_style=None,
     )
 
 

@@ -44,7 +44,11 @@ def cabling(
             up[leaf].append(Taken(leaf, spine[name], link, found.places[leaf, here]))
             down[name].append(Taken(name, place[leaf], link, found.places[name, there]))
     wrong: dict[tuple[str, str, int], dict[str, str]] = defaultdict(dict)
-    names = {(end.device, found.places[end.device, end.port].key): end.port for end in (*far, *found.wiring.servers) if (end.device, end.port) in found.places}
+    names = {
+        (end.device, found.places[end.device, end.port].key): end.port
+        for end in (*far, *found.wiring.servers)
+        if (end.device, end.port) in found.places
+    }
     spines = {at: name for name, at in spine.items()}
     leaves = {at: name for name, at in place.items()}
     for kind, role, taken, others in (("uplink_ports", "leaf", up, spines), ("leaf_ports", "spine", down, leaves)):
@@ -58,7 +62,9 @@ def cabling(
         for link, (here, there) in enumerate(ports, 1):
             if (leaf, here) in addresses and there:
                 own = {one: _address(configs[one], port) for one, port in ((leaf, here), (name, there))}
-                wrong[leaf, name, link].update({} if not all(own.values()) else {f"@{one}": text for one, text in own.items()})
+                wrong[leaf, name, link].update(
+                    {} if not all(own.values()) else {f"@{one}": text for one, text in own.items()}
+                )
     for (leaf, name, link), fixed in sorted(wrong.items()):
         ports = {one: port for one, port in sorted(fixed.items()) if not one.startswith("@")}
         pair = {one[1:]: address for one, address in fixed.items() if one.startswith("@")}
@@ -125,7 +131,9 @@ def _addresses(
     draft: Draft, found: Shape, configs: Mapping[str, DeviceConfig], model: Mapping[str, str]
 ) -> set[tuple[str, str]]:
     """The pool of link addresses, where links have addresses. The ports of leaves whose links have others."""
-    own = {(name, one.name): one.addresses[0] for name in found.leaves for one in configs[name].interfaces if one.addresses}
+    own = {
+        (name, one.name): one.addresses[0] for name in found.leaves for one in configs[name].interfaces if one.addresses
+    }
     lower: dict[tuple[str, int, int], str] = {}
     ports: dict[tuple[str, int, int], str] = {}
     for end in found.wiring.far():
@@ -136,7 +144,10 @@ def _addresses(
             lower[key], ports[key] = str(address.address), end.port
     if not lower:
         return set()
-    groups = [catalog().switches[one].ports[0] for one in {model[leaf] for leaf in found.leaves} | {draft.at("leaf")["device"]}]
+    groups = [
+        catalog().switches[one].ports[0]
+        for one in {model[leaf] for leaf in found.leaves} | {draft.at("leaf")["device"]}
+    ]
     widest = max(mode.channels for group in groups for mode in group.modes())
     stride = 1 << (max(group.count for group in groups) * widest - 1).bit_length()
     return {(key[0], ports[key]) for key in link_pool(draft, lower, stride, widest)}
@@ -146,7 +157,9 @@ def _lengths(found: Shape, configs: Mapping[str, DeviceConfig], lengths: dict[tu
     """Lengths of cables that are not those of most of their kind, by switch and port."""
     far = found.wiring.far()
     of: dict[str, dict[tuple[str, str], int]] = {"fabric": {}, "server": {}}
-    ends = {(end.device, end.port): "fabric" for end in far} | {(end.device, end.port): "server" for end in found.wiring.servers}
+    ends = {(end.device, end.port): "fabric" for end in far} | {
+        (end.device, end.port): "server" for end in found.wiring.servers
+    }
     for name in (*found.leaves, *found.spines, *found.super_spines):
         qos = configs[name].qos
         for profile in qos.profiles if qos else ():

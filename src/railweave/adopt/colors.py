@@ -27,7 +27,10 @@ def colors(config: DeviceConfig) -> Colors | None:
         return None
     values = {one.name: one for one in bgp.communities}
     by_port = {
-        session.interface: name for group in bgp.groups if (name := _of_group(config, group)) for session in group.sessions
+        session.interface: name
+        for group in bgp.groups
+        if (name := _of_group(config, group))
+        for session in group.sessions
     }
     if not by_port:
         return None

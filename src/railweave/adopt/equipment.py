@@ -83,7 +83,9 @@ def models(configs: Mapping[str, DeviceConfig]) -> dict[str, str]:
 
     What tells models apart besides ports is what their configurations must have, or leave out; some say their model themselves.
     """
-    said = {name: one.model for name, one in configs.items() if one.model in catalog().switches and _fits(one.model, one)}
+    said = {
+        name: one.model for name, one in configs.items() if one.model in catalog().switches and _fits(one.model, one)
+    }
     fits = {
         name: [said[name]] if name in said else [model for model in catalog().switches if _fits(model, one)]
         for name, one in configs.items()
@@ -119,7 +121,9 @@ def _unlike(model: str, config: DeviceConfig) -> int:
         marks += [config.overlay.tunnel_dscp != ("tunnel-dscp" in known.needs), not known.tunnels]
     if config.qos:
         marks += [config.qos.shared_buffer == ("shared-buffer" in known.platform.lacks)] * 2
-    marks.append(config.balancing.random != ("random-spray" in known.platform.has and config.balancing.group_mode == "spray"))
+    marks.append(
+        config.balancing.random != ("random-spray" in known.platform.has and config.balancing.group_mode == "spray")
+    )
     return sum(marks)
 
 

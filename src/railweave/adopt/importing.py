@@ -13,7 +13,7 @@ from railweave.adopt.draft import Draft, Note
 from railweave.adopt.equipment import models
 from railweave.adopt.management import management
 from railweave.adopt.names import name_leaves, name_spines, name_vlans
-from railweave.adopt.numbers import apart, as_numbers, router_ids
+from railweave.adopt.numbers import apart, apart_by_role, as_numbers, router_ids
 from railweave.adopt.order import common_start
 from railweave.adopt.routing import advertisements, color_order, group_names, local_prefixes, path_colors, underlay
 from railweave.adopt.servers import OnFabric, nics_of, server_groups, with_names
@@ -46,9 +46,7 @@ class Files:
     notes: list[Note]
 
 
-def files(
-    name: str, configs: Mapping[str, DeviceConfig], lldp: Lldp, given: Mapping[str, str] | None = None
-) -> Files:
+def files(name: str, configs: Mapping[str, DeviceConfig], lldp: Lldp, given: Mapping[str, str] | None = None) -> Files:
     """The files of a network. ``given`` has the model of switches by role, where it is known.
 
     Raises ``InputError`` where nothing is a network: no switch, or no model of the catalog that has a switch's ports.
@@ -100,7 +98,9 @@ def _fabric(
     model = _equipment(draft, tiers, configs, given)
     own_wiring = with_names(draft.name, found, configs, tiers.get("leaf", []))
     leaves = set(tiers.get("leaf", ()))
-    own_wiring = replace(own_wiring, servers={end: nic for end, nic in own_wiring.servers.items() if end.device in leaves})
+    own_wiring = replace(
+        own_wiring, servers={end: nic for end, nic in own_wiring.servers.items() if end.device in leaves}
+    )
     there = shape(configs, own_wiring, tiers, model)
     for text in (*own_wiring.notes, *there.notes):
         draft.note(text)
@@ -108,8 +108,6 @@ def _fabric(
     topology = draft.at("topology")
     name_leaves(draft, there)
     keys = name_spines(draft, there)
-    if there.per_stripe != there.rails:
-        topology["leaves_per_stripe"] = there.per_stripe
     if there.spines and there.links != 1:
         topology["links_per_spine"] = there.links
     if there.spines and there.link_speed != 400:
@@ -117,6 +115,7 @@ def _fabric(
     cabling(draft, there, configs, model, lengths)
     as_numbers(draft, "leaf", there.numbers, configs)
     as_numbers(draft, "spine", {name: at for at, name in enumerate(there.spines, 1)}, configs)
+    apart_by_role(draft)
     slots = tenant_slots(draft, configs)
     evpn = overlay(draft, there, configs)
     if evpn:
@@ -140,9 +139,8 @@ def _fabric(
     qos(draft, tiers, configs, model)
     mtus(draft, configs, there)
     tenants(draft, there, configs, slots)
-    _oversubscription(draft, there)
     homes = {server: one.name for one in there.stripes for server in one.servers}
-    return OnFabric(draft, nics_of(draft, there), homes)
+    return OnFabric(draft, nics_of(draft, there), homes, there.per_stripe, _up(there))
 
 
 def _equipment(
@@ -175,20 +173,12 @@ def _equipment(
     return result
 
 
-def _oversubscription(draft: Draft, found: Shape) -> None:
-    """Server bandwidth over uplink bandwidth of the leaf where that is most, where it is more than 1."""
-    if not found.spines:
-        return
-    worst = 1.0
-    far = {end for end, _ in ((e, f) for e, f in found.wiring.far().items())}
-    for leaf in found.leaves:
-        up = sum(place.speed_gbps for (name, port), place in found.places.items() if name == leaf and any(end.device == leaf and end.port == port for end in far))
-        down = sum(
-            found.places[end.device, end.port].speed_gbps
-            for end in found.wiring.servers
-            if end.device == leaf and (end.device, end.port) in found.places
-        )
-        if up:
-            worst = max(worst, down / up)
-    if worst > 1:
-        draft.at("topology")["oversubscription"] = round(worst + 0.005, 2) if worst != int(worst) else int(worst)
+def _up(found: Shape) -> dict[str, int]:
+    """What the uplinks of each stripe carry, Gb/s: those of its leaf with the fewest."""
+    above = set(found.spines)
+    carried: Counter[str] = Counter()
+    for end, far in found.wiring.far().items():
+        place = found.places.get((end.device, end.port))
+        if far.device in above and place:
+            carried[end.device] += place.speed_gbps
+    return {one.name: min(carried[leaf] for leaf in one.leaves) for one in found.stripes}

@@ -72,7 +72,9 @@ def _by_common_parts(stripes: Sequence[Stripe]) -> Iterator[tuple[str, list[str]
     heads: list[str] = []
     digits = 1
     for one in stripes:
-        head = common_start(one.leaves).rstrip("0123456789") if len(one.leaves) > 1 else one.leaves[0].rstrip("0123456789")
+        head = (
+            common_start(one.leaves).rstrip("0123456789") if len(one.leaves) > 1 else one.leaves[0].rstrip("0123456789")
+        )
         heads.append(head)
         number = _NUMBER.match(one.leaves[0], len(head))
         digits = max(digits, len(number[0]) if number else 1)
@@ -82,7 +84,9 @@ def _by_common_parts(stripes: Sequence[Stripe]) -> Iterator[tuple[str, list[str]
     at = next((place for place, letter in enumerate(middle) if letter in "-_."), None)
     middle = "" if at is None else middle[at:]
     names = [head.removesuffix(middle).rstrip("-_.") for head in heads]
-    tails = {leaf[len(head) :].lstrip("0123456789") for head, one in zip(heads, stripes, strict=True) for leaf in one.leaves}
+    tails = {
+        leaf[len(head) :].lstrip("0123456789") for head, one in zip(heads, stripes, strict=True) for leaf in one.leaves
+    }
     if len(tails) == 1 and all(names):
         between = heads[0][len(names[0]) :]
         yield f"{{stripe}}{between}{_width('1' * digits)}{tails.pop()}", names
@@ -123,7 +127,9 @@ def name_spines(draft: Draft, found: Shape) -> dict[str, str]:
     return keys
 
 
-def name_vlans(draft: Draft, configs: Mapping[str, DeviceConfig], rails: Mapping[tuple[str, int], tuple[str, int]]) -> None:
+def name_vlans(
+    draft: Draft, configs: Mapping[str, DeviceConfig], rails: Mapping[tuple[str, int], tuple[str, int]]
+) -> None:
     """``naming.vlan``, where VLANs are called by a pattern; ``rails`` has stripe and rail by leaf and VLAN."""
     seen = [
         (one.vlan_name, one.vlan, *rails.get((name, one.vlan), ("", 0)))
@@ -142,7 +148,9 @@ def name_vlans(draft: Draft, configs: Mapping[str, DeviceConfig], rails: Mapping
     if best != USUAL.vlan:
         draft.at("naming")["vlan"] = best
     if right(best) < len(seen):
-        draft.note(f"{len(seen) - right(best)} of {len(seen)} VLANs have names that no pattern gives: they get other names")
+        draft.note(
+            f"{len(seen) - right(best)} of {len(seen)} VLANs have names that no pattern gives: they get other names"
+        )
 
 
 def _vlan_patterns(name: str, vlan: int, stripe: str, rail: int) -> Iterator[str]:

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 USUAL = Pools()
 
 
-def as_numbers(draft: Draft, role: str, numbers: Mapping[str, int], configs: Mapping[str, DeviceConfig]) -> tuple[int, int]:
+def as_numbers(
+    draft: Draft, role: str, numbers: Mapping[str, int], configs: Mapping[str, DeviceConfig]
+) -> tuple[int, int]:
     """The pool of a role's AS numbers; switches whose number it does not give get an override.
 
     ``numbers`` are those that AS numbers follow from. The pool is what peers accept of the role, where they say so.
@@ -29,10 +31,16 @@ def as_numbers(draft: Draft, role: str, numbers: Mapping[str, int], configs: Map
     asns = {name: config.bgp.asn for name in numbers if (config := configs[name]).bgp}
     if not asns:
         return usual
-    starts = [asn - numbers[name] + 1 for name, asn in asns.items()]
+    shared = {asn for asn in asns.values() if list(asns.values()).count(asn) > 1}
+    starts = [asn - numbers[name] + 1 for name, asn in asns.items() if asn not in shared] or sorted(shared)
     accepted = _accepted(draft, set(asns.values()), configs)
     named = {_first(one, role) for one in configs.values()} - {0}
-    candidates = [*accepted, *((one, 0) for one in named if role == "spine"), usual, *((one, 0) for one in sorted(set(starts), key=starts.count, reverse=True))]
+    candidates = [
+        *accepted,
+        *((one, 0) for one in named if role == "spine"),
+        usual,
+        *((one, 0) for one in sorted(set(starts), key=starts.count, reverse=True)),
+    ]
     first, last = max(candidates, key=lambda pool: starts.count(pool[0]))
     if starts.count(first) == 0:
         first, last = candidates[0]
@@ -40,10 +48,11 @@ def as_numbers(draft: Draft, role: str, numbers: Mapping[str, int], configs: Map
         first, last = usual
     if last == 0:
         last = usual[1] if usual[0] == first else first + max(998, 2 * max(numbers.values()))
-    shared = {asn for asn in asns.values() if list(asns.values()).count(asn) > 1}
     for asn in sorted(shared):
         alike = [name for name, one in asns.items() if one == asn]
-        draft.note(f"{', '.join(alike[:4])}{' and others' if len(alike) > 4 else ''} share AS {asn}: in a design each switch has its own")
+        draft.note(
+            f"{', '.join(alike[:4])}{' and others' if len(alike) > 4 else ''} share AS {asn}: in a design each switch has its own"
+        )
     for name, asn in asns.items():
         if asn not in shared and (asn != first + numbers[name] - 1 or asn > last):
             draft.override(name)["asn"] = asn
@@ -74,9 +83,27 @@ def _first(config: DeviceConfig, role: str) -> int:
     return numbers[0] if len(numbers) == 1 else 0
 
 
+def apart_by_role(draft: Draft) -> None:
+    """End a role's pool of AS numbers where that of another role begins; what is then outside has an override already, or gets one."""
+    pools = draft.fabric.get("pools", {})
+    ranges: list[tuple[int, int, str]] = []
+    for key in ("leaf_asn", "spine_asn"):
+        usual: tuple[int, int] = getattr(USUAL, key)
+        first, _, last = pools.get(key, f"{usual[0]}-{usual[1]}").partition("-")
+        ranges.append((int(first), int(last), key))
+    (first, last, key), (second, _, _) = sorted(ranges)
+    if first < second <= last:
+        draft.at("pools")[key] = f"{first}-{second - 1}"
+
+
 def router_ids(drafts: Sequence[Draft], configs: Mapping[str, DeviceConfig], known: Iterable[str]) -> None:
     """The pool of router ids, which all fabrics share, and the slot of each switch in it."""
-    ids = {name: str(configs[name].loopback.address) for draft in drafts for name in draft.switches if configs[name].loopback}
+    ids = {
+        name: str(configs[name].loopback.address)
+        for draft in drafts
+        for name in draft.switches
+        if configs[name].loopback
+    }
     ids = {name: one for name, one in ids.items() if "." in one and not one.startswith("0.")}
     pool = _pool(ids.values(), USUAL.router_id, known, spare=2) if ids else USUAL.router_id
     for draft in drafts if pool != USUAL.router_id else ():
@@ -136,7 +163,9 @@ def _pool(values: Iterable[str], usual: str, known: Iterable[str], spare: int) -
         if all(one in net and one != net.network_address for one in addresses):
             return text
     net = ipaddress.ip_network(f"{addresses[0]}/{addresses[0].max_prefixlen - 8}", strict=False)
-    while not all(one in net and one != net.network_address for one in addresses) or net.num_addresses < spare * len(addresses):
+    while not all(one in net and one != net.network_address for one in addresses) or net.num_addresses < spare * len(
+        addresses
+    ):
         if net.prefixlen <= 1:
             return usual
         net = net.supernet()
@@ -156,10 +185,14 @@ def link_pool(
         for (leaf, port, channel), address in links.items()
     ]
     start = max(dict.fromkeys(starts), key=starts.count)
+    if start <= 0 or 2 * starts.count(start) <= len(starts):  # no rule of ours: each link has its addresses given
+        return list(links)
     first = ipaddress.ip_address(next(iter(links.values())))
     last = start + 2 * max(numbers.values()) * stride
     length = first.max_prefixlen
-    while length and (start % (1 << (first.max_prefixlen - length)) or start + (1 << (first.max_prefixlen - length)) < last):
+    while length and (
+        start % (1 << (first.max_prefixlen - length)) or start + (1 << (first.max_prefixlen - length)) < last
+    ):
         length -= 1
         if start % (1 << (first.max_prefixlen - length)):
             length += 1

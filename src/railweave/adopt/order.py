@@ -14,7 +14,9 @@ _PART = re.compile(r"(\d+)")
 def natural(text: str) -> tuple[tuple[int, int, str], ...]:
     """A key by which names sort as their numbers do."""
     return tuple(
-        (0, int(part), "") if part.isdecimal() and part.isascii() else (1, 0, part) for part in _PART.split(text) if part
+        (0, int(part), "") if part.isdecimal() and part.isascii() else (1, 0, part)
+        for part in _PART.split(text)
+        if part
     )
 
 

@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from railweave.config.tree import ConfigTree, Name, Node
     from railweave.device.model import DeviceConfig
 
-def extra(
-    nos: str, read: Mapping[str, Mapping[str, ConfigTree]], designed: Mapping[str, DeviceConfig]
-) -> str:
+
+def extra(nos: str, read: Mapping[str, Mapping[str, ConfigTree]], designed: Mapping[str, DeviceConfig]) -> str:
     """What every one of some switches has and its design has not, as the system prints it; empty: nothing.
 
     ``read`` has the trees of each switch by file, ``designed`` its design. A statement that the design has with another value is

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from railweave.device.model import Isis as IsisConfig
 
 
-
 def underlay(draft: Draft, configs: Mapping[str, DeviceConfig]) -> None:
     """``underlay``, as most switches have it."""
     made: list[dict[str, Any]] = []
@@ -39,7 +38,9 @@ def underlay(draft: Draft, configs: Mapping[str, DeviceConfig]) -> None:
     if most:
         draft.fabric["underlay"] = most
     if others:
-        draft.note(f"{others} switches have other BFD, keys or timers in the underlay than the rest, whose they get", "bgp")
+        draft.note(
+            f"{others} switches have other BFD, keys or timers in the underlay than the rest, whose they get", "bgp"
+        )
 
 
 def _of_bgp(bgp: Bgp) -> dict[str, Any]:
@@ -60,7 +61,9 @@ def _of_isis(isis: IsisConfig) -> dict[str, Any]:
     return own | ({"isis": knobs} if knobs else {})
 
 
-def path_colors(draft: Draft, found: Shape, configs: Mapping[str, DeviceConfig], spine_keys: Mapping[str, str]) -> dict[str, Colors]:
+def path_colors(
+    draft: Draft, found: Shape, configs: Mapping[str, DeviceConfig], spine_keys: Mapping[str, str]
+) -> dict[str, Colors]:
     """Path colors: their names, how many, and which uplink has which. The colors of each leaf, empty where paths have none."""
     own = {leaf: one for leaf in found.leaves if (one := colors(configs[leaf]))}
     if not own:
@@ -110,7 +113,9 @@ def color_order(own: Mapping[str, Colors]) -> dict[str, int]:
     return {name: at for at, name in enumerate(names, 1)}
 
 
-def group_names(draft: Draft, own: Mapping[str, Colors], configs: Mapping[str, DeviceConfig], tiers: Mapping[str, list[str]]) -> None:
+def group_names(
+    draft: Draft, own: Mapping[str, Colors], configs: Mapping[str, DeviceConfig], tiers: Mapping[str, list[str]]
+) -> None:
     """``naming.bgp_group``, where groups are called by a pattern of role and color."""
     role_of = {name: role for role, names in tiers.items() for name in names}
     seen: list[tuple[str, str, str]] = []
@@ -126,7 +131,10 @@ def group_names(draft: Draft, own: Mapping[str, Colors], configs: Mapping[str, D
         return
     usual = Naming().bgp_group
     patterns = dict.fromkeys([usual, *(_pattern(*one) for one in seen[:4])])
-    best = max(patterns, key=lambda pattern: sum(pattern.format(role=role, color=color) == group for group, role, color in seen))
+    best = max(
+        patterns,
+        key=lambda pattern: sum(pattern.format(role=role, color=color) == group for group, role, color in seen),
+    )
     if best != usual:
         draft.at("naming")["bgp_group"] = best
 

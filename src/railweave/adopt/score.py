@@ -144,7 +144,11 @@ def _renames(read: DeviceConfig, designed: DeviceConfig) -> dict[str, str]:
         there = groups.get(_sessions(group))
         if there is None:
             continue
-        found |= {group.name: there.name, group.import_policy: there.import_policy, group.export_policy: there.export_policy}
+        found |= {
+            group.name: there.name,
+            group.import_policy: there.import_policy,
+            group.export_policy: there.export_policy,
+        }
         if group.peer_as_list and there.peer_as_list:
             found[group.peer_as_list] = there.peer_as_list
     for policy in one.policies:

@@ -45,7 +45,12 @@ def model_of(sets: Sequence[tuple[frozenset[str], int]]) -> tuple[str, list[str]
         for names, speed in sets:
             ranked = sorted(
                 (
-                    (catalog().nics[own.nic].speed_gbps != speed, not names <= set(own.names), abs(len(own.names) - len(names)), group)
+                    (
+                        catalog().nics[own.nic].speed_gbps != speed,
+                        not names <= set(own.names),
+                        abs(len(own.names) - len(names)),
+                        group,
+                    )
                     for group, own in known.nics.items()
                     if group not in groups
                 ),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from railweave.adopt.server_models import model_of
 from railweave.adopt.wiring import End, Wiring
+from railweave.catalog import catalog
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -35,7 +36,11 @@ def with_names(draft_name: str, wiring: Wiring, configs: Mapping[str, DeviceConf
         for place, end in enumerate(sorted(ends, key=lambda one: order[one.port])):
             server, rail = (place // 8, place % 8) if alone else (place, at)
             made[end] = End(f"{draft_name}-server{server + 1}", f"gpu{rail}_eth")
-    return Wiring(wiring.links, made, (*wiring.notes, f"{len(nameless)} server ports have no description: their servers got names"))
+    return Wiring(
+        wiring.links,
+        made,
+        (*wiring.notes, f"{len(nameless)} server ports have no description: their servers got names"),
+    )
 
 
 def nics_of(draft: Draft, found: Shape) -> dict[str, tuple[frozenset[str], int]]:
@@ -60,6 +65,9 @@ class OnFabric:
     draft: Draft
     nics: dict[str, tuple[frozenset[str], int]]
     stripes: dict[str, str]
+    leaves_per_stripe: int
+    up_gbps: dict[str, int]
+    """What the uplinks of a stripe's leaf with the fewest carry."""
 
 
 def server_groups(fabrics: Sequence[OnFabric]) -> list[dict[str, Any]]:
@@ -90,8 +98,19 @@ def server_groups(fabrics: Sequence[OnFabric]) -> list[dict[str, Any]]:
             found.append((model[0], homes[name], [name]))
     for one in fabrics:
         kinds = groups[one.draft.name].most_common(1)
-        if kinds and kinds[0][0] != "gpu":
-            one.draft.fabric["nics"] = kinds[0][0]
+        if not kinds:
+            continue
+        group_name = kinds[0][0]
+        if group_name != "gpu":
+            one.draft.fabric["nics"] = group_name
+        rails = {
+            len(own.names)
+            for model in known.values()
+            if model is not None and (own := catalog().servers[model[0]].nics.get(group_name))
+        }
+        if rails != {one.leaves_per_stripe}:
+            one.draft.at("topology")["leaves_per_stripe"] = one.leaves_per_stripe
+        _oversubscription(one, max(rails, default=1))
     several = len(fabrics) > 1
     result: list[dict[str, Any]] = []
     for model_name, home, names in found:
@@ -99,6 +118,16 @@ def server_groups(fabrics: Sequence[OnFabric]) -> list[dict[str, Any]]:
         group |= {"stripe": home, "fabrics": list(home)} if several else {"stripe": next(iter(home.values()))}
         result.append(group)
     return result
+
+
+def _oversubscription(one: OnFabric, rails: int) -> None:
+    """Write server bandwidth over uplink bandwidth, of the stripe where that is most, where it is more than 1."""
+    down: Counter[str] = Counter()
+    for name, (_, speed) in one.nics.items():
+        down[one.stripes[name]] += speed * max(1, rails // one.leaves_per_stripe)
+    worst = max((load / one.up_gbps[stripe] for stripe, load in down.items() if one.up_gbps.get(stripe)), default=1)
+    if worst > 1:
+        one.draft.at("topology")["oversubscription"] = int(worst) if worst == int(worst) else round(worst + 0.005, 2)
 
 
 def host_lists(names: Sequence[str]) -> list[str]:
@@ -130,5 +159,3 @@ def _runs(names: Sequence[str]) -> Iterator[tuple[str, str, str]]:
 
 def _one(head: str, first: str, last: str) -> str:
     return f"{head}{first}" if first == last else f"{head}[{first}-{last}]"
-
-

@@ -71,7 +71,10 @@ class Shape:
 
 
 def shape(
-    configs: Mapping[str, DeviceConfig], wiring: Wiring, tiers: Mapping[RoleName, Sequence[str]], model: Mapping[str, str]
+    configs: Mapping[str, DeviceConfig],
+    wiring: Wiring,
+    tiers: Mapping[RoleName, Sequence[str]],
+    model: Mapping[str, str],
 ) -> Shape:
     """The shape of one fabric, whose switches ``tiers`` has by role; ``model`` is the model of each."""
     places = {
@@ -103,7 +106,10 @@ def shape(
     )
     found = Shape(
         stripes=stripes,
-        rails=max((len({rail_of[nic] for nic in nics}) for nics in _by_server(servers).values()), default=len(stripes[0].leaves)),
+        rails=max(
+            (len({rail_of[nic] for nic in nics}) for nics in _by_server(servers).values()),
+            default=len(stripes[0].leaves),
+        ),
         spines=spine_order,
         super_spines=super_order,
         links=_parallel(far, leaves, spines),
@@ -114,7 +120,9 @@ def shape(
         notes=notes,
     )
     if len({len(one.leaves) for one in stripes}) > 1:
-        found.notes.append(f"stripes have {sorted({len(one.leaves) for one in stripes})} leaves; the file has the most in each")
+        found.notes.append(
+            f"stripes have {sorted({len(one.leaves) for one in stripes})} leaves; the file has the most in each"
+        )
     _place_servers(found, servers)
     return found
 
@@ -163,7 +171,11 @@ def _asn(config: DeviceConfig) -> int:
 
 def _described(configs: Iterable[DeviceConfig]) -> str:
     """The stripe that all gateways name in the form of our own descriptions, ``STRIPE rail N``."""
-    found = {text.partition(" rail ")[0] if " rail " in text else "" for one in configs for text in (g.description for g in one.gateways)}
+    found = {
+        text.partition(" rail ")[0] if " rail " in text else ""
+        for one in configs
+        for text in (g.description for g in one.gateways)
+    }
     return found.pop() if len(found) == 1 else ""
 
 
@@ -179,7 +191,9 @@ def _spine_places(
     return found
 
 
-def _number(stripes: list[Stripe], configs: Mapping[str, DeviceConfig], on_spines: Mapping[str, tuple[int, int]]) -> None:
+def _number(
+    stripes: list[Stripe], configs: Mapping[str, DeviceConfig], on_spines: Mapping[str, tuple[int, int]]
+) -> None:
     """Give stripes their slots: in the order of their ports on the spines, with the gaps that AS numbers show."""
     each = max(len(one.leaves) for one in stripes)
     ordered = sorted(
@@ -192,7 +206,12 @@ def _number(stripes: list[Stripe], configs: Mapping[str, DeviceConfig], on_spine
     )
     asns = [_asn(configs[one.leaves[0]]) for one in ordered]
     steps = [asn - asns[0] for asn in asns]
-    by_asn = all(asns) and all(step % each == 0 for step in steps) and steps == sorted(set(steps)) and steps[-1] < each * 4096
+    by_asn = (
+        all(asns)
+        and all(step % each == 0 for step in steps)
+        and steps == sorted(set(steps))
+        and steps[-1] < each * 4096
+    )
     for rank, one in enumerate(ordered, 1):
         one.slot = steps[rank - 1] // each + 1 if by_asn else rank
 
@@ -217,7 +236,9 @@ def _upper_order(
 def _parallel(far: Mapping[End, End], lower: Sequence[str], upper: Sequence[str]) -> int:
     """The links that most pairs of two tiers have."""
     above, below = set(upper), set(lower)
-    pairs = Counter((end.device, there.device) for end, there in far.items() if end.device in below and there.device in above)
+    pairs = Counter(
+        (end.device, there.device) for end, there in far.items() if end.device in below and there.device in above
+    )
     common = Counter(pairs.values()).most_common(1)
     return common[0][0] if common else 1
 

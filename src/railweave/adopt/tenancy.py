@@ -33,8 +33,14 @@ def tenant_slots(draft: Draft, configs: Mapping[str, DeviceConfig]) -> dict[str,
         for one in configs[name].vrfs:
             numbers[one.name].add(one.route_distinguisher.rpartition(":")[2])
             vnis[one.name] = one.vni
-    slots = {name: int(next(iter(own))) for name, own in numbers.items() if len(own) == 1 and next(iter(own)).isdecimal()}
-    if len(slots) < len(vnis) or len(set(slots.values())) < len(slots) or any(not 1 <= one <= 4096 for one in slots.values()):
+    slots = {
+        name: int(next(iter(own))) for name, own in numbers.items() if len(own) == 1 and next(iter(own)).isdecimal()
+    }
+    if (
+        len(slots) < len(vnis)
+        or len(set(slots.values())) < len(slots)
+        or any(not 1 <= one <= 4096 for one in slots.values())
+    ):
         slots = {name: at for at, name in enumerate(sorted(vnis, key=lambda name: (vnis[name], name)), 1)}
         if vnis:
             draft.note("route distinguishers of VRFs are not numbered alike: they get other ones")
@@ -85,6 +91,11 @@ def loopbacks(draft: Draft, configs: Mapping[str, DeviceConfig], local: Sequence
         if one.loopback.family == "ipv6":
             starts.append(int(ipaddress.ip_address(str(one.loopback))) - slots[name])
         colored = [end for end in one.endpoints if end.address != one.loopback]
+        if len(one.endpoints) == 1 and colored and colored[0].color is None:
+            draft.note(
+                "tunnels end on an address of their own on each leaf: in a design they end on the loopback", "overlay"
+            )
+            continue
         for at, end in enumerate(colored, 1):
             start = int(ipaddress.ip_address(str(end.address))) - (slots[name] - 1) * 64 - at
             ends.append((start, end.address.family))
@@ -111,7 +122,10 @@ def _pool(start: int, family: str, local: Sequence[str]) -> str:
         net = ipaddress.ip_network(text)
         if net.network_address == address:
             return text
-    return f"{address}/{16 if family == 'ipv4' else 64}"
+    length = 16 if family == "ipv4" else 64
+    while start % (1 << (address.max_prefixlen - length)):
+        length += 1
+    return f"{address}/{length}"
 
 
 def tenants(draft: Draft, found: Shape, configs: Mapping[str, DeviceConfig], slots: Mapping[str, int]) -> None:
@@ -175,7 +189,9 @@ def _network_name(description: str, vlan: int) -> str:
 
 def _network(gateway: Any, bridged: BridgedVlan) -> dict[str, Any]:  # noqa: ANN401 - a Gateway
     prefix = gateway.prefixes[0]
-    host = int(ipaddress.ip_address(str(gateway.addresses[0].address))) - int(ipaddress.ip_network(str(prefix)).network_address)
+    host = int(ipaddress.ip_address(str(gateway.addresses[0].address))) - int(
+        ipaddress.ip_network(str(prefix)).network_address
+    )
     return {
         "prefix": str(prefix),
         **({"gateway_host": host} if host != 1 else {}),
@@ -263,6 +279,10 @@ def _nic_lists(names: Sequence[str]) -> list[str]:
         parts = [match for match in found if match]
         numbers = [int(match[2]) for match in parts]
         same = len({(match[1], match[3]) for match in parts}) == 1
-        if same and numbers == list(range(numbers[0], numbers[0] + len(numbers))) and all(str(int(m[2])) == m[2] for m in parts):
+        if (
+            same
+            and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+            and all(str(int(m[2])) == m[2] for m in parts)
+        ):
             return [f"{parts[0][1]}[{numbers[0]}-{numbers[-1]}]{parts[0][3]}"]
     return list(names)

@@ -89,11 +89,17 @@ def _read(capture: Capture, device: str, likely: Sequence[str]) -> Read | None:
             reading = reader.read(texts)
         except RenderError as error:
             path = next(iter(paths))
-            wrong.append(Problem(FileLine(str(path), error.line or 1), f"it cannot be read: {error.what}", "save it again"))
+            wrong.append(
+                Problem(FileLine(str(path), error.line or 1), f"it cannot be read: {error.what}", "save it again")
+            )
             continue
         known = sum(one.kind == "understood" for one in reading.statements)
         one = Read(device, nos, reading, texts, {path.name: path for path in paths})
-        if nos in likely and known and 100 * (len(reading.statements) - len(one.not_understood)) >= GOOD * len(reading.statements):
+        if (
+            nos in likely
+            and known
+            and 100 * (len(reading.statements) - len(one.not_understood)) >= GOOD * len(reading.statements)
+        ):
             return one
         if known and (best is None or known > best[0]):
             best = (known, one)
@@ -104,7 +110,9 @@ def _read(capture: Capture, device: str, likely: Sequence[str]) -> Read | None:
 
 def _any(capture: Capture, device: str) -> dict[Path, str]:
     """Every file of a device's folder that may be a configuration."""
-    names = tuple(name for name in capture.saved.get(device, {}) if name not in {"meta.json", "lldp.json", "config.json"})
+    names = tuple(
+        name for name in capture.saved.get(device, {}) if name not in {"meta.json", "lldp.json", "config.json"}
+    )
     return capture.configurations(device, names)
 
 

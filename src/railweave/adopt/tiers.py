@@ -35,7 +35,9 @@ def roles(configs: Mapping[str, DeviceConfig], wiring: Wiring, near: Mapping[str
         if name in with_servers or config.gateways or config.mac_vrf or config.vrfs or not near[name]
     }
     for component in fabrics(near):
-        if not any(name in found for name in component):  # nothing with servers: those with the fewest links are the lowest
+        if not any(
+            name in found for name in component
+        ):  # nothing with servers: those with the fewest links are the lowest
             least = min(len(near[name]) for name in component)
             found |= {name: "leaf" for name in component if len(near[name]) == least}
     below: set[str] = set(found)

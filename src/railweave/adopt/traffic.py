@@ -28,7 +28,9 @@ _SAME_MTU = (0, 14, 18)
 """What a frame has more than its packet: nothing, where a system counts packets; an Ethernet header; and its check sequence."""
 
 
-def qos(draft: Draft, tiers: Mapping[str, Sequence[str]], configs: Mapping[str, DeviceConfig], model: Mapping[str, str]) -> None:
+def qos(
+    draft: Draft, tiers: Mapping[str, Sequence[str]], configs: Mapping[str, DeviceConfig], model: Mapping[str, str]
+) -> None:
     """``qos`` of the fabric, of roles that differ, and buffers of single switches."""
     by_role: dict[str, dict[str, Any]] = {}
     for role, names in tiers.items():
@@ -43,7 +45,10 @@ def qos(draft: Draft, tiers: Mapping[str, Sequence[str]], configs: Mapping[str, 
             if {**own, "buffers": None} == {**most, "buffers": None}:
                 draft.override(name)["buffers"] = own.get("buffers", {})
             else:
-                draft.note(f"{name}: its classes, PFC or ECN differ from those of the other {role} switches, which it gets", "qos")
+                draft.note(
+                    f"{name}: its classes, PFC or ECN differ from those of the other {role} switches, which it gets",
+                    "qos",
+                )
     if not by_role:
         return
     whole, others = common(list(by_role.values()))
@@ -63,7 +68,10 @@ def _qos(found: QosConfig, config: DeviceConfig, model: str) -> dict[str, Any]:
     if classes:
         made["classes"] = classes
     buffers = given(found.buffers, _USUAL.buffers) if found.shared_buffer else {}
-    for pool, others in (("lossless", ("headroom", "lossy")), ("egress_lossless", ("egress_lossy", "egress_multicast"))):
+    for pool, others in (
+        ("lossless", ("headroom", "lossy")),
+        ("egress_lossless", ("egress_lossy", "egress_multicast")),
+    ):
         rest = 100 - sum(getattr(found.buffers, one) for one in others)
         if getattr(found.buffers, pool) > rest:  # the text says the others only
             buffers[pool] = rest
@@ -109,7 +117,10 @@ def _classes(found: QosConfig, system: System) -> dict[str, Any]:
             keys["ecn"] = ecn
         if keys or base is None:
             made[name] = keys
-    wanted = {name: made.get(name, {}).get("queue", usual[name].queue if name in usual else one.queue) for name, one in found.classes.items()}
+    wanted = {
+        name: made.get(name, {}).get("queue", usual[name].queue if name in usual else one.queue)
+        for name, one in found.classes.items()
+    }
     if len(set(wanted.values())) < len(wanted):  # queues that the system moved, and those of our defaults
         for name, one in found.classes.items():
             made.setdefault(name, {})["queue"] = one.queue
@@ -173,7 +184,10 @@ def load_balancing(draft: Draft, configs: Mapping[str, DeviceConfig], leaves: Se
     if most:
         draft.fabric["load_balancing"] = most
     if others:
-        draft.note(f"load balancing of {', '.join(others[:5])}{' and others' if len(others) > 5 else ''} differs from that of most leaves, which they get", "balancing")
+        draft.note(
+            f"load balancing of {', '.join(others[:5])}{' and others' if len(others) > 5 else ''} differs from that of most leaves, which they get",
+            "balancing",
+        )
 
 
 def mtus(draft: Draft, configs: Mapping[str, DeviceConfig], found: Shape) -> None:

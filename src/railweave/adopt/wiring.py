@@ -58,7 +58,9 @@ class _Evidence:
 
 def wiring(configs: Mapping[str, DeviceConfig], lldp: Lldp) -> Wiring:
     """Links and servers of a set of switches."""
-    ports = {name: {one.name: one for one in config.interfaces if one.kind != "external"} for name, config in configs.items()}
+    ports = {
+        name: {one.name: one for one in config.interfaces if one.kind != "external"} for name, config in configs.items()
+    }
     found = _Evidence()
     for device, heard in lldp.items():
         for port, (far, far_port) in heard.items():

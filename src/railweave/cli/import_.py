@@ -31,7 +31,9 @@ def import_(
     from railweave.api import adopt
 
     try:
-        found = adopt(folder, name=name or out.stem, device=device, draft=out, progress=progress(quiet=quiet or as_json))
+        found = adopt(
+            folder, name=name or out.stem, device=device, draft=out, progress=progress(quiet=quiet or as_json)
+        )
     finally:
         done(quiet=quiet or as_json)
     written = found.write(out)
@@ -53,10 +55,14 @@ def _print(found: object, written: list[Path]) -> None:
     typer.echo(f"{'switch':{width}}  equal  equivalent  extra  lost")
     for one in found.scores:
         if one.lost or one.extra:
-            typer.echo(f"{one.device:{width}}  {one.equal:5}  {one.equivalent:10}  {len(one.extra):5}  {len(one.lost):4}")
+            typer.echo(
+                f"{one.device:{width}}  {one.equal:5}  {one.equivalent:10}  {len(one.extra):5}  {len(one.lost):4}"
+            )
     same = [one for one in found.scores if not one.lost and not one.extra]
     totals = found.to_json()
-    typer.echo(f"{'all':{width}}  {totals['equal']:5}  {totals['equivalent']:10}  {totals['extra']:5}  {totals['lost']:4}")
+    typer.echo(
+        f"{'all':{width}}  {totals['equal']:5}  {totals['equivalent']:10}  {totals['extra']:5}  {totals['lost']:4}"
+    )
     if same:
         typer.echo(f"{counted(len(same), 'switch gets', 'switches get')} every statement back, and no other")
     for title, lines in (("not in the file:", found.notes), ("statements that are lost or new:", found.differences())):

@@ -25,7 +25,9 @@ def _link_address(value: str) -> str:
     return str(found)
 
 
-LinkAddress = Annotated[str, AfterValidator(_link_address), WithJsonSchema({"type": "string", "examples": ["10.0.0.0/31"]})]
+LinkAddress = Annotated[
+    str, AfterValidator(_link_address), WithJsonSchema({"type": "string", "examples": ["10.0.0.0/31"]})
+]
 """An address of one end of a link, with the length of the link's prefix."""
 
 _EQUIPMENT = ("device", "nos", "release", "uplink_ports", "server_ports", "leaf_ports", "buffers")
