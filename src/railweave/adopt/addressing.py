@@ -89,7 +89,7 @@ def _apply_rule(
 ) -> None:
     usual = Addressing()
     routed = part.get("server_link") in {"routed", "proxy-arp"}
-    known = [] if tenants else pools
+    known: Sequence[str] = () if tenants else pools
     made = rule(cuts, [*known, usual.server_pool], routed=routed, tenants=tenants)
     if made is None:
         draft.note(f"no rule gives the {len(cuts)} server prefixes: servers get others")

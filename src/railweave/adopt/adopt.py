@@ -9,12 +9,10 @@ import tempfile
 from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args, get_origin
-
-import yaml
-from pydantic import BaseModel
+from typing import TYPE_CHECKING, Any
 
 from railweave.adopt.draft import Note
+from railweave.adopt.fabric_file import fabric_text
 from railweave.adopt.importing import Files, files
 from railweave.adopt.own import extra
 from railweave.adopt.score import Score, score
@@ -22,7 +20,6 @@ from railweave.adopt.texts import read_devices, read_lldp
 from railweave.design import design
 from railweave.device.build import device_config
 from railweave.errors import FileLine, InputError, Problem, RenderError
-from railweave.intent.fabric import FabricFile
 from railweave.intent.inventory import COLUMNS
 from railweave.intent.lock import Lock
 from railweave.intent.reading.source import companion, read_source
@@ -252,55 +249,6 @@ def _settled(found: Files, configs: Mapping[str, DeviceConfig]) -> tuple[Network
     if changed:
         network, lock = _design(found)
     return network, lock, found
-
-
-def fabric_text(document: Mapping[str, Any]) -> str:
-    """The fabric file: parts below one another, small ones in one line."""
-    return yaml.dump(
-        _ordered(document, FabricFile),
-        Dumper=_Plain,
-        sort_keys=False,
-        allow_unicode=True,
-        width=120,
-        default_flow_style=None,
-    )
-
-
-class _Plain(yaml.SafeDumper):
-    """Writes what stands twice twice, and text of several lines as a block."""
-
-    def ignore_aliases(self, data: Any) -> bool:  # noqa: ANN401 - PyYAML's
-        del data
-        return True
-
-
-def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
-
-
-_Plain.add_representer(str, _text)
-
-
-def _ordered(value: Any, model: type[BaseModel]) -> dict[str, Any]:  # noqa: ANN401 - YAML values
-    """The keys of a part in the order of its reference, and those of the parts in it."""
-    if not isinstance(value, dict):
-        return value
-    made: dict[str, Any] = {}
-    for name, field in model.model_fields.items():
-        if name in value:
-            inner, one = _inner(field.annotation), value[name]
-            if inner is not None and isinstance(one, dict):
-                maps = get_origin(field.annotation) is dict
-                one = {key: _ordered(each, inner) for key, each in one.items()} if maps else _ordered(one, inner)
-            made[name] = one
-    return made | {key: one for key, one in value.items() if key not in made}
-
-
-def _inner(annotation: Any) -> type[BaseModel] | None:  # noqa: ANN401 - a type
-    """The part of the fabric file that a field is, or maps names to."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    return next((found for one in get_args(annotation) if (found := _inner(one)) is not None), None)
 
 
 def _inventory(found: Files) -> str:

@@ -92,7 +92,7 @@ def models(configs: Mapping[str, DeviceConfig]) -> dict[str, str]:
     }
     unlike = {name: {model: _unlike(model, configs[name]) for model in fit} for name, fit in fits.items()}
     found: dict[str, str] = {}
-    left = {
+    left: dict[str, list[str]] = {
         name: [model for model in fit if unlike[name][model] == min(unlike[name].values())]
         for name, fit in fits.items()
         if fit

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from railweave.adopt.numbers import management_addresses
 from railweave.adopt.parts import common, given
@@ -42,11 +42,12 @@ _SECRETS = frozenset({"root_password", "password", "community", "auth", "privacy
 def _as_references(draft: Draft, value: Any, name: str) -> Any:  # noqa: ANN401 - YAML values
     """The same with ``secret:NAME`` in the place of secrets that were read as values, which no fabric file holds."""
     if isinstance(value, list):
+        value = cast("list[Any]", value)
         return [_as_references(draft, one, f"{name}-{at}") for at, one in enumerate(value, 1)]
     if not isinstance(value, dict):
         return value
     made: dict[str, Any] = {}
-    for key, one in value.items():
+    for key, one in cast("dict[str, Any]", value).items():
         if key in _SECRETS and isinstance(one, str) and not _is_reference(one):
             reference = f"{name}-{key.replace('_', '-')}"
             draft.note(f"the value of {key} is not in the file, which refers to it as secret:{reference}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -34,9 +34,9 @@ def plain(value: object) -> Any:  # noqa: ANN401 - YAML values
             if (mine := getattr(value, one.name)) != _default(one)
         }
     if isinstance(value, dict):
-        return {str(key): plain(one) for key, one in value.items()}
+        return {str(key): plain(one) for key, one in cast("dict[Any, Any]", value).items()}
     if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
+        return [plain(one) for one in cast("list[Any]", value)]
     return str(value) if isinstance(value, str) else value
 
 
@@ -49,8 +49,9 @@ def _default(one: dataclasses.Field[Any]) -> object:
 
 def _plain_model(value: object) -> Any:  # noqa: ANN401 - YAML values
     dump = getattr(value, "model_dump", None)
-    if isinstance(value, tuple | list) and any(hasattr(one, "model_dump") for one in value):
-        return None
+    if isinstance(value, tuple | list):
+        found = cast("list[Any]", value)
+        return None if any(hasattr(one, "model_dump") for one in found) else plain(found)
     return plain(dump() if dump is not None else value)
 
 

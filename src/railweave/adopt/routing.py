@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from railweave.config.addresses import Prefix
     from railweave.device.model import Bgp, DeviceConfig
     from railweave.device.model import Isis as IsisConfig
+    from railweave.network.fabric import RoleName
 
 
 def underlay(draft: Draft, configs: Mapping[str, DeviceConfig]) -> None:
@@ -114,7 +115,7 @@ def color_order(own: Mapping[str, Colors]) -> dict[str, int]:
 
 
 def group_names(
-    draft: Draft, own: Mapping[str, Colors], configs: Mapping[str, DeviceConfig], tiers: Mapping[str, list[str]]
+    draft: Draft, own: Mapping[str, Colors], configs: Mapping[str, DeviceConfig], tiers: Mapping[RoleName, list[str]]
 ) -> None:
     """``naming.bgp_group``, where groups are called by a pattern of role and color."""
     role_of = {name: role for role, names in tiers.items() for name in names}

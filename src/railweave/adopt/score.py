@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from railweave.catalog import catalog
@@ -13,7 +14,7 @@ from railweave.device.fields import FieldDifference, differences
 from railweave.systems import system
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from railweave.config.tree import ConfigTree, Node
     from railweave.device.model import BgpGroup, DeviceConfig
@@ -68,18 +69,18 @@ def score(read: DeviceConfig, designed: DeviceConfig, trees: Mapping[str, Config
     left, come = list((old - new).elements()), list((new - old).elements())
     secret = _take(left, come, _alike_secret)
     words = _renames(read, designed)
-    equivalent = _take(left, come, lambda line: _renamed(line, words)) if left and come else 0
+    equivalent = _take(left, come, partial(_renamed, words)) if left and come else 0
     equivalent += _take(left, come, _without_text) if left and come else 0
     unsaid = (*catalog().systems[read.nos].reads.unsaid, *_NOT_SAID)
     fields = tuple(differences(read, designed, without=unsaid))
     return Score(read.name, equal + secret, equivalent, tuple(come), tuple(left), fields)
 
 
-def _take(left: list[str], come: list[str], form: Any) -> int:  # noqa: ANN401 - a function of a line
+def _take(left: list[str], come: list[str], form: Callable[[str], str]) -> int:
     """Take out of both lists what is the same in some form of it; how many pairs there were."""
     there: dict[str, list[str]] = {}
     for line in come:
-        there.setdefault(form(line) if form is not None else line, []).append(line)
+        there.setdefault(form(line), []).append(line)
         if form(line) != line:
             there.setdefault(line, []).append(line)
     found = 0
@@ -109,7 +110,7 @@ def _without_text(line: str) -> str:
     return _TEXT.sub(r"\1", line)
 
 
-def _renamed(line: str, words: Mapping[str, str]) -> str:
+def _renamed(words: Mapping[str, str], line: str) -> str:
     return re.sub(r"[^\s/;\"]+", lambda match: words.get(match[0], match[0]), line)
 
 

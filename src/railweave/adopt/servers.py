@@ -114,9 +114,8 @@ def server_groups(fabrics: Sequence[OnFabric]) -> list[dict[str, Any]]:
     several = len(fabrics) > 1
     result: list[dict[str, Any]] = []
     for model_name, home, names in found:
-        group: dict[str, Any] = {"names": host_lists(names), "model": model_name}
-        group |= {"stripe": home, "fabrics": list(home)} if several else {"stripe": next(iter(home.values()))}
-        result.append(group)
+        where = {"stripe": home, "fabrics": list(home)} if several else {"stripe": next(iter(home.values()))}
+        result.append({"names": host_lists(names), "model": model_name, **where})
     return result
 
 

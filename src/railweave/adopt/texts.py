@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from railweave.catalog import catalog
 from railweave.config.addresses import Address, InterfaceAddress, Prefix
@@ -170,9 +170,11 @@ def read_lldp(capture: Capture, names: Mapping[str, str]) -> Lldp:
 
 
 def _neighbors(path: Path, found: Any) -> Iterator[tuple[str, tuple[str, str]]]:  # noqa: ANN401 - JSON values
-    for port, far in found.items() if isinstance(found, dict) else [("", None)]:
-        if not isinstance(far, dict) or not {"device", "port"} <= far.keys():
-            what = f"a neighbor is written as {json.dumps(far)[:60]}"
+    ports = cast("dict[str, Any]", found) if isinstance(found, dict) else {"": found}
+    for port, heard in ports.items():
+        far = cast("dict[str, Any]", heard) if isinstance(heard, dict) else {}
+        if not {"device", "port"} <= far.keys():
+            what = f"a neighbor is written as {json.dumps(heard)[:60]}"
             fix = 'write {"et-0/0/0": {"device": "spine1", "port": "et-0/0/1"}}'
             raise InputError([Problem(FileLine(str(path)), what, fix)])
         yield str(port), (str(far["device"]), str(far["port"]))

@@ -46,7 +46,9 @@ def roles(configs: Mapping[str, DeviceConfig], wiring: Wiring, near: Mapping[str
         here = {name for one in below for name in near[one]} - set(found)
         found |= dict.fromkeys(here, tier)
         below = here
-    return found | {name: "spine" for name in configs if name not in found}
+    for name in configs:
+        found.setdefault(name, "spine")
+    return found
 
 
 def fabrics(near: Mapping[str, set[str]]) -> list[list[str]]:

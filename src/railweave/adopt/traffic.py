@@ -21,20 +21,31 @@ if TYPE_CHECKING:
     from railweave.adopt.shape import Shape
     from railweave.catalog.models import System
     from railweave.device.model import DeviceConfig, QosConfig
+    from railweave.network.fabric import RoleName
 
 _USUAL = Qos()
+
+NO_QOS: dict[str, Any] = {
+    "classes": {name: None for name in DEFAULT_CLASSES if name != "best-effort"},
+    "buffer_monitor": False,
+}
+"""Of switches that have none: everything is in the one class that a fabric needs."""
 
 _SAME_MTU = (0, 14, 18)
 """What a frame has more than its packet: nothing, where a system counts packets; an Ethernet header; and its check sequence."""
 
 
 def qos(
-    draft: Draft, tiers: Mapping[str, Sequence[str]], configs: Mapping[str, DeviceConfig], model: Mapping[str, str]
+    draft: Draft, tiers: Mapping[RoleName, Sequence[str]], configs: Mapping[str, DeviceConfig], model: Mapping[str, str]
 ) -> None:
     """``qos`` of the fabric, of roles that differ, and buffers of single switches."""
     by_role: dict[str, dict[str, Any]] = {}
     for role, names in tiers.items():
         found = {name: _qos(config.qos, config, model[name]) for name in names if (config := configs[name]).qos}
+        if not found and all(
+            catalog().systems[configs[name].nos].has("qos", configs[name].release or None) for name in names
+        ):
+            found = dict.fromkeys(names, NO_QOS)
         if not found:
             continue
         most, others = common(list(found.values()))
@@ -63,6 +74,8 @@ def qos(
 
 def _qos(found: QosConfig, config: DeviceConfig, model: str) -> dict[str, Any]:
     system = catalog().systems[config.nos]
+    if not found.classes:
+        return NO_QOS
     made: dict[str, Any] = {}
     classes = _classes(found, system)
     if classes:
