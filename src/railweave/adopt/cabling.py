@@ -26,36 +26,13 @@ def cabling(
     lengths: dict[tuple[str, str], int],
 ) -> None:
     """Write the port ranges, and the cables that no range gives."""
-    place = found.numbers
-    spine = {name: at for at, name in enumerate(found.spines, 1)}
-    far = found.wiring.far()
-    pairs: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
-    for end, there in far.items():
-        if end.device in place and there.device in spine:
-            pairs[end.device, there.device].append((end.port, there.port))
-    links = max((len(one) for one in pairs.values()), default=1)
-    up: dict[str, list[Taken]] = defaultdict(list)
-    down: dict[str, list[Taken]] = defaultdict(list)
-    number: dict[tuple[str, str, str], int] = {}
-    for (leaf, name), ports in pairs.items():
-        ports.sort(key=lambda pair: found.places[leaf, pair[0]].key)
-        for link, (here, there) in enumerate(ports):
-            number[leaf, name, here] = link + 1
-            up[leaf].append(Taken(leaf, spine[name], link, found.places[leaf, here]))
-            down[name].append(Taken(name, place[leaf], link, found.places[name, there]))
+    supers = max(1, len(found.super_spines) * found.pods // max(1, len(found.spines)))
+    pod = {name: at * found.pods // len(found.spines) + 1 for at, name in enumerate(found.spines)}
+    above = {name: at % supers + 1 for at, name in enumerate(found.super_spines)}
     wrong: dict[tuple[str, str, int], dict[str, str]] = defaultdict(dict)
-    names = {
-        (end.device, found.places[end.device, end.port].key): end.port
-        for end in (*far, *found.wiring.servers)
-        if (end.device, end.port) in found.places
-    }
-    spines = {at: name for name, at in spine.items()}
-    leaves = {at: name for name, at in place.items()}
-    for kind, role, taken, others in (("uplink_ports", "leaf", up, spines), ("leaf_ports", "spine", down, leaves)):
-        for one in _ranges(draft, role, kind, taken, model, links):
-            other = others[one.slot]
-            ends = (one.device, other) if role == "leaf" else (other, one.device)
-            wrong[*ends, one.link + 1][one.device] = names[one.device, one.place.key]
+    pairs = _tier(draft, found, model, ("leaf", found.leaf_places), ("spine", found.spine_places), wrong)
+    if found.super_spines:
+        _tier(draft, found, model, ("spine", pod), ("super_spine", above), wrong)
     _server_ports(draft, found, model)
     addresses = _addresses(draft, found, configs, model)
     for (leaf, name), ports in pairs.items():
@@ -72,6 +49,41 @@ def cabling(
         cable |= ({"ports": ports} if ports else {}) | ({"addresses": pair} if pair else {})
         draft.whole.setdefault("overrides", {}).setdefault("cables", []).append(cable)
     _lengths(found, configs, lengths)
+
+
+def _tier(
+    draft: Draft,
+    found: Shape,
+    model: Mapping[str, str],
+    lower: tuple[str, Mapping[str, int]],
+    upper: tuple[str, Mapping[str, int]],
+    wrong: dict[tuple[str, str, int], dict[str, str]],
+) -> dict[tuple[str, str], list[tuple[str, str]]]:
+    """Write the port ranges between two tiers, each a role with the places of its switches. The ports of each pair's links, in order.
+
+    ``wrong`` gets the ports that no range gives, by the two switches and the number of the link.
+    """
+    pairs: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
+    for end, there in found.wiring.far().items():
+        if end.device in lower[1] and there.device in upper[1]:
+            pairs[end.device, there.device].append((end.port, there.port))
+    links = max((len(one) for one in pairs.values()), default=1)
+    up: dict[str, list[Taken]] = defaultdict(list)
+    down: dict[str, list[Taken]] = defaultdict(list)
+    owner: dict[tuple[str, tuple[int, int]], tuple[str, str, int, str]] = {}
+    for (below, above), ports in pairs.items():
+        ports.sort(key=lambda pair: found.places[below, pair[0]].key)
+        for link, (here, there) in enumerate(ports):
+            one, other = found.places[below, here], found.places[above, there]
+            up[below].append(Taken(below, upper[1][above], link, one))
+            down[above].append(Taken(above, lower[1][below], link, other))
+            owner[below, one.key] = (below, above, link + 1, here)
+            owner[above, other.key] = (below, above, link + 1, there)
+    for role, kind, taken in ((lower[0], "uplink_ports", up), (upper[0], "leaf_ports", down)):
+        for one in _ranges(draft, role, kind, taken, model, links):
+            below, above, link, port = owner[one.device, one.place.key]
+            wrong[below, above, link][one.device] = port
+    return pairs
 
 
 def _ranges(

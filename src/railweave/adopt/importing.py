@@ -108,6 +108,12 @@ def _fabric(
     topology = draft.at("topology")
     name_leaves(draft, there)
     keys = name_spines(draft, there)
+    if there.super_spines and there.pods > 0:
+        topology["stripes_per_pod"] = -(-len(there.stripes) // there.pods)
+        topology["super_spines"] = len(there.super_spines) * there.pods // len(there.spines)
+        if there.super_links != 1:
+            topology["links_per_super_spine"] = there.super_links
+        as_numbers(draft, "super-spine", {name: at for at, name in enumerate(there.super_spines, 1)}, configs)
     if there.spines and there.links != 1:
         topology["links_per_spine"] = there.links
     if there.spines and there.link_speed != 400:

@@ -109,7 +109,7 @@ def name_spines(draft: Draft, found: Shape) -> dict[str, str]:
     if not found.spines:
         return {}
     each = len(found.spines) // found.pods
-    if found.pods == 1:
+    if not found.super_spines:
         names = found.spines
         counted = [f"spine{n}" for n in range(1, len(names) + 1)]
         draft.at("topology")["spines"] = len(names) if names == counted else names

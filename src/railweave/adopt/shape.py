@@ -64,6 +64,27 @@ class Shape:
         return max(len(one.leaves) for one in self.stripes)
 
     @property
+    def stripes_per_pod(self) -> int:
+        """Stripes that share one set of spines."""
+        return -(-len(self.stripes) // self.pods)
+
+    @property
+    def leaf_places(self) -> dict[str, int]:
+        """The place of each leaf among those that share its spines, which decides the spines' ports."""
+        around = self.stripes_per_pod if self.super_spines else max(one.slot for one in self.stripes)
+        return {
+            leaf: ((one.slot - 1) % around) * self.per_stripe + at
+            for one in self.stripes
+            for at, leaf in enumerate(one.leaves, 1)
+        }
+
+    @property
+    def spine_places(self) -> dict[str, int]:
+        """The place of each spine among those that a leaf has links to, which decides the leaves' ports."""
+        each = max(1, len(self.spines) // self.pods)
+        return {name: at % each + 1 for at, name in enumerate(self.spines)}
+
+    @property
     def numbers(self) -> dict[str, int]:
         """The number of each leaf, which AS numbers follow from."""
         each = self.per_stripe
@@ -94,10 +115,11 @@ def shape(
         one.leaves.sort(key=lambda leaf: (first.get(leaf, 0), _asn(configs[leaf]), natural(leaf)))
         one.described = _described(configs[leaf] for leaf in one.leaves)
     far = wiring.far()
+    pods = _pods(stripes, far, set(spines), configs) if supers else []
     _number(stripes, configs, _spine_places(far, places, set(leaves)))
     stripes.sort(key=lambda one: one.slot)
-    spine_order = _upper_order(leaves, spines, far, places, configs)
-    super_order = _upper_order(spine_order, supers, far, places, configs)
+    spine_order = [one for pod in pods or [spines] for one in _upper_order(leaves, pod, far, places, configs)]
+    super_order = _by_plane(_upper_order(spine_order, supers, far, places, configs), far, spine_order, max(1, len(pods)))
     above = set(spines)
     speed = Counter(
         places[end.device, end.port].speed_gbps
@@ -117,8 +139,10 @@ def shape(
         link_speed=speed.most_common(1)[0][0] if speed else 400,
         places=places,
         wiring=wiring,
+        pods=max(1, len(pods)),
         notes=notes,
     )
+    _check_pods(found, pods)
     if len({len(one.leaves) for one in stripes}) > 1:
         found.notes.append(
             f"stripes have {sorted({len(one.leaves) for one in stripes})} leaves; the file has the most in each"
@@ -199,6 +223,7 @@ def _number(
     ordered = sorted(
         stripes,
         key=lambda one: (
+            one.pod,
             min(on_spines.get(leaf, (0, 0)) for leaf in one.leaves),
             min(_asn(configs[leaf]) for leaf in one.leaves),
             natural(one.leaves[0]),
@@ -231,6 +256,39 @@ def _upper_order(
         if end.device in below and there.device in above and place:
             first[there.device] = min(first.get(there.device, place.key), place.key)
     return sorted(upper, key=lambda name: (first.get(name, (0, 0)), _asn(configs[name]), natural(name)))
+
+
+def _pods(
+    stripes: Sequence[Stripe], far: Mapping[End, End], spines: set[str], configs: Mapping[str, DeviceConfig]
+) -> list[list[str]]:
+    """The spines of each pod, which are those that a stripe's leaves have links to, in the order of the leaves' AS numbers."""
+    found: list[list[str]] = []
+    for stripe in sorted(stripes, key=lambda one: (min(_asn(configs[leaf]) for leaf in one.leaves), natural(one.leaves[0]))):
+        above = sorted({there.device for end, there in far.items() if end.device in stripe.leaves and there.device in spines})
+        if above not in found:
+            found.append(above)
+        stripe.pod = found.index(above)
+    return found
+
+
+def _by_plane(supers: Sequence[str], far: Mapping[End, End], spines: Sequence[str], pods: int) -> list[str]:
+    """Super-spines by plane: that of the spines that each joins, which have one number in all pods."""
+    each = max(1, len(spines) // pods)
+    number = {name: at % each for at, name in enumerate(spines)}
+    plane = {end.device: number[there.device] for end, there in far.items() if there.device in number}
+    return sorted(supers, key=lambda name: plane.get(name, 0))
+
+
+def _check_pods(found: Shape, pods: Sequence[Sequence[str]]) -> None:
+    """Pods are alike, and their stripes stand together: their numbers follow from those of stripes."""
+    if len(pods) < 2:
+        return
+    sizes = {sum(one.pod == at for one in found.stripes) for at in range(len(pods))}
+    if len({len(one) for one in pods}) > 1 or len(sizes) > 1:
+        found.notes.append("pods have different numbers of stripes or spines: the file has them alike")
+    each = max(sizes)
+    if [one.pod for one in found.stripes] != [at // each for at in range(len(found.stripes))]:
+        found.notes.append("stripes of a pod do not stand together in the order of their numbers: pods are not as they were")
 
 
 def _parallel(far: Mapping[End, End], lower: Sequence[str], upper: Sequence[str]) -> int:
