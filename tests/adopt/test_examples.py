@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,11 +10,12 @@ import pytest
 from railweave.adopt.adopt import imported
 from railweave.systems import system, systems
 from tests.adopt.scramble import configs_of, read_back, scrambled
-from tests.conftest import SMALL
+from tests.conftest import SMALL, designed
 from tests.retarget import retargeted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from railweave.adopt.adopt import Imported
     from railweave.device.model import DeviceConfig
@@ -56,6 +58,29 @@ def test_names_and_numbers_do_not_matter(name: str, seed: int) -> None:
     assert found.differences() == []
     assert sum(one.equivalent for one in found.scores) == 0
     assert {one.name for one in found.network.switches} == set(configs)
+
+
+PODS = """
+    name: pods
+    fabrics:
+      backend:
+        topology: {stripes: 4, spines: 2, stripes_per_pod: 2, super_spines: 2, links_per_super_spine: 4, oversubscription: 4}
+        leaf: {device: qfx5240-64od}
+    servers:
+      - {names: "g[1-8]", model: dgx-h100-2gpu, stripe: stripe1}
+      - {names: "h[1-8]", model: dgx-h100-2gpu, stripe: stripe2}
+      - {names: "k[1-8]", model: dgx-h100-2gpu, stripe: stripe3}
+      - {names: "m[1-8]", model: dgx-h100-2gpu, stripe: stripe4}
+"""
+
+
+def test_pods_under_super_spines(tmp_path: Path) -> None:
+    network, _ = designed(tmp_path, PODS)
+    found = _imported(scrambled(network, 5))
+    assert found.differences() == []
+    assert sum(one.equivalent for one in found.scores) == 0
+    roles = Counter(one.role for one in found.network.switches)
+    assert roles == {"leaf": 8, "spine": 4, "super-spine": 4}
 
 
 def test_names_of_policies_are_equivalent() -> None:

@@ -36,6 +36,10 @@ def rails_by_vlan(found: Shape, configs: Mapping[str, DeviceConfig]) -> dict[tup
                     result.setdefault((leaf, one.vlan), rail)
                 elif nic:
                     result[leaf, one.name] = rail
+            for gateway in configs[leaf].gateways:  # of which no port says the VLAN
+                nic = found.wiring.servers.get(End(leaf, gateway.port or gateway.name))
+                if nic in rail_of:
+                    result.setdefault((leaf, gateway.port or gateway.vlan_name or gateway.name), rail_of[nic])
     return result
 
 
@@ -109,7 +113,7 @@ def _cuts(
     slots = {leaf: one for one in found.stripes for leaf in one.leaves}
     for leaf, one in gateways:
         nic = found.wiring.servers.get(End(leaf, one.port)) if one.port else None
-        rail = rails.get((leaf, one.port or one.vlan_name), 0)
+        rail = rails.get((leaf, one.port or one.vlan_name or one.name), 0)
         stripe = slots[leaf]
         server = stripe.servers.get(nic.device, 0) if nic else 0
         if not rail or (one.port and not server):
@@ -132,7 +136,7 @@ def _vlans(
     starts = [
         one.vlan - ((tenants[one.vrf] if one.vrf in tenants else slots[leaf]) - 1) * found.rails - rail + 1
         for leaf, one in gateways
-        if one.vlan is not None and (rail := rails.get((leaf, one.vlan_name), 0))
+        if one.vlan is not None and (rail := rails.get((leaf, one.vlan_name or one.name), 0))
     ]
     if not starts:
         return

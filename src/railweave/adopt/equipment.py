@@ -75,6 +75,9 @@ def places_of(config: DeviceConfig, model: str) -> dict[str, Place]:
                 alone != (one.channels == 1),
             ),
         )
+    for name in (one.port for one in config.gateways):
+        if name and name not in found and name in known:
+            found[name] = known[name][0]
     return found
 
 

@@ -16,7 +16,7 @@ from railweave.adopt.names import name_leaves, name_spines, name_vlans
 from railweave.adopt.numbers import apart, apart_by_role, as_numbers, router_ids
 from railweave.adopt.order import common_start
 from railweave.adopt.routing import advertisements, color_order, group_names, local_prefixes, path_colors, underlay
-from railweave.adopt.servers import OnFabric, nics_of, server_groups, with_names
+from railweave.adopt.servers import OnFabric, behind_gateways, nics_of, server_groups, with_names
 from railweave.adopt.shape import shape
 from railweave.adopt.tenancy import loopbacks, overlay, tenant_slots, tenants
 from railweave.adopt.tiers import by_role, fabrics, neighbors, roles
@@ -96,7 +96,8 @@ def _fabric(
 ) -> OnFabric:
     """One fabric of the file; its servers."""
     model = _equipment(draft, tiers, configs, given)
-    own_wiring = with_names(draft.name, found, configs, tiers.get("leaf", []))
+    behind = behind_gateways(found, configs, tiers.get("leaf", []))
+    own_wiring = with_names(draft.name, behind, configs, tiers.get("leaf", []))
     leaves = set(tiers.get("leaf", ()))
     own_wiring = replace(
         own_wiring, servers={end: nic for end, nic in own_wiring.servers.items() if end.device in leaves}
@@ -134,7 +135,7 @@ def _fabric(
     rails = rails_by_vlan(there, configs)
     stripe_of = {leaf: one.name for one in there.stripes for leaf in one.leaves}
     named = {
-        (leaf, one.vlan): (stripe_of[leaf], rails.get((leaf, one.vlan_name), 0))
+        (leaf, one.vlan): (stripe_of[leaf], rails.get((leaf, one.vlan_name or one.name), 0))
         for leaf in there.leaves
         for one in configs[leaf].gateways
         if one.vlan is not None

@@ -136,7 +136,7 @@ def apart(drafts: Sequence[Draft]) -> None:
 
 def management_addresses(draft: Draft, configs: Mapping[str, DeviceConfig]) -> str | None:
     """The pool of management addresses, and the slot of each switch in it. The gateway, where it is not the pool's first address."""
-    found = {name: configs[name].management_address for name in draft.switches if str(configs[name].management_address)}
+    found = {name: one for name in draft.switches if (one := configs[name].management_address) and one.length}
     if not found:
         return None
     prefixes = [str(one.prefix) for one in found.values()]

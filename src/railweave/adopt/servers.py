@@ -18,7 +18,25 @@ if TYPE_CHECKING:
     from railweave.adopt.shape import Shape
     from railweave.device.model import DeviceConfig
 
+USUAL_GBPS = 400
+"""What a NIC does of which no port is said."""
+
 _ENDS_IN_NUMBER = re.compile(r"(.*?)(\d+)")
+
+
+def behind_gateways(wiring: Wiring, configs: Mapping[str, DeviceConfig], leaves: Sequence[str]) -> Wiring:
+    """The same with one server behind the gateways of each stripe, where leaves say gateways of VLANs and no port of a server."""
+    made = dict(wiring.servers)
+    there = {end.device for end in wiring.servers}
+    for leaf in leaves:
+        own = [one for one in configs[leaf].gateways if one.vlan is not None]
+        for at, one in enumerate(own if leaf not in there else ()):
+            stripe, _, rail = one.description.partition(" rail ")
+            number = int(rail) if rail.isdecimal() else at + 1
+            made[End(leaf, one.name)] = End(f"{stripe if rail else leaf}-server1", f"gpu{number - 1}_eth")
+    added = len(made) - len(wiring.servers)
+    notes = (f"no port of a server is said: one server stands behind the {added} gateways of VLANs",) if added else ()
+    return Wiring(wiring.links, made, (*wiring.notes, *notes))
 
 
 def with_names(draft_name: str, wiring: Wiring, configs: Mapping[str, DeviceConfig], leaves: Sequence[str]) -> Wiring:
@@ -49,9 +67,9 @@ def nics_of(draft: Draft, found: Shape) -> dict[str, tuple[frozenset[str], int]]
     speeds: dict[str, Counter[int]] = defaultdict(Counter)
     for end, nic in found.wiring.servers.items():
         place = found.places.get((end.device, end.port))
-        if nic.device and end.device in draft.leaf_numbers and place:
+        if nic.device and end.device in draft.leaf_numbers:
             names[nic.device].add(nic.port)
-            speeds[nic.device][place.speed_gbps] += 1
+            speeds[nic.device][place.speed_gbps if place else USUAL_GBPS] += 1
     for stripe in found.stripes:
         draft.slots(f"servers/{stripe.name}", own=True).update(stripe.servers)
     order = [name for stripe in found.stripes for name in stripe.servers]

@@ -119,7 +119,9 @@ def shape(
     _number(stripes, configs, _spine_places(far, places, set(leaves)))
     stripes.sort(key=lambda one: one.slot)
     spine_order = [one for pod in pods or [spines] for one in _upper_order(leaves, pod, far, places, configs)]
-    super_order = _by_plane(_upper_order(spine_order, supers, far, places, configs), far, spine_order, max(1, len(pods)))
+    super_order = _by_plane(
+        _upper_order(spine_order, supers, far, places, configs), far, spine_order, max(1, len(pods))
+    )
     above = set(spines)
     speed = Counter(
         places[end.device, end.port].speed_gbps
@@ -263,8 +265,12 @@ def _pods(
 ) -> list[list[str]]:
     """The spines of each pod, which are those that a stripe's leaves have links to, in the order of the leaves' AS numbers."""
     found: list[list[str]] = []
-    for stripe in sorted(stripes, key=lambda one: (min(_asn(configs[leaf]) for leaf in one.leaves), natural(one.leaves[0]))):
-        above = sorted({there.device for end, there in far.items() if end.device in stripe.leaves and there.device in spines})
+    for stripe in sorted(
+        stripes, key=lambda one: (min(_asn(configs[leaf]) for leaf in one.leaves), natural(one.leaves[0]))
+    ):
+        above = sorted(
+            {there.device for end, there in far.items() if end.device in stripe.leaves and there.device in spines}
+        )
         if above not in found:
             found.append(above)
         stripe.pod = found.index(above)
@@ -288,7 +294,9 @@ def _check_pods(found: Shape, pods: Sequence[Sequence[str]]) -> None:
         found.notes.append("pods have different numbers of stripes or spines: the file has them alike")
     each = max(sizes)
     if [one.pod for one in found.stripes] != [at // each for at in range(len(found.stripes))]:
-        found.notes.append("stripes of a pod do not stand together in the order of their numbers: pods are not as they were")
+        found.notes.append(
+            "stripes of a pod do not stand together in the order of their numbers: pods are not as they were"
+        )
 
 
 def _parallel(far: Mapping[End, End], lower: Sequence[str], upper: Sequence[str]) -> int:
@@ -307,7 +315,8 @@ def _place_servers(found: Shape, servers: Mapping[End, End]) -> None:
         keys: dict[str, tuple[int, int]] = {}
         for end, nic in servers.items():
             place = found.places.get((end.device, end.port))
-            if end.device in stripe.leaves and nic.device and place:
-                keys[nic.device] = min(keys.get(nic.device, place.key), place.key)
+            if end.device in stripe.leaves and nic.device:
+                key = place.key if place else (0, 0)
+                keys[nic.device] = min(keys.get(nic.device, key), key)
         order = sorted(keys, key=lambda name: (keys[name], natural(name)))
         stripe.servers = {name: slot for slot, name in enumerate(order, 1)}

@@ -145,9 +145,11 @@ def tenants(draft: Draft, found: Shape, configs: Mapping[str, DeviceConfig], slo
         for vrf in config.vrfs:
             vnis[vrf.name] = vrf.vni
             _external(draft, made[vrf.name], leaf, vrf, config)
-        for port in config.interfaces:
-            nic = found.wiring.servers.get(End(leaf, port.name))
-            gateway = by_port.get(port.name) or by_vlan.get(port.vlan or "")
+        ports = {one.name: by_port.get(one.name) or by_vlan.get(one.vlan or "") for one in config.interfaces}
+        for one in config.gateways:  # of whose ports nothing else may be said
+            ports.setdefault(one.port or one.name, one)
+        for port, gateway in ports.items():
+            nic = found.wiring.servers.get(End(leaf, port))
             if nic is None or gateway is None or gateway.vrf not in made or not nic.device:
                 continue
             if gateway.vlan in bridged:

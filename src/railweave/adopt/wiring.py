@@ -80,6 +80,11 @@ def wiring(configs: Mapping[str, DeviceConfig], lldp: Lldp) -> Wiring:
         for one in own.values()
         if End(device, one.name) not in found.joined and _is_server_port(one)
     }
+    for device, config in configs.items():  # a routed port of which nothing but its gateway is said
+        for one in config.gateways:
+            end = End(device, one.port)
+            if one.port and end not in found.joined and end not in servers:
+                servers[end] = _described(one.description)
     return Wiring(links, servers, tuple(notes))
 
 
@@ -148,7 +153,12 @@ def _nic(device: str, port: Interface, lldp: Lldp) -> End:
         return End(*heard)
     if port.peer:
         return End(port.peer, port.peer_port)
-    words = _WORDS.findall(port.description)
+    return _described(port.description)
+
+
+def _described(text: str) -> End:
+    """The server and NIC that a description names; empty where it names none."""
+    words = _WORDS.findall(text)
     if len(words) == 1:
         head, _, tail = words[0].partition(":")
         return End(head, tail)
