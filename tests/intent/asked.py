@@ -381,9 +381,6 @@ CONTEXT: dict[str, Given] = {
     "fabrics.*.naming.super_spine": Given(("top-{super_spine}",), "pods"),
     "fabrics.*.naming.dci": Given(("out-{site}-{dci}",), "routers"),
     "fabrics.*.naming.vlan": Given(("lan{vlan}",)),
-    "fabrics.*.naming.switches.*": Given(
-        ("rack1-7",), now="rack1", beside={f"{F}.naming.switches": {"stripe2-leaf1": "rack1"}, "overrides": {}}
-    ),
     "fabrics.*.naming.switches": Given(({"stripe2-leaf1": "rack1"},), beside={"overrides": {}}),
     "fabrics.*.naming.bgp_group": Given(("to-{role}-{color}",)),
     # Servers' routing

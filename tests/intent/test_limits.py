@@ -242,7 +242,7 @@ def test_mistakes_are_told_up_to_a_hundred(tmp_path: Path) -> None:
 
 def test_statements_of_the_operator_nested_without_end(tmp_path: Path) -> None:
     text = changed("qfx5240-64od", f'qfx5240-64od, extra: {{junos: "{"a { " * 20_000}"}}')
-    assert "extra junos: nested too deeply" in refused(tmp_path, text)
+    assert "extra junos statement: nested too deeply" in refused(tmp_path, text)
     text = changed("qfx5240-64od", "qfx5240-64od, extra: {sonic: '" + '{"a":' * 50_000 + "'}")
     assert "extra sonic: nested too deeply" in refused(tmp_path, text)
     text = changed("qfx5240-64od", f'qfx5240-64od, extra: {{junos: "{"a " * 200_000}"}}')

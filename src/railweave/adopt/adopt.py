@@ -218,8 +218,8 @@ def imported_folder(
 def _design(found: Files) -> tuple[Network, Lock]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "imported.yaml"
-        file.write_text(fabric_text(found.document), encoding="utf-8")
-        companion(file, "inventory.csv").write_text(_inventory(found), encoding="utf-8")
+        write_file(file, fabric_text(found.document))
+        write_file(companion(file, "inventory.csv"), _inventory(found))
         pools = {pool: dict(slots) for pool, slots in found.lock.items() if slots}
         return design(read_source(file, Lock(pools)))
 

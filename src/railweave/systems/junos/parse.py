@@ -121,7 +121,7 @@ class _Curly:
     def _block(self, name: str = "", opened: int = 0, depth: int = 0) -> list[Statement]:
         """The statements up to the brace that closes the one of ``name`` on line ``opened`` (0: to the end of the text)."""
         if depth > DEEPEST:
-            raise RenderError(f"more than {DEEPEST} levels of braces", opened)
+            raise RenderError(f"nested too deeply, in more than {DEEPEST} levels of braces", opened)
         statements: list[Statement] = []
         words: list[str] = []
         values: list[str] | None = None
