@@ -25,7 +25,7 @@ from tests.mutants.rows import Row
 from tests.mutants.texts import Statement, added, is_whole, replaced, statements, swapped, without
 from tests.retarget import retargeted
 
-__all__ = ["EXAMPLES", "NAMED_BY", "Kind", "Mutant", "designed_files", "mutants", "network_of"]
+__all__ = ["EXAMPLES", "NAMED_BY", "Kind", "Mutant", "configs_of", "designed_files", "mutants", "network_of"]
 
 EXAMPLES = ("h100-rlb", "evpn-functional", "evpn-server-isolation", "aidc-three-fabrics", "mi300x-leaf-24")
 """Examples that have, between them, what a configuration can have; each with and without protection of its control plane."""
@@ -103,7 +103,7 @@ def network_of(name: str, nos: str) -> Network:
 
 
 @cache
-def _configs(name: str, nos: str) -> dict[str, DeviceConfig]:
+def configs_of(name: str, nos: str) -> dict[str, DeviceConfig]:
     network = network_of(name, nos)
     return {one.name: device_config(network, one.name, nos) for one in network.switches}
 
@@ -111,7 +111,7 @@ def _configs(name: str, nos: str) -> dict[str, DeviceConfig]:
 @cache
 def designed_files(name: str, nos: str) -> dict[str, dict[str, str]]:
     """The files of every device of an example, as designed."""
-    return {device: system(nos).files(config) for device, config in _configs(name, nos).items()}
+    return {device: system(nos).files(config) for device, config in configs_of(name, nos).items()}
 
 
 @cache
@@ -214,7 +214,7 @@ def _moved(text: str, one: Statement, row: Row) -> tuple[str, tuple[int, ...], s
 
 def _other_end(nos: str, site: _Site) -> _Site | None:
     """The same statement at the other end of its link."""
-    configs = _configs(site.example, nos)
+    configs = configs_of(site.example, nos)
     found = re.fullmatch(site.row.pattern, site.statement.path)
     port = found["port"] if found else ""
     near_end = next((one for one in configs[site.device].interfaces if one.name == port and one.kind == "fabric"), None)
