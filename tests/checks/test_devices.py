@@ -10,6 +10,7 @@ import pytest
 from tests.retarget import retargeted
 
 from railweave.checks.causes import EACH_ALONE
+from railweave.checks.checks import run_checks
 from railweave.checks.devices import saved, stand, stands
 from railweave.checks.subject import Subject
 from railweave.systems import system
@@ -150,3 +151,14 @@ def test_every_device_is_read() -> None:
     }
     found = stand(subject.configs, rendered, texts)
     assert all(one.findings for one in found.values())
+
+
+@pytest.mark.parametrize("text", ["hostname other\n", "hostname other\nrouter bgp 65000\n"])
+def test_a_switch_whose_routing_is_gone_is_worked_out_all_the_same(text: str) -> None:
+    found = _stands(text)
+    assert found.config is not None
+    assert found.config.name == LEAF, "it is the switch that the text was saved from"
+    subject = _subject()
+    running = Subject(subject.network, subject.configs | {LEAF: found.config})
+    assert running.routes.next_hops(LEAF, "fc00:2:1:1::/64") == ()
+    assert {one.id for one in run_checks(running, slow=False)} >= {"unreachable", "session-down"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from railweave.config.compare import compare
-from railweave.config.secret import Secret, alike, secrets
+from railweave.config.secret import Secret, alike, hidden, secrets
 from railweave.config.sections import parse
 from railweave.systems.eos.changes import config_tree
 
@@ -44,3 +44,24 @@ def test_a_value_in_place_of_a_secret_is_not_compared(line: str) -> None:
     assert compare(designed, designed).not_compared == ()
     other = config_tree(parse(line.format("$6$abc").replace("ro", "rw").replace("15", "1")))
     assert compare(other, designed).commands
+
+
+@pytest.mark.parametrize(
+    ("statement", "shown"),
+    [
+        ("login / user x / authentication / encrypted-password $6$ab$cd", "encrypted-password <hidden>"),
+        ("username x role network-admin secret sha512 $6$abc$def", "sha512 <hidden>"),
+        ("snmp-server community public ro", "snmp-server community <hidden> ro"),
+        ("SNMP_COMMUNITY / public / TYPE RO", "SNMP_COMMUNITY / <hidden> / TYPE RO"),
+        ("snmp / community public / authorization read-only", "snmp / community <hidden> / authorization read-only"),
+        ("neighbor A password 7 0822455D0A16", "neighbor A password 7 <hidden>"),
+        ('group X / authentication-key "$9$abc"', "authentication-key <hidden>"),
+        ("TACPLUS / global / passkey abc", "TACPLUS / global / passkey <hidden>"),
+        ("key-chain fabric / key 1 / secret abc", "key-chain fabric / key 1 / secret <hidden>"),
+        ("neighbor 1.1.1.1 password <secret:bgp>", "neighbor 1.1.1.1 password <secret:bgp>"),
+        ("policy-options / community a / members large:1:0:2", "policy-options / community a / members large:1:0:2"),
+        ("router bgp 65000 / router-id 1.1.1.1", "router bgp 65000 / router-id 1.1.1.1"),
+    ],
+)
+def test_statements_are_shown_without_their_secrets(statement: str, shown: str) -> None:
+    assert hidden(statement).endswith(shown)

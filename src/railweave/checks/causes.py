@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from railweave.config.apply import apply
 from railweave.config.compare import compare
+from railweave.config.secret import hidden
 from railweave.device.fields import differences
 from railweave.errors import RenderError
 
@@ -146,7 +147,7 @@ def _words(step: Step, node: Node) -> str:
     own = " ".join(filter(None, node.name))
     values = " ".join(node.values)
     inner = values if values.startswith(own) else f"{own} {values}".strip()
-    return " / ".join([*above, inner])
+    return hidden(" / ".join([*above, inner]))
 
 
 def _line(step: Step, after: ConfigTree) -> int:

@@ -94,7 +94,7 @@ def _without_lists(config: DeviceConfig) -> DeviceConfig:
 
 
 def _cabled(found: DeviceConfig, designed: DeviceConfig) -> DeviceConfig:
-    """What was found, on the designed cables: a description may name another peer, which moves none."""
+    """What was found as the switch that it was found on, on the designed cables: a description may name another peer, which moves none."""
     cables = {one.name: (one.link, one.peer, one.peer_port) for one in designed.interfaces}
     nothing = ("", "", "")
     interfaces = (
@@ -112,7 +112,12 @@ def _cabled(found: DeviceConfig, designed: DeviceConfig) -> DeviceConfig:
             for group in found.bgp.groups
         ),
     )
-    return replace(found, interfaces=tuple(interfaces), bgp=bgp)
+    isis = found.isis
+    if bgp is None and designed.bgp is not None:  # its routing is gone: it is then a switch without neighbors
+        bgp = replace(designed.bgp, groups=(), redistribute_connected=None, fabric_advertise=())
+    if isis is None and designed.isis is not None:
+        isis = replace(designed.isis, ports=(), passive=())
+    return replace(found, name=designed.name, interfaces=tuple(interfaces), bgp=bgp, isis=isis)
 
 
 def stand(

@@ -22,5 +22,7 @@ def running_configs(network: Network, captured: Mapping[str, Texts]) -> dict[str
     found = saved(designed, captured)
     unreadable = [one for stands in found.values() for one in stands.unreadable]
     if unreadable:
-        raise InputError([Problem(FileLine(one.file, one.line), one.what, one.fix) for one in unreadable])
+        raise InputError(
+            [Problem(FileLine(one.file, one.line), one.what, "save it from the device again") for one in unreadable]
+        )
     return designed | {name: one.config for name, one in found.items() if one.config}

@@ -154,7 +154,7 @@ class _Curly:
                 words.append(word)
                 last = line
         if words:
-            raise RenderError(f"{' '.join(words)!r} is not ended by ';'", last)
+            raise RenderError(f"{_beginning(words)!r} is not ended by ';'", last)
         if opened:
             raise RenderError(f"the '{{' of {name!r} is not closed", opened)
         return statements
@@ -183,6 +183,11 @@ def from_paths(paths: Iterable[tuple[Sequence[str], int]]) -> list[Statement]:
     for words, line in paths:
         _descend(root, list(words), line)
     return root.children or []
+
+
+def _beginning(words: list[str]) -> str:
+    """The first words of a statement, which may be a whole text of another system, with secrets in it."""
+    return " ".join(words[:3]) + (" …" if len(words) > 3 else "")
 
 
 def _parse_set(text: str) -> list[Statement]:
