@@ -54,7 +54,8 @@ class LineSwitch:
 
     def load(self, sections: Iterable[Section]) -> None:
         """What stands after a whole file was typed."""
-        self._load(self.lines, list(sections))
+        typed = [Section(line, one.body) for one in sections for line in one.line.split("\n")]
+        self._load(self.lines, typed)
 
     def _load(self, into: Lines, sections: list[Section]) -> None:
         while sections:
