@@ -115,9 +115,8 @@ def _renamed(words: Mapping[str, str], line: str) -> str:
 
 
 def _all(trees: Mapping[str, ConfigTree]) -> Iterator[str]:
-    for file, tree in trees.items():
-        for line in _lines(tree.nodes, ""):
-            yield f"{file}: {line}" if len(trees) > 1 else line
+    for tree in trees.values():
+        yield from _lines(tree.nodes, "")
 
 
 def _lines(nodes: Iterable[Node], above: str) -> Iterator[str]:

@@ -117,7 +117,7 @@ def _any(capture: Capture, device: str) -> dict[Path, str]:
 
 
 def by_file(nos: str, texts: Mapping[str, str]) -> dict[str, str]:
-    """Texts by the file of the system that each stands for: of its own name, else a JSON document or lines."""
+    """Texts by the file of the system that each stands for: of its own name, else a JSON document or lines, which a device may show in parts."""
     files = _files(nos)
     made = {name: text for name, text in texts.items() if name in files}
     documents = [one for one in files if one.endswith(".json")]
@@ -125,7 +125,7 @@ def by_file(nos: str, texts: Mapping[str, str]) -> dict[str, str]:
     for name, text in texts.items():
         if name not in made:
             kind = documents if documents and text.lstrip().startswith("{") else lines or documents
-            made.setdefault(kind[-1], text)
+            made[kind[-1]] = made.get(kind[-1], "") + text
     return made
 
 
