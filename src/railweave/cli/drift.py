@@ -25,7 +25,7 @@ def drift(
     as_json: bool = typer.Option(False, "--json", help="Print the differences as JSON."),
     quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress."),
 ) -> None:
-    """Show what switches have otherwise than designed, and what that does. Exits 0 where nothing differs, 1 where something does."""
+    """Show where the configurations of switches differ from the design, and what that does. Exits 0 where nothing differs, 1 where something does."""
     from railweave.api import drift as compare
     from railweave.api import load
 

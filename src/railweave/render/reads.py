@@ -21,9 +21,10 @@ A reader gives two things: the configuration, and every statement with what beca
 
 - **understood**: it is part of the configuration that was read;
 - **irrelevant**: it changes nothing that railweave looks at, by a pattern of the system's list below, which says why;
-- **unknown**: nothing is known of it. It is never dropped in silence: `drift` and `import` name it with its line.
+- **unknown**: nothing is known of it. It is never dropped in silence: `import` names it with its line, and `drift` where it is not designed. Designs, paths
+  and predictions take no account of it.
 
-Tests hold every reader to one law: what railweave renders for an example, or for a network drawn at random, on any of the five systems, reads back
+Every reader is tested on one rule: what railweave renders for an example, or for a network drawn at random, on any of the five systems, reads back
 as the same configuration, but for the fields that the text of that system has no words for. Those are listed below with the reason. Where
 such text is changed, the fields that it has no words for stay as they are designed.
 
