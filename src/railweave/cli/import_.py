@@ -26,7 +26,7 @@ def import_(
     """Make a fabric file of an existing network, and say how much of its configuration the file gives back.
 
     A file that was found and cannot be designed is written all the same, with the reason, to be mended by hand. Exits 0 where the file gives back every statement, 1 where
-    statements are lost or new.
+    statements are lost or extra, 2 where the folder makes no network.
     """
     from railweave.api import adopt
 
