@@ -59,7 +59,9 @@ def stands(config: DeviceConfig, designed: Mapping[str, str], found: Mapping[str
     """The configuration of a device whose ``designed`` texts are otherwise ``found``: by file, with the path that findings name."""
     reader = system(config.nos).reader
     if reader is None:
-        return Stands(config)
+        what = f"nothing reads configurations of {config.nos}"
+        wrong = [path for file, (path, text) in found.items() if not _same(designed[file], text)]
+        return Stands(None, unreadable=tuple(FILE_UNREADABLE.finding(config.name, what, file=path) for path in wrong))
     without = catalog().systems[config.nos].reads.unsaid
     unsaid = tuple(one for one in without if one in NAMES)
     made: list[tuple[Cause, Finding]] = []

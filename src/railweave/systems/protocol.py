@@ -87,9 +87,12 @@ class System(Renderer, Protocol):
     @property
     def reader(self) -> Reader | None:
         """What reads configuration text; None: nothing does. As most have it: the module ``read`` of its folder."""
+        name = f"{type(self).__module__}.read"
         try:
-            return cast("Reader", importlib.import_module(f"{type(self).__module__}.read"))
-        except ModuleNotFoundError:
+            return cast("Reader", importlib.import_module(name))
+        except ModuleNotFoundError as error:
+            if error.name != name:  # one that the reader itself needs
+                raise
             return None
 
     def configurations(self, config: DeviceConfig) -> list[str]:
