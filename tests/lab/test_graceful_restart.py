@@ -25,9 +25,6 @@ from tests.lab.machine import needs_lab
 pytestmark = needs_lab
 
 DEAD_S, BACK_S, SETTLED_S = 5, 60, 3
-SWEPT_S = 0.5
-"""FRR takes stale routes away before zebra has taken all new ones in: 0 ms were seen on a spine, 23 ms on a leaf."""
-
 STARTING_S = 121
 """For as long as bgpd says after its start that it restarts, its neighbors do not wait for it (FRR: ``restart-time``)."""
 
@@ -93,7 +90,9 @@ def test_no_path_is_lost_while_bgpd_restarts(tmp_path: Path, monkeypatch: pytest
             for device in ("spine1", "stripe1-leaf1"):
                 while_dead, afterwards = _lost(running, device)
                 assert while_dead == 0, device
-                assert afterwards < SWEPT_S, device
+                # FRR takes stale routes away before zebra has taken all new ones in: 0 ms were seen on a spine, 23 ms on a
+                # leaf, 1 s where other tests ran. Without graceful restart it is at least as long as bgpd was dead.
+                assert afterwards < DEAD_S, device
             assert {one.id: one.failures for one in assertions.run(running) if not one.passed} == {}
     finally:
         life.down(fabric)
