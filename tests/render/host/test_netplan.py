@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import time
 from configparser import ConfigParser
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ import pytest
 import yaml
 
 from railweave.checks import netplan
-from railweave.render.host import files
 from railweave.render.host.netplan import document, netplan_yaml
 from tests.render.host.servers import config, every
 
@@ -93,15 +91,6 @@ def test_kernel_handles_advertisements() -> None:
 def test_printed_as_meant() -> None:
     for one in every():
         assert yaml.safe_load(netplan_yaml(one)) == document(one)
-
-
-def test_files_of_a_server_take_milliseconds() -> None:
-    one = config("h100-rlb-8up", "H100-01")
-    files(one)
-    start = time.process_time()
-    for _ in range(10):
-        files(one)
-    assert (time.process_time() - start) / 10 < 0.03
 
 
 def test_netplan_accepts_every_server(tmp_path: Path) -> None:
