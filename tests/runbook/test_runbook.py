@@ -238,7 +238,7 @@ def test_tenants_of_a_leaf_and_what_their_tables_must_hold() -> None:
 def test_tenants_in_frr_have_their_own_commands() -> None:
     network = example("evpn-gpu-isolation")
     config = device_config(network, "stripe1-leaf1", "frr")
-    sessions, tenants = frr_tenants(config, Subject.of(network).routes)
+    sessions, tenants = frr_tenants(network, config, Subject.of(network).routes)
     assert sessions.commands == ("show bgp l2vpn evpn summary",)
     assert "show bgp vrf tenant-1 ipv6 unicast" in tenants.commands
     assert [row[:2] for row in tenants.rows] == [("tenant-1", 20001), ("tenant-2", 20002)]

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
 from railweave.counting import counted
+from railweave.expect.ports import PAM4_GBPS
 from railweave.runbook.check import Check
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig
     from railweave.network.model import Network
-
-PAM4_GBPS = (200, 400, 800)
-"""Speeds of ports that have RS(544,514) as their forward error correction (IEEE 802.3, clause 119)."""
 
 
 def modules_check(network: Network, config: DeviceConfig, title: str, commands: tuple[str, ...], fec: str) -> Check:

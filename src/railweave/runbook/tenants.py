@@ -5,16 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
+from railweave.expect.prefixes import tenants
 from railweave.runbook.check import Check
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig
+    from railweave.network.model import Network
     from railweave.routing.table import Routes
 
 _HEADER = ("VRF", "VNI", "Route distinguisher", "Route targets", "Own prefixes", "Prefixes of other leaves")
 
 
-def junos_tenants(config: DeviceConfig, routes: Routes) -> list[Check]:
+def junos_tenants(network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
     """Commands of the EVPN test report (Table 9), and those of EVPN type-5 routes."""
     if not config.vrfs:
         return _sessions(config, ("show bgp summary group overlay",))
@@ -27,17 +29,17 @@ def junos_tenants(config: DeviceConfig, routes: Routes) -> list[Check]:
     )
     points = (f"the table {first.name}.{table}.0 has the first row's prefixes, and no others", *_POINTS)
     sessions = _sessions(config, ("show bgp summary group overlay",))
-    return [*sessions, Check("Tenants", commands, points, _HEADER, _rows(config, routes))]
+    return [*sessions, Check("Tenants", commands, points, _HEADER, _rows(network, config, routes))]
 
 
-def frr_tenants(config: DeviceConfig, routes: Routes) -> list[Check]:
+def frr_tenants(network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
     """The same in ``vtysh``."""
     sessions = _sessions(config, ("show bgp l2vpn evpn summary",))
     if not config.vrfs:
         return sessions
     family = config.vrfs[0].prefixes[0].family
     commands = ("show vrf vni", "show evpn vni", f"show bgp vrf {config.vrfs[0].name} {family} unicast")
-    return [*sessions, Check("Tenants", commands, _POINTS, _HEADER, _rows(config, routes))]
+    return [*sessions, Check("Tenants", commands, _POINTS, _HEADER, _rows(network, config, routes))]
 
 
 _POINTS = (
@@ -61,15 +63,15 @@ def _sessions(config: DeviceConfig, commands: tuple[str, ...]) -> list[Check]:
     return [Check("Overlay sessions", commands, tuple(points), ("Neighbor", "Switch", "AS"), rows)]
 
 
-def _rows(config: DeviceConfig, routes: Routes) -> tuple[tuple[object, ...], ...]:
+def _rows(network: Network, config: DeviceConfig, routes: Routes) -> tuple[tuple[object, ...], ...]:
     return tuple(
         (
-            vrf.name,
-            vrf.vni,
-            vrf.route_distinguisher,
-            ", ".join(dict.fromkeys((*vrf.import_targets, *vrf.export_targets))),
-            len(vrf.prefixes),
-            int(routes.holds[config.name, vrf.name].sum()) - len(vrf.prefixes),
+            one.vrf,
+            one.vni,
+            one.route_distinguisher,
+            ", ".join(one.targets),
+            len(one.own),
+            len(one.learned),
         )
-        for vrf in config.vrfs
+        for one in tenants(network, config, routes)
     )

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
+from railweave.expect.prefixes import example_routes
+from railweave.expect.sessions import sessions
 from railweave.runbook.check import Check
-from railweave.runbook.expected import SESSION_HEADER, example_routes, session_rows, sessions
 from railweave.runbook.modules import modules_check
+from railweave.runbook.sessions import SESSION_HEADER, session_rows
 from railweave.runbook.tenants import frr_tenants
 
 if TYPE_CHECKING:
@@ -49,7 +51,7 @@ def checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check
     bgp = config.bgp
     if bgp is not None:
         family = bgp.families[0]
-        found = sessions(config, routes)
+        found = sessions(network, config, routes)
         made.append(
             Check(
                 "BGP sessions",
@@ -72,7 +74,7 @@ def checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check
     if config.isis is not None:
         count = counted(len(config.isis.ports), "neighbor")
         made.append(Check("IS-IS", ("show isis neighbor", "show isis route"), (f"{count}, level 2, state Up",)))
-    made += frr_tenants(config, routes)
+    made += frr_tenants(network, config, routes)
     if config.gateways:
         made.append(_gateways(config))
     return made

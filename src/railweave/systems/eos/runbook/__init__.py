@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.config.addresses import Prefix
 from railweave.counting import counted
+from railweave.expect.prefixes import example_routes
+from railweave.expect.sessions import sessions
 from railweave.runbook.check import Check
-from railweave.runbook.expected import SESSION_HEADER, example_routes, session_rows, sessions
 from railweave.runbook.isis import isis_checks
 from railweave.runbook.modules import modules_check
+from railweave.runbook.sessions import SESSION_HEADER, session_rows
 from railweave.systems.eos.render.qos import headroom_bytes, lossless
 from railweave.systems.eos.runbook.interconnect import ISIS, macsec_checks
 
@@ -85,7 +86,7 @@ def checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check
         *isis_checks(config, ISIS),
     ]
     if config.bgp is not None:
-        made += _bgp(config, routes)
+        made += _bgp(network, config, routes)
         made += _routes(network, config, routes)
     if config.gateways:
         made.append(_gateways(config))
@@ -114,11 +115,11 @@ def _lldp(config: DeviceConfig) -> Check:
     return Check("Cabling, by LLDP", ("show lldp neighbors",), points)
 
 
-def _bgp(config: DeviceConfig, routes: Routes) -> list[Check]:
+def _bgp(network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
     bgp = config.bgp
     if bgp is None:
         return []
-    found = sessions(config, routes)
+    found = sessions(network, config, routes)
     points = (
         f"local AS {bgp.asn}, router id {bgp.router_id}, {counted(len(found), 'neighbor')}, all established",
         (
@@ -145,7 +146,7 @@ def _routes(network: Network, config: DeviceConfig, routes: Routes) -> list[Chec
     examples = example_routes(network, config, routes)
     if not examples or config.bgp is None:
         return []
-    word = "ipv6" if Prefix(examples[0].prefix).family == "ipv6" else "ip"
+    word = "ipv6" if examples[0].prefix.family == "ipv6" else "ip"
     return [
         Check(
             "Routes to another leaf",

@@ -9,10 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
+from railweave.expect.prefixes import example_routes
+from railweave.expect.sessions import sessions
 from railweave.runbook.check import Check
-from railweave.runbook.expected import SESSION_HEADER, ExpectedSession, example_routes, session_rows, sessions
 from railweave.runbook.isis import isis_checks
 from railweave.runbook.modules import modules_check
+from railweave.runbook.sessions import SESSION_HEADER, session_rows
 from railweave.runbook.tenants import junos_tenants
 from railweave.systems.junos.names import SELECTIVE_FILTER
 from railweave.systems.junos.runbook.interconnect import ISIS, macsec_checks, spraying_checks
@@ -21,6 +23,7 @@ from railweave.systems.junos.runbook.qos import qos_checks
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig
+    from railweave.expect.model import Session
     from railweave.network.model import Network
     from railweave.routing.table import Routes
 
@@ -88,11 +91,11 @@ def checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check
     """Every check after the configuration is loaded, in the order in which one depends on another."""
     made = [_ports(config), _modules(network, config), *macsec_checks(config), _lldp(config)]
     if config.bgp is not None:
-        made += [_discovery(config), *_bgp(config, routes)]
+        made += [_discovery(config), *_bgp(network, config, routes)]
         made += _routes(network, config, routes)
     if config.isis is not None:
         made += [*isis_checks(config, ISIS), *_routes(network, config, routes)]
-    made += junos_tenants(config, routes)
+    made += junos_tenants(network, config, routes)
     if config.gateways:
         made.append(_gateways(config))
     made += overlay_checks(config, routes)
@@ -160,11 +163,11 @@ def _discovery(config: DeviceConfig) -> Check:
     return Check("Neighbors", commands, points)
 
 
-def _bgp(config: DeviceConfig, routes: Routes) -> list[Check]:
+def _bgp(network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
     bgp = config.bgp
     if bgp is None:
         return []
-    found = sessions(config, routes)
+    found = sessions(network, config, routes)
     discovered = any(not one.session.peer_address for one in found)
     commands = ("show bgp summary", *(("show bgp summary autodiscovered",) if discovered else ()))
     outside = [one for vrf in config.vrfs for one in vrf.external]
@@ -190,7 +193,7 @@ def _bgp(config: DeviceConfig, routes: Routes) -> list[Check]:
     return [sums, *([_bfd(config, alive)] if bgp.bfd else [])]
 
 
-def _counts(found: list[ExpectedSession]) -> str:
+def _counts(found: list[Session]) -> str:
     """How the counts of ``show bgp summary`` compare with the table of sessions."""
     words = "each line ends in Active/Received/Accepted/Damped: Received and Accepted as in the table"
     if not any(one.shared for one in found):

@@ -1,0 +1,76 @@
+"""All that must hold on one switch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from railweave.expect.model import Clock, Identity
+from railweave.expect.ports import neighbors, ports, queues
+from railweave.expect.prefixes import every_route, example_routes, gateways, tenants
+from railweave.expect.sessions import adjacencies, overlay_sessions, sessions
+
+if TYPE_CHECKING:
+    from railweave.device.model import DeviceConfig
+    from railweave.expect.model import (
+        Adjacency,
+        Gateway,
+        Neighbor,
+        OverlaySession,
+        Port,
+        Queues,
+        Route,
+        Session,
+        Tenant,
+    )
+    from railweave.network.model import Network
+    from railweave.routing.table import Routes
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What must hold on one switch, by subject, in the order in which one helps to understand the next."""
+
+    device: str
+    identity: Identity
+    clock: Clock | None
+    ports: list[Port]
+    neighbors: list[Neighbor]
+    sessions: list[Session]
+    overlay_sessions: list[OverlaySession]
+    adjacencies: list[Adjacency]
+    routes: list[Route]
+    gateways: list[Gateway]
+    tenants: list[Tenant]
+    queues: list[Queues]
+
+
+def expected(network: Network, config: DeviceConfig, routes: Routes, *, all_routes: bool = False) -> Expected:
+    """What must hold on a switch where everything that is not in ``routes.down`` runs.
+
+    ``all_routes``: every prefix of other leaves rather than those of one leaf. Raises ``KeyError`` for a switch that is not
+    in the network.
+    """
+    switch = network.switch(config.name)
+    servers = config.management.ntp
+    return Expected(
+        config.name,
+        Identity(
+            device=config.name,
+            because=("fabrics", switch.fabric, switch.role.replace("-", "_")),
+            model=switch.model,
+            nos=switch.nos,
+            release=switch.release,
+            serial=switch.serial,
+        ),
+        Clock(device=config.name, because=("management", "ntp"), servers=tuple(servers)) if servers else None,
+        ports(network, config, routes.down),
+        neighbors(network, config, routes.down),
+        sessions(network, config, routes),
+        overlay_sessions(network, config, routes),
+        adjacencies(network, config, routes),
+        (every_route if all_routes else example_routes)(network, config, routes),
+        gateways(network, config),
+        tenants(network, config, routes),
+        queues(network, config, routes.down),
+    )

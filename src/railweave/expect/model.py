@@ -1,0 +1,150 @@
+"""Expectations: each is about one thing of one switch, and names the part of the fabric file that it follows from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from railweave.config.addresses import Address, InterfaceAddress, Prefix
+    from railweave.device.classes import Watchdog
+    from railweave.device.model import BgpGroup
+    from railweave.device.model import Session as BgpSession
+    from railweave.device.timers import Bfd, RouterAdvertisements
+
+Keys = tuple[str, ...]
+"""The keys that lead to a part of the fabric file: ``("fabrics", "backend", "underlay")``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expectation:
+    """What must hold on ``device``; ``because`` leads to the part of the fabric file that asks for it."""
+
+    device: str
+    because: Keys
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity(Expectation):
+    """The model, the operating system's release, and the serial number (empty: the inventory has none)."""
+
+    model: str
+    nos: str
+    release: str
+    serial: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Port(Expectation):
+    """A cabled port that is up.
+
+    ``mtu`` counts the Ethernet frame, as ``DeviceConfig`` does. ``optic`` is the module's name in the catalog; ``fec`` is
+    the forward error correction that both ends must show: RS(544,514) on PAM4 lanes (IEEE 802.3, clause 119).
+    """
+
+    name: str
+    link: str
+    kind: Literal["server", "fabric", "external"]
+    speed_gbps: int
+    lanes: int
+    mtu: int
+    optic: str
+    fec: Literal["rs544"] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbor(Expectation):
+    """Who is at the other end of a port's cable, as LLDP shows it; servers need not speak it."""
+
+    port: str
+    peer: str
+    peer_port: str
+    link: str
+    kind: Literal["server", "fabric", "external"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session(Expectation):
+    """An established BGP session with the prefixes that it carries, and how many of those received are ``used``.
+
+    ``received`` and ``sent`` count before the receiver's policy. A switch's own prefixes do not come back to it: Junos does
+    not send them, FRR does not count them. A prefix is used where the session's link is a next hop of it; ``shared`` says
+    whether any of these has other next hops besides. ``color`` is the path color of the link (empty: not colored).
+    """
+
+    group: BgpGroup
+    session: BgpSession
+    received: int
+    sent: int
+    used: int
+    shared: bool
+    color: str
+    bfd: Bfd | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OverlaySession(Expectation):
+    """An established EVPN session between loopbacks."""
+
+    session: BgpSession
+    bfd: Bfd | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adjacency(Expectation):
+    """An IS-IS adjacency of level 2 that is up."""
+
+    interface: str
+    peer: str
+    metric: int
+    bfd: Bfd | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route(Expectation):
+    """A prefix of another switch, ``leaf``, its path color (empty: not colored), and the local ports that lead there."""
+
+    prefix: Prefix
+    color: str
+    leaf: str
+    ports: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gateway(Expectation):
+    """A server-facing interface with its addresses, and the router advertisements that it sends (None: none)."""
+
+    name: str
+    addresses: tuple[InterfaceAddress, ...]
+    prefixes: tuple[Prefix, ...]
+    advertisements: RouterAdvertisements | None
+    vrf: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tenant(Expectation):
+    """The VRF of a tenant with the prefixes it must hold: its ``own``, and ``learned`` from other leaves; no others."""
+
+    vrf: str
+    vni: int
+    route_distinguisher: str
+    targets: tuple[str, ...]
+    own: tuple[Prefix, ...]
+    learned: tuple[Prefix, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queues(Expectation):
+    """What a port's queues are: the lossless ones with their PFC priorities, and those that mark ECN, by queue number."""
+
+    port: str
+    lossless: dict[int, int]
+    marked: tuple[int, ...]
+    watchdog: Watchdog | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clock(Expectation):
+    """A clock that is synchronised with one of these servers."""
+
+    servers: tuple[Address | str, ...]

@@ -1,0 +1,97 @@
+"""What ports show: their state, the neighbor at the other end of the cable, and their queues."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.expect.model import Neighbor, Port, Queues
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from railweave.device.model import DeviceConfig, Interface
+    from railweave.network.model import Network
+
+PAM4_GBPS = (200, 400, 800)
+"""Speeds of ports that have RS(544,514) as their forward error correction (IEEE 802.3, clause 119)."""
+
+
+def there(config: DeviceConfig, down: Collection[str]) -> list[Interface]:
+    """The ports of a switch whose cable and far end are there."""
+    return [one for one in config.interfaces if one.link not in down and one.peer not in down]
+
+
+def ports(network: Network, config: DeviceConfig, down: Collection[str]) -> list[Port]:
+    """Every port that must be up. A port to a router outside has no cable in the design, and so no module."""
+    fabric = network.switch(config.name).fabric
+    found: list[Port] = []
+    for one in there(config, down):
+        optic = ""
+        if one.kind != "external":
+            cable = network.cable(one.link)
+            optic = (cable.a if cable.a.device == config.name else cable.b).optic
+        found.append(
+            Port(
+                device=config.name,
+                because=_asked(fabric, one),
+                name=one.name,
+                link=one.link,
+                kind=one.kind,
+                speed_gbps=one.speed_gbps,
+                lanes=one.lanes,
+                mtu=one.mtu,
+                optic=optic,
+                fec="rs544" if one.speed_gbps in PAM4_GBPS else None,
+            )
+        )
+    return found
+
+
+def neighbors(network: Network, config: DeviceConfig, down: Collection[str]) -> list[Neighbor]:
+    """Who must be seen on each port that has a cable of the design."""
+    fabric = network.switch(config.name).fabric
+    return [
+        Neighbor(
+            device=config.name,
+            because=_asked(fabric, one),
+            port=one.name,
+            peer=one.peer,
+            peer_port=one.peer_port,
+            link=one.link,
+            kind=one.kind,
+        )
+        for one in there(config, down)
+        if one.kind != "external"
+    ]
+
+
+def _asked(fabric: str, port: Interface) -> tuple[str, ...]:
+    """Server ports follow from the list of servers, links between switches from the topology."""
+    if port.kind == "server":
+        return ("servers",)
+    return ("fabrics", fabric, "tenants" if port.kind == "external" else "topology")
+
+
+def queues(network: Network, config: DeviceConfig, down: Collection[str]) -> list[Queues]:
+    """The queues of every port that QoS is bound to."""
+    qos = config.qos
+    if qos is None:
+        return []
+    lossless = {
+        one.queue: one.pfc_priority for one in qos.classes.values() if one.lossless and one.pfc_priority is not None
+    }
+    marked = tuple(sorted(one.queue for one in qos.classes.values() if one.ecn is not None))
+    because = ("fabrics", network.switch(config.name).fabric, "qos")
+    bound = set(qos.ports)
+    return [
+        Queues(
+            device=config.name,
+            because=because,
+            port=one.name,
+            lossless=lossless if one.pauses else {},
+            marked=marked,
+            watchdog=qos.watchdog if one.pauses else None,
+        )
+        for one in there(config, down)
+        if one.name in bound
+    ]

@@ -1,0 +1,96 @@
+"""What forwarding tables show: routes with their ports, gateways with what they advertise, and the VRFs of tenants."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from railweave.config.addresses import Prefix
+from railweave.expect.model import Gateway, Route, Tenant
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.device.model import DeviceConfig
+    from railweave.network.devices import Segment
+    from railweave.network.model import Network
+    from railweave.routing.table import Routes
+
+
+def example_routes(network: Network, config: DeviceConfig, routes: Routes) -> list[Route]:
+    """The prefixes of the first leaf that is reached over another switch: one per path color.
+
+    A leaf of the same rails comes first; where there is none, as in a fabric of one stripe, another leaf of the stripe.
+    """
+    switch = network.switch(config.name)
+    away = [one for one in network.segments if one.fabric == switch.fabric and one.leaf != config.name]
+    # Sorting is stable: leaves of the same rails come first, each kind in its order.
+    for segment in sorted(away, key=lambda one: bool(switch.rails) and one.rail not in switch.rails):
+        found = list(_routes(network, config, routes, [segment]))
+        if any(one.ports for one in found):
+            return found
+    return []
+
+
+def every_route(network: Network, config: DeviceConfig, routes: Routes) -> list[Route]:
+    """The prefixes of all other leaves that a switch has a way to."""
+    fabric = network.switch(config.name).fabric
+    away = [one for one in network.segments if one.fabric == fabric and one.leaf != config.name]
+    found = {one.prefix: one for one in _routes(network, config, routes, away) if one.ports}
+    return list(found.values())
+
+
+def _routes(network: Network, config: DeviceConfig, routes: Routes, segments: list[Segment]) -> Iterator[Route]:
+    fabric = network.fabric(network.switch(config.name).fabric)
+    ports = {one.link: one.name for one in config.interfaces}
+    because = ("fabrics", fabric.name, "colors" if fabric.colors else "addressing")
+    for segment in segments:
+        for subnet in segment.subnets:
+            if subnet.routed_by in routes.index:
+                yield Route(
+                    device=config.name,
+                    because=because,
+                    prefix=subnet.routed_by,
+                    color=fabric.color_name(subnet.color),
+                    leaf=segment.leaf,
+                    ports=tuple(ports[link] for link in routes.next_hops(config.name, subnet.routed_by)),
+                )
+
+
+def gateways(network: Network, config: DeviceConfig) -> list[Gateway]:
+    """Every server-facing interface."""
+    because = ("fabrics", network.switch(config.name).fabric)
+    return [
+        Gateway(
+            device=config.name,
+            because=(*because, "router_advertisements" if one.advertisements else "addressing"),
+            name=one.name,
+            addresses=one.addresses,
+            prefixes=one.prefixes,
+            advertisements=one.advertisements,
+            vrf=one.vrf,
+        )
+        for one in config.gateways
+    ]
+
+
+def tenants(network: Network, config: DeviceConfig, routes: Routes) -> list[Tenant]:
+    """Every VRF with its own prefixes and those that come from other leaves."""
+    because = ("fabrics", network.switch(config.name).fabric, "tenants")
+    found: list[Tenant] = []
+    for vrf in config.vrfs:
+        held = [Prefix(routes.prefixes[int(place)]) for place in np.flatnonzero(routes.holds[config.name, vrf.name])]
+        found.append(
+            Tenant(
+                device=config.name,
+                because=because,
+                vrf=vrf.name,
+                vni=vrf.vni,
+                route_distinguisher=vrf.route_distinguisher,
+                targets=tuple(dict.fromkeys((*vrf.import_targets, *vrf.export_targets))),
+                own=vrf.prefixes,
+                learned=tuple(one for one in held if one not in vrf.prefixes),
+            )
+        )
+    return found

@@ -1,0 +1,96 @@
+"""What routing protocols show: BGP sessions with their prefixes, EVPN sessions, adjacencies of IS-IS."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from railweave.expect.model import Adjacency, OverlaySession, Session
+from railweave.routing.table import LOCAL
+
+if TYPE_CHECKING:
+    from railweave.device.model import DeviceConfig
+    from railweave.network.model import Network
+    from railweave.routing.table import Routes
+
+
+def sessions(network: Network, config: DeviceConfig, routes: Routes) -> list[Session]:
+    """Every session of a switch on its links, group by group."""
+    bgp = config.bgp
+    if bgp is None:
+        return []
+    counts: dict[tuple[str, int], int] = {}
+
+    def count(device: str, link: str) -> int:
+        received = routes.received.get((device, link))
+        if received is None:
+            return 0
+        key = device, id(received)  # many sessions carry the same, as one mask
+        if key not in counts:
+            counts[key] = int((received & (routes.fibs[device].group != LOCAL)).sum())
+        return counts[key]
+
+    fabric = network.fabric(network.switch(config.name).fabric)
+    used, shared = _in_use(config.name, routes)
+    return [
+        Session(
+            device=config.name,
+            because=("fabrics", fabric.name, "underlay"),
+            group=group,
+            session=one,
+            received=count(config.name, one.link),
+            sent=count(one.peer, one.link),
+            used=used[one.link],
+            shared=one.link in shared,
+            color="" if (color := network.cable(one.link).color) is None else fabric.color_name(color),
+            bfd=bgp.bfd,
+        )
+        for group in bgp.groups
+        for one in group.sessions
+        if not routes.down & {one.link, one.peer}
+    ]
+
+
+def _in_use(device: str, routes: Routes) -> tuple[Counter[str], set[str]]:
+    """How many prefixes each link of a switch is a next hop of, and the links that share any with others."""
+    groups = routes.fibs[device].group
+    used: Counter[str] = Counter()
+    shared: set[str] = set()
+    for group, count in zip(*np.unique(groups[groups >= 0], return_counts=True), strict=True):
+        links = routes.groups[int(group)]
+        for link in links:
+            used[link] += int(count)
+        if len(links) > 1:
+            shared.update(links)
+    return used, shared
+
+
+def overlay_sessions(network: Network, config: DeviceConfig, routes: Routes) -> list[OverlaySession]:
+    """Every EVPN session of a switch."""
+    overlay = config.overlay
+    because = ("fabrics", network.switch(config.name).fabric, "overlay")
+    return [
+        OverlaySession(device=config.name, because=because, session=one, bfd=overlay.bfd)
+        for one in (overlay.neighbors if overlay else ())
+        if overlay and one.peer not in routes.down
+    ]
+
+
+def adjacencies(network: Network, config: DeviceConfig, routes: Routes) -> list[Adjacency]:
+    """Every adjacency of IS-IS."""
+    isis = config.isis
+    because = ("fabrics", network.switch(config.name).fabric, "underlay", "isis")
+    return [
+        Adjacency(
+            device=config.name,
+            because=because,
+            interface=one.interface,
+            peer=one.peer,
+            metric=one.metric,
+            bfd=isis.bfd,
+        )
+        for one in (isis.ports if isis else ())
+        if isis and not routes.down & {one.link, one.peer}
+    ]
