@@ -95,7 +95,7 @@ PORT = Rule(
     "port-differs",
     "error",
     "folder",
-    "a port: its speed, its channels, or whether it is configured is not the designed one",
+    "a port: its speed, its channels, whether it is configured or shut is not the designed one",
     "its link does not come up",
     FIX,
 )
@@ -264,7 +264,7 @@ _FIELDS = (
     (r"interfaces\.macsec", MACSEC),
     (r"(interfaces|gateways)\.(mtu)$", MTU),
     (r"interfaces\.pauses", PFC),
-    (r"interfaces\.(vlan|native_vlan|unit_vlan)$|gateways\.vlan(_name)?$", VLAN),
+    (r"interfaces\.(vlan|native_vlan|unit_vlan|tagged)$|gateways\.vlan(_name)?$", VLAN),
     (r"interfaces\.vrf|gateways\.vrf", OVERLAY),
     (r"splits|interfaces", PORT),
     (r"gateways\.(advertisements|prefixes)", ADVERTISEMENT),

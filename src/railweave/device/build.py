@@ -69,6 +69,7 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
     cabled = tuple(_interface(network, fabric, system, names[end.port], end, far, cable) for end, far, cable in ends)
     interfaces = (*cabled, *external_ports(fabric, switch, system, model))
     gateways = tuple(_gateway(system, fabric, one, interfaces) for one in network.segments_of(name) if one.subnets)
+    interfaces = _shut(interfaces, gateways)
     own = network.systems_of(fabric.name)
     as_built = nos is None or any(catalog().systems[one].frr_conf for one, _ in own)
     form = path_color_form(fabric, own if as_built else [(target, release)])
@@ -178,6 +179,15 @@ def _interface(
         between_sites=across is not None,
         macsec=own_type(Macsec, across.macsec) if across and across.macsec else None,
         pauses=across is None or across.pfc,
+    )
+
+
+def _shut(interfaces: tuple[Interface, ...], gateways: Sequence[Gateway]) -> tuple[Interface, ...]:
+    """The ports, those of servers that wait for a tenant shut."""
+    routed = {one.port for one in gateways}
+    return tuple(
+        replace(one, enabled=False) if one.kind == "server" and one.vlan is None and one.name not in routed else one
+        for one in interfaces
     )
 
 

@@ -43,8 +43,11 @@ class Interface:
 
     ``between_sites`` marks a long link of the interconnect, ``macsec`` how it is encrypted, ``pauses`` whether PFC is on it.
 
-    ``lanes`` is how many electrical lanes it has; ``mtu`` counts the Ethernet frame; ``vlan`` is set on ports of a server VLAN (``native_vlan`` too where the port is a
-    trunk), ``addresses`` on numbered links. A port to an external router is in ``vrf``, by the tag ``unit_vlan``.
+    ``lanes`` is how many electrical lanes it has; ``mtu`` counts the Ethernet frame; ``addresses`` are those of numbered links. A port to an external router
+    is in ``vrf``, by the tag ``unit_vlan``. One that is not ``enabled`` is shut: nothing runs on it.
+
+    ``vlan`` is the name of a server port's VLAN: the one without a tag, of a trunk that has none the first. ``native_vlan`` is the
+    number of the VLAN without a tag where the port is a trunk, ``tagged`` are the numbers of those with one.
     """
 
     name: str
@@ -65,6 +68,8 @@ class Interface:
     pauses: bool = True
     vrf: str = ""
     unit_vlan: int | None = None
+    enabled: bool = True
+    tagged: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -421,6 +426,17 @@ class DeviceConfig:
         """The widest next-hop group; None without a routing protocol."""
         running = self.bgp or self.isis
         return running.maximum_ecmp if running else None
+
+    def carried(self, port: Interface) -> tuple[int, ...]:
+        """The numbers of the VLANs that a server port carries: the one without a tag first, the others as they stand."""
+        named = next((one.vlan for one in self.gateways if one.vlan is not None and one.vlan_name == port.vlan), None)
+        first = port.native_vlan if named is None else named
+        return tuple(dict.fromkeys((*(() if first is None or first in port.tagged else (first,)), *port.tagged)))
+
+    def bare_vlans(self) -> tuple[int, ...]:
+        """VLANs that ports carry with a tag, and that have no gateway here."""
+        routed = {one.vlan for one in self.gateways}
+        return tuple(sorted({one for port in self.interfaces for one in port.tagged} - routed))
 
     def fabric_interfaces(self) -> list[Interface]:
         """Ports towards other switches."""

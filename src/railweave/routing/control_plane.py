@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from railweave.device.shut import without_shut_ports
 from railweave.errors import RailweaveError
 from railweave.routing.as_paths import AsPaths
 from railweave.routing.attributes import AttributeTable
@@ -54,7 +55,7 @@ class ControlPlane:
     """
 
     def __init__(self, configs: Iterable[DeviceConfig]) -> None:
-        self.configs = {config.name: config for config in configs}
+        self.configs = {config.name: without_shut_ports(config) for config in configs}
         self.prefixes = [prefix for config in self.configs.values() for prefix in originated(config)]
         self.prefixes += tenant_prefixes(self.configs.values())
         self.table = AttributeTable()

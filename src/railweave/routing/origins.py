@@ -63,11 +63,13 @@ class Origins:
         mask = np.zeros(self._count, dtype=np.bool_)
         if config.gateways:
             servers = [one for one in config.interfaces if one.kind == "server"]
-            up = {one.vlan or one.name for one in servers if one.link not in down and one.peer not in down}
+            running = [one for one in servers if one.link not in down and one.peer not in down]
+            up = {one.vlan or one.name for one in running}
+            tagged = {vlan for one in running for vlan in one.tagged}
             places = [
                 self._place[p]
                 for gateway in config.gateways
-                if (gateway.vlan_name or gateway.port) in up and not gateway.mac
+                if ((gateway.vlan_name or gateway.port) in up or gateway.vlan in tagged) and not gateway.mac
                 for p in gateway.prefixes
             ]
             mask[places] = True

@@ -74,9 +74,12 @@ def shared(configs: Mapping[str, DeviceConfig], received_from: Mapping[str, Set[
 
 def _own(config: DeviceConfig, vrf: Vrf, down: frozenset[str]) -> Iterable[str]:
     """What a leaf shares with others and has itself: subnets with a port up, and what its live external sessions bring."""
-    up = {one.vlan for one in config.interfaces if one.link not in down and one.peer not in down}
+    running = [one for one in config.interfaces if one.link not in down and one.peer not in down]
+    up = {one.vlan for one in running}
+    tagged = {vlan for one in running for vlan in one.tagged}
     for gateway in config.gateways:
-        if gateway.mac and gateway.vrf == vrf.name and gateway.vlan_name in up:
+        carried = gateway.vlan_name in up or gateway.vlan in tagged
+        if gateway.mac and gateway.vrf == vrf.name and carried:
             yield from gateway.prefixes
     for peer in vrf.external:
         if peer.session.link not in down and peer.router not in down:

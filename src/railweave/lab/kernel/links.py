@@ -77,7 +77,8 @@ def router_lines(config: DeviceConfig, vrf: str = "") -> Iterator[str]:
     for gateway in gateways:
         yield f"link set {gateway.name} mtu {gateway.mtu}{' up' if gateway.vlan is not None else ''}"
     for port in ports:
-        yield f"link set {port.name} up"
+        if port.enabled:
+            yield f"link set {port.name} up"
     if config.nos != EMULATION and not vrf:
         yield from _addresses(config)
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 INDENT = "    "
-_PLAIN = re.compile(r"[^\s{}\[\];\"#|?]+")
+_PLAIN = re.compile(r"(?!/\*)[^\s{}\[\];\"#|?]+")
 
 
 @dataclass

@@ -11,6 +11,7 @@ from railweave.config.addresses import BITS
 from railweave.device.model import Gateway, Interface, Split
 from railweave.device.timers import RouterAdvertisements
 from railweave.systems.dell_sonic.read.overlay import tenant
+from railweave.systems.dell_sonic.read.ports import Lines
 from railweave.systems.dell_sonic.read.words import number
 from railweave.systems.sonic.render.names import ETHERNET_HEADER
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from railweave.catalog.models import SwitchModel
     from railweave.config.taking import Taking
     from railweave.systems.dell_sonic.read.bgp import Router
-    from railweave.systems.dell_sonic.read.ports import Lines
     from railweave.systems.dell_sonic.read.routing import Links
 
 PORT_MTU = 9216
@@ -107,7 +107,8 @@ def interface(one: Lines, parts: Iterable[Lines], sessions: Sessions, pauses: bo
     part = next((sub for sub in parts if sub.name in sessions.outside or sub.vrf), None)
     kind = _kind(one, part, sessions)
     waits = one.shut and not one.addresses and not one.anycast
-    routed = kind == "server" and one.vlan is None and not waits
+    vlan = one.vlan or next(iter(one.tagged), None)
+    routed = kind == "server" and vlan is None and not waits
     outside = _OUTSIDE.fullmatch(one.description) if kind == "external" else None
     ours = _OURS.fullmatch(one.description) if kind != "external" else None
     said = part or one
@@ -122,11 +123,13 @@ def interface(one: Lines, parts: Iterable[Lines], sessions: Sessions, pauses: bo
         lanes=8,
         mtu=PORT_MTU if routed or one.mtu is None else one.mtu + ETHERNET_HEADER,
         length_m=0,
-        vlan=None if one.vlan is None else f"vn{one.vlan}",
+        vlan=None if vlan is None else f"vn{vlan}",
         addresses=tuple(said.addresses) if kind != "server" else (),
         pauses=pauses,
         vrf=tenant(said.vrf) if kind == "external" else "",
         unit_vlan=None if part is None else part.tag,
+        enabled=not (one.shut or said.shut),
+        tagged=one.tagged,
     )
 
 
@@ -136,9 +139,10 @@ def _kind(one: Lines, part: Lines | None, sessions: Sessions) -> Literal["server
         return "external"
     if one.name in sessions.fabric:
         return "fabric"
-    if one.ipv6 and not one.addresses and one.vlan is None:
+    bridged = one.vlan is not None or bool(one.tagged)
+    if one.ipv6 and not one.addresses and not bridged:
         return "fabric"
-    if one.vlan is not None or one.training or one.shut or one.advertised or one.anycast or one.vrf:
+    if bridged or one.training or one.shut or one.advertised or one.anycast or one.vrf:
         return "server"
     narrow = all(BITS[address.family] - address.length <= POINT_TO_POINT for address in one.addresses)
     return "fabric" if one.addresses and narrow else "server"
@@ -147,9 +151,11 @@ def _kind(one: Lines, part: Lines | None, sessions: Sessions) -> Literal["server
 def gateways(
     interfaces: Mapping[str, Lines], ports: Iterable[Interface], transit: set[int], mac: str
 ) -> tuple[Gateway, ...]:
-    """Gateways of VLANs, then of ports."""
-    vlans = [one for name, one in interfaces.items() if name.startswith("Vlan") and one.number]
-    made = [_gateway(one, one.number[0], mac) for one in vlans if one.number[0] not in transit]
+    """Gateways of VLANs, then of ports. An interface of a VLAN in which nothing stands makes the VLAN, and is no gateway."""
+    vlans = [one for name, one in interfaces.items() if name.startswith("Vlan") and one.number and not one.shut]
+    made = [
+        _gateway(one, one.number[0], mac) for one in vlans if one.number[0] not in transit and one != Lines(one.name)
+    ]
     routed = {one.name for one in ports if one.kind == "server" and one.vlan is None}
     made += [
         _gateway(one, None, mac)

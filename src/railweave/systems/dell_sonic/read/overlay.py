@@ -231,13 +231,13 @@ def mac_vrf(
         )
         for vlan, vni in vlans
     )
-    own = {one.name for one in made}
+    own, numbers = {one.name for one in made}, {one.vlan for one in made}
     return MacVrf(
         name=MAC_VRF,
         route_distinguisher=f"{router_id}:{MAC_VRF_NUMBER}",
         route_target="",
         vlans=made,
-        ports=tuple(one.name for one in ports if one.vlan in own),
+        ports=tuple(one.name for one in ports if one.vlan in own or not numbers.isdisjoint(one.tagged)),
     )
 
 

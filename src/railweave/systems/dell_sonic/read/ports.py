@@ -48,6 +48,7 @@ class Lines:
     mtu: int | None = None
     speed_mbps: int | None = None
     vlan: int | None = None
+    tagged: tuple[int, ...] = ()
     addresses: list[InterfaceAddress] = field(default_factory=list[InterfaceAddress])
     anycast: list[InterfaceAddress] = field(default_factory=list[InterfaceAddress])
     gateway: Address | None = None
@@ -134,10 +135,10 @@ def _plain(line: str, words: list[str], here: Lines) -> bool:
             here.vlan = found
         case ["switchport", "access", value] if (found := number(value.lower().removeprefix("vlan"))) is not None:
             here.vlan = found
-        case ["switchport", "trunk", "allowed", vlan, value] if (
-            vlan.lower() == "vlan" and (found := number(value)) is not None
-        ):
-            here.vlan = found  # one VLAN is all that a port has, tagged or not
+        case ["switchport", "trunk", "allowed", *value] if (
+            found := numbers("".join(value).lower().removeprefix("vlan"), MOST_VLAN)
+        ) is not None:
+            here.tagged = tuple(dict.fromkeys((*here.tagged, *found)))
         case ["encapsulation", "dot1q", "vlan-id", value] if (found := number(value)) is not None:
             here.tag = found
         case ["shutdown"] | ["no", "shutdown"]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.config.number_ranges import ranges
 from railweave.config.sections import line, section
 from railweave.systems.dell_sonic.render.access import edge_port
 from railweave.systems.dell_sonic.render.control_plane import on_gateway
@@ -55,12 +56,13 @@ def interfaces(config: DeviceConfig) -> Iterator[Section]:
             yield section(
                 f"interface Vlan {gateway.vlan}", head, vrf, _addressed(gateway), proxy, on_gateway(config, gateway)
             )
+    for number in config.bare_vlans():
+        yield section(f"interface Vlan {number}")
     for vrf in config.vrfs:
         yield section(f"interface Vlan {transit_vlan(config, vrf.name)}", f"ip vrf forwarding {names[vrf.name]}")
     routed = {one.port: one for one in config.gateways if one.port}
-    vlans = {one.vlan_name: one.vlan for one in config.gateways}
     for port in sorted(config.interfaces, key=lambda one: port_order(one.name)):
-        yield _port(config, port, routed.get(port.name), vlans)
+        yield _port(config, port, routed.get(port.name))
         if port.kind == "external" and port.unit_vlan is not None:
             yield section(
                 f"interface {port.name}.{port.unit_vlan}",
@@ -99,7 +101,8 @@ def address(one: Addressed) -> str:
     return f"{FAMILIES[one.family]} address {one}"
 
 
-def _port(config: DeviceConfig, port: Interface, gateway: Gateway | None, vlans: dict[str, int | None]) -> Section:
+def _port(config: DeviceConfig, port: Interface, gateway: Gateway | None) -> Section:
+    carried = config.carried(port)
     body = [
         f"description {quoted(port.description)}",
         f"mtu {gateway.mtu if gateway else port.mtu - ETHERNET_HEADER}",
@@ -109,8 +112,7 @@ def _port(config: DeviceConfig, port: Interface, gateway: Gateway | None, vlans:
         *(["standalone-link-training"] if port.kind == "server" else []),
         "unreliable-los auto",
     ]
-    waits = port.kind == "server" and port.vlan is None and gateway is None  # for a tenant
-    body.append("shutdown" if waits else "no shutdown")
+    body.append("no shutdown" if port.enabled else "shutdown")
     body += edge_port(config, port)
     if gateway is not None:
         body += [f"ip vrf forwarding {vrf_names(config)[gateway.vrf]}"] if gateway.vrf else []
@@ -119,8 +121,9 @@ def _port(config: DeviceConfig, port: Interface, gateway: Gateway | None, vlans:
         body += on_gateway(config, gateway)
     elif port.kind == "external":
         body += _external(config, port) if port.unit_vlan is None else []
-    elif port.vlan is not None:
-        body.append(f"switchport access Vlan {vlans[port.vlan]}")
+    elif carried:
+        body += [f"switchport access Vlan {one}" for one in carried if one not in port.tagged]
+        body += [f"switchport trunk allowed Vlan {ranges(port.tagged)}"] if port.tagged else []
     elif port.kind == "fabric":
         body += [address(one) for one in port.addresses] or ["ipv6 enable"]
         body += discovery(port)

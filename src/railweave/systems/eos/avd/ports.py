@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from railweave.config.number_ranges import ranges
 from railweave.systems.eos.avd.access import edge_port
 from railweave.systems.eos.avd.addresses import addressed, shared
 from railweave.systems.eos.avd.control_plane import at_gateway
@@ -32,7 +33,8 @@ def interfaces(config: DeviceConfig) -> dict[str, Any]:
     }
     vlans = [one for one in config.gateways if one.vlan]
     if vlans:
-        found["vlans"] = [{"id": one.vlan, "name": one.vlan_name} for one in vlans]
+        bare = [{"id": one, "name": f"VLAN{one:04d}"} for one in config.bare_vlans()]
+        found["vlans"] = [*({"id": one.vlan, "name": one.vlan_name} for one in vlans), *bare]
         found["vlan_interfaces"] = [
             {"name": f"Vlan{one.vlan}", "description": one.description, "mtu": one.mtu, **_gateway(config, one)}
             for one in vlans
@@ -50,7 +52,7 @@ def _port(config: DeviceConfig, port: Interface, gateway: Gateway | None, profil
     }
     raw = ["flowcontrol send off"]
     bridged = port.kind == "server" and gateway is None
-    if bridged and port.vlan is None:  # a server port that has no tenant yet
+    if not port.enabled:
         found["shutdown"] = True
     if profile is not None:
         found["service_profile"] = profile
@@ -94,12 +96,13 @@ def encryption(config: DeviceConfig, raw: list[str]) -> dict[str, Any]:
 
 
 def _membership(config: DeviceConfig, port: Interface) -> dict[str, Any]:
-    if port.vlan is None:
+    carried = config.carried(port)
+    if not carried:
         return {}
-    number = next(one.vlan for one in config.gateways if one.vlan_name == port.vlan)
-    if port.native_vlan is None:
-        return {"mode": "access", "access_vlan": number}
-    return {"mode": "trunk", "trunk": {"native_vlan": port.native_vlan, "allowed_vlan": str(number)}}
+    if port.native_vlan is None and not port.tagged:
+        return {"mode": "access", "access_vlan": carried[0]}
+    native = {} if port.native_vlan is None else {"native_vlan": port.native_vlan}
+    return {"mode": "trunk", "trunk": {**native, "allowed_vlan": ranges(carried)}}
 
 
 def _gateway(config: DeviceConfig, gateway: Gateway) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from railweave.systems.eos.read.isis import isis, running
 from railweave.systems.eos.read.management import management
 from railweave.systems.eos.read.overlay import mac_vrf, maps_of, overlay, tunnels, vrfs
 from railweave.systems.eos.read.policies import policies
-from railweave.systems.eos.read.ports import PORT, ports, vlan_of
+from railweave.systems.eos.read.ports import PORT, ports, vlans_of
 from railweave.systems.eos.read.qos import balancing, profiles, qos
 from railweave.systems.eos.read.stanzas import Stanzas
 from railweave.systems.eos.read.values import address, peer_of
@@ -67,7 +67,7 @@ def device(taking: Taking, model: str, release: str) -> DeviceConfig:
     router_id = own.router_id if own else routed.router_id if routed else _router_id(found)
     rules = control_plane(taking, stanzas, port.vrf if port else "")
     families = speaks.families if speaks else routed.families if routed else ()
-    members = [(one.name, vlan) for one in cabled if (vlan := vlan_of(found[one.name])) is not None]
+    members = [(one.name, vlan) for one in cabled for vlan in vlans_of(found[one.name], names)]
     _enabled(taking)
     return DeviceConfig(
         name=named["value"] if named else "",
@@ -130,6 +130,7 @@ def _channels(found: dict[str, Port]) -> None:
             continue
         port.access, port.native, port.allowed = channel.access, channel.native, channel.allowed
         port.trunk, port.bridged, port.vrf, port.mtu = channel.trunk, channel.bridged, channel.vrf, channel.mtu
+        port.shutdown = port.shutdown or channel.shutdown
         port.description = port.description or channel.description
         port.profile = port.profile or channel.profile
         if port.group not in taken:
@@ -247,7 +248,8 @@ def _interface(
     peer, peer_port = peer_of(port.description)
     if kind == "external":
         peer, peer_port = outside[unit.name], ""
-    vlan = vlan_of(port) if kind == "server" else None
+    vlans = vlans_of(port, names) if kind == "server" else ()
+    named = names.get(vlans[0], f"VLAN{vlans[0]:04d}") if vlans else None
     mtu = catalog().systems["eos"].reads.defaults[_SWITCHED_MTU].value
     return Interface(
         name=port.name,
@@ -260,13 +262,15 @@ def _interface(
         lanes=port.lanes,
         mtu=int(mtu or 0) if kind == "server" else port.frame,
         length_m=0,
-        vlan=names.get(vlan, f"VLAN{vlan:04d}") if vlan is not None else None,
-        native_vlan=port.native if vlan is not None and port.trunk else None,
+        vlan=named,
+        native_vlan=port.native if port.trunk and port.native in vlans else None,
         addresses=tuple(unit.addresses) if kind != "server" else (),
         macsec=port.macsec,
         pauses=known.pauses(port.profile, otherwise=kind != "external"),
         vrf=unit.vrf if kind == "external" else "",
         unit_vlan=unit.tag if kind == "external" else None,
+        enabled=not (port.shutdown or unit.shutdown),
+        tagged=tuple(one for one in vlans if one != port.native) if port.trunk else (),
     )
 
 

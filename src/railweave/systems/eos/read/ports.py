@@ -12,6 +12,8 @@ from railweave.systems.eos.render.macsec import CIPHERS
 from railweave.systems.eos.render.ports import ETHERNET_HEADER
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from railweave.config.addresses import InterfaceAddress
     from railweave.config.taking import Taking
     from railweave.systems.eos.read.stanzas import Stanzas
@@ -43,7 +45,8 @@ class Port:
     vrf: str = ""
     access: int | None = None
     native: int | None = None
-    allowed: tuple[int, ...] = ()
+    allowed: tuple[int, ...] | None = None
+    """The VLANs of a trunk; None: every one that the switch has."""
     trunk: bool = False
     addresses: list[InterfaceAddress] = field(default_factory=list["InterfaceAddress"])
     virtual: bool = False
@@ -100,6 +103,8 @@ def ports(stanzas: Stanzas) -> dict[str, Port]:
         if one["value"] not in profiles:
             taking.leave(one)
     for one in found.values():
+        if one.shutdown and not PORT.match(one.name):  # no port is shut by it, but what runs there is
+            one.addresses, one.six = [], False
         one.used = one.used or bool(one.description or one.addresses or one.six or one.profile or one.group)
     return found
 
@@ -148,20 +153,28 @@ def _switchport(stanzas: Stanzas, found: dict[str, Port]) -> None:
     for name, one in stanzas.each("switchport trunk allowed vlan <value>"):
         value = numbers(one["value"])
         found[name].used = True
-        if value is None or len(value) != 1:  # a port of ours has one VLAN
+        if one["value"] == "none":
+            value = ()
+        if value is None and one["value"] != "all":
             stanzas.taking.leave(one)
-        found[name].allowed = value or ()
+        found[name].allowed = value
+    for name, one in stanzas.each("switchport trunk allowed vlan add <value>"):
+        more = numbers(one["value"])
+        if more is None:
+            stanzas.taking.leave(one)
+        found[name].allowed = tuple(dict.fromkeys((*(found[name].allowed or ()), *(more or ()))))
     for name, one in stanzas.each("switchport mode access|trunk"):
         found[name].trunk = one.line.endswith("trunk")
 
 
-def vlan_of(port: Port) -> int | None:
-    """The VLAN of a port: of a trunk the one that it carries, the untagged one where those are several."""
+def vlans_of(port: Port, known: Collection[int]) -> tuple[int, ...]:
+    """The VLANs that a port carries, the one without a tag first; ``known`` are those that the switch has."""
     if not port.bridged:
-        return None
+        return ()
     if not port.trunk:
-        return port.access
-    return port.allowed[0] if len(port.allowed) == 1 else port.native
+        return () if port.access is None else (port.access,)
+    allowed = tuple(known) if port.allowed is None else port.allowed
+    return tuple(sorted(allowed, key=lambda one: one != port.native))
 
 
 def _macsec(taking: Taking) -> dict[str, Macsec]:

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.config.addresses import Address
+from railweave.config.number_ranges import ranges
 from railweave.config.sections import Section, section
 from railweave.systems.eos.names import MACSEC_PROFILE, ROUTER_LOOPBACK, TUNNEL_LOOPBACK
 from railweave.systems.eos.render.access import edge_port
@@ -69,6 +70,8 @@ def interfaces(config: DeviceConfig) -> Iterator[Section]:
     for one in config.gateways:
         if one.vlan:
             yield section(f"vlan {one.vlan}", f"name {one.vlan_name}")
+    for number in config.bare_vlans():
+        yield section(f"vlan {number}", f"name VLAN{number:04d}")
     routed = {gateway.port: gateway for gateway in config.gateways if gateway.port}
     for port in sorted(config.interfaces, key=lambda one: order(one.name)):
         yield section(f"interface {port.name}", _port(config, port, routed.get(port.name)))
@@ -98,7 +101,7 @@ def secondary(addresses: Sequence[Addressed]) -> list[str]:
 
 def _port(config: DeviceConfig, port: Interface, gateway: Gateway | None) -> list[str]:
     lines = [f"description {port.description}"]
-    if waits(port, gateway):
+    if not port.enabled:
         lines.append("shutdown")
     if not bridged(port, gateway):
         mtu = gateway.mtu if gateway else port.mtu - ETHERNET_HEADER
@@ -136,25 +139,20 @@ def _addressed(port: Interface) -> list[str]:
     return [*own, *(f"{family(one)} address {one}" for one in port.addresses)]
 
 
-def waits(port: Interface, gateway: Gateway | None) -> bool:
-    """Whether a server port has no tenant yet."""
-    return port.kind == "server" and port.vlan is None and gateway is None
-
-
 def bridged(port: Interface, gateway: Gateway | None) -> bool:
     """Whether a port is a member of a VLAN, or will be."""
     return port.kind == "server" and gateway is None
 
 
 def _bridged(config: DeviceConfig, port: Interface) -> list[str]:
-    if port.vlan is None:
+    carried = config.carried(port)
+    if not carried:
         return ["switchport"]
-    number = vlan_ids(config)[port.vlan]
-    if port.native_vlan is None:
-        return [f"switchport access vlan {number}", "switchport mode access", "switchport"]
+    if port.native_vlan is None and not port.tagged:
+        return [f"switchport access vlan {carried[0]}", "switchport mode access", "switchport"]
     return [
-        f"switchport trunk native vlan {port.native_vlan}",
-        f"switchport trunk allowed vlan {number}",
+        *([] if port.native_vlan is None else [f"switchport trunk native vlan {port.native_vlan}"]),
+        f"switchport trunk allowed vlan {ranges(carried)}",
         "switchport mode trunk",
         "switchport",
     ]

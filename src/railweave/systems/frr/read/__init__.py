@@ -70,13 +70,13 @@ def _config(name: str, routing: Routing) -> DeviceConfig:
     gateways: list[Gateway] = []
     interfaces: list[Interface] = []
     for port in routing.ports.values():
-        if port.name in routing.loopback_names or port.shut:
+        if port.name in routing.loopback_names:
             continue
         if port.name in outside:
             interfaces.append(_interface(port, "external"))
         elif port.name in fabric or (port.sent and not port.advertises()):
             interfaces.append(_interface(port, "fabric"))
-        elif port.addresses or port.advertises():
+        elif (port.addresses or port.advertises()) and not port.shut:
             gateways.append(_gateway(port))
     bgp = routing.bgp()
     of_vrf: dict[str, list[Prefix]] = {}
@@ -129,6 +129,7 @@ def _interface(port: Port, kind: Literal["fabric", "external"]) -> Interface:
         addresses=tuple(port.addresses),
         vrf=port.vrf,
         unit_vlan=number(unit) if outside else None,
+        enabled=not port.shut,
     )
 
 

@@ -78,7 +78,11 @@ def routing(config: DeviceConfig) -> list[Section]:
 def _external_port(port: Interface) -> Section:
     name = port.name if port.unit_vlan is None else f"{port.name}.{port.unit_vlan}"
     family = [f"{_family(address)} address {address}" for address in port.addresses]
-    return section(f"interface {name} vrf {port.vrf}", f"description {port.description}", family)
+    return section(f"interface {name} vrf {port.vrf}", f"description {port.description}", _shut(port), family)
+
+
+def _shut(port: Interface) -> list[str]:
+    return [] if port.enabled else ["shutdown"]
 
 
 def _family(address: Addressed) -> str:
@@ -95,6 +99,7 @@ def _fabric_port(config: DeviceConfig, port: Interface) -> Section:
     return section(
         f"interface {port.name}",
         f"description {port.description}",
+        _shut(port),
         family,
         discovery(port),
         on_port(config, port.name),

@@ -30,18 +30,29 @@ _NUMBERS = {
 _FLAGS = {"managed": "managed-configuration", "other": "other-stateful-configuration", "link_mtu": "link-mtu"}
 
 
+def _vlans(top: Word, found: Mapping[str, Instance]) -> Iterator[Word]:
+    """What stands of each VLAN, at the top and in instances."""
+    for place in (top, *(one.word for one in found.values() if one.kind in {"mac-vrf", "virtual-switch"})):
+        words = place.at_path("vlans")
+        if words is not None:
+            yield from words.below.values()
+
+
+def vlan_numbers(top: Word, found: Mapping[str, Instance]) -> dict[str, int]:
+    """The numbers of VLANs by their names."""
+    every = ((one.text, one.take().number("vlan-id")) for one in _vlans(top, found))
+    return {name: number for name, number in every if number is not None}
+
+
 def vlans(top: Word, found: Mapping[str, Instance]) -> dict[str, tuple[str, int]]:
     """VLANs by their routed interface: name and number."""
-    places = [top, *(one.word for one in found.values() if one.kind == "mac-vrf")]
     named: dict[str, tuple[str, int]] = {}
-    for place in places:
-        words = place.at_path("vlans")
-        for one in words.below.values() if words is not None else ():
-            number, routed = one.number("vlan-id"), one.value("l3-interface")
-            one.value("description")
-            one.take()
-            if routed is not None and number is not None:
-                named.setdefault(routed, (one.text, number))
+    for one in _vlans(top, found):
+        number, routed = one.number("vlan-id"), one.value("l3-interface")
+        one.value("description")
+        one.take()
+        if routed is not None and number is not None:
+            named.setdefault(routed, (one.text, number))
     return named
 
 
@@ -62,7 +73,7 @@ def gateways(
     named = vlans(top, found)
     made: list[Gateway] = []
     irb = ports.get("irb")
-    wanted = [(irb, unit) for unit in irb.units.values()] if irb is not None else []
+    wanted = [(irb, unit) for unit in irb.units.values() if not (irb.disabled or unit.disabled)] if irb else []
     wanted += [(ports[name], ports[name].units["0"]) for name in routed]
     for port, unit in wanted:
         if unit.addresses and any(unit.addresses.values()):

@@ -30,6 +30,7 @@ _SUITES: dict[str, Suite] = {
 _CHANNELS = {10: 4, 25: 4, 50: 2, 100: 4}
 """How many channels a port has whose channels have this speed (Juniper documentation, channel-speed)."""
 _NUMBER = re.compile(r"\w+-\d+/\d+/(\d+)")
+_RANGE = re.compile(r"([0-9]{1,4})(?:-([0-9]{1,4}))?")
 _LINK = 3
 """Host bits of a prefix that can only be that of a link: no servers are in so short a one."""
 
@@ -109,10 +110,12 @@ def interfaces(
     vrfs: Mapping[str, str],
     pausing: Collection[str] | None,
     encrypted: Mapping[str, Macsec],
+    vlans: Mapping[str, int],
 ) -> tuple[Interface, ...]:
     """Ports in use, those to servers first. ``pausing``: the ports that have a PFC profile; None: there are no profiles.
 
-    ``routed``: ports that are gateways themselves; ``vrfs``: the VRF of units; ``encrypted``: MACsec by port.
+    ``routed``: ports that are gateways themselves; ``vrfs``: the VRF of units; ``encrypted``: MACsec by port;
+    ``vlans``: the numbers of VLANs by name.
     """
     speeds = {one.port: one.speed_gbps for one in made}
     found: list[Interface] = []
@@ -121,6 +124,7 @@ def interfaces(
         unit = _used(port, what)
         words = port.description.split(" ")
         outside = what == "external"
+        vlan, tagged = _carried(port, unit, vlans) if unit is not None else (None, ())
         found.append(
             Interface(
                 name=name,
@@ -133,7 +137,7 @@ def interfaces(
                 lanes=0,
                 mtu=unprinted("interfaces.mtu") if port.mtu is None else port.mtu,
                 length_m=0,
-                vlan=unit.vlans[0] if unit is not None and unit.vlans else None,
+                vlan=vlan,
                 native_vlan=port.native if unit is not None and unit.trunk else None,
                 addresses=() if name in routed else _addresses(unit),
                 between_sites=name in encrypted,
@@ -141,6 +145,8 @@ def interfaces(
                 pauses=name in pausing if pausing is not None else not outside,
                 vrf=vrfs.get(unit.name, "") if outside and unit is not None else "",
                 unit_vlan=unit.tag if outside and unit is not None else None,
+                enabled=not (port.disabled or (unit is not None and unit.disabled)),
+                tagged=tagged,
             )
         )
     return tuple(found)
@@ -152,6 +158,39 @@ def _used(port: Port, kind: Kind) -> Unit | None:
     if kind == "external":
         return next((one for one in units if one.addresses), None)
     return units[0] if units else None
+
+
+def _carried(port: Port, unit: Unit, vlans: Mapping[str, int]) -> tuple[str | None, tuple[int, ...]]:
+    """The VLAN of a port, and the numbers of those that a trunk carries with a tag."""
+    if not unit.vlans:
+        return None, ()
+    if not unit.trunk:
+        return unit.vlans[0].take().text, ()
+    names = {number: name for name, number in vlans.items()}
+    found: dict[int, str] = {}
+    for one in unit.vlans:
+        numbers = _numbers(one.text, vlans)
+        found |= {number: names.get(number, one.text) for number in numbers}
+        if numbers:
+            one.take()
+    if not found:  # VLANs that the text does not have
+        return unit.vlans[0].take().text, ()
+    if port.native not in found:  # nothing is without a tag
+        port.native = None
+    return found[next(iter(found)) if port.native is None else port.native], tuple(
+        one for one in found if one != port.native
+    )
+
+
+def _numbers(member: str, vlans: Mapping[str, int]) -> tuple[int, ...]:
+    """The VLANs that a word of ``members`` stands for: a name, a number, a range, or ``all`` that the device has."""
+    if member in vlans:
+        return (vlans[member],)
+    if member == "all":
+        return tuple(sorted(set(vlans.values())))
+    found = _RANGE.fullmatch(member)
+    low, high = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
+    return tuple(range(low, high + 1)) if high < 1 << 12 else ()
 
 
 def _addresses(unit: Unit | None) -> tuple[InterfaceAddress, ...]:

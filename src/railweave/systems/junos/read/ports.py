@@ -34,7 +34,8 @@ class Unit:
         default_factory=dict["Family", "tuple[InterfaceAddress, ...]"]
     )
     mtu: int | None = None
-    vlans: tuple[str, ...] = ()
+    vlans: tuple[Word, ...] = ()
+    disabled: bool = False
     bridged: bool = False
     trunk: bool = False
     storm: str | None = None
@@ -129,6 +130,7 @@ def _unit(port: str, word: Word) -> Unit:
         tag=word.read(_tag, "vlan-id"),
         proxy_arp=word.flag("proxy-arp", "unrestricted"),
         mac=word.value("mac") or "",
+        disabled=word.flag("disable"),
     )
     families: list[str] = []
     for family in word.entries("family"):
@@ -172,8 +174,5 @@ def _addresses(family: Word, unit: Unit, word: Word) -> tuple[InterfaceAddress, 
 def _bridged(family: Word, unit: Unit) -> None:
     unit.bridged = True
     unit.trunk = (family.value("interface-mode") or family.value("port-mode")) == "trunk"
-    members = list(family.block("vlan").block("members").below.values())
-    unit.vlans = tuple(one.text for one in members)
-    if members:
-        members[0].take()  # the configuration of a port holds one VLAN; the others are not understood
+    unit.vlans = tuple(family.block("vlan").block("members").below.values())
     unit.storm = family.value("storm-control")

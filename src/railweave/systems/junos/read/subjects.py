@@ -8,7 +8,7 @@ from railweave.device.model import DeviceConfig
 from railweave.systems.junos.read import management, overlay
 from railweave.systems.junos.read.balancing import balancing, runs
 from railweave.systems.junos.read.bgp import underlay
-from railweave.systems.junos.read.gateways import gateways
+from railweave.systems.junos.read.gateways import gateways, vlan_numbers
 from railweave.systems.junos.read.instances import instances as instances_of
 from railweave.systems.junos.read.instances import vrf
 from railweave.systems.junos.read.interfaces import in_order, interfaces, kinds, macsec, splits
@@ -97,6 +97,7 @@ def configuration(top: Word) -> DeviceConfig:
             vrfs=vrf_of,
             pausing={name for one in cos.profiles for name in one.ports} if cos is not None and cos.profiles else None,
             encrypted=macsec(top),
+            vlans=vlan_numbers(top, instances),
         ),
         gateways=made,
         bgp=found if below else None,

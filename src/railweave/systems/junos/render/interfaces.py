@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from railweave.systems.junos.render.access import STORM_PROFILE
 from railweave.systems.junos.render.selective import input_filter
 from railweave.systems.junos.render.spraying import spraying_filter
-from railweave.systems.junos.tree import block, entry, leaf
+from railweave.systems.junos.tree import block, choices, entry, leaf
 
 if TYPE_CHECKING:
     from railweave.config.addresses import Addressed
@@ -108,8 +108,8 @@ def _port(
     elif port.kind == "server":
         family = block(
             "family ethernet-switching",
-            leaf("interface-mode", "access" if port.native_vlan is None else "trunk"),
-            block("vlan", leaf("members", port.vlan)),
+            leaf("interface-mode", "access" if port.native_vlan is None and not port.tagged else "trunk"),
+            block("vlan", _members(config, port)),
             leaf("storm-control", STORM_PROFILE) if config.storm_control() else None,
             chosen,
         )
@@ -118,8 +118,9 @@ def _port(
         family = block(("family", _family(port.addresses[0])), chosen, addresses)
     else:
         family = block("family inet6", chosen, keep=True)
-    if port.kind == "server" and gateway is None and port.vlan is None:  # it waits for a tenant
-        return block((port.name,), leaf("description", port.description), leaf("disable"), leaf("mtu", port.mtu))
+    shut = None if port.enabled else leaf("disable")
+    if port.kind == "server" and gateway is None and not (port.vlan or port.tagged):  # it waits for a tenant
+        return block((port.name,), leaf("description", port.description), shut, leaf("mtu", port.mtu))
     runs_isis = config.isis is not None and port.kind == "fabric"
     # A whole port that runs slower than it could; channels have their speed on the port they are of.
     speed = leaf("speed", f"{split.speed_gbps}g") if split is not None else None
@@ -127,11 +128,25 @@ def _port(
     return block(
         (port.name,),
         leaf("description", port.description),
+        shut,
         speed,
         native,
         leaf("mtu", port.mtu),
         block("unit 0", more, family, block("family iso", keep=True) if runs_isis else None),
     )
+
+
+def _members(config: DeviceConfig, port: Interface) -> Statement | None:
+    """The VLANs of a port by their names."""
+    if not port.tagged:
+        return leaf("members", port.vlan)
+    names = {one.vlan: one.vlan_name for one in config.gateways}
+    return choices("members", [names.get(one) or bare_name(one) for one in config.carried(port)])
+
+
+def bare_name(vlan: int) -> str:
+    """What a VLAN without a gateway is called."""
+    return f"vlan-{vlan}"
 
 
 def _external(port: Interface, split: Split | None) -> Statement | None:
@@ -141,6 +156,7 @@ def _external(port: Interface, split: Split | None) -> Statement | None:
     return block(
         (port.name,),
         leaf("description", port.description),
+        None if port.enabled else leaf("disable"),
         leaf("flexible-vlan-tagging") if port.unit_vlan is not None else None,
         leaf("speed", f"{split.speed_gbps}g") if split is not None else None,
         leaf("mtu", port.mtu),
@@ -164,7 +180,8 @@ def _unit(gateway: Gateway) -> str:
 
 def vlans(config: DeviceConfig) -> Statement | None:
     """``vlans``: one per server-facing segment, with its gateway; those that EVPN stretches are in its instance."""
-    return block("vlans", [vlan(gateway) for gateway in config.gateways if gateway.vlan and not gateway.mac])
+    bare = [block((bare_name(one),), leaf("vlan-id", one)) for one in config.bare_vlans()]
+    return block("vlans", [vlan(gateway) for gateway in config.gateways if gateway.vlan and not gateway.mac], bare)
 
 
 def vlan(gateway: Gateway, vni: int | None = None) -> Statement | None:

@@ -71,6 +71,14 @@ def splits(tables: Rows, model: SwitchModel | None) -> tuple[Split, ...]:
 
 
 @dataclass(frozen=True)
+class Member:
+    """What a port is in: ``vlan``, the one without a tag, else the first; and the numbers of those with a tag."""
+
+    vlan: str
+    tagged: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
 class Uses:
     """What ports are for: links of the fabric, to routers outside, gateways of their own, and VLANs by port."""
 
@@ -78,18 +86,18 @@ class Uses:
     outside: Mapping[str, tuple[str, int | None]]
     """The interface that a port to a router routes by, and its tag, by the name of the port."""
     routed: Collection[str]
-    vlans: Mapping[str, str]
+    vlans: Mapping[str, Member]
     paused: Collection[str]
     """Ports with PFC; empty: nobody has it, and nothing is said."""
 
 
 def used(row: Row, uses: Uses) -> bool:
-    """Whether a port is cabled: it is described, or something is on it, and it is not shut."""
+    """Whether a port is cabled: it is described, or up, or something is on it."""
     described, up = bool(row.text("description")), row.text("admin_status")
     if up not in {"up", "down", ""}:
         row.leave("admin_status")
     if row.key in uses.fabric or row.key in uses.outside or row.key in uses.routed or row.key in uses.vlans:
-        return up != "down"
+        return True
     return described or up == "up"
 
 
@@ -121,6 +129,7 @@ def _interface(tables: Rows, row: Row, ports: Mapping[str, Port], uses: Uses, le
         row.leave("speed")
     mtu = row.number("mtu")
     outside = kind == "external"
+    member = uses.vlans.get(name)
     return Interface(
         name=name,
         link="",
@@ -132,12 +141,15 @@ def _interface(tables: Rows, row: Row, ports: Mapping[str, Port], uses: Uses, le
         lanes=len(row.words("lanes")),
         mtu=(mtu if mtu is not None else MTU) + ETHERNET_HEADER,
         length_m=lengths.get(name, 0),
-        vlan=uses.vlans.get(name),
+        vlan=member.vlan if member else None,
         addresses=tuple(port.addresses) if port and kind != "server" else (),
         macsec=_macsec(tables, row),
         pauses=name in uses.paused if uses.paused else not outside,
         vrf=port.vrf if port and outside else "",
         unit_vlan=tag,
+        enabled=row.text("admin_status") == "up"
+        and tables.row("VLAN_SUB_INTERFACE", routed).text("admin_status") != "down",
+        tagged=member.tagged if member else (),
     )
 
 

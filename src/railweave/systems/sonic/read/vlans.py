@@ -9,14 +9,15 @@ from railweave.device.model import BridgedVlan, Gateway, MacVrf
 from railweave.device.overlay import MAC_VRF, MAC_VRF_NUMBER
 from railweave.systems.frr.read.ports import Port
 from railweave.systems.frr.read.routing import advertisements, prefixes
-from railweave.systems.frr.read.values import address
+from railweave.systems.frr.read.values import address, number
+from railweave.systems.sonic.read.ports import Member
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
     from railweave.config.addresses import Address
     from railweave.device.model import Bgp, Interface
-    from railweave.systems.sonic.read.rows import Row, Rows
+    from railweave.systems.sonic.read.rows import Rows
 
 _TRANSIT = "VNI of "
 
@@ -66,24 +67,24 @@ def vrf_names(tables: Rows, found: Tunnels) -> dict[str, str]:
     return names
 
 
-def members(tables: Rows) -> dict[str, str]:
-    """The VLAN of each port: the one that it is untagged in, else the only one."""
+def members(tables: Rows) -> dict[str, Member]:
+    """The VLANs of each port that is in any."""
     untagged: dict[str, str] = {}
-    tagged: dict[str, list[Row]] = {}
+    tagged: dict[str, dict[str, int]] = {}
     for row in tables.rows("VLAN_MEMBER"):
         vlan, _, port = row.key.partition("|")
-        if row.says("tagging_mode", "untagged") and port not in untagged:
-            untagged[port] = vlan
+        number_of = number(vlan.removeprefix("Vlan"))
+        if row.says("tagging_mode", "untagged") and untagged.setdefault(port, vlan) == vlan:
+            continue
+        if row.says("tagging_mode", "tagged") and number_of is not None:
+            tagged.setdefault(port, {})[vlan] = number_of
         else:
-            tagged.setdefault(port, []).append(row)
-    for port, found in tagged.items():
-        if port not in untagged and len(found) == 1:
-            untagged[port] = found[0].key.partition("|")[0]
-        else:
-            for row in found:
-                row.leave("tagging_mode")
-                row.known = False
-    return untagged
+            row.leave("tagging_mode")
+            row.known = False
+    return {
+        port: Member(untagged.get(port) or next(iter(tagged[port])), tuple(tagged.get(port, {}).values()))
+        for port in (*untagged, *(port for port in tagged if port not in untagged))
+    }
 
 
 def gateways(tables: Rows, ports: Mapping[str, Port], found: Tunnels, routed: Collection[str]) -> Iterator[Gateway]:
@@ -92,7 +93,8 @@ def gateways(tables: Rows, ports: Mapping[str, Port], found: Tunnels, routed: Co
     for row in tables.rows("VLAN"):
         vlan = row.number("vlanid")
         interface = tables.tables.get("VLAN_INTERFACE", {}).get(row.key)
-        if row.key in found.transit or vlan is None or interface is None:
+        shut = row.text("admin_status") == "down"
+        if row.key in found.transit or vlan is None or interface is None or shut:
             continue
         port = ports.get(row.key, Port(row.key))
         yield Gateway(
@@ -139,12 +141,12 @@ def mac_vrf(
         number = int(name[4:]) if name[4:].isdecimal() and name[4:].isascii() and len(name) <= 8 else 0
         one = known.get(vni) or BridgedVlan(number, name, vni, f"target:{asn}:{vni}")
         vlans.append(replace(one, vlan=number, name=name))
-    names = {one.name for one in vlans}
+    names, numbers = {one.name for one in vlans}, {one.vlan for one in vlans}
     router = bgp.router_id if bgp else ""
     return MacVrf(
         name=MAC_VRF,
         route_distinguisher=from_frr.route_distinguisher if from_frr else f"{router}:{MAC_VRF_NUMBER}",
         route_target="",
         vlans=tuple(vlans),
-        ports=tuple(one.name for one in interfaces if one.vlan in names),
+        ports=tuple(one.name for one in interfaces if one.vlan in names or not numbers.isdisjoint(one.tagged)),
     )

@@ -42,7 +42,7 @@ def transit_vlan(config: DeviceConfig, vrf: str) -> int:
 
     They are counted down from 4094, in the order of the VRFs' VNIs, past those that servers have.
     """
-    taken = {gateway.vlan for gateway in config.gateways}
+    taken = {*(gateway.vlan for gateway in config.gateways), *config.bare_vlans()}
     free = (vlan for vlan in range(4094, 1, -1) if vlan not in taken)
     numbers = dict(zip(sorted(config.vrfs, key=lambda one: one.vni), free, strict=False))
     return next(number for one, number in numbers.items() if one.name == vrf)

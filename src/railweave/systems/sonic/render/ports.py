@@ -59,11 +59,10 @@ def ports(config: DeviceConfig) -> Tables:
 def _use(port: Interface | None, gateway: Gateway | None) -> Row:
     if port is None:
         return {"admin_status": "down"}
-    waits = port.kind == "server" and port.vlan is None and gateway is None  # for a tenant
     return {
         "description": port.description,
         "mtu": str(gateway.mtu if gateway else port.mtu - ETHERNET_HEADER),
-        "admin_status": "down" if waits else "up",
+        "admin_status": "up" if port.enabled else "down",
         **({"macsec": PROFILE} if port.macsec else {}),
     }
 
@@ -99,15 +98,18 @@ def vlans(config: DeviceConfig) -> Tables:
     """``VLAN``, its members and its gateway: one for each segment of servers."""
     bridged = [one for one in config.gateways if one.vlan is not None]
     names = vrf_names(config)
-    by_name = {one.vlan_name: one for one in bridged}
     return {
         "VLAN": {
-            one.name: {"vlanid": str(one.vlan), "description": one.description, "mtu": str(one.mtu)} for one in bridged
+            **{
+                one.name: {"vlanid": str(one.vlan), "description": one.description, "mtu": str(one.mtu)}
+                for one in bridged
+            },
+            **{f"Vlan{one}": {"vlanid": str(one)} for one in config.bare_vlans()},
         },
         "VLAN_MEMBER": {
-            f"{by_name[port.vlan].name}|{port.name}": {"tagging_mode": "untagged"}
+            f"Vlan{vlan}|{port.name}": {"tagging_mode": "tagged" if vlan in port.tagged else "untagged"}
             for port in sorted(config.interfaces, key=lambda one: port_order(one.name))
-            if port.vlan is not None
+            for vlan in config.carried(port)
         },
         "VLAN_INTERFACE": {key: row for one in bridged for key, row in _addressed(one, names).items()},
         **_anycast(bridged),
