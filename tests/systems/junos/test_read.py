@@ -442,6 +442,17 @@ def test_scrambled_texts_are_decoded() -> None:
     assert decoded("$9$L") is None
 
 
+def test_a_unit_without_a_number_is_not_understood() -> None:
+    found = read({"leaf1.set": "set interfaces irb unit member-range family inet address 10.0.0.1/24\n"})
+    assert found.config.gateways == ()
+    assert [one.line for one in found.not_understood] == [1]
+
+
+def test_a_word_that_would_be_a_comment_is_printed_in_quotes() -> None:
+    tree = parsed("a.set", 'set system "/*" location a\nset system name-server 10.0.0.1\n')
+    assert parsed("a.conf", printed("a.conf", tree.nodes)).nodes == tree.nodes
+
+
 def test_anything_at_all_can_be_read() -> None:
     fuzz.run(1, int(os.environ.get("RAILWEAVE_FUZZ", "1500")))
 

@@ -20,6 +20,8 @@ PORT = re.compile(r"(?:et|xe|ge|mge|fte|te|fe)-\d+/\d+/\d+(?::\d+)?|ae\d+")
 MANAGEMENT = re.compile(r"re0:mgmt-0|(?:em|fxp|me)0|vme")
 _SPEEDS = {"ge": 1, "mge": 1, "fe": 1, "xe": 10, "te": 10}
 """Gigabits of ports by the first letters of their names; those of ``et`` ports are not to be seen in them."""
+_DIGITS = 7
+"""No number of a unit has more."""
 
 
 @dataclass
@@ -118,8 +120,19 @@ def _port(word: Word) -> Port:
         native=word.number("native-vlan-id"),
         disabled=word.flag("disable"),
         tagged=flexible or word.flag("vlan-tagging"),
-        units={one.text: _unit(word.text, one) for one in word.entries("unit")},
+        units=_units(word),
     )
+
+
+def _units(word: Word) -> dict[str, Unit]:
+    """Logical interfaces by number; what is no number is none."""
+    found: dict[str, Unit] = {}
+    for one in word.entries("unit"):
+        if one.text.isascii() and one.text.isdigit() and len(one.text) <= _DIGITS:
+            found[one.text] = _unit(word.text, one)
+        else:
+            one.leave()
+    return found
 
 
 def _unit(port: str, word: Word) -> Unit:
