@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from railweave.catalog import catalog
 from railweave.checks import differs
@@ -236,7 +236,7 @@ def _value(value: object) -> str:
         return "nothing"
     if isinstance(value, dict):
         return "an entry"
-    return _short(", ".join(map(str, value)) if isinstance(value, list) else str(value))  # type: ignore[arg-type]
+    return _short(", ".join(map(str, cast("list[object]", value))) if isinstance(value, list) else str(value))
 
 
 def _short(text: str, most: int = 100) -> str:

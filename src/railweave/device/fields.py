@@ -29,8 +29,6 @@ _NAMES = ("name", "interface", "port", "peer_address", "prefix", "address", "rou
 ORDER = "order"
 """Stands at the end of a place where entries are the same, in another order."""
 
-_NOTHING = object()
-
 
 @dataclass(frozen=True, slots=True)
 class FieldDifference:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from railweave.catalog import catalog
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from railweave.catalog.models import System
 
@@ -47,26 +47,25 @@ def _of(system: System) -> Iterator[str]:
         yield "Configurations that others have published, and how much of their statements was understood or is known not to matter. The files were read once, when the"
         yield "reader was written; they are not part of railweave."
         yield ""
-        yield "| where | files | share (mean of the files) | files of 95 % or more | what is missing |"
-        yield "|---|---|---|---|---|"
-        for one in reads.tried:
-            yield f"| {one.where} | {one.files} | {one.percent:g} % | {one.enough} | {one.note} |"
-        yield ""
-    yield "| its text has no words for | because |"
-    yield "|---|---|"
-    for field, why in reads.unsaid.items():
-        yield f"| `{field}` | {why} |"
-    yield ""
-    if reads.defaults:
-        yield "| what it does where the text does not say | value | source |"
-        yield "|---|---|---|"
-        for field, default in reads.defaults.items():
-            yield f"| `{field}` | {default.value} | {default.source} |"
-        yield ""
-    if reads.irrelevant:
-        yield "| irrelevant are statements that begin so | because |"
-        yield "|---|---|"
-        for pattern, why in reads.irrelevant.items():
-            shown = pattern.replace("|", "\\|")
-            yield f"| `{shown}` | {why} |"
-        yield ""
+        head = ("where", "files", "share (mean of the files)", "files of 95 % or more", "what is missing")
+        yield from _table(
+            head, ((one.where, one.files, f"{one.percent:g} %", one.enough, one.note) for one in reads.tried)
+        )
+    yield from _table(
+        ("its text has no words for", "because"), ((f"`{one}`", why) for one, why in reads.unsaid.items())
+    )
+    yield from _table(
+        ("what it does where the text does not say", "value", "source"),
+        ((f"`{field}`", default.value, default.source) for field, default in reads.defaults.items()),
+    )
+    patterns = ((pattern.replace("|", "\\|"), why) for pattern, why in reads.irrelevant.items())
+    yield from _table(
+        ("irrelevant are statements that begin so", "because"), ((f"`{one}`", why) for one, why in patterns)
+    )
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    """A table, with an empty line after it; nothing where it has no rows."""
+    lines = [f"| {' | '.join(map(str, row))} |" for row in rows]
+    if lines:
+        yield from (f"| {' | '.join(head)} |", "|---" * len(head) + "|", *lines, "")

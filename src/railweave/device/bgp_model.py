@@ -1,0 +1,134 @@
+"""BGP of a switch as it is configured: sessions, policies, communities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from railweave.config.addresses import Address, Family, Prefix
+from railweave.device.access import Authentication
+from railweave.device.timers import Bfd
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One BGP session: the interface and cable it runs on, and its addresses where peering is numbered."""
+
+    interface: str
+    link: str
+    peer: str
+    peer_as: int
+    local_address: Address | None
+    peer_address: Address | None
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedSession(Session):
+    """A session that has addresses."""
+
+    local_address: Address
+    peer_address: Address
+
+
+@dataclass(frozen=True, slots=True)
+class BgpGroup:
+    """Sessions that share policy. ``fabric_color`` names a color community (deterministic path forwarding).
+
+    ``aigp`` says whether the AIGP attribute is sent and received (RFC 7311); ``peer_as_list`` names the list that an
+    auto-discovered neighbor's AS must be in.
+    """
+
+    name: str
+    description: str
+    local_as: int
+    sessions: tuple[Session, ...]
+    import_policy: str
+    export_policy: str
+    peer_as_list: str | None
+    fabric_color: str | None = None
+    aigp: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Conditions of a policy term; all that are set must hold. ``community`` is the name of one the route must carry."""
+
+    protocol: Literal["direct", "bgp"] | None = None
+    prefix_list: str | None = None
+    orlonger: bool = False
+    community: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What a term does with a route that matches."""
+
+    accept: bool
+    local_preference: int | None = None
+    aigp: int | None = None
+    add_communities: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One term of a policy."""
+
+    name: str
+    match: Match
+    action: Action
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Terms in order; the first that matches decides. A route that none matches gets the system's default."""
+
+    name: str
+    terms: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Community:
+    """A named community. ``value`` is ``color:0:N``, ``A:B:C`` (large, RFC 8092) or ``A:B`` (standard, RFC 1997)."""
+
+    name: str
+    kind: Literal["color", "large", "standard"]
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class FabricAdvertise:
+    """A prefix advertised by color: the primary copy to neighbors of ``color`` with AIGP 0, others as backup."""
+
+    prefix: Prefix
+    color: str
+    backup_colors: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Bgp:
+    """The BGP configuration of a device.
+
+    ``ttl_security`` is of sessions on links (RFC 5082); ``graceful_restart`` and ``authentication`` are the overlay's too.
+    """
+
+    asn: int
+    router_id: Address
+    groups: tuple[BgpGroup, ...]
+    policies: tuple[Policy, ...]
+    prefix_lists: dict[str, tuple[Prefix, ...]]
+    communities: tuple[Community, ...]
+    as_lists: dict[str, tuple[tuple[int, int], ...]]
+    fabric_advertise: tuple[FabricAdvertise, ...]
+    redistribute_connected: str | None
+    default_accept: bool
+    compare_aigp: bool
+    families: tuple[Family, ...]
+    maximum_ecmp: int
+    bfd: Bfd | None
+    graceful_restart: bool = False
+    ttl_security: bool = False
+    authentication: Authentication | None = None
+
+    def found_neighbors(self) -> bool:
+        """Whether a session has no address, because its neighbor is found on the link."""
+        return any(one.peer_address is None for group in self.groups for one in group.sessions)

@@ -1,0 +1,35 @@
+"""Routing by link state as it is configured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from railweave.config.addresses import Address, Family
+from railweave.device.timers import Bfd
+
+
+@dataclass(frozen=True, slots=True)
+class IsisPort:
+    """A link that IS-IS runs on, point to point."""
+
+    interface: str
+    link: str
+    peer: str
+    metric: int
+
+
+@dataclass(frozen=True, slots=True)
+class Isis:
+    """The IS-IS configuration of a device: level 2, wide metrics. ``passive`` are interfaces whose prefixes are advertised.
+
+    ``key`` refers to the secret that authenticates (``secret:NAME``).
+    """
+
+    net: str
+    router_id: Address
+    ports: tuple[IsisPort, ...]
+    passive: tuple[str, ...]
+    families: tuple[Family, ...]
+    maximum_ecmp: int
+    key: str | None
+    bfd: Bfd | None

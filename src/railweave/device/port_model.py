@@ -1,0 +1,86 @@
+"""Ports and gateways of a switch as they are configured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from railweave.config.addresses import InterfaceAddress, Prefix
+from railweave.device.timers import RouterAdvertisements
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A physical port that is split into channels of ``speed_gbps``."""
+
+    port: str
+    physical: int
+    channels: int
+    speed_gbps: int
+
+
+@dataclass(frozen=True, slots=True)
+class Macsec:
+    """MACsec with a pre-shared key (IEEE 802.1AE): the name of the connectivity association key, and a reference to it."""
+
+    key_name: str
+    key: str
+    cipher_suite: Literal["gcm-aes-128", "gcm-aes-256", "gcm-aes-xpn-128", "gcm-aes-xpn-256"] = "gcm-aes-xpn-256"
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """A cabled port. ``link`` is its cable's name in the ``Network``, whatever the port is called on this system.
+
+    ``between_sites`` marks a long link of the interconnect, ``macsec`` how it is encrypted, ``pauses`` whether PFC is on it.
+
+    ``lanes`` is how many electrical lanes it has; ``mtu`` counts the Ethernet frame; ``addresses`` are those of numbered links. A port to an external router
+    is in ``vrf``, by the tag ``unit_vlan``. One that is not ``enabled`` is shut: nothing runs on it.
+
+    ``vlan`` is the name of a server port's VLAN: the one without a tag, of a trunk that has none the first. ``native_vlan`` is the
+    number of the VLAN without a tag where the port is a trunk, ``tagged`` are the numbers of those with one.
+    """
+
+    name: str
+    link: str
+    kind: Literal["server", "fabric", "external"]
+    description: str
+    peer: str
+    peer_port: str
+    speed_gbps: int
+    lanes: int
+    mtu: int
+    length_m: float
+    vlan: str | None = None
+    native_vlan: int | None = None
+    addresses: tuple[InterfaceAddress, ...] = ()
+    between_sites: bool = False
+    macsec: Macsec | None = None
+    pauses: bool = True
+    vrf: str = ""
+    unit_vlan: int | None = None
+    enabled: bool = True
+    tagged: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Gateway:
+    """A server-facing routed interface and its router advertisements.
+
+    It is that of a VLAN (IRB; unit = VLAN id), or a port of its own: then ``vlan`` is None and ``port`` its name. ``name``
+    is that of the routed interface, either way. With ``proxy_arp`` it answers for every address that the switch has a
+    route to. The gateway of a layer-2 network has the same address and ``mac`` on every leaf (anycast).
+    """
+
+    name: str
+    vlan: int | None
+    vlan_name: str
+    description: str
+    mtu: int
+    addresses: tuple[InterfaceAddress, ...]
+    prefixes: tuple[Prefix, ...]
+    advertisements: RouterAdvertisements | None
+    port: str = ""
+    vrf: str = ""
+    proxy_arp: bool = False
+    mac: str = ""

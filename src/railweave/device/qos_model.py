@@ -1,0 +1,50 @@
+"""Quality of service of a switch as it is configured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from railweave.device.classes import Buffers, TrafficClass, Watchdog
+
+
+@dataclass(frozen=True, slots=True)
+class PfcProfile:
+    """PFC as ports of one cable length and MRU need it. ``headroom_bytes`` is what the neediest of them needs."""
+
+    name: str
+    cable_length_m: int
+    mru_bytes: int
+    headroom_bytes: int
+    ports: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Marking:
+    """ECN marking of a queue by its length in bytes: from ``first`` on, with ``probability`` percent at ``last``."""
+
+    first: int
+    last: int
+    probability: int
+
+
+@dataclass(frozen=True, slots=True)
+class QosConfig:
+    """QoS of a device. ``ports`` are the ports it is bound to: no wildcard, so no headroom goes to unused ports.
+
+    ``default_class`` takes every DSCP that no class names. ``marking`` is by class, on systems whose thresholds are
+    bytes; on others a class's own fill levels count.
+    ``moved`` are classes that the file gives a queue of its own, with that and the one that the system has for them.
+    Without ``shared_buffer`` the platform has no partitions to set; ``buffers`` is then what the fabric file wants of others.
+    """
+
+    classes: dict[str, TrafficClass]
+    default_class: str
+    marking: dict[str, Marking]
+    buffers: Buffers
+    profiles: tuple[PfcProfile, ...]
+    xon_offset_cells: int | None
+    watchdog: Watchdog | None
+    buffer_monitor: bool
+    ports: tuple[str, ...]
+    shared_buffer: bool = True
+    moved: tuple[tuple[str, int, int], ...] = ()
