@@ -14,7 +14,7 @@ from railweave.counting import counted
 from railweave.errors import LabError
 from railweave.lab import hosts, names, slicing, state
 from railweave.lab.frr import held_sessions, protection, rootfs, routers
-from railweave.lab.kernel import links, probe, processes, tunnels
+from railweave.lab.kernel import links, neighbor_table, probe, processes, tunnels
 from railweave.lab.plan import make_plan
 from railweave.lab.running import Running
 from railweave.lab.state import Place, Record
@@ -79,6 +79,7 @@ def up(
             raise LabError(f"the lab of {fabric} is there already: run `railweave lab down {fabric}` first")
         _fits(plan)
         probe.probe(lab)
+        neighbor_table.make_room()
         frr = rootfs.find(frr_root, rootfs.need(plan.configs.values()), progress)
         frr = replace(frr, protocols=plan.protocols())
         record = Record(

@@ -14,12 +14,20 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from railweave.lab.faults.traffic import QueuePair
-    from railweave.lab.kernel.counters import Direction, Snapshot
+    from railweave.lab.kernel.counters import Direction
     from railweave.lab.running import Running
     from railweave.routing.table import Routes
 
 BATCH = 256
-"""Queue pairs that are sent at once: so few that what daemons say meanwhile stays below half a packet on every link."""
+"""Queue pairs that are counted at once: so few that what daemons say meanwhile stays below half a packet on every link.
+
+A machine that takes longer counts fewer: a batch that looks wrong is sent again by halves, down to ``LEAST_BATCH``.
+"""
+
+LEAST_BATCH = 16
+
+TRIES = 3
+"""How often a queue pair or a least batch must be seen on wrong links: a session that opened anew meanwhile fills links, too."""
 
 MOST_SHARED = 64
 """Queue pairs with a choice of links that are tried, each by itself: from all over where there are more."""
@@ -53,10 +61,7 @@ def mtu(lab: Running, routes: Routes) -> Seen:
     pairs, every = queue_pairs(lab, routes)
     failures: list[str] = []
     with Traffic(lab) as traffic:
-        left = pairs
-        for _ in range(2):
-            got = traffic.deliver([(pair, 1) for pair in left], None) if left else []
-            left = [pair for pair, count in zip(left, got, strict=True) if not count]
+        left = reached(traffic, pairs, TRIES, None)
         failures += [f"{traffic.packet_bytes(pair)} bytes do not arrive from {pair}" for pair in left]
         one_each = {pair.src: pair for pair in pairs}
         for pair in one_each.values():
@@ -76,29 +81,30 @@ def links(lab: Running, routes: Routes) -> Seen:
     with Traffic(lab) as traffic:
         traffic.flush()
         reached(traffic, pinned[:BATCH], tries=1)  # neighbors are found before anything is counted
-        before = snapshot(lab)
-        for first in range(0, len(pinned), BATCH):
-            batch = pinned[first : first + BATCH]
+        culprits: list[str] = []
+        first, size = 0, BATCH
+        while first < len(pinned) and len(culprits) < MOST_CULPRITS:
+            batch = pinned[first : first + size]
             counts = _counts(batch)
-            packets += sum(counts)
-            traffic.deliver(list(zip(batch, counts, strict=True)), None)
-            after = snapshot(lab)
-            wrong = _wrong(lab, traffic, batch, counts, before, after)
-            before = after
+            wrong = _wrong(lab, traffic, batch, counts)
+            if wrong and size > LEAST_BATCH:
+                size //= 2
+                continue
+            for _ in range(TRIES - 1):
+                wrong = wrong and wrong & _wrong(lab, traffic, batch, counts)
             if wrong:
-                failures += _culprits(lab, traffic, batch, wrong)
-                before = snapshot(lab)
+                culprits += _culprits(lab, traffic, batch, wrong)
+            packets += sum(counts)
+            first += size
+            size = min(2 * size, BATCH)
         for pair in shared:
-            if len(failures) >= MOST_CULPRITS:  # each that fails takes a second
+            if len(culprits) >= MOST_CULPRITS:  # each that fails takes seconds
                 break
-            before = snapshot(lab)
-            traffic.deliver([(pair, 4)], None)
-            failures += _strays(lab, traffic, pair, 4, before, snapshot(lab))
+            culprits += _strays(lab, traffic, pair)
             packets += 4
     tried = len(pinned) + len(shared)
-    return Seen(
-        tried, f"{_of(tried, every)}, {packets:,} packets counted on {counted(len(lab.plan.wires), 'link')}", failures
-    )
+    evidence = f"{_of(tried, every)}, {packets:,} packets counted on {counted(len(lab.plan.wires), 'link')}"
+    return Seen(tried, evidence, failures + culprits)
 
 
 def _directions(lab: Running, pair: QueuePair) -> list[set[Direction]]:
@@ -120,15 +126,16 @@ def _frame_bytes(traffic: Traffic, pair: QueuePair) -> int:
     return traffic.packet_bytes(pair) + ETHERNET_HEADER
 
 
-def _wrong(
-    lab: Running,
-    traffic: Traffic,
-    batch: Sequence[QueuePair],
-    counts: Sequence[int],
-    before: Snapshot,
-    after: Snapshot,
-) -> set[Direction]:
+def _sent(lab: Running, traffic: Traffic, flows: Sequence[tuple[QueuePair, int]]) -> dict[Direction, int]:
+    """The bytes on each link while flows are sent and come."""
+    before = snapshot(lab)
+    traffic.deliver(flows, None)
+    return snapshot(lab).since(before)
+
+
+def _wrong(lab: Running, traffic: Traffic, batch: Sequence[QueuePair], counts: Sequence[int]) -> set[Direction]:
     """The links on which the bytes of a batch are not what ``paths`` makes of them, to half a packet."""
+    seen = _sent(lab, traffic, list(zip(batch, counts, strict=True)))
     expected: dict[Direction, int] = {}
     for pair, count in zip(batch, counts, strict=True):
         hops = _directions(lab, pair)
@@ -137,7 +144,7 @@ def _wrong(
             for direction in hop:
                 expected[direction] = expected.get(direction, 0) + count * frame
     half = min(_frame_bytes(traffic, pair) for pair in batch) // 2
-    return {key for key, value in after.since(before).items() if abs(value - expected.get(key, 0)) > half}
+    return {key for key, value in seen.items() if abs(value - expected.get(key, 0)) > half}
 
 
 def _culprits(lab: Running, traffic: Traffic, batch: Sequence[QueuePair], wrong: set[Direction]) -> list[str]:
@@ -145,19 +152,28 @@ def _culprits(lab: Running, traffic: Traffic, batch: Sequence[QueuePair], wrong:
     likely = sorted(batch, key=lambda pair: not any(hop & wrong for hop in _directions(lab, pair)))
     found: list[str] = []
     for pair in likely:
-        before = snapshot(lab)
-        traffic.deliver([(pair, 3)], None)
-        found += _strays(lab, traffic, pair, 3, before, snapshot(lab))
+        found += _strays(lab, traffic, pair)
+        if len(found) >= MOST_CULPRITS:
+            break
         if len(found) >= MOST_CULPRITS:
             break
     return found or [f"{link} towards {device} carries what `paths` does not explain" for link, device in sorted(wrong)]
 
 
-def _strays(
-    lab: Running, traffic: Traffic, pair: QueuePair, count: int, before: Snapshot, after: Snapshot
-) -> list[str]:
+def _strays(lab: Running, traffic: Traffic, pair: QueuePair) -> list[str]:
+    """What a queue pair that is sent by itself does against ``paths``, if it does so in each of ``TRIES``; else nothing."""
+    said: list[str] = []
+    for _ in range(TRIES):
+        said = _stray(lab, traffic, pair)
+        if not said:
+            break
+    return said
+
+
+def _stray(lab: Running, traffic: Traffic, pair: QueuePair, count: int = 4) -> list[str]:
     frame = _frame_bytes(traffic, pair)
-    crossed = {key: round(value / frame) for key, value in after.since(before).items() if value > frame // 2}
+    seen = _sent(lab, traffic, [(pair, count)])
+    crossed = {key: round(value / frame) for key, value in seen.items() if value > frame // 2}
     hops = _directions(lab, pair)
     allowed = {direction for hop in hops for direction in hop}
     stray = sorted({link for link, _ in crossed.keys() - allowed})

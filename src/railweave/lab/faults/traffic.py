@@ -53,6 +53,14 @@ _HEADER = struct.Struct("!II")
 _HEADERS = {socket.AF_INET: 20 + 8, socket.AF_INET6: 40 + 8}
 """Bytes of IP and UDP headers."""
 _RECEIVE_BUFFER = 8 << 20
+
+WINDOW = 128
+"""Packets that ``deliver`` has on their way at once. A processor of the kernel queues 1,000 between network namespaces
+(net.core.netdev_max_backlog) and drops what exceeds that: packets, and BFD's with them."""
+
+_STILL_S = 0.05
+"""Once nothing of a full window comes for so long, it is taken as lost for now, and the next one is sent."""
+
 _SO_RCVBUFFORCE = 33  # asm-generic/socket.h
 _FREEBIND = {  # also for an address that is not there, or not yet (linux/in.h, linux/in6.h)
     socket.AF_INET: (socket.IPPROTO_IP, 15, 1),
@@ -224,12 +232,12 @@ class Traffic:
     def deliver(
         self, flows: Sequence[tuple[QueuePair, int]], ip_bytes: int | None = 0, patience_s: float = 1.0
     ) -> list[int]:
-        """Send each flow's number of packets; how many of each came to where they were sent.
+        """Send each flow's number of packets, a window of them at a time; how many of each came to where they were sent.
 
         ``ip_bytes`` None: as large as the NIC sends. Returns once all have come, or none has for ``patience_s``.
         """
         got = [0] * len(flows)
-        missing = sum(count for _, count in flows)
+        missing = unanswered = 0
 
         def take(wait_s: float) -> int:
             number = 0
@@ -242,9 +250,13 @@ class Traffic:
         for flow, (pair, count) in enumerate(flows):
             size = self.packet_bytes(pair) if ip_bytes is None else ip_bytes
             for sequence in range(count):
-                self.send(flow, sequence, pair, size)
-            if flow % 16 == 15:
-                missing -= take(0)
+                if unanswered >= WINDOW:
+                    came = take(_STILL_S)
+                    missing -= came
+                    unanswered = max(unanswered - came, 0) if came else 0
+                if self.send(flow, sequence, pair, size):
+                    missing += 1
+                    unanswered += 1
         quiet = time.monotonic() + patience_s
         while missing > 0 and time.monotonic() < quiet:
             came = take(0.05)
@@ -259,13 +271,13 @@ class Traffic:
             continue
 
 
-def reached(traffic: Traffic, pairs: Sequence[QueuePair], tries: int = 3) -> list[QueuePair]:
-    """The queue pairs of which no packet arrives, of so many tries."""
+def reached(traffic: Traffic, pairs: Sequence[QueuePair], tries: int = 3, ip_bytes: int | None = 0) -> list[QueuePair]:
+    """The queue pairs of which no packet arrives, of so many tries; ``ip_bytes`` as ``Traffic.deliver`` has it."""
     left = list(pairs)
     traffic.flush()
     for _ in range(tries):
         if left:
-            got = traffic.deliver([(pair, 1) for pair in left])
+            got = traffic.deliver([(pair, 1) for pair in left], ip_bytes)
             left = [pair for pair, count in zip(left, got, strict=True) if not count]
     return left
 
