@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -114,7 +116,32 @@ def test_ports_that_hear_a_bridge_are_shut() -> None:
     assert "spanning-tree mode rstp" in eos  # without spanning tree nobody listens
     assert any(one.endswith("/ spanning-tree bpduguard enable") for one in eos)
     assert "spanning-tree mode none" in statements("h100-rlb", "eos", "spine1")
+    dell = statements("h100-rlb", "dell_sonic")
+    assert "spanning-tree mode mst" in dell
+    assert any(one.endswith("/ spanning-tree bpduguard port-shutdown") for one in dell)
+    assert any(one.endswith("/ spanning-tree port type edge") for one in dell)
+    assert not any("spanning-tree" in one for one in statements("h100-rlb", "dell_sonic", "spine1"))
     assert "sonic-no-bpdu-guard" in gaps("h100-rlb", "sonic")
+
+
+def test_a_server_of_logins_on_another_port_is_asked_there() -> None:
+    """AVD's schema has no word for the port, so that its data has the line as it stands."""
+    network = retargeted("h100-rlb", "eos")
+    config = protected(device_config(network, "stripe1-leaf1", "eos"))
+    aaa = config.management.aaa()
+    assert aaa is not None and config.management.security is not None
+    moved = replace(aaa, tacacs=(replace(aaa.tacacs[0], port=4949),), radius=(replace(aaa.radius[0], port=18120),))
+    security = replace(config.management.security, aaa=moved)
+    config = replace(config, management=replace(config.management, security=security))
+    lines = [
+        "tacacs-server host 172.20.0.5 vrf MGMT port 4949 timeout 3 key 0 <secret:tacacs>",
+        "radius-server host 172.20.0.6 vrf MGMT auth-port 18120 timeout 3 key 0 <secret:radius>",
+    ]
+    files = system("eos").files(config)
+    assert [one for one in lines if one not in files["eos.conf"].splitlines()] == []
+    data = json.loads(files["avd.json"])
+    assert [one for one in lines if one not in data["eos_cli"].splitlines()] == []
+    assert "tacacs_servers" not in data and "radius_server" not in data
 
 
 KEYS = {

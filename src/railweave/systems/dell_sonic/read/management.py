@@ -159,12 +159,14 @@ def _access(words: list[str], said: _Said) -> bool:
 
 
 def _edge_ports(ports: Iterable[Lines]) -> EdgePorts | None:
-    """Limits of floods, as a percentage of the port's speed; of several the odd one."""
-    limited = [(one, limit) for one in ports for limit in one.floods.values() if one.speed_mbps]
+    """Limits of floods, as a percentage of the port's speed, of several the odd one; and whether bridges are shut out."""
+    every = list(ports)
+    guarded = any(one.guarded for one in every)
+    limited = [(one, limit) for one in every for limit in one.floods.values() if one.speed_mbps]
     if not limited:
-        return None
+        return EdgePorts(guarded, None) if guarded else None
     percent = fewest(round(100 * limit / (1000 * (one.speed_mbps or 1))) for one, limit in limited)
-    return EdgePorts(storm_control=percent if isinstance(percent, int) else None)
+    return EdgePorts(guarded, percent if isinstance(percent, int) else None)
 
 
 def management_port(interfaces: dict[str, Lines]) -> tuple[InterfaceAddress, Address]:

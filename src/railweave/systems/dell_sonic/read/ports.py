@@ -65,6 +65,7 @@ class Lines:
     proxy_arp: bool = False
     filters: dict[str, str] = field(default_factory=dict[str, str])
     floods: dict[str, int] = field(default_factory=dict[str, int])
+    guarded: bool = False
     qos: PortQos = field(default_factory=PortQos)
 
     @property
@@ -146,6 +147,10 @@ def _plain(line: str, words: list[str], here: Lines) -> bool:
         case ["standalone-link-training"] | ["no", "standalone-link-training"]:
             here.training = words[0] != "no"
         case ["fec", "RS" | "FC" | "AUTO" | "none"] | ["unreliable-los", "auto"] | ["speed", "auto", *_]:
+            pass
+        case ["spanning-tree", "bpduguard", *_]:
+            here.guarded = True
+        case ["spanning-tree", "port", "type", "edge"]:
             pass
         case ["storm-control", kind, value] if (found := number(value)) is not None:
             here.floods[kind] = found

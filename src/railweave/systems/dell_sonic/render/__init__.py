@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.config.sections import flat, line, merge
+from railweave.systems.dell_sonic.render.access import spanning_tree
 from railweave.systems.dell_sonic.render.control_plane import control_plane
 from railweave.systems.dell_sonic.render.gaps import gaps
 from railweave.systems.dell_sonic.render.interfaces import anycast, breakouts, interfaces
@@ -33,6 +34,7 @@ def tree(config: DeviceConfig) -> list[Section]:
         *qos(config),
         *balancing(config),
         *anycast(config),
+        *spanning_tree(config),
         *control_plane(config),
         *interfaces(config),
         *tunnel(config),

@@ -33,7 +33,16 @@ def logins(wanted: Management) -> Iterator[Section]:
         yield line(f"login exec-timeout {60 * limits.idle}")
 
 
+def spanning_tree(config: DeviceConfig) -> Iterator[Section]:
+    """Without a spanning tree nobody listens for bridges. One instance serves every VLAN; fabric ports are routed."""
+    if config.bpdu_guard():
+        yield line("spanning-tree mode mst")
+
+
 def edge_port(config: DeviceConfig, port: Interface) -> list[str]:
-    """Limits of floods on a layer-2 server port, in kb/s."""
+    """Limits of floods on a layer-2 server port, in kb/s; shut where a bridge is heard, and forwarding at once."""
     limit = kbps(config, port)
-    return [f"storm-control {kind} {limit}" for kind in STORMS] if limit else []
+    floods = [f"storm-control {kind} {limit}" for kind in STORMS] if limit else []
+    guarded = config.bpdu_guard() and port in config.edge_ports()
+    guard = ["spanning-tree port type edge", "spanning-tree bpduguard port-shutdown"] if guarded else []
+    return [*floods, *guard]

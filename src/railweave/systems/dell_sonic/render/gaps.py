@@ -90,7 +90,6 @@ def _management(config: DeviceConfig) -> Iterator[Finding]:
     )
     unsaid += ["the DNS domain (`domain`)"] if wanted.domain else []
     unsaid += ["who may ask by SNMP (`clients`)"] if snmp and snmp.community and snmp.clients else []
-    unsaid += ["shutting ports that hear a bridge (`bpdu_guard`)"] if config.bpdu_guard() else []
     servers = wanted.aaa()
     unsaid += ["what users may do whom only a server knows (`role`)"] if servers else []
     unsaid += ["RADIUS after TACACS+ (`radius`)"] if servers and len(servers.groups()) > 1 else []

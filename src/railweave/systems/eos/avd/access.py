@@ -16,8 +16,18 @@ def _server(one: LoginServer) -> dict[str, Any]:
     return {"host": one.host, "key": secret(one.key), "key_type": "0", "timeout": one.timeout}
 
 
-def logins(wanted: Management) -> dict[str, Any]:
-    """Methods, servers, limits; empty where a device has neither users nor servers nor limits."""
+def _with_port(kind: str, one: LoginServer) -> str:
+    """A server's line where it listens on another port than the protocol's own, for which the schema has no word."""
+    port = f"port {one.port}" if kind == "tacacs" else f"auth-port {one.port}"
+    key = f"timeout {one.timeout} key 0 {secret(one.key)}"
+    return f"{kind}-server host {one.host} vrf {MANAGEMENT_VRF} {port} {key}"
+
+
+def logins(wanted: Management, raw: list[str]) -> dict[str, Any]:
+    """Methods, servers, limits; empty where a device has neither users nor servers nor limits.
+
+    ``raw`` takes lines that the schema has no word for.
+    """
     security = wanted.security
     aaa = security.aaa if security else None
     tacacs, radius = (aaa.tacacs, aaa.radius) if aaa else ((), ())
@@ -27,11 +37,14 @@ def logins(wanted: Management) -> dict[str, Any]:
     authorization: dict[str, Any] = {}
     source = [{"name": MANAGEMENT_PORT, "vrf": MANAGEMENT_VRF}]
     if tacacs:
-        found["tacacs_servers"] = {"hosts": [{**_server(one), "vrf": MANAGEMENT_VRF} for one in tacacs]}
+        raw += [_with_port("tacacs", one) for one in tacacs if one.port]
+        hosts = [{**_server(one), "vrf": MANAGEMENT_VRF} for one in tacacs if not one.port]
+        found |= {"tacacs_servers": {"hosts": hosts}} if hosts else {}
         found["ip_tacacs_source_interfaces"] = source
     if radius:
-        servers = [_server(one) for one in radius]
-        found["radius_server"] = {"vrfs": [{"name": MANAGEMENT_VRF, "servers": servers}]}
+        raw += [_with_port("radius", one) for one in radius if one.port]
+        servers = [_server(one) for one in radius if not one.port]
+        found |= {"radius_server": {"vrfs": [{"name": MANAGEMENT_VRF, "servers": servers}]}} if servers else {}
         found["ip_radius_source_interfaces"] = source
     if aaa and (tacacs or radius):
         role = "network-admin" if aaa.role == "super-user" else "network-operator"

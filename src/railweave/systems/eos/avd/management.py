@@ -55,10 +55,10 @@ def management(config: DeviceConfig, raw: list[str]) -> dict[str, Any]:
         found["snmp_server"] = _snmp(wanted.snmp)
     if wanted.services.netconf:
         raw += ["management api netconf", "   transport ssh default", f"      vrf {MANAGEMENT_VRF}"]
-    return {**found, **_logins(wanted), **_logging(wanted), **_telemetry(wanted), **_security(config)}
+    return {**found, **_logins(wanted, raw), **_logging(wanted), **_telemetry(wanted), **_security(config)}
 
 
-def _logins(wanted: Management) -> dict[str, Any]:
+def _logins(wanted: Management, raw: list[str]) -> dict[str, Any]:
     found: dict[str, Any] = {"aaa_root": {"disabled": True}}
     users: list[dict[str, Any]] = []
     for name, user in wanted.users.items():
@@ -69,7 +69,7 @@ def _logins(wanted: Management) -> dict[str, Any]:
         users.append(one)
     if users:
         found["local_users"] = users
-    return {**found, **logins(wanted)}
+    return {**found, **logins(wanted, raw)}
 
 
 def _logging(wanted: Management) -> dict[str, Any]:

@@ -42,8 +42,8 @@ def _login(taking: Taking) -> Login | None:
 
 
 def _aaa(taking: Taking) -> Aaa | None:
-    tacacs = tuple(_servers(taking, "tacacs-server"))
-    radius = tuple(_servers(taking, "radius-server"))
+    tacacs = tuple(_servers(taking, "tacacs-server", "port"))
+    radius = tuple(_servers(taking, "radius-server", "auth-port"))
     role = taking.last("aaa authorization policy local default-role <role>")
     local = {"group tacacs+ local", "group radius local", "group tacacs+ group radius local", "local"}
     asked = False
@@ -59,7 +59,7 @@ def _aaa(taking: Taking) -> Aaa | None:
     return Aaa(tacacs, radius, "super-user" if role and role["role"] == "network-admin" else "read-only")
 
 
-def _servers(taking: Taking, word: str) -> Iterator[LoginServer]:
+def _servers(taking: Taking, word: str, port_word: str) -> Iterator[LoginServer]:
     for one in taking.each(f"{word} host <host> **"):
         words = one.line.split()[3:]
         options = dict(zip(words[::2], words[1::2], strict=False)) if "key" not in words else {}
@@ -67,10 +67,10 @@ def _servers(taking: Taking, word: str) -> Iterator[LoginServer]:
             before, key = words[: words.index("key")], words[words.index("key") + 1 :]
             options = dict(zip(before[::2], before[1::2], strict=False)) | {"key": key[-1] if key else ""}
         timeout = number(options.get("timeout", str(_TIMEOUT)), 1, 1000)
-        port = number(options["auth-port"], 1, 65535) if "auth-port" in options else None
+        port = number(options[port_word], 1, 65535) if port_word in options else None
         if (
             timeout is None
-            or options.keys() - {"vrf", "timeout", "key", "auth-port"}
+            or options.keys() - {"vrf", "timeout", "key", port_word}
             or len(words) % 2 != len(words) % 2
         ):
             taking.leave(one)

@@ -10,6 +10,7 @@ from railweave.systems.eos.names import MANAGEMENT_PORT, MANAGEMENT_VRF, SNMP_CL
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from railweave.device.access import LoginServer
     from railweave.device.management import Management, Snmp
     from railweave.device.model import DeviceConfig, Interface
 
@@ -23,13 +24,9 @@ def logins(wanted: Management) -> Iterator[Section]:
     if servers:
         methods = " ".join((*(f"group {one}" for one in servers.groups()), "local"))
         for one in servers.tacacs:
-            yield line(
-                f"tacacs-server host {one.host} vrf {MANAGEMENT_VRF} timeout {one.timeout} key 0 {secret(one.key)}"
-            )
+            yield line(_server("tacacs-server", one, "port"))
         for one in servers.radius:
-            yield line(
-                f"radius-server host {one.host} vrf {MANAGEMENT_VRF} timeout {one.timeout} key 0 {secret(one.key)}"
-            )
+            yield line(_server("radius-server", one, "auth-port"))
         for word in servers.groups():
             yield line(f"ip {word.rstrip('+')} vrf {MANAGEMENT_VRF} source-interface {MANAGEMENT_PORT}")
         yield line(f"aaa authorization policy local default-role {REMOTE_ROLES[servers.role]}")
@@ -39,6 +36,12 @@ def logins(wanted: Management) -> Iterator[Section]:
     if wanted.users or servers:
         yield line(f"aaa authentication login default {methods}")
         yield line(f"aaa authorization exec default {methods}")
+
+
+def _server(word: str, one: LoginServer, port: str) -> str:
+    """The line of a server (EOS manual, User Security); only another port than the protocol's own is said."""
+    ported = f" {port} {one.port}" if one.port else ""
+    return f"{word} host {one.host} vrf {MANAGEMENT_VRF}{ported} timeout {one.timeout} key 0 {secret(one.key)}"
 
 
 def idle_timeout(wanted: Management) -> str | None:

@@ -103,9 +103,6 @@ def _management(config: DeviceConfig) -> Iterator[Finding]:
     if open_users:
         rule = rules.NO_KEY_ONLY_LOGIN
         yield rule.finding(config.name, f"{rule.says}: {', '.join(open_users)}")
-    servers = wanted.aaa()
-    if servers and any(one.port for one in (*servers.tacacs, *servers.radius)):
-        yield rules.NO_LOGIN_PORT.finding(config.name)
     if wanted.root_password:
         yield rules.NO_ROOT.finding(config.name)
     if wanted.services.netconf_rfc_compliant and wanted.services.netconf:

@@ -142,14 +142,6 @@ NO_ROOT = Rule(
     "root's password (`root_password`) is not configured on EOS",
     "root is the account of the Linux below: nobody logs in by it (`no aaa root`), and users have names",
 )
-NO_LOGIN_PORT = Rule(
-    "eos-no-login-port",
-    "warning",
-    "rendering",
-    "EOS is not told another port of TACACS+ and RADIUS servers (`port`)",
-    "AVD's schema has no word for it, so no validator could check the line: the protocol's own port is asked",
-    "give it by `extra:`, or have the server listen on the protocol's own port",
-)
 NETCONF_RFC = Rule(
     "eos-netconf-rfc",
     "info",

@@ -115,7 +115,8 @@ NO_BPDU_GUARD = Rule(
     "info",
     "rendering",
     "a server port that hears a bridge is not shut (`bpdu_guard`)",
-    "SONiC guards ports by its spanning tree alone, which is not run",
+    "SONiC guards ports by its spanning tree alone, and the public image is built without one (INCLUDE_STP of sonic-buildimage)",
+    "with an image that has it, give the tables STP and STP_PORT by `extra:`",
 )
 SNMP_CLIENTS = Rule(
     "sonic-snmp-clients",
