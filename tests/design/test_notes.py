@@ -30,6 +30,8 @@ NOTES = {
     "job-traffic-class",
     "job-gid-index",
     "job-queue-pairs",
+    "management-shut-out",
+    "management-by-name",
 }
 
 
@@ -108,6 +110,14 @@ def test_stripe_without_servers(tmp_path: Path) -> None:
     ]
 
 
+def test_stripes_that_servers_without_a_stripe_leave_over(tmp_path: Path) -> None:
+    """They fill stripes in order: what is left over is one number that is too high."""
+    one = "{stripes: 2, spines: 2, oversubscription: 4}"
+    assert noted(tmp_path, topology=one) == [("stripe-empty", "stripe 'stripe2' has no servers")]
+    more = "{stripes: 4, spines: 2, oversubscription: 4}"
+    assert noted(tmp_path, topology=more) == [("stripe-empty", "3 stripes from 'stripe2' on have no servers")]
+
+
 @pytest.mark.parametrize(
     ("variable", "said"),
     [
@@ -170,6 +180,44 @@ def test_management_address_that_is_taken(tmp_path: Path, management: str, overr
     own = f"overrides: {{devices: {{spine1: {{management_address: {override}}}}}}}" if override else ""
     found = noted(tmp_path, management=management, more=own)
     assert found == ([("management-address-taken", f"management address {said}")] if said else [])
+
+
+FILTERED = "security: {control_plane: {management_prefixes: [10.9.0.0/16, 'fd00:9::/32']}}"
+
+
+@pytest.mark.parametrize(
+    ("management", "said"),
+    [
+        ("ntp: [172.20.0.3]", None),
+        ("security: {}, ntp: [172.20.0.3], dns: [172.20.0.2]", None),
+        ("security: {control_plane: null}, ntp: [192.0.2.3]", None),
+        ("security: {}, ntp: [192.0.2.3]", ("management-shut-out", "NTP server 192.0.2.3 is not in 172.20.0.0/16")),
+        ("security: {}, ntp: ['fd00:9::3']", ("management-shut-out", "NTP server fd00:9::3 is not in 172.20.0.0/16")),
+        ("security: {}, ntp: [clock.example.net]", ("management-by-name", "NTP server clock.example.net is given by name")),
+        ("security: {}, dns: [192.0.2.2]", ("management-shut-out", "name server 192.0.2.2 is not in 172.20.0.0/16")),
+        (
+            "security: {aaa: {radius: [{host: 192.0.2.6, key: 'secret:radius'}]}}",
+            ("management-shut-out", "RADIUS server 192.0.2.6 is not in 172.20.0.0/16"),
+        ),
+        (
+            "security: {aaa: {tacacs: [{host: 192.0.2.5, key: 'secret:tacacs'}]}}",
+            ("management-shut-out", "TACACS+ server 192.0.2.5 is not in 172.20.0.0/16"),
+        ),
+        (
+            "security: {}, snmp: {community: 'secret:community', clients: [172.20.0.0/15]}",
+            ("management-shut-out", "SNMP client 172.20.0.0/15 is not in 172.20.0.0/16"),
+        ),
+        (f"{FILTERED}, ntp: [10.9.1.1, 'fd00:9::3'], syslog: [{{host: 192.0.2.4}}]", None),
+        (
+            f"{FILTERED}, ntp: [172.20.0.3]",
+            ("management-shut-out", "NTP server 172.20.0.3 is not in 10.9.0.0/16, fd00:9::/32"),
+        ),
+    ],
+)
+def test_servers_that_the_filter_of_the_control_plane_shuts_out(
+    tmp_path: Path, management: str, said: tuple[str, str] | None
+) -> None:
+    assert noted(tmp_path, management=f"{{{management}}}") == ([said] if said else [])
 
 
 def test_pools_of_one_fabric_that_overlap(tmp_path: Path) -> None:

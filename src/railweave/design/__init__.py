@@ -23,6 +23,7 @@ from railweave.design.limits.devices import check_limits
 from railweave.design.limits.growth import growth, note_growth
 from railweave.design.limits.jobs import check_job
 from railweave.design.limits.long_links import note_long_links
+from railweave.design.limits.management_reach import check_reach
 from railweave.design.limits.marking import with_lengths
 from railweave.design.limits.not_rendered import note_not_rendered
 from railweave.design.limits.platform import with_platform_defaults
@@ -105,6 +106,7 @@ def design(source: Source) -> tuple[Network, Lock]:
     servers = _servers(context, found_nics)
     check_addresses(context, servers)
     check_management(context, all_switches, servers)
+    check_reach(context)
     check_job(context, fabrics)
     check_host_tables(context, fabrics, servers)
     check_inventory(context, servers, all_switches, all_cables)

@@ -25,7 +25,13 @@ def note_empty_stripes(context: Context, layout: Layout) -> None:
     if not layout.servers:
         return
     used = {server.stripe for server in layout.servers}
-    for name in dict.fromkeys(leaf.stripe for leaf in layout.leaves):
-        if name not in used:
-            at = ("fabrics", layout.name, "topology", "stripes")
-            context.finding(STRIPE_EMPTY, f"{layout.name} {name}", at, f"stripe {name!r} has no servers")
+    empty = [name for name in dict.fromkeys(leaf.stripe for leaf in layout.leaves) if name not in used]
+    at = ("fabrics", layout.name, "topology", "stripes")
+    if empty and not any(group.stripe for group in context.source.spec.servers):
+        # Servers fill stripes in order, so that what is left over is a number that is too high: said once.
+        stripes = f"stripe {empty[0]!r} has" if len(empty) == 1 else f"{len(empty)} stripes from {empty[0]!r} on have"
+        fix = f"count {len(used)} in `stripes` until more servers come: the lock keeps every number as it is"
+        context.finding(STRIPE_EMPTY, layout.name, at, f"{stripes} no servers", fix=fix)
+        return
+    for name in empty:
+        context.finding(STRIPE_EMPTY, f"{layout.name} {name}", at, f"stripe {name!r} has no servers")

@@ -1,0 +1,80 @@
+"""Servers and clients of management that the control plane's own filter shuts out."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from typing import TYPE_CHECKING
+
+from railweave.findings.registry import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.design.context import Context
+    from railweave.intent.management import Management
+    from railweave.intent.reading.document import Location
+
+SHUT_OUT = Rule(
+    id="management-shut-out",
+    severity="warning",
+    applies="design",
+    says="a server or SNMP client that management names is outside the prefixes that the control plane's filter lets in",
+    why="the switch asks, and drops the answer: clocks drift, names are not found, logins wait for a server that seems dead",
+    fix="add its address to `management.security.control_plane.management_prefixes`, which then has to name yours too",
+)
+BY_NAME = Rule(
+    id="management-by-name",
+    severity="info",
+    applies="design",
+    says="an NTP server is given by name, and the control plane's filter goes by address",
+    why="whether its answers are let in shows only on the switch: those from outside `management_prefixes` are dropped",
+    fix="give the server's address, or see to it that the name's addresses are inside `management_prefixes`",
+)
+
+
+def check_reach(context: Context) -> None:
+    """Note who is not let in by the filter of the control plane: it has prefixes, or else the management pool."""
+    management = context.source.spec.management
+    control_plane = management.security.control_plane if management.security else None
+    if control_plane is None:
+        return
+    inside = control_plane.management_prefixes or (management.pool,)
+    for what, value, at in _asked(management):
+        if not _is_address(value):
+            context.finding(BY_NAME, "management", at, f"{what} {value} is given by name")
+        elif not any(_holds(one, value) for one in inside):
+            context.finding(SHUT_OUT, "management", at, f"{what} {value} is not in {', '.join(inside)}")
+
+
+def _is_address(value: str) -> bool:
+    try:
+        ip_network(value)
+    except ValueError:
+        return False
+    return True
+
+
+def _holds(prefix: str, value: str) -> bool:
+    """Whether a prefix holds an address or another prefix."""
+    outer, inner = ip_network(prefix), ip_network(value)
+    if isinstance(outer, IPv6Network):
+        return isinstance(inner, IPv6Network) and inner.subnet_of(outer)
+    return isinstance(inner, IPv4Network) and inner.subnet_of(outer)
+
+
+def _asked(management: Management) -> Iterator[tuple[str, str, Location]]:
+    """What answers a switch or asks it: in words, its address, prefix or name, and where that stands.
+
+    Receivers of syslog and of SNMP traps answer nothing.
+    """
+    for place, host in enumerate(management.ntp):
+        yield "NTP server", host, ("management", "ntp", place)
+    for place, host in enumerate(management.dns):
+        yield "name server", host, ("management", "dns", place)
+    aaa = management.security.aaa if management.security else None
+    for kind, servers in (("tacacs", aaa.tacacs), ("radius", aaa.radius)) if aaa else ():
+        word = {"tacacs": "TACACS+", "radius": "RADIUS"}[kind]
+        for place, one in enumerate(servers):
+            yield f"{word} server", one.host, ("management", "security", "aaa", kind, place, "host")
+    for place, prefix in enumerate(management.snmp.clients if management.snmp else ()):
+        yield "SNMP client", prefix, ("management", "snmp", "clients", place)
