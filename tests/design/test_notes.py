@@ -193,7 +193,10 @@ FILTERED = "security: {control_plane: {management_prefixes: [10.9.0.0/16, 'fd00:
         ("security: {control_plane: null}, ntp: [192.0.2.3]", None),
         ("security: {}, ntp: [192.0.2.3]", ("management-shut-out", "NTP server 192.0.2.3 is not in 172.20.0.0/16")),
         ("security: {}, ntp: ['fd00:9::3']", ("management-shut-out", "NTP server fd00:9::3 is not in 172.20.0.0/16")),
-        ("security: {}, ntp: [clock.example.net]", ("management-by-name", "NTP server clock.example.net is given by name")),
+        (
+            "security: {}, ntp: [clock.example.net]",
+            ("management-by-name", "NTP server clock.example.net is given by name"),
+        ),
         ("security: {}, dns: [192.0.2.2]", ("management-shut-out", "name server 192.0.2.2 is not in 172.20.0.0/16")),
         (
             "security: {aaa: {radius: [{host: 192.0.2.6, key: 'secret:radius'}]}}",

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,7 +24,7 @@ from railweave.report.headroom import headroom
 from railweave.report.lab_notes import lab_notes_joined
 from railweave.report.servers import servers_decisions
 from railweave.report.tables import table
-from tests.conftest import example
+from tests.conftest import designed, example
 
 Report = Callable[[Network, Sequence[Finding]], str]
 
@@ -352,6 +353,39 @@ def test_management_says_what_is_a_default_and_what_is_missing(large: Network, h
     )
     assert dict(card.facts)["Gateway"] == "172.20.0.1, the first address of the pool, a default"
     assert "management network 172.20.0.0/24" in Page(report(h100, [])).text
+
+
+def test_protection_is_told_where_the_file_has_it(tmp_path: Path) -> None:
+    text = """
+    name: small
+    fabrics:
+      backend:
+        topology: {stripes: 1, spines: 2}
+        leaf: {device: qfx5240-64od}
+        underlay: {%s}
+    servers: [{names: "gpu-[1-2]", model: h100-8gpu-cx7}]
+    management: {%s}
+    """
+    security = (
+        "aaa: {radius: [{host: 172.20.0.6, key: secret:radius}]}, control_plane: {management_prefixes: [172.20.0.0/24]}"
+    )
+    given = f"snmp: {{community: secret:community, clients: [172.20.0.0/24]}}, security: {{{security}}}"
+    sessions = "graceful_restart: true, ttl_security: true, authentication: {key: secret:bgp}"
+    network, _ = designed(tmp_path, text % (sessions, given))
+    facts = dict(management_decision(network).facts)
+    assert facts["Login servers"] == "RADIUS 172.20.0.6; local users where none answers"
+    assert facts["Login limits"].startswith("3 wrong passwords, 5 minutes of lockout")
+    assert facts["Control plane"].startswith("filtered: managed from 172.20.0.0/24")
+    assert facts["Layer-2 server ports"] == "shut where a bridge is heard, floods up to 1 %"
+    assert facts["SNMP"] == "community (v2c, read-only) for 172.20.0.0/24"
+    routing = dict(next(one for one in decisions(network, network.fabrics[0]) if one.title == "Routing").facts)
+    assert routing["Authentication"] == "TCP MD5, by a key that is a secret"
+    assert {"Graceful restart", "Hop limit"} <= routing.keys()
+    without, _ = designed(tmp_path, text % ("", ""))
+    said = {
+        name for one in (management_decision(without), *decisions(without, without.fabrics[0])) for name, _ in one.facts
+    }
+    assert not {"Login servers", "Login limits", "Control plane", "Graceful restart", "Authentication"} & said
 
 
 def test_servers_are_told_once_per_model(h100: Network, report: Report) -> None:

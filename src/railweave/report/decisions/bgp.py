@@ -33,6 +33,7 @@ def bgp_decision(network: Network, fabric: Fabric) -> Decision:
         )
     else:
         facts.append(("BFD", "off: a silent neighbor is noticed by BGP's hold timer, or by loss of light"))
+    facts += _guards(fabric)
     facts.append(("ECMP width", _widths(network, fabric)))
     prefixes = sum(len(one.subnets) for one in network.segments if one.fabric == fabric.name)
     facts.append(
@@ -58,6 +59,23 @@ def bgp_decision(network: Network, fabric: Fabric) -> Decision:
         ),
         tuple(facts),
     )
+
+
+def _guards(fabric: Fabric) -> list[tuple[str, str]]:
+    """What guards the sessions and keeps routes while one restarts; nothing is said of what is off."""
+    underlay = fabric.underlay
+    found: list[tuple[str, str]] = []
+    if underlay.graceful_restart:
+        text = "routes stay in use while a neighbor's BGP restarts, unless BFD says that its forwarding is gone too"
+        found.append(("Graceful restart", text))
+    if underlay.ttl_security:
+        found.append(("Hop limit", "sessions on links take packets with 255 only: nobody further away can forge them"))
+    if underlay.authentication:
+        name = (
+            "TCP MD5" if underlay.authentication.algorithm == "md5" else f"TCP-AO, {underlay.authentication.algorithm}"
+        )
+        found.append(("Authentication", f"{name}, by a key that is a secret"))
+    return found
 
 
 def _limits(network: Network, fabric: Fabric) -> str:

@@ -40,6 +40,7 @@ def management_decision(network: Network) -> Decision:
             ("Remote syslog", logs or "none: logs stay on the switch"),
             ("SNMP", _snmp(management)),
             ("Logins", users or "none"),
+            *_protection(management),
             ("Root password", "given as a secret" if management.root_password else "none"),
             ("Services", ", ".join(services) + ("; LLDP on every cabled port" if management.lldp else "; no LLDP")),
             (
@@ -50,11 +51,41 @@ def management_decision(network: Network) -> Decision:
     )
 
 
+def _protection(management: Management) -> list[tuple[str, str]]:
+    """What `security` of the file protects; nothing is said where the file has none."""
+    security = management.security
+    if security is None:
+        return []
+    found: list[tuple[str, str]] = []
+    if security.aaa and (security.aaa.tacacs or security.aaa.radius):
+        servers = [f"TACACS+ {one.host}" for one in security.aaa.tacacs]
+        servers += [f"RADIUS {one.host}" for one in security.aaa.radius]
+        found.append(("Login servers", f"{', then '.join(servers)}; local users where none answers"))
+    if security.login:
+        limits = security.login
+        locked = f"{limits.attempts} wrong passwords, {limits.lockout} minutes of lockout"
+        found.append(("Login limits", f"{locked}, {limits.idle} minutes until an idle session ends"))
+    if security.control_plane:
+        given = security.control_plane.management_prefixes
+        prefixes = ", ".join(given) or f"{management.pool}, the management network"
+        found.append(
+            ("Control plane", f"filtered: managed from {prefixes}; the switch's own sessions; the rest is dropped")
+        )
+    if security.edge_ports:
+        edge = security.edge_ports
+        guards = ["shut where a bridge is heard"] if edge.bpdu_guard else []
+        guards += [f"floods up to {edge.storm_control} %"] if edge.storm_control is not None else []
+        found.append(("Layer-2 server ports", ", ".join(guards) or "not guarded"))
+    return found
+
+
 def _snmp(management: Management) -> str:
     snmp = management.snmp
     if snmp is None:
         return "off"
     found = ["community (v2c, read-only)"] if snmp.community else []
+    if snmp.community and snmp.clients:
+        found[0] += f" for {', '.join(snmp.clients)}"
     found += [f"v3 users {', '.join(snmp.users)}"] if snmp.users else []
     found += [f"traps to {', '.join(map(str, snmp.trap_targets))}"] if snmp.trap_targets else []
     return ", ".join(found) or "on, without a community or user"
