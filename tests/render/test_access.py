@@ -129,7 +129,8 @@ def test_a_server_of_logins_on_another_port_is_asked_there() -> None:
     network = retargeted("h100-rlb", "eos")
     config = protected(device_config(network, "stripe1-leaf1", "eos"))
     aaa = config.management.aaa()
-    assert aaa is not None and config.management.security is not None
+    assert aaa is not None
+    assert config.management.security is not None
     moved = replace(aaa, tacacs=(replace(aaa.tacacs[0], port=4949),), radius=(replace(aaa.radius[0], port=18120),))
     security = replace(config.management.security, aaa=moved)
     config = replace(config, management=replace(config.management, security=security))
@@ -141,7 +142,8 @@ def test_a_server_of_logins_on_another_port_is_asked_there() -> None:
     assert [one for one in lines if one not in files["eos.conf"].splitlines()] == []
     data = json.loads(files["avd.json"])
     assert [one for one in lines if one not in data["eos_cli"].splitlines()] == []
-    assert "tacacs_servers" not in data and "radius_server" not in data
+    assert "tacacs_servers" not in data
+    assert "radius_server" not in data
 
 
 KEYS = {

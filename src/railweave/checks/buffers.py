@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     "lossless-shares",
     "error",
     applies="network",
-    why="Juniper's public DCQCN configuration for these models says that the two must match; another one is not known to be "
-    "lossless",
+    why="one source, the DCQCN configlet of Juniper's public Apstra examples, says that the two must match on these models, and none "
+    "has others: shares that differ are not known to be lossless",
     fix="set `egress_lossless` to `lossless` in `qos.buffers`",
 )
 def lossless_shares(subject: Subject) -> Iterator[Found]:

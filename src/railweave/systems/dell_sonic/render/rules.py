@@ -185,6 +185,7 @@ CONTROL_PLANE = Rule(
     "warning",
     "rendering",
     "the list of the control plane (`control_plane`, on `line vty`) is read from a design document, not from a switch",
-    "it names sources, ports and types of ICMP, not rates or hop limits; what it sees beside packets of the network is not documented",
+    "it names sources, ports and types of ICMP, not rates or hop limits; it is one list for the management port and the network, and "
+    "what else it sees is not documented",
     "try one switch from its console before the rest",
 )

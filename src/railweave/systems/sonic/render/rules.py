@@ -199,6 +199,6 @@ CONTROL_PLANE = Rule(
     "warning",
     "rendering",
     "the control plane is protected in part (`control_plane`): SSH, SNMP, NTP and gNMI by source; BGP and BFD of servers at their ports",
-    "control-plane lists of SONiC hold services of management alone: caclmgrd takes BGP, ICMP, neighbor discovery, DHCP and "
-    "replies from anybody, without rates or counters of ours, and everything from neighbors that FRR has BFD with",
+    "control-plane lists of SONiC hold services of management alone: caclmgrd takes BGP, ICMP, neighbor discovery, DHCP, "
+    "replies and whatever has a hop limit of 1 from anybody, without rates or counters of ours, and everything from neighbors that FRR has BFD with",
 )
