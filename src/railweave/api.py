@@ -301,7 +301,8 @@ def routes(
     """
     network = _network(source)
     given = configs or {}
-    plane = ControlPlane(given.get(one.name) or device_config(network, one.name) for one in network.switches)
+    configs_now = (given.get(one.name) or device_config(network, one.name) for one in network.switches)
+    plane = ControlPlane(configs_now, network.absent)
     return plane.routes(_down(network, down))
 
 

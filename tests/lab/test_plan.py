@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from railweave.errors import LabError
-from railweave.lab import life, names
+from railweave.lab import fits, names
 from railweave.lab.overlay import Overlay
 from railweave.lab.plan import MOST_CHARACTERS, make_plan
 from railweave.systems import system
@@ -71,4 +71,4 @@ def test_a_lab_that_does_not_fit_is_refused_with_the_estimate(monkeypatch: pytes
     plan = make_plan(example("h100-rlb"), None)
     monkeypatch.setattr("railweave.lab.plan.ROUTER_KB", 10**9)
     with pytest.raises(LabError, match=r"20 routers and 4 servers would take about 20000\.0 GB.*--slice"):
-        life._fits(plan)
+        fits.check_fits(plan)

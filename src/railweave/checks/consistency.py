@@ -132,11 +132,11 @@ def _adjacency_down(subject: Subject) -> Iterator[Finding]:
 def session_down(subject: Subject) -> Iterator[Found | Finding]:
     """Every leaf-spine link has a BGP session that both ends accept, or an adjacency of IS-IS."""
     yield from _adjacency_down(subject)
-    routes = subject.routes
+    routes, absent = subject.routes, subject.network.absent
     for config in subject.configs.values():
         for group in config.bgp.groups if config.bgp else ():
             for session in group.sessions:
-                if (config.name, session.link) not in routes.received:
+                if session.link not in absent and (config.name, session.link) not in routes.received:
                     yield Found(config.name, f"the session to {session.peer} on {session.interface} cannot come up")
 
 

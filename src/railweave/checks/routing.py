@@ -13,6 +13,8 @@ from railweave.routing.table import UNREACHABLE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from numpy.typing import NDArray
+
     from railweave.checks.subject import Subject
     from railweave.findings import Finding
     from railweave.routing.table import Routes
@@ -28,7 +30,7 @@ def _unreached(subject: Subject, routes: Routes) -> list[tuple[str, str]]:
     """(leaf, prefix) without a route; leaves that are down themselves do not count."""
     found: list[tuple[str, str]] = []
     for leaf, remote in subject.remote.items():
-        if leaf in routes.fibs:
+        if leaf not in routes.down:
             lost = remote.places[routes.fibs[leaf].group[remote.places] == UNREACHABLE]
             found += [(leaf, routes.prefixes[place]) for place in cast("list[int]", lost.tolist())]
     return found
@@ -61,13 +63,17 @@ def unreachable(subject: Subject) -> Iterator[Found]:
 )
 def path_color(subject: Subject) -> Iterator[Found]:
     """A prefix of a path color leaves every other leaf by that color's uplinks, all of them and no others."""
-    network, routes = subject.network, subject.routes
+    network, routes = subject.present, subject.routes
+    cut, elsewhere = _cut_colors(subject)
     for leaf, remote in subject.remote.items():
         fabric = network.fabric(network.switch(leaf).fabric)
         group = routes.fibs[leaf].group[remote.places]
+        judged = ~np.isin(remote.places, elsewhere)
         for color in fabric.colors:
             wanted = {c.name for c in network.cables_of(leaf) if c.kind == "fabric" and c.color == color.index}
-            mine = remote.colors == color.index
+            if (leaf, color.index) in cut or (subject.network.absent and not wanted):
+                continue
+            mine = (remote.colors == color.index) & judged
             for number in cast("list[int]", np.unique(group[mine]).tolist()):
                 found = set(routes.groups[number]) if number >= 0 else wanted
                 if found == wanted:
@@ -79,6 +85,29 @@ def path_color(subject: Subject) -> Iterator[Found]:
                     f"{routes.prefixes[places[0]]}{more} ({color.name}) leave by {', '.join(sorted(found))} "
                     f"instead of {', '.join(sorted(wanted))}",
                 )
+
+
+def _cut_colors(subject: Subject) -> tuple[set[tuple[str, int]], NDArray[np.int64]]:
+    """Path colors that have lost a link of a leaf by ``status:``, as leaf and color, and the prefixes that follow the color there.
+
+    Their traffic takes other colors in part, as it does after any fault. A spine that is absent is none of these: it leaves the same links of
+    a color everywhere.
+    """
+    whole, absent = subject.network, subject.network.absent
+    named = {one.name for one in whole.not_active}
+    cut = {
+        (cable.a.device, cable.color)
+        for cable in whole.cables
+        if cable.name in named and cable.color is not None and not {cable.a.device, cable.b.device} & absent
+    }
+    index = subject.routes.index
+    places = [
+        index[subnet.routed_by]
+        for segment in whole.segments
+        for subnet in segment.subnets
+        if (segment.leaf, subnet.color) in cut and subnet.routed_by in index
+    ]
+    return cut, np.array(places, dtype=np.int64)
 
 
 @check(
@@ -128,6 +157,14 @@ NO_REDUNDANCY = Rule(
     why="there is no other path to take",
     fix="add a spine or a second link",
 )
+ONE_MORE_FAULT = Rule(
+    id="one-more-fault",
+    severity="warning",
+    applies="network",
+    says="With what is absent by `status:`, no further single link, spine or super-spine down cuts servers off.",
+    why="until what is absent is active, one failure cuts servers off",
+    fix="bring up what `status:` names first, or keep jobs away from these servers",
+)
 
 
 @check(
@@ -140,7 +177,7 @@ NO_REDUNDANCY = Rule(
 )
 def single_fault(subject: Subject) -> Iterator[Found | Finding]:
     """No single link, spine or super-spine down leaves a leaf without a route to a prefix whose own leaf is up."""
-    network = subject.network
+    network = subject.present
     faults = [cable.name for cable in network.cables if cable.kind == "fabric"]
     faults += [switch.name for switch in network.switches if switch.role != "leaf"]
     step = max(1, len(faults) // SAMPLED_FAULTS) if len(network.switches) > EVERY_FAULT_UP_TO else 1
@@ -153,12 +190,13 @@ def single_fault(subject: Subject) -> Iterator[Found | Finding]:
         lost = _unreached(subject, subject.control_plane.routes([fault]))
         lost = [(leaf, prefix) for leaf, prefix in lost if network.switch(leaf).fabric not in single]
         if lost:
-            yield Found(fault, f"with it down, {lost[0][0]} has no route to {lost[0][1]} ({len(lost)} such in all)")
+            what = f"with it down, {lost[0][0]} has no route to {lost[0][1]} ({len(lost)} such in all)"
+            yield ONE_MORE_FAULT.finding(fault, what) if subject.network.absent else Found(fault, what)
     for fabric in sorted(single):
         if _uplinks(subject, fabric):
             yield NO_REDUNDANCY.finding(fabric, "every leaf has one uplink: any fault on it cuts its servers off")
 
 
 def _uplinks(subject: Subject, fabric: str) -> int:
-    leaf = next((s.name for s in subject.network.switches if s.fabric == fabric and s.role == "leaf"), "")
-    return sum(1 for cable in subject.network.cables_of(leaf) if cable.kind == "fabric")
+    leaf = next((s.name for s in subject.present.switches if s.fabric == fabric and s.role == "leaf"), "")
+    return sum(1 for cable in subject.present.cables_of(leaf) if cable.kind == "fabric")

@@ -90,7 +90,9 @@ def verify(
     elif running is not None:
         progress("reading running configurations")
         stood = saved(subject.configs, running)
-        found += [NOT_CAPTURED.finding(name) for name in subject.configs if name not in stood]
+        found += [
+            NOT_CAPTURED.finding(name) for name in subject.configs if name not in stood and name not in network.absent
+        ]
     subject = Subject(network, subject.configs | {name: one.config for name, one in stood.items() if one.config})
     found += [finding for one in stood.values() for finding in one.findings]
     found = summed([*found, *run_checks(subject, progress=progress)])

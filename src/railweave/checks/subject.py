@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from railweave.device.build import device_config
+from railweave.network.status import present
 from railweave.routing.control_plane import ControlPlane
 
 if TYPE_CHECKING:
@@ -45,17 +46,22 @@ class Subject:
     @cached_property
     def control_plane(self) -> ControlPlane:
         """The control plane of the configurations."""
-        return ControlPlane(self.configs.values())
+        return ControlPlane(self.configs.values(), self.network.absent)
 
     @cached_property
     def routes(self) -> Routes:
-        """The forwarding tables with nothing down."""
+        """The forwarding tables with nothing down but what is absent by `status:`."""
         return self.control_plane.routes()
+
+    @cached_property
+    def present(self) -> Network:
+        """The network without what is absent by ``status:``."""
+        return present(self.network)
 
     @cached_property
     def remote(self) -> dict[str, Remote]:
         """What each leaf must reach: live prefixes of the other leaves of its fabric or rail plane, and of its tenants."""
-        network, index = self.network, self.routes.index
+        network, index = self.present, self.routes.index
         live = {network.segment_of(server.name, nic).key for server in network.servers for nic in server.nics}
         rows: dict[tuple[str, str, str], list[tuple[int, int, str]]] = {}
         for segment in network.segments:

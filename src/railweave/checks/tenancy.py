@@ -74,12 +74,14 @@ def _shared(subject: Subject, fabric: Fabric) -> Iterator[Found]:
 )
 def network_reach(subject: Subject) -> Iterator[Found]:
     """Every leaf of a layer-2 network knows the others' MAC addresses; every leaf of its tenant has a way to its subnet."""
-    network, known = subject.network, subject.routes.shared
+    network, known = subject.present, subject.routes.shared
+    live = {network.segment_of(server.name, nic).key for server in network.servers for nic in server.nics}
+    segments = [one for one in network.segments if one.key in live or not subject.network.absent]
     for fabric in network.fabrics:
         for tenant in fabric.tenants:
-            leaves = {one.leaf for one in network.segments if one.fabric == fabric.name and one.tenant == tenant.name}
+            leaves = {one.leaf for one in segments if one.fabric == fabric.name and one.tenant == tenant.name}
             for one in tenant.networks:
-                having = {s.leaf for s in network.segments if s.fabric == fabric.name and s.network == one.name}
+                having = {s.leaf for s in segments if s.fabric == fabric.name and s.network == one.name}
                 for leaf in sorted(having):
                     missing = having - set(known.bridged.get((leaf, one.vni), ()))
                     if missing:

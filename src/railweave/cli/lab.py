@@ -43,11 +43,14 @@ def up(
     from railweave.drift.emulated import emulated
     from railweave.lab import life
     from railweave.lab.overlay import Overlay
+    from railweave.network.status import absent_sentence
 
     life.need_root("up", fabric)
     overlay = None if design_timers else Overlay()
     network = load(fabric, device=device)
     configs, as_designed = emulated(network, saved(network, running)) if running is not None else (None, [])
+    if said := absent_sentence(network):
+        as_designed = [said, *as_designed]
     for line in as_designed:
         typer.echo(line, err=True)
     try:
@@ -59,6 +62,7 @@ def up(
             overlay=overlay,
             frr_root=frr_root,
             progress=progress(quiet=quiet or as_json),
+            announce=lambda text: typer.echo(text, err=True),
         )
     finally:
         done(quiet=quiet or as_json)
@@ -326,8 +330,9 @@ def export(
     from railweave.api import load
     from railweave.lab import slicing
     from railweave.lab.containerlab import images_of, topology
+    from railweave.network.status import present
 
-    network = load(fabric, device=device)
+    network = present(load(fabric, device=device))
     network = slicing.sliced(network, slicing.parse(part)) if part else network
     files = {Form.containerlab: topology}[form](network, images_of(image))
     write_below(out, files)

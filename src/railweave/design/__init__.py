@@ -34,6 +34,7 @@ from railweave.design.references import check_color_names, check_references
 from railweave.design.retarget import rename_ports
 from railweave.design.shape.names import check_names
 from railweave.design.shape.topology import lay_out
+from railweave.design.status import not_active
 from railweave.design.tenancy.external import with_external
 from railweave.design.tenancy.tenants import tenants
 from railweave.network.devices import Server
@@ -110,6 +111,8 @@ def design(source: Source) -> tuple[Network, Lock]:
     check_job(context, fabrics)
     check_host_tables(context, fabrics, servers)
     check_inventory(context, servers, all_switches, all_cables)
+    absent = not_active(context, [one.name for one in (*all_switches, *servers)], all_cables)
+    context.check()
     network = Network(
         name=source.spec.name,
         description=source.spec.description,
@@ -121,6 +124,7 @@ def design(source: Source) -> tuple[Network, Lock]:
         servers=servers,
         cables=tuple(all_cables),
         findings=tuple(context.findings),
+        not_active=absent,
     )
     return network, context.lock.finished()
 

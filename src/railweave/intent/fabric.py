@@ -14,6 +14,7 @@ from railweave.intent.management import Management
 from railweave.intent.names import Name, check_most, count_of, expand_all, repeated_name
 from railweave.intent.overrides import Overrides
 from railweave.intent.qos import Qos
+from railweave.intent.status import Pattern, Status
 from railweave.intent.tenants import Overlay, Tenant
 from railweave.intent.topology import Cabling, Mtu, Naming, Role, Topology
 from railweave.intent.underlay import RouterAdvertisements, Underlay
@@ -140,6 +141,13 @@ class FabricFile(Model):
     hosts: Hosts = Field(default=Hosts(), description="the servers' own configuration, and how jobs are started")
     management: Management = Field(default=Management(), description="management plane of the switches")
     overrides: Overrides = Field(default=Overrides(), description="explicit overrides")
+    status: dict[Pattern, Status] = Field(
+        default_factory=dict[str, Status],
+        exclude_if=lambda value: not value,
+        description="what is not active, by switch, server, SERVER:NIC or link (A--B, A:port--B:port); host lists and `*` "
+        "stand for several, and of two lines the later one holds. It is designed and rendered, and treated as absent by "
+        "routes, paths, sim, the lab and checks (docs/bring-up.md)",
+    )
 
     @field_validator("servers", mode="before")
     @classmethod

@@ -10,21 +10,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from railweave.counting import counted
 from railweave.errors import LabError
-from railweave.lab import hosts, names, slicing, state
+from railweave.lab import fits, hosts, names, slicing, state
 from railweave.lab.frr import held_sessions, protection, rootfs, routers
 from railweave.lab.kernel import links, neighbor_table, probe, processes, tunnels
 from railweave.lab.plan import make_plan
 from railweave.lab.running import Running
 from railweave.lab.state import Place, Record
+from railweave.network.status import present
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from railweave.device.model import DeviceConfig
     from railweave.lab.overlay import Overlay
-    from railweave.lab.plan import Plan
     from railweave.network.model import Network
 
 SETTLE_S = 90
@@ -61,15 +60,18 @@ def up(
     frr_root: Path | None = None,
     configs: dict[str, DeviceConfig] | None = None,
     progress: Callable[[str], None] = lambda _: None,
+    announce: Callable[[str], None] = lambda _: None,
 ) -> Up:
-    """Bring up the lab of a network, or of a slice of it; wholly, or not at all.
+    """Bring up the lab of a network, or of a slice of it; wholly, or not at all. What is absent by ``status:`` is left out.
 
-    ``configs`` replaces the configurations of the network's switches. Raises ``LabError`` where this machine cannot, or where the
+    ``configs`` replaces the configurations of the network's switches; ``announce`` is told what is fetched from elsewhere,
+    and should say so to the user, whatever is done about progress. Raises ``LabError`` where this machine cannot, or where the
     lab is there already.
     """
     need_root("up", fabric)
     lab = names.lab_id(fabric)
-    network = slicing.sliced(network, slicing.parse(part)) if part else network
+    whole = present(network)
+    network = slicing.sliced(whole, slicing.parse(part)) if part else whole
     if overlay is not None:
         overlay = overlay.fitting(2 * sum(cable.kind == "fabric" for cable in network.cables))
     plan = make_plan(network, overlay, configs)
@@ -77,10 +79,10 @@ def up(
         place = Place(lab)
         if place.folder.exists():
             raise LabError(f"the lab of {fabric} is there already: run `railweave lab down {fabric}` first")
-        _fits(plan)
+        fits.check_fits(plan, whole)
+        frr = rootfs.find(frr_root, rootfs.need(plan.configs.values()), announce)
         probe.probe(lab)
         neighbor_table.make_room()
-        frr = rootfs.find(frr_root, rootfs.need(plan.configs.values()), progress)
         frr = replace(frr, protocols=plan.protocols())
         record = Record(
             lab,
@@ -99,18 +101,6 @@ def up(
         except BaseException:
             clean(lab)
             raise
-
-
-def _fits(plan: Plan) -> None:
-    """Raises ``LabError`` with the estimate where the lab is larger than what this machine has free."""
-    for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
-        word, value = line.split()[:2]
-        if word == "MemAvailable:" and plan.memory_kb() > int(value):
-            raise LabError(
-                f"{counted(len(plan.configs), 'router')} and {counted(len(plan.hosts), 'server')} would take about "
-                f"{plan.memory_kb() / 1e6:.1f} GB, and {int(value) / 1e6:.1f} GB are free: take a part, such as "
-                "--slice rails=1,stripes=2"
-            )
 
 
 def _make(lab: Running, record: Record, progress: Callable[[str], None]) -> Up:

@@ -10,6 +10,7 @@ from railweave.device.build import device_config
 from railweave.device.host import host_config
 from railweave.errors import LabError
 from railweave.lab.kernel.spaces import spaces_of, vrf_by_interface, vrf_space
+from railweave.network.status import present
 from railweave.render.network import EMULATION, emulation
 from railweave.routing.control_plane import ControlPlane
 
@@ -31,6 +32,11 @@ ROUTER_KB = 40_000
 
 SERVER_KB = 500
 """Memory of a server's namespace: no process runs in it."""
+
+
+def memory_kb(routers: int, servers: int) -> int:
+    """What a lab takes, by estimate, kB."""
+    return ROUTER_KB * routers + SERVER_KB * servers
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +88,6 @@ class Plan:
         """The namespace in which an interface of a device is."""
         return vrf_space(device, self._vrfs.get((device, interface), ""))
 
-    def memory_kb(self) -> int:
-        """What it takes, by estimate."""
-        return ROUTER_KB * len(self.configs) + SERVER_KB * len(self.hosts)
-
     def interface(self, device: str, link: str) -> str:
         """The interface by which a device is on a link; ``KeyError`` where it is not."""
         return self._interfaces[device, link]
@@ -119,14 +121,19 @@ class Plan:
 def make_plan(network: Network, overlay: Overlay | None, configs: dict[str, DeviceConfig] | None = None) -> Plan:
     """The plan of a network's lab. ``configs`` replaces the configurations of the network's switches, for networks that are wrong.
 
-    Raises ``LabError`` for names that Linux cannot have.
+    What is absent by ``status:`` is not made, and switches have neither ports nor sessions there, as in a slice. Raises ``LabError`` for names that Linux cannot have.
     """
+    network = present(network)
     colored = [one.name for one in network.switches if len(one.endpoints) > 1]
     if colored:
         raise LabError(
             f"{colored[0]} has a tunnel endpoint per path color, and FRR one per VNI: `railweave verify` proves such tenants"
         )
-    found = configs or {one.name: device_config(network, one.name, emulation(one)) for one in network.switches}
+    found = (
+        {one.name: _cabled(configs[one.name], network) for one in network.switches}
+        if configs
+        else {one.name: device_config(network, one.name, emulation(one)) for one in network.switches}
+    )
     outside = [one.name for one in found.values() if any(vrf.external for vrf in one.vrfs)]
     if outside:
         raise LabError(
@@ -147,6 +154,31 @@ def make_plan(network: Network, overlay: Overlay | None, configs: dict[str, Devi
     ports = {(config.name, port.link): port for config in found.values() for port in config.interfaces}
     wires = tuple(_wire(cable, ports, hosts) for cable in network.cables)
     return Plan(network, overlay, found, hosts, _checked(wires))
+
+
+def _cabled(config: DeviceConfig, network: Network) -> DeviceConfig:
+    """A configuration that was given, without ports and sessions on cables that the lab has not."""
+    cables = {cable.name for cable in network.cables}
+    gone = {one.name for one in config.interfaces if one.kind != "external" and one.link not in cables}
+    if not gone:
+        return config
+    switches = {one.name for one in network.switches}
+    bgp, isis, overlay = config.bgp, config.isis, config.overlay
+    if bgp is not None:
+        groups = (replace(one, sessions=tuple(s for s in one.sessions if s.link in cables)) for one in bgp.groups)
+        bgp = replace(bgp, groups=tuple(one for one in groups if one.sessions))
+    if isis is not None:
+        isis = replace(isis, ports=tuple(one for one in isis.ports if one.link in cables))
+    if overlay is not None:
+        overlay = replace(overlay, neighbors=tuple(one for one in overlay.neighbors if one.peer in switches))
+    return replace(
+        config,
+        interfaces=tuple(one for one in config.interfaces if one.name not in gone),
+        gateways=tuple(one for one in config.gateways if one.port not in gone),
+        bgp=bgp,
+        isis=isis,
+        overlay=overlay,
+    )
 
 
 def _known(host: HostConfig) -> HostConfig:

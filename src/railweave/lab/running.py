@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from railweave.lab.fits import open_more_files
 from railweave.lab.frr.vty import Vty
 from railweave.lab.kernel.netlink import Netlink
 from railweave.lab.names import namespace
@@ -23,6 +24,7 @@ class Running:
     """
 
     def __init__(self, place: Place, plan: Plan, frr: Frr) -> None:
+        open_more_files()
         self.place = place
         self.plan = plan
         self.frr = frr

@@ -7,8 +7,17 @@ from typing import Annotated, Literal
 
 from railweave.config.addresses import Address, Prefix
 from railweave.intent.qos import Buffers
+from railweave.intent.status import Status
 from railweave.network.fabric import RoleName
 from railweave.network.overlay import Endpoint, Rare
+
+
+@dataclass(frozen=True, slots=True)
+class NotActive:
+    """A switch, server or cable, by its name, that is not active: not there yet, or not any more."""
+
+    name: str
+    status: Status
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,15 +8,16 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import TypeAdapter
 
 from railweave.findings import Finding
 from railweave.intent.hosts import Hosts, Job
 from railweave.intent.management import Management
-from railweave.network.devices import Cable, Nic, Segment, Server, Switch
+from railweave.network.devices import Cable, Nic, NotActive, Segment, Server, Switch
 from railweave.network.fabric import Fabric
+from railweave.network.overlay import Rare
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,6 +45,7 @@ class Network:
     cables: tuple[Cable, ...]
     findings: tuple[Finding, ...]
     schema: int = SCHEMA
+    not_active: Annotated[tuple[NotActive, ...], Rare] = ()
 
     def to_json(self) -> bytes:
         """The file form, ending in a newline."""
@@ -102,6 +104,13 @@ class Network:
     @cached_property
     def _far_apart(self) -> frozenset[str]:
         return frozenset(cable.name for cables in self._long_links.values() for cable in cables)
+
+    @cached_property
+    def absent(self) -> frozenset[str]:
+        """Names of switches, servers and cables that are not there: those not active, and every cable of such a device."""
+        named = {one.name for one in self.not_active}
+        cables = (one.name for one in self.cables if one.a.device in named or one.b.device in named)
+        return frozenset(named.union(cables)) if named else frozenset()
 
     @cached_property
     def most_nics(self) -> dict[str, tuple[int, int]]:

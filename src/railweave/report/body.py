@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.intent.topology import Cabling
+from railweave.network.status import absent_sentence, present
 from railweave.report.capacity import capacity_grid, rail_capacities
 from railweave.report.decisions.fabric import decisions
 from railweave.report.decisions.management import management_decision
@@ -51,7 +52,7 @@ def body_of(network: Network, routes: Routes) -> Body:
     return Body(
         _picture(network),
         _paths(network),
-        _capacity(network, routes),
+        _capacity(present(network), routes),
         _decisions(network),
         element("div", *(_decision(one) for one in servers_decisions(network)), class_="cards wide-cards"),
         {"cables": _lengths(network), "addresses": placeholders(network)},
@@ -71,13 +72,15 @@ def _picture(network: Network) -> str:
         '<button type="button" id="zoom" aria-pressed="false">Actual size</button>',
         class_="bar",
     )
+    said = absent_sentence(network)
+    bar += element("p", text(said[0].upper() + said[1:] + "."), class_="about") if said else ""
     return bar + element("div", topology_svg(network), class_="picture", id="picture") + '<div id="expanded"></div>'
 
 
 def _paths(network: Network) -> str:
     """The form that asks for two NICs; nothing where there are no two on one fabric."""
     fabric = network.fabrics[0].name
-    nics = [(server, nic) for server in network.servers for nic in server.nics if nic.fabric == fabric]
+    nics = [(server, nic) for server in present(network).servers for nic in server.nics if nic.fabric == fabric]
     if len(nics) < 2:
         return element("p", "There are no two NICs on one fabric yet.", class_="about")
     server, source = nics[0]

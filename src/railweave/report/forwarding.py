@@ -39,9 +39,11 @@ def forwarding(network: Network, routes: Routes) -> dict[str, Any]:
             row = tuple(groups.setdefault(one, len(groups)) if one >= 0 else one for one in line)
             coded.append(rows.setdefault(row, len(rows)))
         devices[switch.name] = [[row, len(list(same))] for row, same in groupby(coded)]
+    absent = [place for place, one in enumerate(network.cables) if one.kind == "server" and one.name in network.absent]
     return {
         "fabrics": [fabric.name for fabric in network.fabrics],
         "groups": [[places[link] for link in routes.groups[one]] for one in groups],
         "rows": [row[0] if len(set(row)) == 1 else list(row) for row in rows],
         "devices": devices,
+        **({"absent": absent} if absent else {}),
     }

@@ -29,11 +29,13 @@ const cableOfNic = (nic) => {
   return serverCable.get(`${nic.server}:${nic.name}`);
 };
 
+const absent = new Set(forwarding.absent); // servers' cables, by place, that are absent by `status:` in the fabric file
+
 // Hops of one queue pair: lists of {cable, share, from, to}; none where the destination cannot be reached.
 const follow = (source, target, place) => {
   const first = cableOfNic(source);
   const last = cableOfNic(target);
-  if (!first || !last || source === target) return [];
+  if (!first || !last || source === target || [first, last].some(({ place: k }) => absent.has(k))) return [];
   const hops = [[{ cable: first, share: 1, from: first.a, to: first.b }]];
   let at = new Map([[first.b, 1]]);
   while (at.size !== 1 || !at.has(last.b)) {
@@ -74,6 +76,9 @@ const queuePairs = (source, target, count) => {
 
 const share = (value) => `${Number((100 * value).toFixed(1))} %`;
 
+// Whether all links of a hop join the same two devices: the path is then pinned to its switches, if not to a link.
+const parallel = (hop) => hop.every((link) => link.from === hop[0].from && link.to === hop[0].to);
+
 const hopText = (hop) => {
   const [one] = hop;
   if (hop.length === 1) {
@@ -85,7 +90,7 @@ const hopText = (hop) => {
     return names.size === 1 ? one[end] : `${names.size} switches`;
   };
   const shares = [...new Set(hop.map((link) => share(link.share)))];
-  return `${ends("from")} → ${ends("to")}: one of ${hop.length} links, ${shares.join(" or ")} each`;
+  return `${ends("from")} → ${ends("to")}: one of ${hop.length} ${parallel(hop) ? "parallel links" : "links"}, ${shares.join(" or ")} each`;
 };
 
 const pathTable = (pairs) => {
@@ -216,10 +221,14 @@ const suggest = (field) => {
 const summary = (source, target, pairs) => {
   const reached = pairs.filter((one) => one.hops.length);
   const middle = new Set(reached.flatMap(({ hops }) => hops.slice(1, -1).flat().map((link) => link.cable.place)));
-  const pinned = reached.filter(({ hops }) => hops.every((hop) => hop.length === 1)).length;
+  const held = reached.filter(({ hops }) => hops.every(parallel));
+  const pinned = held.filter(({ hops }) => hops.every((hop) => hop.length === 1)).length;
   if (!reached.length) return source === target ? "A NIC needs no path to itself: choose another." : "There is no path: see the findings.";
   if (source.leaf === target.leaf) return `Both NICs are on ${source.leaf}: no uplink is crossed.`;
-  const fixed = pinned === pairs.length ? `${pairs.length === 1 ? "on a path" : "each on a path"} of its own, which no switch changes while its links are up` : `${pinned} of them pinned, the others spread by hash or load`;
+  const each = pairs.length === 1 ? "on a path" : "each on a path";
+  let fixed = `${held.length} of them pinned, the others spread by hash or load`;
+  if (pinned === pairs.length) fixed = `${each} of its own, which no switch changes while its links are up`;
+  else if (held.length === pairs.length) fixed = `${pairs.length === 1 ? "pinned" : "each pinned"} to its switches by its path color; between two of them, parallel links share its packets by hash or load`;
   const one = pairs.length === 1;
   return `${pairs.length} queue ${one ? "pair" : "pairs"} over ${middle.size} switch-to-switch ${middle.size === 1 ? "link" : "links"}, ${fixed}.`;
 };

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from railweave.device.shut import without_shut_ports
 from railweave.errors import RailweaveError
 from railweave.routing.as_paths import AsPaths
@@ -25,7 +27,7 @@ from railweave.routing.origins import Origins, originated
 from railweave.routing.overlay import OverlayPlane, tenant_prefixes
 from railweave.routing.policy import PolicyEngine
 from railweave.routing.sessions import pair_sessions
-from railweave.routing.table import Received, Routes
+from railweave.routing.table import Received, Routes, empty_fib
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -51,11 +53,13 @@ class ControlPlane:
     """The control plane of a network, given by its device configurations.
 
     ``routes(down)`` is what it settles on with a set of links and devices down. The state without failures is kept, and
-    every other is computed from it, by the devices that lose a session or receive something else.
+    every other is computed from it, by the devices that lose a session or receive something else. ``absent`` are links
+    and devices that are down in every state: what the fabric file has under ``status:`` (``Network.absent``).
     """
 
-    def __init__(self, configs: Iterable[DeviceConfig]) -> None:
+    def __init__(self, configs: Iterable[DeviceConfig], absent: Iterable[str] = ()) -> None:
         self.configs = {config.name: without_shut_ports(config) for config in configs}
+        self.absent = frozenset(absent)
         self.prefixes = [prefix for config in self.configs.values() for prefix in originated(config)]
         self.prefixes += tenant_prefixes(self.configs.values())
         self.table = AttributeTable()
@@ -80,11 +84,11 @@ class ControlPlane:
         self._start: _State | None = None
 
     def routes(self, down: Iterable[str] = ()) -> Routes:
-        """The forwarding tables with ``down`` links (by name) and devices gone."""
-        failed = frozenset(down)
+        """The forwarding tables with ``down`` links (by name) and devices gone, besides what is absent."""
+        failed = self.absent | frozenset(down)
         if self._start is None:
-            self._start = self._from_nothing(frozenset())
-        if not failed:
+            self._start = self._from_nothing(self.absent)
+        if failed == self.absent:
             return self._collect(self._start, failed)
         advertised, fibs = self._start
         state = _State(dict(advertised), {name: fib for name, fib in fibs.items() if name not in failed})
@@ -167,5 +171,8 @@ class ControlPlane:
             return self._origins.live(self.configs[name], down)
 
         composed, holds, shared = self._overlay.compose(fibs, live, down)
+        for name in self.absent & self.configs.keys():
+            composed[name] = empty_fib(name, len(self.prefixes))
+            holds |= {(name, vrf.name): np.zeros(len(self.prefixes), np.bool_) for vrf in self.configs[name].vrfs}
         received = Received(state.advertised, self._ends.keys(), sender)
         return Routes(self.prefixes, self._place, composed, self.groups.members, down, received, holds, shared)

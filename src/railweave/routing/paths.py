@@ -7,7 +7,7 @@ both lie in prefixes of that color, and so does its way back.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from railweave.errors import InputError, NetworkPart, Option, Problem
 
@@ -38,7 +38,8 @@ class QueuePairPath:
     """The path of one queue pair. ``hops`` is empty where the destination cannot be reached.
 
     A hop with several links is a choice by hash or DLB: each link's share is an expectation, not a promise, and
-    ``pinned`` is False.
+    ``pinned`` is False. ``pinned_to`` says how far the path is held: to its ``links``; to its ``switches``, where links of a
+    hop are parallel, between the same two of them; or to nothing, an empty text.
     """
 
     qp: int
@@ -47,6 +48,13 @@ class QueuePairPath:
     color: str
     hops: tuple[tuple[LinkShare, ...], ...]
     pinned: bool
+
+    @property
+    def pinned_to(self) -> Literal["links", "switches", ""]:
+        """How far the path is held: no hash and no load takes it elsewhere while its links are up."""
+        if self.pinned:
+            return "links"
+        return "switches" if self.hops and all(len(by_ends(hop)) == 1 for hop in self.hops) else ""
 
     def to_json(self) -> dict[str, Any]:
         """The documented JSON object."""
@@ -57,7 +65,17 @@ class QueuePairPath:
             "color": self.color,
             "hops": [[{"link": one.link, "share": one.share} for one in hop] for hop in self.hops],
             "pinned": self.pinned,
+            "pinned_to": self.pinned_to,
         }
+
+
+def by_ends(hop: tuple[LinkShare, ...]) -> dict[str, list[LinkShare]]:
+    """The links of a hop by the two devices that they join, as ``A--B``: parallel links together."""
+    found: dict[str, list[LinkShare]] = {}
+    for one in hop:
+        ends = "--".join(end.partition(":")[0] for end in one.link.split("--"))
+        found.setdefault(ends, []).append(one)
+    return found
 
 
 def find_nic(network: Network, name: str) -> tuple[str, Nic]:

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from railweave.routing.attributes import REASONS
 from railweave.routing.shared import Shared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from railweave.routing.candidates import AdvertisedByGroup
@@ -34,6 +35,12 @@ class Fib:
     group: NDArray[np.int32]
     backup: NDArray[np.int32]
     reason: NDArray[np.uint8]
+
+
+def empty_fib(device: str, prefixes: int) -> Fib:
+    """The table of a device that is absent: it reaches none of so many prefixes, its own neither."""
+    nowhere = np.full(prefixes, UNREACHABLE, np.int32)
+    return Fib(device, nowhere, nowhere, np.full(prefixes, REASONS.index("none"), np.uint8))
 
 
 class Received(Mapping[tuple[str, str], "NDArray[np.bool_]"]):
@@ -68,7 +75,8 @@ class Routes:
     """Forwarding tables of all devices for one set of failures.
 
     ``groups`` holds link names, all of equal weight; one ``ControlPlane`` gives the same groups the same ids, whatever
-    is down. ``index`` is the place of each prefix.
+    is down. ``index`` is the place of each prefix. ``down`` is everything that is gone; of devices that are absent by the
+    fabric file ``fibs`` has empty tables, of others that are down none.
     """
 
     prefixes: list[str]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
 from railweave.counting import counted
+from railweave.network.status import absent_words
 from railweave.runbook.markdown import block, table
 
 if TYPE_CHECKING:
@@ -26,7 +27,9 @@ def document(network: Network, config: DeviceConfig, routes: Routes, system: Run
     lines += table(("", ""), _identity(switch, config, system))
     lines += [
         "",
-        "Every value below follows from the design and holds once the whole fabric is up, with a server on every leaf.",
+        "Every value below follows from the design and holds once the whole fabric is up, with a server on every leaf."
+        if not network.not_active
+        else _absent(network, switch),
         "",
         "## Order",
         "",
@@ -50,6 +53,16 @@ def _about(network: Network, switch: Switch, fabric: Fabric) -> str:
         return f"A {switch.role} {place}."
     rails = f"rail {switch.rails[0]}" if len(switch.rails) == 1 else "rails " + ", ".join(map(str, switch.rails))
     return f"The leaf of {rails} in {switch.stripe}, {place}."
+
+
+def _absent(network: Network, switch: Switch) -> str:
+    """What of the network is absent by its status, and what that does to the values of this page."""
+    own = next((one.status for one in network.not_active if one.name == switch.name), "")
+    here = f"**This switch is {own}**: until its status is active, its tables are shown empty. " if own else ""
+    return (
+        f"{here}Every value below follows from the design and holds once all of the fabric is up but what its file says is "
+        f"absent: {absent_words(network)}. Sessions with what is absent are down, and their prefixes are shown as 0."
+    )
 
 
 def _identity(switch: Switch, config: DeviceConfig, system: Runbook) -> list[tuple[str, str]]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from railweave.device.build import device_config
+from railweave.network.status import absent_sentence, present
 from railweave.routing.control_plane import ControlPlane
 from railweave.routing.fib_file import read_fibs
 from railweave.simulation.job import job_of
@@ -53,13 +54,17 @@ def bed_of(
     ``lb``: see ``simulate.balancing``; ``fibs``: a file of forwarding tables (``routes.fib_file``); ``tenant``: whose job it
     is, where there are several; ``configs``: running configurations of switches, in place of the designed ones.
 
-    Raises ``InputError``.
+    What is absent by ``status:`` takes no part, and the notes of the fabric say so. Raises ``InputError``.
     """
     running = configs or {}
-    plane = ControlPlane(running.get(one.name) or device_config(network, one.name) for one in network.switches)
+    here = [running.get(one.name) or device_config(network, one.name) for one in network.switches]
+    plane = ControlPlane(here, network.absent)
     routes = plane.routes() if fibs is None else read_fibs(fibs, network, plane.prefixes)
-    fabric = packet_fabric(network, plane.configs, routes, lb)
-    job, hosts = job_of(network, fabric.wiring, tenant)
+    there = present(network)
+    fabric = packet_fabric(there, plane.configs, routes, lb)
+    if words := absent_sentence(network):
+        fabric = replace(fabric, notes=(*fabric.notes, words))
+    job, hosts = job_of(there, fabric.wiring, tenant)
     return Bed(plane if fibs is None else None, fabric, job, hosts)
 
 

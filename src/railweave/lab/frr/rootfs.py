@@ -39,14 +39,17 @@ class Need:
     folder: str = "frr"
 
 
-PLAIN = Need((8, 4))
-"""The oldest system FRR that path colors by local preference are known to work on (docs/path-colors.md)."""
+OLDEST = (10, 3)
+"""The oldest FRR that a lab takes. What `lab test` asks, older ones do not all know: 8.4 has no ``show bgp … detail json``."""
 
-AIGP = Need((10, 0), "the fabric file has `emulation: aigp`")
-"""The oldest that knows ``bgp bestpath aigp``."""
+PLAIN = Need(OLDEST)
+"""What every network asks."""
 
-TENANTS = Need((10, 3), "tenants' VRFs are network namespaces")
-"""The one in which they were seen to work."""
+AIGP = Need(OLDEST, "the fabric file has `emulation: aigp`")
+"""``bgp bestpath aigp`` is known from 10.0 on."""
+
+TENANTS = Need(OLDEST, "tenants' VRFs are network namespaces")
+"""The release in which they were seen to work."""
 
 IPV6_TUNNELS = Need((10, 6), "tunnels end on IPv6 addresses", "forky", "frr-forky")
 """The first with IPv6 VTEPs (FRR's pull request 19498); an older zebra does not read the tunnel's IPv6 address."""
@@ -99,10 +102,10 @@ def need(configs: Iterable[DeviceConfig]) -> Need:
     return found
 
 
-def find(given: Path | None, wanted: Need, progress: Callable[[str], None]) -> Frr:
+def find(given: Path | None, wanted: Need, announce: Callable[[str], None]) -> Frr:
     """The FRR to use: the folder given, the checkout's own (``make validators``), the cached one (made now if it can be), the system's.
 
-    Raises ``LabError`` with the one command that helps.
+    ``announce`` is told before anything is fetched. Raises ``LabError`` with the one command that helps.
     """
     if given is not None:
         if not (given / _DAEMONS / "zebra").exists():
@@ -114,7 +117,12 @@ def find(given: Path | None, wanted: Need, progress: Callable[[str], None]) -> F
             return _checked(folder.resolve(), wanted)
     system = (Path("/") / _DAEMONS / "zebra").exists()
     if shutil.which("mmdebstrap"):
-        progress(f"making a root folder with the FRR of Debian {wanted.suite} in {cache} (once)")
+        release = ".".join(map(str, wanted.oldest))
+        there = f"the system's FRR {_says(Path('/'))} stays as it is" if system else "there is none on this machine"
+        announce(
+            f"fetching FRR {release} or newer, once: packages of Debian {wanted.suite} from this machine's mirror, about 100 MB, into {cache} "
+            f"({there}; --frr-root DIR takes another)"
+        )
         command = ["bash", str(_BUILD), str(cache), wanted.suite]
         done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
         if (cache / _DAEMONS / "zebra").exists():

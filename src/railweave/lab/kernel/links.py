@@ -71,11 +71,14 @@ def router_lines(config: DeviceConfig, vrf: str = "") -> Iterator[str]:
             # Snooping would drop neighbor discovery that no querier asked for; nothing loops here.
             yield f"link add name {gateway.name} mtu {gateway.mtu} type bridge mcast_snooping 0 stp_state 0"
     vlans = {gateway.vlan_name: gateway.name for gateway in gateways}
+    used = {port.vlan for port in ports}
     for port in ports:
         if port.vlan is not None:
             yield f"link set {port.name} master {vlans[port.vlan]}"
     for gateway in gateways:
-        yield f"link set {gateway.name} mtu {gateway.mtu}{' up' if gateway.vlan is not None else ''}"
+        # A bridge without ports has a carrier all the same; a switch's gateway is down then, and advertises nothing.
+        up = " up" if gateway.vlan is not None and gateway.vlan_name in used else ""
+        yield f"link set {gateway.name} mtu {gateway.mtu}{up}"
     for port in ports:
         if port.enabled:
             yield f"link set {port.name} up"

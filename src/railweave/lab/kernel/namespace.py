@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 RUN = Path("/run/netns")
 """Where iproute2 keeps the names of network namespaces (ip-netns(8))."""
 
+LINES_AT_ONCE = 100
+"""Commands for one ``ip``: two namespaces each stay far below the 1,024 files that a process may have open by default."""
+
 _CLONE_NEWNET = 0x40000000  # sched.h
 
 
@@ -63,9 +66,14 @@ def ip(words: Iterable[str], *, inside: str = "") -> str:
 
 
 def ip_batch(lines: Iterable[str], *, inside: str = "") -> None:
-    """Have one ``ip`` carry out many commands, a line each. Raises ``LabError`` that names the first that failed."""
-    text = "".join(f"{line}\n" for line in lines)
-    if text:
+    """Have ``ip`` carry out many commands, a line each. Raises ``LabError`` that names the first that failed.
+
+    One ``ip`` takes ``LINES_AT_ONCE`` of them: it keeps every namespace that a line names open until it ends, and says
+    ``Invalid "netns" value`` where it may open no more.
+    """
+    rows = [f"{line}\n" for line in lines]
+    for first in range(0, len(rows), LINES_AT_ONCE):
+        text = "".join(rows[first : first + LINES_AT_ONCE])
         _run(["ip", *(["-n", inside] if inside else []), "-batch", "-"], text)
 
 

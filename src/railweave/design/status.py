@@ -1,0 +1,81 @@
+"""What the fabric file's ``status:`` says is not active, by name."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+from railweave.findings.registry import Rule
+from railweave.intent.status import matcher
+from railweave.network.devices import NotActive
+from railweave.network.status import SHOWN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from railweave.design.context import Context
+    from railweave.intent.status import Status
+    from railweave.network.devices import Cable, End
+
+TREATED_AS_ABSENT = Rule(
+    id="treated-as-absent",
+    severity="info",
+    applies="design",
+    says="a switch, server or link is planned, drained or failed (`status:`)",
+    why="it is designed and rendered; routes, paths, predictions, the lab and the checks that follow go without it",
+    fix="take the line out of `status:` once it is in use",
+)
+
+
+def not_active(context: Context, devices: Sequence[str], cables: Sequence[Cable]) -> tuple[NotActive, ...]:
+    """Every switch, server and link whose status is not ``active``, in this order; of several lines the last one holds.
+
+    Notes a problem for a line that names nothing, and a finding for each that makes something absent.
+    """
+    found: dict[str, tuple[str, Status]] = {}
+    for pattern, status in context.source.spec.status.items():
+        names = list(_named(pattern, devices, cables))
+        if not names:
+            context.problem(
+                ("status", pattern), f"there is no switch, server or link {pattern!r}", _near(pattern, devices)
+            )
+        for name in names:
+            found.pop(name, None)
+            if status != "active":
+                found[name] = pattern, status
+    for pattern, status in context.source.spec.status.items():
+        names = [name for name, (by, _) in found.items() if by == pattern]
+        if names:
+            more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+            what = f"{', '.join(names[:SHOWN])}{more}: {status}, and so treated as absent"
+            context.finding(TREATED_AS_ABSENT, pattern, ("status", pattern), what)
+    order = [*devices, *(one.name for one in cables)]
+    return tuple(NotActive(name, found[name][1]) for name in order if name in found)
+
+
+def _named(pattern: str, devices: Sequence[str], cables: Sequence[Cable]) -> Iterator[str]:
+    if ":" not in pattern:
+        there = [name for name in devices if matcher(pattern)(name)]
+        if there:
+            yield from there
+            return
+    near, dashes, far = pattern.partition("--")
+    for cable in cables:
+        if dashes:
+            wanted = (_is(near, cable.a) and _is(far, cable.b)) or (_is(far, cable.a) and _is(near, cable.b))
+        else:
+            wanted = ":" in pattern and cable.kind == "server" and _is(pattern, cable.a)
+        if wanted:
+            yield cable.name
+
+
+def _is(pattern: str, end: End) -> bool:
+    device, colon, port = pattern.partition(":")
+    return matcher(device)(end.device) and (not colon or matcher(port)(end.port))
+
+
+def _near(pattern: str, devices: Sequence[str]) -> str:
+    close = difflib.get_close_matches(pattern, devices, 1)
+    if close:
+        return f"did you mean {close[0]}?"
+    return f"devices are {', '.join(devices[:SHOWN])}, …; a link is A--B or A:port--B:port, as in cabling.csv"

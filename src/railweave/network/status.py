@@ -1,0 +1,67 @@
+"""The part of a network that is there: without what the fabric file's ``status:`` says is planned, drained or failed.
+
+All of it is designed and rendered; routes, and everything that works by them, go without what is absent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from railweave.counting import counted
+
+if TYPE_CHECKING:
+    from railweave.network.model import Network
+
+SHOWN = 3
+"""Names of a kind that a sentence lists before it only counts."""
+
+
+def present(network: Network) -> Network:
+    """The network without what is absent: its switches, servers, NICs and cables. The same value where all is there.
+
+    A NIC goes with its cable or its leaf, and a server with the last of its NICs. Names, numbers and addresses stay.
+    """
+    gone = network.absent
+    if not gone:
+        return network
+    cables = tuple(one for one in network.cables if one.name not in gone)
+    cabled = {(one.a.device, one.a.port) for one in cables if one.kind == "server"}
+    servers = tuple(
+        replace(one, nics=tuple(nic for nic in one.nics if (one.name, nic.name) in cabled))
+        for one in network.servers
+        if one.name not in gone
+    )
+    return replace(
+        network,
+        switches=tuple(one for one in network.switches if one.name not in gone),
+        segments=tuple(
+            one
+            for one in network.segments
+            if one.leaf not in gone and (not one.nic or tuple(one.nic.split(":", 1)) in cabled)
+        ),
+        servers=tuple(one for one in servers if one.nics),
+        cables=cables,
+        not_active=(),
+    )
+
+
+def absent_words(network: Network) -> str:
+    """What is treated as absent, as a phrase such as ``16 servers planned (H100-17, …), 1 switch failed (spine4)``; empty where all is there."""
+    switches = {one.name for one in network.switches}
+    servers = {one.name for one in network.servers}
+    kinds: dict[tuple[str, str], list[str]] = {}
+    for one in network.not_active:
+        kind = "switch" if one.name in switches else "server" if one.name in servers else "link"
+        kinds.setdefault((kind, one.status), []).append(one.name)
+    return ", ".join(
+        f"{counted(len(names), kind, 'switches' if kind == 'switch' else '')} {status} "
+        f"({', '.join(names[:SHOWN])}{', …' if len(names) > SHOWN else ''})"
+        for (kind, status), names in kinds.items()
+    )
+
+
+def absent_sentence(network: Network) -> str:
+    """The same as a sentence for people; empty where all is there."""
+    words = absent_words(network)
+    return f"treated as absent, by `status:` of the fabric file: {words}" if words else ""
