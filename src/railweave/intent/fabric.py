@@ -115,7 +115,8 @@ class ServerGroup(Model):
     names: tuple[str, ...] = Field(min_length=1, description="names, or host lists such as H100-[01-04]")
     model: str = Field(description="server model, as the catalog names it")
     stripe: str | dict[str, str] | None = Field(
-        default=None, description="stripe they are in, or stripe by fabric; empty: filled stripe by stripe"
+        default=None,
+        description="stripe they are in, or stripe by fabric; empty: spread over the stripes (docs/lock.md)",
     )
     site: str | None = Field(default=None, description="the site they stand in; empty: the only one")
     fabrics: tuple[str, ...] | None = Field(

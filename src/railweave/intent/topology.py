@@ -137,7 +137,7 @@ class Topology(Model):
     servers_per_stripe: int | None = Field(
         default=None,
         ge=1,
-        description="how many servers are placed in a stripe before the next one; empty: what the server ports allow",
+        description="how many servers are placed in a stripe before the next one; empty: they are spread evenly over the stripes",
     )
 
     @model_validator(mode="after")

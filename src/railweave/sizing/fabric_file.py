@@ -42,7 +42,8 @@ def fabric_text(catalog: Catalog, found: Size) -> str:
         topology["leaves_per_stripe"] = 1
     if found.shape == "rail-planes":
         topology["planes"] = "rail"
-    if found.stripes > 1 and found.servers_per_stripe != ports.down_built:
+    spread = -(-found.servers // found.stripes)  # what the design puts into each stripe by itself
+    if found.stripes > 1 and not found.servers_per_stripe == ports.down_built == spread:
         topology["servers_per_stripe"] = found.servers_per_stripe
     if found.spines:
         topology["spines"] = found.spines

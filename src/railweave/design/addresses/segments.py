@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from railweave.design.context import Context
-    from railweave.design.shape.topology import Layout, Leaf, PlacedServer
+    from railweave.design.shape.placing import PlacedServer
+    from railweave.design.shape.topology import Layout, Leaf
     from railweave.design.tenancy.tenants import Owner
     from railweave.intent.addressing import Addressing, FieldBits
     from railweave.network.fabric import Color

@@ -16,7 +16,7 @@ STRIPE_EMPTY = Rule(
     applies="design",
     says="a stripe has no servers",
     why="its leaves are bought, cabled to every spine and carry nothing",
-    fix="put servers there with `stripe:`, or leave the stripe out until they come: the lock keeps every number as it is",
+    fix="put servers there with `stripe:`, or leave the stripe out until they come: the lock keeps every number as it is (docs/lock.md)",
 )
 
 
@@ -27,11 +27,14 @@ def note_empty_stripes(context: Context, layout: Layout) -> None:
     used = {server.stripe for server in layout.servers}
     empty = [name for name in dict.fromkeys(leaf.stripe for leaf in layout.leaves) if name not in used]
     at = ("fabrics", layout.name, "topology", "stripes")
+    kept = sum(len(context.source.lock.pools.get(f"{layout.name}/servers/{one}", {})) for one in used)
+    lock = context.source.path.with_suffix(".lock").name
+    held = f": {lock} keeps those that were placed before where they are" if kept else ""
     if empty and not any(group.stripe for group in context.source.spec.servers):
-        # Servers fill stripes in order, so that what is left over is a number that is too high: said once.
+        # Nobody chose where servers stand, so that what is left over is a number that is too high: said once.
         stripes = f"stripe {empty[0]!r} has" if len(empty) == 1 else f"{len(empty)} stripes from {empty[0]!r} on have"
         fix = f"count {len(used)} in `stripes` until more servers come: the lock keeps every number as it is"
-        context.finding(STRIPE_EMPTY, layout.name, at, f"{stripes} no servers", fix=fix)
+        context.finding(STRIPE_EMPTY, layout.name, at, f"{stripes} no servers{held}", fix=fix)
         return
     for name in empty:
-        context.finding(STRIPE_EMPTY, f"{layout.name} {name}", at, f"stripe {name!r} has no servers")
+        context.finding(STRIPE_EMPTY, f"{layout.name} {name}", at, f"stripe {name!r} has no servers{held}")

@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from railweave.catalog.breakouts import breakout_of
-from railweave.design.cabling.ports import capacity
 from railweave.design.limits.underlay import check_systems, check_underlay
 from railweave.design.shape.equipment import equipment_of, role_equipment
 from railweave.design.shape.extent import check_extent
 from railweave.design.shape.interconnect import borders_of, check_sites
+from railweave.design.shape.placing import PlacedServer, place, room_of
 from railweave.design.shape.tiers import Leaf, block_of, place_of, spines_of, super_spines_of
 
 if TYPE_CHECKING:
@@ -26,17 +25,6 @@ if TYPE_CHECKING:
     from railweave.intent.fabric import Fabric, ServerGroup
     from railweave.intent.topology import Topology
     from railweave.network.fabric import RoleName
-
-
-@dataclass(frozen=True, slots=True)
-class PlacedServer:
-    """A server on a fabric: its stripe, its slot there (which decides its ports), its NICs."""
-
-    name: str
-    stripe: str
-    slot: int
-    model: str
-    nics: NicGroup
 
 
 @dataclass(frozen=True)
@@ -171,7 +159,7 @@ def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
     check_systems(context, name, fabric, equipment.values())
     equipment = _by_speed(leaves, equipment, speeds)
     context.check()
-    room = _room(fabric, leaves, equipment, speeds)
+    room = room_of(fabric, leaves, equipment, speeds)
     layout = Layout(
         name=name,
         spec=fabric,
@@ -180,7 +168,7 @@ def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
         leaves=leaves,
         spines=spines,
         super_spines=supers,
-        servers=tuple(_place(context, name, groups, stripes, room)),
+        servers=tuple(place(context, name, groups, stripes, room)),
         rails=rails,
         nic_speeds=speeds,
         borders=borders,
@@ -293,79 +281,6 @@ def _check_speeds(context: Context, layout: Layout) -> None:
             )
             break
     context.check()
-
-
-def _room(
-    fabric: Fabric, leaves: Sequence[Leaf], equipment: Mapping[str, Equipment], speeds: Mapping[str, int]
-) -> dict[str, int]:
-    """How many servers each stripe takes: as asked for, else what the least of its leaves has ports for."""
-    asked = fabric.topology.servers_per_stripe
-    found: dict[str, int] = {}
-    for leaf in leaves:
-        own = equipment[leaf.name]
-        breakout = breakout_of(own.model, own.role.server_ports, speeds[leaf.stripe])
-        ports = capacity(own.model, own.role.server_ports, breakout, fabric.topology) if breakout else 0
-        servers = asked or max(1, ports // len(leaf.rails))
-        found[leaf.stripe] = min(servers, found.get(leaf.stripe, servers))
-    return found
-
-
-def _stripes_of(room: dict[str, int]) -> str:
-    """The stripes by the servers they take: ``2 stripes of 16 and 1 stripes of 8``."""
-    return " and ".join(f"{count} stripes of {servers}" for servers, count in Counter(room.values()).items())
-
-
-def _place(
-    context: Context,
-    name: str,
-    groups: list[tuple[int, ServerGroup, NicGroup]],
-    stripes: dict[str, int],
-    room: dict[str, int],
-) -> list[PlacedServer]:
-    """Give every server a stripe and a slot in it; servers without a stripe fill the stripes in order.
-
-    ``room`` is how many servers each stripe takes.
-    """
-    members: dict[str, list[tuple[str, ServerGroup, NicGroup]]] = {stripe: [] for stripe in stripes}
-    floating: list[tuple[int, str, ServerGroup, NicGroup]] = []
-    for index, group, nics in groups:
-        wanted = group.stripe.get(name) if isinstance(group.stripe, dict) else group.stripe
-        if wanted is not None and wanted not in stripes:
-            context.problem(
-                ("servers", index, "stripe"),
-                f"stripe {wanted!r} is not in fabric {name!r}",
-                f"stripes are {', '.join(stripes)}",
-            )
-            continue
-        for server in group.names:
-            if wanted is None:
-                floating.append((index, server, group, nics))
-            else:
-                members[wanted].append((server, group, nics))
-    homes = {server: stripe for stripe in stripes for server in context.lock.pools.get(f"{name}/servers/{stripe}", {})}
-    for _, server, group, nics in floating:
-        if homes.get(server) in members:
-            members[homes[server]].append((server, group, nics))
-    for index, server, group, nics in floating:
-        if homes.get(server) in members:
-            continue
-        home = next((stripe for stripe in members if len(members[stripe]) < room[stripe]), None)
-        if home is None:
-            context.problem(
-                ("servers", index, "names"),
-                f"no room for server {server!r}: {_stripes_of(room)} servers are full",
-                "add a stripe, or raise servers_per_stripe if the leaves have the ports",
-            )
-            return []
-        members[home].append((server, group, nics))
-    placed: list[PlacedServer] = []
-    for stripe, servers in members.items():
-        for server, _, _ in servers:
-            context.lock.move(server, f"{name}/servers/{stripe}", f"{name}/servers/")
-        slots = context.lock.allot(f"{name}/servers/{stripe}", [server for server, _, _ in servers])
-        placed += [PlacedServer(s, stripe, slots[s], group.model, nics) for s, group, nics in servers]
-    order = {s: n for n, s in enumerate(s for _, group, _ in groups for s in group.names)}
-    return sorted(placed, key=lambda server: order[server.name])
 
 
 def _check_oversubscription(context: Context, layout: Layout) -> None:

@@ -1,0 +1,145 @@
+"""Which servers are in which stripe, and in which slot of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from railweave.catalog.breakouts import breakout_of
+from railweave.design.cabling.ports import capacity
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from railweave.catalog.models import NicGroup
+    from railweave.design.context import Context
+    from railweave.design.shape.equipment import Equipment
+    from railweave.design.shape.tiers import Leaf
+    from railweave.intent.fabric import Fabric, ServerGroup
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedServer:
+    """A server on a fabric: its stripe, its slot there (which decides its ports), its NICs."""
+
+    name: str
+    stripe: str
+    slot: int
+    model: str
+    nics: NicGroup
+
+
+def room_of(
+    fabric: Fabric, leaves: Sequence[Leaf], equipment: Mapping[str, Equipment], speeds: Mapping[str, int]
+) -> dict[str, int]:
+    """How many servers each stripe takes: as asked for, else what the least of its leaves has ports for."""
+    asked = fabric.topology.servers_per_stripe
+    found: dict[str, int] = {}
+    for leaf in leaves:
+        own = equipment[leaf.name]
+        breakout = breakout_of(own.model, own.role.server_ports, speeds[leaf.stripe])
+        ports = capacity(own.model, own.role.server_ports, breakout, fabric.topology) if breakout else 0
+        servers = asked or max(1, ports // len(leaf.rails))
+        found[leaf.stripe] = min(servers, found.get(leaf.stripe, servers))
+    return found
+
+
+def _stripes_of(room: dict[str, int]) -> str:
+    """The stripes by the servers they take: ``2 stripes of 16 and 1 stripes of 8``."""
+    return " and ".join(f"{count} stripes of {servers}" for servers, count in Counter(room.values()).items())
+
+
+def place(
+    context: Context,
+    name: str,
+    groups: list[tuple[int, ServerGroup, NicGroup]],
+    stripes: dict[str, int],
+    room: dict[str, int],
+) -> list[PlacedServer]:
+    """Give every server a stripe and a slot in it. ``room`` is how many servers each stripe takes.
+
+    A server is where its group says, else where the lock has it. The others are spread evenly, in order; where
+    ``servers_per_stripe`` is given they fill one stripe after another up to it.
+    """
+    members: dict[str, list[tuple[str, ServerGroup, NicGroup]]] = {stripe: [] for stripe in stripes}
+    floating: list[tuple[int, str, ServerGroup, NicGroup]] = []
+    for index, group, nics in groups:
+        wanted = group.stripe.get(name) if isinstance(group.stripe, dict) else group.stripe
+        if wanted is not None and wanted not in stripes:
+            context.problem(
+                ("servers", index, "stripe"),
+                f"stripe {wanted!r} is not in fabric {name!r}",
+                f"stripes are {', '.join(stripes)}",
+            )
+            continue
+        for server in group.names:
+            if wanted is None:
+                floating.append((index, server, group, nics))
+            else:
+                members[wanted].append((server, group, nics))
+    homes = {server: stripe for stripe in stripes for server in context.lock.pools.get(f"{name}/servers/{stripe}", {})}
+    for _, server, group, nics in floating:
+        if homes.get(server) in members:
+            members[homes[server]].append((server, group, nics))
+    floating = [one for one in floating if homes.get(one[1]) not in members]
+    _check_lock(context, name, members, homes)
+    count = sum(map(len, members.values())) + len(floating)
+    asked = context.source.spec.fabrics[name].topology.servers_per_stripe
+    share = asked or -(-count // len(members))
+    for index, server, group, nics in floating:
+        there = _fitting(context, name, group, nics, members)
+        home = next((stripe for stripe in there if len(members[stripe]) < min(room[stripe], share)), None)
+        home = home or next((stripe for stripe in there if len(members[stripe]) < room[stripe]), None)
+        if home is None:
+            context.problem(
+                ("servers", index, "names"),
+                f"no room for server {server!r}: {_stripes_of(room)} servers are full",
+                "add a stripe, or raise servers_per_stripe if the leaves have the ports",
+            )
+            return []
+        members[home].append((server, group, nics))
+    placed: list[PlacedServer] = []
+    for stripe, servers in members.items():
+        for server, _, _ in servers:
+            context.lock.move(server, f"{name}/servers/{stripe}", f"{name}/servers/")
+        slots = context.lock.allot(f"{name}/servers/{stripe}", [server for server, _, _ in servers])
+        placed += [PlacedServer(s, stripe, slots[s], group.model, nics) for s, group, nics in servers]
+    order = {s: n for n, s in enumerate(s for _, group, _ in groups for s in group.names)}
+    return sorted(placed, key=lambda server: order[server.name])
+
+
+def _fitting(
+    context: Context,
+    name: str,
+    group: ServerGroup,
+    nics: NicGroup,
+    members: Mapping[str, list[tuple[str, ServerGroup, NicGroup]]],
+) -> list[str]:
+    """The stripes that servers of a group may be in: those of its site, where a fabric spans several, with NICs as fast."""
+    across = context.source.spec.fabrics[name].topology.interconnect
+    here = [one for one in members if across is None or group.site is None or across.site_of(one) == group.site]
+    known, speed = context.catalog.nics, context.catalog.nics[nics.nic].speed_gbps
+    alike = [one for one in here if not members[one] or known[members[one][0][2].nic].speed_gbps == speed]
+    return alike or here
+
+
+def _check_lock(
+    context: Context,
+    name: str,
+    members: Mapping[str, list[tuple[str, ServerGroup, NicGroup]]],
+    homes: Mapping[str, str],
+) -> None:
+    """Note a problem where the lock keeps more servers in a stripe than the file wants there."""
+    asked = context.source.spec.fabrics[name].topology.servers_per_stripe
+    lock = context.source.path.with_suffix(".lock").name
+    for stripe, servers in members.items():
+        kept = [server for server, _, _ in servers if homes.get(server) == stripe]
+        if asked and len(servers) > asked and kept:
+            context.problem(
+                ("fabrics", name, "topology", "servers_per_stripe"),
+                f"servers_per_stripe is {asked}, and {lock} keeps {len(kept)} servers in {stripe!r}, where they were placed before",
+                f"leave them there (servers_per_stripe: {len(servers)}, or none); or move some by a group with `stripe:`; or "
+                f'take the pools "{name}/servers/…" out of {lock}: all servers are then placed anew, with other ports and addresses '
+                "(docs/lock.md)",
+            )
