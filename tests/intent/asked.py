@@ -498,6 +498,8 @@ CONTEXT: dict[str, Given] = {
         ({"stripe1-leaf1": "10.99.0.1/30", "spine1": "10.99.0.2/30"},), beside=ONE_LINK_NUMBERED
     ),
     "overrides.cables.*.length": Given((120,)),
+    # What is absent is rendered all the same: a finding says what goes without it.
+    "status": Given(({"spine1": "failed"},)),
 }
 
 ON_SERVERS = (

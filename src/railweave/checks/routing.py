@@ -198,5 +198,7 @@ def single_fault(subject: Subject) -> Iterator[Found | Finding]:
 
 
 def _uplinks(subject: Subject, fabric: str) -> int:
-    leaf = next((s.name for s in subject.present.switches if s.fabric == fabric and s.role == "leaf"), "")
-    return sum(1 for cable in subject.present.cables_of(leaf) if cable.kind == "fabric")
+    """The most uplinks that a leaf has: leaves are alike, but for links that are absent."""
+    network = subject.present
+    leaves = [one.name for one in network.switches if one.fabric == fabric and one.role == "leaf"]
+    return max((sum(cable.kind == "fabric" for cable in network.cables_of(leaf)) for leaf in leaves), default=0)

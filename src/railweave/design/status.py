@@ -6,6 +6,7 @@ import difflib
 from typing import TYPE_CHECKING
 
 from railweave.findings.registry import Rule
+from railweave.intent.names import expand
 from railweave.intent.status import matcher
 from railweave.network.devices import NotActive
 from railweave.network.status import SHOWN
@@ -35,10 +36,10 @@ def not_active(context: Context, devices: Sequence[str], cables: Sequence[Cable]
     found: dict[str, tuple[str, Status]] = {}
     for pattern, status in context.source.spec.status.items():
         names = list(_named(pattern, devices, cables))
-        if not names:
-            context.problem(
-                ("status", pattern), f"there is no switch, server or link {pattern!r}", _near(pattern, devices)
-            )
+        unknown = _unknown(pattern, names)
+        if unknown:
+            what = f"there is no switch, server or link {unknown!r}"
+            context.problem(("status", pattern), what, _near(unknown, devices))
         for name in names:
             found.pop(name, None)
             if status != "active":
@@ -47,10 +48,17 @@ def not_active(context: Context, devices: Sequence[str], cables: Sequence[Cable]
         names = [name for name, (by, _) in found.items() if by == pattern]
         if names:
             more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-            what = f"{', '.join(names[:SHOWN])}{more}: {status}, and so treated as absent"
+            what = f"`status: {status}`: {', '.join(names[:SHOWN])}{more} treated as absent"
             context.finding(TREATED_AS_ABSENT, pattern, ("status", pattern), what)
     order = [*devices, *(one.name for one in cables)]
     return tuple(NotActive(name, found[name][1]) for name in order if name in found)
+
+
+def _unknown(pattern: str, names: Sequence[str]) -> str:
+    """What a pattern names that is not there: itself, where it stands for nothing, or one name of a host list."""
+    if "[" in pattern and not set("*:") & set(pattern) and "--" not in pattern:
+        return next((name for name in expand(pattern) if name not in names), "")
+    return "" if names else pattern
 
 
 def _named(pattern: str, devices: Sequence[str], cables: Sequence[Cable]) -> Iterator[str]:
@@ -75,7 +83,7 @@ def _is(pattern: str, end: End) -> bool:
 
 
 def _near(pattern: str, devices: Sequence[str]) -> str:
-    close = difflib.get_close_matches(pattern, devices, 1)
+    close = difflib.get_close_matches(pattern, devices, 1) if "--" not in pattern else []
     if close:
         return f"did you mean {close[0]}?"
     return f"devices are {', '.join(devices[:SHOWN])}, …; a link is A--B or A:port--B:port, as in cabling.csv"
