@@ -184,7 +184,7 @@ def test_diff_of_a_file_with_itself_and_with_other_switches() -> None:
     assert railweave.diff(FILE, FILE).equal
     network = railweave.load(FILE)
     assert railweave.diff(network, network).equal
-    other = railweave.diff(FILE, FILE, device=["spine=:eos"])
+    other = railweave.diff(FILE, FILE, new_device=["spine=:eos"])
     assert isinstance(other, railweave.NetworkDiff)
     assert {"spine1", "spine4"} <= {one.device for one in other.devices}
 

@@ -150,19 +150,21 @@ def diff(
     *,
     device: Sequence[str] = (),
     old_device: Sequence[str] = (),
+    new_device: Sequence[str] = (),
 ) -> NetworkDiff:
     """What must change for one network to become another: switches, servers, files that servers share, cables.
 
     - ``old``, ``new``: sources. A new fabric file is designed with the allocations of an old file or folder, so that what
       did not change keeps its place; compared with a ``Network`` it is designed with its own.
-    - ``device``: other switches for the new one, see ``load``; ``old`` and ``new`` may then be the same file.
-    - ``old_device``: other switches for the old one; the same as ``device``: a change on those switches.
+    - ``device``: other switches for both, see ``load``: the change as it is on those switches.
+    - ``old_device``, ``new_device``: other switches for one of them alone, so that ``old`` and ``new`` may be the same file.
 
     ``equal`` of the result says whether nothing changes, ``lines()`` are the changes as text. Raises as ``load`` does.
     """
     from railweave.outputs.differences import diff as differences  # brings every renderer with it
 
-    return differences(*load_pair(old, new, device=device, old_device=old_device))
+    pair = load_pair(old, new, device=[*device, *new_device], old_device=[*device, *old_device])
+    return differences(*pair)
 
 
 def verify(

@@ -10,10 +10,10 @@ import pytest
 from typer.testing import CliRunner
 
 from railweave.catalog import catalog
+from railweave.catalog.words import servers_named, switches_named
 from railweave.cli.app import app
 from railweave.errors import InputError
 from railweave.network.model import Network
-from railweave.sizing.fabric_file import servers_named, switches_named
 from tests.conftest import designed
 
 

@@ -38,7 +38,7 @@ def test_what_a_patch_leaves_to_do_is_said(tmp_path: Path) -> None:
 
 def test_another_system_is_said(tmp_path: Path) -> None:
     file = fabric(tmp_path)
-    found = api.diff(file, file, device=[":eos"])
+    found = api.diff(file, file, new_device=[":eos"])
     assert all("takes its whole configuration" in line for line in found.command_lines("eos"))
     assert found.command_lines("eos")
 

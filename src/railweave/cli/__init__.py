@@ -10,13 +10,10 @@ import sys
 def main() -> None:
     """Run the command line. Exit codes: 0 good, 1 errors found, 2 bad use or input, 130 interrupted (by typer)."""
     from railweave.cli.app import app
-    from railweave.errors import RailweaveError
+    from railweave.cli.failures import run
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does: with everything cleaned up
     try:
-        app(prog_name="railweave")
-    except RailweaveError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)
+        sys.exit(run(app, sys.argv[1:]))
     finally:
         gc.freeze()  # the interpreter need not search a million objects for garbage on its way out

@@ -6,13 +6,12 @@ import typer
 
 from railweave import __version__
 from railweave.cli import build, diff, drift, host, import_, init, lab, paths, schema, sim, verify
-from railweave.cli.verbatim import Verbatim
+from railweave.cli.parsing import Sectioned, Verbatim
 
 app = typer.Typer(
     name="railweave",
     help="Design, render and prove RoCEv2 GPU cluster networks from one fabric file.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -40,6 +39,6 @@ app.command()(verify.verify)
 app.command()(drift.drift)
 app.command("import")(import_.import_)
 app.command()(schema.schema)
-app.command(cls=Verbatim, add_help_option=False)(sim.sim)
+app.command(cls=Sectioned)(sim.sim)
 app.command(cls=Verbatim, add_help_option=False)(host.host)
 app.add_typer(lab.app, name="lab")

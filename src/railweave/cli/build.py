@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from railweave.cli.options import DEVICE
+from railweave.cli.options import DEVICE, JSON, QUIET
 from railweave.cli.output import done, print_findings, print_json, progress, tally
 
 
@@ -22,8 +22,8 @@ def build(
         False, "--compact", help="Free the slots of names that are gone, for new names to use."
     ),
     device: list[str] = DEVICE,
-    as_json: bool = typer.Option(False, "--json", help="Print the result as JSON."),
-    quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress."),
+    as_json: bool = JSON,
+    quiet: bool = QUIET,
 ) -> None:
     """Design a network and write everything: configurations, tables, picture, report.
 

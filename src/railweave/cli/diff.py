@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from railweave.cli.output import print_json
+from railweave.cli.options import JSON, QUIET
+from railweave.cli.output import print_json, waiting
 
 if TYPE_CHECKING:
     from railweave.outputs.differences import NetworkDiff
@@ -36,16 +37,21 @@ def diff(
         "--as",
         help="text; the commands per device: junos-set, eos, frr, dell-sonic; or sonic-patch: a JSON patch (RFC 6902) per device.",
     ),
-    device: list[str] = typer.Option([], "--device", help="Other switches than NEW's file names; see `build --help`."),
-    old_device: list[str] = typer.Option(
-        [], "--old-device", help="Likewise for OLD: the same as --device shows a change on those switches."
+    device: list[str] = typer.Option(
+        [], "--device", help="Other switches for both, see `build --help`: the change as it is on those switches."
     ),
-    as_json: bool = typer.Option(False, "--json", help="Print the difference as JSON."),
+    old_device: list[str] = typer.Option([], "--old-device", help="Other switches for OLD alone."),
+    new_device: list[str] = typer.Option(
+        [], "--new-device", help="Other switches for NEW alone, which may then be the same file as OLD."
+    ),
+    as_json: bool = JSON,
+    quiet: bool = QUIET,
 ) -> None:
     """Show what changes, per device, between two fabric files or builds. Exits 0 where nothing does, 1 where something does."""
     from railweave.api import diff as compare
 
-    found = compare(old, new, device=device, old_device=old_device)
+    with waiting(f"comparing {old} with {new}", quiet=quiet or as_json):
+        found = compare(old, new, device=device, old_device=old_device, new_device=new_device)
     if as_json:
         print_json(found.to_json())
     elif form is Form.sonic_patch:

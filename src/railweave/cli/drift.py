@@ -6,8 +6,8 @@ from pathlib import Path
 
 import typer
 
-from railweave.cli.options import DEVICE
-from railweave.cli.output import done, print_findings, print_json, progress
+from railweave.cli.options import DEVICE, JSON, QUIET
+from railweave.cli.output import done, print_findings, print_json, progress, waiting
 from railweave.counting import counted
 
 
@@ -22,14 +22,15 @@ def drift(
         "--adopt",
         help="Write statements that all switches of a role have beyond the design under its `extra:` in FABRIC.",
     ),
-    as_json: bool = typer.Option(False, "--json", help="Print the differences as JSON."),
-    quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress."),
+    as_json: bool = JSON,
+    quiet: bool = QUIET,
 ) -> None:
     """Show where the configurations of switches differ from the design, and what that does. Exits 0 where nothing differs, 1 where something does."""
     from railweave.api import drift as compare
     from railweave.api import load
 
-    network = load(fabric, device=device)
+    with waiting(f"reading and designing {fabric}", quiet=quiet or as_json):
+        network = load(fabric, device=device)
     try:
         found = compare(network, capture, progress=progress(quiet=quiet or as_json))
     finally:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 
+from railweave.cli.options import JSON, QUIET
 from railweave.cli.output import done, print_json, progress
 from railweave.counting import counted
 
@@ -20,8 +21,8 @@ def import_(
         [], "--device", metavar="ROLE=MODEL", help="Switch model of a role, where ports do not tell: leaf=qfx5240-64od."
     ),
     name: str = typer.Option("", help="Name of the network; the fabric file's where it is left out."),
-    as_json: bool = typer.Option(False, "--json", help="Print what was found, and every difference, as JSON."),
-    quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress."),
+    as_json: bool = JSON,
+    quiet: bool = QUIET,
 ) -> None:
     """Make a fabric file of an existing network, and say how much of its configuration the file gives back.
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from enum import StrEnum
 from pathlib import Path
 
 import typer
 
-from railweave.cli.options import DEVICE, RUNNING
-from railweave.cli.output import done, print_json, progress
+from railweave.cli.options import DEVICE, JSON, QUIET, RUNNING
+from railweave.cli.output import done, print_json, progress, waiting
 from railweave.counting import counted
 from railweave.errors import InputError, Option, Problem
 from railweave.writing import write_below, write_file
@@ -16,8 +17,6 @@ from railweave.writing import write_below, write_file
 app = typer.Typer(no_args_is_help=True, help="Run the designed network on routing daemons here, test it and break it.")
 
 FABRIC = typer.Argument(..., help="Fabric file or build folder.")
-JSON = typer.Option(False, "--json", help="Print the result as JSON.")
-QUIET = typer.Option(False, "--quiet", "-q", help="No progress.")
 
 
 @app.command()
@@ -90,11 +89,13 @@ def up(
 def status(
     fabric: Path | None = typer.Argument(None, help="Fabric file or build folder; all labs where absent."),
     as_json: bool = JSON,
+    quiet: bool = QUIET,
 ) -> None:
     """Show what is there of a lab, or of all on this machine. Exits 1 where there is none."""
     from railweave.lab.status import labs
 
-    found = labs(fabric)
+    with waiting("looking at labs", quiet=quiet or as_json):
+        found = labs(fabric)
     if as_json:
         print_json([one.to_json() for one in found])
     for one in [] if as_json else found:
@@ -116,13 +117,14 @@ def status(
 
 
 @app.command()
-def down(fabric: Path = FABRIC, as_json: bool = JSON) -> None:
+def down(fabric: Path = FABRIC, as_json: bool = JSON, quiet: bool = QUIET) -> None:
     """Take a lab down, however far it came: all that is its own, and nothing else."""
     from dataclasses import asdict
 
     from railweave.lab import life
 
-    gone = life.down(fabric)
+    with waiting("taking the lab down", quiet=quiet or as_json):
+        gone = life.down(fabric)
     if as_json:
         print_json(asdict(gone))
         return
@@ -286,6 +288,7 @@ def fib(
     fabric: Path = FABRIC,
     out: Path = typer.Option(..., "--out", "-o", help="File to write, for `railweave sim --fib`."),
     as_json: bool = JSON,
+    quiet: bool = QUIET,
 ) -> None:
     """Write the kernels' forwarding tables as the arrays of `routes`. Exits 1 where they differ from what `routes` computes."""
     from railweave.lab import fib as tables
@@ -293,8 +296,8 @@ def fib(
     from railweave.routing.fib_file import write_fibs
 
     life.need_root("fib", fabric)
-    _, lab = life.attach(fabric)
-    with lab:
+    with waiting("reading forwarding tables", quiet=quiet or as_json), contextlib.ExitStack() as stack:
+        lab = stack.enter_context(life.attach(fabric)[1])
         expected = lab.control_plane.routes()
         found = tables.read(lab, expected)
     write_fibs(found.routes, out)
@@ -325,6 +328,8 @@ def export(
     part: str = typer.Option("", "--slice", help="A part, as for `lab up`."),
     device: list[str] = DEVICE,
     image: list[str] = typer.Option([], help="KIND=IMAGE instead of the one meant; KIND `server` for servers."),
+    as_json: bool = JSON,
+    quiet: bool = QUIET,
 ) -> None:
     """Write the network as a topology for vendor images; needs neither root nor a lab."""
     from railweave.api import load
@@ -332,8 +337,12 @@ def export(
     from railweave.lab.containerlab import images_of, topology
     from railweave.network.status import present
 
-    network = present(load(fabric, device=device))
-    network = slicing.sliced(network, slicing.parse(part)) if part else network
-    files = {Form.containerlab: topology}[form](network, images_of(image))
-    write_below(out, files)
+    with waiting(f"writing {fabric} as {form.value} has it", quiet=quiet or as_json):
+        network = present(load(fabric, device=device))
+        network = slicing.sliced(network, slicing.parse(part)) if part else network
+        files = {Form.containerlab: topology}[form](network, images_of(image))
+        write_below(out, files)
+    if as_json:
+        print_json({"network": network.name, "out": str(out), "files": list(files)})
+        return
     typer.echo(f"{counted(len(files), 'file')} in {out}; next: containerlab deploy -t {out / network.name}.clab.yml")

@@ -1,4 +1,4 @@
-"""Options that several verbs have."""
+"""Options that several verbs have. Every verb has ``JSON`` and ``QUIET``."""
 
 from __future__ import annotations
 
@@ -14,3 +14,5 @@ RUNNING = typer.Option(
     "--running",
     help="Folder of configurations saved from switches (DEVICE/configuration.txt), in place of the designed ones.",
 )
+JSON = typer.Option(False, "--json", help="Print the result as JSON, and an error as JSON too.")
+QUIET = typer.Option(False, "--quiet", "-q", help="Do not show progress.")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
+import threading
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -11,7 +13,7 @@ import typer
 from railweave.counting import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     from railweave.findings import Finding
 
@@ -27,6 +29,24 @@ def progress(*, quiet: bool) -> Callable[[str], None]:
             )
 
     return say
+
+
+PATIENCE_S = 2.0
+"""What takes longer says what it is doing."""
+
+
+@contextlib.contextmanager
+def waiting(text: str, *, quiet: bool, after_s: float | None = None) -> Generator[None]:
+    """Say what is going on where it takes longer than ``after_s`` (``PATIENCE_S`` where it is None), and no word else."""
+    timer = threading.Timer(PATIENCE_S if after_s is None else after_s, progress(quiet=quiet), [text])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        done(quiet=quiet)
 
 
 def done(*, quiet: bool) -> None:

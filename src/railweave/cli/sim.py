@@ -1,4 +1,4 @@
-"""``railweave sim``: a collective on a designed network; or raw flows, which the engine's own parser reads."""
+"""``railweave sim``: a collective on a designed network; or raw flows (``cli.raw_flows``)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from railweave.cli.options import DEVICE, RUNNING
-from railweave.cli.output import done, print_json, progress
+from railweave.cli import raw_flows
+from railweave.cli.options import DEVICE, JSON, QUIET, RUNNING
+from railweave.cli.output import PATIENCE_S, done, print_json, progress, waiting
 from railweave.writing import write_file
 
 if TYPE_CHECKING:
@@ -20,30 +21,8 @@ if TYPE_CHECKING:
     from railweave.simulation.job_run import JobPrediction
 
 
-def sim(ctx: typer.Context) -> None:
-    """Predict what a collective gets on a network; or run raw flows."""
-    words = ctx.args
-    if words and not words[0].startswith("-"):
-        raise typer.Exit(_collective(words))
-    from railweave._sim import command
-
-    if set(words) & {"--help", "-h"}:
-        _collective(["--help"])  # and then the engine's own, of raw flows
-        typer.echo()
-        sys.stdout.flush()
-    raise typer.Exit(command("railweave sim", words))
-
-
-def _collective(words: list[str]) -> int:
-    from typer.main import get_command
-
-    app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-    app.command()(collective)
-    return get_command(app).main(words, "railweave sim", standalone_mode=False) or 0
-
-
-def collective(
-    fabric: Path = typer.Argument(..., help="Fabric file or build folder."),
+def sim(
+    fabric: Path | None = typer.Argument(None, help="Fabric file or build folder; none for raw flows."),
     collective: str | None = typer.Option(
         None, help="all-reduce (the default), all-gather, reduce-scatter, broadcast, all-to-all, send-recv."
     ),
@@ -69,14 +48,42 @@ def collective(
         None, help="NAME=a,b,c: run all of these side by side (lb, qps, size, NCCL_…, host.…); say which wins, and why."
     ),
     html: Path | None = typer.Option(None, "--html", "-o", help="Draw the result as one HTML page, into this file."),
-    as_json: bool = typer.Option(
-        False, "--json", help="Print JSON: an object, or a list where there are several sizes."
-    ),
     engine: str = typer.Option("auto", help="packet, flow, or auto: flows above 200 M estimated packet hops."),
     exact: bool = typer.Option(False, "--exact", help="Run packets to the end: do not stop when every round is alike."),
-    quiet: bool = typer.Option(False, "--quiet", help="No progress."),
-) -> int:
-    """Predict what a collective gets on a designed network, packet by packet or as flows, and what binds it."""
+    topology: str | None = raw_flows.TOPOLOGY,
+    flows: str | None = raw_flows.FLOWS,
+    traffic: str | None = raw_flows.TRAFFIC,
+    cc: str | None = raw_flows.CC,
+    dcqcn: str | None = raw_flows.DCQCN,
+    mtu: str | None = raw_flows.MTU,
+    window: str | None = raw_flows.WINDOW,
+    buffer: str | None = raw_flows.BUFFER,
+    lossy: bool = raw_flows.LOSSY,
+    seed: str | None = raw_flows.SEED,
+    until: str | None = raw_flows.UNTIL,
+    output: str | None = raw_flows.OUTPUT,
+    verb: str | None = raw_flows.VERB,
+    fault: list[str] = raw_flows.FAULT,
+    reroute: str | None = raw_flows.REROUTE,
+    series: str | None = raw_flows.SERIES,
+    queue_series: str | None = raw_flows.QUEUE_SERIES,
+    flow_series: str | None = raw_flows.FLOW_SERIES,
+    series_every: str | None = raw_flows.SERIES_EVERY,
+    series_of: str | None = raw_flows.SERIES_OF,
+    help_parameters: bool = raw_flows.HELP_PARAMETERS,
+    version: bool = raw_flows.VERSION,
+    as_json: bool = JSON,
+    quiet: bool = QUIET,
+) -> None:
+    """Predict what a collective gets on a designed network, packet by packet or as flows, and what limits it.
+
+    Without a fabric file, --topology with --flows or --traffic runs raw flows on a network that is not designed.
+    Exits 1 where something did not come to its end.
+    """
+    words: dict[str, Any] = {name: value for name, value in locals().items() if name != "fabric"}
+    if fabric is None:
+        raise typer.Exit(raw_flows.run(words))
+    raw_flows.check_none(words)
     from railweave.api import load
     from railweave.api import running as saved
     from railweave.garbage import uncollected
@@ -98,10 +105,12 @@ def collective(
         "exact": exact,
     }
     with uncollected():
-        whole = load(fabric, device=device)
-        network = job_network(whole, on)
-        given["configs"] = saved(whole, running) if running is not None else None
-        return _answered(network, given, compare, html, as_json=as_json, quiet=quiet)
+        with waiting(f"reading and designing {fabric}", quiet=quiet or as_json):
+            whole = load(fabric, device=device)
+            network = job_network(whole, on)
+            given["configs"] = saved(whole, running) if running is not None else None
+        code = _answered(network, given, compare, html, as_json=as_json, quiet=quiet or as_json)
+    raise typer.Exit(code)
 
 
 def _answered(
@@ -127,8 +136,8 @@ def _answered(
         return 0 if result.complete else 1
     found: list[JobPrediction] = []
     for asked in questions(network, given):
-        found.append(answer(network, asked, watch=html is not None, progress=_message_progress(quiet=quiet)))
-        done(quiet=quiet)
+        with waiting("making the network ready", quiet=quiet):
+            found.append(answer(network, asked, watch=html is not None, progress=_message_progress(quiet=quiet)))
         if not as_json:
             typer.echo(found[-1].to_text())
     if html is not None:
@@ -142,15 +151,15 @@ def _answered(
 
 
 def _message_progress(*, quiet: bool) -> Callable[[str, int, int], None]:
-    """A function that says how many messages arrived: every half second on a terminal, every ten in a log."""
+    """A function that says how many messages arrived: every half second on a terminal, in a log after two seconds and every ten."""
     say = progress(quiet=quiet)
     every = 0.5 if sys.stderr.isatty() else 10.0
-    last = time.monotonic()
+    following = time.monotonic() + min(every, PATIENCE_S)
 
     def show(what: str, arrived: int, of: int) -> None:
-        nonlocal last
-        if time.monotonic() - last >= every:
-            last = time.monotonic()
+        nonlocal following
+        if time.monotonic() >= following:
+            following = time.monotonic() + every
             say(f"{what}: {arrived} of {of} messages")
 
     return show

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from railweave.cli.options import DEVICE, RUNNING
+from railweave.cli.options import DEVICE, JSON, QUIET, RUNNING
 from railweave.cli.output import done, print_findings, print_json, progress, tally
 
 
@@ -39,8 +39,8 @@ def verify(
     ),
     device: list[str] = DEVICE,
     all_: bool = typer.Option(False, "--all", help="Print notes too."),
-    as_json: bool = typer.Option(False, "--json", help="Print findings and validators as JSON."),
-    quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress."),
+    as_json: bool = JSON,
+    quiet: bool = QUIET,
 ) -> None:
     """Check a network against itself, a build folder's files against its design, and have outside validators read them. Exits 1 where a finding is an error."""
     from railweave.api import verify as run

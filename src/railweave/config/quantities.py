@@ -127,4 +127,18 @@ ENGINE_BYTES = Quantity(
 ENGINE_TIME = replace(PICOSECONDS, example="750ns", any_case=True)
 """A time as the engines take it, picoseconds."""
 
+_RATIO = re.compile(r"\s{0,9}([0-9]{1,3}(?:\.[0-9]{1,3})?)(?::1(?:\.0)?)?\s{0,9}")
+"""At most six digits, which is what a sized fabric file gets (``sizing.fabric_file``)."""
+
+RATIO_FIX = "write server bandwidth over uplink bandwidth, as 3:1, 3 or 1.5"
+
+
+def ratio(value: str | float) -> float:
+    """An oversubscription: server bandwidth over uplink bandwidth of a leaf. Raises ``ValueError``."""
+    match = _RATIO.fullmatch(str(value))
+    if match is None or not float(match[1]):
+        raise ValueError(f"{value!r:.60} is not an oversubscription")
+    return float(match[1])
+
+
 COUNT = Quantity("a count", {"": 1}, "16", int)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railweave.design.addresses.endpoints import with_endpoints, with_tunnels
@@ -29,6 +30,7 @@ from railweave.design.limits.not_rendered import note_not_rendered
 from railweave.design.limits.platform import with_platform_defaults
 from railweave.design.limits.stripes import note_empty_stripes
 from railweave.design.limits.unused_ports import note_unused_ports
+from railweave.design.named_models import note_words, with_catalog_names
 from railweave.design.nic_vendors import check_nic_vendors
 from railweave.design.references import check_color_names, check_references
 from railweave.design.retarget import rename_ports
@@ -65,6 +67,8 @@ def design(source: Source) -> tuple[Network, Lock]:
     the way.
     """
     context = Context(source, source.lock.copy())
+    note_words(context, source.spec)
+    context.source = source = replace(source, spec=with_catalog_names(source.spec, context.catalog))
     check_references(context)
     check_nic_vendors(context)
     layouts = [lay_out(context, name, spec) for name, spec in with_own_pools(context).items()]

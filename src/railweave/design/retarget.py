@@ -11,7 +11,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 from railweave.catalog import catalog
+from railweave.catalog.words import switches_named, unknown_switch
 from railweave.design.cabling.panels import ports_of
+from railweave.design.named_models import with_catalog_names
 from railweave.errors import InputError, Option, Problem
 
 if TYPE_CHECKING:
@@ -54,9 +56,11 @@ def parse_target(text: str) -> Target:
     found = Target(text, **parts)
     if found.role and found.role not in ROLES:
         raise _wrong(text, f"there is no role {found.role!r}", f"roles are {', '.join(ROLES)}")
-    if found.model and found.model not in catalog().switches:
-        known = ", ".join(sorted(catalog().switches))
-        raise _wrong(text, f"switch model {found.model!r} is not in the catalog", f"known models: {known}")
+    if found.model:
+        means = switches_named(catalog(), found.model)
+        if not means:
+            raise _wrong(text, *unknown_switch(catalog(), found.model))
+        found = replace(found, model=means[0])
     if found.nos and found.nos not in catalog().systems:
         raise _wrong(text, f"there is no operating system {found.nos!r}", f"known: {', '.join(catalog().systems)}")
     if found.model and found.nos and found.nos not in catalog().switches[found.model].systems:
@@ -73,8 +77,11 @@ def _wrong(text: str, what: str, fix: str) -> InputError:
 
 def retargeted(source: Source, words: Iterable[str]) -> Source:
     """The source with every target applied, later ones over earlier ones. Raises ``InputError``."""
-    spec, as_written = source.spec, dict(source.as_written)
-    for target in map(parse_target, words):
+    targets = [parse_target(word) for word in words]
+    if not targets:
+        return source
+    spec, as_written = with_catalog_names(source.spec, catalog()), dict(source.as_written)
+    for target in targets:
         spec = _apply(spec, target, as_written)
     return replace(source, spec=spec, as_written=as_written)
 

@@ -27,7 +27,7 @@ from . import (
     show,
     watch,
 )
-from .failure import HostError, HostInputError
+from .failure import HostError, HostInputError, HostUsageError
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -41,7 +41,12 @@ def main(argv: list[str] | None = None) -> int:
         asked = options.parse(argv)
         return _VERBS[asked.verb](asked)
     except HostError as error:
-        print(f"error: {error}", file=sys.stderr)
+        if options.wants_json(argv):
+            print(json.dumps(show.failure(error), indent=1))
+        elif isinstance(error, HostUsageError):
+            print(f"{error.usage}{error.program}: error: {error}", file=sys.stderr)
+        else:
+            print(f"error: {error}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
@@ -80,7 +85,9 @@ def _apply(asked: Namespace) -> int:
             hint = "nothing was changed; --partial does the other NICs, --wait SECONDS waits"
             raise HostError("\n       ".join([*(f"{dev}: {why}" for dev, why in blocked.items()), hint]))
         done = apply.apply(plan, places, lock, blocked)
-        if done:
+        if asked.json:
+            print(json.dumps(show.document(plan, states, done), indent=1))
+        elif done:
             names = f", names in {places.names}" if done.names is not None else ""
             print(f"{plan.host}: {show.planned(plan)} planned, {show.count(len(done.commands), 'change')} made{names}")
         else:
@@ -90,7 +97,8 @@ def _apply(asked: Namespace) -> int:
             print(line, file=sys.stderr)
         failed = _say_blocked(blocked) or (1 if absent and asked.wait else 0)
         if asked.watch:
-            print("watching links, addresses, routes and rules", flush=True)
+            if not asked.quiet and not asked.json:
+                print("watching links, addresses, routes and rules", flush=True)
             try:
                 watch.watch(plan, places, lock, lambda line: print(line, flush=True))
             except KeyboardInterrupt:
@@ -100,18 +108,21 @@ def _apply(asked: Namespace) -> int:
 
 def _undo(asked: Namespace) -> int:
     if not asked.state_file.exists():
-        print("nothing to undo")
+        print(json.dumps({"changes": None}) if asked.json else "nothing to undo")
         return 0
     if asked.dry_run:
         ours = journal.load(asked.state_file)
-        for command in changes.to_before(kernel.read(), ours):
-            print(kernel.command_line(command))
+        lines = [kernel.command_line(command) for command in changes.to_before(kernel.read(), ours)]
         if ours.names:
             gone = ours.names_before is None
-            print(f"rm {ours.names}" if gone else f"# {ours.names} gets back what it held before")
+            lines.append(f"rm {ours.names}" if gone else f"# {ours.names} gets back what it held before")
+        print(json.dumps({"commands": lines}, indent=1) if asked.json else "".join(f"{one}\n" for one in lines), end="")
         return 0
     with journal.locked(asked.state_file) as lock:
         number = apply.undo(asked.state_file, lock)
+    if asked.json:
+        print(json.dumps({"changes": number}))
+        return 0
     print("nothing to undo" if number is None else f"{show.count(number, 'change')} made: as it was before apply")
     return 0
 
@@ -214,6 +225,9 @@ def _plugin(asked: Namespace) -> int:
 
 def _zipapp(asked: Namespace) -> int:
     bundle.write(asked.file)
+    if asked.json:
+        print(json.dumps({"file": str(asked.file)}))
+        return 0
     print(f"{asked.file}: copy it to a server and run it there")
     return 0
 

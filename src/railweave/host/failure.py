@@ -2,6 +2,7 @@
 
 HostError                exit code 1: something on this server is not as it must be
 ├── HostInputError       exit code 2: a file or an option is wrong
+│   └── HostUsageError   the words are no command line
 └── InterruptedRunError  exit code 130: SIGINT or SIGTERM, with everything put back
 """
 
@@ -18,6 +19,15 @@ class HostInputError(HostError):
     """A file or an option is wrong."""
 
     exit_code = 2
+
+
+class HostUsageError(HostInputError):
+    """The words are no command line: ``usage`` says how one looks, ``program`` whose."""
+
+    def __init__(self, message: str, usage: str, program: str) -> None:
+        super().__init__(message)
+        self.usage = usage
+        self.program = program
 
 
 class InterruptedRunError(HostError):

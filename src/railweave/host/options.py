@@ -6,9 +6,10 @@ import os
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from pathlib import Path
+from typing import NoReturn
 
 from . import __version__, gids, names
-from .failure import HostInputError
+from .failure import HostInputError, HostUsageError
 
 HOST_FILE = Path("/etc/railweave/host.json")
 STATE_FILE = Path("/var/lib/railweave/host.state.json")
@@ -27,8 +28,22 @@ def parse(argv: list[str] | None = None) -> Namespace:
     return asked
 
 
+def wants_json(argv: list[str] | None = None) -> bool:
+    """Whether ``--json`` is among the words, up to those of a command to run."""
+    words = sys.argv[1:] if argv is None else argv
+    return words[:1] != ["rdma-ping"] and "--json" in words[: words.index("--") if "--" in words else len(words)]
+
+
+class _Parser(ArgumentParser):
+    """A parser that raises what is wrong, and leaves printing it to whoever ends with it."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise ``HostUsageError``."""
+        raise HostUsageError(message, self.format_usage(), self.prog)
+
+
 def _parser() -> ArgumentParser:
-    top = ArgumentParser(
+    top = _Parser(
         prog="railweave host",
         description="Routing tables and rules, RDMA GIDs and job environment of this GPU server, from its host.json.",
         epilog="exit codes: 0 good, 1 errors found, 2 bad use or input file, 130 interrupted\n\n"
@@ -41,13 +56,15 @@ def _parser() -> ArgumentParser:
     def verb(name: str, help: str, more: str, *examples: str) -> ArgumentParser:  # noqa: A002 - argparse's word
         lines = "\n".join(f"  railweave host {one}" for one in examples)
         description = f"{help[0].upper()}{help[1:]}.{more and ' '}{more}"
-        return verbs.add_parser(
+        one = verbs.add_parser(
             name,
             help=help,
             description=description,
             epilog=f"examples:\n{lines}",
             formatter_class=RawDescriptionHelpFormatter,
         )
+        one.add_argument("-q", "--quiet", action="store_true", help="do not show progress")
+        return one
 
     plan = verb(
         "plan",
@@ -73,7 +90,7 @@ def _parser() -> ArgumentParser:
     _host_file(apply)
     _state(apply)
     apply.add_argument("--dry-run", action="store_true", help="print what would be done, as plan does")
-    apply.add_argument("--json", action="store_true", help="with --dry-run: for machines")
+    apply.add_argument("--json", action="store_true", help="for machines")
     apply.add_argument(
         "--partial", action="store_true", help="do the NICs that are there and up; name the rest, exit 1"
     )
@@ -89,6 +106,7 @@ def _parser() -> ArgumentParser:
     )
     _state(undo, "of no effect: the journal knows where the names of routing tables are")
     undo.add_argument("--dry-run", action="store_true", help="print the commands only")
+    undo.add_argument("--json", action="store_true", help="for machines")
 
     gid = verb(
         "gids",
@@ -164,6 +182,7 @@ def _parser() -> ArgumentParser:
         "zipapp railweave-host.pyz",
     )
     zipapp.add_argument("file", type=Path, metavar="FILE")
+    zipapp.add_argument("--json", action="store_true", help="for machines")
     return top
 
 

@@ -9,6 +9,7 @@ from .entries import Route
 
 if TYPE_CHECKING:
     from .changes import Changes
+    from .failure import HostError
     from .host_file import HostFile
     from .kernel import Command
     from .readiness import NicState
@@ -74,6 +75,12 @@ def document(plan: HostFile, states: list[NicState], changes: Changes) -> dict[s
         "commands": [_words(one) for one in changes.commands],
         "table_names": changes.names,
     }
+
+
+def failure(error: HostError) -> dict[str, Any]:
+    """An error for machines, as every verb of railweave gives it (docs/cli/README.md)."""
+    kind = {1: "HostError", 2: "InputError", 130: "Interrupted"}[error.exit_code]
+    return {"error": kind, "exit_code": error.exit_code, "message": str(error), "problems": []}
 
 
 def _words(command: Command) -> list[str]:

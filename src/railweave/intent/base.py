@@ -137,6 +137,20 @@ Picoseconds = Annotated[int, _written(quantities.PICOSECONDS), _text_schema("100
 Mbps = Annotated[int, _written(quantities.MBPS), _text_schema("100G")]
 """A rate, 10^6 bits per second; a number needs its unit."""
 
+
+def _ratio(value: object) -> object:
+    written = isinstance(value, str) and any(letter.isdigit() for letter in value)
+    if isinstance(value, bool) or not (written or isinstance(value, int | float)):
+        return value  # of another kind, which pydantic says
+    try:
+        return quantities.ratio(value) if isinstance(value, str) or value <= 0 else value
+    except ValueError as error:
+        raise WrongValueError(str(error), quantities.RATIO_FIX) from None
+
+
+Ratio = Annotated[float, BeforeValidator(_ratio), _text_schema("3:1")]
+"""Server bandwidth over uplink bandwidth: 3, or 3:1."""
+
 MessageBytes = Annotated[int, _written(quantities.MESSAGE_BYTES), _text_schema("1G")]
 """The size of a collective as nccl-tests writes it: ``1G`` is 2^30 bytes."""
 

@@ -113,7 +113,7 @@ class ServerGroup(Model):
     """Servers of one model."""
 
     names: tuple[str, ...] = Field(min_length=1, description="names, or host lists such as H100-[01-04]")
-    model: str = Field(description="server model, as the catalog names it")
+    model: str = Field(description="server model, or the model of its NICs, as the catalog names it or a part of that")
     stripe: str | dict[str, str] | None = Field(
         default=None,
         description="stripe they are in, or stripe by fabric; empty: spread over the stripes (docs/lock.md)",

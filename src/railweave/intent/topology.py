@@ -6,7 +6,7 @@ from typing import Annotated, Literal, cast
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from railweave.intent.base import Gbps, Metres, Model, WrongValueError
+from railweave.intent.base import Gbps, Metres, Model, Ratio, WrongValueError
 from railweave.intent.interconnect import Interconnect
 from railweave.intent.names import Name, expand_all, naming_pattern
 from railweave.intent.qos import Qos
@@ -53,7 +53,7 @@ Release = Annotated[str, AfterValidator(_release)]
 class Role(Model):
     """Every device of one role (leaf, spine, super-spine or dci) of a fabric."""
 
-    device: str = Field(description="switch model, as the catalog names it, for example qfx5240-64od")
+    device: str = Field(description="switch model, as the catalog names it or how its name begins, for example qfx5240-64od")
     nos: str = Field(default=DEFAULT_SYSTEM, description="network operating system to render for")
     release: Release | None = Field(
         default=None, description="release of that system; decides which features can be used; empty: the catalog's"
@@ -131,8 +131,8 @@ class Topology(Model):
     )
     links_per_spine: int = Field(default=1, ge=1, le=64, description="parallel links between a leaf and each spine")
     link_speed: Gbps = Field(default=400, description="speed of leaf-spine links")
-    oversubscription: float = Field(
-        default=1.0, gt=0, description="server bandwidth over uplink bandwidth of a leaf that is still accepted"
+    oversubscription: Ratio = Field(
+        default=1.0, description="server bandwidth over uplink bandwidth of a leaf that is still accepted, as 3 or 3:1"
     )
     servers_per_stripe: int | None = Field(
         default=None,

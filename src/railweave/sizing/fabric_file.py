@@ -1,4 +1,4 @@
-"""A sized fabric as a fabric file, and the models that the words of its sizing mean."""
+"""A sized fabric as a fabric file."""
 
 from __future__ import annotations
 
@@ -12,20 +12,6 @@ from railweave.sizing.words import TITLES, switches
 if TYPE_CHECKING:
     from railweave.catalog.models import Catalog
     from railweave.sizing.size import Size
-
-
-def servers_named(catalog: Catalog, word: str) -> list[str]:
-    """Server models that a word means: by their name or their NIC's in the catalog, else by a part of one."""
-    nics = {name: model.nics["gpu"].nic for name, model in catalog.servers.items() if "gpu" in model.nics}
-    exact = [name for name, nic in nics.items() if word.lower() in {name, nic}]
-    return exact or [name for name, nic in nics.items() if word.lower() in name or word.lower() in nic]
-
-
-def switches_named(catalog: Catalog, word: str) -> list[str]:
-    """Switch models that a word means: its name in the catalog, else those that begin with it."""
-    if word.lower() in catalog.switches:
-        return [word.lower()]
-    return [name for name in catalog.switches if name.startswith(word.lower())]
 
 
 def system_of(catalog: Catalog, switch: str) -> str:

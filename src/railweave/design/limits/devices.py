@@ -218,7 +218,8 @@ def _check_mtu(context: Context, layout: Layout, kind: Equipment) -> None:
         )
     overlay = layout.spec.evpn()
     tunnel = 0 if overlay is None else tunnel_overhead_bytes(overlay.vtep)
-    for key, inner, outer in (("server_port", mtu.irb, 0), ("fabric", mtu.server, tunnel)):
+    largest = min(mtu.server, mtu.irb)  # a server's that exceeds the gateway's has been said, and is to come down
+    for key, inner, outer in (("server_port", mtu.irb, 0), ("fabric", largest, tunnel)):
         if getattr(mtu, key) < inner + 14 + outer:
             more = f", in a tunnel of {outer} more" if outer else ""
             context.problem(

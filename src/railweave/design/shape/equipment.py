@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from railweave.catalog.breakouts import link_breakout
+from railweave.catalog.words import unknown_switch
 from railweave.findings.registry import Rule
 
 if TYPE_CHECKING:
@@ -131,8 +132,7 @@ def _switch_model(context: Context, role: Role, device_at: Location, nos_at: Loc
     if model is None:
         context.problem(
             device_at,
-            f"switch model {role.device!r} is not in the catalog",
-            f"known models: {', '.join(sorted(context.catalog.switches))}",
+            *unknown_switch(context.catalog, role.device),
         )
     elif role.nos not in context.catalog.systems or role.nos not in model.systems:
         context.problem(nos_at, f"{role.device} does not run {role.nos!r}", f"it runs {', '.join(model.systems)}")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from railweave.catalog.words import unknown_server
 from railweave.design.limits.underlay import check_systems, check_underlay
 from railweave.design.shape.equipment import equipment_of, role_equipment
 from railweave.design.shape.extent import check_extent
@@ -202,8 +203,7 @@ def _served_groups(context: Context, name: str, fabric: Fabric) -> list[tuple[in
         if model is None:
             context.problem(
                 ("servers", index, "model"),
-                f"server model {group.model!r} is not in the catalog",
-                f"known models: {', '.join(sorted(context.catalog.servers))}",
+                *unknown_server(context.catalog, group.model),
             )
         elif (
             (group.site is None or fabric.site is None or group.site == fabric.site)
@@ -216,6 +216,8 @@ def _served_groups(context: Context, name: str, fabric: Fabric) -> list[tuple[in
 
 def _rails(context: Context, name: str, groups: list[tuple[int, ServerGroup, NicGroup]]) -> tuple[int, int]:
     """How many rails the servers have, the same for all, and the speed of the first ones' NICs."""
+    if not groups and any(group.model not in context.catalog.servers for group in context.source.spec.servers):
+        return 1, 400  # what NICs there are is not known until the models are right
     if not groups:
         models = [context.catalog.servers.get(group.model) for group in context.source.spec.servers]
         there = dict.fromkeys(nics for model in models if model for nics in model.nics)

@@ -1,0 +1,32 @@
+"""The models that a word means, the same in the fabric file and on the command line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from railweave.catalog.models import Catalog
+
+
+def servers_named(catalog: Catalog, word: str) -> list[str]:
+    """Server models that a word means: by their name or their NIC's in the catalog, else by a part of one."""
+    nics = {name: model.nics["gpu"].nic for name, model in catalog.servers.items() if "gpu" in model.nics}
+    exact = [name for name, nic in nics.items() if word.lower() in {name, nic}]
+    return exact or [name for name, nic in nics.items() if word.lower() in name or word.lower() in nic]
+
+
+def switches_named(catalog: Catalog, word: str) -> list[str]:
+    """Switch models that a word means: its name in the catalog, else those that begin with it."""
+    if word.lower() in catalog.switches:
+        return [word.lower()]
+    return [name for name in catalog.switches if name.startswith(word.lower())] if word else []
+
+
+def unknown_switch(catalog: Catalog, word: str) -> tuple[str, str]:
+    """What is wrong with a word that means no switch model, and what would be right."""
+    return f"switch model {word!r} is not in the catalog", f"known models: {', '.join(sorted(catalog.switches))}"
+
+
+def unknown_server(catalog: Catalog, word: str) -> tuple[str, str]:
+    """What is wrong with a word that means no server model, and what would be right."""
+    return f"server model {word!r} is not in the catalog", f"known models: {', '.join(sorted(catalog.servers))}"

@@ -1,0 +1,83 @@
+"""Models by the words of the fabric file: ``device: qfx5240-64`` means what ``init --switch qfx5240-64`` does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.catalog.words import servers_named, switches_named
+from railweave.findings.registry import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.catalog.models import Catalog
+    from railweave.design.context import Context
+    from railweave.intent.fabric import FabricFile
+    from railweave.intent.reading.document import Location
+
+MODEL_BY_WORD = Rule(
+    id="model-by-word",
+    severity="warning",
+    applies="design",
+    says="a word in the place of a model means several models of the catalog; the first is taken",
+    why="another model may come before it in a later catalog, and the design would change",
+    fix="write the whole name of the model that is meant",
+)
+
+_ROLES = ("leaf", "spine", "super_spine", "dci")
+
+
+def with_catalog_names(spec: FabricFile, catalog: Catalog) -> FabricFile:
+    """The fabric file with each model's name in place of a word that means it; a word that means none stays."""
+    chosen = {at: means[0] for at, _, means in _words(spec, catalog)}
+    if not chosen:
+        return spec
+    fabrics = {
+        name: fabric.model_copy(
+            update={
+                role: getattr(fabric, role).model_copy(update={"device": chosen[at]})
+                for role in _ROLES
+                if (at := ("fabrics", name, role, "device")) in chosen
+            }
+        )
+        for name, fabric in spec.fabrics.items()
+    }
+    devices = {
+        key: one.model_copy(update={"device": chosen.get(("overrides", "devices", key, "device"), one.device)})
+        for key, one in spec.overrides.devices.items()
+    }
+    servers = tuple(
+        group.model_copy(update={"model": chosen.get(("servers", place, "model"), group.model)})
+        for place, group in enumerate(spec.servers)
+    )
+    overrides = spec.overrides.model_copy(update={"devices": devices})
+    return spec.model_copy(update={"fabrics": fabrics, "overrides": overrides, "servers": servers})
+
+
+def note_words(context: Context, spec: FabricFile) -> None:
+    """Note the words of a file that mean several models."""
+    for at, word, means in _words(spec, context.catalog):
+        if len(means) > 1:
+            what = f"{word!r} means {', '.join(means)}: {means[0]} is taken"
+            context.finding(MODEL_BY_WORD, ".".join(map(str, at)), at, what)
+
+
+def _words(spec: FabricFile, catalog: Catalog) -> Iterator[tuple[Location, str, list[str]]]:
+    """Every word in a model's place that is no model's name and means some: where, the word, the models."""
+    places: list[tuple[Location, str]] = [
+        (("fabrics", name, role, "device"), given.device)
+        for name, fabric in spec.fabrics.items()
+        for role in _ROLES
+        if (given := getattr(fabric, role)) is not None
+    ]
+    places += [
+        (("overrides", "devices", key, "device"), one.device)
+        for key, one in spec.overrides.devices.items()
+        if one.device is not None
+    ]
+    for at, word in places:
+        if word not in catalog.switches and (means := switches_named(catalog, word)):
+            yield at, word, means
+    for place, group in enumerate(spec.servers):
+        if group.model not in catalog.servers and (means := servers_named(catalog, group.model)):
+            yield ("servers", place, "model"), group.model, means
