@@ -18,8 +18,11 @@ def example_names() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.yaml"))
 
 
-def copy_example(name: str, target: Path) -> list[Path]:
-    """Copy an example's files into a new or empty folder; returns them. Raises ``InputError`` or ``OutputError``."""
+def copy_example(name: str, target: Path, head: str = "", also: dict[str, bytes] | None = None) -> list[Path]:
+    """Copy an example's files into a new or empty folder; returns them. Raises ``InputError`` or ``OutputError``.
+
+    ``head`` is put before the fabric file's text, ``also`` are further files to write, by name.
+    """
     if name not in example_names():
         raise InputError(
             [
@@ -29,7 +32,9 @@ def copy_example(name: str, target: Path) -> list[Path]:
             ]
         )
     sources = [FOLDER / f"{name}.{suffix}" for suffix in SUFFIXES]
-    return write_new(target, {source.name: source.read_bytes() for source in sources if source.exists()})
+    files = {source.name: source.read_bytes() for source in sources if source.exists()}
+    files[sources[0].name] = head.encode() + files[sources[0].name]
+    return write_new(target, {**files, **(also or {})})
 
 
 def write_new(target: Path, files: dict[str, bytes]) -> list[Path]:

@@ -138,8 +138,8 @@ def test_oversubscription_is_read_as_it_is_written(ratio: str, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--gpus", "8", "--nic", "cx9"], "no server has a NIC 'cx9'"),
-        (["--gpus", "8", "--switch", "z7"], "no switch model begins with 'z7'"),
+        (["--gpus", "8", "--nic", "cx9"], "--nic: server model 'cx9' is not in the catalog"),
+        (["--gpus", "8", "--switch", "z7"], "--switch: switch model 'z7' is not in the catalog"),
         (["--gpus", "0"], "--gpus: '0' is not a number of GPUs\n    write a whole number, at least 1, as 512"),
         (["--gpus", "many"], "'many' is not a number of GPUs"),
         (["--gpus", "1.5"], "'1.5' is not a number of GPUs"),

@@ -76,10 +76,13 @@ def test_init_copies_an_example_that_builds(
         for path in (EXAMPLES / f"{name}.yaml", EXAMPLES / f"{name}.inventory.csv")
         if path.exists()
     }
-    assert content(folder) == expected
+    expected[f"{name}.yaml"] = b"# yaml-language-server: $schema=fabric.schema.json\n" + expected[f"{name}.yaml"]
+    schema = (EXAMPLES.parent / "docs" / "fabric.schema.json").read_bytes()
+    assert content(folder) == {**expected, "fabric.schema.json": schema}
     said = capsys.readouterr().out.splitlines()
     assert said == [
         *(f"wrote {folder / file}" for file in sorted(expected, reverse=True)),
+        f"wrote {folder}/fabric.schema.json",
         f"next: railweave build {folder}/{name}.yaml -o {folder}/out",
     ]
     assert run(monkeypatch, *said[-1].removeprefix("next: railweave ").split(), "-q") == 0

@@ -65,7 +65,7 @@ def test_paths_output_in_the_readme_is_real() -> None:
     )
     shown = re.search(r"--qps 4\n(.*?)\n\.\.\.\n", (ROOT / "README.md").read_text(), re.DOTALL)
     assert shown is not None
-    assert result.output.startswith(shown[1])
+    assert result.stdout.startswith(shown[1])
 
 
 def test_schema_describes_the_examples_keys() -> None:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from railweave.cli.options import DEVICE, RUNNING
-from railweave.cli.output import print_json
+from railweave.cli.options import DEVICE, JSON, QUIET, RUNNING
+from railweave.cli.output import print_json, waiting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.routing.paths import LinkShare
+    from railweave.routing.headers import Walk, Wire
+    from railweave.routing.paths import LinkShare, QueuePairPath
 
 
 PINNED = {
@@ -30,34 +31,85 @@ def paths(
     dst: str = typer.Option(..., help="Destination NIC, as SERVER:NIC."),
     qps: int = typer.Option(1, help="Queue pairs of the connection."),
     down: list[str] = typer.Option([], help="A link (leaf:port--spine:port) or device that is down; may be repeated."),
+    headers: bool = typer.Option(
+        False,
+        "--headers",
+        help="Show what is on the wire on each link: addresses, tunnel, TTL, DSCP, queue, where ECN is marked and "
+        "copied; and the way back of a congestion notification.",
+    ),
     running: Path | None = RUNNING,
     device: list[str] = DEVICE,
-    as_json: bool = typer.Option(False, "--json", help="Print the paths as JSON."),
+    as_json: bool = JSON,
+    quiet: bool = QUIET,
 ) -> None:
     """Show each queue pair's GIDs, and every link it crosses with its share. Exits 1 where one has no path."""
-    from railweave.api import load
-    from railweave.api import paths as find
+    from railweave.api import load, routes
     from railweave.api import running as saved
     from railweave.network.status import absent_sentence
+    from railweave.routing.headers import walk
+    from railweave.routing.paths import queue_pair_paths
 
-    network = load(fabric, device=device)
-    configs = saved(network, running) if running is not None else None
-    found = find(network, src, dst, qps, down, configs=configs)
+    with waiting(f"reading and designing {fabric}, and working out routes", quiet=quiet or as_json):
+        network = load(fabric, device=device)
+        configs = saved(network, running) if running is not None else None
+        tables = routes(network, down, configs=configs)
+        found = queue_pair_paths(network, tables, src, dst, qps)
+        walks = [walk(network, tables, path, src, dst, configs) for path in found] if headers else []
     if as_json:
-        print_json([path.to_json() for path in found])
+        more = [{"headers": one.to_json()} for one in walks] or [{}] * len(found)
+        print_json([{**path.to_json(), **own} for path, own in zip(found, more, strict=True)])
     else:
         if said := absent_sentence(network):
             typer.echo(said)
-        for path in found:
-            pinned = PINNED[path.pinned_to] if path.hops else "no path"
-            typer.echo(f"qp {path.qp}  {path.color}  {path.src_gid} -> {path.dst_gid}  {pinned}")
-            for hop in path.hops:
-                for line in _hop_lines(hop):
-                    typer.echo(f"    {line}")
+        for place, path in enumerate(found):
+            _print(path, walks[place] if walks else None)
     if any(not path.hops for path in found):
         raise typer.Exit(1)
 
 
+def _print(path: QueuePairPath, walked: Walk | None) -> None:
+    pinned = PINNED[path.pinned_to] if path.hops else "no path"
+    typer.echo(f"qp {path.qp}  {path.color}  {path.src_gid} -> {path.dst_gid}  {pinned}")
+    if walked is not None:
+        for title, wires in (("data", walked.data), ("congestion notification (CNP), back", walked.cnp)):
+            typer.echo(f"  {title}:" if wires else f"  {title}: no path")
+            for wire in wires:
+                _print_wire(wire)
+        return
+    for hop in path.hops:
+        for line in _hop_lines(hop):
+            typer.echo(f"    {line}")
+
+
+_COPIES = {
+    "inner to outer": "puts it into VXLAN, and copies the ECN bits of the inner header to the outer one",
+    "outer to inner": "takes it out of VXLAN, and copies a mark of the outer header to the inner one",
+}
+_MARKS = {"ip": "the IP header", "inner": "the inner IP header", "outer": "the outer IP header"}
+
+
+def _print_wire(wire: Wire) -> None:
+    from railweave.routing.headers import ROCE_PORT, VXLAN_PORT
+
+    shared = f"  (one of {wire.of})" if wire.of > 1 else ""
+    typer.echo(f"    {wire.sender} -> {wire.receiver}: {wire.link}{shared}")
+    lines = [("Ethernet", f"{wire.eth_from} -> {wire.eth_to}")]
+    around = wire.tunnel
+    if around is not None:
+        outer = f"{around.src} -> {around.dst}  TTL {around.ttl}  DSCP {wire.dscp}  UDP {VXLAN_PORT}"
+        lines += [("outer IP", outer), ("VXLAN", f"VNI {around.vni}")]
+        lines += [("inner Ethernet", f"{around.inner_from} -> {around.inner_to}")]
+    name = "IP" if around is None else "inner IP"
+    lines += [(name, f"{wire.src} -> {wire.dst}  TTL {wire.ttl}  DSCP {wire.dscp}  UDP {ROCE_PORT}")]
+    if wire.queue is not None:
+        waits = f"{wire.queue} ({wire.traffic_class})" if wire.traffic_class else f"priority {wire.queue} of the NIC"
+        lines += [("queue", waits)]
+    if wire.copies:
+        lines += [("", f"{wire.sender} {_COPIES[wire.copies]}")]
+    if wire.marks:
+        lines += [("", f"where this queue is long, {wire.sender} marks {_MARKS[wire.marks]} (ECN: CE)")]
+    for label, text in lines:
+        typer.echo(f"        {label:14}  {text}")
 def _hop_lines(hop: tuple[LinkShare, ...]) -> Iterator[str]:
     """A hop as lines: a single link by its name, parallel links together with the share of each."""
     from railweave.routing.paths import by_ends

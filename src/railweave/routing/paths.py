@@ -150,6 +150,14 @@ def queue_pair_paths(network: Network, routes: Routes, src: str, dst: str, qps: 
     return result
 
 
+def ways(
+    network: Network, routes: Routes, source: tuple[str, Nic], target: tuple[str, Nic], address: str
+) -> tuple[tuple[LinkShare, ...], ...]:
+    """The hops from one NIC, with its server's name, to an address of another; empty where there is no way."""
+    there = next(one for one in target[1].addresses if one.address == address)
+    return _hops(network, routes, source, target, there)
+
+
 def _hops(
     network: Network, routes: Routes, source: tuple[str, Nic], target: tuple[str, Nic], there: NicAddress
 ) -> tuple[tuple[LinkShare, ...], ...]:

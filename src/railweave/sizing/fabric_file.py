@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.intent.inventory import COLUMNS
 from railweave.intent.qos import Buffers
 from railweave.intent.topology import DEFAULT_SYSTEM
 from railweave.sizing.headroom import headroom_percent
@@ -20,8 +21,21 @@ def system_of(catalog: Catalog, switch: str) -> str:
     return DEFAULT_SYSTEM if DEFAULT_SYSTEM in systems else systems[0]
 
 
-def fabric_text(catalog: Catalog, found: Size) -> str:
-    """The fabric file of a size; at most 15 lines."""
+def server_names(found: Size, first: int = 1, last: int = 0) -> str:
+    """The names of servers ``first`` to ``last`` (0: the last) of a size, as a host list.
+
+    Numbers have as many digits as they need once grown: names stay as they are when servers are added.
+    """
+    last = last or found.servers
+    digits = len(str(found.wanted.grown(found.servers)))
+    return f"gpu-[{first:0{digits}d}-{last:0{digits}d}]" if last > first else f"gpu-{first:0{digits}d}"
+
+
+def fabric_text(catalog: Catalog, found: Size, qps: int = 0, tenants: int = 0) -> str:
+    """The fabric file of a size; at most 15 lines, and one for each tenant.
+
+    ``qps``: queue pairs per connection, 0 for one per path color; ``tenants``: how many tenants share the servers equally.
+    """
     wanted, ports = found.wanted, found.ports
     topology: dict[str, object] = {"stripes": found.stripes}
     if found.shape == "one-leaf":
@@ -44,8 +58,6 @@ def fabric_text(catalog: Catalog, found: Size) -> str:
     if ports.speed_gbps != 400:  # what links have where a file does not say
         topology["link_speed"] = f"{ports.speed_gbps}G"
     shown = ", ".join(f"{key}: {value}" for key, value in topology.items())
-    digits = len(str(wanted.grown(found.servers)))  # names stay as they are when servers are added
-    names = f"gpu-[{1:0{digits}d}-{found.servers:0{digits}d}]" if found.servers > 1 else f"gpu-{1:0{digits}d}"
     system = system_of(catalog, wanted.switch)
     nos = "" if system == DEFAULT_SYSTEM else f", nos: {system}"  # what switches run where a file does not say
     there = switches(found.leaf_switches, found.spine_switches, found.super_spine_switches)
@@ -60,11 +72,35 @@ def fabric_text(catalog: Catalog, found: Size) -> str:
         *([f"    paths_per_nic: {found.colors}"] if found.spines and found.colors != found.uplinks else []),
         *(["    load_balancing: {mode: ecmp}"] if not found.spines else []),
         *_buffers(headroom_percent(catalog, found)),
+        *_tenants(found, tenants),
         "servers:",
-        f'  - {{names: "{names}", model: {wanted.server}}}',
+        f'  - {{names: "{server_names(found)}", model: {wanted.server}}}',
+        *([f"hosts: {{job: {{qps_per_connection: {qps}}}}}"] if qps else []),
         "management: {security: {}}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _tenants(found: Size, tenants: int) -> list[str]:
+    """Lines that share the servers among tenants, one after another; the first have one more where they do not divide."""
+    if not tenants:
+        return []
+    each, more = divmod(found.servers, tenants)
+    lines, first = ["    tenants:"], 1
+    for number in range(1, tenants + 1):
+        last = first + each - (number > more)
+        lines.append(f'      tenant-{number}: {{members: "{server_names(found, first, last)}"}}')
+        first = last + 1
+    return lines
+
+
+def inventory_text(catalog: Catalog, found: Size) -> str:
+    """The inventory to fill in: a row for each MAC address, of every NIC of every server."""
+    names = catalog.servers[found.wanted.server].nics["gpu"].names
+    digits = len(str(found.wanted.grown(found.servers)))
+    rows = [f"gpu-{number:0{digits}d},{nic}" for number in range(1, found.servers + 1) for nic in names]
+    empty = "," * (len(COLUMNS) - 2)
+    return "".join(f"{line}\n" for line in (",".join(COLUMNS), *(f"{row}{empty}" for row in rows)))
 
 
 def _buffers(headroom: int) -> list[str]:

@@ -49,7 +49,7 @@ def grow(catalog: Catalog, found: Size, factor: float, shape: Shape | None = Non
     servers = replace(found.wanted, growth=factor).grown(found.servers)
     gpus = servers * found.ports.gpus_per_server
     room = max(1.0, found.wanted.growth / factor)
-    after = size(catalog, replace(found.wanted, gpus=gpus, growth=room), shape or found.shape, found)
+    after = size(catalog, replace(found.wanted, gpus=gpus, growth=room, stripes=0), shape or found.shape, found)
     if isinstance(after, Refused):
         return Step(found, gpus, after)
     return Step(

@@ -20,6 +20,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railweave.catalog.breakouts import breakout_of
+from railweave.counting import counted
 from railweave.intent.topology import PortRange, Topology
 from railweave.sizing.size import SHAPES, Ports, Refused, Size
 from railweave.sizing.uplinks import default_server_first, shared, spread
@@ -66,6 +67,8 @@ def size(catalog: Catalog, wanted: Wanted, shape: Shape, there: Size | None = No
     ports = ports_of(catalog, wanted)
     servers = -(-wanted.gpus // ports.gpus_per_server)
     grown = wanted.grown(servers)
+    if wanted.stripes > 1 and shape == "one-leaf":
+        return Refused(shape, f"it is one stripe, and {wanted.stripes} are asked for")
     if shape == "one-leaf":
         need = grown * ports.rails
         if need > ports.total:
@@ -73,16 +76,19 @@ def size(catalog: Catalog, wanted: Wanted, shape: Shape, there: Size | None = No
         return Size(shape, wanted, ports, servers, 1, servers)
     if there and not there.spines:
         there = None  # its servers have ports that uplinks then take: they are laid anew
-    if shape == "rail-planes" and grown <= ports.total and not there:
+    if shape == "rail-planes" and grown <= ports.total and not there and wanted.stripes <= 1:
         return Size(shape, wanted, ports, servers, 1, servers)  # one leaf a rail joins all its NICs
     if not ports.down:
         return Refused(shape, f"at {wanted.oversubscription:g}:1 no port of a leaf is left for uplinks")
-    later = max(-(-grown // ports.down), there.stripes if there else 1)
+    asked = max(wanted.stripes, there.stripes if there else 1)
+    later = max(-(-grown // ports.down), asked)
     each = max(-(-grown // later), there.servers_per_stripe if there else 1)
-    stripes = max(-(-servers // each), there.stripes if there else 1)
+    stripes = max(-(-servers // each), asked)
     fullest = max(-(-servers // stripes), there.servers_per_stripe if there else 1)
     need = max(1, math.ceil(each / wanted.ratio), there.uplinks if there else 1)
     base = Size(shape, wanted, ports, servers, stripes, fullest)
+    if wanted.stripes and (wanted.stripes != stripes or -(-servers // fullest) != stripes):
+        return Refused(shape, _other_stripes(base, ports.down))
     if shape == "super-spine":
         return _super_spine(base, later, need, there)
     leaves = later if shape == "rail-planes" else later * ports.rails
@@ -107,6 +113,14 @@ def choose(found: dict[Shape, Size | Refused]) -> Size | None:
 
 def _grown(wanted: Wanted) -> str:
     return f" (grown {wanted.growth:g}x)" if wanted.growth > 1 else ""
+
+
+def _other_stripes(base: Size, down: int) -> str:
+    """Why servers are not spread over as many stripes as asked for."""
+    servers, asked = counted(base.servers, "server"), base.wanted.stripes
+    if asked < base.stripes:
+        return f"{servers} take {base.stripes} stripes: the leaves of a stripe have ports for {down}"
+    return f"{servers} with {base.servers_per_stripe} in a stripe leave one of {asked} stripes without any"
 
 
 def _most(ports: Ports, shape: Shape) -> int:

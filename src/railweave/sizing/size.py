@@ -15,13 +15,17 @@ SHAPES: tuple[Shape, ...] = ("one-leaf", "two-tier", "rail-planes", "super-spine
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is asked for: ``growth`` is how many times as many GPUs the fabric is to take without moving a cable."""
+    """What is asked for: ``growth`` is how many times as many GPUs the fabric is to take without moving a cable.
+
+    ``stripes`` is how many stripes its servers are spread over; 0: as few as fit.
+    """
 
     gpus: int
     server: str
     switch: str
     oversubscription: float = 1.0
     growth: float = 1.0
+    stripes: int = 0
 
     @property
     def ratio(self) -> Fraction:

@@ -1,0 +1,293 @@
+"""What is on the wire on each link of a queue pair's path, and of the congestion notifications that come back.
+
+A packet of RDMA data leaves its NIC as RoCEv2 (UDP 4791). On a fabric with tenants the first leaf puts it into VXLAN (UDP 4789),
+spines forward it by the outer address, and the last leaf takes the outer headers off: the packet walks of the EVPN test report
+("How DCQCN was tested", tables 3 to 8). Where queues are long a switch marks it (ECN); the receiver answers with a congestion
+notification packet (CNP), which goes the same way back in the same VNI.
+
+A prefix of a tenant is routed (EVPN type 5, RFC 9136): both leaves take one from the TTL of the inner packet, and the inner
+Ethernet header is from leaf to leaf. A layer-2 network is bridged (type 2): the inner packet stays as the NIC sent it. The
+outer ECN bits are copied from the inner ones, and a mark in them back into the inner ones (RFC 6040, section 4).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from railweave.device.build import device_config
+from railweave.device.host import host_config
+from railweave.routing.paths import find_nic, ways
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from railweave.device.host_model import HostQos
+    from railweave.device.model import DeviceConfig
+    from railweave.network.devices import Nic, Subnet
+    from railweave.network.model import Network
+    from railweave.routing.paths import LinkShare, QueuePairPath
+    from railweave.routing.table import Routes
+
+HOP_LIMIT = 255
+"""TTL or hop limit of queue pairs, and of what answers them: NCCL and perftest set it so."""
+
+TUNNEL_TTL = 64
+"""TTL of a tunnel's outer header (assumed: no document of the switches says otherwise)."""
+
+ROCE_PORT, VXLAN_PORT = 4791, 4789
+"""UDP ports (InfiniBand specification, annex A17; RFC 7348)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tunnel:
+    """The headers of VXLAN around a packet: ``src`` and ``dst`` are tunnel endpoints.
+
+    ``inner_from``, ``inner_to`` are the owners of the MAC addresses of the inner Ethernet header: NICs where the network is
+    bridged, leaves where it is routed.
+    """
+
+    src: str
+    dst: str
+    vni: int
+    ttl: int
+    inner_from: str
+    inner_to: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """A packet on one link, as ``sender`` puts it there.
+
+    ``of`` is how many links share what goes there. ``eth_from``, ``eth_to`` are the owners of the MAC addresses of the outermost
+    Ethernet header. ``traffic_class`` and ``queue`` are where it waits at the sender; of a NIC, ``queue`` is its priority.
+    ``marks`` is the header that a full queue of the sender marks, and ``copies`` what the sender copied of ECN bits.
+    """
+
+    link: str
+    of: int
+    sender: str
+    receiver: str
+    eth_from: str
+    eth_to: str
+    src: str
+    dst: str
+    ttl: int
+    dscp: int
+    traffic_class: str
+    queue: int | None
+    tunnel: Tunnel | None = None
+    marks: Literal["", "ip", "inner", "outer"] = ""
+    copies: Literal["", "inner to outer", "outer to inner"] = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented JSON object (docs/cli/paths.md)."""
+        around = self.tunnel
+        return {
+            "link": self.link,
+            "of": self.of,
+            "sender": self.sender,
+            "receiver": self.receiver,
+            "ethernet": {"from": self.eth_from, "to": self.eth_to},
+            "outer": None
+            if around is None
+            else {"src": around.src, "dst": around.dst, "udp": VXLAN_PORT, "ttl": around.ttl, "dscp": self.dscp},
+            "vni": None if around is None else around.vni,
+            "inner_ethernet": None if around is None else {"from": around.inner_from, "to": around.inner_to},
+            "ip": {"src": self.src, "dst": self.dst, "udp": ROCE_PORT, "ttl": self.ttl, "dscp": self.dscp},
+            "class": self.traffic_class,
+            "queue": self.queue,
+            "ecn_marks": self.marks,
+            "ecn_copies": self.copies,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """A queue pair's data on each link, and the congestion notification that answers it; both empty without a path."""
+
+    data: tuple[Wire, ...]
+    cnp: tuple[Wire, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented JSON object."""
+        return {"data": [one.to_json() for one in self.data], "cnp": [one.to_json() for one in self.cnp]}
+
+
+def walk(
+    network: Network,
+    routes: Routes,
+    path: QueuePairPath,
+    src: str,
+    dst: str,
+    configs: Mapping[str, DeviceConfig] | None = None,
+) -> Walk:
+    """The packets of a queue pair's path between two NICs (``SERVER:NIC``), as ``queue_pair_paths`` found it.
+
+    Of several links that share the traffic, the first is followed. ``configs`` are configurations of switches in place of the
+    designed ones.
+    """
+    source, target = find_nic(network, src), find_nic(network, dst)
+    scene = _Scene(network, routes, configs or {})
+    here, there = path.src_gid, path.dst_gid
+    qos = next(one for one in host_config(network, source[0]).qos if one.fabric == source[1].fabric)
+    answers = next(one for one in host_config(network, target[0]).qos if one.fabric == target[1].fabric)
+    own = _own_dscp(network, source[0], here)
+    data = scene.walk(source, target, (here, there), path.hops, qos.dscp if own is None else own, qos)
+    back = ways(network, routes, target, source, here)
+    return Walk(data, scene.walk(target, source, (there, here), back, answers.cnp_dscp, answers) if data else ())
+
+
+def _own_dscp(network: Network, server: str, address: str) -> int | None:
+    """The DSCP of a path color, where the file gives the color one."""
+    for nic in host_config(network, server).nics:
+        for one in nic.addresses:
+            if one.address == address and one.traffic_class is not None:
+                return one.traffic_class // 4
+    return None
+
+
+@dataclass(frozen=True)
+class _Scene:
+    """A network and what its switches are configured to do."""
+
+    network: Network
+    routes: Routes
+    given: Mapping[str, DeviceConfig]
+
+    def config(self, device: str) -> DeviceConfig:
+        return self.given.get(device) or device_config(self.network, device)
+
+    def walk(
+        self,
+        source: tuple[str, Nic],
+        target: tuple[str, Nic],
+        addresses: tuple[str, str],
+        hops: tuple[tuple[LinkShare, ...], ...],
+        dscp: int,
+        qos: HostQos,
+    ) -> tuple[Wire, ...]:
+        """One way, link after link."""
+        found: list[Wire] = []
+        ttl, tunnel, end, tunnelled = HOP_LIMIT, None, "", False
+        bridged = self._bridged(source, target, addresses)
+        first, last = f"{source[0]}:{source[1].name}", f"{target[0]}:{target[1].name}"
+        for link, of, sender, receiver in self._links(source[0], hops):
+            marks: Literal["", "ip", "inner", "outer"] = ""
+            copies: Literal["", "inner to outer", "outer to inner"] = ""
+            name, queue = "", qos.priorities[dscp] if not found else None
+            if found:
+                config = self.config(sender)
+                name, queue, marked = _class(config, dscp)
+                if tunnel is not None and sender != end:
+                    tunnel, marks = replace(tunnel, ttl=tunnel.ttl - 1), "outer"
+                else:
+                    if tunnel is not None:
+                        tunnel, copies = None, "outer to inner"
+                    routed = not (bridged or (copies and self._is_bridged_vlan(sender, source, target)))
+                    ttl -= routed
+                    marks = "inner" if tunnelled else "ip"
+                    if receiver != target[0] and config.overlay is not None and target[1].tenant:
+                        tunnel, end = self._tunnel(config, source, target, addresses, (first, last))
+                        marks, copies, tunnelled = "inner", "inner to outer", True
+                marks = marks if marked else ""
+            whole = bridged and tunnel is None
+            found.append(
+                Wire(
+                    link,
+                    of,
+                    sender,
+                    receiver,
+                    first if whole or not found else sender,
+                    last if whole or receiver == target[0] else receiver,
+                    *addresses,
+                    ttl,
+                    dscp,
+                    name,
+                    queue,
+                    tunnel,
+                    marks,
+                    copies,
+                )
+            )
+        return tuple(found)
+
+    def _links(self, start: str, hops: tuple[tuple[LinkShare, ...], ...]) -> Iterator[tuple[str, int, str, str]]:
+        """Each link of one way through the hops: its name, how many share, and its ends in the direction travelled."""
+        at = start
+        for hop in hops:
+            for one in hop:
+                cable = self.network.cable(one.link)
+                ends = (cable.a.device, cable.b.device)
+                if at in ends:
+                    following = ends[1] if at == ends[0] else ends[0]
+                    yield one.link, len(hop), at, following
+                    at = following
+                    break
+
+    def _subnet(self, nic: tuple[str, Nic], address: str) -> Subnet:
+        color = next(one.color for one in nic[1].addresses if one.address == address)
+        return next(one for one in self.network.segment_of(*nic).subnets if one.color == color)
+
+    def _bridged(self, source: tuple[str, Nic], target: tuple[str, Nic], addresses: tuple[str, str]) -> bool:
+        """Whether both are on one layer-2 network: switches then leave the packet as the NIC sent it."""
+        if source[1].network or target[1].network:
+            return (source[1].tenant, source[1].network) == (target[1].tenant, target[1].network)
+        same = source[1].leaf == target[1].leaf and source[1].vlan == target[1].vlan is not None
+        return same and self._subnet(source, addresses[0]).prefix == self._subnet(target, addresses[1]).prefix
+
+    def _is_bridged_vlan(self, leaf: str, source: tuple[str, Nic], target: tuple[str, Nic]) -> bool:
+        """Whether what came out of a tunnel at a leaf came by the target's layer-2 network, routed before."""
+        return bool(target[1].network) and self._has_network(source[1].leaf, target) and leaf == target[1].leaf
+
+    def _has_network(self, leaf: str, target: tuple[str, Nic]) -> bool:
+        config = self.config(leaf)
+        return config.mac_vrf is not None and any(one.vni == self._vni(target) for one in config.mac_vrf.vlans)
+
+    def _vni(self, nic: tuple[str, Nic]) -> int:
+        """The VNI of the layer-2 network that a NIC is on."""
+        tenants = self.network.fabric(nic[1].fabric).tenants
+        networks = next(one for one in tenants if one.name == nic[1].tenant).networks
+        return next(one.vni for one in networks if one.name == nic[1].network)
+
+    def _tunnel(
+        self,
+        config: DeviceConfig,
+        source: tuple[str, Nic],
+        target: tuple[str, Nic],
+        addresses: tuple[str, str],
+        ends: tuple[str, str],
+    ) -> tuple[Tunnel, str]:
+        """The tunnel that a leaf puts a packet into, and the leaf where it ends."""
+        assert config.overlay is not None  # noqa: S101 - a leaf with tenants has one
+        own, subnet = str(config.overlay.endpoints[0].address), self._subnet(target, addresses[1])
+        far = target[1].leaf
+        if target[1].network and self._has_network(config.name, target):
+            same = source[1].network == target[1].network
+            inner = ends if same else (config.name, ends[1])
+            return Tunnel(own, subnet.tunnel, self._vni(target), TUNNEL_TTL, *inner), far
+        vni = next(one.vni for one in config.vrfs if one.name == target[1].tenant)
+        if target[1].network:
+            far = self.routes.shared.leaves(config.name, target[1].tenant, subnet.prefix)[0]
+            overlay = self.config(far).overlay
+            assert overlay is not None  # noqa: S101 - likewise
+            return Tunnel(own, str(overlay.endpoints[0].address), vni, TUNNEL_TTL, config.name, far), far
+        return Tunnel(own, _endpoint(self.config(far), subnet.prefix), vni, TUNNEL_TTL, config.name, far), far
+
+
+def _endpoint(config: DeviceConfig, prefix: str) -> str:
+    """The tunnel endpoint by which a leaf advertises a prefix of a VRF: that of the prefix's path color."""
+    assert config.overlay is not None  # noqa: S101 - a leaf with tenants has one
+    ends = config.overlay.endpoints
+    number = next(one.prefixes.index(prefix) for one in config.gateways if one.vrf and prefix in one.prefixes)
+    return str(ends[number % len(ends)].address)
+
+
+def _class(config: DeviceConfig, dscp: int) -> tuple[str, int | None, bool]:
+    """The class of a DSCP on a switch, its queue, and whether its packets are marked where the queue is long."""
+    if config.qos is None:
+        return "", None, False
+    classes = config.qos.classes
+    name = next((name for name, one in classes.items() if dscp in one.dscp), config.qos.default_class)
+    found = classes.get(name)
+    return name, found.queue if found else None, found is not None and found.ecn is not None
