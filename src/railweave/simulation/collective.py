@@ -21,9 +21,10 @@ from railweave.simulation.engines.choice import choose, whole_flows
 from railweave.simulation.engines.flows import FLOW_NOTE, run_flows
 from railweave.simulation.engines.measured import Measured, interval_ps
 from railweave.simulation.engines.packets import run_packets
-from railweave.simulation.engines.report import congestion_text, counters_json, engine_json, engine_text
+from railweave.simulation.engines.report import congestion_text, counters_json, engine_json, engine_text, lost_text
 from railweave.simulation.engines.rounds import repeated_rounds
 from railweave.simulation.engines.traffic import traffic_of
+from railweave.simulation.ideal import Ideal
 from railweave.simulation.model.faults import slowed
 from railweave.simulation.settings import post_cost_ps
 
@@ -71,6 +72,8 @@ class Prediction:
     """What was assumed or left out."""
     measured: Measured | None = None
     """The tables that ``JobPrediction`` joins."""
+    ideal: Ideal | None = None
+    """What it would take at the limits of hardware alone."""
 
     @cached_property
     def flows(self) -> list[dict[str, Any]]:
@@ -89,8 +92,10 @@ class Prediction:
         return (
             f"{self.collective} of {self.size_bytes} bytes: {self.program.algorithm}, {self.program.protocol}, "
             f"{self.program.channels} channels\n"
+            f"{lost_text(self.counters)}"
             f"  time           {self.time_ps / 1e6:.1f} us{state}\n"
             f"  bus bandwidth  {self.bus_bandwidth_gbytes:.2f} GB/s\n"
+            f"{'' if self.ideal is None else self.ideal.to_text(self.time_ps, self.program) + chr(10)}"
             f"  bound by       {bound.to_text()}\n"
             f"  congestion     {congestion_text(self.counters)}\n"
             f"  engine         {engine_text(self.choice, self.steady)}"
@@ -109,6 +114,7 @@ class Prediction:
             "time_us": self.time_ps / 1e6,
             "bus_bandwidth_GBps": self.bus_bandwidth_gbytes,
             "alg_bandwidth_GBps": self.size_bytes / self.time_ps * 1e3,
+            "ideal": None if self.ideal is None else self.ideal.to_json(self.time_ps, self.program),
             "bottleneck": bottleneck(self.load, self.time_ps).to_json(),
             "wall_s": self.wall_s,
             **counters_json(self.counters),
@@ -207,6 +213,7 @@ def predict(
         wall_s=time.perf_counter() - begin,
         notes=tuple(notes),
         measured=Measured.of(fabric.wiring, traffic, len(own.pairs), run, time_ps, every_ps, slower),
+        ideal=Ideal.of(fabric.wiring, own, planned.floor_ps),
     )
 
 

@@ -61,15 +61,32 @@ class Comparison:
         """The fastest first; those that did not come to their end last."""
         return sorted(self.outcomes, key=lambda one: (not one.answer.complete, one.answer.time_ps))
 
+    @property
+    def tied(self) -> list[Outcome]:
+        """Those as fast as the fastest, to ``EQUAL``, that one included; none where it did not come to its end."""
+        best = self.ranked[0].answer
+        most = best.time_ps * (1 + EQUAL)
+        return [one for one in self.ranked if one.answer.complete and one.answer.time_ps <= most]
+
+    @property
+    def winner(self) -> Outcome | None:
+        """The fastest, where no other is as fast."""
+        return self.tied[0] if len(self.tied) == 1 else None
+
     def verdict(self) -> str:
         """Who wins, by how much, and why, in two sentences."""
         best, *others = self.ranked
         if not others:
             return f"{self.name}={best.value} is alone."
         second, worst = others[0], others[-1]
-        alike = [
-            one for one in others if one.answer.time_ps <= best.answer.time_ps * (1 + EQUAL) and one.answer.complete
-        ]
+        alike = [one for one in self.tied if one is not best]
+        crossed = all(crosses_spine(one.answer) for one in [best, *alike])
+        if alike and not crossed:
+            names = "All" if len(alike) == len(others) else " and ".join(one.value for one in [best, *alike])
+            return (
+                f"{self.name}: {names} take the same time, to {EQUAL:.1%}, but no packet crossed a spine: "
+                f"how switches share links was not put to the test ({why(best)})."
+            )
         if len(alike) == len(others):
             return f"All do alike, to {EQUAL:.1%}: {why(best)}."
         if alike:
@@ -115,7 +132,8 @@ class Comparison:
         """The documented JSON object (docs/predict.md)."""
         return {
             "compare": self.name,
-            "winner": self.ranked[0].value,
+            "winner": None if self.winner is None else self.winner.value,
+            "tied": [one.value for one in self.tied],
             "verdict": self.verdict(),
             "variants": [
                 {"value": one.value, "time_us": one.answer.time_ps / 1e6, "result": one.answer.to_json()}
@@ -127,6 +145,19 @@ class Comparison:
 def longest_run(found: JobPrediction) -> Prediction:
     """The collective of a job that took longest."""
     return max((one.prediction for one in found.steps), key=lambda one: one.time_ps)
+
+
+def crosses_spine(found: JobPrediction) -> bool:
+    """Whether a packet went from a switch to another; True where nothing was counted."""
+    for one in found.own_runs():
+        measured = one.prediction.measured
+        if measured is None:
+            return True
+        links, switches = measured.links, set(measured.wiring.switches)
+        between = [a in switches and b in switches for a, b in zip(links["from"], links["to"], strict=True)]
+        if links["tx_bytes"][np.array(between, dtype=np.bool_)].any():
+            return True
+    return False
 
 
 def why(one: Outcome) -> str:

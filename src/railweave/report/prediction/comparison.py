@@ -48,7 +48,7 @@ def comparison_html(network: Network, found: Comparison) -> str:
             element("td", text(cell), class_="said" if place == len(cells) - 1 else None)
             for place, cell in enumerate(cells)
         ]
-        rows.append(element("tr", *tags, class_="best" if one is best else None))
+        rows.append(element("tr", *tags, class_="best" if one is found.winner else None))
     head = (found.name, "time us", "longer", "bus bandwidth GB/s", "marked", "PFC pauses", "timeouts", "why")
     sections = [element("section", element("h2", "Who wins"), table(head, rows), id="table")]
     because = [

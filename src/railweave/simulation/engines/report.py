@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from railweave.counting import counted
+
 if TYPE_CHECKING:
     from railweave.simulation.engines.choice import Choice
     from railweave.simulation.engines.run import Steady
@@ -33,8 +35,19 @@ def engine_json(choice: Choice, steady: Steady | None) -> dict[str, Any]:
     }
 
 
+def lost_text(counters: dict[str, int] | None) -> str:
+    """A line on what was dropped and sent again; empty where nothing was, or nothing is known."""
+    known = counters or {}
+    dropped = sum(count for name, count in known.items() if name.startswith("dropped_"))
+    again, timeouts = known.get("retransmitted_packets", 0), known.get("timeouts", 0)
+    if not dropped and not again and not timeouts:
+        return ""
+    late = f", {counted(timeouts, 'timeout')}" if timeouts else ""
+    return f"  lost           {counted(dropped, 'packet')} dropped, {again:,} sent again{late}\n"
+
+
 def congestion_text(counters: dict[str, int] | None) -> str:
-    """Marks, pauses and what was sent again."""
+    """Marks and pauses; what was lost is said before (``lost_text``)."""
     if counters is None:
         return "unknown: flows have no queues"
     return (
