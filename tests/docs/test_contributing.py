@@ -13,7 +13,7 @@ import yaml
 
 from railweave import checks as room
 from railweave.catalog import catalog
-from railweave.catalog.models import SwitchModel
+from railweave.catalog.hardware import SwitchModel
 from railweave.checks.checks import checks, run_checks
 from railweave.checks.subject import Subject
 from railweave.findings.registry import rules_of

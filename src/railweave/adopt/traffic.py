@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from railweave.adopt.draft import Draft
     from railweave.adopt.shape import Shape
-    from railweave.catalog.models import System
+    from railweave.catalog.systems import System
     from railweave.device.model import DeviceConfig, QosConfig
     from railweave.network.fabric import RoleName
 

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from railweave.catalog.models import Breakout, SwitchModel
+    from railweave.catalog.hardware import Breakout, SwitchModel
     from railweave.intent.topology import PortRange
 
 

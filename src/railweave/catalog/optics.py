@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from railweave.catalog.models import Catalog, Optic
+    from railweave.catalog.hardware import Optic
+    from railweave.catalog.models import Catalog
 
 Module = tuple[str, str | int]
 """The device and the place of a pluggable: the physical port, or the NIC."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from railweave.catalog.models import SwitchModel
+    from railweave.catalog.hardware import SwitchModel
 
 
 def port_share_bytes(model: SwitchModel, percent: int, speed_gbps: int) -> int:

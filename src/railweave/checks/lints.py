@@ -14,7 +14,7 @@ from railweave.systems import system
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from railweave.catalog.models import Lint
+    from railweave.catalog.systems import Lint
     from railweave.checks.subject import Subject
     from railweave.findings import Finding
 

@@ -8,7 +8,7 @@ from railweave.nics import definitions
 from railweave.nics.protocol import ONLY_WITH_FIRMWARE, PARTS, missing_parts
 
 if TYPE_CHECKING:
-    from railweave.catalog.models import NicModel
+    from railweave.catalog.hardware import NicModel
     from railweave.design.context import Context
 
 HOW = "docs/howto/add-a-nic-vendor.md says how to add it; or choose another server model"

@@ -19,7 +19,7 @@ from railweave.errors import InputError, Option, Problem
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from railweave.catalog.models import SwitchModel
+    from railweave.catalog.hardware import SwitchModel
     from railweave.design.context import Context
     from railweave.design.shape.topology import Layout
     from railweave.intent.fabric import Fabric, FabricFile

@@ -24,7 +24,7 @@ from railweave.device.timers import Bfd
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from railweave.catalog.models import System
+    from railweave.catalog.systems import System
     from railweave.device.model import Term
     from railweave.device.policy import Form, RoutingPolicy
     from railweave.network.devices import Cable, End, Switch

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
-from railweave.catalog.models import Platform
+from railweave.catalog.hardware import Platform
 from railweave.config.addresses import Address, InterfaceAddress, Prefix
 from railweave.device.balancing import BalancingConfig, Dlb, Hash
 from railweave.device.bgp import bgp_config, ends_of, maximum_ecmp, routed_families, server_families
@@ -26,7 +26,7 @@ from railweave.device.timers import RouterAdvertisements
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.catalog.models import System
+    from railweave.catalog.systems import System
     from railweave.network.devices import Cable, End, Segment, Switch
     from railweave.network.fabric import Fabric
     from railweave.network.model import Network

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from railweave.device.host_model import FirmwareOption
 
 if TYPE_CHECKING:
-    from railweave.catalog.models import NicModel
+    from railweave.catalog.hardware import NicModel
     from railweave.device.host_model import HostQos
 
 

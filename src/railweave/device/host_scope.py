@@ -12,7 +12,7 @@ from railweave.catalog import catalog
 from railweave.device.long_haul import LongHaul, long_haul
 
 if TYPE_CHECKING:
-    from railweave.catalog.models import ServerModel
+    from railweave.catalog.hardware import ServerModel
     from railweave.network.devices import Nic, Segment, Server
     from railweave.network.fabric import Fabric
     from railweave.network.model import Hosts, Network

@@ -23,7 +23,8 @@ from railweave.device.timers import Bfd
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.catalog.models import SwitchModel, System
+    from railweave.catalog.hardware import SwitchModel
+    from railweave.catalog.systems import System
     from railweave.device.model import Gateway
     from railweave.network.devices import Switch
     from railweave.network.fabric import Fabric

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from railweave.catalog.models import Platform
+    from railweave.catalog.hardware import Platform
     from railweave.device.balancing import BalancingConfig
     from railweave.device.model import QosConfig
 

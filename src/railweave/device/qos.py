@@ -15,8 +15,8 @@ from railweave.device.own import own_type
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from railweave.catalog.models import Marking as SystemMarking
-    from railweave.catalog.models import System
+    from railweave.catalog.systems import Marking as SystemMarking
+    from railweave.catalog.systems import System
     from railweave.device.classes import Ecn
     from railweave.device.model import Interface
     from railweave.network.devices import Switch

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from railweave.catalog import catalog
-from railweave.catalog.models import Image
+from railweave.catalog.systems import Image
 from railweave.device.build import device_config
 from railweave.device.host import host_config
 from railweave.errors import InputError, LabError, Option, Problem

@@ -9,7 +9,7 @@ from railweave.catalog import catalog
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from railweave.catalog.models import System
+    from railweave.catalog.systems import System
 
 _HEAD = """# What is understood of a configuration
 

@@ -14,7 +14,8 @@ from railweave.catalog.headroom import headroom_bytes
 from railweave.design.limits.headroom import THIN_HEADROOM
 
 if TYPE_CHECKING:
-    from railweave.catalog.models import Physics, SwitchModel
+    from railweave.catalog.hardware import SwitchModel
+    from railweave.catalog.models import Physics
     from railweave.intent.qos import Buffers
     from railweave.network.fabric import Fabric, RoleName
     from railweave.network.model import Network

@@ -10,7 +10,8 @@ from railweave.design.cabling.ports import Port
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.catalog.models import SwitchModel, System
+    from railweave.catalog.hardware import SwitchModel
+    from railweave.catalog.systems import System
     from railweave.design.cabling.ports import PortKind
     from railweave.design.context import Context
     from railweave.intent.reading.document import Location

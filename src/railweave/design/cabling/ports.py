@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from railweave.sizing.uplinks import default_server_first
 
 if TYPE_CHECKING:
-    from railweave.catalog.models import Breakout, PortGroup, SwitchModel
+    from railweave.catalog.hardware import Breakout, PortGroup, SwitchModel
     from railweave.intent.topology import PortRange, Topology
 
 

@@ -10,7 +10,7 @@ from railweave.findings.registry import Rule
 from railweave.sizing.uplinks import default_server_first
 
 if TYPE_CHECKING:
-    from railweave.catalog.models import Breakout, SwitchModel
+    from railweave.catalog.hardware import Breakout, SwitchModel
     from railweave.design.cabling.ports import PortKind, Range
     from railweave.design.context import Context
     from railweave.design.shape.equipment import Equipment

@@ -12,7 +12,7 @@ from railweave.findings.registry import Rule
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from railweave.catalog.models import SwitchModel
+    from railweave.catalog.hardware import SwitchModel
     from railweave.design.cabling.ports import PortKind
     from railweave.design.context import Context
     from railweave.intent.fabric import Fabric

@@ -12,7 +12,7 @@ from railweave.design.cabling.ports import capacity
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from railweave.catalog.models import NicGroup
+    from railweave.catalog.hardware import NicGroup
     from railweave.design.context import Context
     from railweave.design.shape.equipment import Equipment
     from railweave.design.shape.tiers import Leaf

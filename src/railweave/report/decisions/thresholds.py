@@ -8,7 +8,7 @@ from railweave.catalog import catalog
 from railweave.report.figures import switches_of
 
 if TYPE_CHECKING:
-    from railweave.catalog.models import SwitchModel
+    from railweave.catalog.hardware import SwitchModel
     from railweave.intent.qos import Buffers, Ecn
     from railweave.network.fabric import Fabric, RoleName
     from railweave.network.model import Network

@@ -14,7 +14,7 @@ from railweave.catalog.shares import port_share_bytes
 from railweave.simulation.model.wiring import delay_ps
 
 if TYPE_CHECKING:
-    from railweave.catalog.models import SwitchModel
+    from railweave.catalog.hardware import SwitchModel
     from railweave.device.classes import Buffers, TrafficClass
     from railweave.device.host_model import HostQos
     from railweave.device.model import DeviceConfig, QosConfig

@@ -19,7 +19,7 @@ from railweave.catalog import catalog
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from railweave.catalog.models import NicGroup
+    from railweave.catalog.hardware import NicGroup
     from railweave.network.devices import Cable, Server
     from railweave.network.model import Network
 

@@ -18,7 +18,7 @@ from railweave.systems.sonic.render.names import ETHERNET_HEADER
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from railweave.catalog.models import SwitchModel
+    from railweave.catalog.hardware import SwitchModel
     from railweave.config.taking import Taking
     from railweave.systems.dell_sonic.read.bgp import Router
     from railweave.systems.dell_sonic.read.routing import Links

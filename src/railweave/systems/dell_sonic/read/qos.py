@@ -18,7 +18,7 @@ from railweave.systems.sonic.render.buffers import LOSSLESS, NO_OFFSET
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from railweave.catalog.models import SwitchModel
+    from railweave.catalog.hardware import SwitchModel
     from railweave.config.sections import Section
     from railweave.config.taking import Taking
     from railweave.device.model import Interface

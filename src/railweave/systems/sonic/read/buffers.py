@@ -22,7 +22,7 @@ from railweave.systems.sonic.render.buffers import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.catalog.models import SwitchModel
+    from railweave.catalog.hardware import SwitchModel
     from railweave.device.model import Interface
     from railweave.systems.sonic.read.rows import Row, Rows
 

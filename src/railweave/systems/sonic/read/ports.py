@@ -16,7 +16,7 @@ from railweave.systems.sonic.render.names import ETHERNET_HEADER
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from railweave.catalog.models import SwitchModel
+    from railweave.catalog.hardware import SwitchModel
     from railweave.systems.sonic.read.rows import Row, Rows
 
 Cipher = Literal["gcm-aes-128", "gcm-aes-256", "gcm-aes-xpn-128", "gcm-aes-xpn-256"]

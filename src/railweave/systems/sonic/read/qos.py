@@ -13,7 +13,7 @@ from railweave.systems.sonic.read.buffers import Buffering, buffering
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from railweave.catalog.models import SwitchModel
+    from railweave.catalog.hardware import SwitchModel
     from railweave.device.model import Interface
     from railweave.systems.sonic.read.rows import Row, Rows
 

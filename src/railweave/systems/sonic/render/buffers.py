@@ -11,7 +11,7 @@ from railweave.systems.sonic.render.qos import LOSSY_GROUP, lossless
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from railweave.catalog.models import SwitchModel
+    from railweave.catalog.hardware import SwitchModel
     from railweave.device.model import DeviceConfig, Interface, PfcProfile, QosConfig
     from railweave.systems.sonic.tables import Row, Tables
 

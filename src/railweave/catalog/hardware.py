@@ -1,0 +1,256 @@
+"""The shape of hardware: switches, NICs, servers and optics, each value with where it comes from.
+
+A ``source`` that begins with ``assumed:`` is not documented; findings that rest on it say so. Users' own hardware files have
+the same shape (docs/hardware.md).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from railweave.intent.base import Model
+
+
+class Breakout(Model):
+    """A breakout mode of a port: ``channels`` ports of ``speed_gbps`` each."""
+
+    channels: int
+    speed_gbps: int
+    source: str
+
+    def __str__(self) -> str:
+        return f"{self.channels}x{self.speed_gbps}G"
+
+
+class PortGroup(Model):
+    """Physical ports ``first`` to ``first + count - 1`` of one kind."""
+
+    first: int
+    count: int
+    cage: str
+    speed_gbps: int
+    lanes: int
+    breakouts: tuple[Breakout, ...] = ()
+    source: str
+
+    @property
+    def last(self) -> int:
+        """The last physical port of the group."""
+        return self.first + self.count - 1
+
+    def modes(self) -> list[Breakout]:
+        """Every breakout mode of a port, whole first."""
+        return [Breakout(channels=1, speed_gbps=self.speed_gbps, source=self.source), *self.breakouts]
+
+
+class Buffer(Model):
+    """Packet buffer of a switch. ``cell_bytes`` is the allocation unit; ``headroom_mb`` the most that headroom may take."""
+
+    shared_mb: float
+    cell_bytes: int
+    source: str
+    cell_source: str
+
+
+class DedicatedBuffer(Model):
+    """How a switch divides its packet buffer as long as nobody changes it: what ports keep for themselves, and what they share.
+
+    Sizes in KB of 1,024 bytes, on both sides of a switch whose shared pool is the same for ingress and egress.
+    """
+
+    shared_kb: int
+    ingress_kb: int
+    egress_kb: int
+    source: str
+
+    def shared_bytes(self, ingress_percent: int | None, egress_percent: int | None) -> int:
+        """What is shared where dedicated buffers are set to a percentage of their default (None: left as they are)."""
+        freed = [
+            kb * (100 - percent) / 100
+            for kb, percent in ((self.ingress_kb, ingress_percent), (self.egress_kb, egress_percent))
+            if percent is not None
+        ]
+        return round(1024 * (self.shared_kb + sum(freed)))
+
+
+class Limits(Model):
+    """What a switch's silicon can hold. Empty where no source was found."""
+
+    ports: int | None = None
+    ecmp_members: int | None = None
+    ipv6_routes: int | None = None
+    source: str
+
+
+class SonicPlatform(Model):
+    """A switch model as SONiC knows it: the folder of its platform, and what configurations must state themselves.
+
+    ``first_lanes`` holds the first serdes lane of every port, in order; the other lanes of a port follow it.
+    ``pause_reserve_frames`` and ``xon_offset_bytes`` are what the platform's own lossless profiles have.
+    """
+
+    platform: str
+    hwsku: str
+    first_lanes: tuple[int, ...]
+    pause_reserve_frames: int = 2
+    xon_offset_bytes: int
+    source: str
+
+
+Lack = Literal["shared-buffer", "pfc-watchdog", "pfc-xon", "dlb"]
+"""What the sources know switches by, and a platform may not have: statements that its configuration leaves out."""
+
+Ability = Literal["random-spray", "payload-filter", "macsec"]
+"""What few platforms do: spray packets at random, match the first byte of a UDP payload, encrypt links."""
+
+
+class Platform(Model):
+    """How a model differs from the QFX switches that the rest of the catalog is of.
+
+    ``ecn_min_fill`` is the fill level, percent, at which it marks where a fabric file does not say.
+    """
+
+    lacks: tuple[Lack, ...] = ()
+    has: tuple[Ability, ...] = ()
+    ecn_min_fill: int | None = None
+    source: str = ""
+
+
+Need = Literal["equal-lossless-shares", "tunnel-dscp"]
+"""What the configuration of some models must have: the same share of lossless buffers at ingress and egress; statements by
+which a tunnel's header has the DSCP of the packet in it."""
+
+
+class SwitchModel(Model):
+    """A switch model. ``features`` are those that not every model has, ``needs`` what not every model asks for, each with its source.
+
+    ``cards`` is how many ports a line card has, in a chassis; empty: it has no cards.
+    """
+
+    vendor: str
+    asic: str
+    description: str
+    systems: tuple[str, ...]
+    ports: tuple[PortGroup, ...]
+    buffer: Buffer
+    limits: Limits
+    rack_units: int | None = None
+    tunnels: dict[Literal["type-2", "type-5"], str] = Field(
+        default_factory=dict[Literal["type-2", "type-5"], str],
+        description="EVPN routes by which a published configuration has it as a tunnel endpoint, and which that is",
+    )
+    sonic: SonicPlatform | None = None
+    features: dict[str, str] = Field(default_factory=dict[str, str])
+    needs: dict[Need, str] = Field(default_factory=dict[Need, str])
+    cards: int | None = None
+    platform: Platform = Platform()
+    dedicated: DedicatedBuffer | None = None
+
+    def group_of(self, port: int) -> PortGroup | None:
+        """The port group a physical port belongs to."""
+        return next((group for group in self.ports if group.first <= port <= group.last), None)
+
+
+class FirmwareSetting(Model):
+    """A setting that an adapter keeps in its own flash.
+
+    ``value`` is as the vendor's tool takes it; ``{cnp_dscp}`` and ``{cnp_priority}`` stand for the designed ones. Empty:
+    reported, never changed. ``per_function`` marks one that each PCI function has for itself, ``spraying`` one that is
+    wanted only where the fabric sprays packets.
+    """
+
+    name: str
+    value: str = ""
+    per_function: bool = False
+    spraying: bool = False
+    why: str
+    source: str
+
+
+class NicModel(Model):
+    """A network adapter."""
+
+    vendor: str
+    description: str
+    speed_gbps: int
+    cage: str
+    driver: str
+    gids: int | None = Field(default=None, description="entries of the GID table of a port")
+    cnp_priority: int = Field(
+        description="802.1p priority that the NIC's own software gives congestion notification packets"
+    )
+    cnp_priority_source: str
+    messages_per_us: float | None = Field(default=None, description="what it takes a microsecond and direction")
+    messages_per_us_source: str = ""
+    firmware: tuple[FirmwareSetting, ...] = ()
+    source: str
+
+
+class NicGroup(Model):
+    """NICs of a server that connect to one fabric, in rail order."""
+
+    nic: str
+    names: tuple[str, ...]
+    rdma: tuple[str, ...]
+    rdma_port: int = 1
+    per_gpu: bool = Field(default=False, description="one NIC beside each GPU, in the same order")
+    source: str
+
+
+class BiosSetting(Model):
+    """A setting of the server's firmware menu: where it stands, its name and value there, and how to see it from Linux."""
+
+    area: str
+    setting: str
+    value: str
+    note: str = ""
+    verify: str = ""
+
+
+class GpuLinks(Model):
+    """What joins the GPUs of a server: ``gbps`` is what one GPU sends to the others, payload, 10^9 bit/s."""
+
+    name: str
+    gbps: float
+    source: str
+
+
+class ServerModel(Model):
+    """A server model. ``kernel_command_line`` and ``bios`` are what its documents recommend for GPU-to-NIC transfers.
+
+    Storage and headend servers have no GPUs: ``gpus`` is 0, ``gpu`` and ``gpu_vendor`` are empty.
+    """
+
+    description: str
+    gpus: int
+    gpu: str = ""
+    gpu_vendor: Literal["NVIDIA", "AMD", ""] = ""
+    gpu_link: GpuLinks | None = None
+    cpu_vendor: Literal["Intel", "AMD"]
+    kernel_command_line: tuple[str, ...] = ()
+    kernel_command_line_source: str = ""
+    bios: tuple[BiosSetting, ...] = ()
+    bios_source: str = ""
+    nics: dict[str, NicGroup]
+    rack_units: int | None = None
+    source: str
+
+
+class Optic(Model):
+    """A pluggable or a cable assembly, by what it joins and how far it reaches."""
+
+    description: str
+    cages: tuple[str, ...]
+    speed_gbps: int
+    channels: int = 1
+    reach_m: float
+    media: str
+    kind: str
+    pmd: str = Field(default="", description="of its links: SR, DR, FR or ZR; the same at both ends of a link")
+    part: str = Field(default="", description="one that can be ordered")
+    connector: str = Field(default="", description="of one link")
+    fibres: int | None = Field(default=None, description="that one link uses")
+    fibre: str = Field(default="", description="grade and polarity of the cable, as the module's maker asks for it")
+    source: str
