@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from docs.api_reference import api_reference
 
 from railweave.catalog import catalog
+from railweave.catalog.hardware_schema import hardware_schema
 from railweave.device.build import device_config
 from railweave.device.config_file import json_schema
 from railweave.findings.registry import rules_of
@@ -127,6 +128,7 @@ def generated() -> dict[Path, str]:
         support: support.read_text().partition(MARK)[0] + MARK + support_matrix(),
         profiles: profiles.read_text().partition(MARK)[0] + MARK + profile_tables(),
         DOCS / "images" / "rooms.svg": runpy.run_path(str(DOCS.parent / "tools" / "rooms.py"))["picture"](),
+        DOCS / "hardware.schema.json": json.dumps(hardware_schema(), indent=1) + "\n",
         DOCS / "device-config.schema.json": json.dumps(json_schema(), indent=1) + "\n",
         DOCS / "host.schema.json": json.dumps(host_schema(), indent=1) + "\n",
         host: host.read_text().partition(MARK)[0] + MARK + host_reference(),

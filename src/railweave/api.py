@@ -10,6 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from railweave.catalog import in_force
 from railweave.device.build import device_config
 from railweave.errors import Argument, FileLine, InputError, NetworkPart, Option, Problem
 from railweave.intent.lock import read_lock
@@ -35,11 +36,18 @@ if TYPE_CHECKING:
     from railweave.simulation.job_run import JobPrediction
 
 
-def load(fabric: Path | str, lock: Lock | None = None, *, device: Sequence[str] = ()) -> Network:
+def load(
+    fabric: Path | str,
+    lock: Lock | None = None,
+    *,
+    device: Sequence[str] = (),
+    hardware: Path | str | None = None,
+) -> Network:
     """The network of a fabric file, or of a ``build`` output folder (its ``design.json``). Nothing is written.
 
     - ``lock``: allocations to design with, instead of those in the lock beside the fabric file; a folder has its own.
     - ``device``: other switches than the file's, as ``--device`` takes them: ``leaf=MODEL:NOS``, ``leaf=:eos``, ``:eos``.
+    - ``hardware``: a folder of hardware files (docs/hardware.md); a folder that is built needs none.
 
     Raises ``SpecError`` or ``DesignError``, with file and line of everything that is wrong; ``InputError`` for a folder
     without a design of this version, and for a folder with ``device``.
@@ -48,27 +56,34 @@ def load(fabric: Path | str, lock: Lock | None = None, *, device: Sequence[str] 
     if path.is_dir():
         _as_designed(path, device)
         return _from_folder(path)
-    network, _ = design_file(path, lock, device=device)
+    network, _ = design_file(path, lock, device=device, hardware=_path(hardware))
     return network
 
 
 def load_pair(
-    old: Network | Path | str, new: Network | Path | str, *, device: Sequence[str] = (), old_device: Sequence[str] = ()
+    old: Network | Path | str,
+    new: Network | Path | str,
+    *,
+    device: Sequence[str] = (),
+    old_device: Sequence[str] = (),
+    hardware: Path | str | None = None,
 ) -> tuple[Network, Network]:
     """Two networks to compare; a new fabric file is designed with the allocations of an old file or folder.
 
     Where it has no inventory of its own, as a copy made to try something has not, the old file's is used. ``device`` is
     that of ``load``, for the new one: so a file compared with itself shows what other switches would change;
-    ``old_device`` is that for the old one. Raises as ``load`` does.
+    ``old_device`` is that for the old one. ``hardware`` is that of ``load``, for both. Raises as ``load`` does.
     """
     if isinstance(old, Network) or isinstance(new, Network):
-        return _network(old, old_device), _network(new, device)
+        return _network(old, old_device, hardware), _network(new, device, hardware)
     if Path(old).is_dir():
-        return load(old, device=old_device), load(new, read_lock(Path(old) / LOCK), device=device)
-    network, lock = design_file(Path(old), device=old_device)
+        lock = read_lock(Path(old) / LOCK)
+        return load(old, device=old_device), load(new, lock, device=device, hardware=hardware)
+    own = _path(hardware)
+    network, lock = design_file(Path(old), device=old_device, hardware=own)
     if Path(new).is_dir():
         return network, load(new, device=device)
-    return network, design_file(Path(new), lock, inventory_of=Path(old), device=device)[0]
+    return network, design_file(Path(new), lock, inventory_of=Path(old), device=device, hardware=own)[0]
 
 
 def _as_designed(source: Network | Path, device: Sequence[str]) -> None:
@@ -104,11 +119,11 @@ def _from_folder(folder: Path) -> Network:
     return network
 
 
-def _network(source: Network | Path | str, device: Sequence[str] = ()) -> Network:
+def _network(source: Network | Path | str, device: Sequence[str] = (), hardware: Path | str | None = None) -> Network:
     if isinstance(source, Network):
         _as_designed(source, device)
         return source
-    return load(source, device=device)
+    return load(source, device=device, hardware=hardware)
 
 
 def _path(given: Path | str | None) -> Path | None:
@@ -126,6 +141,7 @@ def build(
     secrets: Path | str | None = None,
     compact: bool = False,
     device: Sequence[str] = (),
+    hardware: Path | str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Built:
     """Design a fabric file and write everything into a folder: configurations, tables, picture, report; the lock last.
@@ -134,13 +150,20 @@ def build(
     - ``secrets``: a YAML file of ``NAME: value`` that replaces ``<secret:NAME>`` in device files.
     - ``compact``: free the slots of names that are gone, for new names to use.
     - ``device``: other switches than the file's, see ``load``.
+    - ``hardware``: a folder of hardware files, see ``load``.
     - ``progress``: called with a few words on what is being done.
 
     An error among the findings of the result does not keep the files from being written. Raises ``InputError`` for wrong
     input, and ``OutputError`` where the folder cannot be written; folder and lock are then as they were.
     """
     return _build(
-        Path(fabric), Path(out), secrets=_path(secrets), compact=compact, device=device, progress=progress or _silent
+        Path(fabric),
+        Path(out),
+        secrets=_path(secrets),
+        compact=compact,
+        device=device,
+        hardware=_path(hardware),
+        progress=progress or _silent,
     )
 
 
@@ -151,6 +174,7 @@ def diff(
     device: Sequence[str] = (),
     old_device: Sequence[str] = (),
     new_device: Sequence[str] = (),
+    hardware: Path | str | None = None,
 ) -> NetworkDiff:
     """What must change for one network to become another: switches, servers, files that servers share, cables.
 
@@ -158,19 +182,24 @@ def diff(
       did not change keeps its place; compared with a ``Network`` it is designed with its own.
     - ``device``: other switches for both, see ``load``: the change as it is on those switches.
     - ``old_device``, ``new_device``: other switches for one of them alone, so that ``old`` and ``new`` may be the same file.
+    - ``hardware``: a folder of hardware files for both, see ``load``.
 
     ``equal`` of the result says whether nothing changes, ``lines()`` are the changes as text. Raises as ``load`` does.
     """
     from railweave.outputs.differences import diff as differences  # brings every renderer with it
 
-    pair = load_pair(old, new, device=[*device, *new_device], old_device=[*device, *old_device])
-    return differences(*pair)
+    before, after = load_pair(
+        old, new, device=[*device, *new_device], old_device=[*device, *old_device], hardware=hardware
+    )
+    with in_force(before.catalog.with_hardware(after.hardware)):
+        return differences(before, after)
 
 
 def verify(
     source: Network | Path | str,
     *,
     device: Sequence[str] = (),
+    hardware: Path | str | None = None,
     yang: Path | str | None = None,
     frr_root: Path | str | None = None,
     netplan_root: Path | str | None = None,
@@ -186,6 +215,7 @@ def verify(
       finding; else they are read as they would be rendered.
     - ``running``: a folder of configurations saved from switches (docs/capture.md), which are checked in place of the designed ones.
     - ``device``: other switches than the file's, see ``load``.
+    - ``hardware``: a folder of hardware files, see ``load``.
     - ``yang``: a folder of published Junos YANG models; ``sonic_yang``: one of SONiC's.
     - ``frr_root``, ``netplan_root``: root folders with FRR and netplan in them, where they are not installed.
     - ``every``: validators read every file; else of more than 64 one of each shape and a sample.
@@ -197,19 +227,20 @@ def verify(
     """
     from railweave.checks.run import verify as run  # brings every check and renderer with it
 
-    network = _network(source, device)
+    network = _network(source, device, hardware)
     given = None if design_only or running is not None or isinstance(source, Network) else Path(source)
-    return run(
-        network,
-        folder=given if given is not None and given.is_dir() else None,
-        running=None if running is None else _captured(network, running),
-        yang=_path(yang),
-        frr_root=_path(frr_root),
-        netplan_root=_path(netplan_root),
-        sonic_yang=_path(sonic_yang),
-        every=every,
-        progress=progress or _silent,
-    )
+    with in_force(network.catalog):
+        return run(
+            network,
+            folder=given if given is not None and given.is_dir() else None,
+            running=None if running is None else _captured(network, running),
+            yang=_path(yang),
+            frr_root=_path(frr_root),
+            netplan_root=_path(netplan_root),
+            sonic_yang=_path(sonic_yang),
+            every=every,
+            progress=progress or _silent,
+        )
 
 
 def drift(
@@ -231,7 +262,8 @@ def drift(
     from railweave.drift.drift import drift as differences  # brings every reader with it
 
     network = _network(source, device)
-    return differences(network, _captured(network, capture), progress=progress or _silent)
+    with in_force(network.catalog):
+        return differences(network, _captured(network, capture), progress=progress or _silent)
 
 
 def running(
@@ -248,7 +280,8 @@ def running(
     from railweave.drift.running import running_configs
 
     network = _network(source, device)
-    return running_configs(network, _captured(network, capture))
+    with in_force(network.catalog):
+        return running_configs(network, _captured(network, capture))
 
 
 def adopt(
@@ -396,24 +429,25 @@ def simulate(
     from railweave.simulation.settings import by_name
 
     network = job_network(_network(source), fabric)
-    asked = questions(
-        network,
-        {
-            "collective": collective,
-            "size": size,
-            "qps": qps,
-            "nccl": by_name(nccl, "--nccl"),
-            "lb": lb,
-            "settings": settings,
-            "background": background,
-            "scenario": _path(scenario),
-            "fib": _path(fib),
-            "tenant": tenant,
-            "engine": engine,
-            "exact": exact,
-            "configs": configs,
-        },
-    )
-    if len(asked) != 1:
-        raise InputError([Problem(Argument("size"), f"{size!r} are several sizes", "give one")])
-    return answer(network, asked[0], watch=watch, progress=progress)
+    with in_force(network.catalog):
+        asked = questions(
+            network,
+            {
+                "collective": collective,
+                "size": size,
+                "qps": qps,
+                "nccl": by_name(nccl, "--nccl"),
+                "lb": lb,
+                "settings": settings,
+                "background": background,
+                "scenario": _path(scenario),
+                "fib": _path(fib),
+                "tenant": tenant,
+                "engine": engine,
+                "exact": exact,
+                "configs": configs,
+            },
+        )
+        if len(asked) != 1:
+            raise InputError([Problem(Argument("size"), f"{size!r} are several sizes", "give one")])
+        return answer(network, asked[0], watch=watch, progress=progress)

@@ -11,7 +11,7 @@ import pytest
 
 from railweave import api
 from railweave import systems as registry
-from railweave.catalog import catalog
+from railweave.catalog import packaged
 from railweave.cli import main
 from railweave.render.support import FEATURES, matrix
 from railweave.systems import definitions, system, systems
@@ -23,7 +23,7 @@ BLOCK = re.compile(r"^```\w+ file=(\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 def forget() -> None:
     """What was read of the systems there are."""
-    catalog.cache_clear()
+    packaged.cache_clear()
     systems.cache_clear()
     definitions.cache_clear()
     system.cache_clear()

@@ -435,6 +435,9 @@ CONTEXT: dict[str, Given] = {
     "servers.*.fabrics": Given(([],), beside={"overrides": {}}),
     "hosts.job.socket_family": Given(("AF_INET",)),
     "hosts.job.net_plugin": Given(("other",)),
+    "hardware": Given(
+        ({"servers": {"dgx-h100-2gpu": {"extends": "dgx-h100-2gpu", "kernel_command_line": ["quiet"]}}},)
+    ),
     "hosts.job.qps_per_connection": Given((8,)),
     "hosts.job.socket_interface": Given(("eno1",)),
     "hosts.job.library_folder": Given(("/opt/lib",)),
@@ -511,6 +514,7 @@ ON_SERVERS = (
     "servers.*.fabrics",
     "servers.*.model",
     "overrides.nics.*",
+    "hardware",
 )
 """Fields that servers' files express, whatever the switches run."""
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from railweave import nics as registry
-from railweave.catalog import catalog
+from railweave.catalog import packaged
 from railweave.nics import definitions, vendor
 from tests.conftest import EXAMPLES, ROOT
 
@@ -20,7 +20,7 @@ BLOCK = re.compile(r"^```\w+ file=(\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 def forget() -> None:
     """What was read of the vendors there are."""
-    catalog.cache_clear()
+    packaged.cache_clear()
     definitions.cache_clear()
     vendor.cache_clear()
     for name in [one for one in sys.modules if one.startswith("railweave.nics.acme")]:

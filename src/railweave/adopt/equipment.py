@@ -14,6 +14,7 @@ from railweave.errors import InputError, Option, Problem
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from railweave.catalog.hardware import PortGroup
     from railweave.device.model import DeviceConfig
 
 
@@ -32,18 +33,23 @@ class Place:
         return self.physical, self.channel or 0
 
 
-@lru_cache(maxsize=256)
 def _places(nos: str, model: str) -> dict[str, tuple[Place, ...]]:
     """What each name of a port may mean on a model."""
-    system, hardware = catalog().systems[nos], catalog().switches[model]
+    hardware = catalog().switches[model]
+    return _places_on(nos, hardware.ports, hardware.cards)
+
+
+@lru_cache(maxsize=256)
+def _places_on(nos: str, ports: tuple[PortGroup, ...], cards: int | None) -> dict[str, tuple[Place, ...]]:
+    system = catalog().systems[nos]
     found: dict[str, tuple[Place, ...]] = {}
-    for group in hardware.ports:
+    for group in ports:
         for physical in range(group.first, group.last + 1):
             for mode in group.modes():
                 width = group.lanes // mode.channels
                 for channel in range(mode.channels):
                     part = channel if mode.channels > 1 else None
-                    name = system.name_of(physical, part, channel * width + 1, group.lanes, hardware.cards)
+                    name = system.name_of(physical, part, channel * width + 1, group.lanes, cards)
                     place = Place(physical, part, mode.channels, mode.speed_gbps)
                     found[name] = (*found.get(name, ()), place)
     return found

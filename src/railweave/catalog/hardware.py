@@ -254,3 +254,26 @@ class Optic(Model):
     fibres: int | None = Field(default=None, description="that one link uses")
     fibre: str = Field(default="", description="grade and polarity of the cable, as the module's maker asks for it")
     source: str
+
+
+class Hardware(Model):
+    """Models of hardware by name, such as those that users describe themselves (docs/hardware.md)."""
+
+    switches: dict[str, SwitchModel] = Field(default_factory=dict[str, SwitchModel])
+    nics: dict[str, NicModel] = Field(default_factory=dict[str, NicModel])
+    servers: dict[str, ServerModel] = Field(default_factory=dict[str, ServerModel])
+    optics: dict[str, Optic] = Field(default_factory=dict[str, Optic])
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is no model at all."""
+        return not (self.switches or self.nics or self.servers or self.optics)
+
+    def with_more(self, other: Hardware) -> Hardware:
+        """The models of both; of two with one name those of ``other``."""
+        return Hardware.model_construct(
+            switches={**self.switches, **other.switches},
+            nics={**self.nics, **other.nics},
+            servers={**self.servers, **other.servers},
+            optics={**self.optics, **other.optics},
+        )

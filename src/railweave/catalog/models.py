@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import model_validator
 
-from railweave.catalog.hardware import NicModel, Optic, ServerModel, SwitchModel
+from railweave.catalog.hardware import Hardware, NicModel, Optic, ServerModel, SwitchModel
 from railweave.catalog.systems import System
 from railweave.intent.base import Model
 
@@ -37,7 +37,7 @@ class Physics(Model):
 
 
 class Catalog(Model):
-    """Everything the catalog holds, by name."""
+    """Everything the catalog holds, by name. ``own`` are the models among it that are not the package's."""
 
     switches: dict[str, SwitchModel]
     systems: dict[str, System]
@@ -46,6 +46,22 @@ class Catalog(Model):
     optics: dict[str, Optic]
     kernel: Kernel
     physics: Physics
+    own: Hardware = Hardware()
+
+    def with_hardware(self, more: Hardware) -> Catalog:
+        """The catalog with more models; of two with one name the one that is added."""
+        if more.empty:
+            return self
+        own = self.own.with_more(more)
+        return self.model_copy(
+            update={
+                "switches": {**self.switches, **more.switches},
+                "nics": {**self.nics, **more.nics},
+                "servers": {**self.servers, **more.servers},
+                "optics": {**self.optics, **more.optics},
+                "own": own,
+            }
+        )
 
     @model_validator(mode="after")
     def _runs_on(self) -> Catalog:

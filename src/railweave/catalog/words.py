@@ -7,6 +7,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from railweave.catalog.models import Catalog
 
+HOW_TO_ADD = (
+    "another is described in a hardware file: `railweave hardware show MODEL` prints one to start from, "
+    "--hardware DIR reads it (docs/hardware.md)"
+)
+
 
 def servers_named(catalog: Catalog, word: str) -> list[str]:
     """Server models that a word means: by their name or their NIC's in the catalog, else by a part of one."""
@@ -24,9 +29,15 @@ def switches_named(catalog: Catalog, word: str) -> list[str]:
 
 def unknown_switch(catalog: Catalog, word: str) -> tuple[str, str]:
     """What is wrong with a word that means no switch model, and what would be right."""
-    return f"switch model {word!r} is not in the catalog", f"known models: {', '.join(sorted(catalog.switches))}"
+    return (
+        f"switch model {word!r} is not in the catalog",
+        f"known models: {', '.join(sorted(catalog.switches))}; {HOW_TO_ADD}",
+    )
 
 
 def unknown_server(catalog: Catalog, word: str) -> tuple[str, str]:
     """What is wrong with a word that means no server model, and what would be right."""
-    return f"server model {word!r} is not in the catalog", f"known models: {', '.join(sorted(catalog.servers))}"
+    return (
+        f"server model {word!r} is not in the catalog",
+        f"known models: {', '.join(sorted(catalog.servers))}; {HOW_TO_ADD}",
+    )

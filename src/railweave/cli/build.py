@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from railweave.cli.options import DEVICE, JSON, QUIET
+from railweave.cli.options import DEVICE, HARDWARE, JSON, QUIET
 from railweave.cli.output import done, print_findings, print_json, progress, tally
 
 
@@ -22,6 +22,7 @@ def build(
         False, "--compact", help="Free the slots of names that are gone, for new names to use."
     ),
     device: list[str] = DEVICE,
+    hardware: Path | None = HARDWARE,
     as_json: bool = JSON,
     quiet: bool = QUIET,
 ) -> None:
@@ -35,7 +36,13 @@ def build(
 
     try:
         built = run(
-            fabric, out, secrets=secrets, compact=compact, device=device, progress=progress(quiet=quiet or as_json)
+            fabric,
+            out,
+            secrets=secrets,
+            compact=compact,
+            device=device,
+            hardware=hardware,
+            progress=progress(quiet=quiet or as_json),
         )
     finally:
         done(quiet=quiet or as_json)

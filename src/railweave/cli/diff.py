@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from railweave.cli.options import JSON, QUIET
+from railweave.cli.options import HARDWARE, JSON, QUIET
 from railweave.cli.output import print_json, waiting
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ def diff(
     new_device: list[str] = typer.Option(
         [], "--new-device", help="Other switches for NEW alone, which may then be the same file as OLD."
     ),
+    hardware: Path | None = HARDWARE,
     as_json: bool = JSON,
     quiet: bool = QUIET,
 ) -> None:
@@ -51,7 +52,7 @@ def diff(
     from railweave.api import diff as compare
 
     with waiting(f"comparing {old} with {new}", quiet=quiet or as_json):
-        found = compare(old, new, device=device, old_device=old_device, new_device=new_device)
+        found = compare(old, new, device=device, old_device=old_device, new_device=new_device, hardware=hardware)
     if as_json:
         print_json(found.to_json())
     elif form is Form.sonic_patch:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from railweave.cli.options import DEVICE, JSON, QUIET
+from railweave.cli.options import DEVICE, HARDWARE, JSON, QUIET
 from railweave.cli.output import done, print_findings, print_json, progress, waiting
 from railweave.counting import counted
 
@@ -17,6 +17,7 @@ def drift(
         ..., help="Folder of configurations saved from switches (DEVICE/configuration.txt)."
     ),
     device: list[str] = DEVICE,
+    hardware: Path | None = HARDWARE,
     adopt: bool = typer.Option(
         False,
         "--adopt",
@@ -30,7 +31,7 @@ def drift(
     from railweave.api import load
 
     with waiting(f"reading and designing {fabric}", quiet=quiet or as_json):
-        network = load(fabric, device=device)
+        network = load(fabric, device=device, hardware=hardware)
     try:
         found = compare(network, capture, progress=progress(quiet=quiet or as_json))
     finally:

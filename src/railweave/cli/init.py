@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from railweave.cli.options import JSON, QUIET
+from railweave.cli.options import HARDWARE, JSON, QUIET
 from railweave.cli.output import print_json, waiting
 from railweave.errors import InputError, Option, Problem
 
@@ -83,6 +83,7 @@ def init(
     shape: str | None = typer.Option(
         None, help=f"{_OF_GPUS}one-leaf, two-tier, rail-planes or super-spine in place of the first that fits."
     ),
+    hardware: Path | None = HARDWARE,
     stripes: str | None = typer.Option(
         None, metavar="NUMBER", help=f"{_OF_GPUS}how many stripes to spread the servers over; default: as few as fit."
     ),
@@ -117,7 +118,7 @@ def init(
         _count("--tenants", tenants, "a number of tenants", "write a whole number, 1 to 4096"),
     )
     with waiting(f"sizing a fabric for {numbers.gpus:,} GPUs", quiet=quiet or as_json):
-        known, sized, path, written = _sized(folder, numbers, (nic, switch), shape)
+        known, sized, path, written = _sized(folder, numbers, (nic, switch), shape, hardware)
     _print(known, sized, path, written, as_json=as_json)
 
 
@@ -185,10 +186,11 @@ def _schema() -> bytes:
 
 
 def _sized(
-    folder: Path, numbers: _Numbers, models: tuple[str, str], shape: str | None
+    folder: Path, numbers: _Numbers, models: tuple[str, str], shape: str | None, hardware: Path | None
 ) -> tuple[Catalog, Sized, Path, list[Path]]:
     """Size and write; the catalog, what was found, the fabric file and all files. Raises ``InputError``."""
-    from railweave.catalog import catalog
+    from railweave.catalog import packaged
+    from railweave.catalog.hardware_files import own_hardware
     from railweave.catalog.words import servers_named, switches_named, unknown_server, unknown_switch
     from railweave.examples import write_new
     from railweave.sizing.fabric_file import fabric_text, inventory_text
@@ -196,7 +198,7 @@ def _sized(
     from railweave.sizing.shapes import choose, sizes
     from railweave.sizing.size import Size, Wanted
 
-    known, gpus = catalog(), numbers.gpus
+    known, gpus = packaged().with_hardware(own_hardware(hardware).hardware), numbers.gpus
     servers, switches = servers_named(known, models[0]), switches_named(known, models[1])
     if not servers:
         raise InputError([Problem(Option("--nic"), *unknown_server(known, models[0]))])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from railweave.cli.options import DEVICE, JSON, QUIET, RUNNING
+from railweave.cli.options import DEVICE, HARDWARE, JSON, QUIET, RUNNING
 from railweave.cli.output import done, print_json, progress, waiting
 from railweave.counting import counted
 from railweave.errors import InputError, Option, Problem
@@ -28,6 +28,7 @@ def up(
     ),
     running: Path | None = RUNNING,
     device: list[str] = DEVICE,
+    hardware: Path | None = HARDWARE,
     frr_root: Path | None = typer.Option(
         None, envvar="RAILWEAVE_FRR_ROOT", help="Root folder with FRR in it (`make validators`)."
     ),
@@ -46,7 +47,7 @@ def up(
 
     life.need_root("up", fabric)
     overlay = None if design_timers else Overlay()
-    network = load(fabric, device=device)
+    network = load(fabric, device=device, hardware=hardware)
     configs, as_designed = emulated(network, saved(network, running)) if running is not None else (None, [])
     if said := absent_sentence(network):
         as_designed = [said, *as_designed]
@@ -327,6 +328,7 @@ def export(
     out: Path = typer.Option(..., "--out", "-o", help="Folder to write into."),
     part: str = typer.Option("", "--slice", help="A part, as for `lab up`."),
     device: list[str] = DEVICE,
+    hardware: Path | None = HARDWARE,
     image: list[str] = typer.Option([], help="KIND=IMAGE instead of the one meant; KIND `server` for servers."),
     as_json: bool = JSON,
     quiet: bool = QUIET,
@@ -338,7 +340,7 @@ def export(
     from railweave.network.status import present
 
     with waiting(f"writing {fabric} as {form.value} has it", quiet=quiet or as_json):
-        network = present(load(fabric, device=device))
+        network = present(load(fabric, device=device, hardware=hardware))
         network = slicing.sliced(network, slicing.parse(part)) if part else network
         files = {Form.containerlab: topology}[form](network, images_of(image))
         write_below(out, files)

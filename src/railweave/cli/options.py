@@ -14,5 +14,10 @@ RUNNING = typer.Option(
     "--running",
     help="Folder of configurations saved from switches (DEVICE/configuration.txt), in place of the designed ones.",
 )
+HARDWARE = typer.Option(
+    None,
+    "--hardware",
+    help="Folder of hardware files with models of your own (docs/hardware.md); a fabric file may have them itself.",
+)
 JSON = typer.Option(False, "--json", help="Print the result as JSON, and an error as JSON too.")
 QUIET = typer.Option(False, "--quiet", "-q", help="Do not show progress.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from railweave.cli.options import DEVICE, JSON, QUIET, RUNNING
+from railweave.cli.options import DEVICE, HARDWARE, JSON, QUIET, RUNNING
 from railweave.cli.output import print_json, waiting
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def paths(
     ),
     running: Path | None = RUNNING,
     device: list[str] = DEVICE,
+    hardware: Path | None = HARDWARE,
     as_json: bool = JSON,
     quiet: bool = QUIET,
 ) -> None:
@@ -50,7 +51,7 @@ def paths(
     from railweave.routing.paths import queue_pair_paths
 
     with waiting(f"reading and designing {fabric}, and working out routes", quiet=quiet or as_json):
-        network = load(fabric, device=device)
+        network = load(fabric, device=device, hardware=hardware)
         configs = saved(network, running) if running is not None else None
         tables = routes(network, down, configs=configs)
         found = queue_pair_paths(network, tables, src, dst, qps)
@@ -110,6 +111,8 @@ def _print_wire(wire: Wire) -> None:
         lines += [("", f"where this queue is long, {wire.sender} marks {_MARKS[wire.marks]} (ECN: CE)")]
     for label, text in lines:
         typer.echo(f"        {label:14}  {text}")
+
+
 def _hop_lines(hop: tuple[LinkShare, ...]) -> Iterator[str]:
     """A hop as lines: a single link by its name, parallel links together with the share of each."""
     from railweave.routing.paths import by_ends

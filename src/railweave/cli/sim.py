@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from railweave.cli import raw_flows
-from railweave.cli.options import DEVICE, JSON, QUIET, RUNNING
+from railweave.cli.options import DEVICE, HARDWARE, JSON, QUIET, RUNNING
 from railweave.cli.output import PATIENCE_S, done, print_json, progress, waiting
 from railweave.writing import write_file
 
@@ -44,6 +44,7 @@ def sim(
     fib: Path | None = typer.Option(None, help="Forwarding tables as exported, instead of those that are computed."),
     running: Path | None = RUNNING,
     device: list[str] = DEVICE,
+    hardware: Path | None = HARDWARE,
     compare: str | None = typer.Option(
         None, help="NAME=a,b,c: run all of these side by side (lb, qps, size, NCCL_…, host.…); say which wins, and why."
     ),
@@ -86,6 +87,7 @@ def sim(
     raw_flows.check_none(words)
     from railweave.api import load
     from railweave.api import running as saved
+    from railweave.catalog import in_force
     from railweave.garbage import uncollected
     from railweave.simulation.job_fabric import job_network
     from railweave.simulation.settings import by_name
@@ -106,10 +108,11 @@ def sim(
     }
     with uncollected():
         with waiting(f"reading and designing {fabric}", quiet=quiet or as_json):
-            whole = load(fabric, device=device)
+            whole = load(fabric, device=device, hardware=hardware)
             network = job_network(whole, on)
             given["configs"] = saved(whole, running) if running is not None else None
-        code = _answered(network, given, compare, html, as_json=as_json, quiet=quiet or as_json)
+        with in_force(whole.catalog):
+            code = _answered(network, given, compare, html, as_json=as_json, quiet=quiet or as_json)
     raise typer.Exit(code)
 
 

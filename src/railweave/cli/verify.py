@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from railweave.cli.options import DEVICE, JSON, QUIET, RUNNING
+from railweave.cli.options import DEVICE, HARDWARE, JSON, QUIET, RUNNING
 from railweave.cli.output import done, print_findings, print_json, progress, tally
 
 
@@ -38,6 +38,7 @@ def verify(
         False, "--design-only", help="Of a build folder check the design, and leave its files alone."
     ),
     device: list[str] = DEVICE,
+    hardware: Path | None = HARDWARE,
     all_: bool = typer.Option(False, "--all", help="Print notes too."),
     as_json: bool = JSON,
     quiet: bool = QUIET,
@@ -49,6 +50,7 @@ def verify(
         result = run(
             fabric,
             device=device,
+            hardware=hardware,
             yang=yang,
             frr_root=frr_root,
             netplan_root=netplan_root,

@@ -32,6 +32,7 @@ from railweave.design.limits.stripes import note_empty_stripes
 from railweave.design.limits.unused_ports import note_unused_ports
 from railweave.design.named_models import note_words, with_catalog_names
 from railweave.design.nic_vendors import check_nic_vendors
+from railweave.design.own_hardware import note_outside, used_hardware
 from railweave.design.references import check_color_names, check_references
 from railweave.design.retarget import rename_ports
 from railweave.design.shape.names import check_names
@@ -45,9 +46,10 @@ from railweave.network.model import Network
 from railweave.network.overlay import Overlay
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from railweave.design.shape.topology import Layout
+    from railweave.errors import FileLine
     from railweave.intent.fabric import ServerGroup
     from railweave.intent.lock import Lock
     from railweave.intent.reading.source import Source
@@ -60,10 +62,11 @@ if TYPE_CHECKING:
 __all__ = ["Network", "design"]
 
 
-def design(source: Source) -> tuple[Network, Lock]:
+def design(source: Source, places: Mapping[tuple[str, str], FileLine] | None = None) -> tuple[Network, Lock]:
     """Design the network a source describes, and the lock with every allocation made.
 
-    The source's own lock is left as it is. Raises ``DesignError`` with file and line of everything that stands in
+    Hardware is that of the catalog in force; ``places`` says where models that are not the package's stand. The source's own
+    lock is left as it is. Raises ``DesignError`` with file and line of everything that stands in
     the way.
     """
     context = Context(source, source.lock.copy())
@@ -117,6 +120,8 @@ def design(source: Source) -> tuple[Network, Lock]:
     check_inventory(context, servers, all_switches, all_cables)
     absent = not_active(context, [one.name for one in (*all_switches, *servers)], all_cables)
     context.check()
+    hardware = used_hardware(context, all_switches, servers, all_cables)
+    note_outside(context, hardware, places or {})
     network = Network(
         name=source.spec.name,
         description=source.spec.description,
@@ -129,6 +134,7 @@ def design(source: Source) -> tuple[Network, Lock]:
         cables=tuple(all_cables),
         findings=tuple(context.findings),
         not_active=absent,
+        hardware=hardware,
     )
     return network, context.lock.finished()
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from railweave.catalog import catalog
+from railweave.catalog import catalog, in_force
 from railweave.catalog.hardware import Platform
 from railweave.config.addresses import Address, InterfaceAddress, Prefix
 from railweave.device.balancing import BalancingConfig, Dlb, Hash
@@ -26,6 +26,7 @@ from railweave.device.timers import RouterAdvertisements
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from railweave.catalog.hardware import PortGroup, SwitchModel
     from railweave.catalog.systems import System
     from railweave.network.devices import Cable, End, Segment, Switch
     from railweave.network.fabric import Fabric
@@ -39,8 +40,12 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
 
     Raises ``KeyError`` where there is no such switch.
     """
-    switch = network.switch(name)
-    fabric = network.fabric(switch.fabric)
+    with in_force(network.catalog):
+        return _device_config(network, network.switch(name), nos)
+
+
+def _device_config(network: Network, switch: Switch, nos: str | None) -> DeviceConfig:
+    name, fabric = switch.name, network.fabric(switch.fabric)
     target = nos or switch.nos
     system = catalog().systems[target]
     release = switch.release if target == switch.nos else system.release
@@ -50,7 +55,9 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
     ends = [ends_of(cable, name) for cable in network.cables_of(name)]
     lane = {end.port: _lanes(end.lanes)[0] for end, _, _ in ends}
     names = {
-        end.port: _port_name(target, switch.model, end.physical or 0, end.channel, lane[end.port]) for end, _, _ in ends
+        end.port: _port_name(target, place, end.channel, lane[end.port], _lanes_of(model, place), model.cards)
+        for end, _, _ in ends
+        for place in [end.physical or 0]
     }
     cabled = tuple(_interface(network, fabric, system, names[end.port], end, far, cable) for end, far, cable in ends)
     interfaces = (*cabled, *external_ports(fabric, switch, system, model))
@@ -79,7 +86,7 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
         management_address=InterfaceAddress(switch.management_address),
         management_gateway=Address(switch.management_gateway),
         loopback=Address(switch.router_id).prefix,
-        splits=_splits(target, switch.model, _used_ports(fabric, switch, ends)),
+        splits=_splits(target, model.ports, model.cards, _used_ports(fabric, switch, ends)),
         interfaces=interfaces,
         gateways=gateways,
         bgp=bgp_config(network, fabric, switch, system, form, names, large=large)
@@ -121,11 +128,14 @@ def _protected(network: Network, config: DeviceConfig, system: System) -> Device
 
 
 @lru_cache(maxsize=65536)
-def _port_name(nos: str, switch: str, physical: int, channel: int | None, lane: int) -> str:
-    """What an operating system calls a port of a model: switches by the thousand have the same ports."""
-    model = catalog().switches[switch]
+def _port_name(nos: str, physical: int, channel: int | None, lane: int, lanes: int, cards: int | None) -> str:
+    """What an operating system calls a port: switches by the thousand have the same ports."""
+    return catalog().systems[nos].name_of(physical, channel, lane, lanes, cards)
+
+
+def _lanes_of(model: SwitchModel, physical: int) -> int:
     group = model.group_of(physical)
-    return catalog().systems[nos].name_of(physical, channel, lane, group.lanes if group else 8, model.cards)
+    return group.lanes if group else 8
 
 
 @lru_cache(maxsize=256)
@@ -210,19 +220,21 @@ def _used_ports(
 
 
 @lru_cache(maxsize=256)
-def _splits(nos: str, switch: str, used: tuple[tuple[int, int | None, int], ...]) -> tuple[Split, ...]:
-    model, system = catalog().switches[switch], catalog().systems[nos]
+def _splits(
+    nos: str, ports: tuple[PortGroup, ...], cards: int | None, used: tuple[tuple[int, int | None, int], ...]
+) -> tuple[Split, ...]:
+    system = catalog().systems[nos]
     found: dict[int, Split] = {}
     for physical, channel, speed in used:
         if physical in found:
             continue
-        group = model.group_of(physical)
+        group = next((one for one in ports if one.first <= physical <= one.last), None)
         if group is None or (channel is None and group.speed_gbps == speed):
             continue
         split = [w for w in group.breakouts if (w.channels > 1) == (channel is not None)]
         mode = next((w for w in split if w.speed_gbps == speed), None)
         if mode:
-            name = system.name_of(physical, None, lanes=group.lanes, cards=model.cards)
+            name = system.name_of(physical, None, lanes=group.lanes, cards=cards)
             found[physical] = Split(name, physical, mode.channels, mode.speed_gbps)
     return tuple(found[port] for port in sorted(found))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.catalog import catalog
+from railweave.catalog import catalog, in_force
 from railweave.config.addresses import Address, InterfaceAddress, Prefix
 from railweave.device.host_firmware import firmware
 from railweave.device.host_job import job, tenant_jobs
@@ -48,7 +48,8 @@ def host_configs(network: Network) -> dict[str, HostConfig]:
 
 def host_config(network: Network, name: str) -> HostConfig:
     """The configuration of one server. Raises ``KeyError`` where there is no such server."""
-    return config_of(host_scope(network, name))
+    with in_force(network.catalog):
+        return config_of(host_scope(network, name))
 
 
 def config_of(scope: HostScope) -> HostConfig:

@@ -149,6 +149,10 @@ class FabricFile(Model):
         "stand for several, and of two lines the later one holds. It is designed and rendered, and treated as absent by "
         "routes, paths, sim, the lab and checks (docs/bring-up.md)",
     )
+    hardware: dict[str, dict[str, dict[str, Any]]] = Field(
+        default_factory=dict[str, dict[str, dict[str, Any]]],
+        description="models of your own in the sections switches, nics, servers and optics (docs/hardware.md)",
+    )
 
     @field_validator("servers", mode="before")
     @classmethod

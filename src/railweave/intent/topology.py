@@ -53,7 +53,9 @@ Release = Annotated[str, AfterValidator(_release)]
 class Role(Model):
     """Every device of one role (leaf, spine, super-spine or dci) of a fabric."""
 
-    device: str = Field(description="switch model, as the catalog names it or how its name begins, for example qfx5240-64od")
+    device: str = Field(
+        description="switch model, as the catalog names it or how its name begins, for example qfx5240-64od"
+    )
     nos: str = Field(default=DEFAULT_SYSTEM, description="network operating system to render for")
     release: Release | None = Field(
         default=None, description="release of that system; decides which features can be used; empty: the catalog's"

@@ -6,12 +6,14 @@ Its file form is ``design.json``; ``Network.from_json(network.to_json())`` gives
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import TypeAdapter
+from pydantic import Field, TypeAdapter
 
+from railweave.catalog import packaged
+from railweave.catalog.hardware import Hardware
 from railweave.findings import Finding
 from railweave.intent.hosts import Hosts, Job
 from railweave.intent.management import Management
@@ -22,6 +24,7 @@ from railweave.network.overlay import Rare
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from railweave.catalog.models import Catalog
     from railweave.network.overlay import ExternalLink, ExternalRouter, Tenant
 
 __all__ = ["SCHEMA", "Hosts", "Job", "Network"]  # what is wanted of servers is part of a network
@@ -46,6 +49,8 @@ class Network:
     findings: tuple[Finding, ...]
     schema: int = SCHEMA
     not_active: Annotated[tuple[NotActive, ...], Rare] = ()
+    hardware: Annotated[Hardware, Field(exclude_if=lambda own: own.empty)] = field(default_factory=Hardware)
+    """Models of its devices that are not the package's: with them the design can be read anywhere."""
 
     def to_json(self) -> bytes:
         """The file form, ending in a newline."""
@@ -55,6 +60,11 @@ class Network:
     def from_json(data: bytes) -> Network:
         """Read the file form back. Raises ``pydantic.ValidationError`` where it is not one."""
         return _adapter().validate_json(data)
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """The catalog with the network's own hardware."""
+        return packaged().with_hardware(self.hardware)
 
     @cached_property
     def _by_name(self) -> dict[str, Any]:

@@ -59,7 +59,7 @@ def rendering_servers(
 
     ``tables`` are files by path that follow from the network alone: they are worked out beside the others.
     """
-    words = _Words()
+    words, program = _Words(), _program(network)
 
     def server(name: str) -> _Folder:
         if name in tables:
@@ -67,7 +67,7 @@ def rendering_servers(
         if name == "hosts":
             return _Folder("", {path: text.encode() for path, text in shared_files(network).items()})
         scope = host_scope(network, name.removeprefix("hosts/"))
-        key = _key(program_digest(), *_words_of(scope, words))
+        key = _key(program, *_words_of(scope, words))
         if earlier.has(name, key):
             return _Folder(key, None)
         return _Folder(key, {path: text.encode() for path, text in server_files(config_of(scope)).items()})
@@ -82,11 +82,11 @@ def rendering_switches(
     network: Network, own: Mapping[str, DeviceConfig], secrets: Mapping[str, str], earlier: Earlier
 ) -> Generator[Callable[[], Rendered]]:
     """Start rendering the switches, whose configurations are ``own``; what is given waits for the result."""
-    given = sorted(secrets.items())
+    given, program = sorted(secrets.items()), _program(network)
 
     def switch(folder: str) -> _Folder:
         configs = switch_configs(network, own[folder.removeprefix("devices/")])
-        key = _key(program_digest(), configs, given)
+        key = _key(program, configs, given)
         gaps = switch_gaps(configs)
         if earlier.has(folder, key):
             return _Folder(key, None, gaps, earlier.whole[folder])
@@ -158,6 +158,11 @@ def _words_of(scope: HostScope, words: _Words) -> Iterator[object]:
 def _key(*parts: object) -> str:
     """The digest of values whose ``repr`` tells them apart: frozen dataclasses and models of plain values."""
     return hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
+
+
+def _program(network: Network) -> str:
+    """What everything is rendered by: the program, and hardware that is not the program's."""
+    return program_digest() + ("" if network.hardware.empty else repr(network.hardware))
 
 
 @lru_cache(maxsize=1)

@@ -6,6 +6,8 @@ import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from railweave.catalog import in_force, packaged
+from railweave.catalog.hardware_files import own_hardware
 from railweave.checks.checks import run_checks
 from railweave.checks.subject import Subject
 from railweave.counting import counted
@@ -56,17 +58,19 @@ def build(
     secrets: Path | None = None,
     compact: bool = False,
     device: Sequence[str] = (),
+    hardware: Path | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Built:
     """Build ``fabric`` into ``out``. ``compact`` frees slots of names that are gone before designing.
 
-    ``device`` gives roles other switches than the file does: ``leaf=MODEL:NOS`` (``railweave.design.retarget``).
+    ``device`` gives roles other switches than the file does: ``leaf=MODEL:NOS`` (``railweave.design.retarget``);
+    ``hardware`` is a folder of hardware files.
 
     Raises ``InputError`` for bad input and ``OutputError`` where the output cannot be written; the old output and the
     lock are then as they were.
     """
     with uncollected(), _to_be_written(out):
-        return _build(fabric, out, secrets, progress, compact=compact, device=device)
+        return _build(fabric, out, secrets, progress, compact=compact, device=device, hardware=hardware)
 
 
 @contextlib.contextmanager
@@ -92,11 +96,13 @@ def _build(
     *,
     compact: bool,
     device: Sequence[str],
+    hardware: Path | None,
 ) -> Built:
     with contextlib.ExitStack() as beside:  # work in other processes, each begun as soon as its input is there
         earlier_build = beside.enter_context(reading_earlier(out))
         progress(f"reading and designing {fabric}")
-        network, lock = design_file(fabric, compact=compact, device=device)
+        network, lock = design_file(fabric, compact=compact, device=device, hardware=hardware)
+        beside.enter_context(in_force(network.catalog))
         hidden, earlier = read_secrets(secrets), earlier_build()
         switches = counted(len(network.switches), "switch", "switches")
         progress(f"rendering {switches} and {counted(len(network.servers), 'server')}")
@@ -123,13 +129,19 @@ def design_file(
     compact: bool = False,
     inventory_of: Path | None = None,
     device: Sequence[str] = (),
+    hardware: Path | None = None,
 ) -> tuple[Network, Lock]:
     """Read a fabric file with its inventory (or that of ``inventory_of``) and lock (or the one given) and design it.
 
+    ``hardware`` is a folder of hardware files (``railweave.catalog.hardware_files``).
+
     ``compact`` frees the slots of names that the file no longer has, for new names to use. Raises ``InputError`` with file and line of everything that is wrong.
     """
-    source = retargeted(read_source(fabric, lock, inventory_of=inventory_of), device)
-    check_extra(source)
-    check_reserved(source)
-    source.lock.compacting |= compact
-    return design(source)
+    source = read_source(fabric, lock, inventory_of=inventory_of)
+    own = own_hardware(hardware, source.document)
+    with in_force(packaged().with_hardware(own.hardware)):
+        source = retargeted(source, device)
+        check_extra(source)
+        check_reserved(source)
+        source.lock.compacting |= compact
+        return design(source, own.places)

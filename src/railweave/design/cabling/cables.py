@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from railweave.design.cabling.ports import Port, PortKind
     from railweave.design.context import Context
     from railweave.design.shape.equipment import Equipment
-    from railweave.design.shape.tiers import Leaf
     from railweave.design.shape.placing import PlacedServer
+    from railweave.design.shape.tiers import Leaf
     from railweave.design.shape.topology import Layout
     from railweave.intent.interconnect import Interconnect
     from railweave.intent.topology import CableIntent

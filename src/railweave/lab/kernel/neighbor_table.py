@@ -17,7 +17,11 @@ def make_room() -> None:
     A machine whose limits are not to be set, as a container, is left as it is. Raises ``LabError`` where setting them fails.
     """
     for family in ("ipv6", "ipv4"):
-        for limit in ("gc_thresh3", "gc_thresh2", "gc_thresh1"):  # the highest first: the kernel collects from the second on
+        for limit in (
+            "gc_thresh3",
+            "gc_thresh2",
+            "gc_thresh1",
+        ):  # the highest first: the kernel collects from the second on
             name = f"net/{family}/neigh/default/{limit}"
             file = Path("/proc/sys", name)
             if file.exists() and int(file.read_text(encoding="ascii")) < ROOM:

@@ -68,11 +68,7 @@ def _servers(taking: Taking, word: str, port_word: str) -> Iterator[LoginServer]
             options = dict(zip(before[::2], before[1::2], strict=False)) | {"key": key[-1] if key else ""}
         timeout = number(options.get("timeout", str(_TIMEOUT)), 1, 1000)
         port = number(options[port_word], 1, 65535) if port_word in options else None
-        if (
-            timeout is None
-            or options.keys() - {"vrf", "timeout", "key", port_word}
-            or len(words) % 2 != len(words) % 2
-        ):
+        if timeout is None or options.keys() - {"vrf", "timeout", "key", port_word} or len(words) % 2 != len(words) % 2:
             taking.leave(one)
         yield LoginServer(one["host"], secret(options.get("key", "")), port, timeout or _TIMEOUT)
 
