@@ -14,7 +14,7 @@ from railweave.lab import assertions, fib, names, status
 from railweave.lab.faults import matrix
 from railweave.lab.faults.scenario import play
 from railweave.lab.faults.sweep import sweep
-from railweave.lab.kernel import processes
+from railweave.lab.kernel import neighbor_table, processes
 from railweave.lab.kernel.namespace import existing
 from railweave.lab.running import Running
 from railweave.routing.fib_file import read_fibs, write_fibs
@@ -29,6 +29,8 @@ def test_h100_rlb_behaves_as_designed_and_goes_without_a_trace(tmp_path: Path) -
     with lab(fabric, example("h100-rlb")) as (made, running):
         assert (made.routers, made.servers, made.links) == (20, 4, 96)
         assert made.unsettled == ()
+        room = Path("/proc/sys/net/ipv6/neigh/default/gc_thresh3")  # of the machine: no namespace has its own
+        assert not room.exists() or int(room.read_text(encoding="ascii")) >= neighbor_table.ROOM
         outcomes = assertions.run(running)
         assert [one.id for one in outcomes if not one.passed] == [], [one.failures for one in outcomes]
         checked = {one.id: one.checked for one in outcomes}
