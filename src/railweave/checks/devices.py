@@ -114,12 +114,15 @@ def _cabled(found: DeviceConfig, designed: DeviceConfig) -> DeviceConfig:
             for group in found.bgp.groups
         ),
     )
-    isis = found.isis
+    isis, ospf = found.isis, found.ospf
+    if ospf is not None:  # no design has it: its links are those of its ports
+        links = {one.name: one.link for one in designed.interfaces}
+        ospf = replace(ospf, ports=tuple(replace(one, link=links.get(one.interface, "")) for one in ospf.ports))
     if bgp is None and designed.bgp is not None:  # its routing is gone: it is then a switch without neighbors
         bgp = replace(designed.bgp, groups=(), redistribute_connected=None, fabric_advertise=())
     if isis is None and designed.isis is not None:
         isis = replace(designed.isis, ports=(), passive=())
-    return replace(found, name=designed.name, interfaces=tuple(interfaces), bgp=bgp, isis=isis)
+    return replace(found, name=designed.name, interfaces=tuple(interfaces), bgp=bgp, isis=isis, ospf=ospf)
 
 
 def stand(

@@ -98,6 +98,10 @@ class Prefix(_WithLength):
     def _form(cls, text: str) -> str:
         return str(ipaddress.ip_network(cls._checked(text)))
 
+    def holds(self, address: Address) -> bool:
+        """Whether an address is in it."""
+        return address.family == self.family and InterfaceAddress(f"{address}/{self.length}").prefix == self
+
 
 class InterfaceAddress(_WithLength):
     """The address of an interface with the length of its prefix: ``10.0.0.1/24``."""

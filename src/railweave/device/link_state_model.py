@@ -33,3 +33,27 @@ class Isis:
     maximum_ecmp: int
     key: str | None
     bfd: Bfd | None
+
+
+@dataclass(frozen=True, slots=True)
+class OspfPort:
+    """A link that OSPF has a neighbor on, in an area."""
+
+    interface: str
+    link: str
+    peer: str
+    area: str
+    metric: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ospf:
+    """OSPF version 2 of the default VRF (RFC 2328), as it is read: no design has it, and nothing renders it.
+
+    ``passive`` are interfaces whose prefixes are advertised.
+    """
+
+    router_id: Address
+    ports: tuple[OspfPort, ...]
+    passive: tuple[str, ...]
+    maximum_ecmp: int

@@ -24,7 +24,7 @@ from railweave.device.bgp_model import (
     Term,
 )
 from railweave.device.control_plane import ControlPlane
-from railweave.device.link_state_model import Isis, IsisPort
+from railweave.device.link_state_model import Isis, IsisPort, Ospf, OspfPort
 from railweave.device.management import Management
 from railweave.device.port_model import Gateway, Interface, Macsec, Split
 from railweave.device.qos_model import Marking, PfcProfile, QosConfig
@@ -48,6 +48,8 @@ __all__ = [
     "Marking",
     "Match",
     "NumberedSession",
+    "Ospf",
+    "OspfPort",
     "OverlayConfig",
     "PfcProfile",
     "Policy",
@@ -91,6 +93,7 @@ class DeviceConfig:
     left_out: tuple[str, ...] = ()
     isis: Isis | None = None
     protection: ControlPlane | None = None
+    ospf: Ospf | None = None
 
     def loopbacks(self) -> tuple[Prefix, ...]:
         """Addresses of the loopback as prefixes, that of the router id first."""
@@ -113,7 +116,7 @@ class DeviceConfig:
 
     def maximum_ecmp(self) -> int | None:
         """The widest next-hop group; None without a routing protocol."""
-        running = self.bgp or self.isis
+        running = self.bgp or self.isis or self.ospf
         return running.maximum_ecmp if running else None
 
     def carried(self, port: Interface) -> tuple[int, ...]:

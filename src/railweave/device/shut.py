@@ -27,6 +27,8 @@ def without_shut_ports(config: DeviceConfig) -> DeviceConfig:
         bgp=bgp,
         isis=config.isis
         and replace(config.isis, ports=tuple(one for one in config.isis.ports if one.link not in shut)),
+        ospf=config.ospf
+        and replace(config.ospf, ports=tuple(one for one in config.ospf.ports if one.link not in shut)),
         vrfs=tuple(
             replace(vrf, external=tuple(one for one in vrf.external if one.session.link not in shut))
             for vrf in config.vrfs

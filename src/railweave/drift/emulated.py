@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig
     from railweave.network.model import Network
 
-_ROUTING = ("interfaces", "gateways", "bgp", "isis", "overlay", "vrfs", "mac_vrf", "loopback", "protection")
+_ROUTING = ("interfaces", "gateways", "bgp", "isis", "ospf", "overlay", "vrfs", "mac_vrf", "loopback", "protection")
 """Parts of a configuration that the lab runs; of the rest nothing is to be seen there."""
 
 

@@ -1,6 +1,6 @@
-"""What IS-IS settles on: shortest paths over the links that both ends run it on (ISO 10589; RFC 1195, RFC 5305).
+"""What IS-IS or OSPF settles on: shortest paths over the links that both ends run it on (ISO 10589; RFC 1195, RFC 5305; RFC 2328).
 
-One level-2 area, so every device knows every link. A device sends a prefix by every link that begins a shortest path to
+Every device knows every link: one level-2 area of IS-IS; areas of OSPF are taken as one, in which a link joins those of the same area. A device sends a prefix by every link that begins a shortest path to
 one that holds it, at most as many as its next-hop groups take. Prefixes are advertised without a metric of their own.
 """
 
@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from railweave.device.model import OspfPort
 from railweave.routing.attributes import REASONS
 from railweave.routing.table import LOCAL, UNREACHABLE, Fib
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from railweave.device.model import DeviceConfig, Isis
+    from railweave.device.model import DeviceConfig, Isis, Ospf
     from railweave.routing.attributes import Mask
     from railweave.routing.forwarding import Groups
 
@@ -34,20 +35,26 @@ class Adjacency(NamedTuple):
 
 
 def adjacencies(configs: Mapping[str, DeviceConfig], down: frozenset[str]) -> dict[str, list[Adjacency]]:
-    """The adjacencies that come up: IS-IS on both ends of a link that is not down, in one area."""
-    ends: dict[str, list[tuple[str, Isis, int]]] = {}
+    """The adjacencies that come up: one protocol on both ends of a link that is not down, in one area."""
+    ends: dict[str, list[tuple[str, str, int]]] = {}
     for name, config in configs.items():
-        if config.isis is not None and name not in down:
-            for port in config.isis.ports:
-                if port.link not in down:
-                    ends.setdefault(port.link, []).append((name, config.isis, port.metric))
-    found: dict[str, list[Adjacency]] = {name: [] for name, config in configs.items() if config.isis}
+        running = _running(config)
+        for port in running.ports if running is not None and name not in down else ():
+            if port.link and port.link not in down:
+                area = f"OSPF {port.area}" if isinstance(port, OspfPort) else "IS-IS"
+                ends.setdefault(port.link, []).append((name, area, port.metric))
+    found: dict[str, list[Adjacency]] = {name: [] for name, config in configs.items() if _running(config)}
     for link, both in ends.items():
-        if len(both) == 2:
+        if len(both) == 2 and both[0][1] == both[1][1]:
             (one, _, out), (other, _, back) = both
             found[one].append(Adjacency(link, other, out))
             found[other].append(Adjacency(link, one, back))
     return found
+
+
+def _running(config: DeviceConfig) -> Isis | Ospf | None:
+    """What finds a device's routes by link state."""
+    return config.isis or config.ospf
 
 
 def shortest(near: Mapping[str, list[Adjacency]], root: str) -> dict[str, tuple[int, frozenset[str]]]:
@@ -78,8 +85,8 @@ def isis_fibs(
     local: Callable[[DeviceConfig, frozenset[str]], Mask],
     groups: Groups,
 ) -> dict[str, Fib]:
-    """The forwarding tables of the devices that run IS-IS and are up. ``local`` says what each of them holds."""
-    running = {name: config for name, config in configs.items() if config.isis is not None and name not in down}
+    """The forwarding tables of the devices that run IS-IS or OSPF and are up. ``local`` says what each of them holds."""
+    running = {name: config for name, config in configs.items() if _running(config) is not None and name not in down}
     near = adjacencies(configs, down)
     holds = {name: local(config, down) for name, config in running.items()}
     return {name: _fib(config, count, near, holds, groups) for name, config in running.items()}
@@ -92,8 +99,8 @@ def _fib(
     holds: Mapping[str, Mask],
     groups: Groups,
 ) -> Fib:
-    isis = config.isis
-    assert isis is not None  # noqa: S101 - only devices that run it are asked for
+    running = _running(config)
+    assert running is not None  # noqa: S101 - only devices that run it are asked for
     order = {adjacency.link: place for place, adjacency in enumerate(near[config.name])}
     best = np.full(count, NO_WAY, dtype=np.int64)
     ways: list[frozenset[str]] = [frozenset()] * count
@@ -107,7 +114,7 @@ def _fib(
     reason = np.zeros(count, dtype=np.uint8)
     for place, links in enumerate(ways):
         if links:
-            kept = tuple(sorted(links, key=order.__getitem__)[: isis.maximum_ecmp])
+            kept = tuple(sorted(links, key=order.__getitem__)[: running.maximum_ecmp])
             group[place] = groups.id_of(kept)
             everything = len(links) == len(order)
             reason[place] = REASONS.index("metric" if not everything else "multipath" if len(links) > 1 else "only")

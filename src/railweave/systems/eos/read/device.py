@@ -14,6 +14,7 @@ from railweave.systems.eos.read.control_plane import control_plane
 from railweave.systems.eos.read.gateways import VLAN, advertisements, gateway, shared_mac, vlans
 from railweave.systems.eos.read.isis import isis, running
 from railweave.systems.eos.read.management import management
+from railweave.systems.eos.read.ospf import ospf
 from railweave.systems.eos.read.overlay import mac_vrf, maps_of, overlay, tunnels, vrfs
 from railweave.systems.eos.read.policies import policies
 from railweave.systems.eos.read.ports import PORT, ports, vlans_of
@@ -53,7 +54,8 @@ def device(taking: Taking, model: str, release: str) -> DeviceConfig:
     own = process(taking, _router_id(found))
     ends = tunnels(stanzas)
     names = vlans(taking)
-    fabric = _fabric(stanzas, found, own)
+    under, lines = ospf(stanzas, found, _router_id(found))
+    fabric = _fabric(stanzas, found, own) | {one.interface for one in (under.ports if under else ())}
     _pair(taking, found)
     known = profiles(taking)
     tenants, maps, outside = vrfs(taking, own, found, ends, lists) if own else ((), set[str](), dict[str, str]())
@@ -63,7 +65,11 @@ def device(taking: Taking, model: str, release: str) -> DeviceConfig:
     routed = isis(taking, stanzas, found, _router_id(found), [one.name for one in cabled], gateways)
     maps |= maps_of(own) if own else set()
     speaks = bgp(taking, own, found, lists, maps) if own else None
-    speaks = speaks if speaks and (speaks.groups or not routed) else None
+    if speaks and speaks.groups:  # routes by both are more than a configuration holds
+        for one in lines:
+            taking.leave(one)
+        under = None
+    speaks = speaks if speaks and (speaks.groups or not (routed or under)) else None
     router_id = own.router_id if own else routed.router_id if routed else _router_id(found)
     rules = control_plane(taking, stanzas, port.vrf if port else "")
     families = speaks.families if speaks else routed.families if routed else ()
@@ -90,6 +96,7 @@ def device(taking: Taking, model: str, release: str) -> DeviceConfig:
         vrfs=tuple(by_vrf),
         mac_vrf=mac_vrf(taking, own, ends, names, members) if own else None,
         isis=routed,
+        ospf=under,
         protection=rules,
     )
 

@@ -103,18 +103,15 @@ def ports(stanzas: Stanzas) -> dict[str, Port]:
         if one["value"] not in profiles:
             taking.leave(one)
     for one in found.values():
-        if one.shutdown and not PORT.match(one.name):  # no port is shut by it, but what runs there is
-            one.addresses, one.six = [], False
         one.used = one.used or bool(one.description or one.addresses or one.six or one.profile or one.group)
     return found
 
 
 def _waiting(taking: Taking, found: dict[str, Port]) -> None:
-    """Addresses of a switched port wait for ``no switchport``."""
-    if taking.last("switchport default mode routed") is not None:
-        return
+    """Addresses of a switched port wait for ``no switchport``, those of a VLAN's interface that is shut for ``no shutdown``."""
+    routed = taking.last("switchport default mode routed") is not None
     for one in found.values():
-        if one.bridged and PORT.fullmatch(one.name):
+        if one.bridged and not routed if PORT.fullmatch(one.name) else one.shutdown and not PORT.match(one.name):
             one.addresses, one.six = [], False
 
 

@@ -107,6 +107,7 @@ def _config(name: str, routing: Routing) -> DeviceConfig:
         vrfs=vrfs,
         mac_vrf=routing.mac_vrf(),
         isis=isis,
+        ospf=routing.ospf(bgp),
     )
 
 

@@ -40,6 +40,16 @@ class OnPort:
 
 
 @dataclass
+class OnOspf:
+    """OSPF on an interface, and the lines that say so."""
+
+    area: str = ""
+    passive: bool = False
+    metric: int | None = None
+    lines: list[Selected] = field(default_factory=list["Selected"])
+
+
+@dataclass
 class Port:
     """An interface. ``timers`` are those of its router advertisements by their words, ``sent`` whether it sends any."""
 
@@ -53,6 +63,7 @@ class Port:
     flags: set[str] = field(default_factory=set[str])
     prefixes: dict[Prefix, PrefixOption] = field(default_factory=dict[Prefix, PrefixOption])
     isis: OnPort | None = None
+    ospf: OnOspf | None = None
 
     def advertises(self) -> bool:
         """Whether its router advertisements are for servers, not for BGP to find a neighbor by."""
@@ -78,7 +89,8 @@ def _read(taking: Taking, one: Selected, port: Port) -> None:
     if not one.below:
         return
     for line in taking.each("<words...>", below=one):
-        if not (_address(port, line["words"].split()) or _isis(port, line["words"].split())):
+        words = line["words"].split()
+        if not (_address(port, words) or _isis(port, words) or _ospf(port, words, line)):
             taking.leave(line)
 
 
@@ -155,6 +167,30 @@ def _isis(port: Port, words: list[str]) -> bool:
             return False
     port.isis = here
     return True
+
+
+def _ospf(port: Port, words: list[str], line: Selected) -> bool:
+    here = port.ospf or OnOspf()
+    match words:
+        case ["ip", "ospf", "area", text]:
+            here.area = area_id(text)
+        case ["ip", "ospf", "passive"]:
+            here.passive = True
+        case ["ip", "ospf", "network", "point-to-point"]:
+            pass
+        case ["ip", "ospf", "cost", text] if (value := number(text)) is not None:
+            here.metric = value
+        case _:
+            return False
+    here.lines.append(line)
+    port.ospf = here
+    return True
+
+
+def area_id(text: str) -> str:
+    """An area as an address, ``0.0.0.0`` of ``0``; other words as they are."""
+    value = number(text)
+    return text if value is None else ".".join(str(value >> shift & 255) for shift in (24, 16, 8, 0))
 
 
 class Subnets:

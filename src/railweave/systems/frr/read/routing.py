@@ -14,6 +14,7 @@ from railweave.systems.frr.read.bfd import profiles
 from railweave.systems.frr.read.bgp import instances
 from railweave.systems.frr.read.defaults import unprinted
 from railweave.systems.frr.read.isis import isis
+from railweave.systems.frr.read.ospf import leave, ospf
 from railweave.systems.frr.read.policy import policies
 from railweave.systems.frr.read.ports import Subnets
 from railweave.systems.frr.read.sessions import UNKNOWN, Sessions, bgp
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from railweave.config.addresses import Address, Prefix
     from railweave.config.sections import Section
     from railweave.config.taking import Taking
-    from railweave.device.model import Bgp, Isis, MacVrf, OverlayConfig, Vrf
+    from railweave.device.model import Bgp, Isis, MacVrf, Ospf, OverlayConfig, Vrf
     from railweave.device.reading import Said
     from railweave.systems.frr.read.instance import Instance
     from railweave.systems.frr.read.ports import Port
@@ -53,6 +54,7 @@ class Routing:
             for one in instances(taking)
         }
         self.vnis = evpn.vrf_sections(taking)
+        self._ospf = ospf(taking, ports, self.router_id(), self.loopback_names)
 
     @property
     def default(self) -> Sessions | None:
@@ -90,6 +92,13 @@ class Routing:
         loopback = next((one.address for one in self.loopbacks if one.family == "ipv4"), self.router_id())
         return isis(self.taking, self.ports, self.profiles, loopback, self.loopback_names)
 
+    def ospf(self, bgp: Bgp | None) -> Ospf | None:
+        """OSPF; None where it does not run. Beside sessions of BGP on links it is not understood: routes by both are more than a configuration holds."""
+        if bgp is not None and bgp.groups and self._ospf is not None:
+            leave(self.taking, self.ports)
+            self._ospf = None
+        return self._ospf
+
     def overlay(self) -> OverlayConfig | None:
         """EVPN; None where it does not run."""
         own = self.default
@@ -105,11 +114,11 @@ class Routing:
         return evpn.vrfs(self.vnis, self.sessions, self.policies, prefixes)
 
     def on_fabric(self) -> set[str]:
-        """Interfaces that a session of the default VRF, or IS-IS, runs on."""
+        """Interfaces that a session of the default VRF, or IS-IS or OSPF, runs on."""
         own = self.default
         found = {own.session(one).interface for one, _ in own.peers()} - {""} if own else set[str]()
         running = {one.name for one in self.ports.values() if one.isis and one.isis.families and not one.isis.passive}
-        return found | running
+        return found | running | {one.interface for one in (self._ospf.ports if self._ospf else ())}
 
     def outside(self) -> set[str]:
         """Interfaces that sessions of other VRFs run on."""

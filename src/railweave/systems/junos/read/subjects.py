@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.device.model import DeviceConfig
-from railweave.systems.junos.read import management, overlay
+from railweave.systems.junos.read import management, ospf, overlay
 from railweave.systems.junos.read.balancing import balancing, runs
 from railweave.systems.junos.read.bgp import underlay
 from railweave.systems.junos.read.gateways import gateways, vlan_numbers
@@ -108,6 +108,7 @@ def configuration(top: Word) -> DeviceConfig:
         vrfs=vrfs,
         mac_vrf=mac_vrf,
         isis=isis(top, named, router_id),
+        ospf=None if below else ospf.ospf(top, named, router_id),
         protection=rules,
     )
 
@@ -119,7 +120,7 @@ def _kinds(
     instances: Mapping[str, Instance],
     sessions: Iterable[Group],
 ) -> dict[str, Kind]:
-    fabric = set(links(top))
+    fabric = {*links(top), *ospf.links(top)}
     for group in sessions:
         fabric |= {name.removesuffix(".0") for name in group.found}
         for one in group.neighbors:

@@ -167,6 +167,7 @@ def _config(tables: Rows, lines: Sequence[Section]) -> tuple[DeviceConfig, Takin
         vrfs=tuple(_vrf(one, tables, names, outside) for one in routing.vrfs(of_vrf)),
         mac_vrf=vlans.mac_vrf(routing.mac_vrf(), tunnels, bgp, found),
         isis=isis,
+        ospf=routing.ospf(bgp),
     )
     _common(tables)
     return replace(config, protection=control_plane(tables, config)), taking, made
