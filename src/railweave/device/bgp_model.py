@@ -51,12 +51,17 @@ class BgpGroup:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Conditions of a policy term; all that are set must hold. ``community`` is the name of one the route must carry."""
+    """Conditions of a policy term; all that are set must hold. ``community`` is the name of one the route must carry.
+
+    ``lengths`` are the shortest and the longest that a prefix in those of the list may be, where ``orlonger`` takes such; None: any.
+    They are read: no design has them, and nothing renders them.
+    """
 
     protocol: Literal["direct", "bgp"] | None = None
     prefix_list: str | None = None
     orlonger: bool = False
     community: str | None = None
+    lengths: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

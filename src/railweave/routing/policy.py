@@ -24,6 +24,7 @@ class ResolvedTerm(NamedTuple):
     protocol: Literal["direct", "bgp"] | None
     prefixes: tuple[str, ...] | None
     orlonger: bool
+    lengths: tuple[int, int] | None
     community: str | None
     accept: bool
     local_preference: int | None
@@ -51,17 +52,19 @@ class PolicyEngine:
         high = [int(n.network_address) << (128 - n.max_prefixlen) for n in networks]
         self._high = np.array([value >> 64 for value in high], dtype=np.uint64)
         self._low = np.array([value & (1 << 64) - 1 for value in high], dtype=np.uint64)
-        self._lists: dict[tuple[tuple[str, ...], bool], Mask] = {}
+        self._lists: dict[tuple[tuple[str, ...], bool, tuple[int, int] | None], Mask] = {}
         self._resolved: dict[tuple[tuple[ResolvedTerm, ...], bool], Resolved] = {}
 
-    def listed(self, entries: tuple[str, ...], *, orlonger: bool) -> Mask:
-        """Which prefixes a prefix list matches, exactly or as equal-or-longer."""
-        found = self._lists.get((entries, orlonger))
+    def listed(self, entries: tuple[str, ...], *, orlonger: bool, lengths: tuple[int, int] | None = None) -> Mask:
+        """Which prefixes a prefix list matches, exactly or as equal-or-longer, of any length or of some."""
+        found = self._lists.get((entries, orlonger, lengths))
         if found is None:
             found = np.zeros(self.count, dtype=np.bool_)
             for entry in entries:
                 found |= self._matches(entry, orlonger=orlonger)
-            self._lists[entries, orlonger] = found
+            if lengths is not None:
+                found &= (self._lengths >= lengths[0]) & (self._lengths <= lengths[1])
+            self._lists[entries, orlonger, lengths] = found
         return found
 
     def _matches(self, entry: str, *, orlonger: bool) -> Mask:
@@ -102,7 +105,7 @@ class PolicyEngine:
     def _hits(self, term: ResolvedTerm, ids: Ids, direct: Mask, places: Places) -> Mask:
         hit = np.ones(len(ids), dtype=np.bool_)
         if term.prefixes is not None:
-            hit &= self.listed(term.prefixes, orlonger=term.orlonger)[places]
+            hit &= self.listed(term.prefixes, orlonger=term.orlonger, lengths=term.lengths)[places]
         if term.protocol is not None:
             hit &= direct if term.protocol == "direct" else ~direct
         wanted = term.community
@@ -131,6 +134,7 @@ def _resolved(bgp: Bgp, values: dict[str, str], term: Term) -> ResolvedTerm:
         match.protocol,
         None if match.prefix_list is None else bgp.prefix_lists.get(match.prefix_list, ()),
         match.orlonger,
+        match.lengths,
         None if match.community is None else values.get(match.community, _UNDEFINED),
         action.accept,
         action.local_preference,

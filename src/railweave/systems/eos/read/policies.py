@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from railweave.config.addresses import BITS
+from railweave.config.prefix_lengths import Lengths, lengths, of_list
 from railweave.device.model import Action, Community, Match, Policy, Term
 from railweave.systems.eos.read.values import as_range, number, prefix
 
@@ -17,16 +19,15 @@ if TYPE_CHECKING:
     from railweave.config.taking import Taking
 
 _COMMUNITY = re.compile(r"[0-9]{1,10}(?::[0-9]{1,10}){1,2}")
-_LENGTHS = {"ipv4": "32", "ipv6": "128"}
-_Entry = tuple[int, "Prefix", bool]
+_Entry = tuple[int, "Prefix", "Lengths", bool]
 
 
 @dataclass
 class Policies:
-    """What policies are made of, by name. ``longer``: the list takes longer prefixes too."""
+    """What policies are made of, by name. ``longer``: the list takes longer prefixes too, of these lengths, or any."""
 
     lists: dict[str, tuple[Prefix, ...]] = field(default_factory=dict[str, "tuple[Prefix, ...]"])
-    longer: set[str] = field(default_factory=set[str])
+    longer: dict[str, Lengths | None] = field(default_factory=dict[str, "Lengths | None"])
     communities: dict[str, str] = field(default_factory=dict[str, str])
     as_lists: dict[str, tuple[tuple[int, int], ...]] = field(default_factory=dict[str, "tuple[tuple[int, int], ...]"])
     maps: dict[str, tuple[Term, ...]] = field(default_factory=dict[str, "tuple[Term, ...]"])
@@ -91,34 +92,27 @@ def _prefix_lists(taking: Taking, found: Policies) -> None:
             _entry(taking, one, entries.setdefault(one["name"], []), lines.setdefault(one["name"], []), start)
     for name, own in entries.items():
         own.sort(key=lambda one: one[0])
-        found.lists[name] = tuple(value for _, value, _ in own)
-        if own and all(longer for _, _, longer in own):
-            found.longer.add(name)
-        elif any(longer for _, _, longer in own):  # a list is one or the other
+        found.lists[name] = tuple(value for _, value, *_ in own)
+        taken = of_list((value, each, said) for _, value, each, said in own)
+        if taken is None:  # a list is of one kind
             for one in lines[name]:
                 taking.leave(one)
+        elif taken[0]:
+            found.longer[name] = taken[1]
 
 
 def _entry(taking: Taking, one: Selected, own: list[_Entry], lines: list[Selected], start: int) -> None:
-    """An entry of a list. Other lengths are not understood, and the entry is then taken for all longer prefixes."""
+    """An entry of a list. With words that are not known it is taken for all longer prefixes."""
     value, place = prefix(one["prefix"]), number(one["number"])
     if value is None or place is None:
         taking.leave(one)
         return
     more = one.line.partition(f" permit {one['prefix']}")[2].split()
-    own.append((start + place, value, bool(more)))
+    found = lengths(value, more)
+    own.append((start + place, value, found or (value.length, BITS[value.family]), bool(more)))
     lines.append(one)
-    if more and not _whole(more, value):
+    if found is None:
         taking.leave(one)
-
-
-def _whole(words: list[str], value: Prefix) -> bool:
-    """Whether all longer prefixes are meant: by their longest length, or by naming the addresses of a pool (``eq 32``).
-
-    What is between the two is in no pool of loopbacks, for which the second is written.
-    """
-    bits = _LENGTHS[value.family]
-    return words == ["le", bits] or (words in (["eq", bits], ["ge", bits]) and not value.endswith(f"/{bits}"))
 
 
 def _communities(taking: Taking, found: Policies) -> None:
@@ -165,7 +159,7 @@ def _term(taking: Taking, one: Selected, found: Policies, names: dict[str, str],
         taking.leave(preference)
     return Term(
         name=described["text"] if described else one["number"],
-        match=Match(protocol, listed, listed in found.longer if listed else False, community),
+        match=Match(protocol, listed, listed in found.longer, community, found.longer.get(listed or "")),
         action=Action(accept, value, None, tuple(_added(taking, one, names))),
     )
 

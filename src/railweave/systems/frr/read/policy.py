@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from railweave.config.addresses import BITS, Prefix
+from railweave.config.prefix_lengths import Lengths, lengths, of_list
 from railweave.device.model import Action, Community, Match, Policy, Term
 from railweave.systems.frr.read.values import number, prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from railweave.config.addresses import Prefix
     from railweave.config.select import Selected
     from railweave.config.taking import Taking
     from railweave.systems.frr.read.ports import Port
@@ -25,17 +26,18 @@ NETWORKS = "(networks)"
 
 @dataclass
 class PrefixList:
-    """A prefix list; ``longer`` of each entry says whether it takes longer prefixes too."""
+    """A prefix list: of each entry the lengths that it takes, and whether it says so."""
 
-    entries: dict[int, tuple[Prefix, bool]] = field(default_factory=dict[int, tuple[Prefix, bool]])
+    entries: dict[int, tuple[Prefix, Lengths, bool]] = field(default_factory=dict[int, "tuple[Prefix, Lengths, bool]"])
+    lines: list[Selected] = field(default_factory=list["Selected"])
 
     def prefixes(self) -> tuple[Prefix, ...]:
         """The prefixes in order."""
         return tuple(self.entries[at][0] for at in sorted(self.entries))
 
-    def longer(self) -> bool:
-        """Whether longer prefixes are taken too."""
-        return bool(self.entries) and all(longer for _, longer in self.entries.values())
+    def longer(self) -> tuple[bool, Lengths | None]:
+        """Whether longer prefixes are taken too, and of which lengths. A list whose entries differ in that is taken to be exact."""
+        return of_list(self.entries.values()) or (False, None)
 
 
 @dataclass
@@ -80,7 +82,9 @@ def policies(taking: Taking, ports: Mapping[str, Port]) -> Policies:
     found = Policies(_lists(taking), _communities(taking), {})
     for name, port in ports.items():
         prefixes = dict.fromkeys(one.prefix for one in port.addresses)
-        found.lists[interface_list(name)] = PrefixList({at: (one, False) for at, one in enumerate(prefixes)})
+        found.lists[interface_list(name)] = PrefixList(
+            {at: (one, (one.length, one.length), False) for at, one in enumerate(prefixes)}
+        )
     names = {value: name for name, value in reversed(found.values.items())}
     entries: dict[str, dict[int, Term]] = {}
     for one in taking.each("route-map <name> permit|deny <number>"):
@@ -110,24 +114,20 @@ def _lists(taking: Taking) -> dict[str, PrefixList]:
             taking.leave(one)
         else:
             here.entries[sequence] = entry
+            here.lines.append(one)
+    for one in found.values():
+        if of_list(one.entries.values()) is None:
+            for line in one.lines:
+                taking.leave(line)
     return found
 
 
-def _entry(words: list[str]) -> tuple[Prefix, bool] | None:
-    """A prefix that is permitted, and whether longer ones are too; None for what is neither that nor exact."""
-    match words:
-        case ["permit", "any"]:
-            return None
-        case ["permit", text] if (found := prefix(text)) is not None:
-            return found, False
-        case ["permit", text, "le", most] if (found := prefix(text)) is not None and most == str(BITS[found.family]):
-            return found, True
-        case ["permit", text, "ge", least, "le", most] if (
-            (found := prefix(text)) is not None and most == str(BITS[found.family]) and least == str(found.length)
-        ):
-            return found, True
-        case _:
-            return None
+def _entry(words: list[str]) -> tuple[Prefix, Lengths, bool] | None:
+    """A prefix that is permitted, and the lengths that are; None for what is no such entry."""
+    if len(words) < 2 or words[0] != "permit" or (found := prefix(words[1])) is None:
+        return None
+    taken = lengths(found, words[2:])
+    return None if taken is None else (found, taken, len(words) > 2)
 
 
 def _communities(taking: Taking) -> dict[str, str]:
@@ -173,7 +173,8 @@ def _matches(words: list[str], known: Policies, entry: _Entry) -> bool:
     match words:
         case ["match", "ip" | "ipv6", "address", "prefix-list", name] if entry.match.prefix_list in {None, name}:
             listed = known.lists.get(name)
-            entry.match = replace(entry.match, prefix_list=name, orlonger=bool(listed and listed.longer()))
+            longer, taken = listed.longer() if listed else (False, None)
+            entry.match = replace(entry.match, prefix_list=name, orlonger=longer, lengths=taken)
         case ["match", "interface", name] if entry.match.prefix_list is None:
             entry.match = replace(entry.match, prefix_list=interface_list(name))
         case ["match", "community" | "large-community", name] if entry.match.community in {None, name}:

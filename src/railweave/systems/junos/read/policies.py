@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from railweave.config.addresses import Prefix
+from railweave.config.addresses import BITS, Prefix
 from railweave.device.model import Action, Community, Match, Policy, Term
 from railweave.systems.junos.read.values import asn, prefix
 from railweave.systems.junos.read.words import Word, statements
@@ -189,30 +189,39 @@ def _asked_of_others(options: PolicyOptions, name: str, asked: Word, action: Act
             )
 
 
+_Listed = tuple[str | None, bool, tuple[int, int] | None]
+_RANGE = re.compile(r"/([0-9]{1,3})(?:-/([0-9]{1,3}))?")
+
+
 def _matches(options: PolicyOptions, place: str, word: Word) -> Iterable[Match]:
     """What a term asks for. It holds for one prefix list and one community; more of them are not understood."""
-    name, longer = _listed(options, place, word)
+    name, longer, taken = _listed(options, place, word)
     tagged = word.holds("community")
     if tagged is not None and len(_values(options, tagged.text)) == 1:
         tagged.take()
     protocols = [one for one in (word.at_path("protocol") or Word("")).below.values() if one.text in _PROTOCOLS]
-    found = Match(prefix_list=name, orlonger=longer, community=tagged.text if tagged is not None else None)
+    found = Match(
+        prefix_list=name,
+        orlonger=longer,
+        community=tagged.text if tagged is not None else None,
+        lengths=taken,
+    )
     return [replace(found, protocol=_PROTOCOLS[one.take().text]) for one in protocols] or [found]
 
 
-def _listed(options: PolicyOptions, place: str, word: Word) -> tuple[str | None, bool]:
-    """The name of the prefix list that a term asks for, and whether what is in its prefixes is meant too."""
+def _listed(options: PolicyOptions, place: str, word: Word) -> _Listed:
+    """The name of the prefix list that a term asks for, whether what is in its prefixes is meant too, and of which lengths."""
     family = word.holds("family")
     every = EVERY.get(family.text) if family is not None else None
     if family is not None and every is not None:
         family.take()
     listed = word.holds("prefix-list")
     if listed is not None:
-        return listed.take().text, False
+        return listed.take().text, False, None
     for one in word.block("prefix-list-filter").below.values():
         how = next((inner for inner in one.below.values() if inner.text in {"orlonger", "exact"}), None)
         if how is not None:
-            return one.take().text, how.take().text == "orlonger"
+            return one.take().text, how.take().text == "orlonger", None
     if "route-filter" in word.below:
         return _own_list(options, place, word.below["route-filter"])
     named = word.holds("route-filter-list")
@@ -223,41 +232,55 @@ def _listed(options: PolicyOptions, place: str, word: Word) -> tuple[str | None,
         options.own_lists[place] = tuple(
             dict.fromkeys(own for one in units for own in options.networks[one.take().text])
         )
-        return place, False
+        return place, False, None
     if every is not None:
         options.own_lists[every[0]] = (every[1],)
-        return every[0], True
-    return None, False
+        return every[0], True, None
+    return None, False, None
 
 
-def _own_list(options: PolicyOptions, place: str, word: Word) -> tuple[str | None, bool]:
+def _own_list(options: PolicyOptions, place: str, word: Word) -> _Listed:
     """The prefixes of ``route-filter`` as a list of their own: of all that are meant exactly, or with what is in them."""
     word.take()
     exact: list[Prefix] = []
-    longer: list[Prefix] = []
+    longer: dict[tuple[int, int] | None, list[Prefix]] = {}
     for one in word.below.values():
         try:
             own = prefix(one.text)
         except ValueError:
             continue
         for how in one.below.values():
-            longest = f"/{128 if own.family == 'ipv6' else 32}"
             if how.text == "exact":
                 how.take()
                 one.take()
-                (longer if one.text.endswith(longest) else exact).append(own)
-            elif how.text == "orlonger" or (how.text == "upto" and longest in how.below):
+                (longer.setdefault(None, []) if own.length == BITS[own.family] else exact).append(own)
+                continue
+            taken = _lengths(own, how)
+            if taken is not None:
                 how.take_all()
                 one.take()
-                longer.append(own)
-    chosen = longer or exact
-    if not chosen:
-        return None, False
-    if longer and exact:  # a list is of one kind
-        for own in exact:
+                whole = taken == (own.length, BITS[own.family])
+                longer.setdefault(None if whole else taken, []).append(own)
+    if not (longer or exact):
+        return None, False, None
+    taken = next(iter(longer), None)
+    chosen = longer[taken] if longer else exact
+    for own in (*exact, *(one for many in longer.values() for one in many)):
+        if own not in chosen:  # a list is of one kind
             word.below.get(str(own), Word("")).leave()
     options.own_lists[place] = tuple(chosen)
-    return place, bool(longer)
+    return place, bool(longer), taken
+
+
+def _lengths(own: Prefix, how: Word) -> tuple[int, int] | None:
+    """The shortest and the longest of the prefixes that a filter means."""
+    longest = BITS[own.family]
+    found = _RANGE.fullmatch(next(iter(how.below), "")) if how.text in {"upto", "prefix-length-range"} else None
+    if how.text in {"orlonger", "longer"}:
+        return own.length + (how.text == "longer"), longest
+    if found is None or bool(found[2]) is not (how.text == "prefix-length-range"):
+        return None
+    return (int(found[1]), int(found[2])) if found[2] else (own.length, int(found[1]))
 
 
 def unused(options: PolicyOptions, top: Word) -> None:
