@@ -27,7 +27,7 @@ def ospf(stanzas: Stanzas, ports: Mapping[str, Port], loopback: Address) -> tupl
     if header is None:
         return None, []
     lines = [header]
-    areas, costs = _areas(stanzas, ports, header, lines), {}
+    areas, costs = _areas(stanzas, ports, header, lines), dict[str, "int | None"]()
     for name, one in stanzas.each("ip ospf cost <value>"):
         lines.append(one)
         costs[name] = number(one["value"], 1, MOST_METRIC)
