@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, cast
 from railweave.catalog import catalog
 from railweave.checks import differs
 from railweave.checks.causes import causes
+from railweave.checks.differ_rules import EXTRA, TEXT
 from railweave.checks.file_rules import FILE_UNREADABLE
 from railweave.config.secret import alike
 from railweave.device.amend import amended
@@ -208,10 +209,10 @@ def _finding(device: str, cause: Cause, path: str) -> Finding:
     statement = cause.designed or cause.found
     by_words = differs.of_statement(statement)
     rule = differs.of_field(fields[0]) if fields else by_words
-    if by_words is differs.TEXT:  # names of terms stand in descriptions on some systems
+    if by_words is TEXT:  # names of terms stand in descriptions on some systems
         rule = by_words
     elif not fields and cause.kind == "add":
-        rule = differs.EXTRA
+        rule = EXTRA
     what = f"{_said(cause)}{_changes(fields)}"
     return rule.finding(device, what, file=path, line=cause.line)
 

@@ -15,7 +15,7 @@ from railweave.config.taking import Taking
 from railweave.device.model import DeviceConfig
 from railweave.device.reading import Reading, Said, said
 from railweave.systems.dell_sonic.changes import config_tree
-from railweave.systems.dell_sonic.read import balancing, bgp, devices, overlay, policy, ports, qos, routing
+from railweave.systems.dell_sonic.read import balancing, bgp, devices, overlay, policy, ports, qos, qos_maps, routing
 from railweave.systems.dell_sonic.read.control_plane import protection
 from railweave.systems.dell_sonic.read.management import management, management_port
 from railweave.systems.dell_sonic.read.text import sections
@@ -84,7 +84,7 @@ def _config(taking: Taking) -> DeviceConfig:
     tunnelled = overlay.tunnel(taking, lines)
     vrf_names = overlay.vrf_names(taking)
     links = routing.Links.of(lines.values())
-    split, maps = devices.breakouts(taking), qos.maps(taking)
+    split, maps = devices.breakouts(taking), qos_maps.maps(taking)
     shared = balancing.balancing(taking)
     mac = _anycast(taking)
 
