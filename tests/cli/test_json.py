@@ -100,8 +100,8 @@ def test_paths(read: Any, tmp_path: Path) -> None:
     assert [path["qp"] for path in found] == [0, 1, 2]
     assert [path["color"] for path in found] == ["color1", "color2", "color1"]
     for path in found:
-        assert path.keys() == {"qp", "src_gid", "dst_gid", "color", "hops", "pinned"}
-        assert path["pinned"] is True
+        assert path.keys() == {"qp", "src_gid", "dst_gid", "color", "hops", "pinned", "pinned_to"}
+        assert (path["pinned"], path["pinned_to"]) == (True, "links")
         assert [len(hop) for hop in path["hops"]] == [1, 1, 1, 1]
         assert all(link.keys() == {"link", "share"} for hop in path["hops"] for link in hop)
         assert path["hops"][0][0] == {"link": path["hops"][0][0]["link"], "share": 1.0}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from railweave.lab.faults.sweep import sweep
 from railweave.lab.kernel import neighbor_table, processes
 from railweave.lab.kernel.namespace import existing
 from railweave.lab.running import Running
+from railweave.network.devices import NotActive
 from railweave.routing.fib_file import read_fibs, write_fibs
 from tests.conftest import example
 from tests.lab.machine import bring_up, lab, needs_lab
@@ -154,3 +156,15 @@ def test_two_sites_by_is_is_forward_as_computed_and_servers_meet_by_proxy_arp(tm
             "queue-pair-links": 8,
             "mtu": 8,
         }
+
+
+def test_a_part_that_is_there_settles_and_a_leaf_without_servers_too(tmp_path: Path) -> None:
+    whole = example("h100-rlb")
+    absent = ("spine4", "H100-03", "H100-04", "stripe1-leaf1:et-0/0/1:0--spine2:et-0/0/0:0")
+    partly = replace(whole, not_active=tuple(NotActive(name, "planned") for name in absent))
+    assert set(absent) <= partly.absent
+    with lab(tmp_path / "h100-rlb.yaml", partly, "rails=1") as (made, running):
+        assert (made.routers, made.servers, made.links) == (5, 2, 7)
+        assert (made.unsettled, made.addresses) == ((), True)
+        outcomes = assertions.run(running)
+        assert [one.id for one in outcomes if not one.passed] == [], [one.failures for one in outcomes]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,7 +18,7 @@ from railweave.lab.assertions import Outcome
 from railweave.lab.faults.matrix import targets, written
 from railweave.lab.faults.measure import Measured
 from railweave.lab.faults.page import faults_html, rows, summary
-from railweave.lab.frr.rootfs import AIGP, PLAIN, find
+from railweave.lab.frr.rootfs import AIGP, PLAIN, TENANTS, Need, find
 from railweave.lab.junit import junit
 from railweave.lab.state import Record
 from tests.conftest import example
@@ -123,3 +124,49 @@ def test_a_root_folder_of_another_release_is_refused(tmp_path: Path) -> None:
     status.write_text("Package: frr\nStatus: install ok installed\nVersion: 10.3-3\n\n")
     found = find(tmp_path, AIGP, lambda _: None)
     assert (found.version, found.user, found.group) == ("10.3-3", 997, 996)
+
+
+def _frr(root: Path, version: str) -> None:
+    for name in ("usr/lib/frr", "var/lib/dpkg", "etc"):
+        (root / name).mkdir(parents=True, exist_ok=True)
+    (root / "usr/lib/frr/zebra").touch()
+    (root / "etc/passwd").write_text("frr:x:997:996::/nonexistent:/bin/sh\n")
+    (root / "var/lib/dpkg/status").write_text(f"Package: frr\nStatus: install ok installed\nVersion: {version}\n\n")
+
+
+@pytest.mark.parametrize("need", [PLAIN, AIGP, TENANTS])
+def test_the_frr_of_an_older_debian_is_refused_with_what_to_run(
+    need: Need, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("railweave.lab.frr.rootfs.CACHE", tmp_path / "cache")
+    monkeypatch.setattr("railweave.lab.frr.rootfs.project_root", lambda _: None)
+    monkeypatch.setattr("railweave.lab.frr.rootfs.packaged", lambda _: "8.4.4-1.1~deb12u1")
+    monkeypatch.setattr("railweave.lab.frr.rootfs._DAEMONS", tmp_path.relative_to("/"))  # as if it were installed here
+    (tmp_path / "zebra").touch()
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    with pytest.raises(
+        life.LabError, match=r"FRR 8\.4\.4\S* is older than 10\.3.*run `sudo apt-get install -y mmdebstrap`"
+    ):
+        find(None, need, lambda _: None)
+
+
+def test_what_is_fetched_is_announced_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache, said = tmp_path / "cache", list[str]()
+
+    def made(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        assert said, "it is fetched before anything was said"
+        _frr(Path(command[2]), "10.3-3")
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+    monkeypatch.setattr("railweave.lab.frr.rootfs.CACHE", cache)
+    monkeypatch.setattr("railweave.lab.frr.rootfs.project_root", lambda _: None)
+    monkeypatch.setattr("shutil.which", lambda _: "/usr/bin/mmdebstrap")
+    monkeypatch.setattr("railweave.lab.frr.rootfs._DAEMONS", Path("usr/lib/frr"))
+    monkeypatch.setattr("railweave.lab.frr.rootfs._says", lambda _: "8.4")
+    monkeypatch.setattr("subprocess.run", made)
+    assert find(None, PLAIN, said.append).version == "10.3-3"
+    assert len(said) == 1
+    assert "fetching FRR 10.3 or newer, once: packages of Debian trixie from this machine's mirror" in said[0]
+    assert str(cache / "frr") in said[0]
+    find(None, PLAIN, said.append)
+    assert len(said) == 1  # it is there now

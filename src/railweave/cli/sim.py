@@ -89,6 +89,7 @@ def sim(
     from railweave.api import running as saved
     from railweave.catalog import in_force
     from railweave.garbage import uncollected
+    from railweave.network.status import absent_sentence
     from railweave.simulation.job_fabric import job_network
     from railweave.simulation.settings import by_name
 
@@ -111,6 +112,8 @@ def sim(
             whole = load(fabric, device=device, hardware=hardware)
             network = job_network(whole, on)
             given["configs"] = saved(whole, running) if running is not None else None
+        if said := absent_sentence(whole):
+            typer.echo(said, err=True)
         with in_force(whole.catalog):
             code = _answered(network, given, compare, html, as_json=as_json, quiet=quiet or as_json)
     raise typer.Exit(code)
