@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from railweave.device.model import Bgp, DeviceConfig, Session
     from railweave.lab.running import Running
+    from railweave.network.devices import Segment
+    from railweave.network.model import Network
     from railweave.routing.table import Routes
 
 _ABSENT_AIGP = 1 << 62
@@ -164,7 +166,8 @@ def path_colors(lab: Running, routes: Routes) -> Seen:
     This goes by the design alone: a mistake that is in the configurations, and so in ``routes``, is seen here.
     """
     network = lab.plan.network
-    owner = {subnet.prefix: (one.leaf, one.fabric, subnet.color) for one in network.segments for subnet in one.subnets}
+    owner = {s.prefix: (one.leaf, one.fabric, s.color) for one in _with_servers(network) for s in one.subnets}
+    above = _above(network)
     found = tables.read(lab, routes).routes
     colors = {fabric.name: fabric for fabric in network.fabrics}
     checked, failures = 0, list[str]()
@@ -174,7 +177,12 @@ def path_colors(lab: Running, routes: Routes) -> Seen:
         for prefix, group in zip(found.prefixes, cast("list[int]", fib.group.tolist()), strict=True):
             leaf, fabric, color = owner.get(prefix, ("", "", None))
             towards = [one for one in cables if role == "leaf" or leaf in {one.a.device, one.b.device}]
-            want = {one.name for one in towards if one.color == color and one.name not in routes.down}
+            mine = [one for one in towards if one.color == color and one.name not in routes.down]
+            if role == "leaf" and leaf != device and (device, color) in above:
+                # Where a link of the color is not in the lab, at the other leaf, its spine leads nowhere.
+                both = above[device, color] & above.get((leaf, color), set())
+                mine = [one for one in mine if one.b.device in both] if _alike(network, device, leaf) else mine
+            want = {one.name for one in mine}
             if color is None or leaf == device or not want or fabric != cables[0].fabric:
                 continue
             checked += 1
@@ -188,13 +196,34 @@ def path_colors(lab: Running, routes: Routes) -> Seen:
     return Seen(checked, f"{counted(checked, 'prefix', 'prefixes')} on devices leave by links of their color", failures)
 
 
+def _with_servers(network: Network) -> list[Segment]:
+    """The segments that a server is on: the gateway of any other is down, and no leaf advertises it."""
+    live = {network.segment_of(server.name, nic).key for server in network.servers for nic in server.nics}
+    return [one for one in network.segments if one.key in live]
+
+
+def _above(network: Network) -> dict[tuple[str, int], set[str]]:
+    """The spines to which each leaf has links of each color."""
+    found: dict[tuple[str, int], set[str]] = {}
+    for cable in network.cables:
+        if cable.kind == "fabric" and cable.color is not None:
+            found.setdefault((cable.a.device, cable.color), set()).add(cable.b.device)
+    return found
+
+
+def _alike(network: Network, one: str, other: str) -> bool:
+    """Whether two leaves are below the same spines: not in pods, sites or planes apart."""
+    near, far = network.switch(one), network.switch(other)
+    return (near.fabric, near.site, near.pod, near.plane) == (far.fabric, far.site, far.pod, far.plane)
+
+
 def leaf_transit(lab: Running, routes: Routes) -> Seen:
     """What each leaf sends on each session is what it has itself."""
     own = {
         name: set[str](config.overlay.prefixes()) if config.overlay else set[str]()
         for name, config in lab.plan.configs.items()
     }
-    for segment in lab.plan.network.segments:
+    for segment in _with_servers(lab.plan.network):
         if not segment.tenant:
             own[segment.leaf].update(subnet.prefix for subnet in segment.subnets)
     checked, sent, failures = 0, 0, list[str]()

@@ -35,6 +35,9 @@ SERVER = {
 }
 """Kernel parameters of a server, besides those of its configuration: its addresses are its own from the first moment."""
 
+OTHER_END = "-off"
+"""After the name of a gateway that no port is behind: the end of it that stays down."""
+
 
 def make(lab: str, plan: Plan) -> None:
     """Make namespaces, cables and bridges. What is on routers is up afterwards; servers bring up their own NICs.
@@ -65,20 +68,22 @@ def router_lines(config: DeviceConfig, vrf: str = "") -> Iterator[str]:
     of_vrf = vrf_by_interface(config)
     gateways = [gateway for gateway in config.gateways if gateway.vrf == vrf]
     ports = [port for port in config.interfaces if of_vrf.get(port.name, "") == vrf]
+    used = {port.vlan for port in ports}
     yield "link set lo up"
     for gateway in gateways:
-        if gateway.vlan is not None:
+        if gateway.vlan is not None and gateway.vlan_name not in used:
+            # A switch's gateway without a port is down. A bridge without ports has a carrier all the same, and zebra sets up
+            # whatever has an address: so this is an interface without a carrier, for its other end stays down.
+            yield f"link add name {gateway.name} mtu {gateway.mtu} type veth peer name {gateway.name}{OTHER_END}"
+        elif gateway.vlan is not None:
             # Snooping would drop neighbor discovery that no querier asked for; nothing loops here.
             yield f"link add name {gateway.name} mtu {gateway.mtu} type bridge mcast_snooping 0 stp_state 0"
     vlans = {gateway.vlan_name: gateway.name for gateway in gateways}
-    used = {port.vlan for port in ports}
     for port in ports:
         if port.vlan is not None:
             yield f"link set {port.name} master {vlans[port.vlan]}"
     for gateway in gateways:
-        # A bridge without ports has a carrier all the same; a switch's gateway is down then, and advertises nothing.
-        up = " up" if gateway.vlan is not None and gateway.vlan_name in used else ""
-        yield f"link set {gateway.name} mtu {gateway.mtu}{up}"
+        yield f"link set {gateway.name} mtu {gateway.mtu}{' up' if gateway.vlan is not None else ''}"
     for port in ports:
         if port.enabled:
             yield f"link set {port.name} up"
