@@ -345,3 +345,37 @@ def test_8192_gpus(chromium: Chromium, tmp_path: Path) -> None:
     page.click(block)
     assert page.evaluate("document.querySelectorAll('#expanded > *').length") == 0
     assert page.errors == []
+
+
+PARALLEL = """
+name: t
+fabrics:
+  f:
+    topology: {stripes: 2, leaves_per_stripe: 1, spines: 2, links_per_spine: 4, link_speed: 400G, oversubscription: 4}
+    leaf: {device: qfx5240-64od}
+    paths_per_nic: 2
+servers:
+  - {names: [a1], model: h100-8gpu-cx7, stripe: stripe1}
+  - {names: [b1, b2], model: h100-8gpu-cx7, stripe: stripe2}
+status: {b2: planned}
+"""
+
+
+def test_parallel_links_are_a_pinned_path_and_what_is_absent_has_none(
+    chromium: Chromium, report: Report, tmp_path: Path
+) -> None:
+    file = tmp_path / "report.html"
+    file.write_text(report(read(tmp_path, PARALLEL), []), encoding="utf-8")
+    page = chromium.open(file, width=1440, height=900)
+    cells = ask(page, "a1:gpu0_eth", "b1:gpu0_eth", 2)
+    assert [hops[1] for hops in cells] == [
+        f"stripe1-leaf1 → {spine}: one of 4 parallel links, 25 % each" for spine in ("spine1", "spine2")
+    ]
+    assert "each pinned to its switches by its path color" in page.evaluate(
+        "document.querySelector('#path-result p').textContent"
+    )
+    page.type("#path-target", "b2:gpu0_eth")
+    page.click("#path-form button")
+    assert page.evaluate("document.querySelector('#path-result tbody td:last-child').textContent") == "not reachable"
+    assert "Treated as absent" in page.evaluate("document.body.textContent")
+    assert page.errors == []
