@@ -16,12 +16,12 @@ STATE_FILE = Path("/var/lib/railweave/host.state.json")
 
 
 def parse(argv: list[str] | None = None) -> Namespace:
-    """What is asked for. Words after ``--`` are the command to run, whatever they look like. Ends the program on bad use."""
+    """What is asked for. Words after ``--`` are the command to run, whatever they look like. Raises HostInputError."""
     words = sys.argv[1:] if argv is None else argv
     if words[:1] == ["rdma-ping"]:
         return Namespace(verb="rdma-ping", command=words[1:])
     end = words.index("--") if "--" in words else len(words)
-    asked = _parser().parse_args(words[:end])
+    asked = parser().parse_args(words[:end])
     asked.command = words[end + 1 :]
     if asked.command and asked.verb != "env":
         raise HostInputError(f"railweave host {asked.verb} runs no command: {' '.join(words[end:])}")
@@ -42,7 +42,8 @@ class _Parser(ArgumentParser):
         raise HostUsageError(message, self.format_usage(), self.prog)
 
 
-def _parser() -> ArgumentParser:
+def parser() -> ArgumentParser:
+    """The parser of the whole program."""
     top = _Parser(
         prog="railweave host",
         description="Routing tables and rules, RDMA GIDs and job environment of this GPU server, from its host.json.",
