@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 
 from railweave import __version__
+from railweave._sim import command
 from railweave.cli import main
 from tests.conftest import EXAMPLES
 
@@ -69,9 +71,9 @@ def test_to_a_file(run: Run, tmp_path: Path) -> None:
 def test_help_and_version(run: Run) -> None:
     code, out, err = run("--help")
     assert (code, err) == (0, "")
-    assert "Usage: railweave sim [OPTIONS] {fabric}\n" in out
-    assert "Usage: railweave sim --topology SHAPE|FILE (--flows FILE | --traffic PATTERN) [OPTION …]\n" in out
-    assert "  --set NAME=VALUE            any other parameter; may be given several times\n" in out
+    assert out.startswith("Usage: railweave sim [OPTIONS] [fabric]\n")
+    assert out.count("Usage:") == 1, "one parser"
+    assert "\nOptions of raw flows, in place of a fabric file:\n  --topology SHAPE|FILE " in out
     assert run("-h") == (0, out, "")
     assert run("--version") == (0, f"railweave sim {__version__}\n", "")
 
@@ -79,10 +81,8 @@ def test_help_and_version(run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "error"),
     [
-        (("--topologie", "x"), '--topologie: there is no such option; did you mean "--topology"?'),
-        (("--until",), "--until: the option needs a value; write --until TIME"),
         (
-            (),
+            ("--flows", "x.csv"),
             "--topology: there is no network; give a shape such as fat-tree:k=8,speed=400G,delay=1us, or a file",
         ),
         (
@@ -93,6 +93,34 @@ def test_help_and_version(run: Run) -> None:
 )
 def test_bad_use(run: Run, words: tuple[str, ...], error: str) -> None:
     assert run(*words) == (2, "", f"railweave sim: {error}\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (("--topologie", "x"), "No such option: --topologie"),
+        (("--until",), "--until"),
+        ((), "error: sim: there is no network\n    give a fabric file, or --topology with a shape"),
+        (("--topology", "star:hosts=4", "--qps", "4"), "error: --qps: it is of a designed network"),
+        (("fabric.yaml", "--seed", "4"), "error: --seed: it is of raw flows"),
+        (("--help-parameters", "--fabric", "x"), "error: --fabric: it is of a designed network"),
+    ],
+)
+def test_words_that_do_not_go_together(run: Run, words: tuple[str, ...], error: str) -> None:
+    code, out, err = run(*words)
+    assert (code, out) == (2, "")
+    assert error in err
+
+
+def test_every_option_of_the_engine_is_one_of_the_verb(run: Run, capfd: pytest.CaptureFixture[str]) -> None:
+    """The engine's command has a parser of its own, and the verb's is the only one that a user sees."""
+    _, ours, _ = run("-h")
+    assert command("railweave sim", ["--help"]) == 0
+    engines = capfd.readouterr().out
+    own = set(re.findall(r"^  (--[a-z-]+)", engines, re.MULTILINE)) - {"--version"}
+    assert len(own) > 20
+    assert own <= set(re.findall(r"(--[a-z-]+)", ours))
+    assert engines.partition("Shapes:")[2].split() == ours.partition("Shapes:")[2].split()
 
 
 def test_a_file_whose_name_is_no_text() -> None:

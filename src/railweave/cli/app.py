@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from railweave import __version__
-from railweave.cli import build, diff, drift, hardware, host, import_, init, lab, paths, schema, sim, verify
+from railweave.cli import build, diff, drift, hardware, host, import_, init, lab, paths, raw_flows, schema, sim, verify
 from railweave.cli.parsing import Sectioned, Verbatim
 
 app = typer.Typer(
@@ -39,7 +39,7 @@ app.command()(verify.verify)
 app.command()(drift.drift)
 app.command("import")(import_.import_)
 app.command()(schema.schema)
-app.command(cls=Sectioned)(sim.sim)
+app.command(cls=Sectioned, epilog=raw_flows.MORE)(sim.sim)
 app.command(cls=Verbatim, add_help_option=False)(host.host)
 app.add_typer(lab.app, name="lab")
 app.add_typer(hardware.app, name="hardware")

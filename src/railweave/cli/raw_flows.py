@@ -64,6 +64,27 @@ SERIES_OF = _option("--series-of", "NODE[,NODE]", "Series of the ports of these 
 HELP_PARAMETERS = _flag("--help-parameters", "Print all parameters of --set as a table.")
 VERSION = _flag("--version", "Print the version.", hidden=True)
 
+MORE = """\b
+Shapes:
+  fat-tree:k=8,speed=400G,delay=1us
+  leaf-spine:leaves=4,spines=4,hosts=8,links=2,speed=400G,uplink=400G,delay=1us
+  star:hosts=16,speed=400G,delay=1us
+  dumbbell:hosts=8,cables=1,speed=400G,between=400G,delay=1us
+
+\b
+Faults (at and until may be left out: from the beginning, for good):
+  link-down:link=leaf0-spine0,cable=0,at=100us,until=2ms
+  node-down:node=spine0,at=100us,until=2ms
+  rate:link=leaf0-spine0,cable=0,speed=100G,at=100us,until=2ms
+  loss:from=leaf0,to=spine0,cable=0,chance=0.1%,at=100us,until=2ms
+  slow-receiver:host=h0,speed=100G,at=100us,until=2ms
+  pfc-storm:host=h0,class=3,at=100us,until=2ms
+
+Sizes: 8M is 8 x 2^20 bytes, 8MB is 8 x 10^6; speeds: 400G is 4 x 10^11 bit/s.
+Exit: 0 all flows finished, 1 some did not, 2 bad input, 130 interrupted (partial result).
+"""
+"""What --topology and --fault take, below the options in the help."""
+
 OWN = (
     *("topology", "flows", "traffic", "cc", "dcqcn", "mtu", "window", "buffer", "lossy", "seed", "until", "output"),
     *("verb", "fault", "reroute", "series", "queue_series", "flow_series", "series_every", "series_of"),

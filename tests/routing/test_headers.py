@@ -1,0 +1,151 @@
+"""Packets on the wire, against the EVPN test report's walk ("How DCQCN was tested", tables 3 to 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import pytest
+
+import railweave
+from railweave.device.build import device_config
+from railweave.network.model import Network
+from railweave.routing.headers import Walk, Wire, walk
+from tests.conftest import example
+
+
+def walked(name: str, src: str, dst: str, qps: int = 1, down: Sequence[str] = ()) -> list[Walk]:
+    network = example(name)
+    tables = railweave.routes(network, down)
+    return [walk(network, tables, path, src, dst) for path in railweave.paths(network, src, dst, qps, down)]
+
+
+def gid(network: Network, name: str) -> str:
+    server, _, nic = name.partition(":")
+    found = network.server(server).nic(nic)
+    assert found is not None
+    return found.addresses[0].address
+
+
+@pytest.fixture(scope="module")
+def isolation() -> Walk:
+    """Sender S and receiver R of one tenant, each on a leaf of its own, over a spine."""
+    return walked("evpn-server-isolation", "H100-01:gpu0_eth", "H100-03:gpu0_eth")[0]
+
+
+S, R, LEAF1, SPINE, LEAF2 = "H100-01:gpu0_eth", "H100-03:gpu0_eth", "stripe1-leaf1", "spine1", "stripe2-leaf1"
+
+
+def test_the_report_s_steps(isolation: Walk) -> None:
+    """Table 7: S, Leaf-1 encapsulates, Spine-1 forwards, Leaf-2 decapsulates; and the CNP back the same way."""
+    assert [one.sender for one in isolation.data] == ["H100-01", LEAF1, SPINE, LEAF2]
+    assert [one.sender for one in isolation.cnp] == ["H100-03", LEAF2, SPINE, LEAF1]
+    for way in (isolation.data, isolation.cnp):
+        assert [one.tunnel is not None for one in way] == [False, True, True, False]
+
+
+def test_table_3_header_at_the_sender(isolation: Walk) -> None:
+    first, network = isolation.data[0], example("evpn-server-isolation")
+    assert (first.eth_from, first.eth_to) == (S, LEAF1)
+    assert (first.src, first.dst) == (gid(network, S), gid(network, R))
+    assert first.to_json()["ip"]["udp"] == 4791
+
+
+def test_table_4_header_at_leaf_1(isolation: Walk) -> None:
+    told = isolation.data[1].to_json()
+    network = example("evpn-server-isolation")
+    leaves = [device_config(network, name).overlay for name in (LEAF1, LEAF2)]
+    assert told["ethernet"] == {"from": LEAF1, "to": SPINE}
+    assert [told["outer"]["src"], told["outer"]["dst"]] == [str(one.loopback) for one in leaves if one]
+    assert told["outer"]["udp"] == 4789
+    assert told["vni"] == network.fabrics[0].tenants[0].vni
+    assert (told["ip"]["src"], told["ip"]["dst"], told["ip"]["udp"]) == (gid(network, S), gid(network, R), 4791)
+
+
+def test_step_3_the_spine_changes_nothing_but_the_ttl(isolation: Walk) -> None:
+    before, after = isolation.data[1], isolation.data[2]
+    assert before.tunnel is not None
+    assert after.tunnel is not None
+    assert after.tunnel.ttl == before.tunnel.ttl - 1
+    assert (after.tunnel.src, after.tunnel.dst, after.tunnel.vni) == (
+        before.tunnel.src,
+        before.tunnel.dst,
+        before.tunnel.vni,
+    )
+    assert (after.src, after.dst, after.ttl, after.dscp) == (before.src, before.dst, before.ttl, before.dscp)
+
+
+def test_table_5_header_at_leaf_2(isolation: Walk) -> None:
+    last, first = isolation.data[3], isolation.data[0]
+    assert (last.eth_from, last.eth_to) == (LEAF2, R)
+    assert last.tunnel is None
+    assert (last.src, last.dst, last.dscp) == (first.src, first.dst, first.dscp)
+    assert [one.ttl for one in isolation.data] == [255, 254, 254, 253], "both leaves route it"
+
+
+def test_table_6_the_notification(isolation: Walk) -> None:
+    data, cnp = isolation.data[1].to_json(), isolation.cnp[1].to_json()
+    assert cnp["ethernet"] == {"from": LEAF2, "to": SPINE}
+    assert (cnp["outer"]["src"], cnp["outer"]["dst"]) == (data["outer"]["dst"], data["outer"]["src"])
+    assert cnp["outer"]["udp"] == 4789
+    assert cnp["vni"] == data["vni"], "Same VNI as RDMA traffic"
+    assert (cnp["ip"]["src"], cnp["ip"]["dst"]) == (data["ip"]["dst"], data["ip"]["src"])
+
+
+def test_table_8_where_ecn_is_marked_and_copied(isolation: Walk) -> None:
+    """Leaf1 marks the inner bits, the spine the outer, Leaf2 copies outer to inner, and marks the inner."""
+    assert [one.marks for one in isolation.data] == ["", "inner", "outer", "inner"]
+    assert [one.copies for one in isolation.data] == ["", "inner to outer", "", "outer to inner"]
+    assert {one.marks for one in isolation.cnp} == {""}, "nobody marks a notification"
+
+
+def test_queues_and_code_points(isolation: Walk) -> None:
+    """DSCP 26 in the lossless queue, DSCP 48 in the notifications' (Thor2 guide, section 2.2.1.3)."""
+    assert {one.dscp for one in isolation.data} == {26}
+    assert {one.dscp for one in isolation.cnp} == {48}
+    assert {(one.traffic_class, one.queue) for one in isolation.data[1:]} == {("no-loss", 4)}
+    assert {(one.traffic_class, one.queue) for one in isolation.cnp[1:]} == {("cnp", 3)}
+    assert (isolation.data[0].traffic_class, isolation.data[0].queue) == ("", 3)
+
+
+def joined(wires: Sequence[Wire]) -> bool:
+    return all(one.receiver == following.sender for one, following in pairwise(wires))
+
+
+@pytest.mark.parametrize(
+    ("name", "src", "dst"),
+    [
+        ("h100-rlb", "H100-01:gpu0_eth", "H100-03:gpu0_eth"),
+        ("h100-rlb", "H100-01:gpu0_eth", "H100-02:gpu0_eth"),
+        ("evpn-server-isolation", "MI300-01:gpu0_eth", "MI300-02:gpu0_eth"),
+        ("evpn-gpu-isolation", "H100-01:gpu0_eth", "H100-03:gpu0_eth"),
+        ("aidc-three-fabrics", "H100-01:gpu0_eth", "H100-03:gpu0_eth"),
+    ],
+)
+def test_both_ways_are_whole(name: str, src: str, dst: str) -> None:
+    for one in walked(name, src, dst, 4):
+        for way, ends in ((one.data, (src, dst)), (one.cnp, (dst, src))):
+            assert way
+            assert joined(way)
+            assert [way[0].sender, way[-1].receiver] == [end.partition(":")[0] for end in ends]
+            assert (way[0].eth_from, way[-1].eth_to) == ends
+        assert {one.data[0].link, one.data[-1].link} == {one.cnp[0].link, one.cnp[-1].link}
+
+
+def test_without_tenants_each_switch_routes() -> None:
+    (one,) = walked("h100-rlb", "H100-01:gpu0_eth", "H100-03:gpu0_eth")
+    assert [wire.ttl for wire in one.data] == [255, 254, 253, 252]
+    assert [wire.tunnel for wire in one.data] == [None] * 4
+    assert [wire.marks for wire in one.data] == ["", "ip", "ip", "ip"]
+    assert [wire.link for wire in one.cnp] == [wire.link for wire in reversed(one.data)], "the color is the way's"
+
+
+def test_on_one_leaf_the_nics_address_each_other() -> None:
+    (one,) = walked("h100-rlb", "H100-01:gpu0_eth", "H100-02:gpu0_eth")
+    assert {(wire.eth_from, wire.eth_to, wire.ttl) for wire in one.data} == {("H100-01:gpu0_eth", "H100-02:gpu0_eth", 255)}
+
+
+def test_without_a_path_there_is_nothing() -> None:
+    down = [f"spine{number}" for number in range(1, 5)]
+    (one,) = walked("h100-rlb", "H100-01:gpu0_eth", "H100-03:gpu0_eth", down=down)
+    assert (one.data, one.cnp) == ((), ())
