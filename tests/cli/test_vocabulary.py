@@ -71,7 +71,9 @@ def test_switches(tmp_path: Path, word: str, model: str | None, system: str) -> 
     assert bool(named) == (word in {"qfx5240-64", "arista"}), "what means several models is said"
 
 
-@pytest.mark.parametrize(("word", "model"), [("cx7", "h100-8gpu-cx7"), ("dgx-h100", "dgx-h100"), ("THOR2", "mi300x-8gpu-thor2")])
+@pytest.mark.parametrize(
+    ("word", "model"), [("cx7", "h100-8gpu-cx7"), ("dgx-h100", "dgx-h100"), ("THOR2", "mi300x-8gpu-thor2")]
+)
 def test_servers(tmp_path: Path, word: str, model: str) -> None:
     network = by_file(tmp_path, server=word)
     assert {one.model for one in network.servers} == {model}
@@ -122,7 +124,9 @@ def test_an_unknown_server_is_all_that_is_said(tmp_path: Path) -> None:
 
 def test_an_unknown_member_of_many_does_not_hide_the_others(tmp_path: Path) -> None:
     """Where some server of the file has NICs for the fabric, what else is wrong is still said."""
-    text = FILE.format(**{**USUAL, "mtu": "{server: 9216}"}).replace("model: h100-8gpu-cx7, stripe: stripe2", "model: h999")
+    text = FILE.format(**{**USUAL, "mtu": "{server: 9216}"}).replace(
+        "model: h100-8gpu-cx7, stripe: stripe2", "model: h999"
+    )
     with pytest.raises(InputError) as refused:
         designed(tmp_path, text)
     assert "server model 'h999' is not in the catalog" in {one.what for one in refused.value.problems}

@@ -12,6 +12,7 @@ from railweave.device.build import device_config
 from railweave.network.model import Network
 from railweave.routing.headers import Walk, Wire, walk
 from tests.conftest import example
+from tests.routing.shared_fabric import shared_network
 
 
 def walked(name: str, src: str, dst: str, qps: int = 1, down: Sequence[str] = ()) -> list[Walk]:
@@ -117,7 +118,7 @@ def joined(wires: Sequence[Wire]) -> bool:
     [
         ("h100-rlb", "H100-01:gpu0_eth", "H100-03:gpu0_eth"),
         ("h100-rlb", "H100-01:gpu0_eth", "H100-02:gpu0_eth"),
-        ("evpn-server-isolation", "MI300-01:gpu0_eth", "MI300-02:gpu0_eth"),
+        ("evpn-server-isolation", "MI300-01:eth1", "MI300-02:eth1"),
         ("evpn-gpu-isolation", "H100-01:gpu0_eth", "H100-03:gpu0_eth"),
         ("aidc-three-fabrics", "H100-01:gpu0_eth", "H100-03:gpu0_eth"),
     ],
@@ -142,7 +143,52 @@ def test_without_tenants_each_switch_routes() -> None:
 
 def test_on_one_leaf_the_nics_address_each_other() -> None:
     (one,) = walked("h100-rlb", "H100-01:gpu0_eth", "H100-02:gpu0_eth")
-    assert {(wire.eth_from, wire.eth_to, wire.ttl) for wire in one.data} == {("H100-01:gpu0_eth", "H100-02:gpu0_eth", 255)}
+    assert {(wire.eth_from, wire.eth_to, wire.ttl) for wire in one.data} == {
+        ("H100-01:gpu0_eth", "H100-02:gpu0_eth", 255)
+    }
+
+
+@pytest.fixture(scope="module")
+def shared() -> Network:
+    """Tenant red: network `wide` on leaves 1 and 2, network `narrow` on leaf 3."""
+    return shared_network()
+
+
+def between(network: Network, src: str, dst: str) -> tuple[Wire, ...]:
+    tables = railweave.routes(network)
+    (path,) = railweave.paths(network, src, dst)
+    return walk(network, tables, path, src, dst).data
+
+
+def vnis(network: Network) -> tuple[int, dict[str, int]]:
+    (red,) = (one for one in network.fabrics[0].tenants if one.name == "red")
+    return red.vni, {one.name: one.vni for one in red.networks}
+
+
+def test_a_layer_2_network_is_bridged(shared: Network) -> None:
+    """Inner Ethernet from S to R, as in the report's table 4, and no TTL of theirs is touched."""
+    wires = between(shared, "n1:gpu0_eth", "n3:gpu0_eth")
+    inside = [one.tunnel for one in wires if one.tunnel is not None]
+    assert {one.vni for one in inside} == {vnis(shared)[1]["wide"]}
+    assert {(one.inner_from, one.inner_to) for one in inside} == {("n1:gpu0_eth", "n3:gpu0_eth")}
+    assert {one.ttl for one in wires} == {255}
+    assert (wires[0].eth_to, wires[-1].eth_from) == ("n3:gpu0_eth", "n1:gpu0_eth")
+
+
+def test_from_network_to_network_packets_are_routed(shared: Network) -> None:
+    """Leaf 1 lacks the network: a type-5 route leads to the leaf that has it, in the tenant's own VNI."""
+    wires = between(shared, "n1:gpu0_eth", "n5:gpu1_eth")
+    assert {one.tunnel.vni for one in wires if one.tunnel} == {vnis(shared)[0]}
+    assert [one.ttl for one in wires] == [255, 254, 254, 253]
+
+
+def test_a_leaf_that_has_the_network_sends_on_to_the_one_that_has_the_nic(shared: Network) -> None:
+    wires = between(shared, "n5:gpu1_eth", "n3:gpu0_eth")
+    assert joined(wires)
+    own, networks = vnis(shared)
+    passed = [one.tunnel.vni for one in wires if one.tunnel]
+    assert passed in ([own, own], [own, own, networks["wide"], networks["wide"]])
+    assert wires[-1].ttl == 253
 
 
 def test_without_a_path_there_is_nothing() -> None:

@@ -172,7 +172,8 @@ class _Scene:
         ttl, tunnel, end, tunnelled = HOP_LIMIT, None, "", False
         bridged = self._bridged(source, target, addresses)
         first, last = f"{source[0]}:{source[1].name}", f"{target[0]}:{target[1].name}"
-        for link, of, sender, receiver in self._links(source[0], hops):
+        links = list(self._links(source[0], hops))
+        for place, (link, of, sender, receiver) in enumerate(links):
             marks: Literal["", "ip", "inner", "outer"] = ""
             copies: Literal["", "inner to outer", "outer to inner"] = ""
             name, queue = "", qos.priorities[dscp] if not found else None
@@ -182,13 +183,13 @@ class _Scene:
                 if tunnel is not None and sender != end:
                     tunnel, marks = replace(tunnel, ttl=tunnel.ttl - 1), "outer"
                 else:
+                    flat = tunnel is not None and bool(target[1].network) and tunnel.vni == self._vni(target)
                     if tunnel is not None:
                         tunnel, copies = None, "outer to inner"
-                    routed = not (bridged or (copies and self._is_bridged_vlan(sender, source, target)))
-                    ttl -= routed
+                    ttl -= not (bridged or flat)
                     marks = "inner" if tunnelled else "ip"
                     if receiver != target[0] and config.overlay is not None and target[1].tenant:
-                        tunnel, end = self._tunnel(config, source, target, addresses, (first, last))
+                        tunnel, end = self._tunnel(config, source, target, addresses, [one[3] for one in links[place:]])
                         marks, copies, tunnelled = "inner", "inner to outer", True
                 marks = marks if marked else ""
             whole = bridged and tunnel is None
@@ -236,10 +237,6 @@ class _Scene:
         same = source[1].leaf == target[1].leaf and source[1].vlan == target[1].vlan is not None
         return same and self._subnet(source, addresses[0]).prefix == self._subnet(target, addresses[1]).prefix
 
-    def _is_bridged_vlan(self, leaf: str, source: tuple[str, Nic], target: tuple[str, Nic]) -> bool:
-        """Whether what came out of a tunnel at a leaf came by the target's layer-2 network, routed before."""
-        return bool(target[1].network) and self._has_network(source[1].leaf, target) and leaf == target[1].leaf
-
     def _has_network(self, leaf: str, target: tuple[str, Nic]) -> bool:
         config = self.config(leaf)
         return config.mac_vrf is not None and any(one.vni == self._vni(target) for one in config.mac_vrf.vlans)
@@ -256,19 +253,21 @@ class _Scene:
         source: tuple[str, Nic],
         target: tuple[str, Nic],
         addresses: tuple[str, str],
-        ends: tuple[str, str],
+        ahead: list[str],
     ) -> tuple[Tunnel, str]:
-        """The tunnel that a leaf puts a packet into, and the leaf where it ends."""
+        """The tunnel that a leaf puts a packet into, and the leaf where it ends; ``ahead`` is where the packet then comes by."""
         assert config.overlay is not None  # noqa: S101 - a leaf with tenants has one
         own, subnet = str(config.overlay.endpoints[0].address), self._subnet(target, addresses[1])
         far = target[1].leaf
         if target[1].network and self._has_network(config.name, target):
             same = source[1].network == target[1].network
-            inner = ends if same else (config.name, ends[1])
-            return Tunnel(own, subnet.tunnel, self._vni(target), TUNNEL_TTL, *inner), far
+            inner_from = f"{source[0]}:{source[1].name}" if same else config.name
+            inner_to = f"{target[0]}:{target[1].name}"
+            return Tunnel(own, subnet.tunnel, self._vni(target), TUNNEL_TTL, inner_from, inner_to), far
         vni = next(one.vni for one in config.vrfs if one.name == target[1].tenant)
         if target[1].network:
-            far = self.routes.shared.leaves(config.name, target[1].tenant, subnet.prefix)[0]
+            exits = self.routes.shared.leaves(config.name, target[1].tenant, subnet.prefix)
+            far = next(one for one in ahead if one in exits)
             overlay = self.config(far).overlay
             assert overlay is not None  # noqa: S101 - likewise
             return Tunnel(own, str(overlay.endpoints[0].address), vni, TUNNEL_TTL, config.name, far), far
