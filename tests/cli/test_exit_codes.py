@@ -161,6 +161,19 @@ def test_diff_as_commands(
     assert {operation["op"] for patch in patches.values() for operation in patch} <= {"add", "remove", "replace"}
 
 
+def test_diff_on_other_switches(
+    monkeypatch: pytest.MonkeyPatch, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """--device is for both sides; one for a side alone shows what other switches would change."""
+    other = fabric(tmp_path / "other", ("spines: 2", "spines: 3"))
+    assert run(monkeypatch, "diff", file, file, "--device", ":eos") == 0
+    assert run(monkeypatch, "diff", file, other, "--device", ":eos", "--as", "eos") == 1
+    assert "   description spine3 Ethernet1/1" in capsys.readouterr().out.splitlines()
+    assert run(monkeypatch, "diff", file, file, "--new-device", ":eos") == 1
+    assert run(monkeypatch, "diff", file, file, "--old-device", ":eos") == 1
+    assert run(monkeypatch, "diff", file, file, "--old-device", ":eos", "--new-device", ":eos") == 0
+
+
 def test_diff_writes_no_lock(monkeypatch: pytest.MonkeyPatch, file: Path, tmp_path: Path) -> None:
     other = fabric(tmp_path / "other", ("spines: 2", "spines: 3"))
     before = content(tmp_path)

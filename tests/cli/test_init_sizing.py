@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,10 @@ from railweave.catalog.words import servers_named, switches_named
 from railweave.cli.app import app
 from railweave.errors import InputError
 from railweave.network.model import Network
-from tests.conftest import designed
+from railweave.outputs.steps import design_file
+from railweave.sizing.shapes import sizes
+from railweave.sizing.size import Size, Wanted
+from tests.conftest import ROOT, designed
 
 
 def run(*words: str) -> str:
@@ -165,3 +169,70 @@ def test_what_cannot_be_sized_is_refused(words: list[str], said: str, tmp_path: 
     with pytest.raises(InputError, match=said):
         CliRunner().invoke(app, ["init", str(tmp_path / "new"), *words], catch_exceptions=False)
     assert not (tmp_path / "new").exists()
+
+
+def test_stripes_queue_pairs_and_tenants(tmp_path: Path) -> None:
+    _, network = made(tmp_path, "--gpus", "256", "--stripes", "4", "--qps", "16", "--tenants", "3")
+    (fabric,) = network.fabrics
+    placed = Counter(nic.stripe for server in network.servers for nic in server.nics[:1])
+    assert set(placed.values()) == {8}
+    assert len(placed) == 4
+    assert network.hosts.job.qps_per_connection == 16
+    members = Counter(server.nics[0].tenant for server in network.servers)
+    assert members == {"tenant-1": 11, "tenant-2": 11, "tenant-3": 10}
+    assert len(fabric.tenants) == 3
+    assert not any(one.severity == "error" for one in network.findings)
+
+
+@pytest.mark.parametrize("gpus", [16, 100, 256, 1024])
+@pytest.mark.parametrize("stripes", [1, 2, 3, 4])
+def test_stripes_asked_for_are_stripes_with_servers(gpus: int, stripes: int) -> None:
+    known = catalog()
+    for found in sizes(known, Wanted(gpus, "h100-8gpu-cx7", "qfx5240-64od", stripes=stripes)).values():
+        if isinstance(found, Size):
+            assert found.stripes == stripes
+            assert (found.stripes - 1) * found.servers_per_stripe < found.servers
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--stripes", "5", "--gpus", "48"], "6 servers with 2 in a stripe leave one of 5 stripes without any"),
+        (["--stripes", "1", "--gpus", "2048", "--shape", "two-tier"], "256 servers take 4 stripes"),
+        (["--stripes", "5", "--gpus", "48"], "leave --stripes out"),
+        (["--stripes", "none", "--gpus", "48"], "--stripes: 'none' is not a number of stripes"),
+        (["--tenants", "7", "--gpus", "48"], "--tenants: 7 tenants of 6 servers"),
+        (["--qps", "129", "--gpus", "48"], "--qps: '129' is not a number of queue pairs per connection"),
+    ],
+)
+def test_stripes_and_tenants_that_cannot_be(words: list[str], said: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=said):
+        CliRunner().invoke(app, ["init", str(tmp_path / "new"), *words], catch_exceptions=False)
+    assert not (tmp_path / "new").exists()
+
+
+def test_the_inventory_has_a_row_for_each_mac_address(tmp_path: Path) -> None:
+    """Empty, it changes nothing; filled in, its addresses are those of the NICs."""
+    run(str(tmp_path / "new"), "--gpus", "16")
+    file, inventory = tmp_path / "new" / "rail-16.yaml", tmp_path / "new" / "rail-16.inventory.csv"
+    empty, _ = design_file(file)
+    rows = inventory.read_text().splitlines()
+    assert rows[0] == "device,interface,mac,serial,netdev,rdma,length"
+    nics = [(server.name, nic.name) for server in empty.servers for nic in server.nics]
+    assert [tuple(row.split(",")[:2]) for row in rows[1:]] == nics
+    assert all(nic.mac_is_placeholder for server in empty.servers for nic in server.nics)
+    filled = [row.replace(",,,,,", f",02:00:00:00:00:{place:02x},,,,") for place, row in enumerate(rows)]
+    inventory.write_text("\n".join(filled))
+    network, _ = design_file(file)
+    assert not any(nic.mac_is_placeholder for server in network.servers for nic in server.nics)
+    inventory.unlink()
+    assert design_file(file)[0] == empty
+
+
+def test_an_editor_finds_the_schema(tmp_path: Path) -> None:
+    """The first line is what YAML language servers look for; the schema beside it is the one of this release."""
+    run(str(tmp_path / "new"), "--gpus", "16")
+    first = (tmp_path / "new" / "rail-16.yaml").read_text().splitlines()[0]
+    name = first.removeprefix("# yaml-language-server: $schema=")
+    schema = json.loads((tmp_path / "new" / name).read_text())
+    assert schema == json.loads((ROOT / "docs" / "fabric.schema.json").read_text())
