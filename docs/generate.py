@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from docs.api_reference import api_reference
+from docs.cli_reference import cli_reference
 
 from railweave.catalog import catalog
 from railweave.catalog.hardware_schema import hardware_schema
@@ -119,6 +120,7 @@ def generated() -> dict[Path, str]:
     support = DOCS / "support-matrix.md"
     return {
         DOCS / "api.md": api_reference(),
+        DOCS / "cli" / "reference.md": cli_reference(),
         DOCS / "fabric-file.md": fabric_reference(),
         DOCS / "fabric.schema.json": json.dumps(fabric_schema(), indent=1) + "\n",
         DOCS / "scenario-file.md": scenario_reference(),
