@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import inspect
 import re
 from enum import StrEnum
@@ -14,6 +13,7 @@ from railweave.cli.app import app
 from railweave.host import options as host
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Iterator
 
 HEAD = """# Command line reference
