@@ -137,6 +137,8 @@ class SwitchModel(Model):
     buffer: Buffer
     limits: Limits
     rack_units: int | None = None
+    power_w: int | None = Field(default=None, description="watts that it draws at most")
+    power_source: str = ""
     tunnels: dict[Literal["type-2", "type-5"], str] = Field(
         default_factory=dict[Literal["type-2", "type-5"], str],
         description="EVPN routes by which a published configuration has it as a tunnel endpoint, and which that is",
@@ -235,6 +237,8 @@ class ServerModel(Model):
     bios_source: str = ""
     nics: dict[str, NicGroup]
     rack_units: int | None = None
+    power_w: int | None = Field(default=None, description="watts that it draws at most")
+    power_source: str = ""
     source: str
 
 
@@ -252,6 +256,8 @@ class Optic(Model):
     part: str = Field(default="", description="one that can be ordered")
     connector: str = Field(default="", description="of one link")
     fibres: int | None = Field(default=None, description="that one link uses")
+    power_w: float | None = Field(default=None, description="watts that a module draws at most; of an assembly both its ends")
+    power_source: str = ""
     fibre: str = Field(default="", description="grade and polarity of the cable, as the module's maker asks for it")
     source: str
 

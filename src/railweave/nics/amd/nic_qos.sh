@@ -1,0 +1,99 @@
+
+# AMD Pensando Pollara 400: nicctl, which speaks to all cards of a server at once.
+
+AMD_DONE=""
+
+# DSCPs as nicctl takes them: "0-23,25-45" of "0 1 2 ...", ascending.
+amd_ranges() {
+    local one first="" last="" text=""
+    for one in "$@"; do
+        if [[ -n $last && $one -eq $((last + 1)) ]]; then
+            last=$one
+            continue
+        fi
+        [[ -z $first ]] || text+=",$first$([[ $first == "$last" ]] || say "-$last")"
+        first=$one last=$one
+    done
+    [[ -z $first ]] || text+=",$first$([[ $first == "$last" ]] || say "-$last")"
+    say "${text#,}"
+}
+
+# The priorities that nicctl says are never dropped now, a line each.
+amd_no_drop() {
+    nicctl show qos 2>/dev/null | sed -n 's/.*PFC no-drop priorities[[:space:]]*:[[:space:]]*//p' |
+        head -n 1 | tr -cs '0-7' '\n' | sed '/^$/d' || true
+}
+
+# QoS of the cards. A priority needs a DSCP before it is scheduled, so the map comes first.
+amd_cards() {
+    local port pair priority
+    local -A own=()
+    while read -r port; do
+        run nicctl update port -p "$port" --pause-type pfc --rx-pause enable --tx-pause enable || true
+    done < <(nicctl show port 2>/dev/null | awk '$1 == "Port" { print $3 }')
+    run nicctl update qos --classification-type dscp || true
+    for pair in $DESIGNED; do
+        own[${pair##*:}]+=" ${pair%%:*}"
+    done
+    local rest=() dscp
+    for dscp in {0..63}; do
+        [[ " $DESIGNED " == *" $dscp:"* ]] || rest+=("$dscp")
+    done
+    run nicctl update qos dscp-to-priority --dscp "$(amd_ranges "${rest[@]}")" --priority 0 || true
+    for priority in "${!own[@]}"; do
+        # shellcheck disable=SC2086  # a list of numbers
+        run nicctl update qos dscp-to-priority --dscp "$(amd_ranges ${own[$priority]})" --priority "$priority" || true
+    done
+    while read -r priority; do
+        [[ $LOSSLESS == yes && $priority == "$PRIORITY" ]] ||
+            run nicctl update qos pfc --priority "$priority" --no-drop disable || true
+    done < <(amd_no_drop)
+    if [[ $LOSSLESS == yes ]]; then
+        run nicctl update qos pfc --priority "$PRIORITY" --no-drop enable || true
+        # The third is served strictly, up to a tenth of the link: AMD's own value for notification packets.
+        run nicctl update qos scheduling --priority "$PRIORITY,0,$CNP_PRIORITY" --dwrr "$SHARE,$((100 - SHARE)),0" \
+            --rate-limit 0,0,10 || true
+    else
+        run nicctl update qos scheduling --priority "0,$CNP_PRIORITY" --dwrr 100,0 --rate-limit 0,10 || true
+    fi
+}
+
+# Congestion control, as AMD recommends it, with the designed DSCP of notification packets.
+amd_congestion() {
+    local rdma=$1
+    if [[ $ECN != yes ]]; then
+        return
+    fi
+    if [[ -z $rdma ]]; then
+        problem "an interface has no RDMA device: its congestion control is not set (is ionic_rdma loaded?)"
+        return
+    fi
+    run nicctl update dcqcn -r "$rdma" -i 1 --token-bucket-size 800000 --ai-rate 160 --alpha-update-interval 1 \
+        --alpha-update-g 512 --initial-alpha-value 64 --rate-increase-byte-count 431068 --hai-rate 300 \
+        --rate-reduce-monitor-period 1 --rate-increase-threshold 1 --rate-increase-interval 1 \
+        --cnp-dscp "$CNP_DSCP" || true
+}
+
+apply_amd() {
+    local dev=$1 rdma=$2 design
+    if ! have nicctl; then
+        problem "nicctl is missing (AMD Pensando host software): nothing set on $dev"
+        return
+    fi
+    design="$LOSSLESS $PRIORITY $SHARE $CNP_PRIORITY $DESIGNED"
+    if [[ -z $AMD_DONE ]]; then
+        amd_cards
+        AMD_DONE=$design
+    elif [[ $AMD_DONE != "$design" ]]; then
+        problem "$dev: nicctl sets the QoS of all cards, and they have that of another fabric already: $dev is not as designed"
+    fi
+    amd_congestion "$rdma"
+}
+
+show_amd() {
+    local what
+    have nicctl || return 0
+    for what in port qos dcqcn; do
+        nicctl show "$what" 2>/dev/null | sed "s/^/  nicctl $what: /" || true
+    done
+}
