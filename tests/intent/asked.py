@@ -435,6 +435,8 @@ CONTEXT: dict[str, Given] = {
     "servers.*.fabrics": Given(([],), beside={"overrides": {}}),
     "hosts.job.socket_family": Given(("AF_INET",)),
     "hosts.job.net_plugin": Given(("other",)),
+    "servers.*.gpus": Given((4,)),
+    "servers.*.gpu_nics": Given((1,), along={"servers.1.gpu_nics": 1, "servers.0.gpu_nics": 1}),
     "hardware": Given(
         ({"servers": {"dgx-h100-2gpu": {"extends": "dgx-h100-2gpu", "kernel_command_line": ["quiet"]}}},)
     ),
@@ -513,6 +515,8 @@ ON_SERVERS = (
     "servers.*.stripe",
     "servers.*.fabrics",
     "servers.*.model",
+    "servers.*.gpus",
+    "servers.*.gpu_nics",
     "overrides.nics.*",
     "hardware",
 )

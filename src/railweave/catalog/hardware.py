@@ -197,7 +197,9 @@ class NicGroup(Model):
     names: tuple[str, ...]
     rdma: tuple[str, ...]
     rdma_port: int = 1
-    per_gpu: bool = Field(default=False, description="one NIC beside each GPU, in the same order")
+    per_gpu: bool = Field(
+        default=False, description="they are the GPUs' own, in the same order: one beside each, or one beside several"
+    )
     source: str
 
 
@@ -256,7 +258,9 @@ class Optic(Model):
     part: str = Field(default="", description="one that can be ordered")
     connector: str = Field(default="", description="of one link")
     fibres: int | None = Field(default=None, description="that one link uses")
-    power_w: float | None = Field(default=None, description="watts that a module draws at most; of an assembly both its ends")
+    power_w: float | None = Field(
+        default=None, description="watts that a module draws at most; of an assembly both its ends"
+    )
     power_source: str = ""
     fibre: str = Field(default="", description="grade and polarity of the cable, as the module's maker asks for it")
     source: str

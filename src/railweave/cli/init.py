@@ -83,6 +83,12 @@ def init(
     shape: str | None = typer.Option(
         None, help=f"{_OF_GPUS}one-leaf, two-tier, rail-planes or super-spine in place of the first that fits."
     ),
+    gpus_per_server: int | None = typer.Option(
+        None, min=1, max=64, help="With --gpus: GPUs of each server, where not as many as the model has."
+    ),
+    nics_per_server: int | None = typer.Option(
+        None, min=1, max=64, help="With --gpus: NICs of each server for its GPUs, where not as many as the model has."
+    ),
     hardware: Path | None = HARDWARE,
     stripes: str | None = typer.Option(
         None, metavar="NUMBER", help=f"{_OF_GPUS}how many stripes to spread the servers over; default: as few as fit."
@@ -118,7 +124,9 @@ def init(
         _count("--tenants", tenants, "a number of tenants", "write a whole number, 1 to 4096"),
     )
     with waiting(f"sizing a fabric for {numbers.gpus:,} GPUs", quiet=quiet or as_json):
-        known, sized, path, written = _sized(folder, numbers, (nic, switch), shape, hardware)
+        known, sized, path, written = _sized(
+            folder, numbers, (nic, switch), shape, (gpus_per_server, nics_per_server), hardware
+        )
     _print(known, sized, path, written, as_json=as_json)
 
 
@@ -186,11 +194,18 @@ def _schema() -> bytes:
 
 
 def _sized(
-    folder: Path, numbers: _Numbers, models: tuple[str, str], shape: str | None, hardware: Path | None
+    folder: Path,
+    numbers: _Numbers,
+    models: tuple[str, str],
+    shape: str | None,
+    per_server: tuple[int | None, int | None],
+    hardware: Path | None,
 ) -> tuple[Catalog, Sized, Path, list[Path]]:
     """Size and write; the catalog, what was found, the fabric file and all files. Raises ``InputError``."""
     from railweave.catalog import packaged
+    from railweave.catalog.hardware import Hardware
     from railweave.catalog.hardware_files import own_hardware
+    from railweave.catalog.server_shapes import with_shape
     from railweave.catalog.words import servers_named, switches_named, unknown_server, unknown_switch
     from railweave.examples import write_new
     from railweave.sizing.fabric_file import fabric_text, inventory_text
@@ -204,8 +219,14 @@ def _sized(
         raise InputError([Problem(Option("--nic"), *unknown_server(known, models[0]))])
     if not switches:
         raise InputError([Problem(Option("--switch"), *unknown_switch(known, models[1]))])
+    server, words_of_server = servers[0], f"model: {servers[0]}"
+    if per_server != (None, None):
+        server, model = with_shape(servers[0], known.servers[servers[0]], *per_server)
+        known = known.with_hardware(Hardware(servers={server: model}))
+        given = zip(("gpus", "gpu_nics"), per_server, strict=True)
+        words_of_server += "".join(f", {key}: {count}" for key, count in given if count is not None)
     try:
-        wanted = Wanted(gpus, servers[0], switches[0], numbers.oversubscription, numbers.growth, numbers.stripes)
+        wanted = Wanted(gpus, server, switches[0], numbers.oversubscription, numbers.growth, numbers.stripes)
         found = sizes(known, wanted)
     except ValueError as error:
         raise InputError([Problem(Option("--switch"), str(error), "choose another switch or NIC")]) from None
@@ -225,7 +246,7 @@ def _sized(
         what = f"{numbers.tenants} tenants of {best.servers} servers"
         raise InputError([Problem(Option("--tenants"), what, "a tenant has at least a server: ask for fewer")])
     path = folder / f"rail-{gpus}.yaml"
-    text = SCHEMA_LINE + fabric_text(known, best, numbers.qps, numbers.tenants)
+    text = SCHEMA_LINE + fabric_text(known, best, numbers.qps, numbers.tenants, words_of_server)
     files = {
         path.name: text.encode(),
         f"rail-{gpus}.inventory.csv": inventory_text(known, best).encode(),

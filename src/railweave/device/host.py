@@ -108,7 +108,7 @@ def _nics(scope: HostScope, fabric: Fabric, qos: HostQos) -> list[HostNic]:
                 model=group.nic,
                 vendor=model.vendor,
                 driver=model.driver,
-                gpu=nic.rail - 1 if group.per_gpu else None,
+                gpu=(nic.rail - 1) * scope.gpus // len(group.names) if group.per_gpu else None,
                 fabric=nic.fabric,
                 stripe=nic.stripe,
                 rail=nic.rail,

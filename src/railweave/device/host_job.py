@@ -70,7 +70,11 @@ def tenant_jobs(
     found: list[tuple[str, tuple[Variable, ...]]] = []
     for tenant in tenants:
         own = [nic for nic in used if nic.tenant == tenant]
-        gpus = ",".join(str(nic.gpu) for nic in own if nic.gpu is not None)
+        beside = {
+            nic.gpu for nic in used if nic.gpu is not None
+        }  # with fewer NICs than GPUs each has several beside it
+        nearest = {gpu: max((one for one in beside if one <= gpu), default=0) for gpu in range(scope.gpus)}
+        gpus = ",".join(str(gpu) for gpu in nearest if nearest[gpu] in {nic.gpu for nic in own})
         mine = Variable(visible, gpus, "the GPUs of this tenant: those beside its NICs")
         found.append((tenant, (mine, *job(scope, own, qos))))
     return tuple(found)

@@ -114,6 +114,12 @@ class ServerGroup(Model):
 
     names: tuple[str, ...] = Field(min_length=1, description="names, or host lists such as H100-[01-04]")
     model: str = Field(description="server model, or the model of its NICs, as the catalog names it or a part of that")
+    gpus: int | None = Field(
+        default=None, ge=1, le=64, description="GPUs of each, where they are not as many as the model has"
+    )
+    gpu_nics: int | None = Field(
+        default=None, ge=1, le=64, description="NICs of the GPUs of each, where they are not as many as the model has"
+    )
     stripe: str | dict[str, str] | None = Field(
         default=None,
         description="stripe they are in, or stripe by fabric; empty: spread over the stripes (docs/lock.md)",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from railweave.catalog import in_force, packaged
 from railweave.catalog.hardware_files import own_hardware
+from railweave.catalog.server_shapes import shaped
 from railweave.checks.checks import run_checks
 from railweave.checks.subject import Subject
 from railweave.counting import counted
@@ -139,8 +140,10 @@ def design_file(
     """
     source = read_source(fabric, lock, inventory_of=inventory_of)
     own = own_hardware(hardware, source.document)
-    with in_force(packaged().with_hardware(own.hardware)):
-        source = retargeted(source, device)
+    known = packaged().with_hardware(own.hardware)
+    spec, shapes = shaped(source.spec, known)
+    with in_force(known.with_hardware(shapes)):
+        source = retargeted(replace(source, spec=spec), device)
         check_extra(source)
         check_reserved(source)
         source.lock.compacting |= compact

@@ -31,10 +31,11 @@ def server_names(found: Size, first: int = 1, last: int = 0) -> str:
     return f"gpu-[{first:0{digits}d}-{last:0{digits}d}]" if last > first else f"gpu-{first:0{digits}d}"
 
 
-def fabric_text(catalog: Catalog, found: Size, qps: int = 0, tenants: int = 0) -> str:
+def fabric_text(catalog: Catalog, found: Size, qps: int = 0, tenants: int = 0, server: str = "") -> str:
     """The fabric file of a size; at most 15 lines, and one for each tenant.
 
-    ``qps``: queue pairs per connection, 0 for one per path color; ``tenants``: how many tenants share the servers equally.
+    ``qps``: queue pairs per connection, 0 for one per path color; ``tenants``: how many tenants share the servers equally;
+    ``server``: the words for a server, where its model alone is not enough.
     """
     wanted, ports = found.wanted, found.ports
     topology: dict[str, object] = {"stripes": found.stripes}
@@ -74,7 +75,7 @@ def fabric_text(catalog: Catalog, found: Size, qps: int = 0, tenants: int = 0) -
         *_buffers(headroom_percent(catalog, found)),
         *_tenants(found, tenants),
         "servers:",
-        f'  - {{names: "{server_names(found)}", model: {wanted.server}}}',
+        f'  - {{names: "{server_names(found)}", {server or f"model: {wanted.server}"}}}',
         *([f"hosts: {{job: {{qps_per_connection: {qps}}}}}"] if qps else []),
         "management: {security: {}}",
     ]
