@@ -142,6 +142,7 @@ def build(
     compact: bool = False,
     device: Sequence[str] = (),
     hardware: Path | str | None = None,
+    prices: Path | str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Built:
     """Design a fabric file and write everything into a folder: configurations, tables, picture, report; the lock last.
@@ -151,6 +152,7 @@ def build(
     - ``compact``: free the slots of names that are gone, for new names to use.
     - ``device``: other switches than the file's, see ``load``.
     - ``hardware``: a folder of hardware files, see ``load``.
+    - ``prices``: a file of prices for the report's bill of materials (docs/hardware.md).
     - ``progress``: called with a few words on what is being done.
 
     An error among the findings of the result does not keep the files from being written. Raises ``InputError`` for wrong
@@ -163,6 +165,7 @@ def build(
         compact=compact,
         device=device,
         hardware=_path(hardware),
+        prices=_path(prices),
         progress=progress or _silent,
     )
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from railweave.cli.options import DEVICE, HARDWARE, JSON, QUIET
+from railweave.cli.options import DEVICE, HARDWARE, JSON, PRICES, QUIET
 from railweave.cli.output import done, print_findings, print_json, progress, tally
 
 
@@ -23,6 +23,7 @@ def build(
     ),
     device: list[str] = DEVICE,
     hardware: Path | None = HARDWARE,
+    prices: Path | None = PRICES,
     as_json: bool = JSON,
     quiet: bool = QUIET,
 ) -> None:
@@ -42,6 +43,7 @@ def build(
             compact=compact,
             device=device,
             hardware=hardware,
+            prices=prices,
             progress=progress(quiet=quiet or as_json),
         )
     finally:

@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from railweave.cli.options import HARDWARE, JSON, QUIET
+from railweave.cli.options import HARDWARE, JSON, PRICES, QUIET
 from railweave.cli.output import print_json, waiting
 from railweave.errors import InputError, Option, Problem
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from railweave.catalog.models import Catalog
     from railweave.sizing.report import Sized
+    from railweave.sizing.size import Refused, Shape, Size
 
 LACKING = (
     "management: root_password (Junos refuses a commit without) and users (else nobody can log in over SSH)",
@@ -90,6 +93,7 @@ def init(
         None, min=1, max=64, help="With --gpus: NICs of each server for its GPUs, where not as many as the model has."
     ),
     hardware: Path | None = HARDWARE,
+    prices: Path | None = PRICES,
     stripes: str | None = typer.Option(
         None, metavar="NUMBER", help=f"{_OF_GPUS}how many stripes to spread the servers over; default: as few as fit."
     ),
@@ -124,10 +128,10 @@ def init(
         _count("--tenants", tenants, "a number of tenants", "write a whole number, 1 to 4096"),
     )
     with waiting(f"sizing a fabric for {numbers.gpus:,} GPUs", quiet=quiet or as_json):
-        known, sized, path, written = _sized(
-            folder, numbers, (nic, switch), shape, (gpus_per_server, nics_per_server), hardware
+        known, sized, path, written, costs = _sized(
+            folder, numbers, (nic, switch), shape, (gpus_per_server, nics_per_server), (hardware, prices)
         )
-    _print(known, sized, path, written, as_json=as_json)
+    _print(known, sized, path, written, costs, as_json=as_json)
 
 
 def _count(option: str, text: str | None, what: str, fix: str, most: int = 999_999_999) -> int:
@@ -199,9 +203,12 @@ def _sized(
     models: tuple[str, str],
     shape: str | None,
     per_server: tuple[int | None, int | None],
-    hardware: Path | None,
-) -> tuple[Catalog, Sized, Path, list[Path]]:
-    """Size and write; the catalog, what was found, the fabric file and all files. Raises ``InputError``."""
+    given: tuple[Path | None, Path | None],
+) -> tuple[Catalog, Sized, Path, list[Path], dict[str, str]]:
+    """Size and write; the catalog, what was found, the fabric file, all files, what each shape costs. Raises ``InputError``.
+
+    ``given`` are the folder of hardware files and the file of prices.
+    """
     from railweave.catalog import packaged
     from railweave.catalog.hardware import Hardware
     from railweave.catalog.hardware_files import own_hardware
@@ -213,7 +220,7 @@ def _sized(
     from railweave.sizing.shapes import choose, sizes
     from railweave.sizing.size import Size, Wanted
 
-    known, gpus = packaged().with_hardware(own_hardware(hardware).hardware), numbers.gpus
+    known, gpus = packaged().with_hardware(own_hardware(given[0]).hardware), numbers.gpus
     servers, switches = servers_named(known, models[0]), switches_named(known, models[1])
     if not servers:
         raise InputError([Problem(Option("--nic"), *unknown_server(known, models[0]))])
@@ -223,8 +230,8 @@ def _sized(
     if per_server != (None, None):
         server, model = with_shape(servers[0], known.servers[servers[0]], *per_server)
         known = known.with_hardware(Hardware(servers={server: model}))
-        given = zip(("gpus", "gpu_nics"), per_server, strict=True)
-        words_of_server += "".join(f", {key}: {count}" for key, count in given if count is not None)
+        counts = zip(("gpus", "gpu_nics"), per_server, strict=True)
+        words_of_server += "".join(f", {key}: {count}" for key, count in counts if count is not None)
     try:
         wanted = Wanted(gpus, server, switches[0], numbers.oversubscription, numbers.growth, numbers.stripes)
         found = sizes(known, wanted)
@@ -252,17 +259,50 @@ def _sized(
         f"rail-{gpus}.inventory.csv": inventory_text(known, best).encode(),
         SCHEMA: _schema(),
     }
-    return known, Sized(asked, best, servers[1:], switches[1:]), path, write_new(folder, files)
+    costs = _costs(known, asked, words_of_server, given)
+    return known, Sized(asked, best, servers[1:], switches[1:]), path, write_new(folder, files), costs
 
 
-def _print(known: Catalog, sized: Sized, path: Path, written: list[Path], *, as_json: bool) -> None:
+def _costs(
+    known: Catalog, found: Mapping[Shape, Size | Refused], server: str, given: tuple[Path | None, Path | None]
+) -> dict[str, str]:
+    """What each shape costs that fits, by its design's bill of materials; nothing where no prices are given."""
+    from tempfile import TemporaryDirectory
+
+    from railweave.outputs.steps import design_file
+    from railweave.report.bom import bill
+    from railweave.report.prices import cost, read_prices
+    from railweave.sizing.fabric_file import fabric_text
+    from railweave.sizing.size import Size as Fits
+    from railweave.sizing.words import TITLES
+
+    hardware, prices = given
+    if prices is None:
+        return {}
+    told = read_prices(prices)
+    costs: dict[str, str] = {}
+    with TemporaryDirectory() as place:
+        for shape, size in found.items():
+            if isinstance(size, Fits):
+                file = Path(place) / f"{shape}.yaml"
+                file.write_text(fabric_text(known, size, server=server), encoding="utf-8")
+                costs[TITLES[shape]] = str(cost(bill(design_file(file, hardware=hardware)[0]), told))
+    return costs
+
+
+def _print(
+    known: Catalog, sized: Sized, path: Path, written: list[Path], costs: dict[str, str], *, as_json: bool
+) -> None:
     from railweave.sizing.report import to_json, words
 
     if as_json:
-        print_json({"wrote": str(path), "files": [str(one) for one in written], **to_json(known, sized)})
+        files = {"wrote": str(path), "files": [str(one) for one in written]}
+        print_json({**files, **to_json(known, sized), **({"costs": costs} if costs else {})})
         return
     for line in words(known, sized):
         typer.echo(line)
+    for name, cost in costs.items():
+        typer.echo(f"cost as {name}: {cost}")
     for one in written:
         typer.echo(f"wrote {one}")
     typer.echo("the files still lack, for switches that take them and servers that answer:")

@@ -14,6 +14,11 @@ RUNNING = typer.Option(
     "--running",
     help="Folder of configurations saved from switches (DEVICE/configuration.txt), in place of the designed ones.",
 )
+PRICES = typer.Option(
+    None,
+    "--prices",
+    help="File of prices by the names of the bill of materials (docs/hardware.md): what a design costs.",
+)
 HARDWARE = typer.Option(
     None,
     "--hardware",

@@ -14,17 +14,18 @@ if TYPE_CHECKING:
 
     from railweave.device.model import DeviceConfig
     from railweave.network.model import Network
+    from railweave.report.prices import Prices
     from railweave.routing.table import Routes
 
 
 @contextlib.contextmanager
 def pages(
-    network: Network, configs: Mapping[str, DeviceConfig], routes: Routes
+    network: Network, configs: Mapping[str, DeviceConfig], routes: Routes, prices: Prices | None = None
 ) -> Generator[Callable[[], tuple[dict[str, str], Body]]]:
     """Start writing; what is given waits for the runbooks, by path, and the body of the report."""
 
     def write(device: str) -> str | Body:
-        return runbook(network, configs[device], routes) if device else body_of(network, routes)
+        return runbook(network, configs[device], routes) if device else body_of(network, routes, prices)
 
     with spreading(write, ["", *configs]) as results:
 

@@ -26,6 +26,7 @@ from railweave.outputs.rendering import rendering_servers, rendering_switches
 from railweave.outputs.reserved import check_reserved
 from railweave.outputs.secrets_file import read_secrets
 from railweave.outputs.write import making, write_folder
+from railweave.report.prices import read_prices
 
 LOCK = "fabric.lock"
 """The lock's name in an output folder: a copy, so that `diff` can design a changed file with its allocations."""
@@ -60,18 +61,19 @@ def build(
     compact: bool = False,
     device: Sequence[str] = (),
     hardware: Path | None = None,
+    prices: Path | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Built:
     """Build ``fabric`` into ``out``. ``compact`` frees slots of names that are gone before designing.
 
     ``device`` gives roles other switches than the file does: ``leaf=MODEL:NOS`` (``railweave.design.retarget``);
-    ``hardware`` is a folder of hardware files.
+    ``hardware`` is a folder of hardware files, ``prices`` a file of prices for the report's bill of materials.
 
     Raises ``InputError`` for bad input and ``OutputError`` where the output cannot be written; the old output and the
     lock are then as they were.
     """
     with uncollected(), _to_be_written(out):
-        return _build(fabric, out, secrets, progress, compact=compact, device=device, hardware=hardware)
+        return _build(fabric, out, secrets, progress, compact=compact, device=device, hardware=hardware, prices=prices)
 
 
 @contextlib.contextmanager
@@ -98,6 +100,7 @@ def _build(
     compact: bool,
     device: Sequence[str],
     hardware: Path | None,
+    prices: Path | None,
 ) -> Built:
     with contextlib.ExitStack() as beside:  # work in other processes, each begun as soon as its input is there
         earlier_build = beside.enter_context(reading_earlier(out))
@@ -105,13 +108,14 @@ def _build(
         network, lock = design_file(fabric, compact=compact, device=device, hardware=hardware)
         beside.enter_context(in_force(network.catalog))
         hidden, earlier = read_secrets(secrets), earlier_build()
+        money = None if prices is None else read_prices(prices)
         switches = counted(len(network.switches), "switch", "switches")
         progress(f"rendering {switches} and {counted(len(network.servers), 'server')}")
         hosts = beside.enter_context(rendering_servers(network, earlier, TABLES))
         subject = Subject.of(network)
         devices = beside.enter_context(rendering_switches(network, subject.configs, hidden, earlier))
         progress("working out routes")
-        written = beside.enter_context(pages(network, subject.configs, subject.routes))
+        written = beside.enter_context(pages(network, subject.configs, subject.routes, money))
         checked = run_checks(subject, slow=False, progress=progress)
         files, made, findings = outputs(network, written, [devices, hosts], progress, checked)
     text = lock.to_text().encode()

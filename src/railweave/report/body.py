@@ -20,6 +20,7 @@ from railweave.report.topology.picture import topology_svg
 if TYPE_CHECKING:
     from railweave.network.model import Network
     from railweave.report.decisions.statement import Decision, Grid
+    from railweave.report.prices import Prices
     from railweave.routing.table import Routes
 
 
@@ -39,15 +40,15 @@ class Body(NamedTuple):
     forwarding: str
 
 
-def body_of(network: Network, routes: Routes) -> Body:
-    """Draw a network; ``routes`` are the forwarding tables with nothing down."""
+def body_of(network: Network, routes: Routes, prices: Prices | None = None) -> Body:
+    """Draw a network; ``routes`` are the forwarding tables with nothing down, ``prices`` those of its parts."""
     strokes = network_strokes(network)
     tables = (
         buffers_table(network),
         cables_table(network, strokes),
         addresses_table(network, strokes),
         switches_table(network),
-        bill_table(network),
+        bill_table(network, prices),
     )
     return Body(
         _picture(network),

@@ -17,7 +17,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from railweave.catalog import catalog
+from railweave.catalog import catalog, in_force
 from railweave.report.figures import plural
 
 if TYPE_CHECKING:
@@ -38,11 +38,40 @@ class Item:
     count: int
     description: str
     used_at: str
+    watts: float | None = None
+    """What one draws at most, where it is known; a server with what is in it."""
 
 
 def bill(network: Network) -> list[Item]:
     """The bill of materials of a network, by kind and then by name."""
-    return [*_devices(network), *_optics(network), *_fibre(network)]
+    with in_force(network.catalog):
+        return [*_devices(network), *_optics(network), *_fibre(network)]
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """What a network draws at most: of the kinds that draw power by themselves, and what of it is not known.
+
+    ``watts`` is by kind; ``unknown`` are names whose power no public document says. NICs, and modules in them, draw theirs
+    from their servers.
+    """
+
+    watts: dict[str, float]
+    unknown: tuple[str, ...]
+
+
+def power(items: Sequence[Item]) -> Power:
+    """The power of a bill. Modules of NICs are counted with those of switches: data sheets of servers leave them out."""
+    watts: dict[str, float] = {}
+    unknown: list[str] = []
+    for item in items:
+        if item.kind not in {"switch", "server", "pluggable"}:
+            continue
+        if item.watts is None:
+            unknown.append(item.name)
+        else:
+            watts[item.kind] = watts.get(item.kind, 0) + item.count * item.watts
+    return Power(watts, tuple(unknown))
 
 
 def _devices(network: Network) -> list[Item]:
@@ -59,11 +88,13 @@ def _devices(network: Network) -> list[Item]:
                 count,
                 f"{entry.vendor} {entry.description}, {entry.asic}" if entry else "",
                 used,
+                entry.power_w if entry else None,
             )
         )
     for model, count in sorted(Counter(server.model for server in network.servers).items()):
         entry = known.servers.get(model)
-        items.append(Item("server", model, count, entry.description if entry else "", "by others"))
+        watts = entry.power_w if entry else None
+        items.append(Item("server", model, count, entry.description if entry else "", "by others", watts))
     nics: Counter[str] = Counter()
     groups = {fabric.name: fabric.nics for fabric in network.fabrics}
     for server in network.servers:
@@ -91,6 +122,7 @@ def _optics(network: Network) -> list[Item]:
             len(found),
             _describe(name) + ("" if _is_assembly(name) else _half_used(name, list(found.values()))),
             _places(places[name]),
+            optic.power_w if (optic := catalog().optics.get(name)) else None,
         )
         for name, found in modules.items()
     ]
