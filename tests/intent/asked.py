@@ -523,6 +523,7 @@ ON_SERVERS = (
 """Fields that servers' files express, whatever the switches run."""
 
 REPORTED: dict[str, str] = {
+    "racks.*": "lengths of cables, and racks.csv; what configurations have of a length is tried with `cabling.*.length`",
     "fabrics.*.topology.interconnect.delay": "predictions, the lab and the report count with it; a switch measures for itself",
     "name": "the title of the report, and of what is written",
     "*description": "free text, in the report",

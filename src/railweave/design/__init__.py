@@ -33,6 +33,7 @@ from railweave.design.limits.unused_ports import note_unused_ports
 from railweave.design.named_models import note_words, with_catalog_names
 from railweave.design.nic_vendors import check_nic_vendors
 from railweave.design.own_hardware import note_outside, used_hardware
+from railweave.design.positions import positions
 from railweave.design.references import check_color_names, check_references
 from railweave.design.retarget import rename_ports
 from railweave.design.shape.names import check_names
@@ -62,10 +63,10 @@ if TYPE_CHECKING:
 __all__ = ["Network", "design"]
 
 
-def design(source: Source, places: Mapping[tuple[str, str], FileLine] | None = None) -> tuple[Network, Lock]:
+def design(source: Source, described: Mapping[tuple[str, str], FileLine] | None = None) -> tuple[Network, Lock]:
     """Design the network a source describes, and the lock with every allocation made.
 
-    Hardware is that of the catalog in force; ``places`` says where models that are not the package's stand. The source's own
+    Hardware is that of the catalog in force; ``described`` says where models that are not the package's stand. The source's own
     lock is left as it is. Raises ``DesignError`` with file and line of everything that stands in
     the way.
     """
@@ -78,6 +79,7 @@ def design(source: Source, places: Mapping[tuple[str, str], FileLine] | None = N
     check_names(context, layouts)
     layouts = rename_ports(context, layouts)
     overrides = CableOverrides(context)
+    places = positions(context, layouts)
     fabrics: list[Fabric] = []
     all_switches: list[Switch] = []
     all_segments: list[Segment] = []
@@ -85,7 +87,7 @@ def design(source: Source, places: Mapping[tuple[str, str], FileLine] | None = N
     found_nics: dict[str, list[Nic]] = {}
     for layout in layouts:
         colors, uplink_colors = color(context, layout)
-        cables = cable(context, layout, uplink_colors, overrides)
+        cables = cable(context, layout, uplink_colors, overrides, places)
         if layout.spec.underlay.peering == "numbered":
             cables = number_links(context, layout, cables)
         known, owners = tenants(context, layout)
@@ -121,7 +123,7 @@ def design(source: Source, places: Mapping[tuple[str, str], FileLine] | None = N
     absent = not_active(context, [one.name for one in (*all_switches, *servers)], all_cables)
     context.check()
     hardware = used_hardware(context, all_switches, servers, all_cables)
-    note_outside(context, hardware, places or {})
+    note_outside(context, hardware, described or {})
     network = Network(
         name=source.spec.name,
         description=source.spec.description,
@@ -135,6 +137,7 @@ def design(source: Source, places: Mapping[tuple[str, str], FileLine] | None = N
         findings=tuple(context.findings),
         not_active=absent,
         hardware=hardware,
+        positions=places,
     )
     return network, context.lock.finished()
 

@@ -14,6 +14,7 @@ from railweave.intent.management import Management
 from railweave.intent.names import Name, check_most, count_of, expand_all, repeated_name
 from railweave.intent.overrides import Overrides
 from railweave.intent.qos import Qos
+from railweave.intent.racks import Racks
 from railweave.intent.status import Pattern, Status
 from railweave.intent.tenants import Overlay, Tenant
 from railweave.intent.topology import Cabling, Mtu, Naming, Role, Topology
@@ -155,6 +156,7 @@ class FabricFile(Model):
         "stand for several, and of two lines the later one holds. It is designed and rendered, and treated as absent by "
         "routes, paths, sim, the lab and checks (docs/bring-up.md)",
     )
+    racks: Racks = Field(default=Racks(), description="where devices stand; cables are as long as that makes them")
     hardware: dict[str, dict[str, dict[str, Any]]] = Field(
         default_factory=dict[str, dict[str, dict[str, Any]]],
         description="models of your own in the sections switches, nics, servers and optics (docs/hardware.md)",

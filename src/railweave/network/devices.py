@@ -187,3 +187,11 @@ class Cable:
     def name(self) -> str:
         """``leaf:port--spine:port``: how a link is called everywhere."""
         return f"{self.a.device}:{self.a.port}--{self.b.device}:{self.b.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where a device stands: the rack, and its lowest unit in it."""
+
+    rack: str
+    unit: int

@@ -17,7 +17,7 @@ from railweave.catalog.hardware import Hardware
 from railweave.findings import Finding
 from railweave.intent.hosts import Hosts, Job
 from railweave.intent.management import Management
-from railweave.network.devices import Cable, Nic, NotActive, Segment, Server, Switch
+from railweave.network.devices import Cable, Nic, NotActive, Position, Segment, Server, Switch
 from railweave.network.fabric import Fabric
 from railweave.network.overlay import Rare
 
@@ -60,6 +60,11 @@ class Network:
     def from_json(data: bytes) -> Network:
         """Read the file form back. Raises ``pydantic.ValidationError`` where it is not one."""
         return _adapter().validate_json(data)
+
+    positions: Annotated[dict[str, Position], Field(exclude_if=lambda places: not places)] = field(
+        default_factory=dict[str, Position]
+    )
+    """Where devices stand, by name; those that the file puts into no rack are left out."""
 
     @cached_property
     def catalog(self) -> Catalog:

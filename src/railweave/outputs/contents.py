@@ -10,7 +10,7 @@ from railweave.findings import by_severity, summed
 from railweave.findings.registry import Rule
 from railweave.manifest import digest
 from railweave.outputs.rendering import joined
-from railweave.render.tables import addresses_csv, cabling_csv
+from railweave.render.tables import addresses_csv, cabling_csv, racks_csv
 from railweave.report.page import report_html
 from railweave.report.topology.picture import topology_svg
 
@@ -30,6 +30,15 @@ TABLES: dict[str, Callable[[Network], bytes]] = {
     "topology.svg": lambda network: topology_svg(network).encode(),
 }
 """Files that follow from the network alone."""
+
+WITH_RACKS: dict[str, Callable[[Network], bytes]] = {"racks.csv": lambda network: racks_csv(network).encode()}
+"""Files of networks whose devices stand in racks."""
+
+
+def tables_of(network: Network) -> dict[str, Callable[[Network], bytes]]:
+    """Files that follow from this network alone."""
+    return {**TABLES, **(WITH_RACKS if network.positions else {})}
+
 
 SECRET_OPEN = Rule(
     id="secret-open",

@@ -28,6 +28,43 @@ def cabling_csv(network: Network) -> str:
     return _csv(CABLING, _cables(network))
 
 
+RACKS = (
+    "rack",
+    "unit",
+    "device",
+    "port",
+    "to_rack",
+    "to_unit",
+    "to_device",
+    "to_port",
+    "length_m",
+    "speed_gbps",
+    "optic",
+    "to_optic",
+)
+
+
+def racks_csv(network: Network) -> str:
+    """What is plugged in at each rack: a row an end of a cable, rack by rack and from the lowest unit up.
+
+    A cable between two racks is in the rows of both; one whose devices stand in no rack is in none.
+    """
+    rows: list[tuple[object, ...]] = []
+    for cable in network.cables:
+        for near, far in ((cable.a, cable.b), (cable.b, cable.a)):
+            here, there = network.positions.get(near.device), network.positions.get(far.device)
+            if here is not None:
+                to = (there.rack, there.unit) if there else ("", "")
+                rows.append(
+                    (
+                        *(here.rack, here.unit, near.device, near.port, *to, far.device, far.port),
+                        *(f"{cable.length_m:g}", cable.speed_gbps, near.optic, far.optic),
+                    )
+                )
+    racks = {one.rack: place for place, one in enumerate(network.positions.values())}
+    return _csv(RACKS, sorted(rows, key=lambda row: (racks[str(row[0])], row[1])))
+
+
 def _cables(network: Network) -> Iterator[tuple[object, ...]]:
     for cable in network.cables:
         fabric = network.fabric(cable.fabric)

@@ -10,11 +10,14 @@ from railweave.design.cabling.optics import UNKNOWN, choose
 from railweave.design.cabling.panels import Owner, Panel, port_named
 from railweave.design.cabling.ports import slowed
 from railweave.design.cabling.ranges import port_ranges
+from railweave.design.positions import cable_length
 from railweave.design.shape.interconnect import peers
 from railweave.design.shape.tiers import pod_number
 from railweave.network.devices import Cable, End
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from railweave.design.cabling.overrides import CableOverrides, Fixed
     from railweave.design.cabling.ports import Port, PortKind
     from railweave.design.context import Context
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from railweave.design.shape.topology import Layout
     from railweave.intent.interconnect import Interconnect
     from railweave.intent.topology import CableIntent
+    from railweave.network.devices import Position
     from railweave.network.fabric import RoleName
 
 
@@ -62,21 +66,31 @@ class _Length(NamedTuple):
 
 
 def cable(
-    context: Context, layout: Layout, colors: dict[tuple[str, int], int], overrides: CableOverrides
+    context: Context,
+    layout: Layout,
+    colors: dict[tuple[str, int], int],
+    overrides: CableOverrides,
+    places: Mapping[str, Position],
 ) -> list[Cable]:
     """Every cable of a fabric: servers first, in file order, then leaf by leaf, then spine by spine.
 
     Notes problems in the context.
 
-    ``colors`` gives the path-color index of a leaf-spine link by (spine name, link).
+    ``colors`` gives the path-color index of a leaf-spine link by (spine name, link), ``places`` where devices stand.
     """
-    return _Cabler(context, layout, colors, overrides).run()
+    return _Cabler(context, layout, colors, overrides, places).run()
 
 
 class _Cabler:
     def __init__(
-        self, context: Context, layout: Layout, colors: dict[tuple[str, int], int], overrides: CableOverrides
+        self,
+        context: Context,
+        layout: Layout,
+        colors: dict[tuple[str, int], int],
+        overrides: CableOverrides,
+        places: Mapping[str, Position],
     ) -> None:
+        self.places = places
         self.context = context
         self.colors = colors
         self.layout = layout
@@ -182,6 +196,8 @@ class _Cabler:
             (leaf.name, end.name), "server", fixed, length, port.group.cage, port.channels, model.speed_gbps
         )
         far = near if near.endswith("-dac") else ""
+        if far:  # a longer cable at the same port may yet make both of them optics
+            self.needs[server.name, nic] = Need(model.cage, 1, model.speed_gbps, length.metres, None)
         far = far or self._optic((server.name, nic), "server", fixed, length, model.cage, 1, model.speed_gbps, far=True)
         return Cable(
             kind="server",
@@ -266,17 +282,22 @@ class _Cabler:
             return max(one.position for one in self.layout.spines)
         return max(pod_number(one.pod) for one in self.layout.spines)
 
-    def _planned(self, intent: CableIntent, fixed: Fixed | None) -> float:
-        return fixed.override.length if fixed and fixed.override.length is not None else intent.length
+    def _planned(self, intent: CableIntent, fixed: Fixed | None, one: str, other: str) -> float:
+        """The length of this cable as fixed, else as its racks make it, else as planned for its kind."""
+        if fixed and fixed.override.length is not None:
+            return fixed.override.length
+        across = intent is self.layout.spec.cabling.interconnect
+        by_racks = None if across else cable_length(self.context.source.spec.racks, self.places, one, other)
+        return intent.length if by_racks is None else by_racks
 
     def _length(self, intent: CableIntent, fixed: Fixed | None, *ends: tuple[str, str]) -> _Length:
-        """The length measured at either end, else the planned one."""
+        """The length measured at either end, else the one that is planned."""
         inventory = self.context.source.inventory
         for device, port in ends if inventory.items else ():
             item = inventory.get(device, port)
             if item.length_m is not None:
                 return _Length(item.length_m, item.line)
-        return _Length(self._planned(intent, fixed), 0)
+        return _Length(self._planned(intent, fixed, ends[0][0], ends[1][0]), 0)
 
     def _optic(
         self,
