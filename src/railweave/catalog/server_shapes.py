@@ -48,7 +48,7 @@ def with_shape(name: str, model: ServerModel, gpus: int | None, nics: int | None
 
 def _next(first: str, taken: list[str]) -> str:
     """A name like the first, with a number that no other has."""
-    number = re.search(r"\d+", first)
+    number = re.search(r"\d+(?=\D*$)", first)
     head, tail = (first[: number.start()], first[number.end() :]) if number else (first, "")
     place = int(number[0]) if number else 0
     while f"{head}{place}{tail}" in taken:

@@ -21,7 +21,7 @@ amd_ranges() {
 # The priorities that nicctl says are never dropped now, a line each.
 amd_no_drop() {
     nicctl show qos 2>/dev/null | sed -n 's/.*PFC no-drop priorities[[:space:]]*:[[:space:]]*//p' |
-        head -n 1 | tr -cs '0-7' '\n' | sed '/^$/d' || true
+        sed -n 1p | tr -cs '0-7' '\n' | sed '/^$/d' || true
 }
 
 # QoS of the cards. A priority needs a DSCP before it is scheduled, so the map comes first.
