@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from railweave import api
 from railweave.errors import InputError
 from railweave.network.model import Network
 from railweave.render.tables import racks_csv
@@ -60,7 +61,9 @@ def test_what_is_fixed_or_measured_is_over_the_racks(tmp_path: Path) -> None:
     found = network(tmp_path, text=text)
     assert lengths(found)["gpu-1", "stripe1-leaf1"] == {3, 7}
     pair = [one for one in found.cables if one.b.device == "stripe1-leaf1" and one.a.port in {"gpu0_eth", "gpu1_eth"}]
-    assert {one.a.optic for one in pair if one.a.device == "gpu-1"} == {"osfp-400g-sr4"}  # both are on one port of the leaf
+    assert {one.a.optic for one in pair if one.a.device == "gpu-1"} == {
+        "osfp-400g-sr4"
+    }  # both are on one port of the leaf
 
 
 def test_a_host_list_stands_one_over_the_other(tmp_path: Path) -> None:
@@ -103,3 +106,13 @@ def test_what_cannot_stand_so_is_said_with_its_line(tmp_path: Path, a1: str, sai
     with pytest.raises(InputError) as error:
         network(tmp_path, a1)
     assert said in str(error.value)
+
+
+def test_the_list_of_each_rack_is_written_and_verified(tmp_path: Path) -> None:
+    (tmp_path / "fabric.yaml").write_text(FABRIC.format(a1="gpu-1: 1, stripe1-leaf1: 44"))
+    out = tmp_path / "out"
+    found = api.build(tmp_path / "fabric.yaml", out)
+    assert (out / "racks.csv").read_text() == racks_csv(found.network)
+    assert api.verify(out).good
+    (out / "racks.csv").write_text(racks_csv(found.network).replace("B1,47,", "B1,46,"))
+    assert [one.id for one in api.verify(out) if one.severity == "error"][:1] == ["table-differs"]

@@ -12,7 +12,7 @@ from railweave.checks.config_document import config_differences
 from railweave.checks.file_rules import FILE_EDITED, FILE_MISSING, FILE_UNREADABLE
 from railweave.checks.foreign import content_of, foreign, others
 from railweave.checks.servers.judge import judged
-from railweave.checks.tables import TABLES, table_differences
+from railweave.checks.tables import TABLES, table_differences, tables
 from railweave.config.secret import filled
 from railweave.errors import RenderError
 from railweave.manifest import digest, read_manifest
@@ -45,7 +45,7 @@ class Standing(NamedTuple):
 
 def standing(folder: Path, network: Network, rendered: Mapping[str, str], apart: Collection[str] = ()) -> Standing:
     """Read the files of a folder, of which ``rendered`` are those of switches and servers, and judge them but for those ``apart``."""
-    wanted = {**rendered, **{name: write(network) for name, write in TABLES.items()}}
+    wanted = {**rendered, **tables(network)}
     manifest = read_manifest(folder)
     texts: dict[str, str] = {}
     findings: list[Finding] = []

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from railweave.checks.servers.entries import Difference, Entry, Kind, differences, placed
 from railweave.errors import RenderError
 from railweave.findings.registry import Rule
-from railweave.render.tables import addresses_csv, cabling_csv
+from railweave.render.tables import addresses_csv, cabling_csv, racks_csv
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,15 +20,30 @@ TABLE_DIFFERS = Rule(
     "table-differs",
     "error",
     "folder",
-    "a row of cabling.csv or addresses.csv is not the designed one",
+    "a row of cabling.csv, addresses.csv or racks.csv is not the designed one",
     "people cable, label and address by these tables, and other tools import them",
     "build again; a device, port or address of another kind goes into the inventory or the fabric file",
 )
 ROW = Kind("row", TABLE_DIFFERS)
 
-TABLES: dict[str, Callable[[Network], str]] = {"cabling.csv": cabling_csv, "addresses.csv": addresses_csv}
+TABLES: dict[str, Callable[[Network], str]] = {
+    "cabling.csv": cabling_csv,
+    "addresses.csv": addresses_csv,
+    "racks.csv": racks_csv,
+}
 """What writes the tables that follow from the network."""
-KEYS = {"cabling.csv": ("a_device", "a_port"), "addresses.csv": ("kind", "device", "interface", "color", "vlan")}
+
+
+def tables(network: Network) -> dict[str, str]:
+    """The tables of a network; that of racks where devices stand in such."""
+    return {name: write(network) for name, write in TABLES.items() if name != "racks.csv" or network.positions}
+
+
+KEYS = {
+    "cabling.csv": ("a_device", "a_port"),
+    "addresses.csv": ("kind", "device", "interface", "color", "vlan"),
+    "racks.csv": ("device", "port"),
+}
 """The columns by which the rows of a table are told apart."""
 
 

@@ -58,7 +58,7 @@ TABLES = (
         "Bill of materials",
         (
             "One pluggable per physical port, one fibre cable per link, no spares. Not counted: software licences and support, "
-            "the management network, racks, power, patch panels. Parts are what the catalog's sources name: ask the switch's "
+            "the management network, racks, power distribution, patch panels. Parts are what the catalog's sources name: ask the switch's "
             "vendor for its own number of the same optic."
         ),
     ),
