@@ -59,6 +59,13 @@ def test_a_list_of_two_kinds_is_not_understood(nos: str, file: str, text: str) -
     assert len(unknown(reader(nos).read({file: other}))) == 2
 
 
+def test_of_filters_of_several_kinds_most_are_held() -> None:
+    begin = "set policy-options policy-statement connected term 10 from route-filter"
+    text = f"{begin} 0.0.0.0/0 prefix-length-range /1-/32\n{begin} 10.0.0.0/8 upto /32\n{begin} 11.0.0.0/8 orlonger\n"
+    found = reader("junos").read({"leaf1.set": text + JUNOS.partition("/32-/32\n")[2].partition("\n")[2]})
+    assert [line.partition(":")[0] for line in unknown(found)] == ["1"]
+
+
 @pytest.mark.parametrize(
     ("entries", "meant"),
     [

@@ -28,9 +28,12 @@ Every reader is tested on one rule: what railweave renders for an example, or fo
 as the same configuration, but for the fields that the text of that system has no words for. Those are listed below with the reason. Where
 such text is changed, the fields that it has no words for stay as they are designed.
 
-Configurations of others hold things that `DeviceConfig` has no place for. Readers leave them unknown on purpose, because routes or packets go by them: OSPF
-underlays, static routes, trunks of several VLANs on a server's port, LAGs with segment identifiers (multihoming), leaking between
-VRFs, and translation of VNIs between data centers.
+Configurations of others hold things that `DeviceConfig` has no place for. Readers leave them unknown on purpose, because routes or packets go by them: static
+routes, OSPF in VRFs or beside sessions of BGP on links, LAGs with segment identifiers (multihoming), leaking between VRFs, own AS numbers
+that are let in again (`loops`, `allowas-in`), and translation of VNIs between data centers.
+
+Some things are read that no design has, and no renderer writes: OSPF of the default VRF, whose areas routes take as one (not on Enterprise SONiC by Dell); and
+prefix lists that take some lengths only. A trunk may carry several VLANs with a tag; a port that is shut carries nothing, and routes do without its link.
 """
 
 

@@ -263,7 +263,7 @@ def _own_list(options: PolicyOptions, place: str, word: Word) -> _Listed:
                 longer.setdefault(None if whole else taken, []).append(own)
     if not (longer or exact):
         return None, False, None
-    taken = next(iter(longer), None)
+    taken = max(longer, key=lambda one: len(longer[one]), default=None)
     chosen = longer[taken] if longer else exact
     for own in (*exact, *(one for many in longer.values() for one in many)):
         if own not in chosen:  # a list is of one kind
