@@ -65,6 +65,17 @@ class Capture:
         found = found or [own[name] for name in files if name in own] or [own[name] for name in own if name == ""]
         return {path: _text(path) for path in found}
 
+    def texts(self, device: str) -> dict[str, str]:
+        """What a device answered, by question. What is no text has marks in the place of its other bytes; a file too long is left out."""
+        found: dict[str, str] = {}
+        for question, path in self.answers.get(device, {}).items():
+            try:
+                if path.stat().st_size <= _MOST_BYTES:
+                    found[question] = path.read_text(encoding="utf-8-sig", errors="replace").replace("\r\n", "\n")
+            except OSError:
+                continue
+        return found
+
 
 def read_capture(folder: Path) -> Capture:
     """The capture in a folder. Raises ``InputError`` where there is none, or its ``meta.json`` is not one."""

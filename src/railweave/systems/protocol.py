@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 from railweave.errors import RenderError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from railweave.config.tree import ConfigTree, Node
     from railweave.device.model import DeviceConfig
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from railweave.network.model import Network
     from railweave.routing.table import Routes
     from railweave.runbook.check import Check
+    from railweave.state.device_state import DeviceState
+    from railweave.state.question import Question
+    from railweave.state.values import Answers
 
 
 _NOT_IN_A_WORD = re.compile(r"[^!-~]|[\"'`\\?]")
@@ -95,6 +98,17 @@ class System(Renderer, Protocol):
                 raise
             return None
 
+    @property
+    def state(self) -> StateReader | None:
+        """What is asked of a switch about its state, and reads the answers; None: nothing is. As most have it: the package ``state``."""
+        name = f"{type(self).__module__}.state"
+        try:
+            return cast("StateReader", importlib.import_module(name))
+        except ModuleNotFoundError as error:
+            if error.name != name:
+                raise
+            return None
+
     def configurations(self, config: DeviceConfig) -> list[str]:
         """The files that hold the configuration of a device, and that the reader reads together; as most have it, those of ``trees``."""
         return list(self.trees(config))
@@ -141,6 +155,25 @@ class Reader(Protocol):
 
     def printed(self, file: str, nodes: Sequence[Node]) -> str:
         """The nodes of a tree as text that ``read`` takes for that file."""
+        ...
+
+
+class StateReader(Protocol):
+    """What the package ``state`` of a system's folder offers: what is asked of a switch, and what its answers say."""
+
+    @property
+    def NOT_READ(self) -> Mapping[str, str]:  # noqa: N802 - a constant of the module
+        """Fields of ``DeviceState`` that it never fills, with the reason: no public document shows the form, or there is no such thing."""
+        ...
+
+    def questions(
+        self, config: DeviceConfig, asked: Iterable[tuple[str, str]] = (), *, tables: bool = False
+    ) -> list[Question]:
+        """What is asked of a switch: ``asked`` are routes by VRF and prefix, ``tables`` asks for whole tables of routes too."""
+        ...
+
+    def read(self, answers: Answers) -> DeviceState:
+        """What the answers say. Nothing is raised: what cannot be read is noted, and absent."""
         ...
 
 

@@ -1,0 +1,32 @@
+"""The way from a capture to ``DeviceState``: each device's answers by the reader of its operating system."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.state.device_state import DeviceState, Note
+from railweave.state.values import Answers
+from railweave.systems import system, systems
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from railweave.state.capture import Capture
+
+
+def read_state(device: str, nos: str, texts: Mapping[str, str]) -> DeviceState:
+    """What the answers of one device say, by question. Nothing is raised, whatever the answers are."""
+    answers = Answers(device, texts)
+    reader = system(nos).state if nos in systems() else None
+    if reader is None:
+        return DeviceState(
+            device, nos, notes=(Note(device, "", "", f"nothing reads the state of {nos or 'its system'}"),)
+        )
+    return reader.read(answers)
+
+
+def read_states(capture: Capture, systems_of: Mapping[str, str]) -> dict[str, DeviceState]:
+    """The state of every device that a capture has answers of, by name; ``systems_of`` are the operating systems by device."""
+    return {
+        device: read_state(device, nos, texts) for device, nos in systems_of.items() if (texts := capture.texts(device))
+    }

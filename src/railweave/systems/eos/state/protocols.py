@@ -1,0 +1,300 @@
+"""Protocols of an EOS switch: LLDP, neighbors, BGP, BFD, routes, the overlay."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from railweave.state.protocols import (
+    BfdSession,
+    BgpSession,
+    EvpnRoutes,
+    FamilyState,
+    Ipv6Neighbor,
+    LldpNeighbor,
+    NextHop,
+    Path,
+    Route,
+    VniState,
+    VrfState,
+)
+from railweave.state.question import asked_about
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from railweave.state.values import Answers, Value
+
+_ABBREVIATED = re.compile(r"(Et|Ma|Vl|Po|Lo|Vx)(\d.*)")
+_FULL = {"Et": "Ethernet", "Ma": "Management", "Vl": "Vlan", "Po": "Port-Channel", "Lo": "Loopback", "Vx": "Vxlan"}
+_FAMILIES = {"ipv4Unicast": "ipv4", "ipv6Unicast": "ipv6", "l2VpnEvpn": "evpn"}
+_AS_NUMBER = re.compile(r"(?:(\d{1,5})\.)?(\d{1,10})")
+
+
+def full_name(name: str | None) -> str | None:
+    """An interface by its full name: EOS abbreviates it after the ``%`` of a link-local address (``Et1/1``)."""
+    found = _ABBREVIATED.fullmatch(name) if name else None
+    return f"{_FULL[found[1]]}{found[2]}" if found else name
+
+
+def _as_number(value: Value) -> int | None:
+    """An AS number, which is a number, a text, or in the form ``65000.1``."""
+    text = value.text()
+    found = _AS_NUMBER.fullmatch(text) if text else None
+    if text and found is None:
+        value.note(f"an AS number was expected, and it is {text[:60]!r}")
+    return (int(found[1] or 0) << 16) + int(found[2]) if found else None
+
+
+def _by_vrf(answer: Value | None) -> list[tuple[str, Value]]:
+    return answer.one("vrfs").entries() if answer else []
+
+
+def lldp(answer: Value | None) -> dict[str, tuple[LldpNeighbor, ...]] | None:
+    """The neighbors of ``show lldp neighbors detail`` by local port."""
+    if answer is None:
+        return None
+    found: dict[str, tuple[LldpNeighbor, ...]] = {}
+    for port, one in answer.one("lldpNeighbors").entries():
+        heard = [
+            LldpNeighbor(
+                info.one("systemName").text(),
+                _unquoted(info.one("neighborInterfaceInfo").first("interfaceId_v2", "interfaceId").text()),
+                info.one("neighborInterfaceInfo", "interfaceIdType").lower(),
+                info.one("neighborInterfaceInfo", "interfaceDescription").text(),
+                info.one("chassisId").text(),
+            )
+            for info in one.all("lldpNeighborInfo")
+        ]
+        if heard:
+            found[port] = tuple(heard)
+    return found
+
+
+def _unquoted(text: str | None) -> str | None:
+    return text.strip('"') or None if text else None
+
+
+def ipv6_neighbors(answer: Value | None) -> tuple[Ipv6Neighbor, ...] | None:
+    """The neighbor cache of ``show ipv6 neighbors``; EOS shows no state."""
+    if answer is None:
+        return None
+    return tuple(
+        Ipv6Neighbor(address, full_name(one.one("interface").text()), one.one("hwAddress").mac())
+        for one in answer.find("ipV6Neighbors")
+        if (address := one.one("address").text()) is not None
+    )
+
+
+def sessions(summary: Value | None, neighbors: Value | None) -> tuple[BgpSession, ...] | None:
+    """The sessions of ``show bgp summary vrf all`` and ``show bgp neighbors vrf all``; either may be missing."""
+    if summary is None and neighbors is None:
+        return None
+    found: dict[tuple[str, str], BgpSession] = {}
+    for vrf, table in _by_vrf(neighbors):
+        for one in table.all("peerList"):
+            name = one.one("peerAddress").text()
+            if name is not None:
+                found[vrf, _key(name)] = _neighbor(vrf, name, one)
+    for vrf, table in _by_vrf(summary):
+        for name, one in table.one("peers").entries():
+            address, interface = _peer(name)
+            here = found.get((vrf, _key(name))) or BgpSession(address, interface, vrf, discovered=interface is not None)
+            families = {
+                short: FamilyState(
+                    received=one.one(long, "nlrisReceived").integer(), accepted=one.one(long, "nlrisAccepted").integer()
+                )
+                for long, short in _FAMILIES.items()
+                if one.one(long).there
+            }
+            if not families and one.one("prefixReceived").there:  # the older form, which has one family
+                family = "ipv6" if ":" in address else "ipv4"
+                families[family] = FamilyState(one.one("prefixReceived").integer(), one.one("prefixAccepted").integer())
+            found[vrf, _key(name)] = replace(
+                here,
+                state=one.one("peerState").lower() or here.state,
+                peer_as=_as_number(one.first("peerAsn", "asn")) or here.peer_as,
+                local_as=_as_number(table.one("asn")) or here.local_as,
+                families=here.families | families,
+            )
+    return tuple(found.values())
+
+
+def _peer(name: str) -> tuple[str, str | None]:
+    address, _, zone = name.partition("%")
+    return address, full_name(zone) or None
+
+
+def _key(name: str) -> str:
+    address, interface = _peer(name)
+    return f"{address}%{interface}" if interface else address
+
+
+def _neighbor(vrf: str, name: str, one: Value) -> BgpSession:
+    address, zone = _peer(name)
+    interface = full_name(one.one("ifName").text()) or zone
+    return BgpSession(
+        address,
+        interface if zone or address.startswith("fe80") else None,
+        vrf,
+        state=one.one("state").lower(),
+        peer_as=_as_number(one.one("asn")),
+        local_as=_as_number(one.one("localAsn")),
+        group=one.one("peerGroupName").text(),
+        description=one.one("description").text(),
+        discovered=zone is not None,
+        flaps=_flaps(one.one("establishedTransitions").integer(), one.one("state").lower()),
+    )
+
+
+def _flaps(established: int | None, state: str | None) -> int | None:
+    """How often a session ended, of how often it was established."""
+    if established is None:
+        return None
+    return max(established - (state == "established"), 0)
+
+
+def bfd_sessions(answer: Value | None) -> tuple[BfdSession, ...] | None:
+    """The sessions of ``show bfd peers detail``; its times are microseconds."""
+    if answer is None:
+        return None
+    found: list[BfdSession] = []
+    for vrf, table in _by_vrf(answer):
+        for kind in ("ipv4Neighbors", "ipv6Neighbors"):
+            for name, peer in table.one(kind).entries():
+                address, zone = _peer(name)
+                for label, one in peer.one("peerStats").entries():
+                    detail = one.one("peerStatsDetail")
+                    found.append(
+                        BfdSession(
+                            address,
+                            full_name(one.one("l3intf").text() or label) or zone,
+                            vrf,
+                            one.one("status").lower(),
+                            _ms(detail.one("operTxInterval")),
+                            _ms(detail.one("operRxInterval")),
+                            detail.one("detectMult").integer(),
+                            _ms(detail.one("detectTime")),
+                            one.one("lastDiag").text(),
+                        )
+                    )
+    return tuple(found)
+
+
+def _ms(value: Value) -> float | None:
+    microseconds = value.number()
+    return None if microseconds is None else microseconds / 1000
+
+
+def routes(answers: Answers) -> tuple[Route, ...] | None:
+    """Every route that was asked for by itself, and those of whole tables."""
+    found: dict[tuple[str, str], Route] = {}
+    asked = [(name, about) for name in answers.texts if (about := asked_about(name)) and about[0] == "route"]
+    tables = [name for name in answers.texts if name.startswith("routes-")]
+    if not asked and not tables:
+        return None
+    for name in tables:
+        vrf, answer = name.partition("@")[2], answers.tree(name)
+        for table in answer.find("routes") if answer else []:
+            found |= {(vrf, prefix): _route(vrf, prefix, one, None) for prefix, one in table.entries()}
+    for name, (_, vrf, prefix) in asked:
+        answer, known = answers.tree(name), answers.tree(name.replace("route@", "path@", 1))
+        if answer is not None:
+            entry = next((table.one(prefix) for table in answer.find("routes")), None)
+            found[vrf, prefix] = _route(vrf, prefix, entry, None if known is None else _paths(known, prefix))
+    return tuple(found.values())
+
+
+def _route(vrf: str, prefix: str, entry: Value | None, paths: tuple[Path, ...] | None) -> Route:
+    if entry is None or not entry.there:
+        return Route(prefix, vrf, paths=paths)
+    hops = tuple(
+        NextHop(
+            one.one("nexthopAddr").text(),
+            full_name(one.one("interface").text()),
+            vtep=one.one("vtepAddr").text(),
+            vni=one.one("vni").integer(),
+        )
+        for one in entry.all("vias")
+    )
+    return Route(prefix, vrf, entry.one("routeType").lower(), entry.one("hardwareProgrammed").flag(), hops, paths)
+
+
+def _paths(answer: Value, prefix: str) -> tuple[Path, ...]:
+    found: list[Path] = []
+    for table in answer.find("bgpRouteEntries"):
+        for one in table.one(prefix).all("bgpRoutePaths"):
+            kind, detail = one.one("routeType"), one.one("routeDetail")
+            found.append(
+                Path(
+                    peer=one.first("peerEntry").one("peerAddr").text()
+                    if one.one("peerEntry").there
+                    else one.one("nextHop").text(),
+                    best=kind.one("active").flag(),
+                    multipath=kind.one("ecmpContributor").flag() or kind.one("ecmpHead").flag(),
+                    valid=kind.one("valid").flag(),
+                    as_path=one.one("asPathEntry", "asPath").text(),
+                    local_preference=one.one("localPreference").integer(),
+                    communities=_words(detail.one("communityList")),
+                    large_communities=_words(detail.one("largeCommunityList")),
+                    extended_communities=_words(detail.one("extCommunityList")),
+                )
+            )
+    return tuple(found)
+
+
+def _words(value: Value) -> tuple[str, ...]:
+    return tuple(text for one in value.list() if (text := one.text()) is not None)
+
+
+def vrfs(answer: Value | None, bindings: Value | None) -> dict[str, VrfState] | None:
+    """The VRFs of ``show vrf`` with their VNIs of ``show vxlan vni``."""
+    if answer is None:
+        return None
+    numbers = {one.vrf: one.vni for one in (vnis(bindings) or {}).values() if one.vrf}
+    return {
+        name: VrfState(
+            name,
+            one.one("routeDistinguisher").text(),
+            numbers.get(name),
+            one.one("vrfState").flag(),
+            tuple(full_name(text) or "" for entry in one.all("interfaces") if (text := entry.text())),
+        )
+        for name, one in _by_vrf(answer)
+    }
+
+
+def vnis(answer: Value | None) -> dict[int, VniState] | None:
+    """The VNIs of ``show vxlan vni``: those of VLANs, and those of VRFs."""
+    if answer is None:
+        return None
+    found: dict[int, VniState] = {}
+    for _, tunnel in answer.one("vxlanIntfs").entries():
+        for key, layer in (("vniBindings", 2), ("vniBindingsToVrf", 3)):
+            for number, one in tunnel.one(key).entries():
+                if number.isascii() and number.isdecimal() and len(number) < 9:
+                    found[int(number)] = VniState(
+                        int(number), layer, one.one("vrfName").text(), one.one("vlan").integer()
+                    )
+    return found
+
+
+def evpn(prefixes: Sequence[Value | None], macs: Value | None) -> EvpnRoutes | None:
+    """How many EVPN routes there are of each type, by keys as ``RD: 10.100.1.3:10 ip-prefix 10.100.0.128/31``."""
+    asked = [one for one in prefixes if one is not None]
+    if not asked and macs is None:
+        return None
+    by_distinguisher: dict[str, list[str]] = {}
+    for answer in asked:
+        for key, _ in answer.one("evpnRoutes").entries():
+            found = re.fullmatch(r"RD: (\S+) ip-prefix (\S+)", key)
+            if found:
+                by_distinguisher.setdefault(found[1], []).append(found[2])
+            else:
+                answer.note(f"{key[:80]!r} is no `RD: … ip-prefix …`")
+    return EvpnRoutes(
+        type2=None if macs is None else sum(" mac-ip " in key for key, _ in macs.one("evpnRoutes").entries()),
+        type5=sum(map(len, by_distinguisher.values())) if asked else None,
+        type5_prefixes={key: tuple(found) for key, found in by_distinguisher.items()} if asked else None,
+    )
