@@ -109,10 +109,11 @@ class Value:
 
     def _alone(self) -> object:
         """It, or of a list its first value."""
-        if isinstance(self.raw, list):
-            several = cast("list[object]", self.raw)
+        raw: object = self.raw
+        if isinstance(raw, list):
+            several = cast("list[object]", raw)
             return several[0] if several else None
-        return self.raw
+        return raw
 
     def one(self, *keys: str) -> Value:
         """The value under a key, and under the next of these in that one, and so on."""
@@ -124,7 +125,8 @@ class Value:
     @property
     def keys(self) -> frozenset[str]:
         """Its keys where it is a table; none where it is anything else, which is not noted."""
-        return frozenset(map(str, cast("dict[Any, Any]", self.raw))) if isinstance(self.raw, dict) else frozenset()
+        raw: object = self.raw
+        return frozenset(map(str, cast("dict[Any, Any]", raw))) if isinstance(raw, dict) else frozenset()
 
     def first(self, *keys: str) -> Value:
         """The value under the first of these keys that is there."""
@@ -136,14 +138,15 @@ class Value:
 
     def all(self, key: str) -> list[Value]:
         """The values of the list under a key; one that is no list counts as its only value."""
-        return self.one(key).list()
+        return self.one(key).each()
 
-    def list(self) -> list[Value]:
+    def each(self) -> list[Value]:
         """The values of the list that it is."""
-        if self.raw is None:
+        raw: object = self.raw
+        if raw is None:
             return []
-        if isinstance(self.raw, list):
-            return [self._below(str(number), one) for number, one in enumerate(cast("list[Any]", self.raw))]
+        if isinstance(raw, list):
+            return [self._below(str(number), one) for number, one in enumerate(cast("list[Any]", raw))]
         return [self]
 
     def entries(self) -> list[tuple[str, Value]]:
@@ -159,11 +162,11 @@ class Value:
         while below:
             here = below.pop()
             if isinstance(here.raw, list):
-                below += reversed(here.list())
+                below += reversed(here.each())
             elif isinstance(here.raw, dict):
                 entries = cast("dict[str, Any]", here.raw)
                 if tag in entries:
-                    yield from here.one(tag).list()
+                    yield from here.one(tag).each()
                 below += [here._below(key, one) for key, one in reversed(entries.items()) if key != tag]  # noqa: SLF001
 
     def text(self) -> str | None:

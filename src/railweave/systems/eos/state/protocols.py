@@ -245,7 +245,7 @@ def _paths(answer: Value, prefix: str) -> tuple[Path, ...]:
 
 
 def _words(value: Value) -> tuple[str, ...]:
-    return tuple(text for one in value.list() if (text := one.text()) is not None)
+    return tuple(text for one in value.each() if (text := one.text()) is not None)
 
 
 def vrfs(answer: Value | None, bindings: Value | None) -> dict[str, VrfState] | None:

@@ -133,7 +133,7 @@ def bfd_sessions(answer: Value | None) -> tuple[BfdSession, ...] | None:
             detection_ms=one.one("detection-timeout").number(),
             diagnostic=one.one("diagnostic").text(),
         )
-        for one in answer.list()
+        for one in answer.each()
         if (address := one.one("peer").text()) is not None
     )
 

@@ -17,7 +17,7 @@ def links(answer: Value | None) -> dict[str, InterfaceState] | None:
     if answer is None:
         return None
     found: dict[str, InterfaceState] = {}
-    for one in answer.list():
+    for one in answer.each():
         name = one.one("ifname").text()
         if name is None:
             continue
@@ -52,7 +52,7 @@ def ipv6_neighbors(answer: Value | None) -> tuple[Ipv6Neighbor, ...] | None:
             next((text for state in one.all("state") if (text := state.lower())), None),
             "router" in one.keys,
         )
-        for one in answer.list()
+        for one in answer.each()
         if (address := one.one("dst").text()) is not None
     )
 
@@ -95,7 +95,7 @@ def _chassis(chassis: Value) -> tuple[str | None, Value]:
 
 
 def _word(value: Value) -> str | None:
-    below = next(iter(value.list()), value)
+    below = next(iter(value.each()), value)
     return below.first("value", "data").text() if below.keys else below.text()
 
 

@@ -38,7 +38,7 @@ def routes(answers: Answers) -> tuple[Route, ...] | None:
 
 def route(vrf: str, prefix: str, entries: Value, known: Value | None) -> Route:
     """One route of ``show ipv6 route … json``, with its paths of ``show bgp … json`` where these were asked for."""
-    chosen = next((one for one in entries.list() if one.one("selected").flag()), None)
+    chosen = next((one for one in entries.each() if one.one("selected").flag()), None)
     through = None if known is None else paths(known)
     if chosen is None:
         return Route(prefix, vrf, paths=through)
@@ -69,7 +69,7 @@ def vnis(answer: Value | None) -> dict[int, VniState] | None:
     """The VNIs of ``show evpn vni detail json``, or of the same without ``detail``."""
     if answer is None:
         return None
-    entries = answer.list() if isinstance(answer.raw, list) else [one for _, one in answer.entries()]
+    entries = answer.each() if isinstance(answer.raw, list) else [one for _, one in answer.entries()]
     found: dict[int, VniState] = {}
     for one in entries:
         vni = one.one("vni").integer() if one.keys else None

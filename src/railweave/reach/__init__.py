@@ -1,0 +1,1 @@
+"""How a device is asked: SSH, NETCONF, eAPI, RESTCONF, a command inside a lab's namespace. Nothing here can change a device."""

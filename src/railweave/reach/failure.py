@@ -1,0 +1,57 @@
+"""What can go wrong between here and a device, and the texts by which a device refuses a question."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from railweave.config.secret import hidden
+from railweave.errors import RailweaveError
+from railweave.reading import CONTROL
+
+Kind = Literal["unreachable", "host key", "login", "lost", "late", "refused", "not asked"]
+"""Not reached; its key or certificate is not known; it does not let in; the connection ended; no answer in time; it refuses the
+question; nothing here can ask it."""
+_AGAIN = {"unreachable", "lost", "late"}
+MOST_BYTES = 64 << 20
+"""Of one answer."""
+_COMPLAINT = re.compile(
+    r"\s*(?:% ?\S[^\n]*|(?:error|Error|syntax error|Syntax error|invalid input|Invalid (?:input|command)|unknown command)\b[^\n]*"
+    r"|(?:-?(?:ba)?sh|sudo|ip|vtysh|rbash)[^\n:]{0,20}: [^\n]*(?:not found|denied|required|refused|No such)[^\n]*)"
+)
+
+
+class ReachError(RailweaveError):
+    """A device could not be asked, or not this question: ``what`` is so, ``fix`` is what to do."""
+
+    def __init__(self, kind: Kind, what: str, fix: str = "") -> None:
+        super().__init__(kind, what, fix)
+        self.kind: Kind = kind
+        self.what = told(what)
+        self.fix = fix
+
+    def __str__(self) -> str:
+        return f"{self.what}; {self.fix}" if self.fix else self.what
+
+    @property
+    def again(self) -> bool:
+        """Whether asking once more may help."""
+        return self.kind in _AGAIN
+
+
+def told(text: str) -> str:
+    """What a device or a library says, as one line without the values of secrets."""
+    return CONTROL.sub("?", hidden(" ".join(text.split())))[:300]
+
+
+def complaint(answer: str) -> str | None:
+    """What a device says in the place of an answer; None of an answer."""
+    found = _COMPLAINT.match(answer[:2000])
+    return told(found[0]) if found else None
+
+
+def decoded(data: bytes) -> str:
+    """The text of an answer, with marks in the place of bytes that are none. Raises ``ReachError`` for one without end."""
+    if len(data) > MOST_BYTES:
+        raise ReachError("refused", f"the answer is longer than {MOST_BYTES >> 20} MiB")
+    return data.decode("utf-8-sig", "replace").replace("\r\n", "\n")
