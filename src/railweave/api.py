@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from railweave.adopt.adopt import Imported
     from railweave.checks.run import Verified
+    from railweave.collect.collect import Collected
     from railweave.device.model import DeviceConfig
     from railweave.drift.drift import Drift
     from railweave.intent.lock import Lock
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from railweave.routing.paths import QueuePairPath
     from railweave.routing.table import Routes
     from railweave.simulation.job_run import JobPrediction
+    from railweave.state.device_state import DeviceState
+    from railweave.state.question import Question
 
 
 def load(
@@ -311,6 +314,70 @@ def adopt(
     from railweave.adopt.equipment import asked_models
 
     return imported_folder(name, Path(folder), asked_models(device), _path(draft), progress or _silent)
+
+
+def questions_of(
+    network: Network | Path | str,
+    *,
+    only: Sequence[str] = (),
+    servers: bool = False,
+    tables: bool = False,
+) -> dict[str, tuple[Question, ...]]:
+    """What each device of a network is asked about its state, by name; nothing is asked.
+
+    - ``only``: these devices alone.
+    - ``servers``: servers too.
+    - ``tables``: whole tables of routes, not only examples.
+
+    Raises ``InputError`` for a name that the network has not, and as ``load`` does.
+    """
+    from railweave.collect.access_file import read_access
+    from railweave.collect.plan import plan
+
+    asked = plan(_network(network), read_access(None), only=only, servers=servers, tables=tables)
+    return {one.target.name: one.questions for one in asked}
+
+
+def collect(
+    network: Network | Path | str,
+    folder: Path | str,
+    *,
+    access: Path | str | None = None,
+    only: Sequence[str] = (),
+    servers: bool = False,
+    tables: bool = False,
+    redact: bool = True,
+    progress: Callable[[str], None] | None = None,
+) -> Collected:
+    """Ask every switch what it has and how it is, and write the answers as a capture. Nothing is changed on any device.
+
+    - ``folder``: the folder of the capture; an earlier one is replaced as a whole.
+    - ``access``: how devices are reached: ``access.yaml`` (docs/collect.md); without it by the designed management address.
+    - ``only``, ``servers``, ``tables``: see ``questions_of``.
+    - ``redact``: take keys, hashes and communities out of what is written.
+    - ``progress``: called with a few words on what is being done.
+
+    A device that does not answer is a row of the result. Raises ``InputError`` for wrong input and a folder that is no
+    capture, ``OutputError`` where it cannot be written, and as ``load`` does.
+    """
+    from railweave.collect.access_file import read_access
+    from railweave.collect.collect import collect as ask
+    from railweave.collect.plan import plan
+
+    found, ways = _network(network), read_access(_path(access))
+    asked = plan(found, ways, only=only, servers=servers, tables=tables)
+    return ask(found, asked, ways, Path(folder), redact=redact, progress=progress or _silent)
+
+
+def states(network: Network | Path | str, capture: Path | str) -> dict[str, DeviceState]:
+    """What the switches of a network said of themselves in a capture, by name: those of which there are answers.
+
+    What could not be read is in ``notes`` of each. Raises ``InputError`` for a folder that is no capture, and as ``load`` does.
+    """
+    from railweave.state.capture import read_capture
+    from railweave.state.reading import read_states
+
+    return read_states(read_capture(Path(capture)), {one.name: one.nos for one in _network(network).switches})
 
 
 def _captured(network: Network, capture: Path | str) -> dict[str, dict[str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from railweave import __version__
-from railweave.cli import build, diff, drift, hardware, host, import_, init, lab, paths, raw_flows, schema, sim, verify
+from railweave.cli import build, collect, diff, drift, hardware, host, import_, init, lab, paths, raw_flows, schema, sim, verify
 from railweave.cli.parsing import Sectioned, Verbatim
 
 app = typer.Typer(
@@ -36,6 +36,7 @@ app.command()(build.build)
 app.command()(diff.diff)
 app.command()(paths.paths)
 app.command()(verify.verify)
+app.command()(collect.collect)
 app.command()(drift.drift)
 app.command("import")(import_.import_)
 app.command()(schema.schema)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path  # noqa: TC003 - pydantic and dataclasses read it
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -23,6 +23,23 @@ _ANSWERS = (".json", ".txt")
 _SAVED = (".txt", ".conf", ".cfg", ".set", ".json", ".xml")
 _MOST_BYTES = 64 << 20
 """No configuration of a switch is longer; a file that is was not saved from one."""
+
+
+class Asking(BaseModel):
+    """What ``meta.json`` says of a device that ``railweave collect`` asked: how that went."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    system: str = ""
+    address: str = ""
+    status: Literal["answered", "partly", "failed"] = "answered"
+    error: str = ""
+    """Why it was not reached, or was lost."""
+    kind: str = ""
+    failed: dict[str, str] = {}
+    """Questions that it did not answer, with the reason."""
+    absent: list[str] = []
+    """Questions that it does not know, and need not."""
 
 
 class Meta(BaseModel):
@@ -37,6 +54,10 @@ class Meta(BaseModel):
     """Digest of the design (``design.json``) that it was taken for."""
     versions: dict[str, str] = {}
     """The version that each device runs."""
+    redacted: bool | None = None
+    """Whether secrets were taken out; None: not known."""
+    devices: dict[str, Asking] = {}
+    """The devices that were asked, those that did not answer too; empty of a capture that was made by hand."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +118,14 @@ def read_capture(folder: Path) -> Capture:
         fix = "it should hold DEVICE/configuration.txt for each device, or DEVICE.txt"
         raise InputError([Problem(FileLine(str(folder)), "no device's answers are here", fix)])
     return Capture(folder, _meta(folder / META), answers, saved)
+
+
+def is_collected(folder: Path) -> bool:
+    """Whether ``railweave collect`` wrote this folder, so that it may replace it."""
+    try:
+        return bool(_meta(folder / META).devices)
+    except InputError:
+        return False
 
 
 def _meta(path: Path) -> Meta:

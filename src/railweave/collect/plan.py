@@ -1,0 +1,95 @@
+"""Whom to ask what: the devices of a network with their questions, and the way to each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from railweave.collect.access_file import usual_protocols
+from railweave.device.build import device_config
+from railweave.errors import InputError, Option, Problem
+from railweave.state.question import DEFAULT_VRF, Question
+from railweave.systems import system
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from railweave.collect.access_file import AccessFile
+    from railweave.device.model import DeviceConfig
+    from railweave.network.model import Network
+    from railweave.reach.target import Target
+
+HOST = Question("host", "json", {"ssh": "railweave host show --json"})
+"""What is asked of a server: links, addresses, rules, GIDs and counters, by the program that is on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A device, its operating system (empty: a server), what it is asked and how it is reached."""
+
+    target: Target
+    system: str
+    questions: tuple[Question, ...]
+
+
+def plan(
+    network: Network,
+    access: AccessFile,
+    *,
+    only: Collection[str] = (),
+    servers: bool = False,
+    tables: bool = False,
+    nos: str | None = None,
+) -> list[Asked]:
+    """Every switch of a network with its questions, and its servers where wanted; ``only`` some of them by name.
+
+    ``nos``: the operating system that every switch has, in place of its own, as in a lab.
+
+    Raises ``SpecError`` for names in access.yaml that the network has not, ``InputError`` for such in ``only``.
+    """
+    switches = {one.name: one for one in network.switches}
+    hosts = {one.name: one for one in network.servers}
+    access.check([*switches, *hosts], {one.nos for one in network.switches})
+    unknown = [name for name in only if name not in switches and name not in hosts]
+    if unknown:
+        fix = "names are those of cabling.csv"
+        raise InputError([Problem(Option("--only", name), "the network has no such device", fix) for name in unknown])
+    found: list[Asked] = []
+    for name, switch in switches.items():
+        if only and name not in only:
+            continue
+        asked = questions(network, device_config(network, name, nos), tables=tables)
+        usual = usual_protocols(one.asked for one in asked)
+        address = switch.management_address.partition("/")[0]
+        runs = nos or switch.nos
+        found.append(Asked(access.target(name, switch.role, runs, address, usual), runs, tuple(asked)))
+    wanted = [name for name in hosts if (servers and not only) or name in only]
+    return found + [Asked(access.target(name, "server", "", name, ("ssh",)), "", (HOST,)) for name in wanted]
+
+
+def questions(network: Network, config: DeviceConfig, *, tables: bool = False) -> Sequence[Question]:
+    """What one switch is asked; nothing where no reader knows its system."""
+    reader = system(config.nos).state
+    return reader.questions(config, example_prefixes(network, config), tables=tables) if reader else ()
+
+
+def example_prefixes(network: Network, config: DeviceConfig) -> list[tuple[str, str]]:
+    """The prefixes of one leaf that is reached over another switch, one per path color, by the VRF they are in.
+
+    A leaf of the same rails comes first, as in a runbook. A tenant's prefixes are asked for where its VRF is.
+    """
+    switch = network.switch(config.name)
+    vrfs = {one.name for one in config.vrfs}
+    best: tuple[int, list[tuple[str, str]]] | None = None
+    for segment in network.segments:
+        if segment.fabric != switch.fabric or segment.leaf == config.name or not segment.subnets:
+            continue
+        if segment.tenant and segment.tenant not in vrfs:
+            continue
+        rank = int(bool(switch.rails) and segment.rail not in switch.rails)
+        if best is None or rank < best[0]:
+            vrf = segment.tenant or DEFAULT_VRF
+            best = rank, [(vrf, subnet.routed_by) for subnet in segment.subnets]
+            if rank == 0:
+                break
+    return best[1] if best else []
