@@ -1,6 +1,6 @@
 """NETCONF over SSH (RFC 6241, RFC 6242): operational commands of Junos as ``<command>``, answered in XML or text.
 
-Only ``<command>`` with a ``show`` command is ever sent, so nothing is locked, loaded or committed.
+Only ``<command>`` with a ``show`` command and ``<get-configuration>`` are ever sent, so nothing is locked, loaded or committed.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ _HELLO = (
     f'<?xml version="1.0" encoding="UTF-8"?><hello xmlns="{_NAMESPACE}"><capabilities>'
     f"<capability>urn:ietf:params:netconf:base:1.0</capability><capability>{_CHUNKED}</capability></capabilities></hello>"
 )
+_CONFIGURATION = '<get-configuration database="committed" format="set"/>'
 _ERROR = re.compile(r"<(?:\w+:)?rpc-error\b.*?</(?:\w+:)?rpc-error>", re.DOTALL)
 _SEVERITY = re.compile(r"<(?:\w+:)?error-severity>\s*(\w+)")
 _MESSAGE = re.compile(r"<(?:\w+:)?error-message[^>]*>(.*?)</", re.DOTALL)
@@ -113,9 +114,12 @@ class Netconf:
         form = "xml" if question.form == "xml" else "text"
         try:
             async with asyncio.timeout(self._limit):
-                self._send(
-                    f'<rpc xmlns="{_NAMESPACE}" message-id="{self._number}"><command format="{form}">{escape(words)}</command></rpc>'
+                asked = (
+                    _CONFIGURATION
+                    if words == "get-configuration set"
+                    else f'<command format="{form}">{escape(words)}</command>'
                 )
+                self._send(f'<rpc xmlns="{_NAMESPACE}" message-id="{self._number}">{asked}</rpc>')
                 answer = await self._message()
         except TimeoutError:
             raise ReachError("late", f"`{words}`: no answer within {self._limit:g} s") from None

@@ -72,7 +72,7 @@ _READS: dict[Protocol, re.Pattern[str]] = {
         r"|date -u \+%s"
         r"|railweave host show --json"
     ),
-    "netconf": re.compile(r"show [\w .:/%*-]+(?: \| display set)?"),
+    "netconf": re.compile(r"show [\w .:/%*-]+|get-configuration set"),
     "eapi": re.compile(r"show [\w .:/%*-]+"),
     "restconf": re.compile(r"[\w:/=,.%-]+"),  # the path below /restconf/data, which is only ever fetched
 }
