@@ -118,9 +118,9 @@ async def _round(
             try:
                 answer = await transports[protocol].ask(question)
             except ReachError as error:
-                if error.kind != "refused":
+                if error.kind not in {"refused", "not asked"}:
                     raise
-                if question.optional:
+                if question.optional and error.kind == "refused":
                     outcome.absent.append(question.name)
                 else:
                     outcome.failed[question.name] = str(error)

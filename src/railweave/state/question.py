@@ -62,13 +62,12 @@ _READS: dict[Protocol, re.Pattern[str]] = {
     "ssh": re.compile(
         r"show [\w .:/%*-]+(?: \| (?:json|no-more|display (?:xml|set|json)))*"
         rf"|(?:sudo )?vtysh -c {_QUOTED}"
-        r"|(?:ip|bridge) (?:-[\w]+ )+(?:link|address|neigh|route|rule|vrf)(?: show)?(?: [\w.:/-]+)*"
+        r"|ip -j (?:-s |-4 |-6 )?(?:link|address|neigh|route|rule)"
         r"|lldpcli -f json show neighbors"
         r"|docker exec lldp lldpctl -f json"
         r"|sonic-db-dump -n [A-Z_]+ -k '[\w:|*-]+' -y"
         r"|sonic-cfggen -d --print-data"
-        rf"|sonic-cli -c {_QUOTED.replace(']+', '|]+')}"
-        r"|cat /(?:etc/sonic|proc)/[\w./-]+"
+        r"|sonic-cli -c 'show [\w .:/%*-]+(?: \| no-more)?'"
         r"|date -u \+%s"
         r"|railweave host show --json"
     ),
@@ -83,5 +82,5 @@ def reads_only(protocol: Protocol, words: str) -> bool:
 
     Checked by whoever asks, whatever the question comes from: ``show`` and no more, no second command, no redirection.
     """
-    # ".." would leave the folder that may be read.
+    # ".." would leave the data that may be fetched.
     return _READS[protocol].fullmatch(words) is not None and ".." not in words
