@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from railweave.config.addresses import Address, InterfaceAddress, Prefix
-    from railweave.device.classes import Watchdog
+    from railweave.device.classes import Buffers, Ecn, Watchdog
     from railweave.device.model import BgpGroup
     from railweave.device.model import Session as BgpSession
     from railweave.device.timers import Bfd, RouterAdvertisements
@@ -38,7 +38,8 @@ class Identity(Expectation):
 class Port(Expectation):
     """A cabled port that is up.
 
-    ``mtu`` counts the Ethernet frame, as ``DeviceConfig`` does. ``optic`` is the module's name in the catalog; ``fec`` is
+    ``mtu`` counts the Ethernet frame, as ``DeviceConfig`` does; ``ip_mtu`` is that of the gateway on it, where it routes for a
+    server, and ``switched`` says that it is a port of a VLAN. ``optic`` is the module's name in the catalog; ``fec`` is
     the forward error correction that both ends must show: RS(544,514) on PAM4 lanes (IEEE 802.3, clause 119).
     """
 
@@ -48,6 +49,8 @@ class Port(Expectation):
     speed_gbps: int
     lanes: int
     mtu: int
+    ip_mtu: int | None
+    switched: bool
     optic: str
     fec: Literal["rs544"] | None
 
@@ -135,11 +138,15 @@ class Tenant(Expectation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queues(Expectation):
-    """What a port's queues are: the lossless ones with their PFC priorities, and those that mark ECN, by queue number."""
+    """What a port's queues are: the lossless ones with their PFC priorities, and those that mark ECN, by queue number.
+
+    ``buffers`` is how the packet buffer is partitioned.
+    """
 
     port: str
     lossless: dict[int, int]
-    marked: tuple[int, ...]
+    marked: dict[int, Ecn]
+    buffers: Buffers
     watchdog: Watchdog | None
 
 

@@ -24,6 +24,7 @@ def there(config: DeviceConfig, down: Collection[str]) -> list[Interface]:
 def ports(network: Network, config: DeviceConfig, down: Collection[str]) -> list[Port]:
     """Every port that must be up. A port to a router outside has no cable in the design, and so no module."""
     fabric = network.switch(config.name).fabric
+    routed = {one.port: one.mtu for one in config.gateways if one.port}
     found: list[Port] = []
     for one in there(config, down):
         optic = ""
@@ -40,6 +41,8 @@ def ports(network: Network, config: DeviceConfig, down: Collection[str]) -> list
                 speed_gbps=one.speed_gbps,
                 lanes=one.lanes,
                 mtu=one.mtu,
+                ip_mtu=routed.get(one.name),
+                switched=bool(one.vlan),
                 optic=optic,
                 fec="rs544" if one.speed_gbps in PAM4_GBPS else None,
             )
@@ -80,7 +83,7 @@ def queues(network: Network, config: DeviceConfig, down: Collection[str]) -> lis
     lossless = {
         one.queue: one.pfc_priority for one in qos.classes.values() if one.lossless and one.pfc_priority is not None
     }
-    marked = tuple(sorted(one.queue for one in qos.classes.values() if one.ecn is not None))
+    marked = {one.queue: one.ecn for one in qos.classes.values() if one.ecn is not None}
     because = ("fabrics", network.switch(config.name).fabric, "qos")
     bound = set(qos.ports)
     return [
@@ -90,6 +93,7 @@ def queues(network: Network, config: DeviceConfig, down: Collection[str]) -> lis
             port=one.name,
             lossless=lossless if one.pauses else {},
             marked=marked,
+            buffers=qos.buffers,
             watchdog=qos.watchdog if one.pauses else None,
         )
         for one in there(config, down)

@@ -1,0 +1,164 @@
+"""Cables, by LLDP at both ends: missing, in the wrong port, swapped."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from railweave.findings.registry import Rule
+from railweave.live.interfaces import of_port, same_port, short
+from railweave.live.living import Seen, link_and_ends
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.expect.model import Neighbor
+    from railweave.live.living import Living
+    from railweave.state.protocols import LldpNeighbor
+
+End = tuple[str, str]
+"""A device and its port, by the names of the design."""
+
+SWAPPED = Rule(
+    "cables-swapped",
+    "error",
+    "living",
+    "Two cables are in each other's ports.",
+    why="a link ends on another device than the design has, with the wrong AS number, path color or rail",
+    fix="exchange the two cables at the ports that are named",
+)
+WRONG = Rule(
+    "cable-wrong",
+    "error",
+    "living",
+    "A cable leads to another device or port than the design has.",
+    why="a link ends on another device than the design has, with the wrong AS number, path color or rail",
+    fix="move the cable to the port that is named",
+)
+MISSING = Rule(
+    "neighbor-missing",
+    "warning",
+    "living",
+    "A port between switches is up, and LLDP hears nobody on it.",
+    why="where the cable leads cannot be told",
+    fix="switch LLDP on at the other end, or follow the cable by hand",
+)
+
+
+def cabling(living: Living) -> Iterator[Seen]:
+    """What LLDP shows on every cabled port; a server that does not speak LLDP is no fault."""
+    wanted = {(one.device, one.port): one for each in living.expected.values() for one in each.neighbors}
+    ends = {end: (one.peer, one.peer_port) for end, one in wanted.items()}
+    ends |= {there: here for here, there in list(ends.items())}
+    wrong: dict[End, End] = {}
+    told: dict[End, LldpNeighbor] = {}
+    for end, one in wanted.items():
+        state = living.states.get(end[0])
+        if state is None or state.neighbors is None:
+            continue
+        heard = of_port(state.neighbors, one.port) or ()
+        if not heard:
+            interface = of_port(state.interfaces or {}, one.port)
+            if one.kind == "fabric" and interface is not None and interface.oper_up:
+                yield Seen(
+                    MISSING,
+                    one.device,
+                    f"no LLDP neighbor on {one.port}, {_far(one)} should be there",
+                    one.because,
+                    one.port,
+                    one.link,
+                )
+            continue
+        if any(_is(said, (one.peer, one.peer_port), ends) for said in heard):
+            continue
+        there = next((one for one in (_named(said, ends) for said in heard) if one is not None), None)
+        if there is not None:
+            wrong[end] = there
+        told[end] = heard[0]
+    yield from _crossed(wanted, ends, wrong, told)
+
+
+def _crossed(
+    wanted: dict[End, Neighbor], ends: dict[End, End], wrong: dict[End, End], told: dict[End, LldpNeighbor]
+) -> Iterator[Seen]:
+    """Pairs of cables that are in each other's ports, then every other cable that leads elsewhere, each once."""
+    seen = {**wrong, **{there: here for here, there in wrong.items()}}
+    done: set[End] = set()
+    for here, there in seen.items():
+        other = ends.get(there)
+        if here in done or other is None or ends.get(here) is None or seen.get(other) != ends[here]:
+            continue
+        if other[0] != here[0]:
+            continue  # exchanged at the far ends: found from there
+        done |= {here, there, other, ends[here]}
+        first, second = sorted((here, other), key=lambda one: one[1])
+        links = {wanted[one].link: one for one in (here, other) if one in wanted}
+        what = (
+            f"the cables in {first[1]} and {second[1]} are swapped: {first[1]} leads to {_end(seen[first])} in place of "
+            f"{_end(ends[first])}, {second[1]} to {_end(seen[second])} in place of {_end(ends[second])}"
+        )
+        because = next((wanted[one].because for one in (here, other) if one in wanted), ())
+        yield Seen(
+            SWAPPED,
+            here[0],
+            what,
+            because,
+            f"{first[1]} and {second[1]}",
+            breaks=frozenset(("link", link) for link in links),
+            fix=f"at {here[0]}, exchange the cables in {first[1]} and {second[1]}",
+        )
+    for end, said in told.items():
+        there = wrong.get(end)
+        if end in done or there in done:
+            continue
+        done |= {end, there} if there else {end}
+        one = wanted[end]
+        to = _end(there) if there else _said(said)
+        yield Seen(
+            WRONG,
+            one.device,
+            f"{one.port} leads to {to}; the design has {_far(one)} there",
+            one.because,
+            one.port,
+            one.link,
+            breaks=link_and_ends(one.link) - {("device", "")},
+            fix=f"move the cable of {one.device} {one.port} from {to} to {_far(one)}",
+        )
+
+
+def _is(said: LldpNeighbor, end: End, ends: dict[End, End]) -> bool:
+    """Whether a neighbor is this end; where it does not name its port in words that the design has, by its name alone."""
+    if said.system is None or short(said.system) != short(end[0]):
+        return False
+    names = (said.port, said.port_description)
+    if any(same_port(name, end[1]) for name in names):
+        return True
+    return not _names_a_port(said) and _named(said, ends) is None
+
+
+def _named(said: LldpNeighbor, ends: dict[End, End]) -> End | None:
+    """The designed end that a neighbor says it is."""
+    if said.system is None:
+        return None
+    for name in (said.port, said.port_description):
+        for device, port in ends:
+            if short(device) == short(said.system) and same_port(name, port):
+                return device, port
+    return None
+
+
+def _names_a_port(said: LldpNeighbor) -> bool:
+    """Whether the id of its port is a name, not a MAC address or a number of its own (a NIC's firmware has the first)."""
+    return said.port is not None and re.fullmatch(r"\d+|[0-9a-fA-F]{2}([:.-]?[0-9a-fA-F]{2}){5}", said.port) is None
+
+
+def _far(one: Neighbor) -> str:
+    return _end((one.peer, one.peer_port))
+
+
+def _end(end: End) -> str:
+    return f"{end[0]} {end[1]}"
+
+
+def _said(said: LldpNeighbor) -> str:
+    return f"{said.system or said.chassis or 'an unnamed neighbor'} {said.port or ''}".rstrip()

@@ -1,0 +1,167 @@
+"""Routes with their ports, server-facing interfaces with what they advertise, and the VRFs of tenants."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.findings.registry import Rule
+from railweave.live.interfaces import of_port, without_unit
+from railweave.live.living import Seen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.expect import Expected
+    from railweave.expect.model import Gateway, Route, Tenant
+    from railweave.live.living import Living, Part
+    from railweave.state.device_state import DeviceState
+    from railweave.state.protocols import Route as Said
+
+ROUTE_MISSING = Rule(
+    "route-missing",
+    "error",
+    "living",
+    "A device has no route to a prefix that the design leads there.",
+    why="packets to it are dropped here",
+    fix="look at the sessions that should bring it, then at the policies: `railweave drift`",
+)
+ROUTE_PORTS = Rule(
+    "route-ports-differ",
+    "error",
+    "living",
+    "A route leaves by other ports than the design has.",
+    why="queue pairs share links that were meant to be apart, or cross a longer path",
+    fix="look at the sessions of the ports that are missing, then at the policies: `railweave drift`",
+)
+ROUTE_NOT_INSTALLED = Rule(
+    "route-not-installed",
+    "error",
+    "living",
+    "A device knows a route, and does not forward by it.",
+    why="routing shows the path while packets are dropped or go elsewhere",
+    fix="look at the size of the forwarding table and at the device's log",
+)
+GATEWAY_ADDRESS = Rule(
+    "gateway-address-differs",
+    "error",
+    "living",
+    "A server-facing interface lacks an address of the design.",
+    why="servers have no gateway on that path",
+    fix="load the designed configuration again",
+)
+GATEWAY_DOWN = Rule(
+    "gateway-down",
+    "error",
+    "living",
+    "A server-facing interface is down while a server port behind it should be up.",
+    why="its prefixes are not advertised",
+    fix="look at the server ports behind it",
+)
+NO_ADVERTISEMENTS = Rule(
+    "advertisements-not-sent",
+    "error",
+    "living",
+    "A server-facing interface sends no router advertisements.",
+    why="servers get no addresses (SLAAC) and no gateway",
+    fix="load the designed configuration again",
+)
+TENANT_MISSING = Rule(
+    "tenant-missing",
+    "error",
+    "living",
+    "A leaf lacks the VRF of a tenant.",
+    why="its servers reach nobody",
+    fix="load the designed configuration again",
+)
+TENANT_DIFFERS = Rule(
+    "tenant-differs",
+    "error",
+    "living",
+    "The VRF of a tenant has another VNI or route distinguisher than the design, or is down.",
+    why="its routes do not reach other leaves, or reach another tenant",
+    fix="load the designed configuration again",
+)
+
+
+def forwarding(living: Living) -> Iterator[Seen]:
+    """Routes, gateways, VRFs."""
+    for one, state in living.pairs():
+        said = {each.prefix: each for each in state.routes or ()}
+        for route in one.routes:
+            yield from _route(living, one, route, said.get(str(route.prefix)))
+        for gateway in one.gateways:
+            yield from _gateway(gateway, state)
+        for tenant in one.tenants:
+            yield from _tenant(tenant, state)
+
+
+def _route(living: Living, device: Expected, wanted: Route, said: Said | None) -> Iterator[Seen]:
+    if said is None:
+        return  # it was not asked for
+    needs = _way(living, device, wanted)
+    which = f"{wanted.prefix}{f', path color {wanted.color},' if wanted.color else ''} of {wanted.leaf}"
+    have = sorted({without_unit(one.interface) for one in said.next_hops if one.interface and one.active is not False})
+    if not said.next_hops:
+        if wanted.ports:
+            yield Seen(ROUTE_MISSING, wanted.device, f"no route to {which}", wanted.because, needs=needs)
+        return
+    if have and set(have) != set(wanted.ports):
+        should = " and ".join(wanted.ports) or "no port"
+        what = f"{which} leaves by {' and '.join(have)}, the design has {should}"
+        yield Seen(ROUTE_PORTS, wanted.device, what, wanted.because, needs=needs)
+    if said.installed is False:
+        yield Seen(ROUTE_NOT_INSTALLED, wanted.device, f"{which} is not in the forwarding table", wanted.because)
+
+
+def _way(living: Living, device: Expected, wanted: Route) -> frozenset[Part]:
+    """What a route rests on: the far leaf, and the sessions by which its prefixes come over the designed ports."""
+    needs: set[Part] = {("device", wanted.leaf)}
+    near = {one.session.interface: one for one in device.sessions}
+    for port in wanted.ports:
+        if port in near:
+            session = near[port].session
+            needs |= {("link", session.link), ("session", session.link), ("device", session.peer)}
+            beyond = living.expected.get(session.peer)
+            for one in beyond.sessions if beyond else ():
+                needs |= {("link", one.session.link), ("session", one.session.link)}
+    return frozenset(needs)
+
+
+def _gateway(wanted: Gateway, state: DeviceState) -> Iterator[Seen]:
+    found = of_port(state.interfaces or {}, wanted.name)
+    if state.interfaces is not None and found is not None:
+        if found.addresses is not None:
+            have = {address.partition("/")[0] for address in found.addresses}
+            missing = [str(one) for one in wanted.addresses if str(one).partition("/")[0] not in have]
+            if missing:
+                what = f"{wanted.name} lacks {', '.join(missing)}"
+                yield Seen(GATEWAY_ADDRESS, wanted.device, what, wanted.because, wanted.name)
+        if found.oper_up is False:
+            yield Seen(GATEWAY_DOWN, wanted.device, f"{wanted.name} is down", wanted.because, wanted.name)
+    if wanted.advertisements is not None and state.advertising is not None:
+        sending = of_port(state.advertising, wanted.name)
+        if sending is None or sending.sent == 0:
+            what = f"{wanted.name} sends no router advertisements"
+            yield Seen(NO_ADVERTISEMENTS, wanted.device, what, wanted.because, wanted.name)
+
+
+def _tenant(wanted: Tenant, state: DeviceState) -> Iterator[Seen]:
+    if state.vrfs is not None:
+        found = state.vrfs.get(wanted.vrf)
+        if found is None:
+            yield Seen(TENANT_MISSING, wanted.device, f"there is no VRF {wanted.vrf}", wanted.because)
+            return
+        wrong = [
+            f"{name} {has}, the design has {should}"
+            for name, has, should in (
+                ("VNI", found.vni, wanted.vni),
+                ("route distinguisher", found.route_distinguisher, wanted.route_distinguisher),
+            )
+            if has is not None and has != should
+        ]
+        wrong += ["it is down"] if found.up is False else []
+        if wrong:
+            yield Seen(TENANT_DIFFERS, wanted.device, f"VRF {wanted.vrf}: {'; '.join(wrong)}", wanted.because)
+    if state.vnis is not None and wanted.vni not in state.vnis:
+        what = f"VRF {wanted.vrf}: VNI {wanted.vni} is not among the device's"
+        yield Seen(TENANT_DIFFERS, wanted.device, what, wanted.because)

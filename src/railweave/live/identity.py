@@ -1,0 +1,130 @@
+"""Which devices answered, whether they are those of the design, and their clocks and alarms."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from railweave.findings.registry import Rule
+from railweave.live.interfaces import short
+from railweave.live.living import Seen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.live.living import Living, Part
+
+SILENT = Rule(
+    "device-silent",
+    "error",
+    "living",
+    "A device of the design did not answer.",
+    why="nothing is known of it, and what rests on it is likely to be down",
+    fix="look at its power and its management port; give it `status: planned` or `failed` in the fabric file while it is not there",
+)
+UNREAD = Rule(
+    "answer-not-read",
+    "info",
+    "living",
+    "A part of a device's answer was not understood.",
+    why="what it says was not compared",
+    fix="compare it by hand; report the answer if its form is that of a supported release",
+)
+NAME = Rule(
+    "host-name-differs",
+    "error",
+    "living",
+    "A device has another host name than the design gives to its address.",
+    why="it may be another device than the one that was meant",
+    fix="compare serial numbers, then load the configuration that belongs to it",
+)
+MODEL = Rule(
+    "model-differs",
+    "error",
+    "living",
+    "A device is of another model than the design has.",
+    why="ports, buffers and limits of the design are those of its model",
+    fix="swap the device, or set its model under `overrides` and build again",
+)
+SERIAL = Rule(
+    "serial-differs",
+    "warning",
+    "living",
+    "A device has another serial number than the inventory has.",
+    why="two devices may have been swapped, or one was replaced",
+    fix="compare with its label; `railweave inventory fill` writes the new number",
+)
+RELEASE = Rule(
+    "release-differs",
+    "warning",
+    "living",
+    "A device runs another release than the design names.",
+    why="what the design may use follows from the release",
+    fix="install the release that is named, or name the one that runs and build again",
+)
+CLOCK = Rule(
+    "clock-not-synchronized",
+    "warning",
+    "living",
+    "A device's clock follows none of its time servers.",
+    why="logs of several devices cannot be compared, and certificates may seem out of date",
+    fix="look at the way to the time servers, and whether control-plane protection lets them answer",
+)
+ALARM = Rule(
+    "alarm",
+    "warning",
+    "living",
+    "A device has an alarm.",
+    why="the device itself says that something is wrong",
+    fix="follow the device's own manual for this alarm",
+    sometimes="info",
+)
+
+
+def identity(living: Living) -> Iterator[Seen]:
+    """Who answered, and what each says of itself."""
+    for device, one in living.expected.items():
+        if device not in living.states:
+            why = living.silent.get(device, "")
+            what = f"{device} did not answer{f': {why}' if why else ''}"
+            broken: frozenset[Part] = frozenset([("device", device)])
+            yield Seen(SILENT, device, what, one.identity.because, breaks=broken)
+    for one, state in living.pairs():
+        wanted, said = one.identity, state.identity
+        if said is None:
+            continue
+        because = wanted.because
+        if said.host_name and short(said.host_name) != short(one.device):
+            yield Seen(NAME, one.device, f"calls itself {said.host_name}", because)
+        if said.model and not _same_model(said.model, wanted.model):
+            yield Seen(MODEL, one.device, f"is a {said.model}, the design has a {wanted.model}", because)
+        if said.serial and wanted.serial and said.serial != wanted.serial:
+            what = f"has serial number {said.serial}, the inventory has {wanted.serial}"
+            yield Seen(SERIAL, one.device, what, because)
+        if said.version and not _same_release(said.version, wanted.release):
+            yield Seen(RELEASE, one.device, f"runs {said.version}, the design names {wanted.release}", because)
+    for one, state in living.pairs():
+        if one.clock and state.clock and state.clock.synchronized is False:
+            servers = ", ".join(one.clock.servers)
+            yield Seen(CLOCK, one.device, f"its clock follows none of {servers}", one.clock.because)
+        for alarm in state.alarms or ():
+            severity = "info" if alarm.severity in {"minor", "info", "informational"} else None
+            yield Seen(
+                ALARM,
+                one.device,
+                f"alarm{f' ({alarm.severity})' if alarm.severity else ''}: {alarm.text}",
+                severity=severity,
+            )
+        for note in state.notes:
+            yield Seen(UNREAD, one.device, f"{note.question}{f', {note.place}' if note.place else ''}: {note.what}")
+
+
+def _same_model(said: str, designed: str) -> bool:
+    """Model names are compared without regard to case and marks: ``DCS-7060X6-64PE`` is ``7060x6-64pe``."""
+    plain, wanted = (re.sub(r"[^a-z0-9]", "", word.lower()) for word in (said, designed))
+    return wanted in plain or plain in wanted
+
+
+def _same_release(said: str, designed: str) -> bool:
+    """A device names its release more exactly than a design: 25.4R1 is 25.4R1.12-EVO, and not 25.4R10."""
+    return not designed or re.search(rf"(?<![0-9A-Za-z]){re.escape(designed)}(?![0-9])", said) is not None

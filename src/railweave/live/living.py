@@ -1,0 +1,71 @@
+"""What checks of a living network look at, and what they see."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.expect import Expected
+    from railweave.expect.model import Keys
+    from railweave.findings import Severity
+    from railweave.findings.registry import Rule
+    from railweave.network.model import Network
+    from railweave.state.device_state import DeviceState
+
+Kind = Literal["device", "link", "session"]
+Part = tuple[Kind, str]
+"""A part of the network that something breaks or rests on: a device, a link by its name, the routing session of a link."""
+
+
+@dataclass(frozen=True)
+class Living:
+    """What must hold and what was said, by device; ``before`` is what was said earlier, for counters.
+
+    A device that is expected and has no state did not answer: ``silent`` says why where that is known.
+    """
+
+    network: Network
+    expected: dict[str, Expected]
+    states: dict[str, DeviceState]
+    before: dict[str, DeviceState] = field(default_factory=dict[str, "DeviceState"])
+    silent: dict[str, str] = field(default_factory=dict[str, str])
+
+    def pairs(self) -> Iterator[tuple[Expected, DeviceState]]:
+        """What must hold on each device that answered, beside what it said."""
+        for device, one in self.expected.items():
+            state = self.states.get(device)
+            if state is not None:
+                yield one, state
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Something that is not as it must be.
+
+    ``breaks`` are the parts of the network that cannot work because of it, ``needs`` those that what is wrong here rests on:
+    what breaks a part explains what needs it. ``link`` makes one finding of what both ends say; ``because`` leads to the fabric file.
+    """
+
+    rule: Rule
+    device: str
+    what: str
+    because: Keys = ()
+    port: str = ""
+    link: str = ""
+    breaks: frozenset[Part] = frozenset()
+    needs: frozenset[Part] = frozenset()
+    severity: Severity | None = None
+    fix: str | None = None
+
+    @property
+    def where(self) -> str:
+        """The device, and its port where it is about one."""
+        return f"{self.device} {self.port}".rstrip()
+
+
+def link_and_ends(link: str, *devices: str) -> frozenset[Part]:
+    """A link and the devices at its ends, as parts."""
+    return frozenset([("link", link), *(("device", one) for one in devices)])

@@ -1,0 +1,172 @@
+"""Routing sessions with their BFD, and the prefixes that they carry."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.findings.registry import Rule
+from railweave.live.interfaces import same_port
+from railweave.live.living import Seen, link_and_ends
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from railweave.device.model import Session as Peering
+    from railweave.device.timers import Bfd
+    from railweave.expect.model import Keys, Session
+    from railweave.live.living import Living, Part
+    from railweave.state.protocols import BfdSession, BgpSession
+
+MISSING = Rule(
+    "session-missing",
+    "error",
+    "living",
+    "A device does not have a BGP session of the design.",
+    why="no prefix is exchanged over its link",
+    fix="look for the neighbor on the link (router advertisements), and for the group in the configuration",
+)
+DOWN = Rule(
+    "session-down",
+    "error",
+    "living",
+    "A BGP session of the design is not established.",
+    why="no prefix is exchanged over its link",
+    fix="look at the link first, then at the AS numbers and the authentication of both ends",
+)
+AS = Rule(
+    "session-as-differs",
+    "error",
+    "living",
+    "The neighbor of a BGP session has another AS number than the design gives it.",
+    why="the cable leads to another switch, or that switch has another configuration",
+    fix="compare the neighbor's name by LLDP: move the cable, or load the designed configuration there",
+)
+BFD_DOWN = Rule(
+    "bfd-down",
+    "error",
+    "living",
+    "A BFD session of the design is not up.",
+    why="a link that fails is noticed by the hold timer of BGP alone, after tens of seconds",
+    fix="look whether BFD is configured at both ends with the same timers",
+)
+BFD_TIMERS = Rule(
+    "bfd-timers-differ",
+    "warning",
+    "living",
+    "A BFD session has other timers than the design gives it.",
+    why="a link that fails is noticed later than predicted, or a busy link seems to fail",
+    fix="load the designed configuration again at the end that differs",
+)
+PREFIXES = Rule(
+    "prefixes-differ",
+    "error",
+    "living",
+    "A session carries another number of prefixes than the design has.",
+    why="an established session without the right prefixes is the commonest fault that nobody sees",
+    fix="compare the policies of both ends with the designed ones: `railweave drift`",
+)
+
+
+def sessions(living: Living) -> Iterator[Seen]:
+    """Every session of the design, of links and of the overlay."""
+    for one, state in living.pairs():
+        of_links = [(each.session, each.bfd, each.because, each) for each in one.sessions]
+        of_overlay = [(each.session, each.bfd, each.because, None) for each in one.overlay_sessions]
+        for peering, bfd, because, each in [*of_links, *of_overlay]:
+            if state.bgp is not None:
+                yield from _session(living, peering, because, each, one.device, state.bgp)
+            if bfd is not None and state.bfd is not None:
+                yield from _bfd(peering, bfd, because, one.device, state.bfd)
+
+
+def carried(peering: Peering) -> Part:
+    """The session of a link, or the overlay's between two loopbacks, as a part of the network."""
+    return ("session", peering.link or f"{peering.local_address}--{peering.peer_address}")
+
+
+def _rests_on(peering: Peering, device: str) -> frozenset[Part]:
+    return link_and_ends(peering.link, device, peering.peer)
+
+
+def _session(
+    living: Living,
+    peering: Peering,
+    because: Keys,
+    expected: Session | None,
+    device: str,
+    said: Sequence[BgpSession],
+) -> Iterator[Seen]:
+    def seen(rule: Rule, what: str, *, broken: bool, needs: frozenset[Part] = frozenset()) -> Seen:
+        return Seen(
+            rule,
+            device,
+            f"session with {peering.peer}: {what}",
+            because,
+            peering.interface,
+            peering.link if broken else "",
+            breaks=frozenset([carried(peering)]) if broken else frozenset(),
+            needs=_rests_on(peering, device) | needs,
+        )
+
+    found = next((one for one in said if _is_with(one, peering)), None)
+    if found is None:
+        yield seen(MISSING, "is not there", broken=True)
+        return
+    if found.peer_as not in {None, 0, peering.peer_as}:
+        yield seen(AS, f"the neighbor has AS {found.peer_as}, the design has {peering.peer_as}", broken=True)
+    if found.established is False:
+        reason = f", {found.last_error}" if found.last_error else ""
+        yield seen(DOWN, f"{found.state}{reason}", broken=True)
+    elif found.established and expected is not None:
+        yield from (
+            seen(PREFIXES, what, broken=False, needs=_sources(living, peering.peer if received else device, peering))
+            for what, received in _counts(found, expected)
+        )
+
+
+def _is_with(said: BgpSession, peering: Peering) -> bool:
+    if peering.peer_address is not None:
+        return said.peer == str(peering.peer_address)
+    return same_port(said.interface, peering.interface)
+
+
+def _counts(found: BgpSession, expected: Session) -> Iterator[tuple[str, bool]]:
+    """What is wrong with the counts of prefixes; and whether it is about those received."""
+    families = [one for name, one in found.families.items() if name in {"ipv4", "ipv6"}]
+    received = [one.accepted if one.received is None else one.received for one in families]
+    color = f" of path color {expected.color}" if expected.color else ""
+    if received and None not in received and (count := sum(one or 0 for one in received)) != expected.received:
+        yield f"{count} prefixes received{color}, the design has {expected.received}", True
+    sent = [one.sent for one in families]
+    if sent and None not in sent and (count := sum(one or 0 for one in sent)) != expected.sent:
+        yield f"{count} prefixes sent{color}, the design has {expected.sent}", False
+
+
+def _sources(living: Living, sender: str, peering: Peering) -> frozenset[Part]:
+    """What the prefixes that a device sends rest on: itself, and its other sessions with the devices at their ends."""
+    others = living.expected.get(sender)
+    found: set[Part] = {("device", sender), carried(peering)}
+    for one in others.sessions if others else ():
+        found |= {carried(one.session), ("device", one.session.peer), ("link", one.session.link)}
+    return frozenset(found)
+
+
+def _bfd(peering: Peering, wanted: Bfd, because: Keys, device: str, said: Sequence[BfdSession]) -> Iterator[Seen]:
+    needs = _rests_on(peering, device) | {carried(peering)}
+    what = f"BFD with {peering.peer}"
+    found = next((one for one in said if _watches(one, peering)), None)
+    if found is None or (found.state is not None and found.state != "up"):
+        state = "is not there" if found is None else f"is {found.state}"
+        yield Seen(BFD_DOWN, device, f"{what} {state}", because, peering.interface, peering.link, needs=needs)
+        return
+    timers = (found.tx_ms, found.multiplier)
+    if None not in timers and timers != (wanted.minimum_interval, wanted.multiplier):
+        has = f"{timers[0]:g} ms x {timers[1]}"
+        text = f"{what} has {has}, the design has {wanted.minimum_interval} ms x {wanted.multiplier}"
+        yield Seen(BFD_TIMERS, device, text, because, peering.interface, needs=needs)
+
+
+def _watches(said: BfdSession, peering: Peering) -> bool:
+    if peering.peer_address is not None:
+        return said.peer == str(peering.peer_address)
+    return same_port(said.interface, peering.interface)

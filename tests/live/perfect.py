@@ -1,0 +1,110 @@
+"""What a device says on which everything is as expected: made field by field from the expectations."""
+
+from __future__ import annotations
+
+from railweave.expect import Expected
+from railweave.state.device_state import Clock, DeviceState, Identity
+from railweave.state.ports import (
+    Errors,
+    Fec,
+    InterfaceState,
+    Lane,
+    Optic,
+    PfcCounters,
+    PortQueues,
+    PriorityGroup,
+    Queue,
+)
+from railweave.state.protocols import (
+    BfdSession,
+    BgpSession,
+    FamilyState,
+    LldpNeighbor,
+    NextHop,
+    Route,
+    RouterAdvertising,
+    VniState,
+    VrfState,
+)
+
+
+def perfect(one: Expected) -> DeviceState:
+    """The state that fulfils every expectation of a switch."""
+    interfaces = {
+        port.name: InterfaceState(
+            port.name,
+            admin_up=True,
+            oper_up=True,
+            speed_gbps=port.speed_gbps,
+            mtu=port.ip_mtu or port.mtu,
+            flaps=1,
+            errors=Errors(in_crc=0, in_resource=0),
+            fec=Fec("rs-544" if port.fec else None, uncorrected=0),
+        )
+        for port in one.ports
+    }
+    for gateway in one.gateways:
+        known = interfaces.get(gateway.name, InterfaceState(gateway.name))
+        addresses = tuple(str(address) for address in gateway.addresses)
+        interfaces[gateway.name] = InterfaceState(
+            gateway.name,
+            admin_up=True,
+            oper_up=True,
+            speed_gbps=known.speed_gbps,
+            mtu=known.mtu,
+            addresses=addresses,
+            flaps=known.flaps,
+            errors=known.errors,
+            fec=known.fec,
+        )
+    peerings = [(each.session, each.bfd, each) for each in one.sessions]
+    overlay = [(each.session, each.bfd, None) for each in one.overlay_sessions]
+    return DeviceState(
+        one.device,
+        one.identity.nos,
+        identity=Identity(one.device, one.identity.model, one.identity.serial or "X1", one.identity.release),
+        clock=Clock(0.0, synchronized=True),
+        alarms=(),
+        neighbors={port.port: (LldpNeighbor(f"{port.peer}.example.net", port.peer_port),) for port in one.neighbors},
+        interfaces=interfaces,
+        optics={
+            port.name: Optic(True, port.optic, lanes=(Lane(1, 0.5, -1.0, 60.0),), rx_low_dbm=-10.0, tx_low_dbm=-6.0)
+            for port in one.ports
+        },
+        advertising={each.name: RouterAdvertising(sent=3) for each in one.gateways if each.advertisements},
+        bgp=tuple(
+            BgpSession(
+                str(peering.peer_address) if peering.peer_address else "fe80::1",
+                peering.interface or None,
+                state="established",
+                peer_as=peering.peer_as,
+                families={"ipv6": FamilyState(each.received, each.received, each.sent)} if each else {},
+            )
+            for peering, _, each in (*peerings, *overlay)
+        ),
+        bfd=tuple(
+            BfdSession(
+                str(peering.peer_address) if peering.peer_address else "fe80::1",
+                peering.interface or None,
+                state="up",
+                tx_ms=bfd.minimum_interval,
+                multiplier=bfd.multiplier,
+            )
+            for peering, bfd, _ in (*peerings, *overlay)
+            if bfd
+        ),
+        routes=tuple(
+            Route(str(route.prefix), "default", "bgp", True, tuple(NextHop("fe80::1", port) for port in route.ports))
+            for route in one.routes
+        ),
+        vrfs={each.vrf: VrfState(each.vrf, each.route_distinguisher, each.vni, True) for each in one.tenants},
+        vnis={each.vni: VniState(each.vni, 3, each.vrf) for each in one.tenants},
+        queues={
+            each.port: PortQueues(
+                {number: Queue(None, 0, 0, 0) for number in {*each.lossless, *each.marked}},
+                {priority: PriorityGroup(0) for priority in each.lossless.values()},
+            )
+            for each in one.queues
+        },
+        pfc={each.port: {priority: PfcCounters(0, 0) for priority in each.lossless.values()} for each in one.queues},
+    )

@@ -1,0 +1,185 @@
+"""Findings of a living network: none where all is well, causes with what they explain where something is not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+import pytest
+
+from railweave.checks.subject import Subject
+from railweave.expect import Expected, expected
+from railweave.findings import Finding
+from railweave.live import Living, judged
+from railweave.state.device_state import DeviceState
+from railweave.state.ports import Lane, PfcCounters, PortQueues, Queue
+from railweave.state.protocols import LldpNeighbor, Route
+from tests.conftest import SMALL, example
+from tests.live.perfect import perfect
+
+
+@lru_cache(maxsize=2)
+def wanted(name: str) -> tuple[Subject, dict[str, Expected]]:
+    subject = Subject.of(example(name))
+    made = {one: expected(subject.network, config, subject.routes) for one, config in subject.configs.items()}
+    return subject, made
+
+
+def living(name: str = "h100-rlb") -> Living:
+    subject, made = wanted(name)
+    return Living(subject.network, made, {device: perfect(one) for device, one in made.items()})
+
+
+def changed(one: Living, device: str, **fields: object) -> Living:
+    state = replace(one.states[device], **fields)  # type: ignore[arg-type]
+    return replace(one, states={**one.states, device: state})
+
+
+def told(found: list[Finding], *, explained: bool = False) -> list[tuple[str, str]]:
+    return [(one.id, one.where) for one in found if explained or not one.why.startswith("it follows from")]
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_network_that_is_as_designed_has_no_findings(name: str) -> None:
+    assert judged(living(name)) == []
+
+
+def test_a_device_that_is_silent_explains_all_that_its_neighbors_miss() -> None:
+    one = living()
+    leaves = [device for device in one.expected if "leaf" in device]
+    for leaf in leaves:
+        state = one.states[leaf]
+        port = one.expected[leaf].sessions[0].session.interface
+        assert state.interfaces is not None
+        assert state.bgp is not None
+        assert state.neighbors is not None
+        one = changed(
+            one,
+            leaf,
+            interfaces={**state.interfaces, port: replace(state.interfaces[port], oper_up=False)},
+            bgp=tuple(replace(each, state="idle") if each.interface == port else each for each in state.bgp),
+            bfd=tuple(replace(each, state="down") if each.interface == port else each for each in state.bfd or ()),
+            neighbors={name: each for name, each in state.neighbors.items() if name != port},
+            routes=tuple(replace(each, next_hops=()) if port in _ports(each) else each for each in state.routes or ()),
+        )
+    states = {device: state for device, state in one.states.items() if device != "spine1"}
+    found = judged(replace(one, states=states, silent={"spine1": "connection timed out"}))
+    assert told(found) == [("device-silent", "spine1")]
+    assert found[0].what.startswith("spine1 did not answer: connection timed out. This explains")
+    assert len(found) == 1 + 16 * 4  # of each leaf: the port, the session, BFD, the route of its color
+
+
+def _ports(route: Route) -> set[str | None]:
+    return {one.interface for one in route.next_hops}
+
+
+def test_two_cables_that_are_swapped_are_one_finding() -> None:
+    """At a leaf, the cables to spine 1 and spine 2; seen at all four ends, with the AS numbers that follow."""
+    one = living()
+    leaf = "stripe1-leaf1"
+    first, second = one.expected[leaf].sessions[:2]
+    ports = first.session.interface, second.session.interface
+    neighbors = one.states[leaf].neighbors
+    assert neighbors is not None
+    crossed = {ports[0]: neighbors[ports[1]], ports[1]: neighbors[ports[0]]}
+    one = changed(one, leaf, neighbors={**neighbors, **crossed})
+    for session, port in ((first, ports[1]), (second, ports[0])):
+        spine = session.session.peer
+        there = one.states[spine].neighbors
+        assert there is not None
+        end = next(each.port for each in one.expected[spine].neighbors if each.peer == leaf)
+        one = changed(one, spine, neighbors={**there, end: (LldpNeighbor(leaf, port),)})
+    found = judged(one)
+    assert told(found) == [("cables-swapped", f"{leaf} {ports[0]} and {ports[1]}")]
+    assert found[0].fix == f"at {leaf}, exchange the cables in {ports[0]} and {ports[1]}"
+
+
+def test_a_cable_in_a_wrong_port_says_where_it_belongs() -> None:
+    one = living()
+    leaf = "stripe1-leaf1"
+    port = one.expected[leaf].sessions[0].session.interface
+    neighbors = one.states[leaf].neighbors
+    assert neighbors is not None
+    one = changed(one, leaf, neighbors={**neighbors, port: (LldpNeighbor("spine1", "et-0/0/63:1", "interface name"),)})
+    [finding] = judged(one)
+    assert (finding.id, finding.where) == ("cable-wrong", f"{leaf} {port}")
+    assert "from spine1 et-0/0/63:1 to spine1 et-0/0/0:0" in finding.fix
+
+
+@pytest.mark.parametrize("said", ["94:6d:ae:00:00:01", "549", "946dae000001"])
+def test_a_neighbor_that_does_not_name_its_port_is_known_by_its_name(said: str) -> None:
+    one = living()
+    leaf = "stripe1-leaf1"
+    port = one.expected[leaf].sessions[0].session.interface
+    neighbors = one.states[leaf].neighbors
+    assert neighbors is not None
+    assert judged(changed(one, leaf, neighbors={**neighbors, port: (LldpNeighbor("spine1", said),)})) == []
+    assert judged(changed(one, leaf, neighbors={**neighbors, port: (LldpNeighbor("spine2", said),)})) != []
+
+
+def test_what_a_device_did_not_say_is_no_fault() -> None:
+    one = living()
+    silent = {device: DeviceState(device, state.system) for device, state in one.states.items()}
+    assert judged(replace(one, states=silent)) == []
+
+
+def test_a_session_without_the_right_prefixes_is_found_at_the_cause() -> None:
+    """spine1 lost its sessions with half of the leaves: they are the cause, the counts of the others follow."""
+    one = living()
+    for leaf in [device for device in one.expected if device.startswith("stripe1")]:
+        bgp = one.states[leaf].bgp
+        assert bgp is not None
+        port = one.expected[leaf].sessions[0].session.interface
+        one = changed(one, leaf, bgp=tuple(replace(x, state="active") if x.interface == port else x for x in bgp))
+    for leaf in [device for device in one.expected if device.startswith("stripe2")]:
+        bgp = one.states[leaf].bgp
+        assert bgp is not None
+        fewer = tuple(replace(x, families={"ipv6": replace(x.families["ipv6"], received=28)}) for x in bgp[:1])
+        one = changed(one, leaf, bgp=(*fewer, *bgp[1:]))
+    found = judged(one)
+    assert {id_ for id_, _ in told(found)} == {"session-down"}
+    assert {id_ for id_, _ in told(found, explained=True)} == {"session-down", "prefixes-differ"}
+
+
+def test_counters_speak_in_the_design_s_own_numbers() -> None:
+    one = living()
+    leaf = "stripe1-leaf1"
+    queues = one.states[leaf].queues
+    pfc = one.states[leaf].pfc
+    assert queues is not None
+    assert pfc is not None
+    port = next(each.name for each in one.expected[leaf].ports if each.kind == "fabric")
+    server = next(each.name for each in one.expected[leaf].ports if each.kind == "server")
+    later = changed(
+        one,
+        leaf,
+        queues={**queues, port: PortQueues({4: Queue(None, 5, 2, 0)}, queues[port].ingress)},
+        pfc={**pfc, port: {3: PfcCounters(9, 0)}, server: {3: PfcCounters(4, 0)}},
+    )
+    found = judged(replace(later, before=one.states))
+    assert told(found) == [
+        ("lossless-drops", f"{leaf} {port}"),
+        ("pfc-without-ecn", f"{leaf} {port}"),
+        ("server-pauses", f"{leaf} {server}"),
+    ]
+    assert "ECN begins at 55 % here" in found[0].what
+    assert judged(replace(one, before=later.states)) == []  # counters that fell were cleared
+
+
+def test_light_and_what_follows() -> None:
+    one = living()
+    leaf = "stripe1-leaf1"
+    optics = one.states[leaf].optics
+    assert optics is not None
+    port = one.expected[leaf].ports[0].name
+    dark = replace(optics[port], lanes=(Lane(1, 0.5, float("-inf")),))
+    assert told(judged(changed(one, leaf, optics={**optics, port: dark}))) == [("optic-dark", f"{leaf} {port}")]
+    dim = replace(optics[port], lanes=(Lane(1, 0.5, -11.0),))
+    assert told(judged(changed(one, leaf, optics={**optics, port: dim}))) == [("optic-alarm", f"{leaf} {port}")]
+
+
+def test_a_finding_ends_at_the_line_of_the_fabric_file() -> None:
+    one = living()
+    without = replace(one, states={device: state for device, state in one.states.items() if device != "spine4"})
+    [finding] = judged(without, lambda keys: ("h100-rlb.yaml", len(keys)))
+    assert (finding.file, finding.line) == ("h100-rlb.yaml", 3)
