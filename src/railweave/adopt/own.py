@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from railweave.config.apply import alone, merged
 from railweave.config.compare import compare
 from railweave.errors import RenderError
 from railweave.systems import system
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping
 
-    from railweave.config.tree import ConfigTree, Name, Node
+    from railweave.config.tree import ConfigTree, Node
     from railweave.device.model import DeviceConfig
 
 
@@ -35,7 +35,7 @@ def extra(nos: str, read: Mapping[str, Mapping[str, ConfigTree]], designed: Mapp
             shared = found if shared is None else [one for one in shared if one in found]
         if not shared:
             continue
-        text = reader.printed(file, _merged(shared))
+        text = reader.printed(file, merged(shared))
         try:
             system(nos).check_extra(text)
         except RenderError:
@@ -46,21 +46,4 @@ def extra(nos: str, read: Mapping[str, Mapping[str, ConfigTree]], designed: Mapp
 
 def _added(designed: ConfigTree, read: ConfigTree) -> list[Node]:
     """Statements that a design has not, each with what it stands in and nothing else."""
-    return [_alone(step.node, step.above, read.nodes) for step in compare(designed, read).steps if step.kind == "add"]
-
-
-def _alone(node: Node, above: Sequence[Name], nodes: Sequence[Node]) -> Node:
-    if not above:
-        return node
-    parent = next(one for one in nodes if one.name == above[0])
-    return replace(parent, children=(_alone(node, above[1:], parent.children or ()),))
-
-
-def _merged(nodes: Iterable[Node]) -> list[Node]:
-    """Statements below the same parents as one tree."""
-    found: dict[Name, Node] = {}
-    for one in nodes:
-        there = found.get(one.name)
-        both = None if there is None or there.children is None else [*there.children, *(one.children or ())]
-        found[one.name] = one if there is None or both is None else replace(there, children=tuple(_merged(both)))
-    return list(found.values())
+    return [alone(step.node, step.above, read.nodes) for step in compare(designed, read).steps if step.kind == "add"]

@@ -7,10 +7,10 @@ then otherwise are what that statement changes.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from railweave.config.apply import apply
+from railweave.config.apply import alone, apply
 from railweave.config.compare import compare
 from railweave.config.secret import hidden
 from railweave.device.fields import differences
@@ -19,7 +19,7 @@ from railweave.errors import RenderError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from railweave.config.tree import ConfigTree, Name, Node, Step
+    from railweave.config.tree import ConfigTree, Node, Step
     from railweave.device.fields import FieldDifference
     from railweave.device.model import DeviceConfig
     from railweave.systems.protocol import Reader
@@ -63,14 +63,14 @@ def causes(
         return [], change.not_compared
     base, unsaid = reader.read(designed).config, (*unsaid, *GUESSED)
     edits = _edits(change.steps)
-    alone = len(edits) <= EACH_ALONE
-    whole = () if alone else tuple(differences(base, reader.read({**designed, file: found}).config, unsaid))
+    each = len(edits) <= EACH_ALONE
+    whole = () if each else tuple(differences(base, reader.read({**designed, file: found}).config, unsaid))
     made: list[Cause] = []
     for edit in edits:
         first, last = edit[0], edit[-1]
         fields = (
             _changed_by(reader, file, designed, before, edit, base, unsaid)
-            if alone
+            if each
             else tuple(one for one in whole if _mentions(last, one))
         )
         made.append(
@@ -81,7 +81,7 @@ def causes(
                 "" if last is first and last.kind == "add" else _words(first, first.old or first.node),
                 "" if last.kind == "remove" else _words(last, last.node),
                 fields,
-                _alone(last, after.nodes, last.above) if last is first and last.kind == "add" else None,
+                alone(last.node, last.above, after.nodes) if last is first and last.kind == "add" else None,
             )
         )
     return made, change.not_compared
@@ -126,13 +126,6 @@ def _changed_by(
         return tuple(differences(base, reader.read({**designed, file: text}).config, unsaid))
     except (KeyError, RenderError):  # it stands in what another statement makes, or says nothing by itself
         return ()
-
-
-def _alone(step: Step, nodes: Sequence[Node], above: Sequence[Name]) -> Node:
-    if not above:
-        return step.node
-    parent = next(one for one in nodes if one.name == above[0])
-    return replace(parent, children=(_alone(step, parent.children or (), above[1:]),))
 
 
 def _mentions(step: Step, difference: FieldDifference) -> bool:

@@ -1,4 +1,4 @@
-"""Carry out a change on a tree: what the device holds afterwards."""
+"""Carry out a change on a tree: what the device holds afterwards; and single statements of a tree, taken out and put together."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from railweave.config.tree import Name, Node, Step
 
@@ -46,3 +46,24 @@ def _index(nodes: tuple[Node, ...], name: Name) -> int:
         if one.name == name:
             return at
     raise KeyError(" ".join(name))
+
+
+def alone(node: Node, above: Sequence[Name], nodes: Sequence[Node]) -> Node:
+    """A statement with those it stands in, and nothing else of them. ``above`` names them from the top of ``nodes`` down.
+
+    Raises ``StopIteration`` where one of them is not there.
+    """
+    if not above:
+        return node
+    parent = next(one for one in nodes if one.name == above[0])
+    return replace(parent, children=(alone(node, above[1:], parent.children or ()),))
+
+
+def merged(nodes: Iterable[Node]) -> list[Node]:
+    """Statements below the same parents as one tree, as ``alone`` takes them out one by one."""
+    found: dict[Name, Node] = {}
+    for one in nodes:
+        there = found.get(one.name)
+        both = None if there is None or there.children is None else [*there.children, *(one.children or ())]
+        found[one.name] = one if there is None or both is None else replace(there, children=tuple(merged(both)))
+    return list(found.values())

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import yaml
 
+from railweave.config.apply import merged
 from railweave.errors import FileLine, InputError, Problem, RenderError
 from railweave.systems import system
 from railweave.writing import write_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
-    from railweave.config.tree import Name, Node
+    from railweave.config.tree import Node
     from railweave.drift.drift import Drift
     from railweave.network.model import Network
 
@@ -49,20 +48,10 @@ def adopt_into(file: Path, network: Network, found: Drift) -> list[str]:
         for (fabric, role, nos, name), nodes in wanted.items():
             reader = system(nos).reader
             if reader is not None:
-                lines = reader.printed(name, _merged(nodes)).strip("\n").split("\n")
+                lines = reader.printed(name, merged(nodes)).strip("\n").split("\n")
                 text = with_extra(text, str(file), ("fabrics", fabric, _KEYS[role]), nos, lines)
         write_file(file, text)
     return said
-
-
-def _merged(nodes: Iterable[Node]) -> list[Node]:
-    """Statements below the same parents as one tree."""
-    found: dict[Name, Node] = {}
-    for one in nodes:
-        there = found.get(one.name)
-        both = None if there is None or there.children is None else [*there.children, *(one.children or ())]
-        found[one.name] = one if there is None or both is None else replace(there, children=tuple(_merged(both)))
-    return list(found.values())
 
 
 def with_extra(text: str, file: str, role: tuple[str, ...], nos: str, lines: list[str]) -> str:
