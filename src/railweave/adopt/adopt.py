@@ -15,7 +15,7 @@ from railweave.adopt.draft import Note
 from railweave.adopt.fabric_file import fabric_text
 from railweave.adopt.importing import Files, files
 from railweave.adopt.own import extra
-from railweave.adopt.score import Score, score
+from railweave.adopt.score import Score, nothing_of, score
 from railweave.adopt.texts import read_devices, read_lldp
 from railweave.design import design
 from railweave.device.build import device_config
@@ -102,6 +102,7 @@ def imported(
     """
     progress("finding out who is joined with whom")
     found = files(name, configs, lldp or {}, models)
+    configs = found.configs
     progress("designing what was found")
     try:
         network, lock, found = _settled(found, configs)
@@ -114,13 +115,14 @@ def imported(
         )
         write_file(companion(draft, "inventory.csv"), _inventory(found))
         raise InputError([_in_file(one, draft) for one in error.problems]) from None
-    scores = _scores(network, configs, trees or {})
+    scores = _scores(network, found, trees or {})
     kept = _with_extra(found, network, configs, trees or {}, scores)
     if kept is not None:
         found, network, lock = kept
-        scores = _scores(network, configs, trees or {})
+        scores = _scores(network, found, trees or {})
     there = {one.device for one in scores}
     found.notes.extend(Note(f"{name}: no switch of the design stands for it") for name in configs if name not in there)
+    scores.extend(nothing_of(name, configs[name], (trees or {}).get(name)) for name in configs if name not in there)
     parts = {field.field.partition(".")[0] for one in scores for field in one.fields}
     notes = tuple(one.text for one in found.notes if not one.part or one.part in parts)
     return Imported(fabric_text(found.document), lock.to_text(), _inventory(found), notes, network, tuple(scores))
@@ -132,13 +134,11 @@ def _in_file(problem: Problem, file: Path) -> Problem:
     return replace(problem, place=FileLine(str(file), place.line)) if isinstance(place, FileLine) else problem
 
 
-def _scores(
-    network: Network, configs: Mapping[str, DeviceConfig], trees: Mapping[str, Mapping[str, ConfigTree]]
-) -> list[Score]:
+def _scores(network: Network, found: Files, trees: Mapping[str, Mapping[str, ConfigTree]]) -> list[Score]:
     there = {one.name for one in network.switches}
     return [
-        score(config, device_config(network, name), trees.get(name))
-        for name, config in configs.items()
+        score(config, device_config(network, name), trees.get(name), found.ports.get(name))
+        for name, config in found.configs.items()
         if name in there
     ]
 
@@ -173,7 +173,7 @@ def _with_extra(
     made = replace(found, document=document)
     try:
         other, lock = _design(made)
-        again = _scores(other, configs, trees)
+        again = _scores(other, found, trees)
     except (InputError, RenderError):
         return None
     better = sum(len(one.lost) + len(one.extra) for one in again) < sum(

@@ -87,16 +87,31 @@ def places_of(config: DeviceConfig, model: str) -> dict[str, Place]:
     return found
 
 
+def whole_ports(nos: str, model: str) -> dict[str, int]:
+    """The ports of a model's first kind that are not split, by name, with their numbers on the panel."""
+    group = catalog().switches[model].ports[0]
+    return {
+        name: one.physical
+        for name, there in _places(nos, model).items()
+        for one in there
+        if one.channels == 1
+        and group.first <= one.physical < group.first + group.count
+        and one.speed_gbps == group.speed_gbps
+    }
+
+
 def models(configs: Mapping[str, DeviceConfig]) -> dict[str, str]:
     """The model of each of a role's switches: as few models as have all their ports. Switches that no model fits are left out.
 
     What tells models apart besides ports is what their configurations must have, or leave out; some say their model themselves.
     """
     said = {
-        name: one.model for name, one in configs.items() if one.model in catalog().switches and _fits(one.model, one)
+        name: one.model
+        for name, one in configs.items()
+        if one.model in catalog().switches and has_ports(one.model, one)
     }
     fits = {
-        name: [said[name]] if name in said else [model for model in catalog().switches if _fits(model, one)]
+        name: [said[name]] if name in said else [model for model in catalog().switches if has_ports(model, one)]
         for name, one in configs.items()
     }
     unlike = {name: {model: _unlike(model, configs[name]) for model in fit} for name, fit in fits.items()}
@@ -136,7 +151,8 @@ def _unlike(model: str, config: DeviceConfig) -> int:
     return sum(marks)
 
 
-def _fits(model: str, config: DeviceConfig) -> bool:
+def has_ports(model: str, config: DeviceConfig) -> bool:
+    """Whether a model runs the switch's system and has all its ports, at the speed that is said of each."""
     system = catalog().systems.get(config.nos)
     if system is None or (config.nos not in catalog().switches[model].systems and model not in system.runs_on):
         return False

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
 
 from railweave.adopt.addressing import addressing, rails_by_vlan
 from railweave.adopt.cabling import cabling
 from railweave.adopt.draft import Draft, Note
-from railweave.adopt.equipment import models
 from railweave.adopt.management import management
 from railweave.adopt.names import name_leaves, name_spines, name_vlans
 from railweave.adopt.numbers import apart, apart_by_role, as_numbers, router_ids
 from railweave.adopt.order import common_start
 from railweave.adopt.routing import advertisements, color_order, group_names, local_prefixes, path_colors, underlay
-from railweave.adopt.servers import OnFabric, behind_gateways, nics_of, server_groups, with_names
+from railweave.adopt.server_names import with_servers
+from railweave.adopt.servers import OnFabric, nics_of, server_groups
 from railweave.adopt.shape import shape
+from railweave.adopt.stand_in import hardware
 from railweave.adopt.tenancy import loopbacks, overlay, tenant_slots, tenants
-from railweave.adopt.tiers import by_role, fabrics, neighbors, roles
+from railweave.adopt.tiers import by_role, fabrics, neighbors, roles, routed
 from railweave.adopt.traffic import load_balancing, mtus, qos
 from railweave.adopt.wiring import wiring
 from railweave.catalog import catalog
-from railweave.errors import InputError, NetworkPart, Problem
 from railweave.intent.names import NAME
 from railweave.intent.topology import DEFAULT_SYSTEM
 
@@ -44,6 +44,10 @@ class Files:
     lock: dict[str, dict[str, int]]
     lengths: dict[tuple[str, str], int]
     notes: list[Note]
+    configs: Mapping[str, DeviceConfig]
+    """What was read, with ports as the design names them."""
+    ports: Mapping[str, Mapping[str, str]]
+    """What the design calls ports of a switch that its text calls otherwise."""
 
 
 def files(name: str, configs: Mapping[str, DeviceConfig], lldp: Lldp, given: Mapping[str, str] | None = None) -> Files:
@@ -51,29 +55,43 @@ def files(name: str, configs: Mapping[str, DeviceConfig], lldp: Lldp, given: Map
 
     Raises ``InputError`` where nothing is a network: no switch, or no model of the catalog that has a switch's ports.
     """
+    every = configs
+    configs, apart_from = routed(configs)
     found = wiring(configs, lldp)
     near = neighbors(configs, found)
     role = roles(configs, found, near)
-    notes = [Note(one) for one in found.notes]
+    sets = fabrics(near)
+    there = hardware(configs, found, role, sets, given or {})
+    configs, found = there.configs, there.wiring
+    notes = [Note(one) for one in (*apart_from, *found.notes, *there.notes)]
     whole: dict[str, Any] = {"name": name, "fabrics": {}}
     lock: dict[str, dict[str, int]] = {}
     lengths: dict[tuple[str, str], int] = {}
     servers: list[OnFabric] = []
-    sets = fabrics(near)
     drafts = [Draft(fabric, whole, lock, names, notes) for fabric, names in zip(_fabric_names(sets), sets, strict=True)]
     local = {draft.name: local_prefixes(draft, configs) for draft in drafts}
     evpn = [draft for draft in drafts if any(configs[name].overlay for name in draft.switches)]
     router_ids(drafts, configs, [pool for draft in evpn for pool in local[draft.name] if ":" not in pool])
     for draft in drafts:
         tiers = by_role(draft.switches, role)
-        servers.append(_fabric(draft, found, tiers, configs, given or {}, lengths, local[draft.name]))
+        servers.append(_fabric(draft, found, tiers, configs, there.models, lengths, local[draft.name]))
     apart(drafts)
     whole["servers"] = server_groups(servers)
     whole["management"] = management(Draft("", whole, lock, list(configs), notes), configs)
     overrides = whole.get("overrides", {}).get("devices", {})
     if overrides:
         whole["overrides"] = {"devices": overrides} | {k: v for k, v in whole["overrides"].items() if k != "devices"}
-    return Files(whole, lock, lengths, notes)
+    _name_secrets(whole, ())
+    return Files(whole, lock, lengths, notes, {**every, **configs}, there.names)
+
+
+def _name_secrets(part: dict[str, Any], at: tuple[str, ...]) -> None:
+    """Give secrets whose value a text hides the names of their places: ``build --secrets`` asks for them by these."""
+    for key, value in part.items():
+        if isinstance(value, dict):
+            _name_secrets(cast("dict[str, Any]", value), (*at, key))
+        elif value == "secret:?":
+            part[key] = f"secret:{re.sub(r'[^A-Za-z0-9_.-]+', '-', '/'.join((*at, key))).removeprefix('fabrics-')}"
 
 
 def _fabric_names(sets: Sequence[Sequence[str]]) -> list[str]:
@@ -90,18 +108,13 @@ def _fabric(
     found: Wiring,
     tiers: dict[RoleName, list[str]],
     configs: Mapping[str, DeviceConfig],
-    given: Mapping[str, str],
+    model: Mapping[str, str],
     lengths: dict[tuple[str, str], int],
     local: list[str],
 ) -> OnFabric:
     """One fabric of the file; its servers."""
-    model = _equipment(draft, tiers, configs, given)
-    behind = behind_gateways(found, configs, tiers.get("leaf", []))
-    own_wiring = with_names(draft.name, behind, configs, tiers.get("leaf", []))
-    leaves = set(tiers.get("leaf", ()))
-    own_wiring = replace(
-        own_wiring, servers={end: nic for end, nic in own_wiring.servers.items() if end.device in leaves}
-    )
+    _equipment(draft, tiers, configs, model)
+    own_wiring = with_servers(draft.name, found, configs, tiers.get("leaf", []))
     there = shape(configs, own_wiring, tiers, model)
     for text in (*own_wiring.notes, *there.notes):
         draft.note(text)
@@ -151,20 +164,11 @@ def _fabric(
 
 
 def _equipment(
-    draft: Draft, tiers: Mapping[RoleName, Sequence[str]], configs: Mapping[str, DeviceConfig], given: Mapping[str, str]
-) -> dict[str, str]:
-    """Model, system and release of each role, and of switches that differ. The model of each switch."""
-    result: dict[str, str] = {}
+    draft: Draft, tiers: Mapping[RoleName, Sequence[str]], configs: Mapping[str, DeviceConfig], model: Mapping[str, str]
+) -> None:
+    """Write model, system and release of each role, and of switches that differ."""
     for role, names in tiers.items():
-        asked = given.get(role)
-        of = dict.fromkeys(names, asked) if asked else models({name: configs[name] for name in names})
-        unknown = next((name for name in names if name not in of), None)
-        if unknown is not None:
-            ports = ", ".join(one.name for one in configs[unknown].interfaces[:3])
-            what = f"no switch model of the catalog that runs {configs[unknown].nos} has its ports ({ports}, …)"
-            fix = f"add the model to the catalog, or say another with --device {role}=MODEL"
-            raise InputError([Problem(NetworkPart(unknown), what, fix)])
-        kinds = {name: (of[name], configs[name].nos, configs[name].release) for name in names}
+        kinds = {name: (model[name], configs[name].nos, configs[name].release) for name in names}
         most = Counter(kinds.values()).most_common(1)[0][0]
         part = draft.at(role.replace("-", "_"))
         part["device"] = most[0]
@@ -173,11 +177,9 @@ def _equipment(
         if most[2] and most[2] != catalog().systems[most[1]].release:
             part["release"] = most[2]
         for name, kind in kinds.items():
-            result[name] = kind[0]
             for key, value, usual in zip(("device", "nos", "release"), kind, most, strict=True):
                 if value and value != usual:
                     draft.override(name)[key] = value
-    return result
 
 
 def _up(found: Shape) -> dict[str, int]:

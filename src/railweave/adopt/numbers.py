@@ -44,17 +44,18 @@ def as_numbers(
     first, last = max(candidates, key=lambda pool: starts.count(pool[0]))
     if starts.count(first) == 0:
         first, last = candidates[0]
-    if first < 1:
-        first, last = usual
+    if first < 1 or (last < first + max(numbers.values()) - 1 and last):
+        first, last = usual if first < 1 else (first, 0)
     if last == 0:
         last = usual[1] if usual[0] == first else first + max(998, 2 * max(numbers.values()))
-    for asn in sorted(shared):
+    on_top = role == "super-spine" or (role == "spine" and "super_spines" not in draft.at("topology"))
+    for asn in sorted(shared) if not on_top else ():
         alike = [name for name, one in asns.items() if one == asn]
         draft.note(
             f"{', '.join(alike[:4])}{' and others' if len(alike) > 4 else ''} share AS {asn}: in a design each switch has its own"
         )
     for name, asn in asns.items():
-        if asn not in shared and (asn != first + numbers[name] - 1 or asn > last):
+        if (on_top or asn not in shared) and (asn != first + numbers[name] - 1 or asn > last):
             draft.override(name)["asn"] = asn
     if (first, last) != usual:
         draft.at("pools")[key] = f"{first}-{last}"
@@ -148,6 +149,8 @@ def management_addresses(draft: Draft, configs: Mapping[str, DeviceConfig]) -> s
         slot = int(address) - int(net.network_address) - FIRST_MANAGEMENT_HOST + 1
         if str(one.prefix) != pool:
             draft.note(f"{name}: its management address {one} is outside {pool}, which the others have")
+        elif list(found.values()).count(one) > 1:
+            draft.note(f"{name}: its management address {one} is that of another switch too: it gets another")
         elif slot >= 1:
             slots[name] = slot
         else:

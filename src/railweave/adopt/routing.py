@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from railweave.adopt.colors import Colors, color_name, colors
@@ -114,6 +115,9 @@ def color_order(own: Mapping[str, Colors]) -> dict[str, int]:
     return {name: at for at, name in enumerate(names, 1)}
 
 
+_ADDRESS = re.compile(r"[0-9.]+|[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*")
+
+
 def group_names(
     draft: Draft, own: Mapping[str, Colors], configs: Mapping[str, DeviceConfig], tiers: Mapping[RoleName, list[str]]
 ) -> None:
@@ -125,7 +129,9 @@ def group_names(
         for group in bgp.groups if bgp else ():
             far = {role_of[one.peer] for one in group.sessions if one.peer in role_of}
             far = far or {"spine" if role_of[name] == "leaf" else "leaf"}
-            if len(far) == 1:
+            if len(far) == 1 and not _ADDRESS.fullmatch(
+                group.name
+            ):  # without groups, sessions are called by their peers
                 tag = _color_of(group.name, own)
                 seen.append((group.name, far.pop(), tag or "underlay"))
     if not seen:

@@ -60,20 +60,48 @@ _NOT_SAID = (
 """Fields that no text of any system says."""
 
 
-def score(read: DeviceConfig, designed: DeviceConfig, trees: Mapping[str, ConfigTree] | None = None) -> Score:
-    """Compare a switch as it was read with what is designed for it. ``trees`` are those of its texts, else of what was read."""
+def score(
+    read: DeviceConfig,
+    designed: DeviceConfig,
+    trees: Mapping[str, ConfigTree] | None = None,
+    ports: Mapping[str, str] | None = None,
+) -> Score:
+    """Compare a switch as it was read with what is designed for it. ``trees`` are those of its texts, else of what was read.
+
+    ``ports`` has the design's names of ports that the texts call otherwise; statements that differ by them alone are equivalent.
+    """
     own = system(read.nos)
-    old = Counter(_all(trees if trees is not None else own.trees(replace(read, model=read.model or designed.model))))
+    said = list(_all(trees if trees is not None else own.trees(replace(read, model=read.model or designed.model))))
+    moved = _moved(said, ports or {}) if trees is not None else {}
+    old = Counter(moved.get(line, line) for line in said)
     new = Counter(_all(own.trees(designed)))
-    equal = sum((old & new).values())
+    both = old & new
+    equivalent = sum(both[line] for line in {*moved.values()} if line in both)
+    equal = sum(both.values()) - equivalent
     left, come = list((old - new).elements()), list((new - old).elements())
     secret = _take(left, come, _alike_secret)
     words = _renames(read, designed)
-    equivalent = _take(left, come, partial(_renamed, words)) if left and come else 0
+    equivalent += _take(left, come, partial(_renamed, words)) if left and come else 0
     equivalent += _take(left, come, _without_text) if left and come else 0
     unsaid = (*catalog().systems[read.nos].reads.unsaid, *_NOT_SAID)
     fields = tuple(differences(read, designed, without=unsaid))
     return Score(read.name, equal + secret, equivalent, tuple(come), tuple(left), fields)
+
+
+def nothing_of(name: str, read: DeviceConfig, trees: Mapping[str, ConfigTree] | None = None) -> Score:
+    """The score of a switch that no switch of the design stands for: every statement is lost."""
+    return Score(name, 0, 0, (), tuple(_all(trees if trees is not None else system(read.nos).trees(read))))
+
+
+def _moved(lines: Iterable[str], ports: Mapping[str, str]) -> dict[str, str]:
+    """Statements that name a port which is called otherwise, with its other name."""
+    names = {old: new for old, new in ports.items() if old != new}
+    if not names:
+        return {}
+    either = "|".join(re.escape(one) for one in sorted(names, key=len, reverse=True))
+    pattern = re.compile(rf"(?<![\w:/-])({either})(?![\w:/-])")
+    made = {line: pattern.sub(lambda match: names[match[0]], line) for line in lines}
+    return {line: text for line, text in made.items() if text != line}
 
 
 def _take(left: list[str], come: list[str], form: Callable[[str], str]) -> int:

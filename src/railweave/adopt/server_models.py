@@ -29,6 +29,21 @@ def rails_of(nics: Iterable[End]) -> dict[End, int]:
     return found
 
 
+MOST_NICS = 8
+"""NICs of one fabric that a server of ours gets at most."""
+
+
+def known_nics(names: Iterable[str]) -> bool:
+    """Whether a server model has NICs of these names."""
+    return any(set(names) <= set(one) for one in _lists())
+
+
+def rails(names: Iterable[str]) -> int:
+    """The rails of a server with NICs of these names: of the smallest model that has them, else as many as there are."""
+    own = set(names)
+    return min((len(one) for one in _lists() if own <= set(one)), default=len(own))
+
+
 def _lists() -> list[tuple[str, ...]]:
     return [group.names for model in catalog().servers.values() for group in model.nics.values()]
 

@@ -8,57 +8,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from railweave.adopt.server_models import model_of
-from railweave.adopt.wiring import End, Wiring
 from railweave.catalog import catalog
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from railweave.adopt.draft import Draft
     from railweave.adopt.shape import Shape
-    from railweave.device.model import DeviceConfig
 
 USUAL_GBPS = 400
 """What a NIC does of which no port is said."""
 
 _ENDS_IN_NUMBER = re.compile(r"(.*?)(\d+)")
-
-
-def behind_gateways(wiring: Wiring, configs: Mapping[str, DeviceConfig], leaves: Sequence[str]) -> Wiring:
-    """The same with one server behind the gateways of each stripe, where leaves say gateways of VLANs and no port of a server."""
-    made = dict(wiring.servers)
-    there = {end.device for end in wiring.servers}
-    for leaf in leaves:
-        own = [one for one in configs[leaf].gateways if one.vlan is not None]
-        for at, one in enumerate(own if leaf not in there else ()):
-            stripe, _, rail = one.description.partition(" rail ")
-            number = int(rail) if rail.isdecimal() else at + 1
-            made[End(leaf, one.name)] = End(f"{stripe if rail else leaf}-server1", f"gpu{number - 1}_eth")
-    added = len(made) - len(wiring.servers)
-    notes = (f"no port of a server is said: one server stands behind the {added} gateways of VLANs",) if added else ()
-    return Wiring(wiring.links, made, (*wiring.notes, *notes))
-
-
-def with_names(draft_name: str, wiring: Wiring, configs: Mapping[str, DeviceConfig], leaves: Sequence[str]) -> Wiring:
-    """Ports of servers that nobody names, as NICs of servers of our own: one on each leaf, or each with eight on a single leaf."""
-    nameless = [end for end, nic in wiring.servers.items() if not nic.device and end.device in leaves]
-    if not nameless:
-        return wiring
-    alone = len(leaves) == 1
-    made = dict(wiring.servers)
-    by_leaf: dict[str, list[End]] = defaultdict(list)
-    for end in nameless:
-        by_leaf[end.device].append(end)
-    for at, (leaf, ends) in enumerate(by_leaf.items()):
-        order = {one.name: place for place, one in enumerate(configs[leaf].interfaces)}
-        for place, end in enumerate(sorted(ends, key=lambda one: order[one.port])):
-            server, rail = (place // 8, place % 8) if alone else (place, at)
-            made[end] = End(f"{draft_name}-server{server + 1}", f"gpu{rail}_eth")
-    return Wiring(
-        wiring.links,
-        made,
-        (*wiring.notes, f"{len(nameless)} server ports have no description: their servers got names"),
-    )
 
 
 def nics_of(draft: Draft, found: Shape) -> dict[str, tuple[frozenset[str], int]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from railweave.adopt.equipment import places_of
 from railweave.adopt.order import natural
-from railweave.adopt.server_models import rails_of
+from railweave.adopt.server_models import rails, rails_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -131,7 +131,7 @@ def shape(
     found = Shape(
         stripes=stripes,
         rails=max(
-            (len({rail_of[nic] for nic in nics}) for nics in _by_server(servers).values()),
+            (rails(nic.port for nic in nics) for nics in _by_server(servers).values()),
             default=len(stripes[0].leaves),
         ),
         spines=spine_order,

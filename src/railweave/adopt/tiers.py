@@ -13,6 +13,18 @@ if TYPE_CHECKING:
     from railweave.network.fabric import RoleName
 
 
+def routed(configs: Mapping[str, DeviceConfig]) -> tuple[dict[str, DeviceConfig], tuple[str, ...]]:
+    """The switches that take part in routing, and a word on those that do not: a fabric file has no switch without routing.
+
+    Where none does, all are taken: their routing may stand in a text that was not saved.
+    """
+    found = {name: one for name, one in configs.items() if one.bgp or one.isis}
+    if not found or len(found) == len(configs):
+        return dict(configs), ()
+    left = ", ".join(name for name in configs if name not in found)
+    return found, (f"{left}: no BGP and no IS-IS there; a fabric file has no such switches: left out",)
+
+
 def neighbors(configs: Mapping[str, DeviceConfig], wiring: Wiring) -> dict[str, set[str]]:
     """The switches that each switch has links to."""
     found: dict[str, set[str]] = {name: set() for name in configs}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from railweave.adopt.order import natural
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 Lldp = dict[str, dict[str, tuple[str, str]]]
 """The neighbor that each port of a device hears: its name, and its port."""
 
+_TOLD = re.compile(r"(?:server|host|to|facing)[_.-]+(?P<server>[^_]+)(?:_(?P<nic>\w+))?", re.IGNORECASE)
 _WORDS = re.compile(r"[^\s,;|=<>()\[\]\"']+")
 
 
@@ -160,6 +162,13 @@ def _described(text: str) -> End:
     """The server and NIC that a description names; empty where it names none."""
     words = _WORDS.findall(text)
     if len(words) == 1:
-        head, _, tail = words[0].partition(":")
+        head, colon, tail = words[0].partition(":")
+        told = _TOLD.fullmatch(head)
+        if told and not colon:  # SERVER_web1_eth2, to.web1
+            return End(told["server"], told["nic"] or "")
         return End(head, tail)
+    if len(words) > 2:  # more than a name: what stands behind "to", else the last word with a number
+        behind = [after for word, after in pairwise(words) if word.casefold() in {"to", "server", "host"}]
+        numbered = [word for word in words if any(map(str.isdecimal, word))]
+        return End((behind or numbered or [""])[-1], "")
     return End(words[0], words[1]) if len(words) == 2 else End("", "")

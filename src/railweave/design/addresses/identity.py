@@ -140,7 +140,12 @@ def _host(
 
 
 def check_distinct(context: Context, found: Sequence[Switch]) -> None:
-    """Note every AS number of a fabric, router id and management address that two switches share."""
+    """Note every AS number of a fabric, router id and management address that two switches share.
+
+    The switches of a fabric's top tier may share an AS number, for no path leads through two of them (RFC 7938, 5.2.1).
+    """
+    middle = {(one.fabric, "spine") for one in found if one.role == "super-spine"}
+    by_name = {one.name: one for one in found}
     for attribute, label in (
         ("asn", "AS number"),
         ("router_id", "router id"),
@@ -150,7 +155,7 @@ def check_distinct(context: Context, found: Sequence[Switch]) -> None:
         for switch in found:
             value = getattr(switch, attribute)
             other = owners.setdefault((switch.fabric, value) if attribute == "asn" else value, switch.name)
-            if other != switch.name:
+            if other != switch.name and not (attribute == "asn" and _both_on_top(switch, by_name[other], middle)):
                 overrides = context.source.spec.overrides.devices
                 place = next((n for n in (switch.name, other) if n in overrides), switch.name)
                 context.problem(
@@ -168,6 +173,10 @@ def check_distinct(context: Context, found: Sequence[Switch]) -> None:
                     "overrides.devices names leaves and spines",
                 )
     context.check()
+
+
+def _both_on_top(one: Switch, other: Switch, middle: set[tuple[str, str]]) -> bool:
+    return one.role == other.role and one.role in {"spine", "super-spine"} and (one.fabric, one.role) not in middle
 
 
 def check_management(context: Context, found: Sequence[Switch], servers: Sequence[Server]) -> None:
