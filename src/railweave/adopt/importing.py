@@ -20,7 +20,7 @@ from railweave.adopt.servers import OnFabric, nics_of, server_groups
 from railweave.adopt.shape import shape
 from railweave.adopt.stand_in import hardware
 from railweave.adopt.tenancy import loopbacks, overlay, tenant_slots, tenants
-from railweave.adopt.tiers import by_role, fabrics, neighbors, roles, routed
+from railweave.adopt.tiers import between_tiers, by_role, fabrics, joined, neighbors, roles, routed
 from railweave.adopt.traffic import load_balancing, mtus, qos
 from railweave.adopt.wiring import wiring
 from railweave.catalog import catalog
@@ -60,10 +60,14 @@ def files(name: str, configs: Mapping[str, DeviceConfig], lldp: Lldp, given: Map
     found = wiring(configs, lldp)
     near = neighbors(configs, found)
     role = roles(configs, found, near)
-    sets = fabrics(near)
-    there = hardware(configs, found, role, sets, given or {})
-    configs, found = there.configs, there.wiring
-    notes = [Note(one) for one in (*apart_from, *found.notes, *there.notes)]
+    found, within = between_tiers(found, role)
+    near = neighbors(configs, found)
+    there, alone = joined(near)
+    configs = {name: configs[name] for name in there}
+    sets = fabrics({name: near[name] for name in there})
+    equipped = hardware(configs, found, role, sets, given or {})
+    configs, found = equipped.configs, equipped.wiring
+    notes = [Note(one) for one in (*apart_from, *within, *alone, *found.notes, *equipped.notes)]
     whole: dict[str, Any] = {"name": name, "fabrics": {}}
     lock: dict[str, dict[str, int]] = {}
     lengths: dict[tuple[str, str], int] = {}
@@ -74,7 +78,7 @@ def files(name: str, configs: Mapping[str, DeviceConfig], lldp: Lldp, given: Map
     router_ids(drafts, configs, [pool for draft in evpn for pool in local[draft.name] if ":" not in pool])
     for draft in drafts:
         tiers = by_role(draft.switches, role)
-        servers.append(_fabric(draft, found, tiers, configs, there.models, lengths, local[draft.name]))
+        servers.append(_fabric(draft, found, tiers, configs, equipped.models, lengths, local[draft.name]))
     apart(drafts)
     whole["servers"] = server_groups(servers)
     whole["management"] = management(Draft("", whole, lock, list(configs), notes), configs)
@@ -82,7 +86,7 @@ def files(name: str, configs: Mapping[str, DeviceConfig], lldp: Lldp, given: Map
     if overrides:
         whole["overrides"] = {"devices": overrides} | {k: v for k, v in whole["overrides"].items() if k != "devices"}
     _name_secrets(whole, ())
-    return Files(whole, lock, lengths, notes, {**every, **configs}, there.names)
+    return Files(whole, lock, lengths, notes, {**every, **configs}, equipped.names)
 
 
 def _name_secrets(part: dict[str, Any], at: tuple[str, ...]) -> None:

@@ -19,6 +19,12 @@ USUAL = Naming()
 _NUMBER = re.compile(r"\d+")
 
 
+def as_name(text: str) -> str:
+    """A text as the fabric file takes it for a name: other letters become dashes; at most 63."""
+    made = re.sub(r"[^A-Za-z0-9_.-]+", "-", text)[:63]
+    return re.sub(r"^[^A-Za-z0-9]+", "", made) or "unnamed"
+
+
 def name_leaves(draft: Draft, found: Shape) -> None:
     """Name the stripes, and find the pattern that leaves are called by."""
     best: tuple[int, str, list[str]] | None = None
@@ -122,7 +128,7 @@ def name_spines(draft: Draft, found: Shape) -> dict[str, str]:
             _rename(draft, f"pod{at // each + 1}-{counted[at % each]}", name)
     draft.slots("spines", own=True).update({key: at for at, key in enumerate(dict.fromkeys(keys.values()), 1)})
     for at, name in enumerate(found.super_spines):
-        per_plane = len(found.super_spines) // each
+        per_plane = max(1, len(found.super_spines) // each)
         _rename(draft, f"plane{at // per_plane + 1}-super{at % per_plane + 1}", name)
     return keys
 

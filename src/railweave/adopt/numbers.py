@@ -88,13 +88,15 @@ def apart_by_role(draft: Draft) -> None:
     """End a role's pool of AS numbers where that of another role begins; what is then outside has an override already, or gets one."""
     pools = draft.fabric.get("pools", {})
     ranges: list[tuple[int, int, str]] = []
-    for key in ("leaf_asn", "spine_asn"):
+    for key in ("leaf_asn", "spine_asn", "super_spine_asn"):
+        if key == "super_spine_asn" and "super_spines" not in draft.at("topology"):
+            continue
         usual: tuple[int, int] = getattr(USUAL, key)
         first, _, last = pools.get(key, f"{usual[0]}-{usual[1]}").partition("-")
         ranges.append((int(first), int(last), key))
-    (first, last, key), (second, _, _) = sorted(ranges)
-    if first < second <= last:
-        draft.at("pools")[key] = f"{first}-{second - 1}"
+    for (first, last, key), (second, _, _) in pairwise(sorted(ranges)):
+        if first < second <= last:
+            draft.at("pools")[key] = f"{first}-{second - 1}"
 
 
 def router_ids(drafts: Sequence[Draft], configs: Mapping[str, DeviceConfig], known: Iterable[str]) -> None:
@@ -131,8 +133,11 @@ def apart(drafts: Sequence[Draft]) -> None:
             continue
         pools = {id(one): one.fabric.get(part, {}).get(key, f"{default[0]}-{default[1]}") for one in users}
         ranges = sorted((tuple(map(int, pools[id(one)].split("-"))), at) for at, one in enumerate(users))
-        for ((first, last), at), after in pairwise([*ranges, ((MOST_NUMBER, 0), 0)]):
-            users[at].at(part)[key] = f"{first}-{max(first, min(last, after[0][0] - 1))}"
+        firsts = sorted({first for (first, _), _ in ranges})
+        for (first, _), at in ranges:
+            after = next((one for one in firsts if one > first), MOST_NUMBER)
+            most = max(last for (same, last), _ in ranges if same == first)
+            users[at].at(part)[key] = f"{first}-{max(first, min(most, after - 1))}"
 
 
 def management_addresses(draft: Draft, configs: Mapping[str, DeviceConfig]) -> str | None:

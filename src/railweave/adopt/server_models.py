@@ -32,6 +32,9 @@ def rails_of(nics: Iterable[End]) -> dict[End, int]:
 MOST_NICS = 8
 """NICs of one fabric that a server of ours gets at most."""
 
+FEW_NICS = 2
+"""Those of the smallest server model with such NICs."""
+
 
 def known_nics(names: Iterable[str]) -> bool:
     """Whether a server model has NICs of these names."""

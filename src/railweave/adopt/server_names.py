@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
+from railweave.adopt.names import as_name
 from railweave.adopt.order import natural
-from railweave.adopt.server_models import MOST_NICS, known_nics
+from railweave.adopt.server_models import FEW_NICS, MOST_NICS, known_nics
 from railweave.adopt.wiring import End, Wiring
 from railweave.counting import counted
 
@@ -26,7 +27,7 @@ def with_servers(draft_name: str, wiring: Wiring, configs: Mapping[str, DeviceCo
     )
     found = _behind_gateways(found, configs, leaves)
     found = _with_names(draft_name, found, configs, leaves)
-    found = _with_nics(found)
+    found = _with_nics(found, leaves)
     if found.servers or not leaves:
         return found
     made = {End(leaves[0], ""): End(f"{draft_name}-server1", "gpu0_eth")}
@@ -68,42 +69,62 @@ def _with_names(draft_name: str, wiring: Wiring, configs: Mapping[str, DeviceCon
     return Wiring(wiring.links, made, (*wiring.notes, note))
 
 
-def _with_nics(wiring: Wiring) -> Wiring:
-    """Names of the catalog for the NICs of servers that have none, or others, in the order of leaves and ports.
+def _with_nics(wiring: Wiring, leaves: Sequence[str]) -> Wiring:
+    """Where NICs have no names that a server model has: servers and NICs by number, as a rail-optimised design would join them.
 
-    What is joined with leaves that share no other server (a tester, a router) is as many servers as there are such sets of leaves.
+    Leaves that share servers are a stripe, where all stripes then have as many leaves; else each leaf is one. The ports of a server
+    on a stripe become NICs of one server, or of several where a model has fewer.
     """
     by_server: dict[str, list[tuple[End, End]]] = defaultdict(list)
     for end, nic in wiring.servers.items():
         by_server[nic.device].append((end, nic))
-    made = dict(wiring.servers)
-    renamed: list[str] = []
-    sets = _stripes([frozenset(end.device for end, _ in own) for own in by_server.values()])
+    names = {server: [nic.port for _, nic in own] for server, own in by_server.items()}
+    odd = [one for one, ports in names.items() if len(set(ports)) < len(ports) or not known_nics(ports)]
+    if not odd:
+        return wiring
+    stripes = _stripes([frozenset(end.device for end, _ in own) for own in by_server.values()], leaves)
+    around = len(stripes[0])
+    width = MOST_NICS if around > FEW_NICS or _mostly_many(by_server, stripes) else FEW_NICS
+    each = width // around
+    made: dict[End, End] = {}
     for server, own in by_server.items():
-        names = [nic.port for _, nic in own]
-        if len(set(names)) == len(names) and known_nics(names):
-            continue
-        renamed.append(server)
-        counts: Counter[int] = Counter()
-        several = len(own) > MOST_NICS or len({sets[end.device] for end, _ in own}) > 1
-        for end, _ in sorted(own, key=lambda pair: (natural(pair[0].device), natural(pair[0].port))):
-            part, nic = divmod(counts[sets[end.device]], MOST_NICS)
-            counts[sets[end.device]] += 1
-            name = f"{server}-{sets[end.device] + 1}{f'-{part + 1}' if part else ''}" if several else server
-            made[end] = End(name, f"gpu{nic}_eth")
-    note = f"NICs of {counted(len(renamed), 'server')} ({', '.join(renamed[:3])}{', …' if len(renamed) > 3 else ''}) have no names that a model has: they are numbered"
-    return Wiring(wiring.links, made, (*wiring.notes, note) if renamed else wiring.notes)
+        parts = [(leaves_of, [end for end, _ in own if end.device in leaves_of]) for leaves_of in stripes]
+        parts = [(leaves_of, ends) for leaves_of, ends in parts if ends]
+        for number, (leaves_of, ends) in enumerate(parts, 1):
+            for at, leaf in enumerate(leaves_of):
+                mine = sorted((end for end in ends if end.device == leaf), key=lambda end: natural(end.port))
+                for place, end in enumerate(mine):
+                    more, nic = divmod(place, each)
+                    name = "-".join(
+                        [
+                            as_name(server),
+                            *([str(number)] if len(parts) > 1 else []),
+                            *([str(more + 1)] if more else []),
+                        ]
+                    )
+                    made[end] = End(name, f"gpu{at * each + nic}_eth")
+    shown = f"{', '.join(odd[:3])}{', …' if len(odd) > 3 else ''}"
+    note = f"the NICs of {counted(len(odd), 'server')} ({shown}) have no names that a server model has: NICs are numbered, {width} of each server"
+    return Wiring(wiring.links, made, (*wiring.notes, note))
 
 
-def _stripes(sets: Sequence[frozenset[str]]) -> dict[str, int]:
-    """The number of the set of leaves that each leaf is in: the sets that most servers are on, those of fewer leaves first."""
-    found: dict[str, int] = {}
+def _mostly_many(by_server: Mapping[str, Sequence[tuple[End, End]]], stripes: Sequence[Sequence[str]]) -> bool:
+    """Whether most servers have more NICs on a stripe than the smaller server models."""
+    counts = [
+        many for own in by_server.values() for one in stripes if (many := sum(end.device in one for end, _ in own))
+    ]
+    return 2 * sum(many > FEW_NICS for many in counts) > len(counts)
+
+
+def _stripes(sets: Sequence[frozenset[str]], leaves: Sequence[str]) -> list[list[str]]:
+    """Sets of leaves that servers share, those of most servers first; every leaf alone where the sets are not of one size."""
+    left = dict.fromkeys(sorted(leaves, key=natural))
+    found: list[list[str]] = []
     counts = Counter(sets)
     for one in sorted(counts, key=lambda each: (-counts[each], len(each), sorted(each))):
-        left = [leaf for leaf in sorted(one) if leaf not in found]
-        number = max(found.values(), default=-1) + 1
-        if len(left) == len(one):
-            found |= dict.fromkeys(left, number)
-        else:
-            found |= {leaf: number + at for at, leaf in enumerate(left)}
-    return found
+        if one <= left.keys():
+            found.append([leaf for leaf in left if leaf in one])
+            left = {leaf: None for leaf in left if leaf not in one}
+    found += [[leaf] for leaf in left]
+    alike = len({len(one) for one in found}) == 1 and MOST_NICS % len(found[0]) == 0
+    return found if alike else [[leaf] for leaf in sorted(leaves, key=natural)]

@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
+from railweave.adopt.names import as_name
 from railweave.adopt.parts import common, given
 from railweave.adopt.servers import host_lists
 from railweave.adopt.wiring import End
@@ -239,7 +240,7 @@ def _network_vnis(draft: Draft, made: Mapping[str, dict[str, Any]], order: Mappi
 def _external(draft: Draft, part: dict[str, Any], leaf: str, vrf: Vrf, config: DeviceConfig) -> None:
     ports: dict[str, Interface] = {one.name: one for one in config.interfaces}
     for one in vrf.external:
-        name = one.router or one.session.peer or f"as{one.session.peer_as}"
+        name = as_name(one.router or one.session.peer or f"as{one.session.peer_as}")
         interface, _, unit = one.session.interface.partition(".")
         port = ports.get(interface) or ports.get(one.session.interface)
         if port is None or not port.addresses:

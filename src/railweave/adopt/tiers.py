@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from railweave.adopt.wiring import Wiring
+from railweave.counting import counted
+from railweave.errors import InputError, NetworkPart, Problem
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from railweave.adopt.wiring import Wiring
     from railweave.device.model import DeviceConfig
     from railweave.network.fabric import RoleName
 
@@ -61,6 +64,32 @@ def roles(configs: Mapping[str, DeviceConfig], wiring: Wiring, near: Mapping[str
     for name in configs:
         found.setdefault(name, "spine")
     return found
+
+
+def between_tiers(wiring: Wiring, role: Mapping[str, RoleName]) -> tuple[Wiring, tuple[str, ...]]:
+    """The wiring without links between switches of one role (of a pair of leaves, of two sites), which no leaf-spine fabric has."""
+    left = [pair for pair in wiring.links if role[pair[0].device] == role[pair[1].device]]
+    if not left or len(left) == len(wiring.links):
+        return wiring, ()
+    kept = tuple(pair for pair in wiring.links if pair not in left)
+    pairs = dict.fromkeys(f"{one.device} and {other.device}" for one, other in left)
+    shown = f"{'; '.join(list(pairs)[:4])}{'; …' if len(pairs) > 4 else ''}"
+    note = f"{counted(len(left), 'link')} between switches of one role left out ({shown})"
+    return Wiring(kept, wiring.servers, wiring.notes), (note,)
+
+
+def joined(near: Mapping[str, set[str]]) -> tuple[list[str], tuple[str, ...]]:
+    """The switches that have a link to another, and a word on those that have none. Raises ``InputError`` where none has, of several."""
+    found = [name for name, others in near.items() if others]
+    if len(near) == 1 or len(found) == len(near):
+        return list(near), ()
+    if not found:
+        what = f"no link between the {len(near)} switches is found: no description, address or LLDP says who is joined with whom"
+        raise InputError(
+            [Problem(NetworkPart(next(iter(near))), what, "save lldp.json of each device beside its configuration")]
+        )
+    alone = ", ".join(name for name in near if name not in found)
+    return found, (f"{alone}: nothing says what they are joined with: left out",)
 
 
 def fabrics(near: Mapping[str, set[str]]) -> list[list[str]]:
