@@ -15,9 +15,48 @@ from typing import Any
 from railweave.state.reading import read_state
 from railweave.systems import systems
 
-_ODD: list[Any] = [None, True, 0, -1, 1 << 70, 1e400, float("nan"), "", "-Inf", "N/A", "%", ":", "\x00", "٣", [], {}, [[]], [None], [{}]]
+_ODD: list[Any] = [
+    None,
+    True,
+    0,
+    -1,
+    1 << 70,
+    1e400,
+    float("nan"),
+    "",
+    "-Inf",
+    "N/A",
+    "%",
+    ":",
+    "\x00",
+    "٣",
+    [],
+    {},
+    [[]],
+    [None],
+    [{}],
+]
 _ODD += [{"data": []}, {"attributes": 3}, {"": {}}, ["x", "y"], "9" * 5000, "a" * 4000, "fe80::1%Et1+9", "RD: x"]
-_PIECES = ["<", ">", "</", "{", "}", "[", "]", '"', ":", ",", "\\", "&", "<!DOCTYPE x>", "]]>", "\ud800", "\0", "\n", "9" * 400]
+_PIECES = [
+    "<",
+    ">",
+    "</",
+    "{",
+    "}",
+    "[",
+    "]",
+    '"',
+    ":",
+    ",",
+    "\\",
+    "&",
+    "<!DOCTYPE x>",
+    "]]>",
+    "\ud800",
+    "\0",
+    "\n",
+    "9" * 400,
+]
 MOST = 4096
 
 
@@ -55,7 +94,10 @@ def run(count: int, seed: int) -> None:
     for _ in range(count):
         nos = dice.choice(list(samples))
         names = dice.sample(list(samples[nos]), k=dice.choice((1, 2, 3)))
-        texts = {name: mutated(samples[nos][dice.choice((name, name, dice.choice(list(samples[nos]))))], dice) for name in names}
+        texts = {
+            name: mutated(samples[nos][dice.choice((name, name, dice.choice(list(samples[nos]))))], dice)
+            for name in names
+        }
         try:
             found = read_state("leaf1", nos, texts)
             hash(found.notes)

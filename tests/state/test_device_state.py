@@ -112,13 +112,21 @@ def test_a_router_of_the_lab() -> None:
     overlay, underlay = found.bgp
     assert (overlay.peer, overlay.interface, overlay.group) == ("fd00:fffe::5", None, "overlay")
     assert overlay.families == {"evpn": FamilyState(accepted=2, sent=2)}
-    assert (underlay.interface, underlay.state, underlay.peer_as, underlay.bfd) == ("et-0-0", "established", 4200000001, "up")
+    assert (underlay.interface, underlay.state, underlay.peer_as, underlay.bfd) == (
+        "et-0-0",
+        "established",
+        4200000001,
+        "up",
+    )
     assert underlay.discovered
     assert underlay.host_name == "spine1"
     assert underlay.families == {"ipv6": FamilyState(accepted=2, sent=1)}
     assert underlay.policy_missing is False
     assert found.bfd is not None
-    assert [(one.state, one.tx_ms, one.multiplier, one.detection_ms) for one in found.bfd] == [("up", 300, 3, 900), ("up", 100, 3, 300)]
+    assert [(one.state, one.tx_ms, one.multiplier, one.detection_ms) for one in found.bfd] == [
+        ("up", 300, 3, 900),
+        ("up", 100, 3, 300),
+    ]
     assert found.advertising is not None
     assert found.advertising["et-0-0"].sent
     assert found.ipv6_neighbors is not None
@@ -149,7 +157,11 @@ def test_a_route_that_a_router_has_not_is_one_without_next_hops() -> None:
 def test_a_switch_of_arista() -> None:
     found = state("eos")
     assert found.identity is not None
-    assert (found.identity.model, found.identity.serial, found.identity.version) == ("DCS-7060X6-64PE", "HBG00000001", "4.33.2F")
+    assert (found.identity.model, found.identity.serial, found.identity.version) == (
+        "DCS-7060X6-64PE",
+        "HBG00000001",
+        "4.33.2F",
+    )
     assert found.clock is not None
     assert found.clock.synchronized
     assert found.commit is not None
@@ -161,7 +173,14 @@ def test_a_switch_of_arista() -> None:
     assert (heard.system, heard.port) == ("spine1.example.net", "Ethernet5/1")
     assert found.interfaces is not None
     port = found.interfaces["Ethernet1/1"]
-    assert (port.admin_up, port.oper_up, port.speed_gbps, port.lanes, port.mtu, port.flaps) == (True, True, 400, 4, 9200, 3)
+    assert (port.admin_up, port.oper_up, port.speed_gbps, port.lanes, port.mtu, port.flaps) == (
+        True,
+        True,
+        400,
+        4,
+        9200,
+        3,
+    )
     assert (port.errors.in_errors, port.errors.in_discards, port.errors.in_crc, port.errors.in_resource) == (2, 7, 2, 9)
     assert (port.fec.corrected, port.fec.uncorrected, port.fec.pre_fec_ber) == (1200, 0, 3.2e-9)
     dark = found.interfaces["Ethernet2/1"]
@@ -201,7 +220,11 @@ def test_a_switch_of_arista() -> None:
 def test_a_switch_of_juniper() -> None:
     found = state("junos")
     assert found.identity is not None
-    assert (found.identity.model, found.identity.serial, found.identity.version) == ("qfx5240-64od", "AB123", "24.4R1.9-EVO")
+    assert (found.identity.model, found.identity.serial, found.identity.version) == (
+        "qfx5240-64od",
+        "AB123",
+        "24.4R1.9-EVO",
+    )
     assert found.identity.booted == 1763700000
     assert found.clock is not None
     assert (found.clock.time, found.clock.synchronized) == (1763701000, True)
@@ -217,7 +240,12 @@ def test_a_switch_of_juniper() -> None:
     assert found.interfaces is not None
     port = found.interfaces["et-0/0/0:0"]
     assert (port.speed_gbps, port.mtu, port.flaps, port.last_change) == (400, 9216, 5, 1763700400)
-    assert (port.errors.in_resource, port.errors.ecn_marked, port.fec.mode, port.fec.uncorrected) == (3, 48211, "FEC119", 0)
+    assert (port.errors.in_resource, port.errors.ecn_marked, port.fec.mode, port.fec.uncorrected) == (
+        3,
+        48211,
+        "FEC119",
+        0,
+    )
     assert found.interfaces["et-0/0/0:0.0"].addresses == ("fe80::9e5a:80ff:fe00:2",)
     assert found.interfaces["lo0"].mtu is None
     assert found.optics is not None
@@ -239,7 +267,10 @@ def test_a_switch_of_juniper() -> None:
     assert found.bfd is not None
     assert [(one.state, one.tx_ms, one.detection_ms) for one in found.bfd] == [("up", 1000, 3000)]
     assert found.pfc is not None
-    assert {priority: (one.received, one.sent) for priority, one in found.pfc["et-0/0/0:0"].items()} == {0: (0, 0), 3: (9, 8)}
+    assert {priority: (one.received, one.sent) for priority, one in found.pfc["et-0/0/0:0"].items()} == {
+        0: (0, 0),
+        3: (9, 8),
+    }
     assert found.watchdog is not None
     assert found.watchdog["et-0/0/0:0"][4].storming is False
     assert found.queues is not None
@@ -276,7 +307,11 @@ def test_xml_and_the_json_of_junos_read_alike() -> None:
 def test_a_switch_of_sonic() -> None:
     found = state("sonic")
     assert found.identity is not None
-    assert (found.identity.model, found.identity.serial, found.identity.version) == ("Example-64x800G", "MT0001", "202505.1")
+    assert (found.identity.model, found.identity.serial, found.identity.version) == (
+        "Example-64x800G",
+        "MT0001",
+        "202505.1",
+    )
     assert found.alarms is not None
     assert [one.text for one in found.alarms] == ["SYSTEM_READY|SYSTEM_STATE: DOWN"]
     assert found.neighbors is not None
@@ -291,7 +326,10 @@ def test_a_switch_of_sonic() -> None:
     assert (port.errors.in_discards, port.fec.corrected) == (4, 100)
     assert found.interfaces["Ethernet8"].errors.in_errors is None
     assert found.optics is not None
-    assert [(one.rx_dbm, one.tx_dbm) for one in found.optics["Ethernet0"].lanes] == [(-2.5, None), (float("-inf"), None)]
+    assert [(one.rx_dbm, one.tx_dbm) for one in found.optics["Ethernet0"].lanes] == [
+        (-2.5, None),
+        (float("-inf"), None),
+    ]
     assert found.pfc is not None
     assert (found.pfc["Ethernet0"][3].received, found.pfc["Ethernet0"][3].sent) == (8, 9)
     assert found.queues is not None
@@ -309,10 +347,20 @@ def test_a_switch_of_sonic() -> None:
 def test_a_switch_of_dell() -> None:
     found = state("dell_sonic")
     assert found.identity is not None
-    assert (found.identity.host_name, found.identity.serial, found.identity.version) == ("stripe1-leaf1", "TH001", "4.5.0")
+    assert (found.identity.host_name, found.identity.serial, found.identity.version) == (
+        "stripe1-leaf1",
+        "TH001",
+        "4.5.0",
+    )
     assert found.interfaces is not None
     port = found.interfaces["Eth1/1"]
-    assert (port.admin_up, port.oper_up, port.mtu, port.errors.in_discards, port.fec.mode) == (True, False, 9100, 2, "FEC_RS")
+    assert (port.admin_up, port.oper_up, port.mtu, port.errors.in_discards, port.fec.mode) == (
+        True,
+        False,
+        9100,
+        2,
+        "FEC_RS",
+    )
     assert found.neighbors is not None
     assert list(found.neighbors) == ["Eth1/1"]
     assert found.bgp is not None

@@ -67,7 +67,10 @@ ANSWERS: dict[str, str] = {
                             "counters": {"in-errors": "1", "in-discards": "2", "out-discards": "3", "out-errors": "0"},
                         },
                         "openconfig-if-ethernet:ethernet": {
-                            "state": {"openconfig-if-ethernet-ext2:port-fec": "FEC_RS", "hw-mac-address": "00:1c:73:00:00:01"}
+                            "state": {
+                                "openconfig-if-ethernet-ext2:port-fec": "FEC_RS",
+                                "hw-mac-address": "00:1c:73:00:00:01",
+                            }
                         },
                     }
                 ]

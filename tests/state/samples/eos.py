@@ -110,7 +110,9 @@ _JSON: dict[str, Any] = {
         }
     },
     "inventory": {
-        "xcvrSlots": {"1": {"mfgName": "Example Optics", "modelName": "QDD-400G-DR4", "serialNum": "XYZ1", "hardwareRev": "1"}},
+        "xcvrSlots": {
+            "1": {"mfgName": "Example Optics", "modelName": "QDD-400G-DR4", "serialNum": "XYZ1", "hardwareRev": "1"}
+        },
         "powerSupplySlots": {},
     },
     "temperature": {"systemStatus": "temperatureCritical"},

@@ -10,7 +10,9 @@ from tests.state.samples.frr import ANSWERS as _ROUTING
 
 def dump(tables: dict[str, dict[str, str]], *, bare: bool = False) -> str:
     """A dump of a database: each key with its kind and its fields, or with its fields alone."""
-    value: dict[str, Any] = tables if bare else {key: {"type": "hash", "value": fields} for key, fields in tables.items()}
+    value: dict[str, Any] = (
+        tables if bare else {key: {"type": "hash", "value": fields} for key, fields in tables.items()}
+    )
     return json.dumps(value, indent=1)
 
 
@@ -53,10 +55,17 @@ ANSWERS: dict[str, str] = {
             "PORT_TABLE:Ethernet8": {"admin_status": "up", "oper_status": "down", "speed": "400000", "mtu": "9100"},
         }
     ),
-    "ports-state": dump({"PORT_TABLE|Ethernet0": {"speed": "400000", "fec": "rs544"}, "PORT_TABLE|Ethernet8": {"fec": "N/A"}}),
+    "ports-state": dump(
+        {"PORT_TABLE|Ethernet0": {"speed": "400000", "fec": "rs544"}, "PORT_TABLE|Ethernet8": {"fec": "N/A"}}
+    ),
     "optics": dump(
         {
-            "TRANSCEIVER_INFO|Ethernet0": {"manufacturer": "Example", "model": "OSFP-400", "serial": "S1", "type": "OSFP 8X"},
+            "TRANSCEIVER_INFO|Ethernet0": {
+                "manufacturer": "Example",
+                "model": "OSFP-400",
+                "serial": "S1",
+                "type": "OSFP 8X",
+            },
             "TRANSCEIVER_DOM_SENSOR|Ethernet0": {
                 "temperature": "40.5",
                 "voltage": "3.29",
