@@ -5,7 +5,22 @@ from __future__ import annotations
 import typer
 
 from railweave import __version__
-from railweave.cli import build, collect, diff, drift, hardware, host, import_, init, lab, paths, raw_flows, schema, sim, verify
+from railweave.cli import (
+    build,
+    collect,
+    diff,
+    drift,
+    hardware,
+    host,
+    import_,
+    init,
+    lab,
+    paths,
+    raw_flows,
+    schema,
+    sim,
+    verify,
+)
 from railweave.cli.parsing import Sectioned, Verbatim
 
 app = typer.Typer(
