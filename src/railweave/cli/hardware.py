@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from railweave.cli.options import HARDWARE
+from railweave.cli.options import HARDWARE, JSON, QUIET
 from railweave.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, help="List switches, NICs, servers and optics, your own among them.")
 
 FABRIC = typer.Option(None, "--fabric", help="A fabric file whose `hardware:` is listed too.")
-JSON = typer.Option(False, "--json", help="Print JSON.")
 
 
 @app.command("list")
@@ -26,6 +25,7 @@ def list_(
     hardware: Path | None = HARDWARE,
     fabric: Path | None = FABRIC,
     as_json: bool = JSON,
+    quiet: bool = QUIET,  # noqa: ARG001 - as every verb; it takes no time
 ) -> None:
     """List models: name, what it is, and whether the package or which file describes it."""
     from dataclasses import asdict
@@ -57,6 +57,7 @@ def show(
     hardware: Path | None = HARDWARE,
     fabric: Path | None = FABRIC,
     as_json: bool = JSON,
+    quiet: bool = QUIET,  # noqa: ARG001 - as every verb; it takes no time
 ) -> None:
     """Show one model with the source of each value, as a hardware file would have it."""
     from railweave.catalog.description import found, text, to_json
