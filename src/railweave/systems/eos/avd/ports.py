@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from railweave.config.number_ranges import ranges
 from railweave.systems.eos.avd.access import edge_port
 from railweave.systems.eos.avd.addresses import addressed, shared
 from railweave.systems.eos.avd.control_plane import at_gateway
@@ -96,13 +95,14 @@ def encryption(config: DeviceConfig, raw: list[str]) -> dict[str, Any]:
 
 
 def _membership(config: DeviceConfig, port: Interface) -> dict[str, Any]:
-    carried = config.carried(port)
+    number = next((one.vlan for one in config.gateways if one.vlan_name == port.vlan), port.native_vlan)
+    carried = sorted({*([] if number is None else [number]), *port.tagged})
     if not carried:
         return {}
     if port.native_vlan is None and not port.tagged:
         return {"mode": "access", "access_vlan": carried[0]}
     native = {} if port.native_vlan is None else {"native_vlan": port.native_vlan}
-    return {"mode": "trunk", "trunk": {**native, "allowed_vlan": ranges(carried)}}
+    return {"mode": "trunk", "trunk": {**native, "allowed_vlan": ",".join(map(str, carried))}}
 
 
 def _gateway(config: DeviceConfig, gateway: Gateway) -> dict[str, Any]:

@@ -145,7 +145,8 @@ def bridged(port: Interface, gateway: Gateway | None) -> bool:
 
 
 def _bridged(config: DeviceConfig, port: Interface) -> list[str]:
-    carried = config.carried(port)
+    own = vlan_ids(config).get(port.vlan or "", port.native_vlan)
+    carried = [*([] if own is None or own in port.tagged else [own]), *port.tagged]
     if not carried:
         return ["switchport"]
     if port.native_vlan is None and not port.tagged:
