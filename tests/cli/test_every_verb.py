@@ -10,6 +10,7 @@ import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from contextlib import redirect_stderr
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -184,3 +185,13 @@ def test_completion(shell: str) -> None:
 
     assert expected in asked(_RAILWEAVE_COMPLETE=f"complete_{shell}", **words)
     assert "railweave" in asked(_RAILWEAVE_COMPLETE=f"source_{shell}")
+
+
+def test_results_of_a_server_s_verbs_as_json(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    code, out, _ = run(monkeypatch, capsys, "host", "undo", "--json", "--state-file", str(tmp_path / "none"))
+    assert (code, json.loads(out)) == (0, {"changes": None})
+    code, out, _ = run(monkeypatch, capsys, "host", "zipapp", str(tmp_path / "host.pyz"), "--json")
+    assert (code, json.loads(out)) == (0, {"file": str(tmp_path / "host.pyz")})
+    assert (tmp_path / "host.pyz").is_file()

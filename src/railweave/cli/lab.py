@@ -12,7 +12,6 @@ from railweave.cli.options import DEVICE, HARDWARE, JSON, QUIET, RUNNING
 from railweave.cli.output import done, print_json, progress, waiting
 from railweave.counting import counted
 from railweave.errors import InputError, Option, Problem
-from railweave.writing import write_below, write_file
 
 app = typer.Typer(no_args_is_help=True, help="Run the designed network on routing daemons here, test it and break it.")
 
@@ -47,7 +46,8 @@ def up(
 
     life.need_root("up", fabric)
     overlay = None if design_timers else Overlay()
-    network = load(fabric, device=device, hardware=hardware)
+    with waiting(f"reading and designing {fabric}", quiet=quiet or as_json):
+        network = load(fabric, device=device, hardware=hardware)
     configs, as_designed = emulated(network, saved(network, running)) if running is not None else (None, [])
     if said := absent_sentence(network):
         as_designed = [said, *as_designed]
@@ -155,6 +155,7 @@ def prove(
     from railweave.lab.faults.sweep import sweep as run_sweep
     from railweave.lab.junit import junit as as_junit
     from railweave.lab.state import locked
+    from railweave.writing import write_file
 
     life.need_root("test", fabric)
     known = [one.id for one in assertions.every()]
@@ -229,6 +230,7 @@ def fault(
     from railweave.lab.faults.page import faults_html
     from railweave.lab.faults.scenario import play
     from railweave.lab.state import locked
+    from railweave.writing import write_file
 
     life.need_root("fault", fabric)
     if (scenario is not None) + bool(one) + all_single != 1:
@@ -338,6 +340,7 @@ def export(
     from railweave.lab import slicing
     from railweave.lab.containerlab import images_of, topology
     from railweave.network.status import present
+    from railweave.writing import write_below
 
     with waiting(f"writing {fabric} as {form.value} has it", quiet=quiet or as_json):
         network = present(load(fabric, device=device, hardware=hardware))

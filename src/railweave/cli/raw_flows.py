@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
@@ -118,7 +117,8 @@ def run(given: Mapping[str, Any]) -> int:
         raise InputError([Problem(Option(spelled(name)), what, "leave it out") for name in other])
     words: list[str] = []
     for name, value in wanted.items():
-        for one in value if isinstance(value, list) else [value]:
+        several = cast("list[Any]", value) if isinstance(value, list) else [value]
+        for one in several:
             words += [spelled(name)] if one is True else [spelled(name), str(one)]
     return _as_json(words) if given.get("as_json") else _command(words)
 
@@ -131,6 +131,8 @@ def _command(words: list[str]) -> int:
 
 def _as_json(words: list[str]) -> int:
     """Run it with what it says on standard error held back: an error of input is told as JSON, all else afterwards."""
+    import tempfile
+
     sys.stderr.flush()
     before = os.dup(2)
     with tempfile.TemporaryFile() as held:

@@ -12,7 +12,6 @@ import typer
 from railweave.cli import raw_flows
 from railweave.cli.options import DEVICE, HARDWARE, JSON, QUIET, RUNNING
 from railweave.cli.output import PATIENCE_S, done, print_json, progress, waiting
-from railweave.writing import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -125,6 +124,7 @@ def _answered(
     """Run what is asked, print and draw it; the exit code."""
     from railweave.simulation.compare import comparison, variants
     from railweave.simulation.question import answer, questions
+    from railweave.writing import write_file
 
     if compare is not None:
         say = progress(quiet=quiet)

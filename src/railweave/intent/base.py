@@ -139,11 +139,16 @@ Mbps = Annotated[int, _written(quantities.MBPS), _text_schema("100G")]
 
 
 def _ratio(value: object) -> object:
-    written = isinstance(value, str) and any(letter.isdigit() for letter in value)
-    if isinstance(value, bool) or not (written or isinstance(value, int | float)):
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
         return value  # of another kind, which pydantic says
+    if any(one.isdigit() for one in value) if isinstance(value, str) else value <= 0:
+        return _parsed_ratio(value)
+    return value
+
+
+def _parsed_ratio(value: str | float) -> float:
     try:
-        return quantities.ratio(value) if isinstance(value, str) or value <= 0 else value
+        return quantities.ratio(value)
     except ValueError as error:
         raise WrongValueError(str(error), quantities.RATIO_FIX) from None
 
