@@ -168,6 +168,7 @@ def path_colors(lab: Running, routes: Routes) -> Seen:
     network = lab.plan.network
     owner = {s.prefix: (one.leaf, one.fabric, s.color) for one in _with_servers(network) for s in one.subnets}
     above = _above(network)
+    leaves = {one.name for one in network.switches if one.role == "leaf"}
     found = tables.read(lab, routes).routes
     colors = {fabric.name: fabric for fabric in network.fabrics}
     checked, failures = 0, list[str]()
@@ -178,10 +179,9 @@ def path_colors(lab: Running, routes: Routes) -> Seen:
             leaf, fabric, color = owner.get(prefix, ("", "", None))
             towards = [one for one in cables if role == "leaf" or leaf in {one.a.device, one.b.device}]
             mine = [one for one in towards if one.color == color and one.name not in routes.down]
-            if role == "leaf" and leaf != device and (device, color) in above:
-                # Where a link of the color is not in the lab, at the other leaf, its spine leads nowhere.
-                both = above[device, color] & above.get((leaf, color), set())
-                mine = [one for one in mine if one.b.device in both] if _alike(network, device, leaf) else mine
+            if color is not None and role == "leaf" and leaf in leaves and _alike(network, device, leaf):
+                # Where a link of the color at the other leaf is not in the lab, its spine leads nowhere.
+                mine = [one for one in mine if one.b.device in above.get((leaf, color), ())]
             want = {one.name for one in mine}
             if color is None or leaf == device or not want or fabric != cables[0].fabric:
                 continue
