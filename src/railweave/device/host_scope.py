@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from railweave.catalog import catalog
 from railweave.device.long_haul import LongHaul, long_haul
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class HostScope:
-    """A server and what concerns it: its fabrics by name, and by name of its NICs the segment and how many NICs share it.
+    """A server, its model, and what concerns it: its fabrics by name, and by name of its NICs the segment and how many NICs share it.
 
     ``long_haul`` is what long links ask of jobs, of those fabrics that have such links.
     """
@@ -28,15 +27,11 @@ class HostScope:
     network: str
     hosts: Hosts
     server: Server
+    model: ServerModel
     fabrics: dict[str, Fabric]
     segments: dict[str, Segment]
     sharing: dict[str, int]
     long_haul: dict[str, LongHaul]
-
-    @property
-    def model(self) -> ServerModel:
-        """The server's model in the catalog."""
-        return catalog().servers[self.server.model]
 
     @property
     def name(self) -> str:
@@ -74,6 +69,7 @@ def host_scope(network: Network, name: str) -> HostScope:
         network=network.name,
         hosts=network.hosts,
         server=server,
+        model=network.catalog.servers[server.model],
         fabrics=fabrics,
         segments={nic.name: network.segment_of(name, nic) for nic in server.nics},
         sharing={nic.name: _sharing(network, fabrics[nic.fabric], nic) for nic in server.nics},
