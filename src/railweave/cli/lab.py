@@ -39,6 +39,7 @@ def up(
 
     from railweave.api import load
     from railweave.api import running as saved
+    from railweave.catalog import in_force
     from railweave.drift.emulated import emulated
     from railweave.lab import life
     from railweave.lab.overlay import Overlay
@@ -54,16 +55,17 @@ def up(
     for line in as_designed:
         typer.echo(line, err=True)
     try:
-        made = life.up(
-            fabric,
-            network,
-            configs=configs,
-            part=part,
-            overlay=overlay,
-            frr_root=frr_root,
-            progress=progress(quiet=quiet or as_json),
-            announce=lambda text: typer.echo(text, err=True),
-        )
+        with in_force(network.catalog):
+            made = life.up(
+                fabric,
+                network,
+                configs=configs,
+                part=part,
+                overlay=overlay,
+                frr_root=frr_root,
+                progress=progress(quiet=quiet or as_json),
+                announce=lambda text: typer.echo(text, err=True),
+            )
     finally:
         done(quiet=quiet or as_json)
     if as_json:
@@ -337,6 +339,7 @@ def export(
 ) -> None:
     """Write the network as a topology for vendor images; needs neither root nor a lab."""
     from railweave.api import load
+    from railweave.catalog import in_force
     from railweave.lab import slicing
     from railweave.lab.containerlab import images_of, topology
     from railweave.network.status import present
@@ -345,7 +348,8 @@ def export(
     with waiting(f"writing {fabric} as {form.value} has it", quiet=quiet or as_json):
         network = present(load(fabric, device=device, hardware=hardware))
         network = slicing.sliced(network, slicing.parse(part)) if part else network
-        files = {Form.containerlab: topology}[form](network, images_of(image))
+        with in_force(network.catalog):
+            files = {Form.containerlab: topology}[form](network, images_of(image))
         write_below(out, files)
     if as_json:
         print_json({"network": network.name, "out": str(out), "files": list(files)})
