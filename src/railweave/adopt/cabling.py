@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
+from railweave.adopt.equipment import free_ports
 from railweave.adopt.numbers import link_pool
 from railweave.adopt.port_ranges import Taken, port_range
 from railweave.adopt.server_models import rails_of
@@ -33,7 +34,7 @@ def cabling(
     pairs = _tier(draft, found, model, ("leaf", found.leaf_places), ("spine", found.spine_places), wrong)
     if found.super_spines:
         _tier(draft, found, model, ("spine", pod), ("super_spine", above), wrong)
-    _server_ports(draft, found, model)
+    _server_ports(draft, found, configs, model)
     addresses = _addresses(draft, found, configs, model)
     for (leaf, name), ports in pairs.items():
         for link, (here, there) in enumerate(ports, 1):
@@ -115,7 +116,8 @@ def _write(draft: Draft, role: str, kind: str, model: str, devices: Sequence[str
             draft.override(one)[kind] = given
 
 
-def _server_ports(draft: Draft, found: Shape, model: Mapping[str, str]) -> None:
+def _server_ports(draft: Draft, found: Shape, configs: Mapping[str, DeviceConfig], model: Mapping[str, str]) -> None:
+    """Write the port range of servers, and the ports that it does not give; NICs of which no port was read get free ones then."""
     rail_of = rails_of(found.wiring.servers.values())
     each = max(1, found.rails // found.per_stripe)
     taken: dict[str, list[Taken]] = defaultdict(list)
@@ -133,6 +135,16 @@ def _server_ports(draft: Draft, found: Shape, model: Mapping[str, str]) -> None:
         for one in wrong:
             nic, leaf, port = names[one.device, one.slot, one.link]
             cables.append({"between": [nic, leaf], "ports": {leaf: port}})
+        for stripe in found.stripes:
+            for at, leaf in enumerate(stripe.leaves):
+                taken_here = {place.physical for (device, _), place in found.places.items() if device == leaf}
+                free = free_ports(configs[leaf], model[leaf], taken_here)
+                for server, slot in stripe.servers.items():
+                    for link in range(each):
+                        port = "" if (leaf, slot, link) in names else next(free, "")
+                        if port:
+                            nic = f"{server}:gpu{at * each + link}_eth"
+                            cables.append({"between": [nic, leaf], "ports": {leaf: port}})
 
 
 def _address(config: DeviceConfig, port: str) -> str:

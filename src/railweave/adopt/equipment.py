@@ -12,10 +12,14 @@ from railweave.design.retarget import ROLES, parse_target
 from railweave.errors import InputError, Option, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from railweave.catalog.hardware import PortGroup
     from railweave.device.model import DeviceConfig
+
+
+USUAL_GBPS = 400
+"""What a NIC does of which no port is said, and a port of a stand-in where no neighbor's model says better."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +102,16 @@ def whole_ports(nos: str, model: str) -> dict[str, int]:
         and group.first <= one.physical < group.first + group.count
         and one.speed_gbps == group.speed_gbps
     }
+
+
+def free_ports(config: DeviceConfig, model: str, taken: set[int]) -> Iterator[str]:
+    """Names of ports for NICs of the usual speed that stand at none of the physical ports ``taken``, the last of the panel first."""
+    names: dict[int, str] = {}
+    for name, there in _places(config.nos, model).items():
+        for one in there:
+            if one.physical not in taken and one.speed_gbps == USUAL_GBPS and not one.channel:
+                names.setdefault(one.physical, name)
+    yield from (names[one] for one in sorted(names, reverse=True))
 
 
 def models(configs: Mapping[str, DeviceConfig]) -> dict[str, str]:

@@ -24,6 +24,7 @@ from railweave.adopt.tiers import between_tiers, by_role, fabrics, joined, neigh
 from railweave.adopt.traffic import load_balancing, mtus, qos
 from railweave.adopt.wiring import wiring
 from railweave.catalog import catalog
+from railweave.errors import InputError, NetworkPart, Problem
 from railweave.intent.names import NAME
 from railweave.intent.topology import DEFAULT_SYSTEM
 
@@ -80,6 +81,8 @@ def files(name: str, configs: Mapping[str, DeviceConfig], lldp: Lldp, given: Map
         tiers = by_role(draft.switches, role)
         servers.append(_fabric(draft, found, tiers, configs, equipped.models, lengths, local[draft.name]))
     apart(drafts)
+    for draft in drafts:
+        apart_by_role(draft)
     whole["servers"] = server_groups(servers)
     whole["management"] = management(Draft("", whole, lock, list(configs), notes), configs)
     overrides = whole.get("overrides", {}).get("devices", {})
@@ -128,6 +131,9 @@ def _fabric(
     keys = name_spines(draft, there)
     if there.super_spines and there.pods > 0:
         topology["stripes_per_pod"] = -(-len(there.stripes) // there.pods)
+        if len(there.super_spines) * there.pods < len(there.spines):
+            what = f"{len(there.super_spines)} super-spines join {len(there.spines)} spines: each joins spines of one number only, in planes"
+            raise InputError([Problem(NetworkPart(there.super_spines[0]), what, "import one pod by itself")])
         topology["super_spines"] = len(there.super_spines) * there.pods // len(there.spines)
         if there.super_links != 1:
             topology["links_per_super_spine"] = there.super_links

@@ -157,7 +157,12 @@ def _pattern(group: str, role: str, color: str) -> str:
 
 def advertisements(draft: Draft, configs: Mapping[str, DeviceConfig]) -> bool:
     """``router_advertisements``, as most gateways have them. Whether servers form addresses by them."""
-    found = [one.advertisements for name in draft.switches for one in configs[name].gateways if one.advertisements]
+    found = [
+        one.advertisements
+        for name in draft.switches
+        for one in configs[name].gateways
+        if one.advertisements and any(prefix.family == "ipv6" for prefix in one.prefixes)
+    ]
     if not found:
         return False
     most, others = common([given(one, RouterAdvertisements()) for one in found])

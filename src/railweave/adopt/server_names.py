@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from itertools import count
 from typing import TYPE_CHECKING
 
 from railweave.adopt.names import as_name
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from railweave.device.model import DeviceConfig
+
+
+MOST_LETTERS = 63
+"""Letters of a server's name."""
 
 
 def with_servers(draft_name: str, wiring: Wiring, configs: Mapping[str, DeviceConfig], leaves: Sequence[str]) -> Wiring:
@@ -87,6 +92,7 @@ def _with_nics(wiring: Wiring, leaves: Sequence[str]) -> Wiring:
     width = MOST_NICS if around > FEW_NICS or _mostly_many(by_server, stripes) else FEW_NICS
     each = width // around
     made: dict[End, End] = {}
+    named: dict[tuple[str, int, int], str] = {}
     for server, own in by_server.items():
         parts = [(leaves_of, [end for end, _ in own if end.device in leaves_of]) for leaves_of in stripes]
         parts = [(leaves_of, ends) for leaves_of, ends in parts if ends]
@@ -95,17 +101,20 @@ def _with_nics(wiring: Wiring, leaves: Sequence[str]) -> Wiring:
                 mine = sorted((end for end in ends if end.device == leaf), key=lambda end: natural(end.port))
                 for place, end in enumerate(mine):
                     more, nic = divmod(place, each)
-                    name = "-".join(
-                        [
-                            as_name(server),
-                            *([str(number)] if len(parts) > 1 else []),
-                            *([str(more + 1)] if more else []),
-                        ]
-                    )
+                    key = (server, number, more)
+                    tail = [str(number)] * (len(parts) > 1) + [str(more + 1)] * (more > 0)
+                    name = named.get(key) or _free("-".join([as_name(server), *tail]), set(named.values()))
+                    named[key] = name
                     made[end] = End(name, f"gpu{at * each + nic}_eth")
     shown = f"{', '.join(odd[:3])}{', …' if len(odd) > 3 else ''}"
     note = f"the NICs of {counted(len(odd), 'server')} ({shown}) have no names that a server model has: NICs are numbered, {width} of each server"
     return Wiring(wiring.links, made, (*wiring.notes, note))
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """The name, with a number where another server has it already."""
+    made = name[:MOST_LETTERS].rstrip("-_.")
+    return next(one for at in count(1) if (one := made if at == 1 else f"{made[: MOST_LETTERS - 4]}-{at}") not in taken)
 
 
 def _mostly_many(by_server: Mapping[str, Sequence[tuple[End, End]]], stripes: Sequence[Sequence[str]]) -> bool:

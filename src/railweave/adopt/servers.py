@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from railweave.adopt.equipment import USUAL_GBPS
 from railweave.adopt.server_models import model_of
 from railweave.catalog import catalog
 
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
 
     from railweave.adopt.draft import Draft
     from railweave.adopt.shape import Shape
-
-USUAL_GBPS = 400
-"""What a NIC does of which no port is said."""
 
 _ENDS_IN_NUMBER = re.compile(r"(.*?)(\d+)")
 

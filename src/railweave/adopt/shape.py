@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from railweave.network.fabric import RoleName
 
 
+MOST_GAPS = 4
+"""AS numbers may leave out so many times as many stripes as there are; other steps between them count nothing."""
+
+
 @dataclass(slots=True)
 class Stripe:
     """Leaves that share servers, in the order of their rails; ``slot`` is the number that allocations follow from.
@@ -237,7 +241,7 @@ def _number(
         all(asns)
         and all(step % each == 0 for step in steps)
         and steps == sorted(set(steps))
-        and steps[-1] < each * 4096
+        and steps[-1] < each * MOST_GAPS * max(16, len(ordered))
     )
     for rank, one in enumerate(ordered, 1):
         one.slot = steps[rank - 1] // each + 1 if by_asn else rank

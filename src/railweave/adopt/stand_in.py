@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from railweave.adopt.equipment import has_ports, models, whole_ports
+from railweave.adopt.equipment import USUAL_GBPS, has_ports, models, whole_ports
 from railweave.adopt.order import natural
 from railweave.adopt.wiring import End, Wiring
 from railweave.catalog import catalog
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
     from railweave.device.model import DeviceConfig
     from railweave.network.fabric import RoleName
-
-USUAL_GBPS = 400
-"""What ports of a stand-in do where no neighbor's model says better: a lab's text says no speed."""
 
 _NOT_A_PORT = re.compile(
     r"(ae|bond|port-?channel|vxlan|vtep|lo|loopback|vlan|irb|br|dummy)\d*.*|.*\.\d+", re.IGNORECASE

@@ -138,6 +138,7 @@ def tenants(draft: Draft, found: Shape, configs: Mapping[str, DeviceConfig], slo
     on_network: dict[tuple[str, str], list[End]] = defaultdict(list)
     networks: dict[tuple[str, str], dict[str, Any]] = {}
     vnis: dict[str, int] = {}
+    routers: dict[tuple[str, str], str] = {}
     for leaf in found.leaves:
         config = configs[leaf]
         by_vlan = {one.vlan_name: one for one in config.gateways if one.vlan_name}
@@ -145,7 +146,7 @@ def tenants(draft: Draft, found: Shape, configs: Mapping[str, DeviceConfig], slo
         bridged = {one.vlan: one for one in config.mac_vrf.vlans} if config.mac_vrf else {}
         for vrf in config.vrfs:
             vnis[vrf.name] = vrf.vni
-            _external(draft, made[vrf.name], leaf, vrf, config)
+            _external(draft, made[vrf.name], leaf, vrf, config, routers)
         ports = {one.name: by_port.get(one.name) or by_vlan.get(one.vlan or "") for one in config.interfaces}
         for one in config.gateways:  # of whose ports nothing else may be said
             ports.setdefault(one.port or one.name, one)
@@ -237,7 +238,10 @@ def _network_vnis(draft: Draft, made: Mapping[str, dict[str, Any]], order: Mappi
                 del network["vni"]
 
 
-def _external(draft: Draft, part: dict[str, Any], leaf: str, vrf: Vrf, config: DeviceConfig) -> None:
+def _external(
+    draft: Draft, part: dict[str, Any], leaf: str, vrf: Vrf, config: DeviceConfig, routers: dict[tuple[str, str], str]
+) -> None:
+    """The external routers of a tenant at one leaf. ``routers`` are their names by leaf and port, which all tenants share."""
     ports: dict[str, Interface] = {one.name: one for one in config.interfaces}
     for one in vrf.external:
         name = as_name(one.router or one.session.peer or f"as{one.session.peer_as}")
@@ -246,6 +250,7 @@ def _external(draft: Draft, part: dict[str, Any], leaf: str, vrf: Vrf, config: D
         if port is None or not port.addresses:
             draft.note(f"{leaf}: the port of external router {name} is not known: it is left out")
             continue
+        name = routers.setdefault((leaf, port.name), name)
         router = part.setdefault("external", {}).setdefault(name, {"asn": one.session.peer_as, "links": []})
         link: dict[str, Any] = {"leaf": leaf, "port": port.name, "prefix": str(port.addresses[0].prefix)}
         link["speed"] = f"{port.speed_gbps}G"

@@ -54,7 +54,9 @@ def roles(configs: Mapping[str, DeviceConfig], wiring: Wiring, near: Mapping[str
             name in found for name in component
         ):  # nothing with servers: those with the fewest links are the lowest
             least = min(len(near[name]) for name in component)
-            found |= {name: "leaf" for name in component if len(near[name]) == least}
+            lowest = [name for name in component if len(near[name]) == least]
+            named = [name for name in lowest if "spine" not in name.casefold()]
+            found |= dict.fromkeys(named if len(lowest) == len(component) and named else lowest, "leaf")
     below: set[str] = set(found)
     tiers: tuple[RoleName, ...] = ("spine", "super-spine", "dci")
     for tier in tiers:
