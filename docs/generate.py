@@ -12,16 +12,24 @@ from docs.cli_reference import cli_reference
 
 from railweave.catalog import catalog
 from railweave.catalog.hardware_schema import hardware_schema
+from railweave.collect.access_file import Access
 from railweave.device.build import device_config
 from railweave.device.config_file import json_schema
 from railweave.findings.registry import rules_of
 from railweave.intent.profiles import profile_tables
-from railweave.intent.reference import fabric_reference, fabric_schema, scenario_reference, scenario_schema
+from railweave.intent.reference import (
+    fabric_reference,
+    fabric_schema,
+    reference_of,
+    scenario_reference,
+    scenario_schema,
+    schema_of,
+)
 from railweave.outputs.steps import design_file
 from railweave.render.host.document import host_reference, host_schema
 from railweave.render.reads import reading_page
 from railweave.render.support import FEATURES, matrix
-from railweave.systems import systems
+from railweave.systems import system, systems
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -114,10 +122,22 @@ def support_matrix() -> str:
     return "\n".join([*lines, ""])
 
 
+def not_read_table() -> str:
+    """What no reader of a system's state fills, with the reason, as a Markdown table."""
+    rows = [
+        f"| `{nos}` | {field if field.count(' ') else f'`{field}`'} | {why} |"
+        for nos in systems()
+        if (reader := system(nos).state) is not None
+        for field, why in reader.NOT_READ.items()
+    ]
+    return "\n".join(["| system | not read | why |", "|---|---|---|", *rows, ""])
+
+
 def generated() -> dict[Path, str]:
     """Every generated text by its file."""
     host, profiles = DOCS / "host-json.md", DOCS / "profiles.md"
-    support = DOCS / "support-matrix.md"
+    support, collect = DOCS / "support-matrix.md", DOCS / "collect.md"
+    ways = f"{not_read_table()}\n# access.yaml, field by field\n\n{reference_of(Access)}"
     return {
         DOCS / "api.md": api_reference(),
         DOCS / "cli" / "reference.md": cli_reference(),
@@ -125,6 +145,8 @@ def generated() -> dict[Path, str]:
         DOCS / "fabric.schema.json": json.dumps(fabric_schema(), indent=1) + "\n",
         DOCS / "scenario-file.md": scenario_reference(),
         DOCS / "scenario.schema.json": json.dumps(scenario_schema(), indent=1) + "\n",
+        DOCS / "access.schema.json": json.dumps(schema_of(Access, "railweave access file"), indent=1) + "\n",
+        collect: collect.read_text().partition(MARK)[0] + MARK + ways,
         DOCS / "findings.md": findings_page(),
         DOCS / "reading.md": reading_page(),
         support: support.read_text().partition(MARK)[0] + MARK + support_matrix(),

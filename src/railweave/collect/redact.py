@@ -1,6 +1,7 @@
 """Answers without secrets: hashes, keys, passwords and communities are taken out before anything is written.
 
-What is left in their place is ``<hidden>``, which nothing takes for a value: ``drift`` says that it could not compare it.
+What is left in their place is ``<hidden>``, which nothing takes for a value: ``drift`` says that it could not compare it. Every other
+character of a text stays as the device gave it, for configurations are compared statement by statement.
 """
 
 from __future__ import annotations
@@ -9,66 +10,85 @@ import json
 import re
 from typing import Any, cast
 
-from railweave.config.secret import HIDDEN, hidden
+from railweave.config.secret import HIDDEN
 from railweave.reading import parse_json
 
+_VALUE = r"""(?!<(?:secret:|hidden>)|&lt;|[{};]|\\")("(?:[^"\\]|\\.)*"|[^\s;"<>]+)"""
+_FORM = r"(?:(?:sha-?\d+|md5|aes-?\d*|des|\d|8a|clear(?:text)?|encrypted|hash|ascii-text|hexadecimal)[ \t]+)*+"
+_RULES = [
+    re.compile(rule)
+    for rule in (
+        r"(-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----)((?s:.){1,20000}?)(?=-----END )",
+        rf"(?<![-\w])((?:[a-z0-9]+-)*(?:password|passphrase|passkey|secret|authentication-key|privacy-key|cak)[ \t]+{_FORM}){_VALUE}",
+        rf"(?<![-\w])((?:ascii-text|hexadecimal)[ \t]+){_VALUE}",
+        rf"(?<![-\w])(key[ \t]+(?:[0-9a-fA-F]+[ \t]+)?(?:0|7|8a)[ \t]+){_VALUE}",
+        rf"(?m:^[ \t]*(?:tacacs|radius)-server\b[^\n]{{0,200}}?[ \t]key[ \t]+)()(?!\d+[ \t]){_VALUE}",
+        rf"(?<![-\w])((?:auth|priv)[ \t]+(?:md5|sha\d*|sha-\d+|aes\d*|aes-?\d+|des)[ \t]+){_VALUE}",
+        rf"((?:\bsnmp-server|(?m:^)set snmp)[ \t]+community[ \t]+){_VALUE}",
+    )
+]
+_SCRAMBLED = re.compile(r"""\$(?:\d|2[aby]|y|8[aA]?)\$[^\s;"<]+""")
+"""Text as crypt(3) and Junos write it."""
+_SNMP_BLOCK = re.compile(r"(?m)^([ \t]*)snmp \{\n((?:(?!\1\}).*\n)*)")
+"""The statement ``snmp`` of Junos in braces: only there is a community a secret."""
+_SNMP_COMMUNITY = re.compile(rf"(?m)^([ \t]*community[ \t]+){_VALUE}")
 _KEYS = re.compile(
-    r"(?i)(?:.*[-_])?(?:password|passwd|passkey|passphrase|secret|hash|psk|cak|private[-_]?key|auth[-_]?key|key[-_]?string|community)"
+    r"(?i)(?:.*[-_])?(?:passwd|passkey|passphrase|secret|psk|cak|private[-_]?key|(?:auth|authentication|privacy)[-_]key"
+    r"|password(?:[-_]hash)?|snmp[-_]community)"
 )
-"""Keys of JSON and tags of XML whose value is a secret, whatever it is."""
+"""Keys of JSON whose value is a secret, whatever it is."""
 _TABLES = {"SNMP_COMMUNITY"}
 """Tables of SONiC whose keys are secrets."""
 _TAG = re.compile(
-    r"(<([\w:-]*(?:password|passkey|passphrase|secret|authentication-key|privacy-key|encrypted-password|pre-shared-key|\bcak))\b[^>]*>)[^<]+(</\2>)"
+    r"(<((?:[\w-]+:)?(?:[\w-]*password|passkey|passphrase|secret|authentication-key|privacy-key|cak))(?:\s[^>]{0,200})?>)(?!&lt;)[^<]+(?=</\2>)"
 )
-_BGP_COMMUNITY = re.compile(r"(?:\d+:\d+(?::\d+)?|no-export|no-advertise|internet|local-AS|[a-z-]+:[\d:.]+)")
 
 
 def redacted(text: str) -> str:
-    """An answer without its secrets; every other character of a text stays where it was."""
-    begun = text.lstrip()
-    if begun[:1] in {"{", "["}:
+    """An answer without its secrets."""
+    begun = text.lstrip()[:1]
+    if begun in {"{", "["}:
         try:
             value = parse_json(text)
         except ValueError:
             return _lines(text)
         changed = _json(value)
         return text if changed == value else json.dumps(changed, indent=1, ensure_ascii=False) + "\n"
-    return (
-        _TAG.sub(rf"\g<1>{HIDDEN.replace('<', '&lt;').replace('>', '&gt;')}\g<3>", _lines(text))
-        if begun[:1] == "<"
-        else _lines(text)
-    )
+    if begun == "<":
+        text = _TAG.sub(r"\1&lt;hidden&gt;", text)
+    return _lines(text)
 
 
 def _lines(text: str) -> str:
-    return "\n".join(map(hidden, text.split("\n")))
+    """Lines of configuration: the words that stand after those that announce a secret."""
+    for rule in _RULES:
+        text = rule.sub(lambda found: found[0][: found.start(2) - found.start()] + HIDDEN, text)
+    text = _SNMP_BLOCK.sub(lambda found: _SNMP_COMMUNITY.sub(rf"\g<1>{HIDDEN}", found[0]), text)
+    return _SCRAMBLED.sub(HIDDEN, text)
 
 
 def _json(value: Any) -> Any:  # noqa: ANN401 - JSON
     if isinstance(value, dict):
-        entries = cast("dict[str, Any]", value)
         return {
             key: _table(inner) if key in _TABLES else _hidden(inner) if _KEYS.fullmatch(key) else _json(inner)
-            for key, inner in entries.items()
+            for key, inner in cast("dict[str, Any]", value).items()
         }
     if isinstance(value, list):
         return [_json(one) for one in cast("list[Any]", value)]
-    return hidden(value) if isinstance(value, str) else value
+    return _lines(value) if isinstance(value, str) else value
 
 
 def _table(value: Any) -> Any:  # noqa: ANN401 - JSON
     """A table whose keys are secrets."""
     if not isinstance(value, dict):
         return HIDDEN
-    inside = list(cast("dict[str, Any]", value).values())
-    return {HIDDEN if len(inside) == 1 else f"{HIDDEN}-{number}": one for number, one in enumerate(inside)}
+    entries = cast("dict[str, Any]", value)
+    names = [key if key.startswith("<") else f"<hidden-{number}>" for number, key in enumerate(entries, 1)]
+    return dict(zip([HIDDEN] if names == ["<hidden-1>"] else names, entries.values(), strict=True))
 
 
 def _hidden(value: Any) -> Any:  # noqa: ANN401 - JSON
-    """A value in the place of a secret; BGP communities and what is no text stay."""
+    """A value in the place of a secret; a reference stays, and so does what is no text."""
     if isinstance(value, str):
-        return (
-            value if not value or _BGP_COMMUNITY.fullmatch(value.split()[0]) or value.startswith("<secret:") else HIDDEN
-        )
+        return value if not value or value.startswith(("<secret:", HIDDEN)) else HIDDEN
     return _json(value)

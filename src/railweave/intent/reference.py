@@ -106,6 +106,17 @@ def fabric_reference() -> str:
     return HEAD + "\n".join(sections)
 
 
+def schema_of(model: type[BaseModel], title: str) -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of a file that is as a model has it."""
+    schema = _standard(model.model_json_schema(by_alias=True))
+    return {**schema, "$schema": "https://json-schema.org/draft/2020-12/schema", "title": title}
+
+
+def reference_of(model: type[BaseModel]) -> str:
+    """The fields of a file that is as a model has it, as Markdown: a section a model, the file's root first."""
+    return "\n".join(_section(one) for one in _models(model))
+
+
 def _models(root: type[BaseModel]) -> list[type[BaseModel]]:
     found: list[type[BaseModel]] = []
     waiting: list[type[BaseModel]] = [root]

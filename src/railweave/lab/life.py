@@ -79,10 +79,10 @@ def up(
         place = Place(lab)
         if place.folder.exists():
             raise LabError(f"the lab of {fabric} is there already: run `railweave lab down {fabric}` first")
+        neighbor_table.make_room()
         fits.check_fits(plan, whole)
         frr = rootfs.find(frr_root, rootfs.need(plan.configs.values()), announce)
         probe.probe(lab)
-        neighbor_table.make_room()
         frr = replace(frr, protocols=plan.protocols())
         record = Record(
             lab,
