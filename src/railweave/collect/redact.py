@@ -15,18 +15,20 @@ from railweave.reading import parse_json
 
 _VALUE = r"""(?!<(?:secret:|hidden>)|&lt;|[{};]|\\")("(?:[^"\\]|\\.)*"|[^\s;"<>]+)"""
 _FORM = r"(?:(?:sha-?\d+|md5|aes-?\d*|des|\d|8a|clear(?:text)?|encrypted|hash|ascii-text|hexadecimal)[ \t]+)*+"
+_WORDS = ("password", "passphrase", "passkey", "secret", "authentication-key", "privacy-key", "cak")
 _RULES = [
-    re.compile(rule)
-    for rule in (
-        r"(-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----)((?s:.){1,20000}?)(?=-----END )",
-        rf"(?<![-\w])((?:[a-z0-9]+-)*(?:password|passphrase|passkey|secret|authentication-key|privacy-key|cak)[ \t]+{_FORM}){_VALUE}",
-        rf"(?<![-\w])((?:ascii-text|hexadecimal)[ \t]+){_VALUE}",
-        rf"(?<![-\w])(key[ \t]+(?:[0-9a-fA-F]+[ \t]+)?(?:0|7|8a)[ \t]+){_VALUE}",
-        rf"(?m:^[ \t]*(?:tacacs|radius)-server\b[^\n]{{0,200}}?[ \t]key[ \t]+)()(?!\d+[ \t]){_VALUE}",
-        rf"(?<![-\w])((?:auth|priv)[ \t]+(?:md5|sha\d*|sha-\d+|aes\d*|aes-?\d+|des)[ \t]+){_VALUE}",
-        rf"((?:\bsnmp-server|(?m:^)set snmp)[ \t]+community[ \t]+){_VALUE}",
+    (needles, re.compile(rule))
+    for needles, rule in (
+        (("PRIVATE KEY",), r"(-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----)((?s:.){1,20000}?)(?=-----END )"),
+        (_WORDS, rf"(?<![-\w])((?:[a-z0-9]+-)*(?:{'|'.join(_WORDS)})[ \t]+{_FORM}){_VALUE}"),
+        (("ascii-text", "hexadecimal"), rf"(?<![-\w])((?:ascii-text|hexadecimal)[ \t]+){_VALUE}"),
+        (("key ", "key\t"), rf"(?<![-\w])(key[ \t]+(?:[0-9a-fA-F]+[ \t]+)?(?:0|7|8a)[ \t]+){_VALUE}"),
+        (("-server",), rf"(?m:^[ \t]*(?:tacacs|radius)-server\b[^\n]{{0,200}}?[ \t]key[ \t]+)()(?!\d+[ \t]){_VALUE}"),
+        (("auth", "priv"), rf"(?<![-\w])((?:auth|priv)[ \t]+(?:md5|sha\d*|sha-\d+|aes\d*|aes-?\d+|des)[ \t]+){_VALUE}"),
+        (("community",), rf"((?:\bsnmp-server|(?m:^)set snmp)[ \t]+community[ \t]+){_VALUE}"),
     )
 ]
+"""Words without one of which a rule is not tried, for answers about state have none and are long; and the rule."""
 _SCRAMBLED = re.compile(r"""\$(?:\d|2[aby]|y|8[aA]?)\$[^\s;"<]+""")
 """Text as crypt(3) and Junos write it."""
 _SNMP_BLOCK = re.compile(r"(?m)^([ \t]*)snmp \{\n((?:(?!\1\}).*\n)*)")
@@ -54,17 +56,19 @@ def redacted(text: str) -> str:
             return _lines(text)
         changed = _json(value)
         return text if changed == value else json.dumps(changed, indent=1, ensure_ascii=False) + "\n"
-    if begun == "<":
+    if begun == "<" and any(word in text for word in _WORDS):
         text = _TAG.sub(r"\1&lt;hidden&gt;", text)
     return _lines(text)
 
 
 def _lines(text: str) -> str:
     """Lines of configuration: the words that stand after those that announce a secret."""
-    for rule in _RULES:
-        text = rule.sub(lambda found: found[0][: found.start(2) - found.start()] + HIDDEN, text)
-    text = _SNMP_BLOCK.sub(lambda found: _SNMP_COMMUNITY.sub(rf"\g<1>{HIDDEN}", found[0]), text)
-    return _SCRAMBLED.sub(HIDDEN, text)
+    for needles, rule in _RULES:
+        if any(needle in text for needle in needles):
+            text = rule.sub(lambda found: found[0][: found.start(2) - found.start()] + HIDDEN, text)
+    if "snmp {" in text:
+        text = _SNMP_BLOCK.sub(lambda found: _SNMP_COMMUNITY.sub(rf"\g<1>{HIDDEN}", found[0]), text)
+    return _SCRAMBLED.sub(HIDDEN, text) if "$" in text else text
 
 
 def _json(value: Any) -> Any:  # noqa: ANN401 - JSON
