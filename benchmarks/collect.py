@@ -70,12 +70,15 @@ def main() -> None:
             result = api.collect(network, folder / "capture", access=folder / "access.yaml")
             ended = time.monotonic()
             servers.terminate()
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        used = resource.getrusage(resource.RUSAGE_SELF)
         answered = sum(one.answered for one in result.outcomes)
         size = sum(one.stat().st_size for one in (folder / "capture").rglob("*") if one.is_file()) / 1e6
         whole = sum(one.status == "answered" for one in result.outcomes)
         print(f"{whole} of {len(result.outcomes)} switches, {answered} answers, {size:.0f} MB")
-        print(f"design {designed - begun:.1f} s, collect {ended - designed:.1f} s, {peak:.0f} MB at most")
+        print(
+            f"design {designed - begun:.1f} s, collect {ended - designed:.1f} s, {used.ru_maxrss / 1024:.0f} MB at most"
+        )
+        print(f"{used.ru_utime + used.ru_stime:.0f} s of a processor, without those of the stand-ins")
 
 
 if __name__ == "__main__":

@@ -189,8 +189,9 @@ class VniState:
 
 @dataclass(frozen=True, slots=True)
 class EvpnRoutes:
-    """How many EVPN routes the device holds: ``type2`` MAC and IP, ``type5`` IP prefixes; ``type5_prefixes`` those of type 5, by VRF
-    or by route distinguisher, whichever the device lists them by.
+    """How many EVPN routes the device holds: ``type2`` MAC and IP, ``type5`` IP prefixes.
+
+    ``type5_prefixes`` are those of type 5, by VRF or by route distinguisher, whichever the device lists them by.
     """
 
     type2: int | None = None
