@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from railweave.collect.collect import Collected
     from railweave.device.model import DeviceConfig
     from railweave.drift.drift import Drift
+    from railweave.expect.model import Keys
     from railweave.intent.lock import Lock
+    from railweave.live.check import Checked
     from railweave.outputs.differences import NetworkDiff
     from railweave.outputs.steps import Built
     from railweave.routing.paths import QueuePairPath
@@ -378,6 +380,57 @@ def states(network: Network | Path | str, capture: Path | str) -> dict[str, Devi
     from railweave.state.reading import read_states
 
     return read_states(read_capture(Path(capture)), {one.name: one.nos for one in _network(network).switches})
+
+
+def check(
+    source: Network | Path | str,
+    capture: Path | str,
+    *,
+    since: Path | str | None = None,
+    only: Sequence[str] = (),
+    all_routes: bool = False,
+    device: Sequence[str] = (),
+    hardware: Path | str | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Checked:
+    """Whether the living network is the designed one: what its devices said, beside what must hold on each (docs/check.md).
+
+    - ``capture``: a folder of what devices said, as ``collect`` writes it.
+    - ``since``: an earlier capture, for what counters rose by.
+    - ``only``: ids of findings to keep (docs/findings.md).
+    - ``all_routes``: compare every route of which the capture has an answer, not only examples.
+    - ``device``, ``hardware``: see ``load``.
+    - ``progress``: called with a few words on what is being done.
+
+    What ``status:`` of the fabric file says is planned, drained or failed is expected nowhere. Findings of a fabric file name
+    its lines; a build folder and a network have none. ``good`` of the result is False where a finding is an error. Raises
+    ``InputError`` for a folder that is no capture or has nothing of this network, for an unknown id, and as ``load`` does.
+    """
+    from railweave.live.check import check as run  # brings every reader with it
+    from railweave.state.capture import read_capture
+
+    network = _network(source, device, hardware)
+    found, before = read_capture(Path(capture)), None if since is None else read_capture(Path(since))
+    with in_force(network.catalog):
+        return run(
+            network,
+            found,
+            before=before,
+            only=only,
+            all_routes=all_routes,
+            line=_lines(source),
+            progress=progress or _silent,
+        )
+
+
+def _lines(source: Network | Path | str) -> Callable[[Keys], tuple[str, int]]:
+    """The file and line of a part of the fabric file; nowhere for what is designed already."""
+    if isinstance(source, Network) or Path(source).is_dir():
+        return lambda _: ("", 0)
+    from railweave.intent.reading.document import read_document
+
+    document = read_document(Path(source))
+    return lambda keys: (Path(source).name, document.line(keys))
 
 
 def _captured(network: Network, capture: Path | str) -> dict[str, dict[str, str]]:

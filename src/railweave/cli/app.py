@@ -7,6 +7,7 @@ import typer
 from railweave import __version__
 from railweave.cli import (
     build,
+    check,
     collect,
     diff,
     drift,
@@ -52,6 +53,7 @@ app.command()(diff.diff)
 app.command()(paths.paths)
 app.command()(verify.verify)
 app.command()(collect.collect)
+app.command()(check.check)
 app.command()(drift.drift)
 app.command("import")(import_.import_)
 app.command()(schema.schema)

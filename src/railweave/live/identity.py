@@ -30,6 +30,14 @@ UNREAD = Rule(
     why="what it says was not compared",
     fix="compare it by hand; report the answer if its form is that of a supported release",
 )
+UNANSWERED = Rule(
+    "question-not-answered",
+    "warning",
+    "living",
+    "A device did not answer a question that it was asked.",
+    why="what the answer would say was not compared",
+    fix="ask again: `railweave collect`; look whether the login may show it",
+)
 NAME = Rule(
     "host-name-differs",
     "error",
@@ -115,6 +123,8 @@ def identity(living: Living) -> Iterator[Seen]:
                 f"alarm{f' ({alarm.severity})' if alarm.severity else ''}: {alarm.text}",
                 severity=severity,
             )
+        for question, why in living.unanswered.get(one.device, {}).items():
+            yield Seen(UNANSWERED, one.device, f"{question}: {why}")
         for note in state.notes:
             yield Seen(UNREAD, one.device, f"{note.question}{f', {note.place}' if note.place else ''}: {note.what}")
 

@@ -24,7 +24,8 @@ Part = tuple[Kind, str]
 class Living:
     """What must hold and what was said, by device; ``before`` is what was said earlier, for counters.
 
-    A device that is expected and has no state did not answer: ``silent`` says why where that is known.
+    A device that is expected and has no state did not answer: ``silent`` says why where that is known. ``unanswered`` are the
+    questions that a device was asked and did not answer, with the reason.
     """
 
     network: Network
@@ -32,6 +33,7 @@ class Living:
     states: dict[str, DeviceState]
     before: dict[str, DeviceState] = field(default_factory=dict[str, "DeviceState"])
     silent: dict[str, str] = field(default_factory=dict[str, str])
+    unanswered: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
 
     def pairs(self) -> Iterator[tuple[Expected, DeviceState]]:
         """What must hold on each device that answered, beside what it said."""

@@ -1,0 +1,86 @@
+"""``railweave check``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from railweave.cli.options import DEVICE, HARDWARE, JSON, QUIET
+from railweave.cli.output import done, print_findings, print_json, progress, tally
+from railweave.counting import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from railweave.live.punch_list import Task
+
+
+def check(
+    fabric: Path = typer.Argument(..., help="Fabric file or build folder."),
+    capture: Path = typer.Argument(..., help="Folder of what devices said, as `railweave collect` writes it."),
+    since: Path | None = typer.Option(None, "--since", help="An earlier capture: what counters rose by since then."),
+    only: list[str] = typer.Option([], "--only", help="Keep findings of this id alone; may be repeated."),
+    all_routes: bool = typer.Option(
+        False, "--all-routes", help="Compare every route that the capture has, not only examples."
+    ),
+    junit: Path | None = typer.Option(None, "--junit", help="Write a JUnit file: a test case per device and rule."),
+    html: Path | None = typer.Option(None, "--html", help="Write a page: the topology with what is wrong on it."),
+    device: list[str] = DEVICE,
+    hardware: Path | None = HARDWARE,
+    all_: bool = typer.Option(False, "--all", help="Print notes too, and what follows from a cause."),
+    as_json: bool = JSON,
+    quiet: bool = QUIET,
+) -> None:
+    """Check whether the living network is the designed one: what its devices said beside what must hold. Exits 1 where a finding is an error."""
+    from railweave.api import check as run
+    from railweave.writing import write_file
+
+    try:
+        result = run(
+            fabric,
+            capture,
+            since=since,
+            only=only,
+            all_routes=all_routes,
+            device=device,
+            hardware=hardware,
+            progress=progress(quiet=quiet or as_json),
+        )
+    finally:
+        done(quiet=quiet or as_json)
+    if junit is not None:
+        from railweave.live.junit import junit as document
+
+        write_file(junit, document(result))
+    if html is not None:
+        from railweave.report.living import living_html
+
+        rows = [(one.rack, one.device, one.port, one.do, one.because) for one in result.tasks]
+        write_file(html, living_html(result.network, result.findings, rows, len(result.devices), len(result.answered)))
+    if as_json:
+        print_json(result.to_json())
+    else:
+        print_findings(result.findings, least=("error", "warning", "info") if all_ else ("error", "warning"))
+        _print_tasks(result.tasks)
+        answered = f"{len(result.answered)} of {counted(len(result.devices), 'device')} answered"
+        typer.echo(f"{answered}: {tally(result.findings)}")
+    if not result.good:
+        raise typer.Exit(1)
+
+
+def _print_tasks(tasks: Sequence[Task]) -> None:
+    """The punch list, rack by rack."""
+    if not tasks:
+        return
+    typer.echo("punch list, for hands:")
+    rack = None
+    devices = max(len(one.device) for one in tasks)
+    ports = max(len(one.port) for one in tasks)
+    for one in tasks:
+        if one.rack != rack:
+            rack = one.rack
+            if rack:
+                typer.echo(f"  rack {rack}")
+        typer.echo(f"  [ ] {one.device:{devices}}  {one.port:{ports}}  {one.do}")

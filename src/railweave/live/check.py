@@ -1,0 +1,166 @@
+"""A network beside a capture of it: what must hold on every device that should be there, and what the devices said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from railweave.device.build import device_config
+from railweave.errors import FileLine, InputError, Option, Problem
+from railweave.expect import expected
+from railweave.findings.registry import Rule, rules_of
+from railweave.live.counters import ORDER
+from railweave.live.judge import judged
+from railweave.live.living import Living
+from railweave.live.punch_list import punch_list
+from railweave.routing.control_plane import ControlPlane
+from railweave.state.question import CONFIGURATION
+from railweave.state.reading import read_states
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from railweave.expect.model import Keys
+    from railweave.findings import Finding
+    from railweave.live.punch_list import Task
+    from railweave.network.model import Network
+    from railweave.state.capture import Capture
+    from railweave.state.device_state import DeviceState
+
+UNKNOWN = Rule(
+    "capture-device-unknown",
+    "warning",
+    "living",
+    "The capture has answers of a device that the design does not have.",
+    why="they were compared with nothing",
+    fix="give its folder the device's name in the design, or check against the fabric file that has the device",
+)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a check found. ``devices`` are those that should answer, ``answered`` those that did.
+
+    ``rules`` are the ids of the rules that were applied; ``since`` says whether counters were compared with an earlier capture.
+    """
+
+    network: Network
+    findings: list[Finding]
+    devices: tuple[str, ...]
+    answered: frozenset[str]
+    rules: tuple[str, ...]
+    since: bool
+
+    @property
+    def good(self) -> bool:
+        """Whether no finding is an error."""
+        return all(one.severity != "error" for one in self.findings)
+
+    @property
+    def tasks(self) -> list[Task]:
+        """What a technician has to do at racks and ports."""
+        return punch_list(self.network, self.findings)
+
+    def to_json(self) -> dict[str, object]:
+        """The whole as the documented JSON object."""
+        return {
+            "good": self.good,
+            "devices": len(self.devices),
+            "answered": len(self.answered),
+            "silent": [one for one in self.devices if one not in self.answered],
+            "since": self.since,
+            "rules": list(self.rules),
+            "findings": [one.to_json() for one in self.findings],
+            "punch_list": [one.to_json() for one in self.tasks],
+        }
+
+
+def check(
+    network: Network,
+    capture: Capture,
+    *,
+    before: Capture | None = None,
+    only: Sequence[str] = (),
+    all_routes: bool = False,
+    line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0),
+    progress: Callable[[str], None],
+) -> Checked:
+    """Compare what devices said with what must hold, without what ``status:`` of the fabric file makes absent.
+
+    ``before`` is an earlier capture, for counters. ``only`` are ids of findings to keep. Raises ``InputError`` for an id that
+    there is not, and for a capture that has no answer of any switch of the network.
+    """
+    rules = _rules(only, since=before is not None)
+    progress("reading the capture")
+    states = read(network, capture)
+    progress("working out what must hold")
+    configs = {one.name: device_config(network, one.name) for one in network.switches}
+    routes = ControlPlane(configs.values(), network.absent).routes()
+    wanted = {
+        name: expected(network, config, routes, all_routes=all_routes)
+        for name, config in configs.items()
+        if name not in network.absent
+    }
+    living = Living(
+        network,
+        wanted,
+        states,
+        read(network, before) if before is not None else {},
+        {name: why for name in wanted if name not in states and (why := _why(capture, name))},
+        {name: dict(one.failed) for name, one in capture.meta.devices.items() if name in states and one.failed},
+    )
+    progress(f"comparing {len(wanted)} devices")
+    found = [*judged(living, line), *_unknown(network, capture)]
+    return Checked(
+        network,
+        [one for one in found if one.id in rules],
+        tuple(wanted),
+        frozenset(name for name in wanted if name in states),
+        rules,
+        before is not None,
+    )
+
+
+def read(network: Network, capture: Capture) -> dict[str, DeviceState]:
+    """The state of every switch that said more than its configuration. Raises ``InputError`` where none did."""
+    states = read_states(capture, {one.name: one.nos for one in network.switches})
+    states = {
+        name: one for name, one in states.items() if any(_is_state(question) for question in capture.answers[name])
+    }
+    if not states and not any(name in capture.meta.devices for name in (one.name for one in network.switches)):
+        what = "it has no answer of any switch of this network about its state"
+        fix = "collect them: `railweave collect FABRIC -o CAPTURE`; what to ask by hand: `railweave collect FABRIC --questions`"
+        raise InputError([Problem(FileLine(str(capture.folder)), what, fix)])
+    return states
+
+
+def _is_state(question: str) -> bool:
+    return question.partition("-")[0] != CONFIGURATION
+
+
+def _why(capture: Capture, device: str) -> str:
+    """Why a device has no state, as far as the capture tells."""
+    asked = capture.meta.devices.get(device)
+    if asked is not None:
+        return asked.error or next((f"{name}: {why}" for name, why in asked.failed.items()), "")
+    if capture.meta.devices:
+        return "it was not asked"
+    return "the capture has its configuration alone" if device in capture.devices else "the capture has nothing of it"
+
+
+def _unknown(network: Network, capture: Capture) -> Iterator[Finding]:
+    known = {one.name for one in (*network.switches, *network.servers)}
+    for name in capture.devices:
+        if name not in known:
+            yield UNKNOWN.finding(name, f"the design has no device {name}", file=str(capture.folder))
+
+
+def _rules(only: Sequence[str], *, since: bool) -> tuple[str, ...]:
+    """The ids of the rules that are applied, in the order of their modules."""
+    rules = {id_: one for id_, one in rules_of("railweave.live").items() if one.applies == "living"}
+    unknown = [one for one in only if one not in rules]
+    if unknown:
+        fix = "ids are those of docs/findings.md, under `Living network`"
+        raise InputError([Problem(Option("--only", one), "there is no such finding", fix) for one in unknown])
+    counted = set() if since else {one.id for one in ORDER}
+    return tuple(id_ for id_ in rules if (not only or id_ in only) and id_ not in counted)
