@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from railweave.expect.model import Keys
     from railweave.intent.lock import Lock
     from railweave.live.check import Checked
+    from railweave.live.fill import Filled
     from railweave.outputs.differences import NetworkDiff
     from railweave.outputs.steps import Built
     from railweave.routing.paths import QueuePairPath
@@ -421,6 +422,33 @@ def check(
             line=_lines(source),
             progress=progress or _silent,
         )
+
+
+def fill_inventory(
+    fabric: Path | str,
+    capture: Path | str,
+    *,
+    write: bool = False,
+    device: Sequence[str] = (),
+    hardware: Path | str | None = None,
+) -> Filled:
+    """The inventory beside a fabric file, with serial numbers, MAC addresses and interface names that devices say.
+
+    - ``capture``: a folder of what devices said, as ``collect`` writes it.
+    - ``write``: write the file; without it nothing is written.
+    - ``device``, ``hardware``: see ``load``.
+
+    ``difference()`` of the result are the changes as text. Raises as ``check`` does, and ``OutputError`` where it cannot be written.
+    """
+    from railweave.live.fill import fill
+    from railweave.state.capture import read_capture
+    from railweave.writing import write_file
+
+    network = load(fabric, device=device, hardware=hardware)
+    found = fill(Path(fabric), network, read_capture(Path(capture)))
+    if write and found.differs:
+        write_file(found.file, found.after)
+    return found
 
 
 def _lines(source: Network | Path | str) -> Callable[[Keys], tuple[str, int]]:

@@ -15,6 +15,7 @@ from railweave.cli import (
     host,
     import_,
     init,
+    inventory,
     lab,
     paths,
     raw_flows,
@@ -61,3 +62,4 @@ app.command(cls=Sectioned, epilog=raw_flows.MORE)(sim.sim)
 app.command(cls=Verbatim, add_help_option=False)(host.host)
 app.add_typer(lab.app, name="lab")
 app.add_typer(hardware.app, name="hardware")
+app.add_typer(inventory.app, name="inventory")

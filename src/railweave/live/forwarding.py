@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from railweave.findings.registry import Rule
 from railweave.live.interfaces import of_port, without_unit
 from railweave.live.living import Seen
+from railweave.state.question import DEFAULT_VRF
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -105,7 +106,8 @@ def _route(living: Living, device: Expected, wanted: Route, said: Said | None) -
         if wanted.ports:
             yield Seen(ROUTE_MISSING, wanted.device, f"no route to {which}", wanted.because, needs=needs)
         return
-    if have and set(have) != set(wanted.ports):
+    # In a tenant's VRF a route leaves by the tunnel; which links that takes, the route to the far leaf's loopback says.
+    if have and said.vrf == DEFAULT_VRF and set(have) != set(wanted.ports):
         should = " and ".join(wanted.ports) or "no port"
         what = f"{which} leaves by {' and '.join(have)}, the design has {should}"
         yield Seen(ROUTE_PORTS, wanted.device, what, wanted.because, needs=needs)

@@ -59,9 +59,7 @@ def punch_list(network: Network, findings: Sequence[Finding]) -> list[Task]:
         if one.id in hands and one.severity != "info":
             device, _, port = one.where.partition(" ")
             place = network.positions.get(device)
-            found.append(
-                Task(place.rack if place else "", place.unit if place else 0, device, port, one.fix, one.what)
-            )
+            found.append(Task(place.rack if place else "", place.unit if place else 0, device, port, one.fix, one.what))
 
     def key(task: Task) -> tuple[str, int, int, int]:
         # By the first of two ports that one line names; what is about the whole device comes first.

@@ -28,9 +28,9 @@ def living_html(
 ) -> str:
     """The page as one HTML document that loads nothing and needs no script."""
     counts = Counter(one.severity for one in findings)
-    verdict = [
-        element("span", text(counted(counts[one], one)), class_=one) for one in MARKED if counts[one]
-    ] or [element("span", "as designed", class_="good")]
+    verdict = [element("span", text(counted(counts[one], one)), class_=one) for one in MARKED if counts[one]] or [
+        element("span", "as designed", class_="good")
+    ]
     picture = element("div", topology_svg(network), class_="picture")
     about = "Red is a device or link with an error, amber one with a warning; what only follows from another finding is not marked."
     shown = [
@@ -157,6 +157,4 @@ def _table(heads: Sequence[str], rows: Sequence[str]) -> str:
 
 
 def _section(name: str, title: str, about: str, content: str) -> str:
-    return element(
-        "section", element("h2", text(title)), element("p", text(about), class_="about"), content, id=name
-    )
+    return element("section", element("h2", text(title)), element("p", text(about), class_="about"), content, id=name)
