@@ -137,8 +137,8 @@ def test_a_session_without_the_right_prefixes_is_found_at_the_cause() -> None:
         fewer = tuple(replace(x, families={"ipv6": replace(x.families["ipv6"], received=28)}) for x in bgp[:1])
         one = changed(one, leaf, bgp=(*fewer, *bgp[1:]))
     found = judged(one)
-    assert {id_ for id_, _ in told(found)} == {"session-down"}
-    assert {id_ for id_, _ in told(found, explained=True)} == {"session-down", "prefixes-differ"}
+    assert {id_ for id_, _ in told(found)} == {"session-not-established"}
+    assert {id_ for id_, _ in told(found, explained=True)} == {"session-not-established", "prefixes-differ"}
 
 
 def test_counters_speak_in_the_design_s_own_numbers() -> None:

@@ -51,7 +51,7 @@ RESOURCE = Rule(
     fix="raise the headroom share of the buffer, or measure the cables and write their lengths into the inventory",
 )
 STORM = Rule(
-    "pfc-storm",
+    "watchdog-storm",
     "error",
     "living",
     "The PFC watchdog found a queue that a neighbor paused without end.",

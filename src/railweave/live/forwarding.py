@@ -66,16 +66,16 @@ NO_ADVERTISEMENTS = Rule(
     why="servers get no addresses (SLAAC) and no gateway",
     fix="load the designed configuration again",
 )
-TENANT_MISSING = Rule(
-    "tenant-missing",
+VRF_MISSING = Rule(
+    "vrf-missing",
     "error",
     "living",
     "A leaf lacks the VRF of a tenant.",
     why="its servers reach nobody",
     fix="load the designed configuration again",
 )
-TENANT_DIFFERS = Rule(
-    "tenant-differs",
+VRF_DIFFERS = Rule(
+    "vrf-differs",
     "error",
     "living",
     "The VRF of a tenant has another VNI or route distinguisher than the design, or is down.",
@@ -151,7 +151,7 @@ def _tenant(wanted: Tenant, state: DeviceState) -> Iterator[Seen]:
     if state.vrfs is not None:
         found = state.vrfs.get(wanted.vrf)
         if found is None:
-            yield Seen(TENANT_MISSING, wanted.device, f"there is no VRF {wanted.vrf}", wanted.because)
+            yield Seen(VRF_MISSING, wanted.device, f"there is no VRF {wanted.vrf}", wanted.because)
             return
         wrong = [
             f"{name} {has}, the design has {should}"
@@ -163,7 +163,7 @@ def _tenant(wanted: Tenant, state: DeviceState) -> Iterator[Seen]:
         ]
         wrong += ["it is down"] if found.up is False else []
         if wrong:
-            yield Seen(TENANT_DIFFERS, wanted.device, f"VRF {wanted.vrf}: {'; '.join(wrong)}", wanted.because)
+            yield Seen(VRF_DIFFERS, wanted.device, f"VRF {wanted.vrf}: {'; '.join(wrong)}", wanted.because)
     if state.vnis is not None and wanted.vni not in state.vnis:
         what = f"VRF {wanted.vrf}: VNI {wanted.vni} is not among the device's"
-        yield Seen(TENANT_DIFFERS, wanted.device, what, wanted.because)
+        yield Seen(VRF_DIFFERS, wanted.device, what, wanted.because)

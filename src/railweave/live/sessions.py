@@ -26,7 +26,7 @@ MISSING = Rule(
     fix="look for the neighbor on the link (router advertisements), and for the group in the configuration",
 )
 DOWN = Rule(
-    "session-down",
+    "session-not-established",
     "error",
     "living",
     "A BGP session of the design is not established.",

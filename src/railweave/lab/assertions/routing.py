@@ -181,7 +181,8 @@ def path_colors(lab: Running, routes: Routes) -> Seen:
             mine = [one for one in towards if one.color == color and one.name not in routes.down]
             if color is not None and role == "leaf" and leaf in leaves and _alike(network, device, leaf):
                 # Where a link of the color at the other leaf is not in the lab, its spine leads nowhere.
-                mine = [one for one in mine if one.b.device in above.get((leaf, color), ())]
+                there = above.get((leaf, color), set())
+                mine = [one for one in mine if one.b.device in there]
             want = {one.name for one in mine}
             if color is None or leaf == device or not want or fabric != cables[0].fabric:
                 continue
