@@ -19,8 +19,10 @@ from railweave.catalog import catalog
 from railweave.device.build import device_config
 from railweave.routing.control_plane import ControlPlane
 from railweave.simulation.collective import predict
+from railweave.simulation.conditions import bed_of
 from railweave.simulation.model.fabric import packet_fabric
 from railweave.simulation.perftest import write_bandwidth_gbps
+from railweave.simulation.ranks import ALTERNATE
 
 from . import beds, long_haul
 from .engine import ROOT
@@ -54,6 +56,8 @@ class Collective:
     qps: int = 0
     nccl: Mapping[str, str] = field(default_factory=dict[str, str])
     vxlan: bool = False
+    hosts: str | None = None
+    processes: int | None = None
 
 
 @dataclass(frozen=True)
@@ -113,7 +117,8 @@ def run(job: Job) -> float:
     factor = 1.0
     for seed in SEEDS[job.name]:
         settings = {"seed": str(seed)} | (beds.VXLAN if job.vxlan else {})
-        found = predict(network, job.name, size, qps=job.qps or None, nccl=job.nccl, settings=settings)
+        bed = bed_of(network, order=job.hosts, processes=job.processes)
+        found = predict(network, job.name, size, qps=job.qps or None, nccl=job.nccl, settings=settings, bed=bed)
         times.append(found.time_ps)
         factor = found.program.bus_factor
     mean_ps = sum(times) / len(times)
@@ -129,7 +134,7 @@ def rows() -> Iterator[Row]:
     """Every row of the folder."""
     for r in _of("t000_table12_busbw.csv"):
         name, qps, uplinks = r["collective"].replace("_", "-"), int(r["qps_per_connection"]), int(r["uplinks_per_leaf"])
-        job = Collective("lab", (uplinks,), name, UNSTATED[name], qps, SPLIT)
+        job = Collective("lab", (uplinks,), name, UNSTATED[name], qps, SPLIT, hosts=ALTERNATE)
         what = f"{name}, {uplinks} uplinks, {qps} queue pairs"
         yield Row(r["row_id"], what, (float(r["avg_busbw"]),), "GB/s", job, 0.03 if name == "all-reduce" else 0.15)
     for r in _of("t001_table1_3.csv"):
@@ -151,11 +156,13 @@ def rows() -> Iterator[Row]:
         yield Row(
             r["row_id"], f"ib_write_bw of {size} B", between, "Gb/s", Perftest(size), 0.05 if size >= 512 else None
         )
-    for file in ("1node_allreduce", "4node_allreduce_4procs", "4node_a2a_4procs"):
+    for file in ("1node_allreduce", "4node_allreduce_4procs", "4node_a2a_4procs", "4node_a2a_32procs"):
         for r in _of(f"t004_rccl_{file}.csv"):
             servers, name, size = int(r["nodes"]), r["collective"].replace("_", "-"), int(r["size_bytes"])
-            job = Collective("thor2", (servers,), name, size, nccl=RCCL if servers > 1 else {})
-            what = f"RCCL {name}, {servers} server{'s' * (servers > 1)}, {size} B, {r['placement']}"
+            processes = int(r["procs"]) // servers
+            nccl = RCCL if servers > 1 else {}
+            job = Collective("thor2", (servers,), name, size, nccl=nccl, processes=processes)
+            what = f"RCCL {name}, {servers} server{'s' * (servers > 1)}, {r['procs']} processes, {size} B, {r['placement']}"
             yield Row(r["row_id"], what, (float(r["time_us"]),), "us", job, 0.15 if size >= 4 << 20 else None)
     for file in ("2", "3", "5", "6"):
         for r in _of(f"t002_table{file}.csv"):

@@ -541,6 +541,8 @@ def simulate(
     settings: Mapping[str, str] | None = None,
     background: str | None = None,
     scenario: Path | str | None = None,
+    hosts: str | None = None,
+    per_host: int | None = None,
     fib: Path | str | None = None,
     tenant: str | None = None,
     fabric: str | None = None,
@@ -562,6 +564,9 @@ def simulate(
     - ``background``: traffic of others: ``share=30%,ports=*:gpu0_eth,qps=4,packet=9000``.
     - ``scenario``: a scenario file with traffic, background, overrides and faults; other arguments override it, but
       where it has traffic, ``collective``, ``size`` and ``qps`` are refused.
+    - ``hosts``: servers in the order of their ranks, ``H100-03,H100-[01-02]``, how many of the first (``"4"``), or
+      ``stripes-alternate``; all in the order of the fabric file where it is left out.
+    - ``per_host``: processes on each server, which share its GPUs; one for each GPU where it is left out.
     - ``fib``: a file of forwarding tables as exported, instead of those that are computed.
     - ``tenant``, ``fabric``: whose job it is, and on which fabric, where there are several.
     - ``engine``: packets, flows, or ``auto``: flows above 200 million estimated packet hops.
@@ -592,6 +597,8 @@ def simulate(
                 "settings": settings,
                 "background": background,
                 "scenario": _path(scenario),
+                "hosts": hosts,
+                "per_host": per_host,
                 "fib": _path(fib),
                 "tenant": tenant,
                 "engine": engine,

@@ -40,6 +40,12 @@ def sim(
         None, "--fabric", help="The fabric it runs on, where several connect GPUs; else that of the GPUs' own NICs."
     ),
     tenant: str | None = typer.Option(None, help="Whose job it is, where the network has several tenants."),
+    hosts: str | None = typer.Option(
+        None, help="Servers in the order of their ranks: A,B,C-[1-4]; the first N; or stripes-alternate. Default: all."
+    ),
+    per_host: int | None = typer.Option(
+        None, min=1, help="Processes on each server, which share its GPUs; default: one a GPU."
+    ),
     fib: Path | None = typer.Option(None, help="Forwarding tables as exported, instead of those that are computed."),
     running: Path | None = RUNNING,
     device: list[str] = DEVICE,
@@ -101,6 +107,8 @@ def sim(
         "settings": by_name(setting, "--set"),
         "background": background,
         "scenario": scenario,
+        "hosts": hosts,
+        "per_host": per_host,
         "fib": fib,
         "tenant": tenant,
         "engine": engine,

@@ -75,9 +75,15 @@ class Job:
 
     servers: tuple[Server, ...]
     library: Library = "NCCL"
+    processes: int | None = None
+    """Processes of each server, which share its GPUs evenly; None: one for each GPU."""
 
     def __post_init__(self) -> None:
         problems = [Problem(Argument("job"), what, fix) for what, fix in _wrong(self.servers)]
+        if not problems and self.processes is not None and (self.processes < 1 or self.gpus_per_server % self.processes):
+            counts = [count for count in range(1, self.gpus_per_server + 1) if not self.gpus_per_server % count]
+            what = f"{self.processes} processes cannot share {self.gpus_per_server} GPUs evenly"
+            problems.append(Problem(Argument("processes"), what, f"use one of {', '.join(map(str, counts))}"))
         if problems:
             raise JobError(problems)
 
@@ -90,6 +96,11 @@ class Job:
     def gpus_per_server(self) -> int:
         """GPUs of each server."""
         return self.servers[0].gpus
+
+    @property
+    def gpus_per_process(self) -> int:
+        """GPUs of each process."""
+        return 1 if self.processes is None else self.gpus_per_server // self.processes
 
     @property
     def nics_per_server(self) -> int:
@@ -116,12 +127,13 @@ class Job:
         gpu: str = "H100",
         cpu: Literal["Intel", "AMD"] = "Intel",
         library: Library = "NCCL",
+        processes: int | None = None,
     ) -> Job:
         """``count`` servers with a NIC beside each GPU, NIC g on rail g."""
         nics = tuple(Nic(f"nic{g}", g, rate_mbps) for g in range(gpus))
         link = gpu_link(gpu)
         servers = (Server(f"server{s}", nics, tuple(range(gpus)), gpu, cpu, link) for s in range(count))
-        return cls(tuple(servers), library)
+        return cls(tuple(servers), library, processes)
 
 
 def _wrong(servers: tuple[Server, ...]) -> list[tuple[str, str]]:

@@ -16,6 +16,7 @@ import numpy as np
 
 from railweave.collectives.draft import Draft, empty, refuse_beyond
 from railweave.collectives.schedule import BATCH, P2pChannels, Rounds, batches, parts_of, rounds
+from railweave.collectives.tuning import launch_of_others_us
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -78,6 +79,7 @@ def transfers(
     part.
     """
     count, size = len(wanted.source), wanted.size_bytes
+    peers = job.ranks - 1 if all_pairs else 1
     if not count or not size:
         return empty(pace.launch_ps)
     step = min(nccl["NCCL_P2P_NET_CHUNKSIZE"], nccl["NCCL_BUFFSIZE"] // nccl["NCCL_STEPS"])
@@ -108,7 +110,9 @@ def transfers(
     total = message.size
     data = np.repeat(by_chunk, count, axis=0)
     delay = np.where(relayed, pace.hops(1, chunk), 0)
-    late = np.tile(delay, parts) + np.where((waits < 0).all(axis=1), pace.launch_ps, pace.gpu_hop_ps)
+    late = np.tile(delay, parts) + np.where(
+        (waits < 0).all(axis=1), np.tile(_launched_ps(job, wanted, pace, peers), parts), pace.gpu_hop_ps
+    )
     draft = Draft(
         connections=connections,
         connection=_scatter(message, np.repeat(connection, chunks), total),
@@ -122,6 +126,16 @@ def transfers(
         stream=_scatter(message, np.repeat(np.arange(parts * count), chunks), total),
     )
     return _without_empty(draft) if bool((by_chunk == 0).any()) else draft
+
+
+def _launched_ps(job: Job, wanted: Transfers, pace: Pace, peers: int) -> NDArray[np.int64]:
+    """When the data of each transfer can leave: when the kernels of both of its GPUs run, the last of a process as ``launch_ps``.
+
+    RCCL's kernels of a process begin one after another, so data of the first GPUs overlaps the launch of the last ones.
+    """
+    each_ps = round(launch_of_others_us(job, peers) * 1e6) // max(job.gpus_per_process - 1, 1) if job.library == "RCCL" else 0
+    later = np.maximum(wanted.source % job.gpus_per_process, wanted.target % job.gpus_per_process)
+    return pace.launch_ps - each_ps * (job.gpus_per_process - 1 - later)
 
 
 def _chunk(nccl: Parameters, size: int, step: int) -> int:

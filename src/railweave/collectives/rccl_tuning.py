@@ -34,7 +34,7 @@ CORRECTION = {
         "Simple": (0.1,) * 23 + (0.8, 1.0, 1.0, 1.0),
     },
 }
-"""By power of two of the size from 64 B on."""
+"""By power of two of the size from 64 B on; larger sizes have the last one."""
 
 
 def rccl_estimate_us(job: Job, collective: Collective, algorithm: str, protocol: str, size_bytes: int) -> float:
@@ -51,8 +51,8 @@ def rccl_estimate_us(job: Job, collective: Collective, algorithm: str, protocol:
     bus *= max(ranks, 2) / max(turns, 1) if algorithm == "Ring" else 0.5
     power = (size_bytes >> 6).bit_length() - 1
     factors = CORRECTION[algorithm][protocol]
-    if 0 <= power < len(factors):
-        bus *= factors[power]
+    if algorithm == "Tree" or servers > 1:  # rings inside one server are not corrected (ncclTopoGetAlgoTime)
+        bus *= factors[min(max(power, 0), len(factors) - 1)]
     inside, across = GPU_HOP_US[algorithm][protocol], NETWORK_HOP_US[algorithm][protocol]
     if algorithm == "Tree":
         latency = 2 * ((job.gpus_per_server - 1) * inside + (servers.bit_length() - 1) * across)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from railweave.collectives.nccl import ALGORITHMS, PROTOCOLS
+from railweave.collectives.rccl_tuning import GPU_HOP_US as RCCL_GPU_HOP_US
 from railweave.collectives.rccl_tuning import RCCL_TUNED, rccl_estimate_us
 
 if TYPE_CHECKING:
@@ -22,12 +23,18 @@ BASE_US = {
     "RCCL": {"Tree": (12.0, 12.0, 17.0), "Ring": (12.0, 12.0, 17.0)},
 }
 """Launch, by library, algorithm and protocol."""
-RCCL_PEER_US = 4.7
+RCCL_PEER_US = 2.0
 """RCCL's kernel begins with one peer after another. Fitted: docs/validation.md, "What was fitted"."""
+RCCL_NEXT_GPU_US, RCCL_NEXT_GPU_PEER_US = 1.52, 0.35
+"""A process launches the kernels of its GPUs one after another: for each after the first, and for each peer that it sends
+to. Fitted: docs/validation.md, "What was fitted"."""
 GPU_HOP_US = {"Tree": (0.6, 1.25, 4.0), "Ring": (0.6, 1.9, 3.4)}
 """One GPU to the next over NVLink (``NCCL_HW_NVLINK``)."""
 NETWORK_HOP_US = {"Tree": (5.0, 8.5, 14.0), "Ring": (2.7, 4.0, 14.0)}
 """One server to the next (``NCCL_HW_NET``)."""
+RCCL_TREE_HOP_US = {"LL": 2.2, "Simple": 25.0}
+"""The same in RCCL's trees: LL is fitted (docs/validation.md, "What was fitted"), Simple is that of RCCL's own table. The others of that
+table are weights (a ring's Simple hop of 320 us), and NCCL's stand for them."""
 
 THREADS = {"LL": "NCCL_NTHREADS", "LL128": "NCCL_LL128_NTHREADS", "Simple": "NCCL_NTHREADS"}
 BYTES_PER_THREAD = {"LL": 8, "LL128": 8, "Simple": 64}
@@ -102,10 +109,8 @@ def choose(
     network: connections that share buffers have none for LL (``transport/net.cc``).
     """
     if collective in {"all-to-all", "send-recv"}:
-        if launch_ps is None and job.library == "RCCL":
-            peers = job.ranks - 1 if collective == "all-to-all" else 1
-            launch_ps = round((BASE_US["RCCL"]["Ring"][2] + RCCL_PEER_US * peers) * 1e6)
-        return choice_of(job, "Ring", "Simple", channels, launch_ps, 0.0)
+        peers = job.ranks - 1 if collective == "all-to-all" else 1
+        return choice_of(job, "Ring", "Simple", channels, launch_ps, peers=peers)
     algorithms = nccl.names("NCCL_ALGO") or ALGORITHMS
     if collective != "all-reduce" or len(job.servers) == 1:
         algorithms = ("Ring",)  # only all-reduce has a tree; one server has no tree of servers
@@ -209,16 +214,34 @@ def bandwidth_gbytes(job: Job, collective: Collective, algorithm: str, protocol:
 
 
 def choice_of(
-    job: Job, algorithm: str, protocol: str, channels: int, launch_ps: int | None = None, time_us: float = 0.0
+    job: Job,
+    algorithm: str,
+    protocol: str,
+    channels: int,
+    launch_ps: int | None = None,
+    time_us: float = 0.0,
+    peers: int = 0,
 ) -> Choice:
-    """That algorithm and protocol over so many channels, whatever NCCL would take."""
+    """That algorithm and protocol over so many channels, whatever NCCL would take. ``peers``: to whom each rank sends directly."""
     place = PROTOCOLS.index(protocol)
+    launch_us, gpu_hop_us = BASE_US[job.library][algorithm][place], GPU_HOP_US[algorithm][place]
+    network_hop_us = NETWORK_HOP_US[algorithm][place]
+    if job.library == "RCCL":
+        launch_us += RCCL_PEER_US * peers + launch_of_others_us(job, peers)
+        if job.servers[0].gpu in RCCL_TUNED:
+            gpu_hop_us = RCCL_GPU_HOP_US[algorithm].get(protocol, gpu_hop_us)
+            network_hop_us = RCCL_TREE_HOP_US.get(protocol, network_hop_us) if algorithm == "Tree" else network_hop_us
     return Choice(
         algorithm,
         protocol,
         channels,
-        round(BASE_US[job.library][algorithm][place] * 1e6) if launch_ps is None else launch_ps,
-        round(GPU_HOP_US[algorithm][place] * 1e6),
-        round(NETWORK_HOP_US[algorithm][place] * 1e6),
+        round(launch_us * 1e6) if launch_ps is None else launch_ps,
+        round(gpu_hop_us * 1e6),
+        round(network_hop_us * 1e6),
         time_us,
     )
+
+
+def launch_of_others_us(job: Job, peers: int) -> float:
+    """How much later than the first GPU of a process its last one begins."""
+    return (job.gpus_per_process - 1) * (RCCL_NEXT_GPU_US + RCCL_NEXT_GPU_PEER_US * peers)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 from pydantic import Field, field_validator, model_validator
 
@@ -73,6 +73,14 @@ class Scenario(Model):
     name: Line = Field(default="", description="what it is called in results")
     description: Line = Field(default="", description="free text")
     traffic: tuple[Step, ...] = Field(default=(), description="the job: collectives, one after another")
+    hosts: Line | None = Field(
+        default=None,
+        description="`sim`: servers of the job in the order of their ranks: names and lists with commas between, how many of the "
+        "first, or `stripes-alternate`; empty: all, as the fabric file has them",
+    )
+    per_host: int | None = Field(
+        default=None, ge=1, description="`sim`: processes on each server, which share its GPUs; empty: one for each GPU"
+    )
     iterations: int = Field(default=1, ge=1, le=100_000, description="how often the job does all of its traffic")
     background: Background | None = Field(default=None, description="traffic of others")
     overrides: RunOverrides = Field(default=RunOverrides(), description="instead of the fabric file and defaults")
@@ -82,6 +90,13 @@ class Scenario(Model):
         description="`sim`: how long after a fault routes follow, empty: 10ms; the lab's daemons take theirs",
     )
     faults: tuple[Fault, ...] = Field(default=(), description="what breaks, and when")
+
+    @field_validator("hosts", mode="before")
+    @classmethod
+    def _list(cls, value: object) -> object:
+        if isinstance(value, list):
+            return ",".join(map(str, cast("list[object]", value)))
+        return str(value) if isinstance(value, int) else value
 
     @model_validator(mode="after")
     def _ends(self) -> Scenario:

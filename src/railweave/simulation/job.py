@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from railweave.catalog import catalog
-from railweave.collectives.job import Job, Nic, Server, gpu_link
-from railweave.errors import InputError, Option, Problem
+from railweave.collectives.job import Job, JobError, Nic, Server, gpu_link
+from railweave.errors import Argument, InputError, Option, Problem
 from railweave.simulation.model.wiring import servers
+from railweave.simulation.ranks import ordered
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
     from railweave.network.model import Network
     from railweave.simulation.model.wiring import Wiring
 
 
-def job_of(network: Network, wiring: Wiring, tenant: str | None = None) -> tuple[Job, NDArray[np.uint32]]:
+def job_of(
+    network: Network,
+    wiring: Wiring,
+    tenant: str | None = None,
+    order: str | None = None,
+    processes: int | None = None,
+) -> tuple[Job, NDArray[np.uint32]]:
     """The job of all servers of a network, or of a tenant's, and the engine's host of each of its NICs (``Job.nics``).
 
-    Raises ``JobError`` where the servers are not alike, ``InputError`` where it is not said which tenant's job it is.
+    ``order``: which servers take part, in the order of their ranks (``ranks.ordered``); ``processes``: how many each has, one for each
+    GPU where that is None. Raises ``JobError`` where the servers are not alike, ``InputError`` where it is not said which
+    tenant's job it is, and for an order that cannot be.
     """
     whose = _tenant(network, tenant)
     rails = {f"{server.name}:{nic.name}": nic.rail for server in network.servers for nic in server.nics}
@@ -30,7 +42,9 @@ def job_of(network: Network, wiring: Wiring, tenant: str | None = None) -> tuple
     found: list[Server] = []
     hosts: list[int] = []
     vendors: list[str] = []
-    for name, own, gpus in servers(network, wiring, whose):
+    known = {name: (own, gpus) for name, own, gpus in servers(network, wiring, whose)}
+    for name in ordered(stripes(network, known), order):
+        own, gpus = known[name]
         model = catalog().servers.get(models[name])
         vendors.append(model.gpu_vendor if model else "NVIDIA")
         gpu = model.gpu if model else "H100"
@@ -39,7 +53,20 @@ def job_of(network: Network, wiring: Wiring, tenant: str | None = None) -> tuple
         found.append(Server(name, nics, nearest, gpu, link=gpu_link(gpu)))
         hosts += own
     library = "RCCL" if vendors[:1] == ["AMD"] else "NCCL"
-    return Job(tuple(found), library), np.array(hosts, np.uint32)
+    try:
+        return Job(tuple(found), library, processes), np.array(hosts, np.uint32)
+    except JobError as error:
+        raise InputError([_of_option(problem) for problem in error.problems]) from None
+
+
+def stripes(network: Network, names: Iterable[str]) -> dict[str, str]:
+    """The stripe of each of these servers: that of its first NIC."""
+    of = {server.name: server.nics[0].stripe for server in network.servers if server.nics}
+    return {name: of[name] for name in names}
+
+
+def _of_option(problem: Problem) -> Problem:
+    return replace(problem, place=Option("--per-host")) if problem.place == Argument("processes") else problem
 
 
 def _tenant(network: Network, asked: str | None) -> str:

@@ -94,6 +94,8 @@ def questions(network: Network, given: Mapping[str, Any]) -> list[Question]:
             update={
                 "traffic": steps,
                 "overrides": overrides,
+                "hosts": base.hosts if given.get("hosts") is None else str(given["hosts"]),
+                "per_host": base.per_host if given.get("per_host") is None else given["per_host"],
                 "background": base.background if others is None else background(others),
             }
         )
@@ -126,7 +128,15 @@ def answer(
     """Run what is asked. With ``watch``, series are collected. Raises ``InputError``; of a scenario file with its line."""
     scenario = asked.scenario
     try:
-        bed = bed_of(network, scenario.overrides.lb, asked.fib, asked.tenant, asked.configs)
+        bed = bed_of(
+            network,
+            scenario.overrides.lb,
+            asked.fib,
+            asked.tenant,
+            asked.configs,
+            order=scenario.hosts,
+            processes=scenario.per_host,
+        )
         conditions = conditions_of(bed, scenario.background, asked.faults, scenario.reroute)
         found = run_job(
             network, bed, scenario, conditions, watch=watch, progress=progress, engine=asked.engine, exact=asked.exact
@@ -169,6 +179,10 @@ def _locations(option: Option, scenario: Scenario) -> Iterator[Location]:
             yield ("overrides", "lb")
         case "--set":
             yield ("overrides", "set", *option.part)
+        case "--hosts":
+            yield ("hosts",)
+        case "--per-host":
+            yield ("per_host",)
         case "--background":
             yield ("background", *option.part)
         case "--nccl":

@@ -1,0 +1,95 @@
+"""In which order a job's servers hold its ranks, which of them take part, and how many processes each has.
+
+NCCL and RCCL keep the order of ranks between servers, and ranks come from the host file. So the order decides between
+which servers a ring's messages go, and with that which of them cross the spines.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.errors import InputError, Option, Problem
+from railweave.intent.names import expand
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+ALTERNATE = "stripes-alternate"
+"""One server of each stripe in turn: every hop of a ring between servers of two stripes then crosses the spines."""
+
+MOST_SHOWN = 16
+"""Servers that a text names; of more, the first and the last."""
+
+
+def ordered(stripes: Mapping[str, str], asked: str | None) -> list[str]:
+    """The servers that take part, in order of their ranks.
+
+    ``stripes`` has the stripe of each server there is, in the network's order, which stands where nothing is ``asked``. What is asked is
+    ``stripes-alternate``, how many of the first take part, or names and lists of names with commas between:
+    ``H100-01,H100-[03-04],H100-02``. Raises ``InputError`` for a name that is not there or is there twice, and for more
+    servers than there are.
+    """
+    if asked is None:
+        return list(stripes)
+    if asked.strip().isdecimal():
+        return _first(list(stripes), int(asked))
+    if asked.strip() == ALTERNATE:
+        return alternating(stripes)
+    fix = f"servers are {shown(list(stripes))}; write names, lists as H100-[01-04], or {ALTERNATE}"
+    found: list[str] = []
+    for word in _words(asked):
+        try:
+            names = expand(word)
+        except ValueError as error:
+            raise InputError([Problem(Option("--hosts"), str(error), fix)]) from None
+        for name in names:
+            if name not in stripes or name in found:
+                what = f"{name} is named twice" if name in found else f"there is no server {name!r} in this job"
+                raise InputError([Problem(Option("--hosts"), what, fix)])
+            found.append(name)
+    return found
+
+
+def alternating(stripes: Mapping[str, str]) -> list[str]:
+    """The servers taken from each stripe in turn, as long as it has any."""
+    by_stripe: dict[str, list[str]] = {}
+    for name, stripe in stripes.items():
+        by_stripe.setdefault(stripe, []).append(name)
+    turns = max(map(len, by_stripe.values()), default=0)
+    return [names[turn] for turn in range(turns) for names in by_stripe.values() if turn < len(names)]
+
+
+def _first(names: list[str], count: int) -> list[str]:
+    if not 1 <= count <= len(names):
+        raise InputError([Problem(Option("--hosts"), f"{count} servers", f"give 1 to {len(names)}, or names")])
+    return names[:count]
+
+
+def crossings(order: Sequence[str], stripes: Mapping[str, str]) -> int:
+    """How many hops of a ring over servers in this order lead from one stripe to another."""
+    return sum(stripes[one] != stripes[other] for one, other in zip(order, [*order[1:], *order[:1]], strict=True))
+
+
+def fewest_crossings(order: Sequence[str], stripes: Mapping[str, str]) -> int:
+    """The same where servers of a stripe follow one another: one hop out of each stripe, none where there is only one."""
+    count = len({stripes[one] for one in order})
+    return count if count > 1 else 0
+
+
+def shown(names: Sequence[str]) -> str:
+    """Servers in order, for people."""
+    if len(names) <= MOST_SHOWN:
+        return ", ".join(names)
+    return f"{', '.join(names[: MOST_SHOWN - 1])}, … {names[-1]} ({len(names)})"
+
+
+def _words(text: str) -> list[str]:
+    """The words between commas that are not in brackets."""
+    found, depth = [""], 0
+    for letter in text:
+        depth += (letter == "[") - (letter == "]")
+        if letter == "," and not depth:
+            found.append("")
+        else:
+            found[-1] += letter
+    return [word.strip() for word in found]
