@@ -213,6 +213,8 @@ pub struct HostConfig {
     pub reth_on_every_packet: bool,
     /// Retransmission timeout.
     pub timeout: Ps,
+    /// Timeouts without news after which a queue pair sends once more; the one after these ends it.
+    pub retries: u32,
     /// Class of data and acknowledgements.
     pub data_class: u8,
     /// Class of congestion notification packets.
@@ -279,6 +281,7 @@ impl Default for Config {
                 reorder: 0,
                 reth_on_every_packet: false,
                 timeout: 4_000_000_000,
+                retries: u32::MAX,
                 data_class: 3,
                 cnp_class: 6,
                 dcqcn: Some(Dcqcn::connectx()),

@@ -226,7 +226,11 @@ impl Host {
             return;
         }
         context.counters.timeouts += 1;
-        sender.expired(context.config);
+        if !sender.expired(context.config) {
+            context.counters.failed_queue_pairs += 1;
+            sender.armed = false;
+            return;
+        }
         sender.progress = now;
         self.timers.push(Reverse((now + timeout, qp)));
         self.make_ready(context.config, sender, qp, now);

@@ -33,6 +33,8 @@ pub struct Counters {
     pub paused: Ps,
     /// Timeouts.
     pub timeouts: u64,
+    /// Queue pairs that gave up after their retries.
+    pub failed_queue_pairs: u64,
     /// Packets dropped because the cable they were to take is broken.
     pub dropped_down: u64,
     /// Packets lost on a wire: by chance, or because it broke under them.

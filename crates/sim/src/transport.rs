@@ -87,6 +87,10 @@ pub struct Sender {
     pub queued: bool,
     /// Whether its timer runs.
     pub armed: bool,
+    /// Timeouts since an acknowledgement last brought something new.
+    tries: u32,
+    /// Whether it gave up.
+    failed: bool,
     /// Payload of its full packets; 0: the host's.
     mtu: u16,
     /// What a byte takes at the rate that it never exceeds, in units of 2^-16 ps; 0: there is none.
@@ -115,6 +119,8 @@ impl Sender {
             dcqcn: State::new(line_mbps),
             queued: false,
             armed: false,
+            tries: 0,
+            failed: false,
             mtu: 0,
             pace: 0,
         }
@@ -132,6 +138,9 @@ impl Sender {
 
     /// Segments were allowed to be sent: take in those that are next in order.
     pub fn post(&mut self, segments: &[Segment]) {
+        if self.failed {
+            return;
+        }
         while self.posted < self.segments && segments[(self.first + self.posted) as usize].posted {
             self.end = segments[(self.first + self.posted) as usize].end;
             self.posted += 1;
@@ -198,6 +207,7 @@ impl Sender {
     pub fn acknowledged(&mut self, config: &HostConfig, kind: Kind, psn: u32, offset: u32) -> bool {
         let new = psn > self.una;
         if new {
+            self.tries = 0;
             if config.recovery == Recovery::Selective && !self.received.0.is_empty() {
                 for gone in self.una..psn.min(self.una + REORDER) {
                     self.received.put(gone, false);
@@ -205,7 +215,7 @@ impl Sender {
             }
             self.una = psn;
         }
-        if kind == Kind::Nak {
+        if kind == Kind::Nak && !self.failed {
             match config.recovery {
                 Recovery::GoBackN => {
                     if psn < self.next {
@@ -228,8 +238,16 @@ impl Sender {
         new
     }
 
-    /// Nothing was heard for too long: begin again with what is not acknowledged.
-    pub fn expired(&mut self, config: &HostConfig) {
+    /// Nothing was heard for too long: begin again with what is not acknowledged, or give up, when that was tried as often as
+    /// the host tries. Returns whether it goes on.
+    pub fn expired(&mut self, config: &HostConfig) -> bool {
+        if self.tries >= config.retries {
+            self.failed = true;
+            (self.next, self.end, self.una) = (self.highest, self.highest, self.highest);
+            self.lost_below = self.again;
+            return false;
+        }
+        self.tries += 1;
         match config.recovery {
             Recovery::GoBackN => {
                 self.next = self.una;
@@ -241,5 +259,6 @@ impl Sender {
                 self.skip_received();
             }
         }
+        true
     }
 }

@@ -95,6 +95,8 @@ NUMBERS = {
     "NCCL_PXN_DISABLE": Number(0, 0, 1, "graph/paths.cc, PxnDisable; RCCL has 1"),
     "NCCL_IB_QPS_PER_CONNECTION": Number(1, 1, 128, "transport/net_ib.cc, IbQpsPerConn; NCCL_IB_MAX_QPS"),
     "NCCL_IB_SPLIT_DATA_ON_QPS": Number(0, 0, 1, "transport/net_ib.cc, IbSplitDataOnQps"),
+    "NCCL_IB_TIMEOUT": Number(20, 1, 31, "transport/net_ib.cc, IbTimeout; RCCL 2.21 has 18"),
+    "NCCL_IB_RETRY_CNT": Number(7, 0, 7, "transport/net_ib.cc, IbRetryCnt"),
 }
 LISTS = {
     "NCCL_ALGO": Names(ALGORITHMS, "graph/tuning.cc, parseList; of its algorithms those that are modelled"),
@@ -102,8 +104,8 @@ LISTS = {
 }
 STEPS = ("NCCL_STEPS", "NCCL_CHUNK_STEPS", "NCCL_SLICE_STEPS")
 """Numbers of which each is a whole number of the next."""
-RCCL_NUMBERS = {"NCCL_PXN_DISABLE": 1}
-"""Defaults of RCCL that differ (its graph/paths.cc)."""
+RCCL_NUMBERS = {"NCCL_PXN_DISABLE": 1, "NCCL_IB_TIMEOUT": 18}
+"""Defaults of RCCL that differ (its graph/paths.cc, transport/net_ib.cc)."""
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,8 @@ from railweave.simulation.engines.rounds import repeated_rounds
 from railweave.simulation.engines.traffic import traffic_of
 from railweave.simulation.ideal import Ideal
 from railweave.simulation.model.faults import slowed
-from railweave.simulation.settings import post_cost_ps
+from railweave.simulation.model.retries import after_retries, retry_parameters
+from railweave.simulation.settings import post_cost_ps, timeout_ps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -70,6 +71,8 @@ class Prediction:
     """How long the prediction took."""
     notes: tuple[str, ...]
     """What was assumed or left out."""
+    timeout_ps: int = 0
+    """After how long without news NICs send again."""
     measured: Measured | None = None
     """The tables that ``JobPrediction`` joins."""
     ideal: Ideal | None = None
@@ -173,8 +176,8 @@ def predict(
     traffic = own if conditions.background is None else with_background(fabric, own, conditions.background)
     timeline = conditions.timeline.since(at_ps)
     every_ps = interval_ps(fabric.wiring, own)
-    wanted = dict(settings or {})
-    arguments = _set(fabric.flow_arguments(traffic.pairs, timeline), wanted)
+    wanted = retry_parameters(known) | dict(settings or {})
+    arguments = _set(fabric.flow_arguments(traffic.pairs, after_retries(timeline, wanted)), wanted)
     message_ps = post_cost_ps(arguments["parameters"])
     if large:
         choice = whole_flows(fabric.wiring, arguments, own, count)
@@ -212,6 +215,7 @@ def predict(
         load=load,
         wall_s=time.perf_counter() - begin,
         notes=tuple(notes),
+        timeout_ps=timeout_ps(wanted),
         measured=Measured.of(fabric.wiring, traffic, len(own.pairs), run, time_ps, every_ps, slower),
         ideal=Ideal.of(fabric.wiring, own, planned.floor_ps),
     )

@@ -35,7 +35,12 @@ def reasons(prediction: Prediction) -> list[str]:
     if counted["timeouts"]:
         found.append(
             f"{_many(counted['timeouts'], 'retransmission timeout')}: queue pairs lost packets and said nothing until then "
-            f"(4 ms each, unless `host.timeout` says otherwise); {counted['retransmitted_packets']:,} packets were sent again."
+            f"({_timeout_text(prediction.timeout_ps)} each: 4.096 us x 2^NCCL_IB_TIMEOUT, unless `host.timeout` says otherwise); "
+            f"{counted['retransmitted_packets']:,} packets were sent again."
+        )
+    if counted.get("failed_queue_pairs"):
+        found.append(
+            f"{_many(counted['failed_queue_pairs'], 'queue pair')} gave up after NCCL_IB_RETRY_CNT retries: NCCL ends the job with an error."
         )
     lost = {name[8:]: count for name, count in counted.items() if name.startswith("dropped_") and count}
     if lost:
@@ -79,6 +84,10 @@ def _slowest(measured: Measured) -> str:
         return ""
     rate = rates["rate_gbps"][of_job]
     return f" The median queue pair was allowed {np.median(rate):,.0f} Gb/s, the slowest {rate.min():,.1f}."
+
+
+def _timeout_text(timeout_ps: int) -> str:
+    return f"{timeout_ps / 1e12:.3g} s" if timeout_ps >= 10**12 else f"{timeout_ps / 1e9:.3g} ms"
 
 
 def _many(count: int, what: str) -> str:

@@ -50,6 +50,11 @@ def post_cost_ps(parameters: Mapping[str, str]) -> int:
     return _read(parameters, "host.post-cost", "0us", ENGINE_TIME)
 
 
+def timeout_ps(parameters: Mapping[str, str]) -> int:
+    """After how long without news NICs send again, picoseconds. Raises ``InputError`` where that is no time."""
+    return _read(parameters, "host.timeout", "4ms", ENGINE_TIME)
+
+
 def payload_bytes(parameters: Mapping[str, str]) -> int:
     """The payload of a full packet. Raises ``InputError`` where that is no size."""
     return max(_read(parameters, "host.mtu", "4096", ENGINE_BYTES), 1)

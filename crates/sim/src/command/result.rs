@@ -45,6 +45,8 @@ pub struct Result {
     pub retransmitted_packets: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
+    /// Queue pairs that gave up after `host.retries`.
+    pub failed_queue_pairs: u64,
     /// Packets marked by switches.
     pub ecn_marked_packets: u64,
     /// Congestion notification packets sent.
@@ -128,6 +130,7 @@ impl Result {
             dropped_by_reason: drops.into(),
             retransmitted_packets: counters.retransmitted,
             timeouts: counters.timeouts,
+            failed_queue_pairs: counters.failed_queue_pairs,
             ecn_marked_packets: counters.marked,
             cnps: counters.cnps,
             pfc_pauses: counters.pauses,

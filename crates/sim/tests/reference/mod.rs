@@ -880,7 +880,11 @@ impl<'a> Reference<'a> {
             self.heap.push(Reverse((sender.progress + timeout, node, What::Timer, qp, 0)));
         } else {
             self.counters.timeouts += 1;
-            sender.expired(&self.config.host);
+            if !sender.expired(&self.config.host) {
+                self.counters.failed_queue_pairs += 1;
+                sender.armed = false;
+                return;
+            }
             sender.progress = now;
             self.heap.push(Reverse((now + timeout, node, What::Timer, qp, 0)));
             self.make_ready(qp, now);

@@ -10,6 +10,7 @@ import numpy as np
 from railweave._sim import PacketEngine
 from railweave.simulation.engines.run import NEVER, SLICE_PS, Run, refused
 from railweave.simulation.engines.steady import Watch
+from railweave.simulation.model.retries import patience_ps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     from railweave.simulation.engines.run import Steady
     from railweave.simulation.engines.traffic import Traffic
     from railweave.simulation.model.fabric import Arguments
-
-STILL_PS = 1_000_000_000_000
-"""A second of simulated time in which nothing arrives: the run is stuck."""
 
 
 def run_packets(
@@ -58,12 +56,15 @@ def run_packets(
     others = own < len(traffic.messages)
     if series_every_ps is not None:
         engine.sample_every(series_every_ps)
+    still_ps = patience_ps(arguments["parameters"])
     steady: Steady | None = None
     arrivals: NDArray[np.uint64] | None = None
     sent_share = 1.0
     now, last_delivery, counted = 0, 0, -1
     while True:
         now += SLICE_PS // 5 if others else SLICE_PS  # slices do not change the result
+        if engine.next_ps is not None:
+            now = max(now, engine.next_ps + 1)  # all may wait for a retransmission
         engine.run(now)
         # others never end: neither do they arrive, nor is nothing delivered any more
         done = int((engine.arrivals()[:own] != NEVER).sum()) if others else engine.arrived
@@ -79,7 +80,7 @@ def run_packets(
         delivered = done if others else engine.counters()["delivered_packets"]
         if delivered != counted:
             last_delivery, counted = now, delivered
-        if engine.next_ps is None or now - last_delivery > STILL_PS:
+        if engine.next_ps is None or now - last_delivery > still_ps:
             break
     ports = engine.port_counters()
     sent = ports["tx_bytes"].astype(np.float64) * sent_share
