@@ -62,7 +62,7 @@ def test_the_defaults_of_a_fabric_file() -> None:
         "class.3.lossless": "yes",
         "class.3.service": "85",
         "class.3.ecn": f"{round(0.55 * 132e6 / 128)}..{round(0.9 * 132e6 / 128)}@100%",  # of 132 MB over 128 ports of 400G
-        "class.3.egress-alpha": "1",
+        "class.3.egress-alpha": "128",  # no threshold of its own: Juniper's page on buffer-dynamic-threshold
         "class.6.service": "strict",
         "class.6.lossless": "no",
         "dlb.period": "16000000ps",

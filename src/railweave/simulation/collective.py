@@ -21,7 +21,14 @@ from railweave.simulation.engines.choice import choose, whole_flows
 from railweave.simulation.engines.flows import FLOW_NOTE, run_flows
 from railweave.simulation.engines.measured import Measured, interval_ps
 from railweave.simulation.engines.packets import run_packets
-from railweave.simulation.engines.report import congestion_text, counters_json, engine_json, engine_text, lost_text
+from railweave.simulation.engines.report import (
+    congestion_text,
+    counters_json,
+    engine_json,
+    engine_text,
+    lossless_drops,
+    lost_text,
+)
 from railweave.simulation.engines.rounds import repeated_rounds
 from railweave.simulation.engines.traffic import traffic_of
 from railweave.simulation.ideal import Ideal
@@ -71,6 +78,8 @@ class Prediction:
     """How long the prediction took."""
     notes: tuple[str, ...]
     """What was assumed or left out."""
+    errors: tuple[str, ...] = ()
+    """What must not happen on a network as it is configured, and did: packets of a lossless class that were dropped."""
     timeout_ps: int = 0
     """After how long without news NICs send again."""
     measured: Measured | None = None
@@ -102,6 +111,7 @@ class Prediction:
             f"  bound by       {bound.to_text()}\n"
             f"  congestion     {congestion_text(self.counters)}\n"
             f"  engine         {engine_text(self.choice, self.steady)}"
+            + "".join(f"\n  error          {error}" for error in self.errors)
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -122,6 +132,7 @@ class Prediction:
             "wall_s": self.wall_s,
             **counters_json(self.counters),
             "flows": self.flows,
+            "errors": list(self.errors),
             "notes": list(self.notes),
         }
 
@@ -183,6 +194,7 @@ def predict(
         choice = whole_flows(fabric.wiring, arguments, own, count)
     else:
         choice = choose(engine, fabric.wiring, arguments, own, others=conditions.background is not None)
+    by_address: Arguments | None = None
     if choice.engine == "flow":
         run = run_flows(arguments, traffic, progress)
     else:
@@ -215,6 +227,7 @@ def predict(
         load=load,
         wall_s=time.perf_counter() - begin,
         notes=tuple(notes),
+        errors=lossless_drops(run.counters, by_address) if by_address is not None else (),
         timeout_ps=timeout_ps(wanted),
         measured=Measured.of(fabric.wiring, traffic, len(own.pairs), run, time_ps, every_ps, slower),
         ideal=Ideal.of(fabric.wiring, own, planned.floor_ps),

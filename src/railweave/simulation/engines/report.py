@@ -9,6 +9,7 @@ from railweave.counting import counted
 if TYPE_CHECKING:
     from railweave.simulation.engines.choice import Choice
     from railweave.simulation.engines.run import Steady
+    from railweave.simulation.model.fabric import Arguments
 
 
 def engine_text(choice: Choice, steady: Steady | None) -> str:
@@ -54,6 +55,35 @@ def congestion_text(counters: dict[str, int] | None) -> str:
         f"{counters['ecn_marked_packets']} marked, {counters['pfc_pauses']} pauses, "
         f"{counters['retransmitted_packets']} sent again"
     )
+
+
+def lossless_drops(counters: dict[str, int] | None, arguments: Arguments) -> tuple[str, ...]:
+    """What dropped packets although the class of data is lossless everywhere: which pool, by which limit; empty where nothing did.
+
+    Congestion notifications and others' classes are few and are counted with them.
+    """
+    profiles, data = arguments["profiles"], f"class.{arguments['parameters'].get('host.data-class', '3')}"
+    if counters is None or not profiles or any(one.get(f"{data}.lossless") != "yes" for one in profiles):
+        return ()
+    found: list[str] = []
+    egress, ingress = counters["dropped_egress_full"], counters["dropped_ingress_full"]
+    if egress:
+        found.append(
+            f"{egress:,} packets of a lossless class were dropped at egress: a queue had its share, {data}.egress-alpha "
+            f"{_values(profiles, f'{data}.egress-alpha')} x what was free of switch.egress-pool-lossless "
+            f"({_values(profiles, 'switch.egress-pool-lossless')}), before ingress paused those who sent"
+        )
+    if ingress:
+        found.append(
+            f"{ingress:,} packets of a lossless class were dropped at ingress: a port had its share of "
+            f"switch.ingress-pool-lossless ({_values(profiles, 'switch.ingress-pool-lossless')}) and its headroom was full "
+            f"(switch.headroom {_values(profiles, 'switch.headroom')} a port)"
+        )
+    return tuple(found)
+
+
+def _values(profiles: list[dict[str, str]], name: str) -> str:
+    return " or ".join(dict.fromkeys(one.get(name, "the engine's own") for one in profiles))
 
 
 def counters_json(counters: dict[str, int] | None) -> dict[str, Any]:

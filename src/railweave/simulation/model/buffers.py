@@ -24,6 +24,12 @@ DEFAULT_THRESHOLD = 7
 """Junos's dynamic threshold where none is configured: alpha 1 (EVPN test report, "Buffer management values")."""
 
 
+UNLIMITED = "128"
+"""The largest share the engine takes: as much of the pool as is free."""
+SETS_LOSSLESS_QUEUES = ("eos",)
+"""Systems whose lossless queues get a threshold of their own even where none is asked for (``platform trident mmu``)."""
+
+
 def alpha(index: int) -> str:
     """A dynamic threshold's share of what is free: index 0 to 10 is 1/128 to 8 (Broadcom)."""
     return f"{2.0 ** (index - 7):.10f}".rstrip("0").rstrip(".")
@@ -62,8 +68,8 @@ def switch_parameters(config: DeviceConfig, cables: list[Cable], host: HostQos) 
         found["switch.watchdog-detection"] = str(qos.watchdog.detection)
         found["switch.watchdog-recovery"] = f"{qos.watchdog.recovery}ms"
     queue_bytes = None if model is None else _queue_bytes(qos.buffers, model, cables)
-    found |= _class(host.priority, data, qos, notes, queue_bytes, lossless=lossless)
-    found |= _class(host.cnp_priority, cnp, qos, notes, queue_bytes, lossless=False)
+    found |= _class(host.priority, data, qos, notes, queue_bytes, lossless=lossless, nos=config.nos)
+    found |= _class(host.cnp_priority, cnp, qos, notes, queue_bytes, lossless=False, nos=config.nos)
     if any(one.buffer_percent is not None for one in qos.classes.values()) or _dedicated(qos.buffers):
         notes.append("dedicated buffers: not modelled")
     return found, notes
@@ -140,6 +146,7 @@ def _class(
     queue_bytes: int | None,
     *,
     lossless: bool,
+    nos: str,
 ) -> dict[str, str]:
     name = f"class.{number}"
     if one is None:
@@ -147,11 +154,15 @@ def _class(
     strict = one.priority == "strict-high"
     if strict and one.transmit_percent is not None:
         notes.append("strict classes: transmit_percent caps them on the switch; not modelled")
-    if one.dynamic_threshold is None:
-        notes.append(f"class.N.egress-alpha: not configured, alpha {alpha(DEFAULT_THRESHOLD)} as the system's default")
     weights = [other.transmit_percent for other in qos.classes.values()]
     rest = (100 - sum(weight or 0 for weight in weights)) // max(1, weights.count(None))
-    threshold = DEFAULT_THRESHOLD if one.dynamic_threshold is None else one.dynamic_threshold
+    threshold = alpha(DEFAULT_THRESHOLD if one.dynamic_threshold is None else one.dynamic_threshold)
+    if one.dynamic_threshold is None and lossless and nos not in SETS_LOSSLESS_QUEUES:
+        # What is lossless is held back at ingress: Junos has no threshold for such queues, SONiC gives them the whole buffer.
+        threshold = UNLIMITED
+        notes.append("class.N.egress-alpha: lossless queues have no threshold of their own; ingress holds them back")
+    elif one.dynamic_threshold is None:
+        notes.append(f"class.N.egress-alpha: not configured, alpha {threshold} as the system's default")
     ecn = one.ecn
     marking = "off"
     by_length = next(
@@ -168,6 +179,6 @@ def _class(
     return {
         f"{name}.lossless": "yes" if lossless else "no",
         f"{name}.service": "strict" if strict else str(max(1, one.transmit_percent or rest)),
-        f"{name}.egress-alpha": alpha(threshold),
+        f"{name}.egress-alpha": threshold,
         f"{name}.ecn": marking,
     }
