@@ -54,7 +54,7 @@ class Collective:
     name: str
     size: int
     qps: int = 0
-    nccl: Mapping[str, str] = field(default_factory=dict[str, str])
+    nccl: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
     vxlan: bool = False
     hosts: str | None = None
     processes: int | None = None

@@ -32,8 +32,10 @@ from railweave.simulation.engines.report import (
 from railweave.simulation.engines.rounds import repeated_rounds
 from railweave.simulation.engines.traffic import traffic_of
 from railweave.simulation.ideal import Ideal
+from railweave.simulation.job import stripes
 from railweave.simulation.model.faults import slowed
 from railweave.simulation.model.retries import after_retries, retry_parameters
+from railweave.simulation.ranks import order_text
 from railweave.simulation.settings import post_cost_ps, timeout_ps
 
 if TYPE_CHECKING:
@@ -78,6 +80,10 @@ class Prediction:
     """How long the prediction took."""
     notes: tuple[str, ...]
     """What was assumed or left out."""
+    hosts: tuple[str, ...] = ()
+    """The servers, in the order of their ranks."""
+    order: str = ""
+    """The same for people, and what the order makes of a ring."""
     errors: tuple[str, ...] = ()
     """What must not happen on a network as it is configured, and did: packets of a lossless class that were dropped."""
     timeout_ps: int = 0
@@ -109,6 +115,7 @@ class Prediction:
             f"  bus bandwidth  {self.bus_bandwidth_gbytes:.2f} GB/s\n"
             f"{'' if self.ideal is None else self.ideal.to_text(self.time_ps, self.program) + chr(10)}"
             f"  bound by       {bound.to_text()}\n"
+            f"  servers        {self.order}\n"
             f"  congestion     {congestion_text(self.counters)}\n"
             f"  engine         {engine_text(self.choice, self.steady)}"
             + "".join(f"\n  error          {error}" for error in self.errors)
@@ -132,6 +139,8 @@ class Prediction:
             "wall_s": self.wall_s,
             **counters_json(self.counters),
             "flows": self.flows,
+            "hosts": list(self.hosts),
+            "rank_order": self.order,
             "errors": list(self.errors),
             "notes": list(self.notes),
         }
@@ -212,6 +221,7 @@ def predict(
     load = Load.of(fabric.wiring, run.sent_bytes * slower, own, message_ps, planned.floor_ps)
     if large:  # proxies post all messages, those of credit too, though flows are one a queue pair
         load = replace(load, proxy_ps=proxies_ps)
+    names = tuple(server.name for server in job.servers)
     notes = [*fabric.notes, *conditions.notes]
     notes += [] if conditions.background is None else [BACKGROUND_NOTE]
     notes += [FLOW_NOTE] if choice.engine == "flow" else []
@@ -227,6 +237,8 @@ def predict(
         load=load,
         wall_s=time.perf_counter() - begin,
         notes=tuple(notes),
+        hosts=names,
+        order=order_text(names, stripes(network, names), job.gpus_per_server // job.gpus_per_process),
         errors=lossless_drops(run.counters, by_address) if by_address is not None else (),
         timeout_ps=timeout_ps(wanted),
         measured=Measured.of(fabric.wiring, traffic, len(own.pairs), run, time_ps, every_ps, slower),

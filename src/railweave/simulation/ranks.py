@@ -76,8 +76,19 @@ def fewest_crossings(order: Sequence[str], stripes: Mapping[str, str]) -> int:
     return count if count > 1 else 0
 
 
+def order_text(order: Sequence[str], stripes: Mapping[str, str], processes: int) -> str:
+    """The order of ranks for people, with what it makes of a ring where servers are on several stripes."""
+    text = f"{shown(order)}; {processes} process{'' if processes == 1 else 'es'} each"
+    crossing, least = crossings(order, stripes), fewest_crossings(order, stripes)
+    if not least:
+        return text
+    return f"{text}; {crossing} of {len(order)} hops of a ring cross the spines" + (
+        "" if crossing == least else f", {least} would do with the servers of a stripe together"
+    )
+
+
 def shown(names: Sequence[str]) -> str:
-    """Servers in order, for people."""
+    """Servers in order."""
     if len(names) <= MOST_SHOWN:
         return ", ".join(names)
     return f"{', '.join(names[: MOST_SHOWN - 1])}, … {names[-1]} ({len(names)})"
