@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from railweave.errors import InputError, Option, Problem
 from railweave.intent.names import expand
+from railweave.network.rank_order import alternating, crossings, fewest_crossings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,30 +51,10 @@ def ordered(stripes: Mapping[str, str], asked: str | None) -> list[str]:
     return found
 
 
-def alternating(stripes: Mapping[str, str]) -> list[str]:
-    """The servers taken from each stripe in turn, as long as it has any."""
-    by_stripe: dict[str, list[str]] = {}
-    for name, stripe in stripes.items():
-        by_stripe.setdefault(stripe, []).append(name)
-    turns = max(map(len, by_stripe.values()), default=0)
-    return [names[turn] for turn in range(turns) for names in by_stripe.values() if turn < len(names)]
-
-
 def _first(names: list[str], count: int) -> list[str]:
     if not 1 <= count <= len(names):
         raise InputError([Problem(Option("--hosts"), f"{count} servers", f"give 1 to {len(names)}, or names")])
     return names[:count]
-
-
-def crossings(order: Sequence[str], stripes: Mapping[str, str]) -> int:
-    """How many hops of a ring over servers in this order lead from one stripe to another."""
-    return sum(stripes[one] != stripes[other] for one, other in zip(order, [*order[1:], *order[:1]], strict=True))
-
-
-def fewest_crossings(order: Sequence[str], stripes: Mapping[str, str]) -> int:
-    """The same where servers of a stripe follow one another: one hop out of each stripe, none where there is only one."""
-    count = len({stripes[one] for one in order})
-    return count if count > 1 else 0
 
 
 def order_text(order: Sequence[str], stripes: Mapping[str, str], processes: int) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from railweave.device.host_job import mpi_folder
 from railweave.device.host_scope import host_scope
+from railweave.network.rank_order import alternating
 from railweave.render.host.shell import array, body, head
 from railweave.render.host.tuner import tuner_json
 
@@ -55,6 +56,17 @@ def cluster_files(network: Network) -> dict[str, str]:
     return found
 
 
+def _alternating(network: Network, members: Sequence[HostScope]) -> str | None:
+    """The servers with those of each stripe in turn, with commas between; None where all are on one stripe."""
+    names = {one.name: one.job_fabric for one in members}
+    stripes = {
+        server.name: next((nic.stripe for nic in server.nics if nic.fabric == names[server.name]), "")
+        for server in network.servers
+        if server.name in names
+    }
+    return ",".join(alternating(stripes)) if len(set(stripes.values())) > 1 else None
+
+
 def _hostfile(network: Network, which: str, members: Sequence[HostScope]) -> str:
     whose = f"Servers of {network.name}{which}"
     lines = [f"# {whose}, one process a GPU; written by railweave."]
@@ -73,6 +85,8 @@ def _mpirun(network: Network, hostfile: str, members: Sequence[HostScope]) -> st
         f"GPUS={min(one.gpus for one in members)}",
         f"MPIRUN={shlex.quote(f'{folder}/bin/mpirun' if folder else 'mpirun')}",
     ]
+    if (order := _alternating(network, members)) is not None:
+        lines += ["# One server of each stripe in turn, as --hosts stripes-alternate takes them.", f"ALTERNATE={order}"]
     options = ["--prefix", folder] if folder else []
     options += ["--mca", "pml", "ucx", "--mca", "osc", "ucx", "--mca", "btl", TRANSPORTS[wanted.mpi_version]]
     lines += [*array("OPTIONS", options), "", ""]
