@@ -80,7 +80,11 @@ class Job:
 
     def __post_init__(self) -> None:
         problems = [Problem(Argument("job"), what, fix) for what, fix in _wrong(self.servers)]
-        if not problems and self.processes is not None and (self.processes < 1 or self.gpus_per_server % self.processes):
+        if (
+            not problems
+            and self.processes is not None
+            and (self.processes < 1 or self.gpus_per_server % self.processes)
+        ):
             counts = [count for count in range(1, self.gpus_per_server + 1) if not self.gpus_per_server % count]
             what = f"{self.processes} processes cannot share {self.gpus_per_server} GPUs evenly"
             problems.append(Problem(Argument("processes"), what, f"use one of {', '.join(map(str, counts))}"))

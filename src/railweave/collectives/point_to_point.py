@@ -133,7 +133,9 @@ def _launched_ps(job: Job, wanted: Transfers, pace: Pace, peers: int) -> NDArray
 
     RCCL's kernels of a process begin one after another, so data of the first GPUs overlaps the launch of the last ones.
     """
-    each_ps = round(launch_of_others_us(job, peers) * 1e6) // max(job.gpus_per_process - 1, 1) if job.library == "RCCL" else 0
+    each_ps = (
+        round(launch_of_others_us(job, peers) * 1e6) // max(job.gpus_per_process - 1, 1) if job.library == "RCCL" else 0
+    )
     later = np.maximum(wanted.source % job.gpus_per_process, wanted.target % job.gpus_per_process)
     return pace.launch_ps - each_ps * (job.gpus_per_process - 1 - later)
 

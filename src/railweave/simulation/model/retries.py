@@ -59,7 +59,9 @@ def after_retries(timeline: Timeline, parameters: Mapping[str, str]) -> Timeline
     changes: list[Change] = []
     for one in timeline.changes:
         at, change, place = one[:3]
-        begun = [other[0] for other in timeline.changes if other[1:3] == (HEALED_BY.get(change), place) and other[0] <= at]
+        begun = [
+            other[0] for other in timeline.changes if other[1:3] == (HEALED_BY.get(change), place) and other[0] <= at
+        ]
         later = noticed(at, max(begun)) if begun else at
         if later is not None:
             changes.append((later, *one[1:]))
