@@ -13,11 +13,13 @@ CASES: list[tuple[str, tuple[float, ...], Job, float]] = [
     ("t12-4u-8q-a2a", (28.13,), Collective("lab", (4,), "all-to-all", 64 * MIB, 8, SPLIT), 0.15),
     ("pt-2048", (132.91, 133.1), Perftest(2048), 0.05),
     ("pt-8388608", (774.9732, 775.17), Perftest(8 * MIB), 0.05),
-    ("r1ar-8388608-out", (104.5,), Collective("thor2", (1,), "all-reduce", 8 * MIB), 0.15),
-    ("r1ar-536870912-in", (2957.8,), Collective("thor2", (1,), "all-reduce", 512 * MIB), 0.15),
-    ("r4ar4p-8388608-in", (260.92,), Collective("thor2", (4,), "all-reduce", 8 * MIB, nccl=RCCL), 0.15),
-    ("r4ar4p-134217728-in", (1390.62,), Collective("thor2", (4,), "all-reduce", 128 * MIB, nccl=RCCL), 0.15),
-    ("r4a2a4p-4194304-out", (241.2,), Collective("thor2", (4,), "all-to-all", 4 * MIB, nccl=RCCL), 0.15),
+    ("r1ar-8388608-out", (104.5,), Collective("thor2", (1,), "all-reduce", 8 * MIB, processes=1), 0.15),
+    ("r1ar-536870912-in", (2957.8,), Collective("thor2", (1,), "all-reduce", 512 * MIB, processes=1), 0.15),
+    ("r1ar-65536-in", (35.82,), Collective("thor2", (1,), "all-reduce", 64 << 10, processes=1), 0.10),
+    ("r4a2a32p-1024-in", (102.4,), Collective("thor2", (4,), "all-to-all", 1024, nccl=RCCL, processes=8), 0.10),
+    ("r4ar4p-8388608-in", (260.92,), Collective("thor2", (4,), "all-reduce", 8 * MIB, nccl=RCCL, processes=1), 0.15),
+    ("r4ar4p-134217728-in", (1390.62,), Collective("thor2", (4,), "all-reduce", 128 * MIB, nccl=RCCL, processes=1), 0.15),
+    ("r4a2a4p-4194304-out", (241.2,), Collective("thor2", (4,), "all-to-all", 4 * MIB, nccl=RCCL, processes=1), 0.15),
 ]
 
 

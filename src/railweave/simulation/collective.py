@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from railweave.collectives.collective import program
 from railweave.collectives.nccl import parameters
-from railweave.collectives.pace import POST_COST_PS
+from railweave.collectives.pace import FITTED_QPS, POST_COST_PS
 from railweave.collectives.queue_pairs import split
 from railweave.collectives.whole import messages, whole
 from railweave.device.long_haul import environment, long_haul
@@ -225,6 +225,8 @@ def predict(
     notes = [*fabric.notes, *conditions.notes]
     notes += [] if conditions.background is None else [BACKGROUND_NOTE]
     notes += [FLOW_NOTE] if choice.engine == "flow" else []
+    if bottleneck(load, time_ps).kind == "proxy":
+        notes.append(proxy_note(message_ps, known["NCCL_IB_QPS_PER_CONNECTION"]))
     return Prediction(
         collective=collective,
         size_bytes=size_bytes,
@@ -244,6 +246,15 @@ def predict(
         measured=Measured.of(fabric.wiring, traffic, len(own.pairs), run, time_ps, every_ps, slower),
         ideal=Ideal.of(fabric.wiring, own, planned.floor_ps),
     )
+
+
+def proxy_note(message_ps: int, qps: int) -> str:
+    """What decides where proxies bind, and how far that was compared with anything."""
+    note = (
+        f"proxies bind: {message_ps / 1e6:g} us a post decides the result, which was fitted on two published rows (docs/validation.md)"
+    )
+    more = f"; {qps} queue pairs are more than were compared, and a post then likely costs more: compare with fewer (--compare qps=1,2,4)"
+    return note + (more if qps > FITTED_QPS else "; fewer queue pairs post less (--compare qps=1,2,4)" if qps > 1 else "")
 
 
 def _of_long_links(network: Network) -> dict[str, str]:
