@@ -75,3 +75,32 @@ def test_a_drop_in_a_lossless_class_is_an_error_with_its_cause() -> None:
     assert "switch.egress-pool-lossless (4MB)" in found.errors[0]
     assert found.errors[0] in found.to_text()
     assert found.to_json()["errors"] == list(found.errors)
+
+
+def test_a_binding_proxy_says_that_a_fitted_constant_decides() -> None:
+    found = predict(example("h100-rlb"), "all-gather", 16 * MIB, qps=32, engine="flow")
+    notes = [one for one in found.notes if one.startswith("proxies bind")]
+    assert len(notes) == 1
+    assert "32 queue pairs are more than were compared" in notes[0]
+    assert not [one for one in predict(example("h100-rlb"), "all-reduce", MIB, qps=1).notes if "proxies bind" in one]
+
+
+def test_acknowledgements_do_not_cap_a_ring_below_what_is_published() -> None:
+    """386.8 GB/s is published for rings on 400G NICs; with an acknowledgement a packet 380 is all that fits beside the data."""
+    found = predict(
+        example("h100-rlb"),
+        "all-reduce",
+        256 * MIB,
+        qps=4,
+        nccl={"NCCL_ALGO": "Ring", "NCCL_PROTO": "Simple"},
+        settings={"class.3.ecn": "off"},
+    )
+    alone = predict(
+        example("h100-rlb"),
+        "all-reduce",
+        256 * MIB,
+        qps=4,
+        nccl={"NCCL_ALGO": "Ring", "NCCL_PROTO": "Simple"},
+        settings={"class.3.ecn": "off", "host.ack-every": "1"},
+    )
+    assert found.bus_bandwidth_gbytes > alone.bus_bandwidth_gbytes * 1.01

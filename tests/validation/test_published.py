@@ -18,7 +18,12 @@ CASES: list[tuple[str, tuple[float, ...], Job, float]] = [
     ("r1ar-65536-in", (35.82,), Collective("thor2", (1,), "all-reduce", 64 << 10, processes=1), 0.10),
     ("r4a2a32p-1024-in", (102.4,), Collective("thor2", (4,), "all-to-all", 1024, nccl=RCCL, processes=8), 0.10),
     ("r4ar4p-8388608-in", (260.92,), Collective("thor2", (4,), "all-reduce", 8 * MIB, nccl=RCCL, processes=1), 0.15),
-    ("r4ar4p-134217728-in", (1390.62,), Collective("thor2", (4,), "all-reduce", 128 * MIB, nccl=RCCL, processes=1), 0.15),
+    (
+        "r4ar4p-134217728-in",
+        (1390.62,),
+        Collective("thor2", (4,), "all-reduce", 128 * MIB, nccl=RCCL, processes=1),
+        0.15,
+    ),
     ("r4a2a4p-4194304-out", (241.2,), Collective("thor2", (4,), "all-to-all", 4 * MIB, nccl=RCCL, processes=1), 0.15),
 ]
 
