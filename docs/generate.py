@@ -67,6 +67,11 @@ SECTIONS = {
         "What `verify` says of a build folder, beside the checks of its design.",
     ),
     "validator": ("Validators", "what is so", "What tools of others say ([validators](validators.md))."),
+    "living": (
+        "Living network",
+        "what is so",
+        "What `check` says of what devices answered ([check.md](check.md)).",
+    ),
     "report": ("Report", "what is so", "What is in `report.html` alone."),
 }
 """By what rules are about: title, what the sentence of a rule is, and who says it."""

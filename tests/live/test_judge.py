@@ -13,7 +13,7 @@ from railweave.findings import Finding
 from railweave.live import Living, judged
 from railweave.state.device_state import DeviceState
 from railweave.state.ports import Lane, PfcCounters, PortQueues, Queue
-from railweave.state.protocols import LldpNeighbor, Route
+from railweave.state.protocols import LldpNeighbor, NextHop, Route
 from tests.conftest import SMALL, example
 from tests.live.perfect import perfect
 
@@ -183,3 +183,15 @@ def test_a_finding_ends_at_the_line_of_the_fabric_file() -> None:
     without = replace(one, states={device: state for device, state in one.states.items() if device != "spine4"})
     [finding] = judged(without, lambda keys: ("h100-rlb.yaml", len(keys)))
     assert (finding.file, finding.line) == ("h100-rlb.yaml", 3)
+
+
+def test_a_route_of_a_tenant_leaves_by_the_tunnel() -> None:
+    """The table of a VRF names the overlay's interface, whatever links it takes: that is no fault."""
+    one = living("evpn-gpu-isolation")
+    leaf = "stripe1-leaf1"
+    routes = one.states[leaf].routes
+    assert routes
+    tunnel = (NextHop("fe80::1", "br20001"),)
+    of_tenant = tuple(replace(each, vrf="tenant-1", next_hops=tunnel) for each in routes)
+    assert judged(changed(one, leaf, routes=of_tenant)) == []
+    assert judged(changed(one, leaf, routes=tuple(replace(each, next_hops=()) for each in of_tenant))) != []
