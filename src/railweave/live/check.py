@@ -162,5 +162,5 @@ def _rules(only: Sequence[str], *, since: bool) -> tuple[str, ...]:
     if unknown:
         fix = "ids are those of docs/findings.md, under `Living network`"
         raise InputError([Problem(Option("--only", one), "there is no such finding", fix) for one in unknown])
-    counted: set[str] = set() if since else {one.id for one in ORDER}
+    counted = set[str]() if since else {one.id for one in ORDER}
     return tuple(id_ for id_ in rules if (not only or id_ in only) and id_ not in counted)
