@@ -48,18 +48,23 @@ def root(
     """Design, render and prove RoCEv2 GPU cluster networks from one fabric file."""
 
 
-app.command()(init.init)
-app.command()(build.build)
-app.command()(diff.diff)
-app.command()(paths.paths)
-app.command()(verify.verify)
-app.command()(collect.collect)
-app.command()(check.check)
-app.command()(drift.drift)
-app.command("import")(import_.import_)
-app.command()(schema.schema)
-app.command(cls=Sectioned, epilog=raw_flows.MORE)(sim.sim)
-app.command(cls=Verbatim, add_help_option=False)(host.host)
-app.add_typer(lab.app, name="lab")
-app.add_typer(hardware.app, name="hardware")
-app.add_typer(inventory.app, name="inventory")
+# In the list of verbs a line has room for 64 letters: what is longer is cut.
+app.command(short_help="Start a fabric file, from an example or a number of GPUs.")(init.init)
+app.command(short_help="Design a network and write every file of it.")(build.build)
+app.command(short_help="Show what changes between two fabric files or builds.")(diff.diff)
+app.command(short_help="Show the links that each queue pair crosses.")(paths.paths)
+app.command(short_help="Find mistakes in a network, or in configuration files.")(verify.verify)
+app.command(cls=Sectioned, epilog=raw_flows.MORE, short_help="Predict what a collective gets, and what limits it.")(
+    sim.sim
+)
+app.command(short_help="Ask every switch what it has and how it is.")(collect.collect)
+app.command(short_help="Check that the living network is the designed one.")(check.check)
+app.command(short_help="Show where configurations differ, and what that does.")(drift.drift)
+app.command("import", short_help="Make a fabric file of an existing network.")(import_.import_)
+app.command(cls=Verbatim, add_help_option=False, short_help="On a GPU server: tables, rules, RDMA GIDs, job settings.")(
+    host.host
+)
+app.command(short_help="Print the JSON Schema of the fabric file, for editors.")(schema.schema)
+app.add_typer(lab.app, name="lab", short_help="Run the designed network on routing daemons here.")
+app.add_typer(hardware.app, name="hardware", short_help="List models of hardware, your own among them.")
+app.add_typer(inventory.app, name="inventory", short_help="Write what devices say of themselves into the inventory.")
