@@ -111,11 +111,12 @@ def test_stripe_without_servers(tmp_path: Path) -> None:
 
 
 def test_stripes_that_servers_without_a_stripe_leave_over(tmp_path: Path) -> None:
-    """They fill stripes in order: what is left over is one number that is too high."""
-    one = "{stripes: 2, spines: 2, oversubscription: 4}"
-    assert noted(tmp_path, topology=one) == [("stripe-empty", "stripe 'stripe2' has no servers")]
+    """They are spread over the stripes: what is left over is one number that is too high."""
+    assert noted(tmp_path, topology="{stripes: 2, spines: 2, oversubscription: 4}") == []
+    one = "{stripes: 3, spines: 2, oversubscription: 4}"
+    assert noted(tmp_path, topology=one) == [("stripe-empty", "stripe 'stripe3' has no servers")]
     more = "{stripes: 4, spines: 2, oversubscription: 4}"
-    assert noted(tmp_path, topology=more) == [("stripe-empty", "3 stripes from 'stripe2' on have no servers")]
+    assert noted(tmp_path, topology=more) == [("stripe-empty", "2 stripes from 'stripe3' on have no servers")]
 
 
 @pytest.mark.parametrize(

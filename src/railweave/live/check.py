@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from railweave.device.build import device_config
@@ -14,7 +14,6 @@ from railweave.live.judge import judged
 from railweave.live.living import Living
 from railweave.live.punch_list import punch_list
 from railweave.routing.control_plane import ControlPlane
-from railweave.state.question import CONFIGURATION
 from railweave.state.reading import read_states
 
 if TYPE_CHECKING:
@@ -124,9 +123,7 @@ def check(
 def read(network: Network, capture: Capture) -> dict[str, DeviceState]:
     """The state of every switch that said more than its configuration. Raises ``InputError`` where none did."""
     states = read_states(capture, {one.name: one.nos for one in network.switches})
-    states = {
-        name: one for name, one in states.items() if any(_is_state(question) for question in capture.answers[name])
-    }
+    states = {name: one for name, one in states.items() if _said_something(one)}
     if not states and not any(name in capture.meta.devices for name in (one.name for one in network.switches)):
         what = "it has no answer of any switch of this network about its state"
         fix = "collect them: `railweave collect FABRIC -o CAPTURE`; what to ask by hand: `railweave collect FABRIC --questions`"
@@ -134,8 +131,12 @@ def read(network: Network, capture: Capture) -> dict[str, DeviceState]:
     return states
 
 
-def _is_state(question: str) -> bool:
-    return question.partition("-")[0] != CONFIGURATION
+def _said_something(state: DeviceState) -> bool:
+    """Whether any answer was understood: a capture of configurations alone says nothing of this kind."""
+    about = {"device", "system", "answered", "notes"}
+    return bool(state.notes) or any(
+        getattr(state, one.name) is not None for one in fields(state) if one.name not in about
+    )
 
 
 def _why(capture: Capture, device: str) -> str:
