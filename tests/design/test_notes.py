@@ -112,11 +112,12 @@ def test_stripe_without_servers(tmp_path: Path) -> None:
 
 def test_stripes_that_servers_without_a_stripe_leave_over(tmp_path: Path) -> None:
     """They are spread over the stripes: what is left over is one number that is too high."""
-    assert noted(tmp_path, topology="{stripes: 2, spines: 2, oversubscription: 4}") == []
-    one = "{stripes: 3, spines: 2, oversubscription: 4}"
-    assert noted(tmp_path, topology=one) == [("stripe-empty", "stripe 'stripe3' has no servers")]
-    more = "{stripes: 4, spines: 2, oversubscription: 4}"
-    assert noted(tmp_path, topology=more) == [("stripe-empty", "2 stripes from 'stripe3' on have no servers")]
+    for stripes in (2, 3, 4):
+        assert noted(tmp_path, topology=f"{{stripes: {stripes}, spines: 2, oversubscription: 4}}") == []
+    one = "{stripes: 5, spines: 2, oversubscription: 4}"
+    assert noted(tmp_path, topology=one) == [("stripe-empty", "stripe 'stripe5' has no servers")]
+    more = "{stripes: 6, spines: 2, oversubscription: 4}"
+    assert noted(tmp_path, topology=more) == [("stripe-empty", "2 stripes from 'stripe5' on have no servers")]
 
 
 @pytest.mark.parametrize(

@@ -86,10 +86,15 @@ def place(
     _check_lock(context, name, members, homes)
     count = sum(map(len, members.values())) + len(floating)
     asked = context.source.spec.fabrics[name].topology.servers_per_stripe
-    share = asked or -(-count // len(members))
+    shares = dict.fromkeys(members, asked or -(-count // len(members)))
+    if not asked and -(-count // max(shares.values(), default=1)) < len(members) <= count:
+        # Filling one after another would leave the last stripes empty: each of them has one less.
+        shares = {
+            stripe: count // len(members) + (number < count % len(members)) for number, stripe in enumerate(members)
+        }
     for index, server, group, nics in floating:
         there = _fitting(context, name, group, nics, members)
-        home = next((stripe for stripe in there if len(members[stripe]) < min(room[stripe], share)), None)
+        home = next((stripe for stripe in there if len(members[stripe]) < min(room[stripe], shares[stripe])), None)
         home = home or next((stripe for stripe in there if len(members[stripe]) < room[stripe]), None)
         if home is None:
             context.problem(
