@@ -26,7 +26,7 @@ help:
 	@echo "make validate-all  every check and validator on every file of every example, 8,192 and 32,768 GPUs too: needs an hour and 16 GB"
 	@echo "make wheel   build dist/railweave-*.whl, which installs where there is no compiler"
 	@echo "make try-wheel  install that wheel into a clean environment without a compiler, run the demo with it"
-	@echo "make screenshot  draw docs/images/report.png from the example's report; needs Chromium"
+	@echo "make screenshot  draw docs/images/report.png and those of the how-to in docs/images/howto; needs Chromium"
 	@echo "make plugin  build the NCCL/RCCL net plugin and railweave-rdma-ping into build/plugin; needs a C compiler and CMake"
 	@echo "make soak    the plugin under random faults, plain and under sanitizers (SOAK_JOBS runs at once, 4)"
 	@echo "make test-nccl NCCL_SOURCE=DIR  NCCL's own core (checkouts of 2.28, 2.30) over the plugin, without a GPU; says why where it cannot"
@@ -144,6 +144,7 @@ try-wheel: wheel
 
 screenshot: $(STAMP)
 	$(BIN)/python -m tests.report.screenshot docs/images/report.png
+	$(BIN)/python -m tests.docs.howto_pictures docs/images/howto
 
 zipapp: $(STAMP)
 	$(BIN)/railweave host zipapp dist/railweave-host.pyz

@@ -38,7 +38,7 @@ def run(script: str, folder: Path) -> str:
 def edit(fabric: Path, lines: str) -> None:
     """Do what the page says with a block of YAML: the line of management is replaced, others are added."""
     old = fabric.read_text().splitlines(keepends=True)
-    key = lines.split(":")[0]
+    key = lines.split(":", maxsplit=1)[0]
     fabric.write_text("".join(line for line in old if not line.startswith(f"{key}:")) + lines)
 
 

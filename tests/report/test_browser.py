@@ -282,6 +282,20 @@ servers: [{names: "node[1-2]", model: h100-8gpu-cx7, stripe: stripe1}, {names: "
 """
 
 
+def test_many_switches_beside_each_other_are_one_box(chromium: Chromium, report: Report, tmp_path: Path) -> None:
+    shape = "{stripes: 2, leaves_per_stripe: 4, spines: 2, links_per_spine: 4}"
+    assert shape in ECMP
+    file = tmp_path / "report.html"
+    wide = ECMP.replace(shape, "{stripes: 2, leaves_per_stripe: 4, spines: 32, links_per_spine: 1}")
+    file.write_text(report(read(tmp_path, wide), []), encoding="utf-8")
+    page = chromium.open(file, width=1280, height=900)
+    ask(page, "node1:gpu0_eth", "node3:gpu0_eth", 4)
+    names = "[...document.querySelectorAll('#path-result svg rect')].map((one) => one.dataset.device)"
+    assert page.evaluate(names) == ["node1", "stripe1-leaf1", "32 devices", "stripe2-leaf1", "node3"]
+    assert page.evaluate(DRAWN) == [4 * (1 + 32 + 32 + 1), []]
+    assert page.errors == []
+
+
 def test_a_choice_by_hash_is_told_as_one(chromium: Chromium, report: Report, tmp_path: Path) -> None:
     network = read(tmp_path, ECMP)
     file = tmp_path / "report.html"

@@ -104,16 +104,31 @@ def test_it_is_the_same_every_time(h100: Network, report: Report) -> None:
 def test_numbers_in_the_header(h100: Network, report: Report) -> None:
     html = report(h100, [])
     tiles = re.findall(r"<li><b>(.*?)</b><span>(.*?)</span></li>", html)
-    assert tiles == [
+    assert [(value, re.sub("<[^>]*>", "", label)) for value, label in tiles] == [
         ("32", "GPUs"),
         ("4", "servers"),
         ("16", "leaves"),
         ("4", "spines"),
         ("96", "cables"),
         ("4", "path colors"),
-        ("0.5:1", "oversubscription"),
+        ("0.5:1", "undersubscribed"),
     ]
     assert '<span class="good">no errors, no warnings</span>' in html
+
+
+def test_the_first_screen_says_what_comes_next(h100: Network, report: Report) -> None:
+    wrong, doubtful = Finding("c", "error", "w", "three"), Finding("a", "warning", "w", "one")
+    assert "This page describes a GPU network as it was designed" in report(h100, [])
+    assert 'Next: bring the switches up in the order under <a href="#switches">' in report(h100, [])
+    assert "Next: read 1 warning under" in report(h100, [doubtful])
+    assert "Next: 1 error. Mend it before" in report(h100, [wrong, doubtful])
+
+
+def test_terms_lead_to_what_they_mean(h100: Network, report: Report) -> None:
+    html = report(h100, [])
+    led = set(re.findall(r'href="#(term-[^"]*)"', html))
+    assert {"term-path-color", "term-oversubscription"} <= led
+    assert led <= set(re.findall(r'<dt id="([^"]*)"', html))
 
 
 def test_warnings_are_in_the_header(h100: Network, report: Report) -> None:

@@ -186,3 +186,8 @@ def _consecutive(names: Sequence[str]) -> bool:
 def rail_label(rails: Sequence[int]) -> str:
     """``rail 3``, ``rails 1–2``."""
     return f"rail {rails[0]}" if len(rails) == 1 else f"rails {rails[0]}–{rails[-1]}"
+
+
+def subscription_word(ratio: float | None) -> str:
+    """What a ratio of bandwidth to servers over bandwidth to spines is called: below 1 there is more up than down."""
+    return "undersubscribed" if ratio is not None and ratio < 1 else "oversubscription"

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 from railweave.counting import counted
 from railweave.findings import SEVERITIES
 from railweave.report.checked import applies
-from railweave.report.figures import figures
+from railweave.report.figures import figures, subscription_word
 from railweave.report.lab_notes import lab_notes_joined
 from railweave.report.markup import asset, element, json_for_script, text
 from railweave.report.tables import findings_table
+from railweave.report.terms import NETWORK, glossary, linked
 from railweave.report.topology.palette import network_strokes, stroke_rules
 
 if TYPE_CHECKING:
@@ -65,13 +66,18 @@ TABLES = (
 )
 """Tables with a section of their own: id, title, what it holds."""
 
+PURPOSE = (
+    "This page describes a GPU network as it was designed: what it consists of, which checks it passed, why each choice was made, "
+    "and how to cable it."
+)
+
 PATHS_ABOUT = (
     "The links that each queue pair between two NICs crosses with nothing down, from the computed forwarding tables of "
-    "the switches; railweave paths tells the same, also with links down."
+    "the switches; railweave paths shows the same, also with links down."
 )
 
 SERVERS_ABOUT = (
-    "What a server of each model is told; its files are in hosts/NAME/, in the order in which they are put in place "
+    "What a server of each model is configured with; its files are in hosts/NAME/, in the order in which they are put in place "
     "(how-to: bring up a GPU server)."
 )
 
@@ -97,6 +103,7 @@ def report_html(
         ("decisions", "Decisions", "What was chosen, and why.", body.decisions),
         ("servers", "Servers", SERVERS_ABOUT, body.servers),
         *((name, title, about + body.remarks.get(name, ""), _table(name)) for name, title, about in TABLES),
+        ("terms", "Terms", "Words of this page.", glossary(NETWORK)),
     ]
     navigation = "".join(element("a", text(title), href=f"#{name}") for name, title, _, _ in shown)
     head = [
@@ -138,7 +145,10 @@ def _header(network: Network, findings: Sequence[Finding]) -> list[str]:
         (f"{sums.server_links + sums.fabric_links + sums.upper_links + sums.long_links:,}", "cables"),
         *([(f"{sums.long_links:,}", "of them between sites")] if sums.long_links else []),
         (f"{sums.colors:,}", "path color" if sums.colors == 1 else "path colors"),
-        ("–" if sums.oversubscription is None else f"{sums.oversubscription:.4g}:1", "oversubscription"),
+        (
+            "–" if sums.oversubscription is None else f"{sums.oversubscription:.4g}:1",
+            subscription_word(sums.oversubscription),
+        ),
     ]
     counts = Counter(one.severity for one in findings)
     verdict = [
@@ -147,12 +157,34 @@ def _header(network: Network, findings: Sequence[Finding]) -> list[str]:
     return [
         element("h1", text(network.name), " ", *verdict),
         element("p", text(network.description), class_="description") if network.description else "",
+        element("p", f"{PURPOSE} {_next(counts)}", class_="lead"),
         element(
             "ul",
-            *(element("li", element("b", value), element("span", label)) for value, label in tiles),
+            *(element("li", element("b", value), element("span", _tile_label(label))) for value, label in tiles),
             class_="tiles",
         ),
     ]
+
+
+def _tile_label(label: str) -> str:
+    terms = {
+        "path colors": "path color",
+        "undersubscribed": "oversubscription",
+        "leaves": "leaf, spine",
+        "spines": "leaf, spine",
+    }
+    return linked(label, NETWORK, terms.get(label, label))
+
+
+def _next(counts: Counter[str]) -> str:
+    """What a reader does next: the worst findings first, then the switches."""
+    findings = element("a", "Findings", href="#findings")
+    if counts["error"]:
+        mend = "it" if counts["error"] == 1 else "them"
+        return f"Next: {counted(counts['error'], 'error')}. Mend {mend} before anything is loaded onto a switch: {findings} says how."
+    if counts["warning"]:
+        return f"No errors. Next: read {counted(counts['warning'], 'warning')} under {findings}; each says what to do."
+    return f"No errors. Next: bring the switches up in the order under {element('a', 'Switches', href='#switches')}, each by its runbook."
 
 
 def _section(name: str, title: str, about: str, content: str) -> str:

@@ -3,7 +3,7 @@
 
 const MOST_HOPS = 32;
 const MOST_PAIRS = 64;
-const CROWD = 16; // most devices beside each other that are drawn with room between them
+const CROWD = 16; // most devices beside each other that are drawn one by one; more are one box with their number
 
 const runs = new Map(); // device to its row of the coded table for every segment
 
@@ -130,10 +130,14 @@ const pathDrawing = (pairs) => {
   }
   if (!levels.length) return null;
   const order = new Map(switches.map((one, place) => [one.name, place]));
-  for (const devices of levels) devices.sort((a, b) => (order.get(a) ?? 0) - (order.get(b) ?? 0));
+  const crowds = levels.map((devices) => (devices.length > CROWD ? `${devices.length} devices` : null));
+  const drawn = (place, device) => crowds[place] ?? device;
+  levels.forEach((devices, place) => {
+    if (crowds[place]) levels[place] = [crowds[place]];
+    else devices.sort((a, b) => (order.get(a) ?? 0) - (order.get(b) ?? 0));
+  });
   const most = Math.max(...levels.map((devices) => devices.length));
-  const tight = most > CROWD;
-  const pitch = tight ? 13 : 30;
+  const pitch = 30;
   const height = Math.max(90, Math.min(pairs.length * 5 + 40, 200), most * pitch + 16);
   const wide = Math.max(...levels.flat().map((name) => name.length)) * 7.4 + 24;
   const room = Math.min(VIEW.width, pathResult.clientWidth || VIEW.width);
@@ -144,13 +148,13 @@ const pathDrawing = (pairs) => {
     return ((devices.indexOf(device) + 0.5) * height) / devices.length;
   };
   const svg = shape("svg", { class: "rw paths", viewBox: `-6 0 ${width + 12} ${height}`, role: "img", style: `--natural:${width}px` });
-  const tall = (place) => (levels[place].length > 1 ? (tight ? pitch - 2 : 24) : Math.max(24, Math.min(height - 4, pairs.length * 5 + 10)));
+  const tall = (place) => (levels[place].length > 1 ? 24 : Math.max(24, Math.min(height - 4, pairs.length * 5 + 10)));
   // Queue pairs that cross a device leave its box side by side, never beyond its edge: a line ends at its own device.
   const crossing = new Map();
   for (const { qp, hops } of pairs) {
     hops.forEach((hop, place) => {
       for (const link of hop) {
-        for (const [at, device] of [[place, link.from], [place + 1, link.to]]) {
+        for (const [at, device] of [[place, drawn(place, link.from)], [place + 1, drawn(place + 1, link.to)]]) {
           const key = `${at}/${device}`;
           if (!crossing.has(key)) crossing.set(key, []);
           if (!crossing.get(key).includes(qp)) crossing.get(key).push(qp);
@@ -168,14 +172,16 @@ const pathDrawing = (pairs) => {
       const x1 = place * (wide + gap) + wide;
       const x2 = x1 + gap;
       for (const link of hop) {
-        const a = y(place, link.from) + shift(place, link.from, qp);
-        const b = y(place + 1, link.to) + shift(place + 1, link.to, qp);
+        const from = drawn(place, link.from);
+        const to = drawn(place + 1, link.to);
+        const a = y(place, from) + shift(place, from, qp);
+        const b = y(place + 1, to) + shift(place + 1, to, qp);
         const d = `M${x1} ${a.toFixed(1)}C${x1 + gap / 2} ${a.toFixed(1)} ${x2 - gap / 2} ${b.toFixed(1)} ${x2} ${b.toFixed(1)}`;
         const about = `queue pair ${qp}\n${link.cable.name}${hop.length > 1 ? `\n${share(link.share)} of it, by hash or load` : ""}`;
         svg.append(
           shape(
             "g",
-            { class: `cable way${hop.length > 1 ? " choice" : ""}`, "data-from": link.from, "data-to": link.to },
+            { class: `cable way${hop.length > 1 ? " choice" : ""}`, "data-from": from, "data-to": to },
             titled(about),
             shape("path", { d, class: `${css} line` }),
             shape("path", { d, class: "hit" }),
@@ -188,10 +194,9 @@ const pathDrawing = (pairs) => {
     for (const device of devices) {
       const x = place * (wide + gap);
       const middle = y(place, device);
-      const small = tight && devices.length > 1;
       svg.append(
-        shape("rect", { x: x + 1, y: middle - tall(place) / 2, width: wide - 2, height: tall(place), rx: small ? 3 : 6, class: "box", "data-device": device }),
-        label(device, { x: x + wide / 2, y: middle + (small ? 3 : 4), class: small ? "middle small" : "middle name" }),
+        shape("rect", { x: x + 1, y: middle - tall(place) / 2, width: wide - 2, height: tall(place), rx: 6, class: "box", "data-device": device }),
+        label(device, { x: x + wide / 2, y: middle + 4, class: "middle name" }),
       );
     }
   });

@@ -43,7 +43,8 @@ def topology_decision(network: Network, fabric: Fabric) -> Decision:
         facts.append(("Sites", sites))
         chosen += f", {counted(sums.dci, 'router between sites', 'routers between sites')}" if sums.dci else ""
     if sums.oversubscription is not None:
-        facts.append(("Oversubscription", f"{sums.oversubscription:.2f}:1 on the fullest leaf"))
+        less = ", undersubscribed: more bandwidth to spines than to servers" if sums.oversubscription < 1 else ""
+        facts.append(("Oversubscription", f"{sums.oversubscription:.2f}:1 on the fullest leaf{less}"))
     present = {(one.role, f"{one.nos} {one.release}") for one in network.switches if one.fabric == fabric.name}
     facts.append(("Software", ", ".join(f"{system} on {plural(role)}" for role, system in sorted(present))))
     rows = tuple(

@@ -24,6 +24,10 @@ def comparison_html(network: Network, found: Comparison) -> str:
     best = ranked[0]
     title = f"{network.name}: {found.name} compared"
     header = element("h1", text(title)) + element("p", text(found.verdict()), class_="verdict")
+    purpose = (
+        "This page compares predictions for one network; only what is named in the first column differs between them."
+    )
+    header += element("p", purpose, class_="lead")
     header += element(
         "ul",
         *(tile(f"{longest_run(one.answer).bus_bandwidth_gbytes:,.2f} GB/s", one.value) for one in ranked),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from railweave.report.markup import asset, element, json_for_script, text
 from railweave.report.page import POLICY
 from railweave.report.prediction.run_charts import run_charts
+from railweave.report.terms import PREDICTION, glossary, linked
 from railweave.report.topology.palette import HUES, TURN
 from railweave.simulation.reasons import reasons
 
@@ -29,13 +30,20 @@ WIDE = {"heatmap", "links"}
 """Charts that take the whole width."""
 
 
+PURPOSE = (
+    "This page predicts what a job gets from a designed network: how long its collectives take, what holds them back, and what the "
+    "network's links and queues do meanwhile. Nothing was measured on hardware."
+)
+
+
 def document(title: str, header: str, sections: Sequence[str], data: object, links: Iterable[tuple[str, str]]) -> str:
     """A page of its own. ``links`` are its sections: id and title; ``data`` is there for machines."""
     hues = [HUES[name] for name in TURN]
     light = "".join(f"--k{place}:{hue[0]};" for place, hue in enumerate(hues))
     dark = "".join(f"--k{place}:{hue[1]};" for place, hue in enumerate(hues))
     colors = f":root{{{light}}}@media(prefers-color-scheme:dark){{:root{{{dark}}}}}"
-    navigation = "".join(element("a", text(name), href=f"#{id_}") for id_, name in links)
+    shown = [*links, ("terms", "Terms")]
+    navigation = "".join(element("a", text(name), href=f"#{id_}") for id_, name in shown)
     return "\n".join(
         [
             '<!doctype html>\n<html lang="en">\n<head>',
@@ -49,7 +57,7 @@ def document(title: str, header: str, sections: Sequence[str], data: object, lin
             "</head>\n<body>",
             element("header", element("div", header, class_="wide")),
             element("nav", element("div", navigation, class_="wide"), aria_label="Sections"),
-            element("main", *sections, class_="wide"),
+            element("main", *sections, _section("terms", "Terms", glossary(PREDICTION)), class_="wide"),
             '<footer class="wide">Made by railweave. The same question gives the same page.</footer>',
             element("script", json_for_script(data), type="application/json", id="result"),
             "</body>\n</html>\n",
@@ -68,6 +76,7 @@ def prediction_html(network: Network, found: Sequence[JobPrediction]) -> str:
     verdict = element("span", "complete" if complete else "not complete", class_="good" if complete else "error")
     header = [element("h1", text(f"{network.name}: {name}"), " ", verdict)]
     first = steps[0][1].prediction
+    header.append(element("p", f"{PURPOSE} {_next(complete)}", class_="lead"))
     if single:
         header.append(element("ul", *(tile(value, label) for value, label in tiles(first)), class_="tiles"))
     else:
@@ -94,6 +103,14 @@ def prediction_html(network: Network, found: Sequence[JobPrediction]) -> str:
     return document(f"{network.name}: {name}", "".join(header), sections, values, links)
 
 
+def _next(complete: bool) -> str:
+    """What a reader does next."""
+    assumed = element("a", "Assumed", href="#notes")
+    if not complete:
+        return f"Next: it did not come to its end, so read first why, then what is {assumed}."
+    return f"Next: read what limits it, in the list below the figures, and what is {assumed}; then compare other settings with railweave sim --compare."
+
+
 def size(value: int) -> str:
     """A size as nccl-tests writes it."""
     for power, unit in ((40, "T"), (30, "G"), (20, "M"), (10, "K")):
@@ -104,7 +121,7 @@ def size(value: int) -> str:
 
 def tile(value: str, label: str) -> str:
     """A figure with what it is."""
-    return element("li", element("b", text(value)), element("span", text(label)))
+    return element("li", element("b", text(value)), element("span", linked(label, PREDICTION)))
 
 
 def tiles(found: Prediction) -> list[tuple[str, str]]:

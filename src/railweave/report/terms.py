@@ -1,0 +1,71 @@
+"""The terms that the pages use, explained on the page itself: it is often read without the documentation beside it."""
+
+from __future__ import annotations
+
+from railweave.report.markup import element, text
+
+NETWORK = (
+    (
+        "rail",
+        "All NICs of the same position in every server, such as every first NIC, and the leaves that they are connected to.",
+    ),
+    ("stripe", "A group of leaves, usually one per rail, and the servers connected to them."),
+    (
+        "leaf, spine",
+        "A leaf is a switch that servers are connected to; a spine joins leaves. A super-spine joins spines.",
+    ),
+    (
+        "path color",
+        "A class of uplinks. A NIC has one address for each color, and packets to that address use the links of that color.",
+    ),
+    (
+        "oversubscription",
+        (
+            "A leaf's bandwidth to servers over its bandwidth to spines, of the worst leaf. At 1:1 the uplinks carry all that the "
+            "servers can send; above it they do not. Below 1 the leaf is undersubscribed: it has more bandwidth to spines than to servers."
+        ),
+    ),
+    ("queue pair", "One RDMA connection between two NICs. NCCL and RCCL open several between the same two."),
+    (
+        "pinned",
+        "Every packet of the queue pair takes the same links or, where links run in parallel, the same switches.",
+    ),
+    ("headroom", "Buffer that a switch keeps for what still arrives after it has asked its neighbor to pause (PFC)."),
+)
+"""Terms of the report: the term, and what it means."""
+
+PREDICTION = (
+    (
+        "bus bandwidth",
+        "The rate that nccl-tests prints: bytes over time, scaled so that it can be compared with the speed of the links.",
+    ),
+    ("ideal", "The least time that the hardware allows, with nothing in the way."),
+    ("queue pair", "One RDMA connection between two NICs. NCCL and RCCL open several between the same two."),
+    (
+        "marked",
+        "A switch marks packets (ECN) when its queue grows; the receiver then asks the sender to slow down (DCQCN).",
+    ),
+    ("PFC pauses", "A switch or NIC that runs out of buffer asks its neighbor to stop sending for a moment."),
+    ("timeouts", "Packets were lost or held for so long that the sender sent them again."),
+    ("proxy", "The thread of NCCL or RCCL on the processor that hands messages to a NIC."),
+)
+"""Terms of a page with predictions."""
+
+
+def term_id(term: str) -> str:
+    """Where the page explains a term."""
+    return "term-" + term.replace(",", "").replace(" ", "-").lower()
+
+
+def linked(label: str, terms: tuple[tuple[str, str], ...], term: str = "") -> str:
+    """A label as markup, which leads to its explanation where there is one. ``term`` is what it is listed as, if not so."""
+    name = term or label
+    if name not in dict(terms):
+        return text(label)
+    return element("a", text(label), href=f"#{term_id(name)}", class_="term")
+
+
+def glossary(terms: tuple[tuple[str, str], ...]) -> str:
+    """The terms as a list of definitions."""
+    rows = (element("dt", text(term), id=term_id(term)) + element("dd", text(meaning)) for term, meaning in terms)
+    return element("div", element("dl", *rows), class_="card")

@@ -1,0 +1,38 @@
+"""``make screenshot``: the pictures of docs/howto/256-gpus.md, from the files that its own commands write."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tests.chromium import browser
+from tests.docs.test_256_gpus import blocks, edit, run
+
+
+def main(target: Path) -> None:
+    """Follow the page up to its first prediction, and keep what a window of 1280 pixels shows of report and prediction."""
+    target.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory() as name, browser() as chromium:
+        folder = Path(name)
+        for language, text in blocks():
+            if language == "yaml":
+                edit(folder / "rail-256.yaml", text)
+            else:
+                run(text, folder)
+            if (folder / "prediction.html").exists():
+                break
+        report = chromium.open(folder / "out" / "report.html", width=1280, height=1000)
+        report.screenshot(target / "256-report.png")
+        report.click("#path-form button")
+        report.evaluate("document.activeElement.blur(), document.documentElement.style.scrollBehavior = 'auto'")
+        report.evaluate("document.getElementById('paths').scrollIntoView()")
+        report.screenshot(target / "256-paths.png")
+        prediction = chromium.open(folder / "prediction.html", width=1280, height=1000)
+        prediction.screenshot(target / "256-prediction.png")
+        if report.errors + prediction.errors:
+            sys.exit("\n".join(report.errors + prediction.errors))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
