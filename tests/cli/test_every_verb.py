@@ -94,6 +94,7 @@ MISSING = {
     "paths": ("nowhere.yaml", "--src", "a:b", "--dst", "c:d"),
     "verify": ("nowhere.yaml",),
     "drift": ("nowhere.yaml", "captures"),
+    "check": ("nowhere.yaml", "captures"),
     "import": ("nowhere", "-o", "x.yaml"),
     "sim": ("nowhere.yaml",),
 }

@@ -72,6 +72,8 @@ def test_a_file_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     assert run(monkeypatch, "build", tmp_path / "none.yaml", "-o", tmp_path / "out") == 2
     assert run(monkeypatch, "verify", tmp_path / "none.yaml") == 2
     assert run(monkeypatch, "diff", tmp_path / "none.yaml", tmp_path / "none.yaml") == 2
+    assert run(monkeypatch, "check", tmp_path / "none.yaml", tmp_path) == 2
+    assert run(monkeypatch, "inventory", "fill", tmp_path / "none.yaml", tmp_path) == 2
     assert run(monkeypatch, "paths", tmp_path / "none.yaml", *SAME_RAIL) == 2
     assert content(tmp_path) == {}
 

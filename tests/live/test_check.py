@@ -93,7 +93,7 @@ def test_swapped_cables_are_one_finding_everywhere(file: Path, network: Network,
 
 def test_a_device_that_did_not_answer_says_why(file: Path, network: Network, tmp_path: Path) -> None:
     ports = {end: said for end, said in heard(network).items() if end[0] != "spine2"}
-    rows = {one.name: {"status": "answered"} for one in network.switches}
+    rows: dict[str, object] = {one.name: {"status": "answered"} for one in network.switches}
     rows["spine2"] = {"status": "failed", "error": "no route to host"}
     rows["spine1"] = {"status": "partly", "failed": {"bgp": "permission denied"}}
     folder = write_capture(tmp_path / "now", network, ports, {"devices": rows})
@@ -170,7 +170,7 @@ def test_answers_of_a_router_in_a_lab(tmp_path: Path) -> None:
     assert found.answered == {"stripe1-leaf1"}
     own = [one for one in found.findings if one.where.startswith("stripe1-leaf1")]
     assert "answer-not-read" not in {one.id for one in own}
-    assert {"cable-wrong", "port-absent", "tenant-missing", "session-missing"} <= {one.id for one in own}
+    assert {"cable-wrong", "port-absent", "vrf-missing", "session-missing"} <= {one.id for one in own}
     assert "route-ports-differ" not in {one.id for one in own}
     silent = [one.where for one in found.findings if one.id == "device-silent"]
     assert len(silent) == len(found.devices) - 1

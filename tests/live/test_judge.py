@@ -195,3 +195,15 @@ def test_a_route_of_a_tenant_leaves_by_the_tunnel() -> None:
     of_tenant = tuple(replace(each, vrf="tenant-1", next_hops=tunnel) for each in routes)
     assert judged(changed(one, leaf, routes=of_tenant)) == []
     assert judged(changed(one, leaf, routes=tuple(replace(each, next_hops=()) for each in of_tenant))) != []
+
+
+def test_a_route_that_is_not_in_a_whole_table_is_missing() -> None:
+    one = living()
+    leaf = "stripe1-leaf1"
+    routes = one.states[leaf].routes
+    assert routes
+    asked = changed(one, leaf, routes=routes[1:])
+    assert judged(asked) == []  # it was not asked for
+    [finding] = judged(changed(asked, leaf, answered=frozenset({"routes-ipv6@default"})))
+    assert (finding.id, finding.where) == ("route-missing", leaf)
+    assert routes[0].prefix in finding.what

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING
 from railweave.findings.registry import Rule
 from railweave.live.interfaces import of_port, without_unit
 from railweave.live.living import Seen
+from railweave.state.protocols import Route as Said
 from railweave.state.question import DEFAULT_VRF
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from railweave.config.addresses import Prefix
     from railweave.expect import Expected
     from railweave.expect.model import Gateway, Route, Tenant
     from railweave.live.living import Living, Part
     from railweave.state.device_state import DeviceState
-    from railweave.state.protocols import Route as Said
 
 ROUTE_MISSING = Rule(
     "route-missing",
@@ -86,14 +87,30 @@ VRF_DIFFERS = Rule(
 
 def forwarding(living: Living) -> Iterator[Seen]:
     """Routes, gateways, VRFs."""
+    of_tenants = {prefix for one in living.expected.values() for prefix in _vrfs(one)}
     for one, state in living.pairs():
         said = {each.prefix: each for each in state.routes or ()}
+        vrfs = _vrfs(one)
         for route in one.routes:
-            yield from _route(living, one, route, said.get(str(route.prefix)))
+            found = said.get(str(route.prefix))
+            vrf = vrfs.get(route.prefix, None if route.prefix in of_tenants else DEFAULT_VRF)
+            if found is None and vrf is not None and _has_table(state, vrf, route.prefix):
+                found = Said(str(route.prefix), vrf)
+            yield from _route(living, one, route, found)
         for gateway in one.gateways:
             yield from _gateway(gateway, state)
         for tenant in one.tenants:
             yield from _tenant(tenant, state)
+
+
+def _vrfs(one: Expected) -> dict[Prefix, str]:
+    """The VRF in which a device has the prefixes of its tenants."""
+    return {prefix: tenant.vrf for tenant in one.tenants for prefix in (*tenant.own, *tenant.learned)}
+
+
+def _has_table(state: DeviceState, vrf: str, prefix: Prefix) -> bool:
+    """Whether the device gave the whole table that a prefix would be in, and it was read: what is not in it is not there."""
+    return state.routes is not None and f"routes-{'ipv6' if ':' in prefix else 'ipv4'}@{vrf}" in state.answered
 
 
 def _route(living: Living, device: Expected, wanted: Route, said: Said | None) -> Iterator[Seen]:
