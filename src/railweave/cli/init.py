@@ -275,6 +275,7 @@ def _costs(
     from railweave.sizing.fabric_file import fabric_text
     from railweave.sizing.size import Size as Fits
     from railweave.sizing.words import TITLES
+    from railweave.writing import write_file
 
     hardware, prices = given
     if prices is None:
@@ -285,7 +286,7 @@ def _costs(
         for shape, size in found.items():
             if isinstance(size, Fits):
                 file = Path(place) / f"{shape}.yaml"
-                file.write_text(fabric_text(known, size, server=server), encoding="utf-8")
+                write_file(file, fabric_text(known, size, server=server))
                 costs[TITLES[shape]] = str(cost(bill(design_file(file, hardware=hardware)[0]), told))
     return costs
 

@@ -25,9 +25,12 @@ class HostUsageError(HostInputError):
     """The words are no command line: ``usage`` says how one looks, ``program`` whose."""
 
     def __init__(self, message: str, usage: str, program: str) -> None:
-        super().__init__(message)
+        super().__init__(message, usage, program)  # all of it, for whoever unpickles it
         self.usage = usage
         self.program = program
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class InterruptedRunError(HostError):

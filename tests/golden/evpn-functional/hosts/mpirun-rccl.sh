@@ -116,7 +116,7 @@ if [[ ! ${HOSTS:-$LISTED} =~ ^[0-9]+$ ]]; then
     done
     TWICE=$(sort <<<"$ORDER" | uniq -d | head -1)
     [[ -z $TWICE ]] || wrong "--hosts names $TWICE twice"
-    WHERE=(--host "$(sed "s/\$/:$GPUS/" <<<"$ORDER" | paste -sd,)")
+    WHERE=(--host "$(while read -r NAME; do echo "$NAME:$GPUS"; done <<<"$ORDER" | paste -sd,)")
     HOSTS=$(wc -l <<<"$ORDER")
 fi
 HOSTS=${HOSTS:-$LISTED}
