@@ -130,6 +130,36 @@ def test_statements_that_all_switches_of_a_role_have_are_adopted(
     assert run(monkeypatch, "drift", file, out) == 0, "what was adopted is designed"
 
 
+def test_statements_of_one_switch_are_adopted_for_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], built: tuple[Path, Path]
+) -> None:
+    file, out = built
+    _edited(out, r"\Z", "event-options { policy own { events cosd_unknown; } }\n", "stripe1-leaf1")
+    assert run(monkeypatch, "drift", file, out, "--adopt") == 1
+    assert "(extra of stripe1-leaf1)" in capsys.readouterr().out
+    written = yaml.safe_load(file.read_text())
+    assert "event-options" in written["overrides"]["devices"]["stripe1-leaf1"]["extra"]["junos"]
+    assert run(monkeypatch, "drift", file, out) == 0, "what was adopted is designed"
+
+
+def test_a_switch_does_not_lose_what_its_role_has(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], built: tuple[Path, Path]
+) -> None:
+    """One leaf has a statement of its own, and all leaves have another: that goes to the role, and is said of the one."""
+    file, out = built
+    for leaf in sorted((out / "devices").glob("*leaf*")):
+        _edited(out, r"\Z", "event-options { policy own { events cosd_unknown; } }\n", leaf.name)
+    _edited(
+        out, r"\Z", "access { address-assignment { neighbor-discovery-router-advertisement own; } }\n", "stripe1-leaf1"
+    )
+    assert run(monkeypatch, "drift", file, out, "--adopt") == 1
+    assert "not adopted: " in capsys.readouterr().out
+    written = yaml.safe_load(file.read_text())
+    assert "overrides" not in written
+    [wanted] = written["fabrics"].values()
+    assert "event-options" in wanted["leaf"]["extra"]["junos"]
+
+
 def test_what_is_no_capture_is_bad_use(
     monkeypatch: pytest.MonkeyPatch, built: tuple[Path, Path], tmp_path: Path
 ) -> None:

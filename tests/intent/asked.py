@@ -497,6 +497,7 @@ CONTEXT: dict[str, Given] = {
     "overrides.devices.*.buffers.*": Given(
         (5,), beside={"overrides.devices.stripe1-leaf1.buffers": SHARES[f"{F}.qos.buffers"]}
     ),
+    "overrides.devices.*.extra": Given((EXTRA,)),
     "overrides.nics.*.addresses": Given(({"green": "fd01:1:1:1::77"},)),
     "overrides.cables.*.ports": Given(({"stripe1-leaf1": "<30:0>"},)),
     "overrides.cables.*.addresses": Given(

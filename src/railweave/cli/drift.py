@@ -21,7 +21,8 @@ def drift(
     adopt: bool = typer.Option(
         False,
         "--adopt",
-        help="Write statements that all switches of a role have beyond the design under its `extra:` in FABRIC.",
+        help="Write statements that switches have beyond the design into FABRIC: those of all of a role under its `extra:`, "
+        "others under `overrides:`.",
     ),
     as_json: bool = JSON,
     quiet: bool = QUIET,
@@ -50,7 +51,7 @@ def drift(
             typer.echo("what the checks say of the running network, and not of the designed one:")
             print_findings(found.findings)
         for line in adopted:
-            typer.echo(f"adopted: {line}")
+            typer.echo(line if line.startswith("not adopted") else f"adopted: {line}")
         differ = sum(bool(one.stands.findings) for one in found.devices)
         typer.echo(
             f"{counted(found.compared, 'switch', 'switches')} compared: "

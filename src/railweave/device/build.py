@@ -94,7 +94,7 @@ def _device_config(network: Network, switch: Switch, nos: str | None) -> DeviceC
         else None,
         qos=qos,
         balancing=balancing,
-        extra=role.extra.get(target, ""),
+        extra={**role.extra, **dict(switch.extra)}.get(target, ""),
         overlay=overlay_config(network, fabric, switch, large=large),
         vrfs=vrfs(fabric, switch, gateways, interfaces),
         mac_vrf=mac_vrf(fabric, switch, system, interfaces),

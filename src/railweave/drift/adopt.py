@@ -1,4 +1,4 @@
-"""Take statements that only devices have into the fabric file, under ``extra:`` of their role."""
+"""Take statements that only devices have into the fabric file: under ``extra:`` of their role, or of one switch under ``overrides``."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import yaml
 
 from railweave.config.apply import merged
 from railweave.errors import FileLine, InputError, Problem, RenderError
+from railweave.intent.names import expand
 from railweave.systems import system
 from railweave.writing import write_file
 
@@ -23,7 +24,10 @@ _KEYS = {"leaf": "leaf", "spine": "spine", "super-spine": "super_spine", "dci": 
 
 
 def adopt_into(file: Path, network: Network, found: Drift) -> list[str]:
-    """Write statements that every switch of a role has, and the design has not, into the fabric file; what was adopted, and what was not.
+    """Write statements that switches have, and the design has not, into the fabric file; what was adopted, and what was not.
+
+    What every switch of a role has goes under ``extra`` of the role, what some have under ``overrides.devices`` of each. A switch
+    that has an ``extra`` of its own does not get its role's: where both would be needed nothing is adopted for it.
 
     The file keeps its comments and its order; it is written whole or not at all. Raises ``InputError`` for a build folder, and
     for a file whose ``extra:`` does not take them.
@@ -32,32 +36,74 @@ def adopt_into(file: Path, network: Network, found: Drift) -> list[str]:
         fix = "name the fabric file that it was built from"
         raise InputError([Problem(FileLine(str(file)), "--adopt writes a fabric file", fix)])
     said: list[str] = []
-    wanted: dict[tuple[str, str, str, str], list[Node]] = {}
+    wanted: dict[tuple[tuple[str, ...], str, str], list[Node]] = {}
+    text = file.read_text(encoding="utf-8")
+    bound, lists = _lose_an_extra(network, found), _in_lists(text)
     for (nos, statement), devices in found.own.items():
         cause = next(one for device in found.devices for one in device.own if one.found == statement)
         for fabric, role in sorted({(network.switch(name).fabric, network.switch(name).role) for name in devices}):
-            all_of = {one.name for one in network.switches if (one.fabric, one.role, one.nos) == (fabric, role, nos)}
-            if not all_of <= set(devices):
-                some = len(all_of & set(devices))
-                said.append(f"not adopted: {statement} ({some} of {len(all_of)} switches of role {role} have it)")
-            elif cause.alone is not None:
-                wanted.setdefault((fabric, role, nos, cause.file), []).append(cause.alone)
+            all_of = _alike(network, fabric, role, nos)
+            if cause.alone is None:
+                continue
+            if all_of <= set(devices):
+                wanted.setdefault((("fabrics", fabric, _KEYS[role]), nos, cause.file), []).append(cause.alone)
+                for name in sorted(name for name in all_of if nos in dict(network.switch(name).extra)):
+                    wanted.setdefault((("overrides", "devices", name), nos, cause.file), []).append(cause.alone)
                 said.append(f"{statement} (extra of {role} in fabric {fabric})")
+                continue
+            for name in sorted(all_of & set(devices)):
+                if name in bound:
+                    lost = f"its role has `extra` for {nos}, which it would lose"
+                    said.append(f"not adopted: {statement} of {name}: {lost}")
+                elif name in lists:
+                    said.append(f"not adopted: {statement} of {name}, which `overrides` has in the list {lists[name]}")
+                else:
+                    wanted.setdefault((("overrides", "devices", name), nos, cause.file), []).append(cause.alone)
+                    said.append(f"{statement} (extra of {name})")
     if wanted:
-        text = file.read_text(encoding="utf-8")
-        for (fabric, role, nos, name), nodes in wanted.items():
+        for (keys, nos, name), nodes in wanted.items():
             reader = system(nos).reader
             if reader is not None:
                 lines = reader.printed(name, merged(nodes)).strip("\n").split("\n")
-                text = with_extra(text, str(file), ("fabrics", fabric, _KEYS[role]), nos, lines)
+                text = with_extra(text, str(file), keys, nos, lines)
         write_file(file, text)
     return said
 
 
-def with_extra(text: str, file: str, role: tuple[str, ...], nos: str, lines: list[str]) -> str:
-    """A fabric file with lines added to ``extra:`` of a role for one system. Raises ``InputError`` where it does not take them."""
+def _lose_an_extra(network: Network, found: Drift) -> set[str]:
+    """Switches whose role has an ``extra`` for their system, or is about to get one: one of their own would take its place."""
+    roles = {
+        (one.fabric, one.role, one.nos)
+        for one in network.switches
+        if one.nos in network.fabric(one.fabric).role(one.role).extra
+    }
+    for (nos, _), devices in found.own.items():
+        for fabric, role in {(network.switch(name).fabric, network.switch(name).role) for name in devices}:
+            if _alike(network, fabric, role, nos) <= set(devices):
+                roles.add((fabric, role, nos))
+    there = {one.name for one in network.switches if one.nos in dict(one.extra)}
+    return {one.name for one in network.switches if (one.fabric, one.role, one.nos) in roles} - there
+
+
+def _alike(network: Network, fabric: str, role: str, nos: str) -> set[str]:
+    """The switches of a role that run a system."""
+    return {one.name for one in network.switches if (one.fabric, one.role, one.nos) == (fabric, role, nos)}
+
+
+def _in_lists(text: str) -> dict[str, str]:
+    """Switches that ``overrides.devices`` has in a host list, with the list."""
+    overrides = _value(_value(yaml.compose(text, Loader=yaml.SafeLoader), "overrides"), "devices")
+    keys = [key.value for key, _ in overrides.value] if isinstance(overrides, yaml.MappingNode) else []
+    return {name: key for key in keys for name in expand(key) if name != key}
+
+
+def with_extra(text: str, file: str, keys: tuple[str, ...], nos: str, lines: list[str]) -> str:
+    """A fabric file with lines added to ``extra:`` for one system, below the keys of a role or a switch.
+
+    Raises ``InputError`` where it does not take them.
+    """
     at = yaml.compose(text, Loader=yaml.SafeLoader)
-    wanted = [*role, "extra", nos]
+    wanted = [*keys, "extra", nos]
     while wanted and (inner := _value(at, wanted[0])) is not None:
         at = inner
         wanted.pop(0)

@@ -51,6 +51,11 @@ class DeviceOverride(Model):
     server_ports: PortRange | None = Field(default=None, description="likewise")
     leaf_ports: PortRange | None = Field(default=None, description="likewise")
     buffers: Buffers | None = Field(default=None, description="shared-buffer partition; empty: its role's")
+    extra: dict[str, str] = Field(
+        default_factory=dict[str, str],
+        exclude_if=lambda value: not value,
+        description="statements of your own for this switch, by operating system, in place of its role's `extra`",
+    )
 
     def own_equipment(self) -> frozenset[str]:
         """The keys given that change what the switch is, other than its numbers."""

@@ -27,6 +27,7 @@ class Switch:
     ``pod`` is that of leaves and spines under super-spines. ``plane`` is the rail plane of leaves and spines that serve
     one rail, or that of a super-spine and the spines it joins.
     With an overlay, ``loopback`` is the address its sessions run between, and a leaf has ``endpoints``.
+    ``extra`` are statements of the operator for it alone, by operating system, in place of its role's.
     ``buffers`` is the partition of its packet buffer where that is its own, ``marking`` the fill level at which it begins
     to mark each class where its platform has another default than its role's.
     """
@@ -52,6 +53,7 @@ class Switch:
     plane: Annotated[str, Rare] = ""
     buffers: Annotated[Buffers | None, Rare] = None
     marking: Annotated[tuple[tuple[str, int], ...], Rare] = ()
+    extra: Annotated[tuple[tuple[str, str], ...], Rare] = ()
 
 
 @dataclass(frozen=True, slots=True)

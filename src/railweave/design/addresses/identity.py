@@ -105,6 +105,7 @@ def switches(context: Context, layout: Layout) -> list[Switch]:
                 pod=pod,
                 plane=plane,
                 buffers=override.buffers if override else None,
+                extra=tuple(override.extra.items()) if override else (),
                 marking=own_marking(intent.qos or spec.qos, layout.roles[role].role.device, intent.device),
             )
         )
