@@ -385,8 +385,9 @@ def states(network: Network | Path | str, capture: Path | str) -> dict[str, Devi
 
 def check(
     source: Network | Path | str,
-    capture: Path | str,
+    capture: Path | str | None = None,
     *,
+    lab: bool = False,
     since: Path | str | None = None,
     only: Sequence[str] = (),
     all_routes: bool = False,
@@ -397,6 +398,7 @@ def check(
     """Whether the living network is the designed one: what its devices said, beside what must hold on each (docs/check.md).
 
     - ``capture``: a folder of what devices said, as ``collect`` writes it.
+    - ``lab``: ask the routers of the lab of this fabric file instead, which is up (docs/lab.md); needs root.
     - ``since``: an earlier capture, for what counters rose by.
     - ``only``: ids of findings to keep (docs/findings.md).
     - ``all_routes``: compare every route of which the capture has an answer, not only examples.
@@ -410,6 +412,16 @@ def check(
     from railweave.live.check import check as run  # brings every reader with it
     from railweave.state.capture import read_capture
 
+    if lab == (capture is not None):
+        fix = "give the folder that `railweave collect` wrote, or --lab where `railweave lab up` has run"
+        raise InputError([Problem(Argument("check"), "there must be either a capture or --lab", fix)])
+    if capture is None:
+        from railweave.lab.check import check as of_lab
+
+        if since is not None or isinstance(source, Network) or device:
+            fix = "collect twice from the lab's routers, or leave --since and --device out"
+            raise InputError([Problem(Argument("--lab"), "a lab is asked once, as it was brought up", fix)])
+        return of_lab(Path(source), only=only, all_routes=all_routes, line=_lines(source), progress=progress or _silent)
     network = _network(source, device, hardware)
     found, before = read_capture(Path(capture)), None if since is None else read_capture(Path(since))
     with in_force(network.catalog):

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 def check(
     fabric: Path = typer.Argument(..., help="Fabric file or build folder."),
-    capture: Path = typer.Argument(..., help="Folder of what devices said, as `railweave collect` writes it."),
+    capture: Path | None = typer.Argument(
+        None, help="Folder of what devices said, as `railweave collect` writes it; left out with --lab."
+    ),
+    lab: bool = typer.Option(False, "--lab", help="Ask the routers of the lab of this file, which is up. Needs root."),
     since: Path | None = typer.Option(None, "--since", help="An earlier capture: what counters rose by since then."),
     only: list[str] = typer.Option([], "--only", help="Keep findings of this id alone; may be repeated."),
     all_routes: bool = typer.Option(
@@ -41,6 +44,7 @@ def check(
         result = run(
             fabric,
             capture,
+            lab=lab,
             since=since,
             only=only,
             all_routes=all_routes,

@@ -72,13 +72,15 @@ class Session(Expectation):
 
     ``received`` and ``sent`` count before the receiver's policy. A switch's own prefixes do not come back to it: Junos does
     not send them, FRR does not count them. A prefix is used where the session's link is a next hop of it; ``shared`` says
-    whether any of these has other next hops besides. ``color`` is the path color of the link (empty: not colored).
+    whether any of these has other next hops besides. ``echoed`` are the receiver's own prefixes, which FRR sends back and
+    counts as sent. ``color`` is the path color of the link (empty: not colored).
     """
 
     group: BgpGroup
     session: BgpSession
     received: int
     sent: int
+    echoed: int
     used: int
     shared: bool
     color: str

@@ -21,15 +21,17 @@ def sessions(network: Network, config: DeviceConfig, routes: Routes) -> list[Ses
     bgp = config.bgp
     if bgp is None:
         return []
-    counts: dict[tuple[str, int], int] = {}
+    counts: dict[tuple[str, int], tuple[int, int]] = {}
 
-    def count(device: str, link: str) -> int:
+    def count(device: str, link: str) -> tuple[int, int]:
+        """What a device receives on a link: prefixes of others, and its own."""
         received = routes.received.get((device, link))
         if received is None:
-            return 0
+            return 0, 0
         key = device, id(received)  # many sessions carry the same, as one mask
         if key not in counts:
-            counts[key] = int((received & (routes.fibs[device].group != LOCAL)).sum())
+            others = int((received & (routes.fibs[device].group != LOCAL)).sum())
+            counts[key] = others, int(received.sum()) - others
         return counts[key]
 
     fabric = network.fabric(network.switch(config.name).fabric)
@@ -40,8 +42,9 @@ def sessions(network: Network, config: DeviceConfig, routes: Routes) -> list[Ses
             because=("fabrics", fabric.name, "underlay"),
             group=group,
             session=one,
-            received=count(config.name, one.link),
-            sent=count(one.peer, one.link),
+            received=count(config.name, one.link)[0],
+            sent=count(one.peer, one.link)[0],
+            echoed=count(one.peer, one.link)[1],
             used=used[one.link],
             shared=one.link in shared,
             color="" if (color := network.cable(one.link).color) is None else fabric.color_name(color),

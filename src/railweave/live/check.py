@@ -17,8 +17,9 @@ from railweave.routing.control_plane import ControlPlane
 from railweave.state.reading import read_states
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from railweave.device.model import DeviceConfig
     from railweave.expect.model import Keys
     from railweave.findings import Finding
     from railweave.live.punch_list import Task
@@ -81,19 +82,23 @@ def check(
     before: Capture | None = None,
     only: Sequence[str] = (),
     all_routes: bool = False,
+    configs: Mapping[str, DeviceConfig] | None = None,
+    seen: Callable[[DeviceState], DeviceState] = lambda state: state,
     line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0),
     progress: Callable[[str], None],
 ) -> Checked:
     """Compare what devices said with what must hold, without what ``status:`` of the fabric file makes absent.
 
-    ``before`` is an earlier capture, for counters. ``only`` are ids of findings to keep. Raises ``InputError`` for an id that
-    there is not, and for a capture that has no answer of any switch of the network.
+    ``before`` is an earlier capture, for counters. ``only`` are ids of findings to keep. ``configs`` are what switches run in
+    place of the designed configurations, and ``seen`` takes out of a state what it cannot say there: as in a lab. Raises
+    ``InputError`` for an id that there is not, and for a capture that has no answer of any switch of the network.
     """
     rules = _rules(only, since=before is not None)
     progress("reading the capture")
-    states = read(network, capture)
+    configs = configs or {one.name: device_config(network, one.name) for one in network.switches}
+    systems = {name: one.nos for name, one in configs.items()}
+    states = {name: seen(one) for name, one in read(network, capture, systems).items()}
     progress("working out what must hold")
-    configs = {one.name: device_config(network, one.name) for one in network.switches}
     routes = ControlPlane(configs.values(), network.absent).routes()
     wanted = {
         name: expected(network, config, routes, all_routes=all_routes)
@@ -104,7 +109,7 @@ def check(
         network,
         wanted,
         states,
-        read(network, before) if before is not None else {},
+        {name: seen(one) for name, one in read(network, before, systems).items()} if before is not None else {},
         {name: why for name in wanted if name not in states and (why := _why(capture, name))},
         {name: dict(one.failed) for name, one in capture.meta.devices.items() if name in states and one.failed},
     )
@@ -120,9 +125,12 @@ def check(
     )
 
 
-def read(network: Network, capture: Capture) -> dict[str, DeviceState]:
-    """The state of every switch that said more than its configuration. Raises ``InputError`` where none did."""
-    states = read_states(capture, {one.name: one.nos for one in network.switches})
+def read(network: Network, capture: Capture, systems: Mapping[str, str] | None = None) -> dict[str, DeviceState]:
+    """The state of every switch that said more than its configuration; ``systems`` are what they run, by default as designed.
+
+    Raises ``InputError`` where none did.
+    """
+    states = read_states(capture, systems or {one.name: one.nos for one in network.switches})
     states = {name: one for name, one in states.items() if _said_something(one)}
     if not states and not any(name in capture.meta.devices for name in (one.name for one in network.switches)):
         what = "it has no answer of any switch of this network about its state"

@@ -145,13 +145,14 @@ def _interfaces(zebra: Value | None, kernel: dict[str, InterfaceState] | None) -
 
 
 def _advertising(zebra: Value | None) -> dict[str, RouterAdvertising] | None:
-    """Router advertisements by interface: of those that send or hear any."""
+    """Router advertisements by interface, of those that send or hear any; None where this release does not show them (10.3)."""
     if zebra is None:
         return None
-    return {
+    found = {
         name: RouterAdvertising(
             one.one("ndRouterAdvertisementsSent").integer(), one.one("ndRouterAdvertisementsRcvd").integer()
         )
         for name, one in zebra.entries()
         if one.one("ndRouterAdvertisementsSent").there
     }
+    return found or None
