@@ -87,7 +87,7 @@ def test_swapped_cables_are_one_finding_everywhere(file: Path, network: Network,
     for place in places:
         assert f'.rw [data-link="{place}"] .line{{stroke:var(--error)' in html
         assert f'data-link="{place}"' in html.partition("<body>")[2]
-    assert f'.rw [data-device="{leaf}"] .box{{stroke:var(--error)' in html
+    assert f'svg.rw [data-device="{leaf}"] .box{{stroke:var(--error)' in html
     assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", html)
 
 

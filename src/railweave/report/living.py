@@ -66,7 +66,10 @@ def living_html(
 
 
 def marks(network: Network, findings: Sequence[Finding]) -> Iterator[str]:
-    """Style rules that mark what is wrong in the picture: devices, cables, and the blocks of a large fabric that they are in."""
+    """Style rules that mark what is wrong in the picture: devices, cables, and the blocks of a large fabric that they are in.
+
+    ``svg.rw`` outweighs the rules of the picture itself, which come later.
+    """
     links = {(end.device, end.port): place for place, one in enumerate(network.cables) for end in (one.a, one.b)}
     devices: dict[str, str] = {}
     cables: dict[int, str] = {}
@@ -87,9 +90,9 @@ def marks(network: Network, findings: Sequence[Finding]) -> Iterator[str]:
             place = block if one.role == "leaf" else tier
             blocks[place] = severity if blocks.get(place) != "error" else "error"
     for device, severity in devices.items():
-        yield f".rw [data-device={_quoted(device)}] .box{{stroke:var(--{severity});stroke-width:3}}"
+        yield f"svg.rw [data-device={_quoted(device)}] .box{{stroke:var(--{severity});stroke-width:3}}"
     for block, severity in blocks.items():
-        yield f".rw {block} .box{{stroke:var(--{severity});stroke-width:3}}"
+        yield f"svg.rw {block} .box{{stroke:var(--{severity});stroke-width:3}}"
     for place, severity in cables.items():
         yield f'.rw [data-link="{place}"] .line{{stroke:var(--{severity});stroke-width:4}}'
 
