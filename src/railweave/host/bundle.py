@@ -30,7 +30,9 @@ def _sources() -> dict[str, str]:
     """The room's modules, under a name of their own; also from within a zipapp."""
     here = Path(__file__).parent
     if here.is_dir():
-        found = {f"{_TOP}/{one.name}": one.read_text(encoding="utf-8") for one in here.glob("*.py")}
+        found = {
+            f"{_TOP}/{one.relative_to(here).as_posix()}": one.read_text(encoding="utf-8") for one in here.rglob("*.py")
+        }
     else:
         with zipfile.ZipFile(here.parent) as archive:
             found = {name: archive.read(name).decode("utf-8") for name in archive.namelist() if "/" in name}

@@ -13,6 +13,7 @@ from . import (
     apply,
     bundle,
     changes,
+    checking,
     environment,
     gids,
     host_file,
@@ -266,4 +267,5 @@ _VERBS: dict[str, Callable[[Namespace], int]] = {
     "rdma-ping": _rdma_ping,
     "plugin": _plugin,
     "zipapp": _zipapp,
+    **checking.VERBS,
 }

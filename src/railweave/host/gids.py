@@ -51,12 +51,12 @@ def read(sysfs: Path, plan: HostFile | None) -> list[Gid]:
                 else None
             )
             for slot in _numbered(port / "gids"):
-                address = _address(slot)
+                address = as_address(_read(slot) or "::")
                 if address is None:
                     continue
                 kind = _read(port / "gid_attrs/types" / slot.name) or ""
                 netdev = _read(port / "gid_attrs/ndevs" / slot.name) or ""
-                path = _path(nic, address) if nic else None
+                path = path_of(nic, address) if nic else None
                 found.append(Gid(device.name, int(port.name), int(slot.name), address, kind, netdev, path))
     return found
 
@@ -67,7 +67,7 @@ def missing(plan: HostFile, gids: Iterable[Gid]) -> list[tuple[Nic, PathAddress]
     return [(nic, path) for nic in plan.nics for path in nic.paths if (nic.rdma, nic.rdma_port, path) not in have]
 
 
-def _path(nic: Nic, address: Address) -> PathAddress | None:
+def path_of(nic: Nic, address: Address) -> PathAddress | None:
     """The path of the NIC whose prefix holds the address; of several, the longest."""
     holding = [one for one in nic.paths if address in one.prefix and (one.slaac or one.address in {None, address})]
     return max(holding, key=lambda one: one.prefix.prefixlen, default=None)
@@ -77,10 +77,10 @@ def _numbered(folder: Path) -> list[Path]:
     return sorted((one for one in folder.glob("*") if one.name.isdecimal()), key=lambda one: int(one.name))
 
 
-def _address(slot: Path) -> Address | None:
-    """The GID as an address, an IPv4-mapped one as IPv4; None for an empty slot."""
+def as_address(gid: str) -> Address | None:
+    """A GID as an address, an IPv4-mapped one as IPv4; None for an empty slot."""
     try:
-        address = ipaddress.IPv6Address(_read(slot) or "::")
+        address = ipaddress.IPv6Address(gid)
     except ValueError:
         return None
     return (address.ipv4_mapped or address) if int(address) else None

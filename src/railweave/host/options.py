@@ -124,6 +124,55 @@ def parser() -> ArgumentParser:
     gid.add_argument("--check", action="store_true", help="exit 1 when a planned GID is missing")
     gid.add_argument("--json", action="store_true", help="for machines")
 
+    check = verb(
+        "check",
+        "is this server ready for a job? Every value against the design, with what mends it",
+        "Reads only.\nExit code 1: something failed. What could not be seen (no root, no tool) is said, and is no failure.",
+        "check",
+        "check --only link --only rdma-gids",
+        "check --json > before.json     ... later: check --since before.json",
+        "check --slurm     (Prolog, HealthCheckProgram: the reason in one line)",
+        "check --list",
+    )
+    _host_file(check)
+    check.add_argument(
+        "--only", action="append", default=[], metavar="ID", help="this check, or all of a subject; again for more"
+    )
+    check.add_argument(
+        "--since", type=Path, metavar="FILE", help="what --json printed earlier: counters are compared with it"
+    )
+    check.add_argument(
+        "--capture", type=Path, metavar="DIR", help="look at a machine that `capture` recorded, not at this one"
+    )
+    _wait(check)
+    check.add_argument("--all", action="store_true", help="print what is good, too")
+    check.add_argument("--list", action="store_true", help="print all checks, and look at nothing")
+    form = check.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="for machines")
+    form.add_argument("--slurm", action="store_true", help="the first failures in one line, nothing else")
+    form.add_argument("--nhc", action="store_true", help="the same as LBNL Node Health Check prints it")
+
+    capture = verb(
+        "capture",
+        "record in a folder what check looks at on this server",
+        "To be looked at elsewhere:\n`railweave host check --capture DIR`.",
+        "capture H100-01.machine",
+    )
+    capture.add_argument("folder", type=Path, metavar="DIR", help="a new folder")
+    _host_file(capture)
+    capture.add_argument("--json", action="store_true", help="for machines")
+
+    support = verb(
+        "bundle",
+        "write one archive for a support case: what check looks at, what it says, and the state of apply",
+        "Words\nthat look like secrets are taken out; names and addresses of this network are not.",
+        "bundle H100-01.tar.gz",
+    )
+    support.add_argument("file", type=Path, metavar="FILE", help="the archive, tar and gzip")
+    _host_file(support)
+    _state(support)
+    support.add_argument("--json", action="store_true", help="for machines")
+
     env = verb(
         "env",
         "print the environment of a job, or run a command in it",

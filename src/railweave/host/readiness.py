@@ -54,7 +54,7 @@ def _state(nic: Nic, link: dict[str, Any] | None) -> NicState:
     if link is None:
         return NicState(nic.netdev, False, False, False, None, "there is no such interface", (), (), ())
     up, carrier, mtu = "UP" in link["flags"], "LOWER_UP" in link["flags"], int(link["mtu"])
-    found = [_find(path, link["addr_info"]) for path in nic.paths]
+    found = [address_of(path, link["addr_info"]) for path in nic.paths]
     missing = tuple(why for _, why in found if why)
     static4 = [why for path, (_, why) in zip(nic.paths, found) if why and path.prefix.version == 4]
     blocked = f"it is down: ip link set {nic.netdev} up" if not up else ""
@@ -75,7 +75,7 @@ def _state(nic: Nic, link: dict[str, Any] | None) -> NicState:
     return NicState(nic.netdev, True, up, carrier, mtu, blocked, tuple(one for one, _ in found), missing, tuple(notes))
 
 
-def _find(path: PathAddress, shown: list[dict[str, Any]]) -> tuple[str | None, str]:
+def address_of(path: PathAddress, shown: list[dict[str, Any]]) -> tuple[str | None, str]:
     """The usable address of a path, or why there is none. By SLAAC any in the prefix will do, else only the planned."""
     why = f"no address in {path.prefix}" if path.slaac or path.address is None else f"no address {path.address}"
     for one in shown:

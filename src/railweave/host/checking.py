@@ -1,0 +1,257 @@
+"""``check``, ``capture`` and ``support``: is this server ready for a job, and what a support case needs of it."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import tarfile
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import __version__, files, host_file, options, show
+from .checks import counters, running
+from .checks.outcome import ALL, COULD_NOT_TELL, FAILED, NOT_APPLICABLE, OK, VERDICTS, WARNING
+from .checks.server import Counters, Server, server
+from .failure import HostInputError
+from .machine import Machine, RecordedMachine, ThisMachine, record
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from .checks.running import Result
+
+SCHEMA = 1
+_POLL_S = 2.0
+
+
+def check(asked: Namespace) -> int:
+    """Check this server, or a recorded one."""
+    if asked.list:
+        print(listed(asked.json))
+        return 0
+    checks = running.chosen(asked.only)
+    earlier = _earlier(asked.since) if asked.since else None
+    end = time.monotonic() + asked.wait
+    while True:
+        looked = _server(asked, earlier)
+        results = running.run(looked, checks)
+        left = end - time.monotonic()
+        if asked.capture or left <= 0 or not running.exit_code(results):
+            break
+        time.sleep(min(_POLL_S, left))
+    if asked.slurm or asked.nhc:
+        line = reason(results)
+        if line:
+            print(f"ERROR:  nhc:  Health check failed:  railweave:  {line}" if asked.nhc else f"railweave: {line}")
+    elif asked.json:
+        print(json.dumps(document(looked, results), indent=1))
+    else:
+        print(text(looked, results, everything=asked.all), end="")
+    return running.exit_code(results)
+
+
+def capture(asked: Namespace) -> int:
+    """Record what the checks look at."""
+    _must_be_new(asked.folder)
+    looked = _recorded(asked, asked.folder)
+    number = show.count(len(looked.machine.said), "command")
+    if asked.json:
+        print(json.dumps({"folder": str(asked.folder)}))
+    else:
+        print(f"{asked.folder}: {looked.plan.host} recorded, {number} asked; check it with --capture {asked.folder}")
+    return 0
+
+
+def support(asked: Namespace) -> int:
+    """Write one archive for a support case."""
+    with tempfile.TemporaryDirectory() as there:
+        folder = Path(there) / "machine"
+        looked = _recorded(asked, folder)
+        results = running.run(looked, running.chosen(()))
+        name = re.sub(r"[^A-Za-z0-9_.-]", "_", looked.plan.host)
+        inside = {
+            **{
+                f"machine/{one.relative_to(folder).as_posix()}": one for one in sorted(folder.rglob("*")) if _plain(one)
+            },
+        }
+        data = io.BytesIO()
+        with tarfile.open(fileobj=data, mode="w:gz") as archive:
+            for path, file in inside.items():
+                _add(archive, f"{name}/{path}", redacted(file.read_text(encoding="utf-8", errors="replace")))
+            _add(archive, f"{name}/check.txt", redacted(text(looked, results, everything=True)))
+            _add(archive, f"{name}/check.json", redacted(json.dumps(document(looked, results), indent=1)))
+            journal = files.read(asked.state_file) if asked.state_file.exists() else None
+            if journal:
+                _add(archive, f"{name}/host.state.json", redacted(journal))
+        files.write(asked.file, data.getvalue(), mode=0o600)
+    if asked.json:
+        print(json.dumps({"file": str(asked.file)}))
+    else:
+        print(
+            f"{asked.file}: {len(inside)} files; words that look like secrets are taken out, names and addresses are not"
+        )
+    return 0
+
+
+def _plain(file: Path) -> bool:
+    return file.is_file() and not file.is_symlink()
+
+
+def _add(archive: tarfile.TarFile, name: str, content: str) -> None:
+    data = content.encode()
+    entry = tarfile.TarInfo(name)
+    entry.size, entry.mode, entry.mtime = len(data), 0o600, int(time.time())
+    archive.addfile(entry, io.BytesIO(data))
+
+
+_SECRETS = (
+    (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?-----END [A-Z ]*PRIVATE KEY-----", re.DOTALL), "[taken out]"),
+    (
+        re.compile(
+            r"(?i)\b([\w.-]*(?:password|passwd|passphrase|secret|token|api[_-]?key|credential)s?[\"']?\s*[=:]\s*)(\"[^\"\n]*\"|'[^'\n]*'|[^\s,;&\"']+)"
+        ),
+        r"\1[taken out]",
+    ),
+    (re.compile(r"(?i)\b((?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{8,}"), r"\1[taken out]"),
+    (re.compile(r"\b([a-z][a-z0-9+.-]*://[^\s:/@]+:)[^\s@/]+@"), r"\1[taken out]@"),
+)
+
+
+def redacted(content: str) -> str:
+    """A text without what looks like a secret: keys, passwords and tokens by their names, and those within URLs."""
+    for pattern, by in _SECRETS:
+        content = pattern.sub(by, content)
+    return content
+
+
+def _must_be_new(folder: Path) -> None:
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise HostInputError(f"{folder}: there is something already; name a new folder")
+
+
+def _recorded(asked: Namespace, folder: Path) -> Server:
+    looked = _server(asked, None)
+    running.run(looked, running.chosen(()))
+    counters.known(looked)
+    record(looked.machine, folder)
+    files.write(folder / "host.json", files.content(looked.plan.file))
+    return looked
+
+
+def _server(asked: Namespace, earlier: Counters | None) -> Server:
+    folder = getattr(asked, "capture", None)
+    machine: Machine = RecordedMachine(folder) if folder else ThisMachine()
+    file = asked.host_file
+    if folder and file == options.HOST_FILE:
+        file = folder / "host.json"
+    plan = host_file.load(file)
+    return server(machine, plan, files.parsed(files.content(file)), earlier)
+
+
+def _earlier(file: Path) -> Counters:
+    """The counters of an earlier ``check --json``. Raises HostInputError."""
+    try:
+        document = files.parsed(files.content(file))
+        nics = {
+            str(nic): {str(name): int(value) for name, value in one.items()}
+            for nic, one in document["counters"].items()
+        }
+        return Counters(float(document["time"]), nics)
+    except OSError as error:
+        raise HostInputError(f"--since {file}: cannot be read: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise HostInputError(f"--since {file}: is not what `railweave host check --json` printed earlier") from None
+
+
+def document(looked: Server, results: list[Result]) -> dict[str, Any]:
+    """All of it for machines."""
+    return {
+        "schema": SCHEMA,
+        "version": __version__,
+        "host": looked.plan.host,
+        "network": looked.plan.network,
+        "time": round(looked.machine.now),
+        "root": looked.machine.root_user,
+        "counts": running.counted(results),
+        "results": [
+            {
+                "check": one.check.id,
+                "of": one.outcome.of,
+                "verdict": one.outcome.verdict,
+                "seen": one.outcome.seen,
+                "wanted": one.outcome.wanted,
+                "origin": one.outcome.origin,
+                "remedy": one.outcome.remedy,
+            }
+            for one in results
+        ],
+        "counters": counters.known(looked),
+    }
+
+
+def text(looked: Server, results: list[Result], *, everything: bool) -> str:
+    """For people: what is wrong first, with what is wanted and what mends it; equal findings of several NICs as one."""
+    count = running.counted(results)
+    summary = ", ".join(f"{count[one]} {one}" for one in VERDICTS if count.get(one))
+    lines = [
+        f"{looked.plan.host}: {show.count(len({one.check.id for one in results}), 'check')}: {summary or 'nothing to check'}"
+    ]
+    shown = (FAILED, WARNING, COULD_NOT_TELL, *((NOT_APPLICABLE, OK) if everything else ()))
+    for verdict in shown:
+        for key, of in _alike(results, verdict).items():
+            name, seen, wanted, origin, remedy = key
+            where = f" {_names(of)}" if any(of) else ""
+            if verdict in {FAILED, WARNING}:
+                lines += ["", f"{verdict}: {name}{where}", f"  seen    {seen}", f"  wanted  {wanted} ({origin})"]
+                lines += [f"  why     {ALL[name].why}", f"  do      {remedy}"]
+            else:
+                lines.append(f"{verdict}: {name}{where}: {seen}")
+        if _alike(results, verdict) and verdict in shown[:-1]:
+            lines.append("")
+    if not looked.machine.root_user and count.get(COULD_NOT_TELL):
+        lines += ["", "Some things are shown to root only: sudo railweave host check sees them too."]
+    while lines[-1] == "":
+        lines.pop()
+    return "\n".join(lines) + "\n"
+
+
+def _alike(results: list[Result], verdict: str) -> dict[tuple[str, str, str, str, str], list[str]]:
+    found: dict[tuple[str, str, str, str, str], list[str]] = {}
+    for one in results:
+        o = one.outcome
+        if o.verdict == verdict:
+            # Where it comes from differs by NIC in its index alone, and the remedy by its name and port.
+            origin = re.sub(r"nics\[\d+\]", "nics[]", o.origin)
+            key = (one.check.id, o.seen, o.wanted, origin, o.remedy.replace(o.of, "NIC") if o.of else o.remedy)
+            found.setdefault(key, []).append(o.of)
+    return {
+        (name, seen, wanted, origin, remedy.replace("NIC", of[0]) if len(of) == 1 and of[0] else remedy): of
+        for (name, seen, wanted, origin, remedy), of in found.items()
+    }
+
+
+def _names(of: list[str]) -> str:
+    return f"{of[0]} and {len(of) - 1} more ({', '.join(of[1:])})" if len(of) > 3 else ", ".join(of)
+
+
+def reason(results: list[Result]) -> str:
+    """The first failures in a line, for a scheduler; empty where nothing failed."""
+    wrong = [one for one in results if one.outcome.verdict == FAILED]
+    said = [f"{one.check.id}{' ' + one.outcome.of if one.outcome.of else ''}: {one.outcome.seen}" for one in wrong[:3]]
+    more = f" (and {len(wrong) - 3} more)" if len(wrong) > 3 else ""
+    return re.sub(r"\s+", " ", "; ".join(said) + more)[:480]
+
+
+def listed(as_json: bool) -> str:
+    """All checks: id and rule."""
+    if as_json:
+        keys = ("id", "subject", "what", "why", "how", "source", "root", "per_nic")
+        return json.dumps([{key: getattr(one, key) for key in keys} for one in ALL.values()], indent=1)
+    width = max(len(one) for one in ALL)
+    return "\n".join(f"{one.id:{width}}  {one.what}" for one in ALL.values())
+
+
+VERBS = {"check": check, "capture": capture, "bundle": support}

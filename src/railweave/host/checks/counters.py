@@ -1,0 +1,194 @@
+"""Counters of the NICs since an earlier look: drops, resends, waits, pauses, marks. Absolute values say nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..machine import CannotTellError
+from . import reading
+from .outcome import failed, not_applicable, of_nic, ok, warning
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from .outcome import Outcome
+    from .server import Server, WantedNic
+
+_LINUX = "Linux, mlx5 counters; bnxt_re hw_counters"
+_WRAP = 1 << 32
+"""mlx5's counters of queue pairs have 32 bits, and wrap (Linux, drivers/infiniband/hw/mlx5/counters.c)."""
+
+
+class _Group(NamedTuple):
+    """Counters of one meaning: by vendor, those of the RDMA device and of ethtool (``{p}``: the priority of data)."""
+
+    mlx5: tuple[str, ...]
+    bnxt: tuple[str, ...]
+
+
+def read(server: Server, nic: WantedNic) -> dict[str, int]:
+    """All counters of a NIC: of its RDMA port, and of ethtool. Raises CannotTellError where neither can be read."""
+    folder = f"/sys/class/infiniband/{nic.rdma}/ports/{nic.plan.rdma_port}/hw_counters"
+    found: dict[str, int] = {}
+    for name in server.machine.names(folder):
+        if name != "lifespan":
+            value = server.machine.number(f"{folder}/{name}")
+            if value is not None:
+                found[name] = value
+    try:
+        found.update(reading.counters(server.machine.output("ethtool", "-S", nic.netdev)))
+    except CannotTellError:
+        if not found:
+            raise
+    return found
+
+
+KNOWN: list[_Group] = []
+"""Every group that a check goes by."""
+
+
+def known(server: Server) -> dict[str, dict[str, int]]:
+    """The counters that checks go by, of every NIC that is there: what a later look compares with."""
+    found: dict[str, dict[str, int]] = {}
+    for nic in server.nics:
+        priority = nic.traffic.priority if nic.traffic else 0
+        names = {
+            one.replace("{p}", str(priority)) for group in KNOWN for one in (group.mlx5 if nic.mlx5 else group.bnxt)
+        }
+        try:
+            found[nic.netdev] = {name: value for name, value in read(server, nic).items() if name in names}
+        except CannotTellError:
+            continue
+    return found
+
+
+def _grown(server: Server, nic: WantedNic, group: _Group) -> dict[str, int] | None:
+    """By how much each counter grew; None where there is no earlier look. Raises CannotTellError where none is known."""
+    if server.earlier is None:
+        return None
+    before = server.earlier.nics.get(nic.netdev)
+    if before is None:
+        raise CannotTellError("the earlier look has no counters of it")
+    now = read(server, nic)
+    priority = nic.traffic.priority if nic.traffic else 0
+    names = [one.replace("{p}", str(priority)) for one in (group.mlx5 if nic.mlx5 else group.bnxt)]
+    there = [one for one in names if one in now and one in before]
+    if not there:
+        raise CannotTellError("its driver counts none of: " + ", ".join(names))
+    grown: dict[str, int] = {}
+    for name in there:
+        difference = now[name] - before[name]
+        if difference < 0:  # wrapped, or begun anew with the driver
+            difference = difference + _WRAP if before[name] >= _WRAP // 2 and before[name] < _WRAP else now[name]
+        grown[name] = difference
+    return grown
+
+
+def _rule(
+    name: str, group: _Group, level: Callable[..., Outcome], *, what: str, why: str, remedy: str, source: str = _LINUX
+) -> None:
+    """Enter a check: none of these counters may have grown."""
+    KNOWN.append(group)
+
+    def look(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+        if not (group.mlx5 if nic.mlx5 else group.bnxt):
+            yield not_applicable("no counter of it is known of this family")
+            return
+        grown = _grown(server, nic, group)
+        if grown is None:
+            yield not_applicable("needs --since and an earlier look")
+        elif any(grown.values()):
+            seen = ", ".join(f"{one} +{count}" for one, count in grown.items() if count)
+            yield level(seen, "no growth", "the earlier look", remedy.format(leaf=nic.leaf, port=nic.leaf_port))
+        else:
+            yield ok("no growth")
+
+    of_nic(name, what=what, why=why, how="/sys/class/infiniband/*/ports/*/hw_counters; ethtool -S NIC", source=source)(
+        look
+    )
+
+
+_rule(
+    "counters-lossless-drops",
+    _Group(
+        ("rx_prio{p}_discards", "rx_prio{p}_buf_discard", "rx_prio{p}_cong_discard"),
+        ("rx_roce_discards", "rx_roce_errors", "rx_discard_packets_cos{p}"),
+    ),
+    failed,
+    what="The NIC drops no packet of the lossless class.",
+    why="The class is paused so that it loses nothing; a drop means that PFC is not honored, or came too late.",
+    remedy="see qos-pfc and pcie-speed: the NIC receives faster than it can hand on",
+)
+_rule(
+    "counters-resends",
+    _Group(
+        ("out_of_sequence", "packet_seq_err", "implied_nak_seq_err", "roce_adp_retrans"),
+        ("oos_drop_count", "seq_err_naks_rcvd", "missing_resp", "to_retransmits"),
+    ),
+    failed,
+    what="No packet is sent again, and none arrives out of order.",
+    why="Something on the way loses packets or reorders them, and RDMA sends a whole window again.",
+    remedy="look for drops on {leaf} {port} and along the path: railweave check --since",
+)
+_rule(
+    "counters-timeouts",
+    _Group(("local_ack_timeout_err", "req_rnr_retries_exceeded"), ("max_retry_exceeded",)),
+    failed,
+    what="No queue pair waits in vain for an answer.",
+    why="A timeout costs tens of milliseconds; the last one ends the job with status 12.",
+    remedy="a path is dead, or an MTU is too small: railweave host rdma-ping HOST",
+)
+_rule(
+    "counters-receiver",
+    _Group(("out_of_buffer", "rnr_nak_retry_err"), ("rnr_naks_rcvd", "rx_out_of_buffer")),
+    warning,
+    what="Receivers are ready when data comes.",
+    why="The program at one end is slow: a busy CPU, a rank bound to the far socket.",
+    remedy="see nic-numa, system-governor and the ranks' binding",
+)
+_rule(
+    "counters-link-pause",
+    _Group(("rx_pause_ctrl_phy", "tx_pause_ctrl_phy"), ("rx_pause_frames", "tx_pause_frames")),
+    failed,
+    what="No pause of the whole link is sent or received.",
+    why="It stops every class; only PFC is designed.",
+    remedy="see qos-global-pause, here and on {leaf} {port}",
+)
+_rule(
+    "counters-pause-sent",
+    _Group(("tx_prio{p}_pause",), ("tx_pfc_ena_frames_pri{p}", "pfc_pri{p}_tx_transitions")),
+    warning,
+    what="This server pauses no switch.",
+    why="A receiver that is too slow (PCIe, IOMMU, CPU) makes the whole fabric wait.",
+    remedy="see pcie-speed, pcie-width, iommu-mode, pcie-acs",
+)
+_rule(
+    "counters-pause-storm",
+    _Group(
+        ("tx_pause_storm_warning_events", "tx_pause_storm_error_events"),
+        ("continuous_pause_events", "continuous_roce_pause_events"),
+    ),
+    failed,
+    what="The NIC has not paused its switch for so long that it counts as a storm.",
+    why="A hung server stops its leaf, and by it others.",
+    remedy="stop the job, look at dmesg, restart the server",
+)
+_rule(
+    "counters-link-errors",
+    _Group(
+        ("rx_pcs_symbol_err_phy", "rx_symbol_err_phy", "rx_crc_errors_phy", "link_down_events_phy"),
+        ("rx_pcs_symbol_err", "rx_fec_uncorrectable_blocks", "link_down_events"),
+    ),
+    failed,
+    what="The link makes no errors after FEC, and does not go down.",
+    why="Each is a lost packet at least.",
+    remedy="clean or exchange the cable to {leaf} {port}",
+)
+_rule(
+    "counters-congestion-ignored",
+    _Group(("rp_cnp_ignored",), ()),
+    warning,
+    what="The NIC ignores no congestion notification.",
+    why="It does not slow down where it should: congestion control is off for this priority.",
+    remedy="see qos-congestion-control",
+)

@@ -1,0 +1,134 @@
+"""What a job finds: the net plugin, the collective library, the tuner's table."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from .outcome import failed, not_applicable, of_server, ok, warning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .outcome import Outcome
+    from .server import Server
+
+_USUAL = (
+    "/usr/local/lib",
+    "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "/usr/lib64",
+    "/usr/lib",
+    "/opt/rocm/lib",
+)
+
+
+def _folders(server: Server) -> list[str]:
+    """Where the loader looks: what the job's environment adds, then the usual places."""
+    own = [one for one in server.environment.get("LD_LIBRARY_PATH", "").split(":") if one.startswith("/")]
+    return list(dict.fromkeys([*own, *_USUAL]))
+
+
+def _find(server: Server, pattern: str) -> list[str]:
+    found: list[str] = []
+    for folder in _folders(server):
+        found += [f"{folder}/{one}" for one in server.machine.names(folder) if re.fullmatch(pattern, one)]
+    return found
+
+
+@of_server(
+    "job-plugin",
+    what="The net plugin that the job's environment names is there, and its libraries are found.",
+    why="NCCL goes on without it, in silence: one path for each NIC, as the switches hash it.",
+    how="folders of LD_LIBRARY_PATH and the usual ones; ldd FILE",
+    source="NCCL, NCCL_NET_PLUGIN; host.json job.environment",
+)
+def plugin(server: Server) -> Iterator[Outcome]:
+    """Look for the file as NCCL does."""
+    name = server.environment.get("NCCL_NET_PLUGIN", "")
+    if not name or name == "none":
+        yield not_applicable("the job's environment names no net plugin")
+        return
+    file = name if name.startswith("lib") or "/" in name else f"lib(nccl|rccl)-net-{re.escape(name)}.so"
+    found = _find(server, file) if "/" not in name else [name]
+    if not found:
+        remedy = "make plugin; sudo make plugin-install (docs/plugin.md), on every server"
+        yield failed(
+            "not found", file.replace("(nccl|rccl)", "nccl"), "host.json job.environment.NCCL_NET_PLUGIN", remedy
+        )
+        return
+    said = server.machine.run("ldd", found[0])
+    missing = re.findall(r"^\s*(\S+) => not found", said.out, re.MULTILINE)
+    if missing:
+        yield failed(
+            f"{found[0]} lacks {', '.join(missing)}", "all its libraries", "ldd(1)", "install rdma-core (libibverbs1)"
+        )
+    else:
+        yield ok(found[0])
+
+
+@of_server(
+    "job-library",
+    what="The collective library is there, in the version that the fabric file asks for.",
+    why="Ranks of two versions refuse each other, or choose different algorithms and hang.",
+    how="names of libnccl.so.* and librccl.so.*",
+    source="fabric file, hosts.versions.collective_library",
+)
+def library(server: Server) -> Iterator[Outcome]:
+    """Read the version off the file's name."""
+    name = "rccl" if server.library == "RCCL" else "nccl"
+    wanted = str(server.versions.get("collective_library") or "")
+    versions = sorted({one.rpartition(f"lib{name}.so.")[2] for one in _find(server, rf"lib{name}\.so\.\d+\.\d+.*")})
+    if not versions:
+        seen = f"no lib{name} in the usual folders"
+        if wanted:
+            yield warning(
+                seen, wanted, "host.json versions.collective_library", "install it, or use a container that has it"
+            )
+        else:
+            yield not_applicable(f"{seen}: jobs may bring their own")
+    elif wanted and not any(one == wanted or one.startswith(wanted + ".") for one in versions):
+        yield failed(", ".join(versions), wanted, "host.json versions.collective_library", f"install {wanted}")
+    elif len(versions) > 1:
+        yield warning(", ".join(versions), "one", "the loader takes the first it finds", "remove the others")
+    else:
+        yield ok(versions[0])
+
+
+@of_server(
+    "job-environment",
+    what="The job's environment does not fight the design.",
+    why="NCCL_IB_GID_INDEX leaves one path for each NIC; without NCCL_NET a missing plugin goes unseen.",
+    how="host.json job.environment",
+    source="NCCL, environment variables; docs/plugin.md",
+)
+def environment(server: Server) -> Iterator[Outcome]:
+    """Look at the variables that the plan gives."""
+    variables = server.environment
+    if variables.get("NCCL_NET_PLUGIN") == "railweave" and variables.get("NCCL_IB_GID_INDEX"):
+        yield failed(
+            "NCCL_IB_GID_INDEX is set", "unset", "docs/plugin.md", "remove it from hosts.nccl of the fabric file"
+        )
+    else:
+        yield ok(f"{len(variables)} variables")
+
+
+@of_server(
+    "job-tuner",
+    what="The tuner's table is there where jobs choose by it.",
+    why="A rank without it chooses otherwise than the rest, and the job hangs.",
+    how="the file that RAILWEAVE_NET_TUNER_FILE names",
+    source="docs/plugin.md, tuner",
+)
+def tuner(server: Server) -> Iterator[Outcome]:
+    """Look for the file."""
+    variables = server.environment
+    file = variables.get("RAILWEAVE_NET_TUNER_FILE", "/etc/railweave/tuner.json")
+    if variables.get("RAILWEAVE_NET_TUNER", "0") == "0":
+        yield not_applicable("jobs do not choose by it")
+    elif server.machine.text(file) is None:
+        yield failed(
+            f"no {file}", "one", "host.json job.environment", f"install hosts/tuner.json of the build as {file}"
+        )
+    else:
+        yield ok(file)

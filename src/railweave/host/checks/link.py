@@ -1,0 +1,267 @@
+"""The link of each NIC: carrier, speed, MTU, FEC, errors, module, and the switch port at its other end."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from ..machine import CannotTellError
+from . import reading
+from .outcome import failed, not_applicable, of_nic, ok, warning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .outcome import Outcome
+    from .server import Server, WantedNic
+
+_FLAPS = 5
+_HOTTEST_C = 70
+_WORST_POST_FEC = 1e-12
+
+
+def _folder(nic: WantedNic) -> str:
+    return f"/sys/class/net/{nic.netdev}"
+
+
+def _carrier(server: Server, nic: WantedNic) -> bool:
+    try:
+        return server.machine.text(f"{_folder(nic)}/carrier") == "1"
+    except CannotTellError:  # the kernel refuses to say while the interface is down
+        return False
+
+
+@of_nic(
+    "link-carrier",
+    what="The NIC's port is up and has a carrier.",
+    why="A dark port takes its rail out of every job on this server.",
+    how="/sys/class/net/NIC/carrier, operstate",
+    source="Thor2 guide, section 2.6, check 8",
+)
+def carrier(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    """Look at the port."""
+    if _carrier(server, nic):
+        yield ok("carrier")
+        return
+    flags = server.machine.text(f"{_folder(nic)}/flags") or "0x0"
+    up = bool(int(flags, 16) & 1) if re.fullmatch(r"0x[0-9a-f]+", flags) else False
+    origin = f"host.json {nic.key}.leaf_port"
+    if up:
+        remedy = f"cable, module, or {nic.leaf} {nic.leaf_port}: is it up, with the same speed and FEC?"
+        yield failed("up, without a carrier", f"a link to {nic.leaf} {nic.leaf_port}", origin, remedy)
+    else:
+        yield failed("down", "up", origin, f"sudo ip link set {nic.netdev} up; sudo netplan apply")
+
+
+@of_nic(
+    "link-speed",
+    what="The link runs at the planned speed.",
+    why="A breakout or FEC that is set otherwise at the switch gives half the rate or less.",
+    how="/sys/class/net/NIC/speed",
+    source="Thor2 guide, section 2.6, check 8; host.json nics[].speed_gbps",
+)
+def speed(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    """Compare the speed."""
+    if not _carrier(server, nic):
+        yield not_applicable("no carrier")
+        return
+    now = server.machine.number(f"{_folder(nic)}/speed")
+    if now is None or now <= 0:
+        raise CannotTellError("the driver tells no speed")
+    if now == nic.speed_gbps * 1000:
+        yield ok(f"{now // 1000} Gbit/s")
+    else:
+        remedy = f"check breakout, speed and FEC of {nic.leaf} {nic.leaf_port}"
+        yield failed(f"{now / 1000:g} Gbit/s", f"{nic.speed_gbps} Gbit/s", f"host.json {nic.key}.speed_gbps", remedy)
+
+
+@of_nic(
+    "link-mtu",
+    what="The interface has the planned MTU.",
+    why="With less, RDMA falls back to smaller packets; with more than the other end, transfers hang (status 12).",
+    how="/sys/class/net/NIC/mtu",
+    source="Thor2 guide, section 2.6, check 11, and section 5.1, question 2",
+)
+def mtu(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    """Compare the MTU."""
+    now = server.machine.number(f"{_folder(nic)}/mtu")
+    if now == nic.plan.mtu:
+        yield ok(now)
+    else:
+        remedy = "sudo netplan apply (the vendor's installer resets it to 1500)"
+        yield failed(now, nic.plan.mtu, f"host.json {nic.key}.mtu", remedy)
+
+
+@of_nic(
+    "link-fec",
+    what="Forward error correction (FEC) is on, and is the kind that the speed needs.",
+    why="Without RS-FEC a link of 50G lanes or faster loses packets all the time; with another kind it stays dark.",
+    how="ethtool --show-fec NIC",
+    source="IEEE 802.3 clauses 91 and 134 (RS-FEC); ethtool(8)",
+)
+def fec(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    """Read the active encoding."""
+    if not _carrier(server, nic):
+        yield not_applicable("no carrier")
+        return
+    text = server.machine.output("ethtool", "--show-fec", nic.netdev)
+    found = re.search(r"Active FEC encodings?: *(.*)", text)
+    if not found:
+        raise CannotTellError("ethtool shows no active FEC")
+    active = found[1].strip()
+    if re.search(r"\b(RS|LLRS)\b", active) or nic.speed_gbps < 100:
+        yield ok(active)
+    else:
+        remedy = f"sudo ethtool --set-fec {nic.netdev} encoding rs; the same on {nic.leaf} {nic.leaf_port}"
+        yield failed(active, "RS", "IEEE 802.3 for 100 Gbit/s and more", remedy)
+
+
+@of_nic(
+    "link-errors",
+    what="The link has had next to no errors after FEC since its counters began.",
+    why="A lost packet makes RDMA send a whole window again: one in a million is felt.",
+    how="ethtool -S NIC",
+    source="Linux, mlx5 counters; Broadcom bnxt_ethtool.c; OCI health checks (1e-12 after FEC)",
+)
+def errors(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    """Errors after FEC over the bits received."""
+    have = reading.counters(server.machine.output("ethtool", "-S", nic.netdev))
+    names = (
+        "rx_pcs_symbol_err_phy", "rx_symbol_err_phy", "rx_crc_errors_phy", "rx_pcs_symbol_err", "rx_fec_uncorrectable_blocks",
+        "rx_fcs_err_frames",
+    )  # fmt: skip
+    there = {name: have[name] for name in names if name in have}
+    if not there:
+        raise CannotTellError("ethtool -S shows none of the known counters of errors after FEC")
+    bits = have.get("rx_bits_phy") or 8 * (have.get("rx_bytes_phy") or have.get("rx_bytes") or 0)
+    total = sum(there.values())
+    seen = ", ".join(f"{name} {count}" for name, count in there.items() if count) or "none"
+    if total and total > max(_WORST_POST_FEC * bits, 10):
+        remedy = f"clean both ends of the cable to {nic.leaf} {nic.leaf_port}; then exchange module or cable"
+        yield failed(seen, f"below {_WORST_POST_FEC:g} of {bits:.3g} bits", "OCI health checks", remedy)
+    else:
+        yield ok(seen)
+
+
+@of_nic(
+    "link-module",
+    what="The module is not too hot, and gets light enough: none of its own alarms is on.",
+    why="A module near its limits makes errors first, and drops the link later.",
+    how="ethtool -m NIC",
+    source="SFF-8636 and CMIS (alarm flags of the module)",
+    root=True,
+)
+def module(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    """Read the module's flags and its temperature."""
+    said = server.machine.run("ethtool", "-m", nic.netdev)
+    if said.code:
+        reason = said.err.strip()
+        if "not supported" in reason.lower():
+            yield not_applicable("the port has no module that can be read")
+            return
+        raise CannotTellError(f"`ethtool -m {nic.netdev}`: {reason or said.code}")
+    lines = reading.pairs(said.out)
+    on = sorted(name for name, value in lines.items() if value == "On" and ("alarm" in name or "warning" in name))
+    heat = re.match(r"(-?[\d.]+) degrees C", lines.get("Module temperature", ""))
+    remedy = f"clean or exchange the module towards {nic.leaf} {nic.leaf_port}; look at the server's fans"
+    if any("alarm" in one for one in on):
+        yield failed(", ".join(on), "no alarm", "the module's own limits", remedy)
+    elif on:
+        yield warning(", ".join(on), "no warning", "the module's own limits", remedy)
+    elif heat and float(heat[1]) >= _HOTTEST_C:
+        yield warning(
+            f"{heat[1]} degrees C", f"below {_HOTTEST_C}", "usual limit of a module's case, 70 degrees C", remedy
+        )
+    else:
+        yield ok(f"{heat[1]} degrees C" if heat else "no alarm")
+
+
+@of_nic(
+    "link-flaps",
+    what="The link has not gone down again and again since boot.",
+    why="Each flap ends the transfers of its rail; five in a day are a bad cable or module.",
+    how="/sys/class/net/NIC/carrier_down_count",
+    source="Azure node health checks (5 lost carriers in 24 hours)",
+)
+def flaps(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    """Count how often."""
+    count = server.machine.number(f"{_folder(nic)}/carrier_down_count")
+    if count is None:
+        raise CannotTellError("the kernel does not count it")
+    if count >= _FLAPS:
+        remedy = f"exchange cable or module towards {nic.leaf} {nic.leaf_port}; look for its flaps there"
+        yield warning(f"{count} times", f"fewer than {_FLAPS}", "Azure node health checks", remedy)
+    else:
+        yield ok(f"{count} times")
+
+
+@of_nic(
+    "link-neighbor",
+    what="The other end of the cable is the planned port of the planned leaf.",
+    why="Two swapped cables break rail alignment: traffic crosses spines that the design keeps it away from.",
+    how="lldpctl -f json0",
+    source="host.json nics[].leaf, nics[].leaf_port; IEEE 802.1AB",
+)
+def neighbor(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    """Compare what the switch says of itself."""
+    found = _lldp(server, nic)
+    if not nic.leaf:
+        yield not_applicable("the design names no leaf")
+        return
+    seen = f"{found['name']} {found['port']}"
+    if found["name"].split(".")[0] == nic.leaf and found["port"] == nic.leaf_port:
+        yield ok(seen)
+    else:
+        remedy = f"move the cable to {nic.leaf} {nic.leaf_port}; `railweave check` lists all cables to exchange"
+        yield failed(seen, f"{nic.leaf} {nic.leaf_port}", f"host.json {nic.key}.leaf, leaf_port", remedy)
+
+
+@of_nic(
+    "link-switch-mtu",
+    what="The switch port takes frames as long as this interface sends.",
+    why="A smaller port drops large packets in silence: small messages pass, jobs hang.",
+    how="lldpctl -f json0, the maximum frame size that the switch sends",
+    source="Thor2 guide, section 2.6, check 12; IEEE 802.3 clause 79 (maximum frame size)",
+)
+def switch_mtu(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    """Compare the two."""
+    frame = _lldp(server, nic)["mfs"]
+    if not frame.isdigit():
+        yield not_applicable("the switch does not send its maximum frame size")
+    elif int(frame) >= nic.plan.mtu + 18:
+        yield ok(f"{frame} bytes")
+    else:
+        remedy = f"raise the MTU of {nic.leaf} {nic.leaf_port} to what the design has"
+        yield failed(
+            f"{frame} bytes",
+            f"{nic.plan.mtu + 18} bytes or more",
+            f"host.json {nic.key}.mtu and an Ethernet header",
+            remedy,
+        )
+
+
+def _lldp(server: Server, nic: WantedNic) -> dict[str, str]:
+    """Name, port and maximum frame size of the neighbor. Raises CannotTellError where none is heard."""
+    document = server.machine.json("lldpctl", "-f", "json0")
+    for one in _items(_items(document, "lldp"), "interface"):
+        if one.get("name") == nic.netdev:
+            chassis, port = _items([one], "chassis"), _items([one], "port")
+            return {
+                "name": _value(chassis, "name"),
+                "port": _value(port, "id"),
+                "mfs": _value(port, "mfs"),
+            }
+    raise CannotTellError("no LLDP neighbor is heard: is lldpd running here, and LLDP of the firmware off?")
+
+
+def _items(value: Any, key: str) -> list[dict[str, Any]]:  # noqa: ANN401 - JSON
+    """All objects under a key of one object, or of a list of them; lldpctl wraps both ways."""
+    found: list[dict[str, Any]] = []
+    for one in value if isinstance(value, list) else [value]:
+        inner = one.get(key) if isinstance(one, dict) else None
+        found += [each for each in (inner if isinstance(inner, list) else [inner]) if isinstance(each, dict)]
+    return found
+
+
+def _value(objects: list[dict[str, Any]], key: str) -> str:
+    return next((str(one["value"]) for one in _items(objects, key) if "value" in one), "")

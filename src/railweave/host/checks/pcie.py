@@ -1,0 +1,333 @@
+"""PCI Express: link, payload and ordering of NICs, access control on the way, IOMMU, and which GPU sits beside which NIC."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ..machine import CannotTellError
+from . import reading
+from .outcome import failed, not_applicable, of_nic, of_server, ok, warning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .outcome import Outcome
+    from .server import Server, WantedNic
+
+_ENCODING = {2.5: 0.8, 5.0: 0.8}
+"""Share of the raw rate that is data: 8b/10b up to 5 GT/s, 128b/130b above (PCI Express base specification)."""
+
+_ACS_ON = re.compile(r"\b(SrcValid|ReqRedir|CmpltRedir|UpstreamFwd)\+")
+
+
+def _folder(nic: WantedNic) -> str:
+    return f"/sys/class/net/{nic.netdev}/device"
+
+
+def _rate(text: str | None) -> float | None:
+    found = re.match(r"([\d.]+) GT/s", text or "")
+    return float(found[1]) if found else None
+
+
+@of_nic(
+    "pcie-speed",
+    what="The NIC's PCIe link runs at the generation that NIC and slot can, and is fast enough for its port.",
+    why="A 400G NIC needs Gen5 x16 (504 Gbit/s); Gen4 x16 ends at 252.",
+    how="/sys/class/net/NIC/device/current_link_speed, max_link_speed",
+    source="Thor2 guide, section 2.6, check 13",
+)
+def speed(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    """Compare with the most that the device can, and with the port's rate."""
+    now, most = (_rate(server.machine.text(f"{_folder(nic)}/{one}_link_speed")) for one in ("current", "max"))
+    width = server.machine.number(f"{_folder(nic)}/max_link_width")
+    if now is None or most is None:
+        raise CannotTellError("the kernel shows no PCIe link speed of it")
+    gbps = now * _ENCODING.get(now, 128 / 130) * (width or 0)
+    remedy = "reseat the card; look for the slot's generation in the BIOS (Auto or Gen5)"
+    if now < most:
+        yield failed(f"{now:g} GT/s", f"{most:g} GT/s", "what the NIC can", remedy)
+    elif width and gbps < nic.speed_gbps:
+        yield failed(
+            f"{now:g} GT/s x{width}, {gbps:.0f} Gbit/s",
+            f"{nic.speed_gbps} Gbit/s",
+            f"host.json {nic.key}.speed_gbps",
+            remedy,
+        )
+    else:
+        yield ok(f"{now:g} GT/s")
+
+
+@of_nic(
+    "pcie-width",
+    what="The NIC's PCIe link has all its lanes.",
+    why="Half the lanes are half the rate, and nothing else says so.",
+    how="/sys/class/net/NIC/device/current_link_width, max_link_width",
+    source="Thor2 guide, section 2.6, check 13",
+)
+def width(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    """Compare with the most that the device can."""
+    now, most = (server.machine.number(f"{_folder(nic)}/{one}_link_width") for one in ("current", "max"))
+    if not now or not most:
+        raise CannotTellError("the kernel shows no PCIe link width of it")
+    if now < most:
+        yield failed(f"x{now}", f"x{most}", "what the NIC can", "reseat the card or its riser; try another slot")
+    else:
+        yield ok(f"x{now}")
+
+
+@of_nic(
+    "pcie-read-request",
+    what="The NIC may ask for 4,096 bytes in one PCIe read (NVIDIA's family).",
+    why="Small read requests throttle the side that sends RDMA writes.",
+    how="lspci -D -vvv, DevCtl",
+    source="NVIDIA Network Operator, NIC configuration details (maxReadRequest)",
+    root=True,
+)
+def read_request(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    """Read MaxReadReq."""
+    if not nic.mlx5:
+        yield not_applicable("no source gives a value for this family")
+        return
+    bytes_ = _control_number(server, nic, "MaxReadReq")
+    if bytes_ < 4096:
+        remedy = "raise it at boot: setpci -s PCI CAP_EXP+8.w=5000:7000"
+        yield warning(f"{bytes_} bytes", "4096 bytes", "NVIDIA Network Operator", remedy)
+    else:
+        yield ok(f"{bytes_} bytes")
+
+
+@of_nic(
+    "pcie-payload",
+    what="PCIe packets to and from the NIC carry 256 bytes or more.",
+    why="At 128 bytes the packets' headers take a fifth of a link that a 400G NIC needs whole.",
+    how="lspci -D -vvv, DevCtl",
+    source="PCI Express base specification, Max_Payload_Size; lspci(8)",
+    root=True,
+)
+def payload(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    """Read MaxPayload."""
+    bytes_ = _control_number(server, nic, "MaxPayload")
+    if bytes_ < 256:
+        remedy = "set Max Payload Size to Auto or 256 in the BIOS; kernel command line pci=pcie_bus_perf"
+        yield warning(f"{bytes_} bytes", "256 bytes or more", "PCI Express base specification", remedy)
+    else:
+        yield ok(f"{bytes_} bytes")
+
+
+@of_nic(
+    "pcie-relaxed-ordering",
+    what="The NIC may let PCIe writes pass each other.",
+    why="In strict order peer memory does not reach full speed, above all on AMD CPUs.",
+    how="lspci -D -vvv, DevCtl",
+    source="Thor2 guide, section 2.2.4.3",
+    root=True,
+)
+def relaxed_ordering(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    """Read RlxdOrd."""
+    control = _control(server, nic)
+    if "RlxdOrd+" in control:
+        yield ok("on")
+    elif "RlxdOrd-" in control:
+        remedy = "sudo ./nic-nvm.sh apply (pcie_relaxed_ordering), the BIOS item of that name, then reboot"
+        yield warning("off", "on", "Thor2 guide, section 2.2.4.3", remedy)
+    else:
+        raise CannotTellError("lspci shows no RlxdOrd of it")
+
+
+def _control(server: Server, nic: WantedNic) -> str:
+    block = reading.lspci(server.machine).get(reading.pci_of(server.machine, nic.netdev), "")
+    control = reading.capability(block, "DevCtl")
+    if not control:
+        raise CannotTellError("lspci shows no DevCtl of it" + ("" if server.machine.root_user else ": root is needed"))
+    return control
+
+
+def _control_number(server: Server, nic: WantedNic, name: str) -> int:
+    found = re.search(rf"\b{name} (\d+) bytes", _control(server, nic))
+    if not found:
+        raise CannotTellError(f"lspci shows no {name} of it")
+    return int(found[1])
+
+
+@of_server(
+    "pcie-acs",
+    what="Access control services (ACS) are off on every bridge between a planned NIC or GPU and the CPU.",
+    why="ACS sends what GPU and NIC have for each other up to the CPU and back: slow, or not at all.",
+    how="lspci -D -vvv, ACSCtl",
+    source="Thor2 guide, section 2.6, check 4, and appendix C",
+    root=True,
+)
+def acs(server: Server) -> Iterator[Outcome]:
+    """Look at each bridge above a NIC or a GPU."""
+    machine = server.machine
+    chains = [reading.pci_chain(machine, f"/sys/class/net/{nic.netdev}/device") for nic in server.nics]
+    chains += [reading.pci_chain(machine, f"/sys/bus/pci/devices/{one}") for one in _gpus(server)]
+    bridges = sorted({one for chain in chains for one in chain[:-1]})
+    if not bridges:
+        yield not_applicable("no planned NIC or GPU stands behind a bridge here")
+        return
+    blocks = reading.lspci(machine)
+    if any("<access denied>" in blocks.get(one, "") for one in bridges):
+        raise CannotTellError("lspci shows capabilities to root only")
+    on = [one for one in bridges if _ACS_ON.search(reading.capability(blocks.get(one, ""), "ACSCtl"))]
+    if on:
+        remedy = "sudo ./acs-off.sh, and install acs-off.service: the setting is lost at every boot"
+        yield failed(f"on at {', '.join(on)}", "off on all", "Thor2 guide, appendix C", remedy)
+    else:
+        yield ok(f"off on {len(bridges)} bridges")
+
+
+@of_server(
+    "iommu-mode",
+    what="The IOMMU is off, or passes addresses through.",
+    why="Translation of every address costs bandwidth and breaks transfers between GPU and NIC.",
+    how="/sys/kernel/iommu_groups/N/type",
+    source="Thor2 guide, section 2.6, check 5",
+)
+def iommu(server: Server) -> Iterator[Outcome]:
+    """Look at the groups' types."""
+    groups = server.machine.names("/sys/kernel/iommu_groups")
+    types = [server.machine.text(f"/sys/kernel/iommu_groups/{one}/type") for one in groups]
+    other = sorted({one for one in types if one and one != "identity"})
+    if not groups:
+        yield ok("off")
+    elif other:
+        remedy = "add iommu=pt to the kernel command line (grub-railweave.cfg), update-grub, reboot"
+        count = sum(one in other for one in types)
+        yield failed(
+            f"{', '.join(other)} in {count} of {len(groups)} groups", "identity", "Thor2 guide, section 2.3.2", remedy
+        )
+    elif None in types:
+        raise CannotTellError("the kernel does not show the groups' types")
+    else:
+        yield ok(f"pass-through, {len(groups)} groups")
+
+
+def _gpus(server: Server) -> list[str]:
+    return reading.gpu_addresses(server.machine, server.gpu_vendor)
+
+
+@of_server(
+    "gpu-nic-pairs",
+    what="Each NIC stands behind the same PCIe switch as the GPU that the plan puts beside it.",
+    why="Otherwise data crosses the CPU, and NCCL may choose another rail than the design.",
+    how="/sys/bus/pci/devices/*/{vendor,class} and where their links lead",
+    source="Thor2 guide, section 1.3; host.json nics[].gpu",
+)
+def pairs(server: Server) -> Iterator[Outcome]:
+    """Compare the chains of bridges; a wrong order is shown as the right one."""
+    machine, gpus = server.machine, _gpus(server)
+    wanted = [nic for nic in server.nics if nic.plan.gpu is not None]
+    if not wanted or not server.gpus:
+        yield not_applicable("the plan puts no NIC beside a GPU")
+        return
+    if len(gpus) < server.gpus:
+        raise CannotTellError(f"{len(gpus)} of {server.gpus} GPUs are on the PCI bus")
+    chain_of = {one: reading.pci_chain(machine, f"/sys/bus/pci/devices/{one}") for one in gpus}
+    right: dict[str, list[int]] = {}
+    wrong: list[WantedNic] = []
+    for nic in wanted:
+        chain = reading.pci_chain(machine, f"/sys/class/net/{nic.netdev}/device")
+        if not chain:
+            continue  # nic-present says so
+        shared = [_shared(chain, chain_of[one]) for one in gpus]
+        best = max(shared)
+        right[nic.netdev] = [i for i, one in enumerate(shared) if one == best and best > 1]
+        if best <= 1:
+            yield warning(
+                "behind no switch with a GPU",
+                f"beside GPU {nic.plan.gpu}",
+                f"host.json {nic.key}.gpu",
+                "see the server's manual for its slots",
+                nic.netdev,
+            )
+        elif nic.plan.gpu not in right[nic.netdev]:
+            wrong.append(nic)
+        else:
+            yield ok(f"beside GPU {nic.plan.gpu}", nic.netdev)
+    for nic in wrong:
+        near = ", ".join(map(str, right[nic.netdev]))
+        yield failed(
+            f"beside GPU {near}", f"GPU {nic.plan.gpu}", f"host.json {nic.key}.gpu", _mapping(server, right), nic.netdev
+        )
+
+
+def _shared(one: list[str], other: list[str]) -> int:
+    """How many bridges two devices have in common, from the CPU down."""
+    return next((i for i, (a, b) in enumerate(zip(one, other)) if a != b), min(len(one), len(other)))
+
+
+def _mapping(server: Server, right: dict[str, list[int]]) -> str:
+    """The rail order that the machine really has, as the fabric file writes it."""
+    by_gpu: dict[int, WantedNic] = {}
+    free = [nic for nic in server.nics if nic.plan.gpu is not None and right.get(nic.netdev)]
+    for nic in sorted(free, key=lambda one: (len(right[one.netdev]), one.plan.gpu not in right[one.netdev])):
+        own = [nic.plan.gpu] if nic.plan.gpu in right[nic.netdev] else right[nic.netdev]
+        slot = next((one for one in own if one is not None and one not in by_gpu), None)
+        if slot is not None:
+            by_gpu[slot] = nic
+    order = [by_gpu[one] for one in sorted(by_gpu)]
+    names, rdma = ([getattr(one, which) for one in order] for which in ("netdev", "rdma"))
+    return f"in rail order the NICs are names: [{', '.join(names)}], rdma: [{', '.join(rdma)}]: write them so into the server model (hardware file), build again"
+
+
+@of_nic(
+    "nic-numa",
+    what="The firmware says to which NUMA node the NIC belongs, and it is that of its GPU.",
+    why="Ranks and interrupts are bound by it; without, threads run on the far socket.",
+    how="/sys/class/net/NIC/device/numa_node",
+    source="Thor2 guide, section 2.7; NCCL, topology detection by sysfs",
+)
+def numa(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    """Compare the two nodes."""
+    node = server.machine.number(f"{_folder(nic)}/numa_node")
+    gpus = _gpus(server)
+    gpu = nic.plan.gpu
+    if node is None:
+        raise CannotTellError("the kernel shows no NUMA node of it")
+    if node < 0:
+        nodes = [one for one in server.machine.names("/sys/devices/system/node") if re.fullmatch(r"node\d+", one)]
+        if len(nodes) < 2:
+            yield ok("one NUMA node")
+        else:
+            yield warning("none", "a node", "NCCL, topology detection", "update the BIOS: its ACPI tables do not say")
+        return
+    near = (
+        server.machine.number(f"/sys/bus/pci/devices/{gpus[gpu]}/numa_node")
+        if gpu is not None and gpu < len(gpus)
+        else None
+    )
+    if near is not None and near >= 0 and near != node:
+        yield warning(
+            f"node {node}, GPU {gpu} on node {near}", "the same", f"host.json {nic.key}.gpu", "see gpu-nic-pairs"
+        )
+    else:
+        yield ok(f"node {node}")
+
+
+@of_nic(
+    "pcie-errors",
+    what="The NIC's PCIe link has had no uncorrected error since boot.",
+    why="A flaky lane resends and stalls; the NIC may fall off the bus under load.",
+    how="/sys/class/net/NIC/device/aer_dev_fatal, aer_dev_nonfatal, aer_dev_correctable",
+    source="Linux, Documentation/ABI/testing/sysfs-bus-pci-devices-aer_stats",
+)
+def errors(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    """Sum up the totals."""
+    totals: dict[str, int] = {}
+    for kind in ("fatal", "nonfatal", "correctable"):
+        text = server.machine.text(f"{_folder(nic)}/aer_dev_{kind}")
+        found = re.search(r"TOTAL_ERR_\w+ (\d+)", text or "")
+        if found:
+            totals[kind] = int(found[1])
+    if not totals:
+        raise CannotTellError("the kernel counts no PCIe errors of it")
+    bad = {kind: count for kind, count in totals.items() if count and kind != "correctable"}
+    seen = ", ".join(f"{count} {kind}" for kind, count in totals.items())
+    if bad:
+        yield failed(seen, "none", "Linux, AER statistics", "reseat the card; if they come back, exchange it")
+    elif totals.get("correctable", 0) > 1000:
+        yield warning(seen, "few", "Linux, AER statistics", "reseat the card; watch whether the count grows")
+    else:
+        yield ok(seen)

@@ -1,0 +1,377 @@
+"""QoS of each NIC: trust in DSCP, priorities, PFC, scheduling, congestion notification; all against the design's values."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..machine import CannotTellError
+from . import reading
+from .outcome import failed, not_applicable, of_nic, ok, warning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .outcome import Outcome
+    from .server import Server, Traffic, WantedNic
+
+_REMEDY = "sudo ./nic-qos.sh apply"
+_FIRMWARE = f"{_REMEDY}; if it does not stay, DCBX or LLDP of the firmware is on: sudo ./nic-nvm.sh apply, reboot"
+
+
+@dataclass(frozen=True)
+class _Qos:
+    """What a tool says of a port's QoS. None: it does not say."""
+
+    tool: str
+    trust: str | None
+    priority_of: dict[int, int] | None
+    pause: frozenset[int] | None
+    class_of: dict[int, int] | None
+    kind_of: dict[int, str] | None
+    share_of: dict[int, int] | None
+
+
+def _wanted(nic: WantedNic) -> Traffic:
+    if nic.traffic is None:
+        raise CannotTellError("host.json has no QoS for its fabric")
+    return nic.traffic
+
+
+def _qos(server: Server, nic: WantedNic) -> _Qos:
+    """QoS by the vendor's tool where it is there, else by dcb. Raises CannotTellError."""
+    if nic.mlx5 and server.machine.has("mlnx_qos"):
+        return _mlnx_qos(server.machine.output("mlnx_qos", "-i", nic.netdev))
+    if nic.bnxt and server.machine.has("niccli"):
+        address = reading.pci_of(server.machine, nic.netdev)
+        return _niccli(server.machine.output("niccli", "--dev", address, "qos", "--ets", "--show"))
+    return _dcb(server, nic)
+
+
+def _mlnx_qos(text: str) -> _Qos:
+    trust = re.search(r"Priority trust state: (\w+)", text)
+    priorities: dict[int, int] = {}
+    for line in re.findall(r"prio:(\d) dscp:([\d,]*)", text):
+        priorities.update(dict.fromkeys(reading.list_of_numbers(line[1]), int(line[0])))
+    pause = re.search(r"^\s*enabled((?:\s+[01]){8})", text, re.MULTILINE)
+    classes: dict[int, int] = {}
+    kinds: dict[int, str] = {}
+    shares: dict[int, int] = {}
+    now = 0
+    for line in text.splitlines():
+        head = re.match(r"\s*tc: (\d) ratelimit: .*?tsa: (\w+)(?:, bw: (\d+)%)?", line)
+        members = re.match(r"\s*priority:((?:\s+\d)+)", line)
+        if head:
+            now = int(head[1])
+            kinds[now] = head[2]
+            if head[3]:
+                shares[now] = int(head[3])
+        elif members:
+            classes.update(dict.fromkeys(reading.list_of_numbers(members[1]), now))
+    return _Qos(
+        "mlnx_qos",
+        trust[1] if trust else None,
+        priorities or None,
+        frozenset(i for i, one in enumerate(reading.list_of_numbers(pause[1])) if one) if pause else None,
+        classes or None,
+        kinds or None,
+        shares or None,
+    )
+
+
+def _niccli(text: str) -> _Qos:
+    lines = {name.upper().replace("_", " "): value for name, value in reading.pairs(text).items()}
+    classes = {int(a): int(b) for a, b in re.findall(r"(\d):(\d)", lines.get("PRIO MAP", ""))}
+    kinds = {int(a): b for a, b in re.findall(r"(\d):(\w+)", lines.get("TSA MAP", ""))}
+    shares = dict(enumerate(reading.list_of_numbers(lines.get("TC BANDWIDTH", ""))))
+    pause = lines.get("PFC ENABLED")
+    priorities = {int(dscp): int(priority) for priority, dscp in re.findall(r"Priority: (\d) Sel: 5 DSCP: (\d+)", text)}
+    return _Qos(
+        "niccli",
+        "dscp" if priorities else None,
+        priorities or None,
+        None if pause is None else frozenset(reading.list_of_numbers(pause)),
+        classes or None,
+        kinds or None,
+        shares or None,
+    )
+
+
+def _dcb(server: Server, nic: WantedNic) -> _Qos:
+    parts: dict[str, Any] = {}
+    for part in ("pfc", "app", "ets"):
+        found = server.machine.json("dcb", "-j", part, "show", "dev", nic.netdev)
+        found = found[0] if isinstance(found, list) and found else found
+        if isinstance(found, dict):
+            parts.update({str(key).replace("-", "_"): value for key, value in found.items()})
+    if not parts:
+        raise CannotTellError("the driver tells dcb nothing")
+    pause = parts.get("prio_pfc")
+    priorities = _pairs(parts.get("dscp_prio"))
+    return _Qos(
+        "dcb",
+        "dscp" if priorities else None,
+        priorities,
+        frozenset(i for i, one in enumerate(pause) if one) if isinstance(pause, list) else None,
+        _numbered(parts.get("prio_tc")),
+        _numbered(parts.get("tc_tsa"), str),
+        _numbered(parts.get("tc_bw")),
+    )
+
+
+def _pairs(value: Any) -> dict[int, int] | None:  # noqa: ANN401 - JSON
+    """``[[26, 3], …]``, as dcb prints a map."""
+    if not isinstance(value, list):
+        return None
+    rows = [one for one in value if isinstance(one, list) and len(one) == 2]
+    return {a: b for a, b in rows if isinstance(a, int) and isinstance(b, int)} or None
+
+
+def _numbered(value: Any, kind: type = int) -> Any:  # noqa: ANN401 - JSON
+    """A list by its index, as dcb prints what every class or priority has; None where it is none."""
+    return (
+        {i: one for i, one in enumerate(value) if isinstance(one, kind)} if isinstance(value, list) and value else None
+    )
+
+
+def _known(value: Any, tool: str, what: str) -> Any:  # noqa: ANN401 - what was asked for
+    if value is None:
+        raise CannotTellError(f"{tool} does not show {what}")
+    return value
+
+
+@of_nic(
+    "qos-trust",
+    what="The NIC sorts packets by their DSCP.",
+    why="A NIC that trusts the VLAN tag puts all RDMA data into priority 0, which nothing pauses.",
+    how="mlnx_qos -i NIC; niccli --dev PCI qos --ets --show; dcb app show dev NIC",
+    source="Thor2 guide, section 2.2.1; NVIDIA, mlnx_qos (Priority trust state)",
+)
+def trust(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    """Read the trust state."""
+    _wanted(nic)
+    qos = _qos(server, nic)
+    seen = _known(qos.trust, qos.tool, "a DSCP map")
+    if seen == "dscp":
+        yield ok("dscp")
+    else:
+        yield failed(seen, "dscp", "the design sorts by DSCP", _REMEDY)
+
+
+@of_nic(
+    "qos-dscp",
+    what="RDMA data and congestion notification have the planned priorities by their DSCP.",
+    why="Switches and NICs must agree on the priority that is paused; a CNP in it waits behind what it should slow down.",
+    how="as qos-trust",
+    source="Thor2 guide, section 2.6, check 2; host.json fabrics",
+)
+def dscp(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    """Compare the priority of both DSCPs."""
+    wanted, qos = _wanted(nic), _qos(server, nic)
+    have = _known(qos.priority_of, qos.tool, "a DSCP map")
+    pairs = {wanted.dscp: wanted.priority, wanted.cnp_dscp: wanted.cnp_priority}
+    wrong = [
+        f"DSCP {one} in priority {have.get(one, 'none')}"
+        for one, priority in pairs.items()
+        if have.get(one) != priority
+    ]
+    right = ", ".join(f"DSCP {one} in priority {priority}" for one, priority in pairs.items())
+    if wrong:
+        yield failed(", ".join(wrong), right, f"host.json fabrics.{nic.plan.fabric}", _REMEDY)
+    else:
+        yield ok(right)
+
+
+@of_nic(
+    "qos-pfc",
+    what="Priority flow control (PFC) is on for the priority of RDMA data, and for no other.",
+    why="Without, the lossless class loses packets; on another priority it can stop traffic that nobody meant.",
+    how="as qos-trust",
+    source="Thor2 guide, section 2.6, check 2; host.json fabrics.NAME.roce",
+)
+def pfc(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    """Compare the set of priorities."""
+    wanted, qos = _wanted(nic), _qos(server, nic)
+    have = _known(qos.pause, qos.tool, "PFC")
+    right = {wanted.priority} if wanted.lossless else set[int]()
+    say = {frozenset(): "none"}
+    seen, should = (say.get(frozenset(one), ", ".join(map(str, sorted(one)))) for one in (have, right))
+    if set(have) == right:
+        yield ok(f"on for {seen}")
+    else:
+        origin = f"host.json fabrics.{nic.plan.fabric}.roce.priority, lossless"
+        yield failed(f"on for {seen}", f"on for {should}", origin, _FIRMWARE)
+
+
+@of_nic(
+    "qos-scheduling",
+    what="RDMA data has a traffic class of its own with its share, and congestion notification leaves strictly first.",
+    why="In one class with other traffic, data waits for it; a CNP that waits comes too late.",
+    how="as qos-trust",
+    source="Thor2 guide, section 2.6, check 2; host.json fabrics.NAME.roce.bandwidth_percent",
+)
+def scheduling(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    """Compare classes, kinds and shares."""
+    wanted, qos = _wanted(nic), _qos(server, nic)
+    classes = _known(qos.class_of, qos.tool, "traffic classes")
+    kinds = _known(qos.kind_of, qos.tool, "how classes are scheduled")
+    wrong: list[str] = []
+    cnp = classes.get(wanted.cnp_priority)
+    if kinds.get(cnp) != "strict":
+        wrong.append(f"congestion notification in class {cnp}, {kinds.get(cnp, 'of no kind')}")
+    if wanted.lossless:
+        data = classes.get(wanted.priority)
+        others = [one for one, number in classes.items() if number == data and one != wanted.priority]
+        share = (qos.share_of or {}).get(data) if data is not None else None
+        if others:
+            wrong.append(f"data shares class {data} with priorities {', '.join(map(str, others))}")
+        if share is not None and share != wanted.bandwidth_percent:
+            wrong.append(f"data has {share} %")
+    if wrong:
+        right = f"data alone in its class with {wanted.bandwidth_percent} %, congestion notification strict"
+        yield failed("; ".join(wrong), right, f"host.json fabrics.{nic.plan.fabric}", _FIRMWARE)
+    else:
+        yield ok("as planned")
+
+
+@of_nic(
+    "qos-global-pause",
+    what="Pause of the whole link (IEEE 802.3x) is off.",
+    why="It stops every class, also what PFC leaves running, and switches off PFC on some NICs.",
+    how="ethtool -a NIC",
+    source="Thor2 guide, section 2.2.1; IEEE 802.1Qbb (PFC and link pause exclude each other)",
+)
+def global_pause(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    """Read both directions."""
+    have = reading.pairs(server.machine.output("ethtool", "-a", nic.netdev))
+    on = [one for one in ("RX", "TX") if have.get(one) == "on"]
+    if not any(one in have for one in ("RX", "TX")):
+        raise CannotTellError("ethtool shows no pause settings")
+    if on:
+        yield failed(
+            f"on for {' and '.join(on)}", "off", "IEEE 802.1Qbb", f"sudo ethtool -A {nic.netdev} rx off tx off"
+        )
+    else:
+        yield ok("off")
+
+
+@of_nic(
+    "qos-congestion-control",
+    what="The NIC answers marked packets and slows down on answers (DCQCN) where the design marks, and nowhere else.",
+    why="Without it, PFC alone holds congestion, and spreads it over the fabric.",
+    how="/sys/class/net/NIC/ecn/roce_{np,rp}/enable/PRIORITY; /sys/kernel/debug/bnxt_re/PCI/cc_config/enable_cc",
+    source="DCQCN (SIGCOMM 2015); host.json fabrics.NAME.roce.ecn",
+    root=True,
+)
+def congestion_control(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    """Compare with the design."""
+    wanted, machine = _wanted(nic), server.machine
+    if nic.mlx5:
+        folder = f"/sys/class/net/{nic.netdev}/ecn"
+        have = {one: machine.text(f"{folder}/{one}/enable/{wanted.priority}") for one in ("roce_np", "roce_rp")}
+    elif nic.bnxt:
+        address = reading.pci_of(machine, nic.netdev)
+        have = {"enable_cc": machine.text(f"/sys/kernel/debug/bnxt_re/{address}/cc_config/enable_cc")}
+    else:
+        raise CannotTellError("no public document shows where this family has it")
+    if None in have.values():
+        raise CannotTellError("this driver does not show it")
+    on = {one: str(value).split()[-1] not in {"0", "0x0"} for one, value in have.items()}
+    say = {True: "on", False: "off"}
+    seen = ", ".join(f"{one} {say[value]}" for one, value in on.items())
+    if all(value == wanted.ecn for value in on.values()):
+        yield ok(seen)
+    else:
+        yield failed(seen, say[wanted.ecn], f"host.json fabrics.{nic.plan.fabric}.roce.ecn", _REMEDY)
+
+
+@of_nic(
+    "qos-notification",
+    what="Congestion notification packets leave with the planned DSCP and priority.",
+    why="Switches put an unknown DSCP into best effort, where notification is late or lost.",
+    how="/sys/class/net/NIC/ecn/roce_np/cnp_*; /sys/kernel/debug/mlx5/PCI/cc_params/np_cnp_*; /etc/bnxt_re/bnxt_re.conf",
+    source="Thor2 guide, section 2.2.1.3; host.json fabrics.NAME.cnp",
+    root=True,
+)
+def notification(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    """Compare both values."""
+    wanted, machine = _wanted(nic), server.machine
+    if nic.mlx5:
+        folder = f"/sys/class/net/{nic.netdev}/ecn/roce_np"
+        debug = f"/sys/kernel/debug/mlx5/{reading.pci_of(machine, nic.netdev)}/cc_params"
+        have = [_either(server, f"{folder}/cnp_dscp", f"{debug}/np_cnp_dscp")]
+        have.append(_either(server, f"{folder}/cnp_802p_prio", f"{debug}/np_cnp_prio"))
+    elif nic.bnxt:
+        text = machine.text("/etc/bnxt_re/bnxt_re.conf")
+        values = dict(re.findall(r"^(\w+)=(\S+)", text or "", re.MULTILINE))
+        if text is None:
+            yield failed("no /etc/bnxt_re/bnxt_re.conf", "one", "Thor2 guide, section 2.6, check 2", _REMEDY)
+            return
+        have = [int(values[one]) if values.get(one, "").isdigit() else None for one in ("CNP_DSCP", "CNP_PRI")]
+    else:
+        raise CannotTellError("no public document shows where this family has it")
+    if None in have:
+        raise CannotTellError("this driver does not show it")
+    right = [wanted.cnp_dscp, wanted.cnp_priority]
+    seen, should = (f"DSCP {one[0]}, priority {one[1]}" for one in (have, right))
+    if have == right:
+        yield ok(seen)
+    else:
+        yield failed(seen, should, f"host.json fabrics.{nic.plan.fabric}.cnp", _REMEDY)
+
+
+def _either(server: Server, path: str, other: str) -> int | None:
+    number = server.machine.number(path)
+    return server.machine.number(other) if number is None else number
+
+
+@of_nic(
+    "qos-traffic-class",
+    what="Queue pairs get the planned traffic class, whatever their application asks for (NVIDIA's own driver).",
+    why="A program that forgets it sends RDMA in best effort, beside the lossless class.",
+    how="/sys/class/infiniband/DEVICE/tc/PORT/traffic_class",
+    source="NVIDIA, RoCE: tclass; host.json fabrics.NAME.roce.traffic_class",
+)
+def traffic_class(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    """Compare the value where the driver has one."""
+    wanted = _wanted(nic)
+    text = server.machine.text(f"/sys/class/infiniband/{nic.rdma}/tc/{nic.plan.rdma_port}/traffic_class")
+    if text is None:
+        yield not_applicable("this driver has none for all queue pairs; NCCL_IB_TC sets it for jobs")
+        return
+    found = reading.list_of_numbers(text)
+    if found[:1] == [wanted.traffic_class]:
+        yield ok(found[0])
+    else:
+        origin = f"host.json fabrics.{nic.plan.fabric}.roce.traffic_class"
+        yield failed(text or "none", wanted.traffic_class, origin, _REMEDY)
+
+
+@of_nic(
+    "qos-adaptive-routing",
+    what="The NIC sends for adaptive routing where the fabric delivers packets out of order, and nowhere else.",
+    why="Without it packets out of order count as lost; with it on an ordered fabric small messages cost more.",
+    how="mlxreg -d PCI --reg_name ROCE_ACCL --get (mstreg)",
+    source="long-haul article (firmware 28.39 and newer); host.json fabrics.NAME.roce.adaptive_routing",
+    root=True,
+)
+def adaptive_routing(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    """Read the register."""
+    wanted, machine = _wanted(nic), server.machine
+    if not nic.mlx5:
+        yield not_applicable("this family has no such register")
+        return
+    tool = next((one for one in ("mlxreg", "mstreg") if machine.has(one)), "mstreg")
+    text = machine.output(tool, "-d", reading.pci_of(machine, nic.netdev), "--reg_name", "ROCE_ACCL", "--get")
+    found = re.search(r"^adaptive_routing_forced_en\s*\|\s*(0x[0-9a-fA-F]+|\d+)", text, re.MULTILINE)
+    if not found:
+        raise CannotTellError("the firmware has no adaptive_routing_forced_en")
+    on = int(found[1], 0) != 0
+    say = {True: "on", False: "off"}
+    if on == wanted.adaptive_routing:
+        yield ok(say[on])
+    else:
+        origin = f"host.json fabrics.{nic.plan.fabric}.roce.adaptive_routing"
+        level = failed if wanted.adaptive_routing else warning
+        yield level(say[on], say[wanted.adaptive_routing], origin, _REMEDY)

@@ -1,0 +1,162 @@
+"""RDMA devices: there, named as planned, active, with an address of every path as a GID."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ..gids import V2, as_address, path_of
+from ..machine import CannotTellError
+from . import reading
+from .outcome import failed, of_nic, ok
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .outcome import Outcome
+    from .server import Server, WantedNic
+
+_ZERO = "0000:0000:0000:0000:0000:0000:0000:0000"
+
+
+def _port(nic: WantedNic) -> str:
+    return f"/sys/class/infiniband/{nic.rdma}/ports/{nic.plan.rdma_port}"
+
+
+def _there(server: Server, nic: WantedNic) -> None:
+    if nic.rdma not in server.machine.names("/sys/class/infiniband"):
+        raise CannotTellError(f"there is no RDMA device {nic.rdma}")
+
+
+@of_nic(
+    "rdma-device",
+    what="Each planned RDMA device is there, by its planned name, on the planned NIC.",
+    why="NCCL_IB_HCA names it; under another name the NIC is left out, or another rail's is taken.",
+    how="/sys/class/infiniband",
+    source="Thor2 guide, section 2.6, check 6, and section 5.1, question 1",
+)
+def device(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    """Look for the device, and for one of another name on the same card."""
+    machine = server.machine
+    there = machine.names("/sys/class/infiniband")
+    card = machine.real(f"/sys/class/net/{nic.netdev}/device")
+    own = [one for one in there if machine.real(f"/sys/class/infiniband/{one}/device") == card] if card else []
+    origin = f"host.json {nic.key}.rdma"
+    if nic.rdma in own or (nic.rdma in there and not own):
+        yield ok(nic.rdma)
+    elif own:
+        remedy = "sudo install -m 644 60-rdma-persistent-naming.rules /etc/udev/rules.d/, then reboot"
+        yield failed(f"called {', '.join(own)}", nic.rdma, origin, remedy)
+    else:
+        remedy = (
+            "sudo modprobe bnxt_re" if nic.bnxt else "sudo modprobe mlx5_ib" if nic.mlx5 else "load its RDMA driver"
+        )
+        yield failed("none", nic.rdma, origin, f"{remedy}; is RDMA on in its flash? (nic-flash)")
+
+
+@of_nic(
+    "rdma-port",
+    what="The RDMA port is active, and its link is Ethernet.",
+    why="A port that is down, or set to InfiniBand, carries no RoCE.",
+    how="/sys/class/infiniband/DEVICE/ports/PORT/{state,phys_state,link_layer}",
+    source="Thor2 guide, section 2.6, check 6",
+)
+def port(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    """Read the three."""
+    _there(server, nic)
+    state, layer = (server.machine.text(f"{_port(nic)}/{one}") or "" for one in ("state", "link_layer"))
+    if not state:
+        raise CannotTellError(f"the kernel shows no port {nic.plan.rdma_port} of it")
+    origin = f"host.json {nic.key}.rdma_port"
+    if layer and layer != "Ethernet":
+        yield failed(layer, "Ethernet", origin, "sudo ./nic-nvm.sh apply (LINK_TYPE), then reboot")
+    elif "ACTIVE" not in state:
+        yield failed(state, "ACTIVE", origin, "see link-carrier; an interface that is down has a port that is down")
+    else:
+        yield ok("active, Ethernet")
+
+
+@of_nic(
+    "rdma-gids",
+    what="Every planned path has its address as a RoCE v2 GID on the planned interface.",
+    why="A path without a GID is not used: its color, and what it was to carry, falls on the others.",
+    how="/sys/class/infiniband/DEVICE/ports/PORT/{gids,gid_attrs}",
+    source="Thor2 guide, section 2.6, check 10; host.json nics[].addresses",
+)
+def gids(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    """Find each path's address by value, never by index."""
+    _there(server, nic)
+    machine, found = server.machine, set[int]()
+    elsewhere: list[str] = []
+    for slot in machine.names(f"{_port(nic)}/gids"):
+        text = machine.text(f"{_port(nic)}/gids/{slot}") or _ZERO
+        address = as_address(text)
+        path = path_of(nic.plan, address) if address is not None else None
+        if path is None:
+            continue
+        try:
+            kind = machine.text(f"{_port(nic)}/gid_attrs/types/{slot}") or ""
+            netdev = machine.text(f"{_port(nic)}/gid_attrs/ndevs/{slot}") or nic.netdev
+        except CannotTellError:
+            continue
+        if kind == V2 and netdev == nic.netdev:
+            found.add(path.number)
+        elif kind == V2:
+            elsewhere.append(f"{address} on {netdev}")
+    missing = [path for path in nic.plan.paths if path.number not in found]
+    if not missing:
+        yield ok(f"{len(found)} of {len(nic.plan.paths)}")
+        return
+    names = ", ".join(f"path {one.number} ({one.color_name or 'no color'}, {one.prefix})" for one in missing)
+    seen = f"{len(found)} of {len(nic.plan.paths)}; missing {names}" + (
+        f"; {', '.join(elsewhere)}" if elsewhere else ""
+    )
+    remedy = "see host-addresses: the GID follows when the address is there; after a change of VRF or name, reload the RDMA driver"
+    yield failed(seen, f"{len(nic.plan.paths)} RoCE v2 GIDs", f"host.json {nic.key}.addresses", remedy)
+
+
+@of_nic(
+    "rdma-mtu",
+    what="RDMA sends packets of 4,096 bytes where the interface's MTU holds them.",
+    why="At 1,024 bytes a 400G port needs four times the packets, and falls short of its rate.",
+    how="ibv_devinfo -d DEVICE",
+    source="InfiniBand Architecture Specification, path MTU; Thor2 guide, section 2.6, check 11",
+)
+def mtu(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    """Read active_mtu."""
+    _there(server, nic)
+    text = server.machine.output("ibv_devinfo", "-d", nic.rdma)
+    found = re.search(r"active_mtu:\s+(\d+)", text)
+    if not found:
+        raise CannotTellError("ibv_devinfo prints no active_mtu")
+    wanted = next(one for one in (4096, 2048, 1024, 512, 256) if one + 90 <= nic.plan.mtu or one == 256)
+    if int(found[1]) >= wanted:
+        yield ok(f"{found[1]} bytes")
+    else:
+        yield failed(
+            f"{found[1]} bytes", f"{wanted} bytes", f"host.json {nic.key}.mtu", "see link-mtu: it follows the MTU"
+        )
+
+
+@of_nic(
+    "rdma-verbs",
+    what="Programs reach the RDMA device: library and kernel driver fit each other.",
+    why="With a library older than the driver the device is not listed, and NCCL goes by TCP.",
+    how="ibv_devinfo -d DEVICE",
+    source="Thor2 guide, section 5.1, question 6",
+)
+def verbs(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    """Ask through the library."""
+    _there(server, nic)
+    said = server.machine.run("ibv_devinfo", "-d", nic.rdma)
+    abi = re.search(r"does not support the kernel ABI of \d+ \(supports \d+ to \d+\)", said.err + said.out)
+    if abi:
+        remedy = "install the user library of the same release as the driver; `strace -e openat ibv_devinfo` shows which is taken"
+        yield failed(abi[0], "a library that fits", "Thor2 guide, section 5.1, question 6", remedy)
+    elif said.code:
+        reason = (said.err.strip() or said.out.strip() or "no reason given").splitlines()[-1]
+        remedy = "install ibverbs-providers (rdma-core) or the vendor's library; may this user open /dev/infiniband?"
+        yield failed(reason, "an answer", "Thor2 guide, section 2.6, check 6", remedy)
+    else:
+        version = reading.pairs(said.out).get("fw_ver", "")
+        yield ok(f"answers{', firmware ' + version if version else ''}")

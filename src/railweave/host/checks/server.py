@@ -1,0 +1,188 @@
+"""The server that is checked: the machine, and what the design wants of it (``host.json``)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from ..failure import HostInputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..host_file import HostFile, Nic
+    from ..machine import Machine
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """What NICs of a fabric must agree on with its switches: DSCP values, priorities, and what is done with them."""
+
+    dscp: int
+    priority: int
+    traffic_class: int
+    lossless: bool
+    ecn: bool
+    bandwidth_percent: int
+    adaptive_routing: bool
+    cnp_dscp: int
+    cnp_priority: int
+
+
+@dataclass(frozen=True)
+class WantedNic:
+    """A planned NIC. ``key`` is its place in host.json; ``plan`` has its addresses; ``gpu`` is the GPU beside it, from 0."""
+
+    key: str
+    plan: Nic
+    model: str
+    driver: str
+    rail: int
+    leaf: str
+    leaf_port: str
+    speed_gbps: int
+    slaac: bool
+    flash: Mapping[str, str]
+    traffic: Traffic | None
+
+    @property
+    def netdev(self) -> str:
+        """Its Linux interface."""
+        return self.plan.netdev
+
+    @property
+    def rdma(self) -> str:
+        """Its RDMA device."""
+        return self.plan.rdma
+
+    @property
+    def mlx5(self) -> bool:
+        """Whether it is of NVIDIA's family."""
+        return self.driver == "mlx5_core"
+
+    @property
+    def bnxt(self) -> bool:
+        """Whether it is of Broadcom's family."""
+        return self.driver == "bnxt_en"
+
+
+@dataclass(frozen=True)
+class Counters:
+    """Counters of an earlier look: by NIC and name, and when that was, seconds since 1970."""
+
+    time: float
+    nics: Mapping[str, Mapping[str, int]]
+
+
+@dataclass(frozen=True)
+class Server:
+    """All that a check may look at. ``earlier`` is None where there is nothing to compare counters with."""
+
+    machine: Machine
+    plan: HostFile
+    nics: tuple[WantedNic, ...]
+    gpus: int
+    gpu_vendor: str
+    sysctl: Mapping[str, str]
+    command_line: tuple[str, ...]
+    versions: Mapping[str, Any]
+    library: str
+    environment: Mapping[str, str]
+    advertisements_by: str
+    earlier: Counters | None = None
+
+
+def server(machine: Machine, plan: HostFile, document: Mapping[str, Any], earlier: Counters | None = None) -> Server:
+    """Put a server together from its ``host.json``, read twice: ``plan`` checked, ``document`` as it stands.
+
+    Raises HostInputError where a value that checks go by is of the wrong kind.
+    """
+    top = _Values(document, str(plan.file))
+    fabrics = {name: _traffic(one) for name, one in top.objects("fabrics").items()}
+    nics = tuple(
+        _nic(f"nics[{i}]", nic, one, fabrics.get(nic.fabric))
+        for i, (nic, one) in enumerate(zip(plan.nics, top.list("nics")))
+    )
+    gpu = top.objects("gpu", wrap=False)["gpu"]
+    return Server(
+        machine,
+        plan,
+        nics,
+        gpu.number("count"),
+        gpu.text("vendor"),
+        {name: str(value) for name, value in top.mapping("sysctl").items()},
+        tuple(str(one) for one in document.get("kernel_command_line") or ()),
+        top.mapping("versions"),
+        _Values(top.mapping("job"), top.where).text("library"),
+        plan.environment,
+        top.text("router_advertisements"),
+        earlier,
+    )
+
+
+class _Values:
+    """Values of an object of ``host.json``; what is absent is empty, what is of another kind an error."""
+
+    def __init__(self, value: Mapping[str, Any], where: str) -> None:
+        self.value = value
+        self.where = where
+
+    def text(self, key: str) -> str:
+        return cast("str", self._get(key, str, ""))
+
+    def number(self, key: str) -> int:
+        return cast("int", self._get(key, int, 0))
+
+    def flag(self, key: str) -> bool:
+        return cast("bool", self._get(key, bool, False))
+
+    def mapping(self, key: str) -> Mapping[str, Any]:
+        return cast("Mapping[str, Any]", self._get(key, dict, {}))
+
+    def list(self, key: str) -> list[_Values]:
+        return [_Values(one, f"{self.where}: {key}[{i}]") for i, one in enumerate(self._get(key, list, []))]
+
+    def objects(self, key: str, *, wrap: bool = True) -> dict[str, _Values]:
+        found = self.mapping(key) if wrap else {key: self.mapping(key)}
+        return {
+            name: _Values(cast("Mapping[str, Any]", one), f"{self.where}: {key}.{name}") for name, one in found.items()
+        }
+
+    def _get(self, key: str, kind: type, default: object) -> Any:  # noqa: ANN401 - JSON
+        value = self.value.get(key, default)
+        if value is None:
+            return default
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            raise HostInputError(f"{self.where}: {key} is not of the kind {kind.__name__}")
+        return value
+
+
+def _traffic(fabric: _Values) -> Traffic:
+    roce, cnp = (_Values(fabric.mapping(one), f"{fabric.where}.{one}") for one in ("roce", "cnp"))
+    return Traffic(
+        roce.number("dscp"),
+        roce.number("priority"),
+        roce.number("traffic_class"),
+        roce.flag("lossless"),
+        roce.flag("ecn"),
+        roce.number("bandwidth_percent"),
+        roce.flag("adaptive_routing"),
+        cnp.number("dscp"),
+        cnp.number("priority"),
+    )
+
+
+def _nic(key: str, plan: Nic, one: _Values, traffic: Traffic | None) -> WantedNic:
+    return WantedNic(
+        key,
+        plan,
+        one.text("model"),
+        one.text("driver"),
+        one.number("rail"),
+        one.text("leaf"),
+        one.text("leaf_port"),
+        one.number("speed_gbps"),
+        one.flag("slaac"),
+        {name: str(value) for name, value in one.mapping("firmware").items()},
+        traffic,
+    )
