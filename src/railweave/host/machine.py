@@ -13,7 +13,7 @@ import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, TypeVar, cast
 
 from . import files
 from .failure import HostInputError
@@ -108,6 +108,10 @@ class Machine:
         except ValueError:
             raise CannotTellError(f"`{' '.join(words)}` printed no JSON") from None
 
+    def rows(self, *words: str) -> list[dict[str, Any]]:
+        """The objects of the JSON list that a command prints; of one object, that. Raises CannotTellError."""
+        return objects(self.json(*words))
+
     def has(self, tool: str) -> bool:
         """Whether a tool is installed."""
         raise NotImplementedError
@@ -131,6 +135,12 @@ class Machine:
 
     def _run(self, words: tuple[str, ...]) -> Said:
         raise NotImplementedError
+
+
+def objects(value: object) -> list[dict[str, Any]]:
+    """The objects of a JSON list, or the one object; nothing else is in it."""
+    found = cast("list[object]", value) if isinstance(value, list) else [value]
+    return [cast("dict[str, Any]", one) for one in found if isinstance(one, dict)]
 
 
 class _Files(Machine):
@@ -271,9 +281,9 @@ def _index(file: Path) -> dict[str, Any]:
         raise HostInputError(f"{file}: cannot be read: {error.strerror}; `railweave host capture` writes it") from None
     except ValueError as error:
         raise HostInputError(f"{file}: not JSON: {error}") from None
-    if not isinstance(index, dict) or index.get("schema") != 1:
+    if [one.get("schema") for one in objects(index)] != [1]:
         raise HostInputError(f"{file}: not a recorded machine of schema 1")
-    return index
+    return objects(index)[0]
 
 
 def _said(folder: Path, one: Mapping[str, Any]) -> Said:

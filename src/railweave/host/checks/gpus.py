@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from ..machine import CannotTellError
+from ..machine import CannotTellError, objects
 from . import reading
 from .outcome import failed, not_applicable, of_server, ok, warning
 
@@ -40,10 +40,10 @@ def _nvidia(server: Server) -> list[dict[str, str]]:
 
 def _amd(server: Server, *words: str) -> list[dict[str, Any]]:
     """What amd-smi says of each GPU. Raises CannotTellError."""
-    document = server.machine.json("amd-smi", *words, "--json")
-    if isinstance(document, dict):
-        document = next((one for one in document.values() if isinstance(one, list)), [document])
-    return [one for one in document or [] if isinstance(one, dict)]
+    rows = server.machine.rows("amd-smi", *words, "--json")
+    if len(rows) == 1:  # newer releases wrap the list: {"gpu_data": [...]}
+        rows = next((found for found in map(objects, rows[0].values()) if found), rows)
+    return rows
 
 
 def _no_gpus(server: Server) -> str:
@@ -150,8 +150,8 @@ def memory_errors(server: Server) -> Iterator[Outcome]:
         for index, row in enumerate(_amd(server, "bad-pages")):
             for kind in ("retired", "pending", "un_res"):
                 pages = row.get(kind)
-                if isinstance(pages, list) and pages:
-                    wrong.append(f"GPU {row.get('gpu', index)}: {len(pages)} pages {kind}")
+                if objects(pages):
+                    wrong.append(f"GPU {row.get('gpu', index)}: {len(objects(pages))} pages {kind}")
     if wrong:
         remedy = "drain the server, reset the GPU (nvidia-smi -r, amd-smi reset -G); exchange it if errors come back"
         yield failed("; ".join(wrong), "none", "Azure and OCI node health checks", remedy)

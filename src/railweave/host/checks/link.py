@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from ..machine import CannotTellError
+from ..machine import CannotTellError, objects
 from . import reading
 from .outcome import failed, not_applicable, of_nic, ok, warning
 
@@ -242,26 +242,18 @@ def switch_mtu(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 def _lldp(server: Server, nic: WantedNic) -> dict[str, str]:
     """Name, port and maximum frame size of the neighbor. Raises CannotTellError where none is heard."""
-    document = server.machine.json("lldpctl", "-f", "json0")
-    for one in _items(_items(document, "lldp"), "interface"):
+    document = server.machine.rows("lldpctl", "-f", "json0")
+    for one in _inside(_inside(document, "lldp"), "interface"):
         if one.get("name") == nic.netdev:
-            chassis, port = _items([one], "chassis"), _items([one], "port")
-            return {
-                "name": _value(chassis, "name"),
-                "port": _value(port, "id"),
-                "mfs": _value(port, "mfs"),
-            }
+            chassis, port = _inside([one], "chassis"), _inside([one], "port")
+            return {"name": _value(chassis, "name"), "port": _value(port, "id"), "mfs": _value(port, "mfs")}
     raise CannotTellError("no LLDP neighbor is heard: is lldpd running here, and LLDP of the firmware off?")
 
 
-def _items(value: Any, key: str) -> list[dict[str, Any]]:  # noqa: ANN401 - JSON
-    """All objects under a key of one object, or of a list of them; lldpctl wraps both ways."""
-    found: list[dict[str, Any]] = []
-    for one in value if isinstance(value, list) else [value]:
-        inner = one.get(key) if isinstance(one, dict) else None
-        found += [each for each in (inner if isinstance(inner, list) else [inner]) if isinstance(each, dict)]
-    return found
+def _inside(found: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:
+    """All objects under a key."""
+    return [inner for one in found for inner in objects(one.get(key))]
 
 
-def _value(objects: list[dict[str, Any]], key: str) -> str:
-    return next((str(one["value"]) for one in _items(objects, key) if "value" in one), "")
+def _value(found: list[dict[str, Any]], key: str) -> str:
+    return next((str(one["value"]) for one in _inside(found, key) if "value" in one), "")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .. import changes
 from ..entries import route_of, rule_of
 from ..kernel import Kernel, command_line
-from ..machine import CannotTellError
+from ..machine import CannotTellError, objects
 from ..readiness import address_of
 from .outcome import failed, not_applicable, of_nic, of_server, ok, warning
 
@@ -23,9 +23,9 @@ _SYSCTL = "/proc/sys/net"
 
 
 def _shown(server: Server, nic: WantedNic) -> list[dict[str, Any]]:
-    for one in server.machine.json("ip", "-j", "addr", "show") or []:
+    for one in server.machine.rows("ip", "-j", "addr", "show"):
         if one.get("ifname") == nic.netdev:
-            return list(one.get("addr_info") or [])
+            return objects(one.get("addr_info"))
     raise CannotTellError("ip shows no such interface")
 
 
@@ -86,18 +86,16 @@ def routes(server: Server) -> Iterator[Outcome]:
         yield not_applicable("no route and no rule is planned")
         return
     machine = server.machine
-    shown = {
-        what: [
-            (family, one)
-            for family in (4, 6)
-            for one in machine.json("ip", "-j", f"-{family}", "-N", "-d", *words) or []
+
+    def shown(*words: str) -> list[tuple[int, dict[str, Any]]]:
+        return [
+            (family, one) for family in (4, 6) for one in machine.rows("ip", "-j", f"-{family}", "-N", "-d", *words)
         ]
-        for what, words in {"route": ("route", "show", "table", "all"), "rule": ("rule", "show")}.items()
-    }
+
     try:
         kernel = Kernel(
-            tuple(route_of(family, one) for family, one in shown["route"] if one),
-            tuple(rule_of(family, one) for family, one in shown["rule"] if one),
+            tuple(route_of(family, one) for family, one in shown("route", "show", "table", "all") if one),
+            tuple(rule_of(family, one) for family, one in shown("rule", "show") if one),
         )
     except (KeyError, ValueError, TypeError) as error:
         raise CannotTellError(f"ip shows a route or rule that is not understood: {error}") from None
@@ -190,18 +188,16 @@ def arp(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 )
 def firewall(server: Server) -> Iterator[Outcome]:
     """Look for chains of the input hook that drop."""
-    document = server.machine.json("nft", "-j", "list", "ruleset") or {}
-    chains = [one["chain"] for one in document.get("nftables", []) if isinstance(one.get("chain"), dict)]
+    said = [
+        inner for one in server.machine.rows("nft", "-j", "list", "ruleset") for inner in objects(one.get("nftables"))
+    ]
+    chains = [inner for one in said for inner in objects(one.get("chain"))]
     dropping = [
         f"{one.get('family')} {one.get('table')} {one.get('name')}"
         for one in chains
         if one.get("hook") == "input" and one.get("policy") == "drop"
     ]
-    ports = [
-        one["rule"]
-        for one in document.get("nftables", [])
-        if isinstance(one.get("rule"), dict) and _drops_roce(one["rule"])
-    ]
+    ports = [inner for one in said for inner in objects(one.get("rule")) if _drops_roce(inner)]
     if ports:
         rule = ports[0]
         remedy = f"sudo nft delete rule {rule.get('family')} {rule.get('table')} {rule.get('chain')} handle {rule.get('handle')}"
@@ -232,7 +228,7 @@ def traffic_control(server: Server) -> Iterator[Outcome]:
     names = {nic.netdev for nic in server.nics}
     wrong = [
         f"{one.get('kind')} on {one.get('dev')}"
-        for one in server.machine.json("tc", "-j", "qdisc", "show") or []
+        for one in server.machine.rows("tc", "-j", "qdisc", "show")
         if one.get("dev") in names and one.get("kind") in {"netem", "tbf", "htb", "hfsc", "cake", "red", "sfb"}
     ]
     if wrong:

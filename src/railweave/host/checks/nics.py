@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ..machine import CannotTellError
+from ..machine import CannotTellError, objects
 from . import reading
 from .outcome import failed, not_applicable, of_nic, of_server, ok, warning
 
@@ -114,8 +114,7 @@ def _version(server: Server, nic: WantedNic, name: str) -> str:
 
 
 def _compared(server: Server, nic: WantedNic, seen: str, key: str, of: str, name: str) -> Iterator[Outcome]:
-    planned = server.versions.get(key) or {}
-    wanted = str(planned.get(of, "")) if isinstance(planned, dict) else ""
+    wanted = "".join(str(one.get(of, "")) for one in objects(server.versions.get(key)))
     like = [one for one in server.nics if one.model == nic.model and one.driver == nic.driver]
     if wanted:
         if seen == wanted:

@@ -259,17 +259,21 @@ def _shared(one: list[str], other: list[str]) -> int:
 
 
 def _mapping(server: Server, right: dict[str, list[int]]) -> str:
-    """The rail order that the machine really has, as the fabric file writes it."""
+    """The rail order that the machine really has, as a hardware file writes it."""
     by_gpu: dict[int, WantedNic] = {}
-    free = [nic for nic in server.nics if nic.plan.gpu is not None and right.get(nic.netdev)]
+    free = [nic for nic in server.nics if right.get(nic.netdev)]
     for nic in sorted(free, key=lambda one: (len(right[one.netdev]), one.plan.gpu not in right[one.netdev])):
-        own = [nic.plan.gpu] if nic.plan.gpu in right[nic.netdev] else right[nic.netdev]
-        slot = next((one for one in own if one is not None and one not in by_gpu), None)
+        near = right[nic.netdev]
+        own = [one for one in near if one == nic.plan.gpu] or near
+        slot = next((one for one in own if one not in by_gpu), None)
         if slot is not None:
             by_gpu[slot] = nic
     order = [by_gpu[one] for one in sorted(by_gpu)]
-    names, rdma = ([getattr(one, which) for one in order] for which in ("netdev", "rdma"))
-    return f"in rail order the NICs are names: [{', '.join(names)}], rdma: [{', '.join(rdma)}]: write them so into the server model (hardware file), build again"
+    names, devices = ", ".join(one.netdev for one in order), ", ".join(one.rdma for one in order)
+    return (
+        f"in rail order the NICs are names: [{names}], rdma: [{devices}]: "
+        "write them so into the server's hardware file, and build again"
+    )
 
 
 @of_nic(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ..machine import CannotTellError
 from . import reading
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 _REMEDY = "sudo ./nic-qos.sh apply"
 _FIRMWARE = f"{_REMEDY}; if it does not stay, DCBX or LLDP of the firmware is on: sudo ./nic-nvm.sh apply, reboot"
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -101,41 +104,33 @@ def _niccli(text: str) -> _Qos:
 def _dcb(server: Server, nic: WantedNic) -> _Qos:
     parts: dict[str, Any] = {}
     for part in ("pfc", "app", "ets"):
-        found = server.machine.json("dcb", "-j", part, "show", "dev", nic.netdev)
-        found = found[0] if isinstance(found, list) and found else found
-        if isinstance(found, dict):
-            parts.update({str(key).replace("-", "_"): value for key, value in found.items()})
+        for one in server.machine.rows("dcb", "-j", part, "show", "dev", nic.netdev):
+            parts.update({key.replace("-", "_"): value for key, value in one.items()})
     if not parts:
         raise CannotTellError("the driver tells dcb nothing")
-    pause = parts.get("prio_pfc")
-    priorities = _pairs(parts.get("dscp_prio"))
+    priorities = {a: b for a, b, *_ in _lists(parts.get("dscp_prio"))} or None
+    pause, classes, kinds, shares = (_list(parts.get(one)) for one in ("prio_pfc", "prio_tc", "tc_tsa", "tc_bw"))
     return _Qos(
         "dcb",
         "dscp" if priorities else None,
         priorities,
-        frozenset(i for i, one in enumerate(pause) if one) if isinstance(pause, list) else None,
-        _numbered(parts.get("prio_tc")),
-        _numbered(parts.get("tc_tsa"), str),
-        _numbered(parts.get("tc_bw")),
+        frozenset(i for i, one in enumerate(pause) if one) if pause else None,
+        {i: int(one) for i, one in enumerate(classes)} or None,
+        {i: str(one) for i, one in enumerate(kinds)} or None,
+        {i: int(one) for i, one in enumerate(shares)} or None,
     )
 
 
-def _pairs(value: Any) -> dict[int, int] | None:  # noqa: ANN401 - JSON
+def _list(value: object) -> list[Any]:
+    return cast("list[Any]", value) if isinstance(value, list) else []
+
+
+def _lists(value: object) -> list[list[Any]]:
     """``[[26, 3], …]``, as dcb prints a map."""
-    if not isinstance(value, list):
-        return None
-    rows = [one for one in value if isinstance(one, list) and len(one) == 2]
-    return {a: b for a, b in rows if isinstance(a, int) and isinstance(b, int)} or None
+    return [_list(one) for one in _list(value) if len(_list(one)) > 1]
 
 
-def _numbered(value: Any, kind: type = int) -> Any:  # noqa: ANN401 - JSON
-    """A list by its index, as dcb prints what every class or priority has; None where it is none."""
-    return (
-        {i: one for i, one in enumerate(value) if isinstance(one, kind)} if isinstance(value, list) and value else None
-    )
-
-
-def _known(value: Any, tool: str, what: str) -> Any:  # noqa: ANN401 - what was asked for
+def _known(value: T | None, tool: str, what: str) -> T:
     if value is None:
         raise CannotTellError(f"{tool} does not show {what}")
     return value
@@ -194,10 +189,9 @@ def pfc(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Compare the set of priorities."""
     wanted, qos = _wanted(nic), _qos(server, nic)
     have = _known(qos.pause, qos.tool, "PFC")
-    right = {wanted.priority} if wanted.lossless else set[int]()
-    say = {frozenset(): "none"}
-    seen, should = (say.get(frozenset(one), ", ".join(map(str, sorted(one)))) for one in (have, right))
-    if set(have) == right:
+    right = frozenset({wanted.priority} if wanted.lossless else ())
+    seen, should = (", ".join(map(str, sorted(one))) or "none" for one in (have, right))
+    if have == right:
         yield ok(f"on for {seen}")
     else:
         origin = f"host.json fabrics.{nic.plan.fabric}.roce.priority, lossless"
@@ -217,13 +211,13 @@ def scheduling(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     classes = _known(qos.class_of, qos.tool, "traffic classes")
     kinds = _known(qos.kind_of, qos.tool, "how classes are scheduled")
     wrong: list[str] = []
-    cnp = classes.get(wanted.cnp_priority)
+    cnp = classes.get(wanted.cnp_priority, -1)
     if kinds.get(cnp) != "strict":
         wrong.append(f"congestion notification in class {cnp}, {kinds.get(cnp, 'of no kind')}")
     if wanted.lossless:
-        data = classes.get(wanted.priority)
+        data = classes.get(wanted.priority, -1)
         others = [one for one, number in classes.items() if number == data and one != wanted.priority]
-        share = (qos.share_of or {}).get(data) if data is not None else None
+        share = (qos.share_of or {}).get(data)
         if others:
             wrong.append(f"data shares class {data} with priorities {', '.join(map(str, others))}")
         if share is not None and share != wanted.bandwidth_percent:

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 
 from ..failure import HostInputError
 from ..machine import CannotTellError
-
-# Each import enters its checks, and their order is that of the report.
-from . import counters, gpus, job, link, log, modules, network, nics, pcie, qos, rdma, system  # noqa: F401 - order
-from .outcome import ALL, COULD_NOT_TELL, FAILED, WARNING, Check, Outcome, could_not_tell
+from . import counters, gpus, job, link, log, modules, network, nics, pcie, qos, rdma, system
+from .outcome import ALL, FAILED, Check, Outcome, could_not_tell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,6 +17,8 @@ if TYPE_CHECKING:
     from .server import Server, WantedNic
 
 _AT_ONCE = 16
+_SUBJECTS = (nics, modules, link, pcie, rdma, network, qos, gpus, system, job, log, counters)
+"""The modules that hold checks, in the order of the report."""
 
 
 @dataclass(frozen=True)
@@ -32,13 +32,14 @@ class Result:
 def chosen(only: Iterable[str]) -> list[Check]:
     """The checks of these ids or subjects; all where none is named. Raises HostInputError for a name that is neither."""
     wanted = list(only)
-    subjects = dict.fromkeys(one.subject for one in ALL.values())
+    subjects = [one.__name__.rpartition(".")[2] for one in _SUBJECTS]
     for name in wanted:
         if name not in ALL and name not in subjects:
             raise HostInputError(
                 f"--only {name}: no such check; subjects are {', '.join(subjects)}; ids are in docs/checks.md"
             )
-    return [one for one in ALL.values() if not wanted or one.id in wanted or one.subject in wanted]
+    inside = sorted(ALL.values(), key=lambda one: subjects.index(one.subject))
+    return [one for one in inside if not wanted or one.id in wanted or one.subject in wanted]
 
 
 def run(server: Server, checks: Iterable[Check]) -> list[Result]:
@@ -51,7 +52,8 @@ def run(server: Server, checks: Iterable[Check]) -> list[Result]:
         else:
             tasks.append((check, None))
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        return [one for part in pool.map(lambda task: _one(server, *task), tasks) for one in part]
+        parts = [pool.submit(_one, server, check, nic) for check, nic in tasks]
+        return [one for part in parts for one in part.result()]
 
 
 def _one(server: Server, check: Check, nic: WantedNic | None) -> list[Result]:
@@ -78,6 +80,3 @@ def counted(results: Iterable[Result]) -> dict[str, int]:
     for one in results:
         found[one.outcome.verdict] = found.get(one.outcome.verdict, 0) + 1
     return found
-
-
-WORTH_SAYING = (FAILED, WARNING, COULD_NOT_TELL)

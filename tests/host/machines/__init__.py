@@ -1,0 +1,472 @@
+"""Servers that are written, not found: healthy ones in the forms that public documents show, built from a ``host.json``.
+
+``healthy`` gives the files and commands of a machine on which every check passes; a test changes one thing and looks at who
+says so. The forms are those of: the Thor 2 guide (niccli, bnxt_re.conf), mlnx-tools and iproute2 (mlnx_qos, dcb), ethtool,
+pciutils, lldpd (json0), nvidia-smi and amd-smi, each as their documentation or published logs print them.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from railweave.host.machine import Machine, Said
+
+NIC_BRIDGE = "0000:{:02x}:01.0"
+
+
+@dataclass
+class Parts:
+    """What a machine is made of: files by path, folders' links, what commands print, and the tools that are there."""
+
+    files: dict[str, str] = field(default_factory=dict)
+    links: dict[str, str] = field(default_factory=dict)
+    commands: dict[tuple[str, ...], Said] = field(default_factory=dict)
+
+    def say(self, out: str, *words: str) -> None:
+        """A command prints this."""
+        self.commands[words] = Said(out)
+
+
+class Written(Machine):
+    """A machine of parts."""
+
+    def __init__(self, parts: Parts) -> None:
+        super().__init__()
+        self.parts = parts
+        self.root_user = True
+        self.now = 1_795_000_000.0
+
+    def has(self, tool: str) -> bool:
+        return any(words[0] == tool for words in self.parts.commands)
+
+    def _text(self, path: str) -> str | None:
+        text = self.parts.files.get(self._follow(path))
+        return None if text is None else text.strip()
+
+    def _names(self, folder: str) -> list[str]:
+        at = self._follow(folder).rstrip("/") + "/"
+        there = [*self.parts.files, *self.parts.links]
+        return sorted({one[len(at) :].split("/")[0] for one in there if one.startswith(at)})
+
+    def _real(self, path: str) -> str | None:
+        real = self._follow(path)
+        there = [*self.parts.files, *self.parts.links, *self.parts.links.values()]
+        return real if any(one == real or one.startswith(real + "/") for one in there) else None
+
+    def _follow(self, path: str) -> str:
+        for _ in range(8):
+            link = next((one for one in self.parts.links if path == one or path.startswith(one + "/")), None)
+            if link is None:
+                break
+            path = self.parts.links[link] + path[len(link) :]
+        return path
+
+    def _run(self, words: tuple[str, ...]) -> Said:
+        return self.parts.commands.get(words, Said("", missing=not self.has(words[0]), code=1, err="not recorded"))
+
+
+def healthy(plan: dict[str, Any], *, vendor_tools: bool = True) -> Parts:
+    """A machine as ``plan`` (a ``host.json``) wants it; without the vendor's tools what distributions carry is there."""
+    parts = Parts()
+    gpus = plan["gpu"]["count"]
+    chains = [
+        [f"0000:{16 * i + 21:02x}:01.0", f"0000:{16 * i + 22:02x}:00.0"] for i in range(max(gpus, len(plan["nics"])))
+    ]
+    _system(parts, plan)
+    for i in range(gpus):
+        _gpu(parts, plan["gpu"]["vendor"], i, chains[i])
+    for i, nic in enumerate(plan["nics"]):
+        _nic(parts, plan, nic, i, chains[nic["gpu"] if nic["gpu"] is not None else i], vendor_tools=vendor_tools)
+    _pci(parts, plan, chains)
+    _kernel(parts, plan)
+    _gpu_tools(parts, plan)
+    parts.say(_lldp(plan), "lldpctl", "-f", "json0")
+    return parts
+
+
+def pci_of(parts: Parts, netdev: str) -> str:
+    """Where a NIC is on the bus."""
+    return parts.links[f"/sys/class/net/{netdev}/device"].rpartition("/")[2]
+
+
+def gpu_at(i: int) -> str:
+    """Where a GPU is on the bus."""
+    return f"0000:{16 * i + 23:02x}:00.0"
+
+
+def address_of(one: dict[str, Any]) -> str:
+    """The address of a path; where it follows from a MAC that is not known yet, some address of its prefix."""
+    return one["address"] or str(ipaddress.ip_network(one["prefix"])[0xFFFE00])
+
+
+def _device(chain: list[str], address: str) -> str:
+    return "/sys/devices/pci0000:" + chain[0][5:7] + "/" + "/".join([*chain, address])
+
+
+def _gpu(parts: Parts, vendor: str, i: int, chain: list[str]) -> None:
+    at = _device(chain, gpu_at(i))
+    parts.links[f"/sys/bus/pci/devices/{gpu_at(i)}"] = at
+    ids = {"NVIDIA": ("0x10de", "0x030200"), "AMD": ("0x1002", "0x120000")}[vendor]
+    parts.files.update({f"{at}/vendor": ids[0], f"{at}/class": ids[1], f"{at}/numa_node": str(i // 4)})
+    parts.files.update({f"{at}/current_link_width": "16", f"{at}/max_link_width": "16"})
+
+
+def _nic(
+    parts: Parts, plan: dict[str, Any], nic: dict[str, Any], i: int, chain: list[str], *, vendor_tools: bool
+) -> None:
+    address, dev, rdma = f"0000:{16 * i + 24:02x}:00.0", nic["netdev"], nic["rdma"]
+    at, net = _device(chain, address), f"/sys/class/net/{dev}"
+    parts.links[f"{net}/device"] = at
+    parts.links[f"/sys/class/infiniband/{rdma}/device"] = at
+    parts.links[f"{at}/driver"] = f"/sys/bus/pci/drivers/{nic['driver']}"
+    parts.links[f"/sys/bus/pci/devices/{address}"] = at
+    gpu = nic["gpu"] if nic["gpu"] is not None else i
+    generation = "32.0 GT/s PCIe" if nic["speed_gbps"] <= 400 else "64.0 GT/s PCIe"
+    parts.files.update({
+        f"{at}/vendor": "0x15b3", f"{at}/class": "0x020000", f"{at}/numa_node": str(gpu // 4),
+        f"{at}/current_link_speed": generation, f"{at}/max_link_speed": generation,
+        f"{at}/current_link_width": "16", f"{at}/max_link_width": "16",
+        **{f"{at}/aer_dev_{kind}": f"Undefined 0\nTOTAL_ERR_{name} 0" for kind, name in
+           (("fatal", "FATAL"), ("nonfatal", "NONFATAL"), ("correctable", "COR"))},
+        f"{net}/address": nic["mac"] or f"02:00:00:00:00:{i:02x}", f"{net}/mtu": str(nic["mtu"]), f"{net}/carrier": "1",
+        f"{net}/flags": "0x1003", f"{net}/speed": str(nic["speed_gbps"] * 1000), f"{net}/carrier_down_count": "1",
+    })  # fmt: skip
+    parts.say(f"driver: {nic['driver']}\nversion: 24.10-1.1.4\nfirmware-version: 28.43.2026 (MT_0000000838)\n"
+              f"expansion-rom-version: \nbus-info: {address}\n", "ethtool", "-i", dev)  # fmt: skip
+    parts.say(f"FEC parameters for {dev}:\nSupported/Configured FEC encodings: Auto RS\nActive FEC encoding: RS\n",
+              "ethtool", "--show-fec", dev)  # fmt: skip
+    parts.say(f"Pause parameters for {dev}:\nAutonegotiate:\toff\nRX:\t\toff\nTX:\t\toff\n", "ethtool", "-a", dev)
+    parts.say("\tIdentifier                                : 0x19 (OSFP 8X Pluggable Transceiver)\n"
+              "\tModule temperature                        : 52.31 degrees C / 126.16 degrees F\n"
+              "\tRcvr signal avg optical power(Channel 1)  : 0.8125 mW / -0.90 dBm\n"
+              "\tModule temperature high alarm             : Off\n\tModule temperature high warning           : Off\n"
+              "\tLaser rx power low alarm   (Channel 1)    : Off\n", "ethtool", "-m", dev)  # fmt: skip
+    parts.say(_counters(nic, plan["fabrics"][nic["fabric"]]["roce"]["priority"]), "ethtool", "-S", dev)
+    _rdma(parts, plan, nic, address)
+    _qos(parts, plan, nic, address, vendor_tools=vendor_tools)
+    folder = f"/proc/sys/net/ipv6/conf/{dev}"
+    kernel = nic["slaac"] and plan["router_advertisements"] == "kernel"
+    parts.files.update({f"{folder}/accept_ra": "1" if kernel else "0", f"{folder}/forwarding": "0"})
+    parts.files[f"{folder}/disable_ipv6"] = "0"
+    for name, value in (("arp_ignore", "2"), ("arp_announce", "1"), ("rp_filter", "2")):
+        parts.files[f"/proc/sys/net/ipv4/conf/{dev}/{name}"] = value
+
+
+def _counters(nic: dict[str, Any], priority: int) -> str:
+    if nic["driver"] == "bnxt_en":
+        names = {"rx_bytes": 9 * 10**15, "rx_pcs_symbol_err": 0, "rx_fec_uncorrectable_blocks": 0, "rx_fcs_err_frames": 0,
+                 "rx_pause_frames": 0, "tx_pause_frames": 0, f"tx_pfc_ena_frames_pri{priority}": 40, "link_down_events": 1,
+                 f"rx_discard_packets_cos{priority}": 0, "continuous_pause_events": 0, "continuous_roce_pause_events": 0}  # fmt: skip
+    else:
+        names = {"rx_bits_phy": 7 * 10**16, "rx_pcs_symbol_err_phy": 0, "rx_symbol_err_phy": 0, "rx_crc_errors_phy": 0,
+                 "rx_pause_ctrl_phy": 0, "tx_pause_ctrl_phy": 0, f"tx_prio{priority}_pause": 40, "link_down_events_phy": 1,
+                 f"rx_prio{priority}_discards": 0, f"rx_prio{priority}_buf_discard": 0,
+                 "tx_pause_storm_warning_events": 0, "tx_pause_storm_error_events": 0}  # fmt: skip
+    return "NIC statistics:\n     [0]: rx_ucast_packets: 9\n" + "".join(
+        f"     {name}: {count}\n" for name, count in names.items()
+    )
+
+
+def _rdma(parts: Parts, plan: dict[str, Any], nic: dict[str, Any], address: str) -> None:
+    port = f"/sys/class/infiniband/{nic['rdma']}/ports/{nic['rdma_port']}"
+    parts.files.update(
+        {f"{port}/state": "4: ACTIVE", f"{port}/phys_state": "5: LinkUp", f"{port}/link_layer": "Ethernet"}
+    )
+    entries = [("fe80::1", "RoCE v2")]
+    for one in nic["addresses"]:
+        entries += [(address_of(one), "IB/RoCE v1"), (address_of(one), "RoCE v2")]
+    for index, (gid, kind) in enumerate(entries):
+        value = ipaddress.ip_address(gid)
+        full = value if value.version == 6 else ipaddress.IPv6Address(f"::ffff:{value}")
+        parts.files[f"{port}/gids/{index}"] = full.exploded
+        parts.files[f"{port}/gid_attrs/types/{index}"] = kind
+        parts.files[f"{port}/gid_attrs/ndevs/{index}"] = nic["netdev"]
+    parts.files[f"{port}/gids/{len(entries)}"] = "0000:0000:0000:0000:0000:0000:0000:0000"
+    if nic["driver"] == "bnxt_en":
+        names = ("rx_roce_discards", "rx_roce_errors", "oos_drop_count", "seq_err_naks_rcvd", "missing_resp", "to_retransmits",
+                 "max_retry_exceeded", "rnr_naks_rcvd", "rx_out_of_buffer")  # fmt: skip
+    else:
+        names = ("out_of_sequence", "packet_seq_err", "implied_nak_seq_err", "local_ack_timeout_err", "out_of_buffer",
+                 "rnr_nak_retry_err", "req_rnr_retries_exceeded", "roce_adp_retrans", "rp_cnp_ignored", "rp_cnp_handled")  # fmt: skip
+    parts.files.update({f"{port}/hw_counters/{name}": "17" for name in names})
+    parts.files[f"{port}/hw_counters/lifespan"] = "10"
+    parts.say(f"hca_id:\t{nic['rdma']}\n\ttransport:\t\t\tInfiniBand (0)\n\tfw_ver:\t\t\t\t28.43.2026\n\tphys_port_cnt:\t\t\t1\n"
+              f"\t\tport:\t{nic['rdma_port']}\n\t\t\tstate:\t\t\tPORT_ACTIVE (4)\n\t\t\tmax_mtu:\t\t4096 (5)\n"
+              "\t\t\tactive_mtu:\t\t4096 (5)\n\t\t\tlink_layer:\t\tEthernet\n", "ibv_devinfo", "-d", nic["rdma"])  # fmt: skip
+    del plan, address
+
+
+def _qos(parts: Parts, plan: dict[str, Any], nic: dict[str, Any], address: str, *, vendor_tools: bool) -> None:
+    fabric, dev = plan["fabrics"][nic["fabric"]], nic["netdev"]
+    roce, cnp = fabric["roce"], fabric["cnp"]
+    if nic["driver"] == "mlx5_core":
+        _mlx5_settings(parts, nic, address, fabric)
+        if vendor_tools:
+            parts.say(_mlnx_qos(roce, cnp), "mlnx_qos", "-i", dev)
+    if nic["driver"] == "bnxt_en":
+        parts.files["/etc/bnxt_re/bnxt_re.conf"] = (
+            f"ENABLE_FC=1\nFC_MODE=3\nROCE_PRI={roce['priority']}\nROCE_DSCP={roce['dscp']}\n"
+            f"CNP_PRI={cnp['priority']}\nCNP_DSCP={cnp['dscp']}\nROCE_BW={roce['bandwidth_percent']}\nUTILITY=4\n"
+        )
+        parts.files[f"/sys/kernel/debug/bnxt_re/{address}/cc_config/enable_cc"] = str(int(roce["ecn"]))
+        for name, value in nic["firmware"].items():
+            parts.say(f"{name} = {value}\n", "niccli", "--dev", address, "nvm", "--getoption", name)
+        if vendor_tools:
+            parts.say(_niccli(roce, cnp), "niccli", "--dev", address, "qos", "--ets", "--show")
+    classes = [2 if i == cnp["priority"] else int(i == roce["priority"] and roce["lossless"]) for i in range(8)]
+    share = roce["bandwidth_percent"] if roce["lossless"] else 0
+    parts.say(json.dumps({"pfc_cap": 8, "macsec_bypass": False, "delay": 0, "prio_pfc": [one == 1 for one in classes]}),
+              "dcb", "-j", "pfc", "show", "dev", dev)  # fmt: skip
+    parts.say(json.dumps({"dscp_prio": [[roce["dscp"], roce["priority"]], [cnp["dscp"], cnp["priority"]]]}),
+              "dcb", "-j", "app", "show", "dev", dev)  # fmt: skip
+    parts.say(json.dumps({"willing": False, "ets_cap": 8, "cbs": False, "tc_bw": [100 - share, share, *[0] * 6],
+                          "tc_tsa": ["ets", "ets", *["strict"] * 6], "prio_tc": classes}),
+              "dcb", "-j", "ets", "show", "dev", dev)  # fmt: skip
+
+
+def _mlx5_settings(parts: Parts, nic: dict[str, Any], address: str, fabric: dict[str, Any]) -> None:
+    ecn = f"/sys/class/net/{nic['netdev']}/ecn"
+    roce, cnp = fabric["roce"], fabric["cnp"]
+    for side in ("roce_np", "roce_rp"):
+        parts.files[f"{ecn}/{side}/enable/{roce['priority']}"] = str(int(roce["ecn"]))
+    parts.files[f"{ecn}/roce_np/cnp_dscp"] = str(cnp["dscp"])
+    parts.files[f"{ecn}/roce_np/cnp_802p_prio"] = str(cnp["priority"])
+    port = f"/sys/class/infiniband/{nic['rdma']}/tc/{nic['rdma_port']}"
+    parts.files[f"{port}/traffic_class"] = f"Global tclass={roce['traffic_class']}"
+    settings = "".join(f"         {name:<40} {_shown(name, value)}\n" for name, value in nic["firmware"].items())
+    parts.say(f"Device #1:\n----------\nDevice type:        ConnectX7\nDevice:             {address}\n\n"
+              f"Configurations:                              Next Boot\n{settings}", "mlxconfig", "-d", address, "query")  # fmt: skip
+    on = "0x00000001" if roce["adaptive_routing"] else "0x00000000"
+    parts.say("Field Name                              | Data\n====================================================\n"
+              f"roce_adp_retrans_en                     | 0x00000001\nadaptive_routing_forced_en              | {on}\n",
+              "mlxreg", "-d", address, "--reg_name", "ROCE_ACCL", "--get")  # fmt: skip
+
+
+def _shown(name: str, value: str) -> str:
+    """As mlxconfig prints a value: with a word before the number where it has one."""
+    if name.startswith("LINK_TYPE"):
+        return f"ETH({value})"
+    return f"{'True' if value == '1' else 'False'}({value})" if value in {"0", "1"} else value
+
+
+def _mlnx_qos(roce: dict[str, Any], cnp: dict[str, Any]) -> str:
+    mine = {roce["dscp"]: roce["priority"], cnp["dscp"]: cnp["priority"]}
+    priorities: dict[int, list[int]] = {}
+    for dscp in range(63, -1, -1):
+        priorities.setdefault(mine.get(dscp, dscp // 8 if dscp // 8 not in mine.values() else 0), []).append(dscp)
+    lines = ["DCBX mode: OS controlled", "Priority trust state: dscp", "dscp2prio mapping:"]
+    lines += [
+        f"\tprio:{one} dscp:{''.join(f'{dscp:02},' for dscp in members)}" for one, members in sorted(priorities.items())
+    ]
+    lines += [
+        "default priority:",
+        "Receive buffer size (bytes): 130944,130944,0,0,0,0,0,0,max_buffer_size=262016",
+        "Cable len: 7",
+    ]
+    pause = "   ".join("1" if i == roce["priority"] and roce["lossless"] else "0" for i in range(8))
+    lines += [
+        "PFC configuration:",
+        "\tpriority    0   1   2   3   4   5   6   7",
+        f"\tenabled     {pause}   ",
+        f"\tbuffer      {pause}   ",
+    ]
+    share = roce["bandwidth_percent"] if roce["lossless"] else 0
+    kinds = [f"ets, bw: {100 - share}%", f"ets, bw: {share}%" if roce["lossless"] else "strict", *["strict"] * 6]
+    classes = [2 if i == cnp["priority"] else int(i == roce["priority"] and roce["lossless"]) for i in range(8)]
+    for number, kind in enumerate(kinds):
+        lines.append(f"tc: {number} ratelimit: unlimited, tsa: {kind}")
+        lines += [f"\t priority:  {one}" for one, at in enumerate(classes) if at == number]
+    return "\n".join(lines) + "\n"
+
+
+def _niccli(roce: dict[str, Any], cnp: dict[str, Any]) -> str:
+    classes = [2 if i == cnp["priority"] else int(i == roce["priority"] and roce["lossless"]) for i in range(8)]
+    share = roce["bandwidth_percent"] if roce["lossless"] else 0
+    pause = str(roce["priority"]) if roce["lossless"] else "none"
+    return (
+        "IEEE 8021QAZ ETS Configuration TLV:\n"
+        f"         PRIO_MAP: {' '.join(f'{i}:{one}' for i, one in enumerate(classes))}\n"
+        f"         TC Bandwidth: {100 - share}% {share}% 0%\n         TSA_MAP: 0:ets 1:ets 2:strict\n"
+        f"IEEE 8021QAZ PFC TLV:\n         PFC enabled: {pause}\n"
+        f"IEEE 8021QAZ APP TLV:\n         APP#0:\n          Priority: {cnp['priority']} Sel: 5 DSCP: {cnp['dscp']}\n"
+        f"         APP#1:\n          Priority: {roce['priority']} Sel: 5 DSCP: {roce['dscp']}\n"
+        f"         APP#2:\n          Priority: {roce['priority']} Sel: 3 UDP or DCCP: 4791\n"
+    )
+
+
+def _pci(parts: Parts, plan: dict[str, Any], chains: list[list[str]]) -> None:
+    blocks: list[str] = []
+    for one in [bridge for chain in chains for bridge in chain]:
+        blocks += [
+            f"{one} PCI bridge: Broadcom / LSI PEX890xx PCIe Gen 5 Switch (rev b0) (prog-if 00 [Normal decode])\n"
+            "\tCapabilities: [68] Express (v2) Upstream Port, MSI 00\n"
+            "\t\tDevCtl:\tCorrErr+ NonFatalErr+ FatalErr+ UnsupReq-\n\t\t\tRlxdOrd- ExtTag+ PhantFunc- AuxPwr- NoSnoop+\n"
+            "\t\t\tMaxPayload 512 bytes, MaxReadReq 128 bytes\n\t\tDevSta:\tCorrErr- NonFatalErr-\n"
+            "\tCapabilities: [148 v1] Access Control Services\n"
+            "\t\tACSCap:\tSrcValid+ TransBlk+ ReqRedir+ CmpltRedir+ UpstreamFwd+ EgressCtrl+ DirectTrans+\n"
+            "\t\tACSCtl:\tSrcValid- TransBlk- ReqRedir- CmpltRedir- UpstreamFwd- EgressCtrl- DirectTrans-\n"
+        ]
+    for nic in plan["nics"]:
+        blocks += [
+            f"{pci_of(parts, nic['netdev'])} Ethernet controller: {nic['model']}\n"
+            "\tCapabilities: [60] Express (v2) Endpoint, MSI 00\n"
+            "\t\tDevCap:\tMaxPayload 512 bytes, PhantFunc 0, Latency L0s unlimited, L1 unlimited\n"
+            "\t\tDevCtl:\tCorrErr+ NonFatalErr+ FatalErr+ UnsupReq-\n\t\t\tRlxdOrd+ ExtTag+ PhantFunc- AuxPwr- NoSnoop+ FLReset-\n"
+            "\t\t\tMaxPayload 512 bytes, MaxReadReq 4096 bytes\n\t\tDevSta:\tCorrErr- NonFatalErr- FatalErr-\n"
+        ]
+    parts.say("\n".join(blocks), "lspci", "-D", "-vvv")
+
+
+def _lldp(plan: dict[str, Any]) -> str:
+    rows = [
+        {
+            "name": nic["netdev"], "via": "LLDP", "rid": "1", "age": "0 day, 01:02:03",
+            "chassis": [{"id": [{"type": "mac", "value": "02:00:5e:00:00:01"}], "name": [{"value": nic["leaf"]}]}],
+            "port": [{"id": [{"type": "ifname", "value": nic["leaf_port"]}], "descr": [{"value": plan["host"]}], "mfs": [{"value": "9216"}]}],
+        }
+        for nic in plan["nics"]
+    ]  # fmt: skip
+    return json.dumps({"lldp": [{"interface": rows}]})
+
+
+def _system(parts: Parts, plan: dict[str, Any]) -> None:
+    versions = plan.get("versions", {})
+    release = versions.get("kernel", "6.8.0-60-generic")
+    parts.files.update({
+        "/proc/sys/kernel/osrelease": release,
+        "/proc/cmdline": f"BOOT_IMAGE=/vmlinuz root=/dev/sda2 ro {' '.join(plan['kernel_command_line'])} quiet",
+        "/proc/self/limits": "Limit                     Soft Limit           Hard Limit           Units\n"
+                             "Max open files            1048576              1048576              files\n"
+                             "Max locked memory         unlimited            unlimited            bytes",
+        "/proc/self/mounts": "sysfs /sys sysfs rw 0 0\ntmpfs /dev/shm tmpfs rw,nosuid,nodev,inode64 0 0",
+        "/proc/meminfo": "MemTotal:       2113376136 kB\nHugePages_Total:       0\nHugepagesize:       2048 kB",
+        "/sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never",
+        "/sys/devices/system/cpu/smt/active": "1",
+        **{f"/sys/kernel/iommu_groups/{i}/type": "identity" for i in range(12)},
+    })  # fmt: skip
+    for node in range(2):
+        parts.files[f"/sys/devices/system/node/node{node}/cpulist"] = f"{node * 2}-{node * 2 + 1}"
+    for cpu in range(4):
+        folder = f"/sys/devices/system/cpu/cpu{cpu}"
+        parts.files[f"{folder}/cpufreq/scaling_governor"] = "performance"
+        parts.files[f"{folder}/topology/physical_package_id"] = str(cpu // 2)
+    for number, (name, latency) in enumerate((("POLL", 0), ("C1", 1), ("C2", 100))):
+        folder = f"/sys/devices/system/cpu/cpu0/cpuidle/state{number}"
+        parts.files.update(
+            {f"{folder}/name": name, f"{folder}/latency": str(latency), f"{folder}/disable": str(int(latency > 50))}
+        )
+    for name, value in (("arp_ignore", "0"), ("arp_announce", "0"), ("rp_filter", "0")):
+        parts.files[f"/proc/sys/net/ipv4/conf/all/{name}"] = value
+    parts.files.update({f"/proc/sys/{name.replace('.', '/')}": value for name, value in plan["sysctl"].items()})
+    parts.say("yes\n", "timedatectl", "show", "-p", "NTPSynchronized", "--value")
+    parts.say("Filesystem     1024-blocks      Used Available Capacity Mounted on\n/dev/sda2        459923416 41231020 395254956      10% /\n",
+              "df", "-Pk", "/var/log")  # fmt: skip
+    parts.say("[    0.000000] Linux version\n[   12.1] mlx5_core 0000:18:00.0: Port module event: module 0, Cable plugged\n",
+              "journalctl", "-k", "-b", "-o", "cat", "--no-pager")  # fmt: skip
+    parts.say(json.dumps({"nftables": [{"metainfo": {"version": "1.0.9"}}]}), "nft", "-j", "list", "ruleset")
+    parts.say(json.dumps([{"kind": "mq", "handle": "0:", "dev": nic["netdev"], "root": True} for nic in plan["nics"]]),
+              "tc", "-j", "qdisc", "show")  # fmt: skip
+    stacks = {"mlx5_core": ("mlx5_core", "mlx5_ib", "ib_core", "ib_uverbs"), "bnxt_en": ("bnxt_en", "bnxt_re")}
+    for module in dict.fromkeys(m for nic in plan["nics"] for m in stacks.get(nic["driver"], ())):
+        parts.files[f"/sys/module/{module}/srcversion"] = "A1B2C3D4E5F60718293A4B5"
+        parts.say(f"/lib/modules/{release}/updates/dkms/{module}.ko.zst\n", "modinfo", "-F", "filename", module)
+        parts.say("A1B2C3D4E5F60718293A4B5\n", "modinfo", "-F", "srcversion", module)
+    parts.say("ffffffffc0a1b2c0 T ib_register_peer_memory_client\t[ib_uverbs]\n",
+              "grep", "-w", "ib_register_peer_memory_client", "/proc/kallsyms")  # fmt: skip
+    parts.say(f"mlnx-ofed-kernel/24.10, {release}, x86_64: installed\n", "dkms", "status")
+    plugin = "/usr/local/lib/libnccl-net-railweave.so"
+    library = "librccl.so.1.0.60300" if plan["job"]["library"] == "RCCL" else "libnccl.so.2.27.3"
+    parts.files[plugin] = parts.files[f"/usr/local/lib/{library}"] = ""
+    parts.say("\tlibibverbs.so.1 => /lib/x86_64-linux-gnu/libibverbs.so.1 (0x00007f1e5a)\n", "ldd", plugin)
+
+
+def _kernel(parts: Parts, plan: dict[str, Any]) -> None:
+    """Addresses, routes and rules, as ``ip -j -N -d`` prints them."""
+    links: list[dict[str, Any]] = []
+    for nic in plan["nics"]:
+        shown = [{"family": "inet6", "local": "fe80::1", "prefixlen": 64, "scope": "link"}]
+        for one in nic["addresses"]:
+            version = ipaddress.ip_address(address_of(one)).version
+            length = ipaddress.ip_network(one["prefix"]).prefixlen
+            shown.append({"family": "inet" if version == 4 else "inet6", "local": address_of(one), "prefixlen": length})
+        links.append({"ifname": nic["netdev"], "flags": ["UP", "LOWER_UP"], "mtu": nic["mtu"], "addr_info": shown})
+    parts.say(json.dumps(links), "ip", "-j", "addr", "show")
+    routes: dict[int, list[dict[str, Any]]] = {4: [], 6: []}
+    rules: dict[int, list[dict[str, Any]]] = {4: [], 6: []}
+    for one in plan["routes"]:
+        family = 6 if ":" in one.get("via", one["to"]) else 4
+        route: dict[str, Any] = {
+            "type": "unicast",
+            "dst": one["to"],
+            "dev": one["dev"],
+            "table": str(one["table"]),
+            "protocol": "4",
+            "scope": "0",
+            "flags": [],
+        }
+        if "via" in one:
+            route["gateway"] = one["via"]
+        if family == 6:
+            route.update({"metric": 1024, "pref": "medium"})
+        routes[family].append(route)
+    for priority, one in enumerate(plan["rules"], 100):
+        end = ipaddress.ip_network(one.get("from") or one["to"])
+        rule: dict[str, Any] = {
+            "priority": one.get("priority", priority),
+            "src": "all",
+            "table": str(one["table"]),
+            "protocol": "4",
+        }
+        for key, name in (("from", "src"), ("to", "dst")):
+            if key in one:
+                net = ipaddress.ip_network(one[key])
+                rule[name] = str(net.network_address)
+                if net.prefixlen != net.max_prefixlen:
+                    rule[f"{name}len"] = net.prefixlen
+        rules[end.version].append(rule)
+    for family in (4, 6):
+        parts.say(json.dumps(routes[family]), "ip", "-j", f"-{family}", "-N", "-d", "route", "show", "table", "all")
+        parts.say(json.dumps(rules[family]), "ip", "-j", f"-{family}", "-N", "-d", "rule", "show")
+
+
+def _gpu_tools(parts: Parts, plan: dict[str, Any]) -> None:
+    count, vendor = plan["gpu"]["count"], plan["gpu"]["vendor"]
+    driver = plan.get("versions", {}).get("gpu_driver")
+    if vendor == "NVIDIA":
+        driver = driver or "570.133.20"
+        parts.files["/proc/driver/nvidia/version"] = (
+            f"NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  {driver}  Release Build  (root@buildd)\nGCC version: gcc 12.3.0"
+        )
+        parts.files["/sys/module/nvidia_peermem/version"] = driver
+        parts.say("Dual MIT/GPL\n", "modinfo", "-F", "license", "nvidia")
+        fields = ("index,pci.bus_id,driver_version,persistence_mode,ecc.errors.uncorrected.volatile.total,"
+                  "clocks_event_reasons.active,pcie.link.width.current,pcie.link.width.max,mig.mode.current")  # fmt: skip
+        rows = [
+            f"{i}, 0000{gpu_at(i)[:2]}{gpu_at(i)[2:].upper()}, {driver}, Enabled, 0, 0x0000000000000001, 16, 16, Disabled\n"
+            for i in range(count)
+        ]
+        parts.say("".join(rows), "nvidia-smi", f"--query-gpu={fields}", "--format=csv,noheader")
+        parts.say(
+            "No, No\n" * count,
+            "nvidia-smi",
+            "--query-remapped-rows=remapped_rows.pending,remapped_rows.failure",
+            "--format=csv,noheader",
+        )
+        name = f"NVIDIA {plan['gpu']['model'] or 'H100'} 80GB HBM3"
+        links = 12 if "A100" in name else 18
+        blocks = [
+            f"GPU {i}: {name} (UUID: GPU-{i:08d})\n" + "".join(f"\t Link {n}: 26.562 GB/s\n" for n in range(links))
+            for i in range(count)
+        ]
+        parts.say("".join(blocks), "nvidia-smi", "nvlink", "-s")
+    elif vendor == "AMD":
+        parts.files["/sys/module/amdgpu/version"] = driver or "6.12.12"
+        parts.files["/sys/kernel/mm/memory_peers/amdkfd/version"] = "1.0"
+        parts.say(json.dumps([{"gpu": i, "bdf": gpu_at(i)} for i in range(count)]), "amd-smi", "list", "--json")
+        parts.say(json.dumps([{"gpu": i, "retired": "No bad pages found.", "pending": "No bad pages found.", "un_res": "No bad pages found."} for i in range(count)]),
+                  "amd-smi", "bad-pages", "--json")  # fmt: skip
+        rows = [{"gpu": i, "links": [{"gpu": j, "status": "U"} for j in range(count) if j != i]} for i in range(count)]
+        parts.say(json.dumps(rows), "amd-smi", "xgmi", "--json")

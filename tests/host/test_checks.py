@@ -1,0 +1,109 @@
+"""Checks of a server: healthy machines of every kind pass, and a machine that was recorded says the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from railweave.host import host_file
+from railweave.host.checks import counters, running
+from railweave.host.checks.outcome import ALL, FAILED, WARNING
+from railweave.host.checks.running import Result
+from railweave.host.checks.server import Counters, server
+from railweave.host.files import content, parsed
+from railweave.host.machine import Machine, RecordedMachine, Said, record
+from tests.host.machines import Written, faults, healthy
+from tests.host.machines.plans import PLANS, plan
+
+
+def look(file: Path, machine: Machine, earlier: Counters | None = None) -> list[Result]:
+    return running.run(server(machine, host_file.load(file), parsed(content(file)), earlier), running.chosen(()))
+
+
+def campaign(folder: Path, seed: int, draws: int) -> tuple[int, list[str]]:
+    """Draw faults; how many fitted a machine, and those that nobody named."""
+    chance = Random(seed)  # noqa: S311 - a draw that can be repeated
+    number, missed = 0, list[str]()
+    tasks = [(fault, name) for fault in faults.FAULTS for name in PLANS]
+    tasks += [(chance.choice(faults.FAULTS), chance.choice(PLANS)) for _ in range(draws)]
+    for fault, name in tasks:
+        file, document = plan(name, folder)
+        parts = healthy(document, vendor_tools=chance.random() < 0.5)
+        earlier = Counters(0, counters.known(server(Written(parts), host_file.load(file), parsed(content(file)))))
+        of = fault.spoil(parts, document, chance)
+        if of is None:
+            continue
+        number += 1
+        looked = server(Written(parts), host_file.load(file), document, earlier if fault.later else None)
+        said = [one for one in running.run(looked, [ALL[fault.check]]) if one.outcome.verdict in {FAILED, WARNING}]
+        if not any(of in {"", one.outcome.of} for one in said):
+            missed.append(f"{fault.name} ({fault.check}) on {name} {of}")
+    return number, missed
+
+
+def wrong(results: list[Result]) -> list[str]:
+    return [
+        f"{one.check.id} {one.outcome.of}: {one.outcome.verdict}: {one.outcome.seen} wanted {one.outcome.wanted}"
+        for one in results
+        if one.outcome.verdict in {FAILED, WARNING}
+    ]
+
+
+@pytest.mark.parametrize("name", PLANS)
+@pytest.mark.parametrize("vendor_tools", [True, False])
+def test_a_healthy_machine_passes(name: str, vendor_tools: bool, tmp_path: Path) -> None:
+    file, document = plan(name, tmp_path)
+    results = look(file, Written(healthy(document, vendor_tools=vendor_tools)))
+    assert wrong(results) == []
+    told = {one.check.id for one in results if one.outcome.verdict == "ok"}
+    assert len(told) > 40, sorted(set(ALL) - told)
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_a_recorded_machine_says_the_same(name: str, tmp_path: Path) -> None:
+    file, document = plan(name, tmp_path)
+    machine = Written(healthy(document))
+    live = look(file, machine)
+    record(machine, tmp_path / "recorded")
+    again = look(file, RecordedMachine(tmp_path / "recorded"))
+    assert [(one.check.id, one.outcome) for one in again] == [(one.check.id, one.outcome) for one in live]
+
+
+@pytest.mark.slow
+def test_faults_are_found_and_named(tmp_path: Path) -> None:
+    """Every fault once on every machine it fits, and then drawn: found by the check that it belongs to, at the thing."""
+    found, missed = campaign(tmp_path, seed=1, draws=150)
+    assert len(missed) <= 0.03 * found, missed
+
+
+def test_each_check_has_a_fault() -> None:
+    without = {
+        "system-smt",
+        "host-router-advertisements",
+        "job-environment",
+        "job-tuner",
+    }  # informs, or needs a plan of its own
+    assert set(ALL) - {one.check for one in faults.FAULTS} - without == set()
+
+
+@pytest.mark.slow
+def test_nothing_that_is_missing_or_odd_ends_the_others(tmp_path: Path) -> None:
+    """Each command in turn fails, prints nothing, or prints what nobody has seen: no check raises, the others go on."""
+    file, document = plan("h100-rlb", tmp_path)
+    chance = Random(7)  # noqa: S311 - a draw that can be repeated
+    parts = healthy(document)
+    for words in chance.sample(sorted(parts.commands), 12):
+        kept = parts.commands[words]
+        for said in (
+            Said("", "boom", 1),
+            Said(""),
+            Said("{\x00]"),
+            Said('{"a": [1, {}]}'),
+            Said(kept.out[: len(kept.out) // 2]),
+            Said("", code=None),
+        ):
+            parts.commands[words] = said
+            assert len(look(file, Written(parts))) > 100
+        parts.commands[words] = kept
