@@ -301,21 +301,25 @@ def _pci(parts: Parts, plan: dict[str, Any], chains: list[list[str]]) -> None:
     blocks: list[str] = []
     for one in [bridge for chain in chains for bridge in chain]:
         blocks += [
-            f"{one} PCI bridge: Broadcom / LSI PEX890xx PCIe Gen 5 Switch (rev b0) (prog-if 00 [Normal decode])\n"
-            "\tCapabilities: [68] Express (v2) Upstream Port, MSI 00\n"
-            "\t\tDevCtl:\tCorrErr+ NonFatalErr+ FatalErr+ UnsupReq-\n\t\t\tRlxdOrd- ExtTag+ PhantFunc- AuxPwr- NoSnoop+\n"
-            "\t\t\tMaxPayload 512 bytes, MaxReadReq 128 bytes\n\t\tDevSta:\tCorrErr- NonFatalErr-\n"
-            "\tCapabilities: [148 v1] Access Control Services\n"
-            "\t\tACSCap:\tSrcValid+ TransBlk+ ReqRedir+ CmpltRedir+ UpstreamFwd+ EgressCtrl+ DirectTrans+\n"
-            "\t\tACSCtl:\tSrcValid- TransBlk- ReqRedir- CmpltRedir- UpstreamFwd- EgressCtrl- DirectTrans-\n"
+            (
+                f"{one} PCI bridge: Broadcom / LSI PEX890xx PCIe Gen 5 Switch (rev b0) (prog-if 00 [Normal decode])\n"
+                "\tCapabilities: [68] Express (v2) Upstream Port, MSI 00\n"
+                "\t\tDevCtl:\tCorrErr+ NonFatalErr+ FatalErr+ UnsupReq-\n\t\t\tRlxdOrd- ExtTag+ PhantFunc- AuxPwr- NoSnoop+\n"
+                "\t\t\tMaxPayload 512 bytes, MaxReadReq 128 bytes\n\t\tDevSta:\tCorrErr- NonFatalErr-\n"
+                "\tCapabilities: [148 v1] Access Control Services\n"
+                "\t\tACSCap:\tSrcValid+ TransBlk+ ReqRedir+ CmpltRedir+ UpstreamFwd+ EgressCtrl+ DirectTrans+\n"
+                "\t\tACSCtl:\tSrcValid- TransBlk- ReqRedir- CmpltRedir- UpstreamFwd- EgressCtrl- DirectTrans-\n"
+            )
         ]
     for nic in plan["nics"]:
         blocks += [
-            f"{pci_of(parts, nic['netdev'])} Ethernet controller: {nic['model']}\n"
-            "\tCapabilities: [60] Express (v2) Endpoint, MSI 00\n"
-            "\t\tDevCap:\tMaxPayload 512 bytes, PhantFunc 0, Latency L0s unlimited, L1 unlimited\n"
-            "\t\tDevCtl:\tCorrErr+ NonFatalErr+ FatalErr+ UnsupReq-\n\t\t\tRlxdOrd+ ExtTag+ PhantFunc- AuxPwr- NoSnoop+ FLReset-\n"
-            "\t\t\tMaxPayload 512 bytes, MaxReadReq 4096 bytes\n\t\tDevSta:\tCorrErr- NonFatalErr- FatalErr-\n"
+            (
+                f"{pci_of(parts, nic['netdev'])} Ethernet controller: {nic['model']}\n"
+                "\tCapabilities: [60] Express (v2) Endpoint, MSI 00\n"
+                "\t\tDevCap:\tMaxPayload 512 bytes, PhantFunc 0, Latency L0s unlimited, L1 unlimited\n"
+                "\t\tDevCtl:\tCorrErr+ NonFatalErr+ FatalErr+ UnsupReq-\n\t\t\tRlxdOrd+ ExtTag+ PhantFunc- AuxPwr- NoSnoop+ FLReset-\n"
+                "\t\t\tMaxPayload 512 bytes, MaxReadReq 4096 bytes\n\t\tDevSta:\tCorrErr- NonFatalErr- FatalErr-\n"
+            )
         ]
     parts.say("\n".join(blocks), "lspci", "-D", "-vvv")
 

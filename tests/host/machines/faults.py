@@ -773,7 +773,6 @@ _system("system-shared-memory", "a disk as shared memory", "/proc/self/mounts", 
 _system("system-governor", "a slow clock", "/sys/devices/system/cpu/cpu3/cpufreq/scaling_governor", "powersave")
 _system("system-idle-states", "deep sleep", "/sys/devices/system/cpu/cpu0/cpuidle/state2/disable", "0")
 _system("system-huge-pages", "no huge pages", "/sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]")
-_system("system-numa-nodes", "two nodes a socket", "/sys/devices/system/cpu/cpu3/topology/physical_package_id", "0")
 
 
 @fault("system-numa-nodes")

@@ -44,11 +44,16 @@ def _wanted(nic: WantedNic) -> Traffic:
 
 def _qos(server: Server, nic: WantedNic) -> _Qos:
     """QoS by the vendor's tool where it is there, else by dcb. Raises CannotTellError."""
-    if nic.mlx5 and server.machine.has("mlnx_qos"):
-        return _mlnx_qos(server.machine.output("mlnx_qos", "-i", nic.netdev))
-    if nic.bnxt and server.machine.has("niccli"):
-        address = reading.pci_of(server.machine, nic.netdev)
-        return _niccli(server.machine.output("niccli", "--dev", address, "qos", "--ets", "--show"))
+    machine = server.machine
+    try:
+        if nic.mlx5 and machine.has("mlnx_qos"):
+            return _mlnx_qos(machine.output("mlnx_qos", "-i", nic.netdev))
+        if nic.bnxt and machine.has("niccli"):
+            address = reading.pci_of(machine, nic.netdev)
+            return _niccli(machine.output("niccli", "--dev", address, "qos", "--ets", "--show"))
+    except CannotTellError:
+        if not machine.has("dcb"):
+            raise
     return _dcb(server, nic)
 
 
