@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from docs.api_reference import api_reference
+from docs.checks_reference import checks_tables
 from docs.cli_reference import cli_reference
 
 from railweave.catalog import catalog
@@ -141,7 +142,7 @@ def not_read_table() -> str:
 def generated() -> dict[Path, str]:
     """Every generated text by its file."""
     host, profiles = DOCS / "host-json.md", DOCS / "profiles.md"
-    support, collect = DOCS / "support-matrix.md", DOCS / "collect.md"
+    support, collect, checks = DOCS / "support-matrix.md", DOCS / "collect.md", DOCS / "checks.md"
     ways = f"{not_read_table()}\n# access.yaml, field by field\n\n{reference_of(Access)}"
     return {
         DOCS / "api.md": api_reference(),
@@ -152,6 +153,7 @@ def generated() -> dict[Path, str]:
         DOCS / "scenario.schema.json": json.dumps(scenario_schema(), indent=1) + "\n",
         DOCS / "access.schema.json": json.dumps(schema_of(Access, "railweave access file"), indent=1) + "\n",
         collect: collect.read_text().partition(MARK)[0] + MARK + ways,
+        checks: checks.read_text().partition(MARK)[0] + MARK + checks_tables(),
         DOCS / "findings.md": findings_page(),
         DOCS / "reading.md": reading_page(),
         support: support.read_text().partition(MARK)[0] + MARK + support_matrix(),

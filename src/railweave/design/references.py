@@ -18,6 +18,7 @@ def check_references(context: Context) -> None:
     _check_sites(context)
     _check_servers(context)
     _check_nic_groups(context)
+    _check_versions(context)
     context.check()
 
 
@@ -73,6 +74,20 @@ def check_color_names(context: Context, fabrics: Iterable[Fabric]) -> None:
         if name not in known:
             fix = f"colors are {', '.join(known)}" if known else "leave it out: no fabric has path colors"
             context.problem(("hosts", "job", "color_dscp", name), f"there is no path color {name!r}", fix)
+
+
+def _check_versions(context: Context) -> None:
+    """NICs and drivers of which a version is asked for are known."""
+    versions, nics = context.source.spec.hosts.versions, context.catalog.nics
+    drivers = {nic.driver for nic in nics.values()}
+    for key, asked, known in (
+        ("nic_firmware", versions.nic_firmware, nics.keys()),
+        ("nic_driver", versions.nic_driver, drivers),
+    ):
+        for name in asked.keys() - known:
+            what = "NIC model" if key == "nic_firmware" else "NIC driver"
+            where = ("hosts", "versions", key, name)
+            context.problem(where, f"there is no {what} {name!r}", f"there are {', '.join(sorted(known))}")
 
 
 def _check_nic_groups(context: Context) -> None:

@@ -16,11 +16,14 @@ from railweave.device.host_model import (
     HostQos,
     HostRoute,
     HostRule,
+    Versions,
 )
 from railweave.device.host_scope import HostScope, host_scope
 from railweave.device.host_sysctl import sysctl
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from railweave.network.devices import Nic
     from railweave.network.fabric import Fabric
     from railweave.network.model import Network
@@ -82,6 +85,20 @@ def config_of(scope: HostScope) -> HostConfig:
         library=scope.library,
         job=() if shared or not model.gpus else job(scope, nics, qos),
         tenant_jobs=shared,
+        versions=_versions(scope, nics),
+    )
+
+
+def _versions(scope: HostScope, nics: Sequence[HostNic]) -> Versions:
+    """What the fabric file asks for, of the NICs that this server has."""
+    asked = scope.hosts.versions
+    models, drivers = {nic.model for nic in nics}, {nic.driver for nic in nics}
+    return Versions(
+        kernel=asked.kernel or "",
+        gpu_driver=asked.gpu_driver or "",
+        collective_library=asked.collective_library or "",
+        nic_firmware=tuple((one, version) for one, version in asked.nic_firmware.items() if one in models),
+        nic_driver=tuple((one, version) for one, version in asked.nic_driver.items() if one in drivers),
     )
 
 

@@ -151,6 +151,17 @@ class Variable:
 
 
 @dataclass(frozen=True, slots=True)
+class Versions:
+    """Software that a server should run; what is empty is not compared. Firmware by NIC model, drivers by driver."""
+
+    kernel: str = ""
+    gpu_driver: str = ""
+    collective_library: str = ""
+    nic_firmware: tuple[tuple[str, str], ...] = ()
+    nic_driver: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class HostConfig:
     """The whole configuration of one server.
 
@@ -179,6 +190,7 @@ class HostConfig:
     library: Literal["NCCL", "RCCL"]
     job: tuple[Variable, ...]
     tenant_jobs: tuple[tuple[str, tuple[Variable, ...]], ...] = ()
+    versions: Versions = Versions()
 
     def qos_of(self, fabric: str) -> HostQos:
         """The QoS of a fabric's NICs."""

@@ -141,6 +141,26 @@ class Job(Model):
         return value
 
 
+Version = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+~:-]{0,63}$")]
+"""A version as its tool prints it, without spaces."""
+
+
+class Versions(Model):
+    """Software that servers should run: `railweave host check` compares it. What is left out is not compared."""
+
+    kernel: Version | None = Field(default=None, description="release of the Linux kernel, as `uname -r` prints it")
+    gpu_driver: Version | None = Field(default=None, description="version of the GPU driver")
+    collective_library: Version | None = Field(
+        default=None, description="version of NCCL or RCCL, as the end of its file's name: 2.27.3; 2.27 is any of them"
+    )
+    nic_firmware: dict[str, Version] = Field(
+        default_factory=dict[str, str], description="firmware version by NIC model, as `ethtool -i` prints it"
+    )
+    nic_driver: dict[str, Version] = Field(
+        default_factory=dict[str, str], description="driver version by driver, as `ethtool -i` prints it"
+    )
+
+
 class Hosts(Model):
     """The servers' own configuration."""
 
@@ -155,4 +175,5 @@ class Hosts(Model):
         le=99,
         description="share of RDMA data in the NICs' own scheduler, percent; empty: `bandwidth` of its class",
     )
+    versions: Versions = Field(default=Versions(), description="software that servers should run")
     job: Job = Field(default=Job(), description="how collective jobs are started")

@@ -201,6 +201,22 @@ class Job(TypedDict):
 
 
 @described
+class Versions(TypedDict):
+    """Software that the server should run; what is absent is not compared."""
+
+    kernel: NotRequired[str]
+    """release of the Linux kernel"""
+    gpu_driver: NotRequired[str]
+    """version of the GPU driver"""
+    collective_library: NotRequired[str]
+    """version of NCCL or RCCL"""
+    nic_firmware: NotRequired[dict[str, str]]
+    """firmware version by NIC model"""
+    nic_driver: NotRequired[dict[str, str]]
+    """driver version by driver"""
+
+
+@described
 class Host(TypedDict):
     """What a server is told."""
 
@@ -228,6 +244,8 @@ class Host(TypedDict):
     """kernel parameters by name"""
     kernel_command_line: list[str]
     """parameters of the kernel's command line"""
+    versions: NotRequired[Versions]
+    """software that it should run; absent: the design asks for none"""
     job: Job
     """environment of a collective job"""
 
@@ -246,7 +264,7 @@ def host_reference() -> str:
         one = schema["$defs"].get(name, schema)
         lines += [f"## {name}", "", one["description"], "", "| key | type | meaning |", "|---|---|---|"]
         for key, value in one["properties"].items():
-            absent = "" if key in one["required"] else ", may be absent"
+            absent = "" if key in one.get("required", ()) else ", may be absent"
             lines.append(f"| `{key}` | {_type(value, names)}{absent} | {value['description']} |")
         lines.append("")
     return "\n".join(lines)

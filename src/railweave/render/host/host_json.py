@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from railweave.device.host_model import HostAddress, HostConfig, HostNic, HostQos, HostRoute, HostRule, Variable
-    from railweave.render.host.document import Address, Fabric, Host, Job, Nic, Roce, Route, Rule, TenantJob
+    from railweave.device.host_model import Versions as AskedVersions
+    from railweave.render.host.document import Address, Fabric, Host, Job, Nic, Roce, Route, Rule, TenantJob, Versions
 
 LINE = 118
 """Where a value that fits stands on one line, characters."""
@@ -57,7 +58,7 @@ def document(config: HostConfig) -> Host:
     job: Job = {"library": config.library, **_job(config.job)}
     if config.tenant_jobs:
         job["tenants"] = {tenant: _job(one) for tenant, one in config.tenant_jobs}
-    return {
+    host: Host = {
         "schema": SCHEMA,
         "network": config.network,
         "host": config.name,
@@ -72,6 +73,25 @@ def document(config: HostConfig) -> Host:
         "kernel_command_line": list(config.kernel_command_line),
         "job": job,
     }
+    if versions := _versions(config.versions):
+        host["versions"] = versions
+    return host
+
+
+def _versions(asked: AskedVersions) -> Versions:
+    """What is asked for."""
+    versions: Versions = {}
+    if asked.kernel:
+        versions["kernel"] = asked.kernel
+    if asked.gpu_driver:
+        versions["gpu_driver"] = asked.gpu_driver
+    if asked.collective_library:
+        versions["collective_library"] = asked.collective_library
+    if asked.nic_firmware:
+        versions["nic_firmware"] = dict(asked.nic_firmware)
+    if asked.nic_driver:
+        versions["nic_driver"] = dict(asked.nic_driver)
+    return versions
 
 
 def _fabric(qos: HostQos, bfd_detection_ms: int | None) -> Fabric:
