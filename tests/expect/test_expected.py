@@ -22,7 +22,7 @@ def of(subject: Subject, down: frozenset[str] = frozenset(), *, all_routes: bool
 def test_both_ends_of_a_link_expect_each_other(name: str) -> None:
     subject = Subject.of(example(name))
     found = of(subject)
-    seen = {(one.device, one.port): (one.peer, one.peer_port) for here in found.values() for one in here.neighbors}
+    seen = {(one.device, one.name): (one.peer, one.peer_port) for here in found.values() for one in here.cabled}
     servers = {server.name for server in subject.network.servers}
     for here, there in seen.items():
         assert there[0] in servers or seen[there] == here
@@ -60,7 +60,7 @@ def test_what_is_down_is_expected_of_nobody() -> None:
     found = of(subject, frozenset({"spine2", cable.name}))
     leaf = found[cable.a.device]
     assert "spine2" not in found
-    assert {one.peer for one in leaf.neighbors if one.kind == "fabric"} == {"spine3", "spine4"}
+    assert {one.peer for one in leaf.cabled if one.kind == "fabric"} == {"spine3", "spine4"}
     assert [one.session.peer for one in leaf.sessions] == ["spine3", "spine4"]
     seen = [one.name for one in leaf.ports] + [one.port for one in leaf.queues]
     seen += [port for one in leaf.routes for port in one.ports]

@@ -65,7 +65,7 @@ def perfect(one: Expected) -> DeviceState:
         identity=Identity(one.device, one.identity.model, one.identity.serial or "X1", one.identity.release),
         clock=Clock(0.0, synchronized=True),
         alarms=(),
-        neighbors={port.port: (LldpNeighbor(f"{port.peer}.example.net", port.peer_port),) for port in one.neighbors},
+        neighbors={port.name: (LldpNeighbor(f"{port.peer}.example.net", port.peer_port),) for port in one.cabled},
         interfaces=interfaces,
         optics={
             port.name: Optic(True, port.optic, lanes=(Lane(1, 0.5, -1.0, 60.0),), rx_low_dbm=-10.0, tx_low_dbm=-6.0)

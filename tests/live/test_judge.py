@@ -87,7 +87,7 @@ def test_two_cables_that_are_swapped_are_one_finding() -> None:
         spine = session.session.peer
         there = one.states[spine].neighbors
         assert there is not None
-        end = next(each.port for each in one.expected[spine].neighbors if each.peer == leaf)
+        end = next(each.name for each in one.expected[spine].cabled if each.peer == leaf)
         one = changed(one, spine, neighbors={**there, end: (LldpNeighbor(leaf, port),)})
     found = judged(one)
     assert told(found) == [("cables-swapped", f"{leaf} {ports[0]} and {ports[1]}")]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from railweave.collect.access_file import usual_protocols
 from railweave.device.build import device_config
 from railweave.errors import InputError, Option, Problem
+from railweave.expect.prefixes import example_segments
 from railweave.state.question import DEFAULT_VRF, Question
 from railweave.systems import system
 
@@ -76,20 +77,9 @@ def questions(network: Network, config: DeviceConfig, *, tables: bool = False) -
 def example_prefixes(network: Network, config: DeviceConfig) -> list[tuple[str, str]]:
     """The prefixes of one leaf that is reached over another switch, one per path color, by the VRF they are in.
 
-    A leaf of the same rails comes first, as in a runbook. A tenant's prefixes are asked for where its VRF is.
+    They are those that a runbook has (``expect.prefixes.example_segments``).
     """
-    switch = network.switch(config.name)
-    vrfs = {one.name for one in config.vrfs}
-    best: tuple[int, list[tuple[str, str]]] | None = None
-    for segment in network.segments:
-        if segment.fabric != switch.fabric or segment.leaf == config.name or not segment.subnets:
-            continue
-        if segment.tenant and segment.tenant not in vrfs:
-            continue
-        rank = int(bool(switch.rails) and segment.rail not in switch.rails)
-        if best is None or rank < best[0]:
-            vrf = segment.tenant or DEFAULT_VRF
-            best = rank, [(vrf, subnet.routed_by) for subnet in segment.subnets]
-            if rank == 0:
-                break
-    return best[1] if best else []
+    for segment in example_segments(network, config):
+        if segment.subnets:
+            return [(segment.tenant or DEFAULT_VRF, one.routed_by) for one in segment.subnets]
+    return []

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from railweave.expect.model import Clock, Identity
-from railweave.expect.ports import neighbors, ports, queues
+from railweave.expect.ports import ports, queues
 from railweave.expect.prefixes import every_route, example_routes, gateways, tenants
 from railweave.expect.sessions import adjacencies, overlay_sessions, sessions
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from railweave.expect.model import (
         Adjacency,
         Gateway,
-        Neighbor,
         OverlaySession,
         Port,
         Queues,
@@ -35,7 +34,6 @@ class Expected:
     identity: Identity
     clock: Clock | None
     ports: list[Port]
-    neighbors: list[Neighbor]
     sessions: list[Session]
     overlay_sessions: list[OverlaySession]
     adjacencies: list[Adjacency]
@@ -43,6 +41,11 @@ class Expected:
     gateways: list[Gateway]
     tenants: list[Tenant]
     queues: list[Queues]
+
+    @property
+    def cabled(self) -> list[Port]:
+        """The ports whose cable is in the design, so that LLDP must show who is at its other end."""
+        return [one for one in self.ports if one.kind != "external"]
 
 
 def expected(network: Network, config: DeviceConfig, routes: Routes, *, all_routes: bool = False) -> Expected:
@@ -65,7 +68,6 @@ def expected(network: Network, config: DeviceConfig, routes: Routes, *, all_rout
         ),
         Clock(device=config.name, because=("management", "ntp"), servers=tuple(servers)) if servers else None,
         ports(network, config, routes.down),
-        neighbors(network, config, routes.down),
         sessions(network, config, routes),
         overlay_sessions(network, config, routes),
         adjacencies(network, config, routes),

@@ -36,8 +36,9 @@ class Identity(Expectation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Port(Expectation):
-    """A cabled port that is up.
+    """A cabled port that is up, with ``peer_port`` of ``peer`` at the other end of its cable, as LLDP shows it.
 
+    A port to a router outside (``external``) has no cable in the design. Servers need not speak LLDP.
     ``mtu`` counts the Ethernet frame, as ``DeviceConfig`` does; ``ip_mtu`` is that of the gateway on it, where it routes for a
     server, and ``switched`` says that it is a port of a VLAN. ``optic`` is the module's name in the catalog; ``fec`` is
     the forward error correction that both ends must show: RS(544,514) on PAM4 lanes (IEEE 802.3, clause 119).
@@ -46,6 +47,8 @@ class Port(Expectation):
     name: str
     link: str
     kind: Literal["server", "fabric", "external"]
+    peer: str
+    peer_port: str
     speed_gbps: int
     lanes: int
     mtu: int
@@ -53,17 +56,6 @@ class Port(Expectation):
     switched: bool
     optic: str
     fec: Literal["rs544"] | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Neighbor(Expectation):
-    """Who is at the other end of a port's cable, as LLDP shows it; servers need not speak it."""
-
-    port: str
-    peer: str
-    peer_port: str
-    link: str
-    kind: Literal["server", "fabric", "external"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,10 +1,10 @@
-"""What ports show: their state, the neighbor at the other end of the cable, and their queues."""
+"""What ports show: their state, who is at the other end of the cable, and their queues."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.expect.model import Neighbor, Port, Queues
+from railweave.expect.model import Port, Queues
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -38,6 +38,8 @@ def ports(network: Network, config: DeviceConfig, down: Collection[str]) -> list
                 name=one.name,
                 link=one.link,
                 kind=one.kind,
+                peer=one.peer,
+                peer_port=one.peer_port,
                 speed_gbps=one.speed_gbps,
                 lanes=one.lanes,
                 mtu=one.mtu,
@@ -48,24 +50,6 @@ def ports(network: Network, config: DeviceConfig, down: Collection[str]) -> list
             )
         )
     return found
-
-
-def neighbors(network: Network, config: DeviceConfig, down: Collection[str]) -> list[Neighbor]:
-    """Who must be seen on each port that has a cable of the design."""
-    fabric = network.switch(config.name).fabric
-    return [
-        Neighbor(
-            device=config.name,
-            because=_asked(fabric, one),
-            port=one.name,
-            peer=one.peer,
-            peer_port=one.peer_port,
-            link=one.link,
-            kind=one.kind,
-        )
-        for one in there(config, down)
-        if one.kind != "external"
-    ]
 
 
 def _asked(fabric: str, port: Interface) -> tuple[str, ...]:

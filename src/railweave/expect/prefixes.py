@@ -18,15 +18,27 @@ if TYPE_CHECKING:
     from railweave.routing.table import Routes
 
 
+def example_segments(network: Network, config: DeviceConfig) -> list[Segment]:
+    """The segments of other leaves, in the order in which the prefixes of one serve as examples on a switch.
+
+    Leaves of the same rails come first, each kind in its order. A tenant's are there where the switch has its VRF.
+    """
+    switch = network.switch(config.name)
+    vrfs = {"", *(one.name for one in config.vrfs)}
+    away = [
+        one
+        for one in network.segments
+        if one.fabric == switch.fabric and one.leaf not in {config.name, *network.absent} and one.tenant in vrfs
+    ]
+    return sorted(away, key=lambda one: bool(switch.rails) and one.rail not in switch.rails)  # sorting is stable
+
+
 def example_routes(network: Network, config: DeviceConfig, routes: Routes) -> list[Route]:
     """The prefixes of the first leaf that is reached over another switch: one per path color.
 
     A leaf of the same rails comes first; where there is none, as in a fabric of one stripe, another leaf of the stripe.
     """
-    switch = network.switch(config.name)
-    away = [one for one in network.segments if one.fabric == switch.fabric and one.leaf != config.name]
-    # Sorting is stable: leaves of the same rails come first, each kind in its order.
-    for segment in sorted(away, key=lambda one: bool(switch.rails) and one.rail not in switch.rails):
+    for segment in example_segments(network, config):
         found = list(_routes(network, config, routes, [segment]))
         if any(one.ports for one in found):
             return found

@@ -12,7 +12,7 @@ from railweave.live.living import Seen, link_and_ends
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.expect.model import Neighbor
+    from railweave.expect.model import Port
     from railweave.live.living import Living
     from railweave.state.protocols import LldpNeighbor
 
@@ -47,7 +47,7 @@ MISSING = Rule(
 
 def cabling(living: Living) -> Iterator[Seen]:
     """What LLDP shows on every cabled port; a server that does not speak LLDP is no fault."""
-    wanted = {(one.device, one.port): one for each in living.expected.values() for one in each.neighbors}
+    wanted = {(one.device, one.name): one for each in living.expected.values() for one in each.cabled}
     ends = {end: (one.peer, one.peer_port) for end, one in wanted.items()}
     ends |= {there: here for here, there in list(ends.items())}
     wrong: dict[End, End] = {}
@@ -56,16 +56,16 @@ def cabling(living: Living) -> Iterator[Seen]:
         state = living.states.get(end[0])
         if state is None or state.neighbors is None:
             continue
-        heard = of_port(state.neighbors, one.port) or ()
+        heard = of_port(state.neighbors, one.name) or ()
         if not heard:
-            interface = of_port(state.interfaces or {}, one.port)
+            interface = of_port(state.interfaces or {}, one.name)
             if one.kind == "fabric" and interface is not None and interface.oper_up:
                 yield Seen(
                     MISSING,
                     one.device,
-                    f"no LLDP neighbor on {one.port}, {_far(one)} should be there",
+                    f"no LLDP neighbor on {one.name}, {_far(one)} should be there",
                     one.because,
-                    one.port,
+                    one.name,
                     one.link,
                 )
             continue
@@ -79,7 +79,7 @@ def cabling(living: Living) -> Iterator[Seen]:
 
 
 def _crossed(
-    wanted: dict[End, Neighbor], ends: dict[End, End], wrong: dict[End, End], told: dict[End, LldpNeighbor]
+    wanted: dict[End, Port], ends: dict[End, End], wrong: dict[End, End], told: dict[End, LldpNeighbor]
 ) -> Iterator[Seen]:
     """Pairs of cables that are in each other's ports, then every other cable that leads elsewhere, each once."""
     seen = {**wrong, **{there: here for here, there in wrong.items()}}
@@ -117,12 +117,12 @@ def _crossed(
         yield Seen(
             WRONG,
             one.device,
-            f"{one.port} leads to {to}; the design has {_far(one)} there",
+            f"{one.name} leads to {to}; the design has {_far(one)} there",
             one.because,
-            one.port,
+            one.name,
             one.link,
             breaks=link_and_ends(one.link) - {("device", "")},
-            fix=f"move the cable of {one.device} {one.port} from {to} to {_far(one)}",
+            fix=f"move the cable of {one.device} {one.name} from {to} to {_far(one)}",
         )
 
 
@@ -152,7 +152,7 @@ def _names_a_port(said: LldpNeighbor) -> bool:
     return said.port is not None and re.fullmatch(r"\d+|[0-9a-fA-F]{2}([:.-]?[0-9a-fA-F]{2}){5}", said.port) is None
 
 
-def _far(one: Neighbor) -> str:
+def _far(one: Port) -> str:
     return _end((one.peer, one.peer_port))
 
 

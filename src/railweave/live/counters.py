@@ -175,9 +175,9 @@ def _congestion(port: Port, wanted: Queues, then: DeviceState, now: DeviceState)
             )
         elif marked and not received and not sent and not dropped:
             yield ECN, f"queue {number} marked {counted(marked, 'packet')}, no PFC{level}"
-    dogs = [of_port(one.watchdog or {}, port.name) or {} for one in (then, now)]
-    for queue, dog in dogs[1].items():
-        storms = _rise(getattr(dogs[0].get(queue), "detected", None), dog.detected)
+    before = of_port(then.watchdog or {}, port.name) or {}
+    for queue, dog in (of_port(now.watchdog or {}, port.name) or {}).items():
+        storms = _rise(before[queue].detected if queue in before else None, dog.detected)
         if storms or dog.storming:
             yield STORM, f"queue {queue}: " + (f"{counted(storms, 'storm')}" if storms else "a storm lasts")
 

@@ -113,10 +113,9 @@ QUEUE = Rule(
 def ports(living: Living) -> Iterator[Seen]:
     """Every port of the design."""
     for one, state in living.pairs():
-        peers = {each.port: each.peer for each in one.neighbors}
         for port in one.ports:
             found = list(_port(port, state))
-            yield from (_about(port, seen, peers.get(port.name, "")) for seen in found)
+            yield from (_about(port, seen) for seen in found)
         for port in one.queues:
             yield from (
                 Seen(rule, one.device, f"{port.port}: {what}", port.because, port.port)
@@ -124,7 +123,7 @@ def ports(living: Living) -> Iterator[Seen]:
             )
 
 
-def _about(port: Port, seen: tuple[Rule, str], peer: str) -> Seen:
+def _about(port: Port, seen: tuple[Rule, str]) -> Seen:
     rule, what = seen
     broken = rule in {ABSENT, SHUT, DOWN, NO_OPTIC}
     return Seen(
@@ -135,7 +134,7 @@ def _about(port: Port, seen: tuple[Rule, str], peer: str) -> Seen:
         port.name,
         port.link,
         breaks=frozenset([("link", port.link)]) if broken else frozenset(),
-        needs=link_and_ends(port.link, peer) if broken and rule is DOWN else frozenset(),
+        needs=link_and_ends(port.link, port.peer) if broken and rule is DOWN else frozenset(),
     )
 
 

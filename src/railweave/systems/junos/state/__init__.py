@@ -10,18 +10,10 @@ from typing import TYPE_CHECKING
 
 from railweave.state.device_state import Alarm, Clock, Commit, DeviceState, Identity
 from railweave.state.question import CONFIGURATION, DEFAULT_VRF, Question, about
+from railweave.systems.junos.state.neighbors import advertising, ipv6_neighbors, lldp
 from railweave.systems.junos.state.ports import interfaces, optics, pfc, queues, watchdog
-from railweave.systems.junos.state.protocols import (
-    advertising,
-    bfd_sessions,
-    evpn,
-    ipv6_neighbors,
-    lldp,
-    routes,
-    sessions,
-    vnis,
-    vrfs,
-)
+from railweave.systems.junos.state.routes import evpn, routes, vnis, vrfs
+from railweave.systems.junos.state.sessions import bfd_sessions, sessions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
