@@ -8,6 +8,7 @@ with them are imported when they are called.
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from railweave.catalog import in_force
@@ -387,6 +388,12 @@ def check(
     source: Network | Path | str,
     capture: Path | str | None = None,
     *,
+    live: bool = False,
+    access: Path | str | None = None,
+    ask: Sequence[str] = (),
+    servers: bool = False,
+    output: Path | str | None = None,
+    redact: bool = True,
     lab: bool = False,
     since: Path | str | None = None,
     only: Sequence[str] = (),
@@ -398,6 +405,8 @@ def check(
     """Whether the living network is the designed one: what its devices said, beside what must hold on each (docs/check.md).
 
     - ``capture``: a folder of what devices said, as ``collect`` writes it.
+    - ``live``: ask every switch now instead. ``access``, ``servers`` and ``redact`` are those of ``collect``, ``ask`` its
+      ``only``; ``output`` keeps what they said as a capture.
     - ``lab``: ask the routers of the lab of this fabric file instead, which is up (docs/lab.md); needs root.
     - ``since``: an earlier capture, for what counters rose by.
     - ``only``: ids of findings to keep (docs/findings.md).
@@ -405,17 +414,21 @@ def check(
     - ``device``, ``hardware``: see ``load``.
     - ``progress``: called with a few words on what is being done.
 
-    What ``status:`` of the fabric file says is planned, drained or failed is expected nowhere. Findings of a fabric file name
+    What ``status:`` of the fabric file says is planned, drained or failed is expected nowhere; servers are expected where they
+    were asked. Findings of a fabric file name
     its lines; a build folder and a network have none. ``good`` of the result is False where a finding is an error. Raises
     ``InputError`` for a folder that is no capture or has nothing of this network, for an unknown id, and as ``load`` does.
     """
     from railweave.live.check import check as run  # brings every reader with it
     from railweave.state.capture import read_capture
 
-    if lab == (capture is not None):
-        fix = "give the folder that `railweave collect` wrote, or --lab where `railweave lab up` has run"
-        raise InputError([Problem(Argument("check"), "there must be either a capture or --lab", fix)])
-    if capture is None:
+    if (capture is not None) + live + lab != 1:
+        fix = "give the folder that `railweave collect` wrote, or --live to ask the devices now, or --lab where `railweave lab up` has run"
+        raise InputError([Problem(Argument("check"), "there must be one of a capture, --live and --lab", fix)])
+    if not live and (access is not None or ask or servers or output is not None or not redact):
+        what = "--access, --ask, --servers, --output and --no-redact say how devices are asked"
+        raise InputError([Problem(Argument("check"), what, "add --live, or leave them out")])
+    if lab:
         from railweave.lab.check import check as of_lab
 
         if since is not None or isinstance(source, Network) or device:
@@ -423,11 +436,23 @@ def check(
             raise InputError([Problem(Argument("--lab"), "a lab is asked once, as it was brought up", fix)])
         return of_lab(Path(source), only=only, all_routes=all_routes, line=_lines(source), progress=progress or _silent)
     network = _network(source, device, hardware)
-    found, before = read_capture(Path(capture)), None if since is None else read_capture(Path(since))
-    with in_force(network.catalog):
+    before = None if since is None else read_capture(Path(since))
+    with TemporaryDirectory() as place, in_force(network.catalog):
+        if capture is None:
+            capture = Path(place) / "capture" if output is None else Path(output)
+            collect(
+                network,
+                capture,
+                access=access,
+                only=ask,
+                servers=servers,
+                tables=all_routes,
+                redact=redact,
+                progress=progress,
+            )
         return run(
             network,
-            found,
+            read_capture(Path(capture)),
             before=before,
             only=only,
             all_routes=all_routes,

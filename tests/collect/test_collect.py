@@ -187,7 +187,7 @@ def _interrupted(*_: object, **__: object) -> str:
 def test_servers_are_asked_by_the_program_that_is_on_them(devices, network, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("READER", PASSWORD)
     name = network.servers[0].name
-    device = devices.ssh({"railweave host show --json": '{"links": []}'})
+    device = devices.ssh({"railweave-host show --json": '{"links": []}'})
     access = access_file(tmp_path, {name: device}, trusting(tmp_path, device))
     assert api.collect(network, tmp_path / "capture", access=access, only=[name]).complete
     assert read_capture(tmp_path / "capture").texts(name) == {"host": '{"links": []}'}

@@ -20,7 +20,19 @@ if TYPE_CHECKING:
 def check(
     fabric: Path = typer.Argument(..., help="Fabric file or build folder."),
     capture: Path | None = typer.Argument(
-        None, help="Folder of what devices said, as `railweave collect` writes it; left out with --lab."
+        None, help="Folder of what devices said, as `railweave collect` writes it; left out with --live and --lab."
+    ),
+    live: bool = typer.Option(False, "--live", help="Ask the devices now, as `railweave collect` does."),
+    access: Path | None = typer.Option(
+        None, "--access", help="With --live, how devices are reached: access.yaml (docs/collect.md)."
+    ),
+    ask: list[str] = typer.Option([], "--ask", help="With --live, ask this device alone; may be repeated."),
+    servers: bool = typer.Option(False, "--servers", help="With --live, ask servers too."),
+    output: Path | None = typer.Option(
+        None, "--output", "-o", help="With --live, keep what devices said in this folder, as a capture."
+    ),
+    redact: bool = typer.Option(
+        True, "--redact/--no-redact", help="With --live, take keys, hashes and communities out of what is kept."
     ),
     lab: bool = typer.Option(False, "--lab", help="Ask the routers of the lab of this file, which is up. Needs root."),
     since: Path | None = typer.Option(None, "--since", help="An earlier capture: what counters rose by since then."),
@@ -44,6 +56,12 @@ def check(
         result = run(
             fabric,
             capture,
+            live=live,
+            access=access,
+            ask=ask,
+            servers=servers,
+            output=output,
+            redact=redact,
             lab=lab,
             since=since,
             only=only,

@@ -9,7 +9,8 @@ from railweave.collect.access_file import usual_protocols
 from railweave.device.build import device_config
 from railweave.errors import InputError, Option, Problem
 from railweave.expect.prefixes import example_segments
-from railweave.state.question import DEFAULT_VRF, Question
+from railweave.state.host_state import HOST
+from railweave.state.question import DEFAULT_VRF
 from railweave.systems import system
 
 if TYPE_CHECKING:
@@ -19,9 +20,7 @@ if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig
     from railweave.network.model import Network
     from railweave.reach.target import Target
-
-HOST = Question("host", "json", {"ssh": "railweave host show --json"})
-"""What is asked of a server: links, addresses, rules, GIDs and counters, by the program that is on it."""
+    from railweave.state.question import Question
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,11 @@ class Port(Expectation):
     optic: str
     fec: Literal["rs544"] | None
 
+    @property
+    def said_as(self) -> str:
+        """What the device itself calls it."""
+        return self.name
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session(Expectation):

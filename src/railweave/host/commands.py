@@ -20,6 +20,7 @@ from . import (
     interrupts,
     journal,
     kernel,
+    now,
     options,
     plugin_doctor,
     plugin_stats,
@@ -125,6 +126,12 @@ def _undo(asked: Namespace) -> int:
         print(json.dumps({"changes": number}))
         return 0
     print("nothing to undo" if number is None else f"{show.count(number, 'change')} made: as it was before apply")
+    return 0
+
+
+def _show(asked: Namespace) -> int:
+    shown = now.document(asked.sysfs)
+    print(json.dumps(shown, indent=1) if asked.json else now.table(shown))
     return 0
 
 
@@ -262,6 +269,7 @@ _VERBS: dict[str, Callable[[Namespace], int]] = {
     "plan": _plan,
     "apply": _apply,
     "undo": _undo,
+    "show": _show,
     "gids": _gids,
     "env": _env,
     "rdma-ping": _rdma_ping,

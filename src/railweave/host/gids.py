@@ -43,22 +43,24 @@ def devices(sysfs: Path) -> list[str]:
 def read(sysfs: Path, plan: HostFile | None) -> list[Gid]:
     """All GIDs that are not zero, by device, port and index. Empty where there is no RDMA device."""
     found: list[Gid] = []
-    for device in (sysfs / "class/infiniband" / name for name in devices(sysfs)):
-        for port in _numbered(device / "ports"):
-            nic = (
-                next((one for one in plan.nics if (one.rdma, one.rdma_port) == (device.name, int(port.name))), None)
-                if plan
-                else None
-            )
-            for slot in _numbered(port / "gids"):
-                address = as_address(_read(slot) or "::")
-                if address is None:
-                    continue
-                kind = _read(port / "gid_attrs/types" / slot.name) or ""
-                netdev = _read(port / "gid_attrs/ndevs" / slot.name) or ""
-                path = path_of(nic, address) if nic else None
-                found.append(Gid(device.name, int(port.name), int(slot.name), address, kind, netdev, path))
+    for port in ports(sysfs):
+        device, number = port.parents[1].name, int(port.name)
+        nic = next((one for one in plan.nics if (one.rdma, one.rdma_port) == (device, number)), None) if plan else None
+        for slot in _numbered(port / "gids"):
+            address = as_address(text(slot) or "::")
+            if address is None:
+                continue
+            kind = text(port / "gid_attrs/types" / slot.name) or ""
+            netdev = text(port / "gid_attrs/ndevs" / slot.name) or ""
+            path = path_of(nic, address) if nic else None
+            found.append(Gid(device, number, int(slot.name), address, kind, netdev, path))
     return found
+
+
+def ports(sysfs: Path) -> list[Path]:
+    """The folder of every port of every RDMA device."""
+    folders = (sysfs / "class/infiniband" / name / "ports" for name in devices(sysfs))
+    return [port for folder in folders for port in _numbered(folder)]
 
 
 def missing(plan: HostFile, gids: Iterable[Gid]) -> list[tuple[Nic, PathAddress]]:
@@ -86,7 +88,7 @@ def as_address(gid: str) -> Address | None:
     return (address.ipv4_mapped or address) if int(address) else None
 
 
-def _read(file: Path) -> str | None:
+def text(file: Path) -> str | None:
     """A file's text; None where the kernel refuses, as it does (EINVAL) for the type and device of an empty slot."""
     try:
         return file.read_text(encoding="ascii").strip()

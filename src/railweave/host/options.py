@@ -109,6 +109,16 @@ def parser() -> ArgumentParser:
     undo.add_argument("--dry-run", action="store_true", help="print the commands only")
     undo.add_argument("--json", action="store_true", help="for machines")
 
+    shown = verb(
+        "show",
+        "print what this server has: links, addresses, routes, rules, GIDs, LLDP neighbors, counters",
+        "Changes nothing, and\nneeds no plan. railweave collect --servers asks for it, railweave check compares it.",
+        "show",
+        "show --json",
+    )
+    _sysfs(shown)
+    shown.add_argument("--json", action="store_true", help="for machines")
+
     gid = verb(
         "gids",
         "show the RDMA GIDs of this server, and which path each is",

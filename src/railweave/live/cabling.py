@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railweave.findings.registry import Rule
@@ -12,6 +13,7 @@ from railweave.live.living import Seen, link_and_ends
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from railweave.expect.hosts import Nic
     from railweave.expect.model import Port
     from railweave.live.living import Living
     from railweave.state.protocols import LldpNeighbor
@@ -47,18 +49,21 @@ MISSING = Rule(
 
 def cabling(living: Living) -> Iterator[Seen]:
     """What LLDP shows on every cabled port; a server that does not speak LLDP is no fault."""
-    wanted = {(one.device, one.name): one for each in living.expected.values() for one in each.cabled}
+    wanted: dict[End, Port | Nic] = {
+        (one.device, one.name): one for each in living.expected.values() for one in each.cabled
+    }
+    wanted |= {(nic.device, nic.name): nic for each in living.servers_expected.values() for nic in each.nics}
     ends = {end: (one.peer, one.peer_port) for end, one in wanted.items()}
     ends |= {there: here for here, there in list(ends.items())}
     wrong: dict[End, End] = {}
     told: dict[End, LldpNeighbor] = {}
     for end, one in wanted.items():
-        state = living.states.get(end[0])
+        state = living.hosts.get(end[0]) or living.states.get(end[0])
         if state is None or state.neighbors is None:
             continue
-        heard = of_port(state.neighbors, one.name) or ()
+        heard = [_by_design(living, one) for one in of_port(state.neighbors, one.said_as) or ()]
         if not heard:
-            interface = of_port(state.interfaces or {}, one.name)
+            interface = of_port(state.interfaces or {}, one.said_as)
             if one.kind == "fabric" and interface is not None and interface.oper_up:
                 yield Seen(
                     MISSING,
@@ -78,8 +83,13 @@ def cabling(living: Living) -> Iterator[Seen]:
     yield from _crossed(wanted, ends, wrong, told)
 
 
+def _by_design(living: Living, said: LldpNeighbor) -> LldpNeighbor:
+    """A neighbor with its port by the design's name: a server's own daemon has that of the Linux interface."""
+    return replace(said, port=living.nic_names.get((short(said.system or ""), said.port or ""), said.port))
+
+
 def _crossed(
-    wanted: dict[End, Port], ends: dict[End, End], wrong: dict[End, End], told: dict[End, LldpNeighbor]
+    wanted: dict[End, Port | Nic], ends: dict[End, End], wrong: dict[End, End], told: dict[End, LldpNeighbor]
 ) -> Iterator[Seen]:
     """Pairs of cables that are in each other's ports, then every other cable that leads elsewhere, each once."""
     seen = {**wrong, **{there: here for here, there in wrong.items()}}
@@ -152,7 +162,7 @@ def _names_a_port(said: LldpNeighbor) -> bool:
     return said.port is not None and re.fullmatch(r"\d+|[0-9a-fA-F]{2}([:.-]?[0-9a-fA-F]{2}){5}", said.port) is None
 
 
-def _far(one: Port) -> str:
+def _far(one: Port | Nic) -> str:
     return _end((one.peer, one.peer_port))
 
 

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 from railweave.device.build import device_config
 from railweave.errors import FileLine, InputError, Option, Problem
 from railweave.expect import expected
+from railweave.expect.hosts import expected_host
 from railweave.findings.registry import Rule, rules_of
 from railweave.live.counters import ORDER
+from railweave.live.identity import NOT_ASKED
 from railweave.live.judge import judged
 from railweave.live.living import Living
 from railweave.live.punch_list import punch_list
 from railweave.routing.control_plane import ControlPlane
+from railweave.state.host_state import HOST, read_hosts
 from railweave.state.reading import read_states
 
 if TYPE_CHECKING:
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from railweave.network.model import Network
     from railweave.state.capture import Capture
     from railweave.state.device_state import DeviceState
+    from railweave.state.host_state import HostState
 
 UNKNOWN = Rule(
     "capture-device-unknown",
@@ -84,13 +88,14 @@ def check(
     all_routes: bool = False,
     configs: Mapping[str, DeviceConfig] | None = None,
     seen: Callable[[DeviceState], DeviceState] = lambda state: state,
+    host_seen: Callable[[HostState], HostState] = lambda state: state,
     line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0),
     progress: Callable[[str], None],
 ) -> Checked:
     """Compare what devices said with what must hold, without what ``status:`` of the fabric file makes absent.
 
-    ``before`` is an earlier capture, for counters. ``only`` are ids of findings to keep. ``configs`` are what switches run in
-    place of the designed configurations, and ``seen`` takes out of a state what it cannot say there: as in a lab. Raises
+    Servers are expected to answer where they were asked. ``before`` is an earlier capture, for counters. ``only`` are ids of findings to keep. ``configs`` are what switches run in
+    place of the designed configurations; ``seen`` and ``host_seen`` take out of a state what it cannot say there: as in a lab. Raises
     ``InputError`` for an id that there is not, and for a capture that has no answer of any switch of the network.
     """
     rules = _rules(only, since=before is not None)
@@ -105,34 +110,48 @@ def check(
         for name, config in configs.items()
         if name not in network.absent
     }
+    hosts = {name: host_seen(one) for name, one in read_hosts(capture, _servers(network)).items()}
+    asked = [name for name in _servers(network) if name in hosts or name in capture.meta.devices]
+    answered = {*states, *hosts}
     living = Living(
         network,
         wanted,
         states,
         {name: seen(one) for name, one in read(network, before, systems).items()} if before is not None else {},
-        {name: why for name in wanted if name not in states and (why := _why(capture, name))},
-        {name: dict(one.failed) for name, one in capture.meta.devices.items() if name in states and one.failed},
+        {name: why for name in (*wanted, *asked) if name not in answered and (why := _why(capture, name))},
+        {name: dict(one.failed) for name, one in capture.meta.devices.items() if name in answered and one.failed},
+        {name: expected_host(network, name) for name in asked},
+        hosts,
+        read_hosts(before, _servers(network)) if before is not None else {},
     )
-    progress(f"comparing {len(wanted)} devices")
+    devices = (*wanted, *asked)
+    progress(f"comparing {len(devices)} devices")
     found = [*judged(living, line), *_unknown(network, capture)]
     return Checked(
         network,
         [one for one in found if one.id in rules],
-        tuple(wanted),
-        frozenset(name for name in wanted if name in states),
+        devices,
+        frozenset(answered.intersection(devices)),
         rules,
         before is not None,
     )
 
 
+def _servers(network: Network) -> list[str]:
+    """The servers that should be there."""
+    return [one.name for one in network.servers if one.name not in network.absent]
+
+
 def read(network: Network, capture: Capture, systems: Mapping[str, str] | None = None) -> dict[str, DeviceState]:
     """The state of every switch that said more than its configuration; ``systems`` are what they run, by default as designed.
 
-    Raises ``InputError`` where none did.
+    Raises ``InputError`` where none did, and no server either.
     """
     states = read_states(capture, systems or {one.name: one.nos for one in network.switches})
     states = {name: one for name, one in states.items() if _said_something(one)}
-    if not states and not any(name in capture.meta.devices for name in (one.name for one in network.switches)):
+    known = [one.name for one in (*network.switches, *network.servers)]
+    answered = any(HOST.name in capture.answers.get(one.name, {}) for one in network.servers)
+    if not states and not answered and not any(name in capture.meta.devices for name in known):
         what = "it has no answer of any switch of this network about its state"
         fix = "collect them: `railweave collect FABRIC -o CAPTURE`; what to ask by hand: `railweave collect FABRIC --questions`"
         raise InputError([Problem(FileLine(str(capture.folder)), what, fix)])
@@ -153,7 +172,7 @@ def _why(capture: Capture, device: str) -> str:
     if asked is not None:
         return asked.error or next((f"{name}: {why}" for name, why in asked.failed.items()), "")
     if capture.meta.devices:
-        return "it was not asked"
+        return NOT_ASKED
     return "the capture has its configuration alone" if device in capture.devices else "the capture has nothing of it"
 
 

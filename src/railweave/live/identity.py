@@ -10,9 +10,13 @@ from railweave.live.interfaces import short
 from railweave.live.living import Seen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from railweave.live.living import Living, Part
+    from railweave.state.device_state import Note
+
+NOT_ASKED = "it was not asked"
+"""Why nothing is known of a device that whoever collected left out."""
 
 SILENT = Rule(
     "device-silent",
@@ -21,6 +25,7 @@ SILENT = Rule(
     "A device of the design did not answer.",
     why="nothing is known of it, and what rests on it is likely to be down",
     fix="look at its power and its management port; give it `status: planned` or `failed` in the fabric file while it is not there",
+    sometimes="info",
 )
 UNREAD = Rule(
     "answer-not-read",
@@ -91,26 +96,25 @@ ALARM = Rule(
 
 def identity(living: Living) -> Iterator[Seen]:
     """Who answered, and what each says of itself."""
-    for device, one in living.expected.items():
-        if device not in living.states:
-            why = living.silent.get(device, "")
-            what = f"{device} did not answer{f': {why}' if why else ''}"
-            broken: frozenset[Part] = frozenset([("device", device)])
-            yield Seen(SILENT, device, what, one.identity.because, breaks=broken)
+    yield from _silent(living)
+    for server, host in living.servers():
+        if host.host_name and short(host.host_name) != short(server.device):
+            yield Seen(NAME, server.device, f"calls itself {host.host_name}", server.because)
+        yield from _asked(living, server.device, host.notes)
     for one, state in living.pairs():
         wanted, said = one.identity, state.identity
         if said is None:
             continue
-        because = wanted.because
+        keys = wanted.because
         if said.host_name and short(said.host_name) != short(one.device):
-            yield Seen(NAME, one.device, f"calls itself {said.host_name}", because)
+            yield Seen(NAME, one.device, f"calls itself {said.host_name}", keys)
         if said.model and not _same_model(said.model, wanted.model):
-            yield Seen(MODEL, one.device, f"is a {said.model}, the design has a {wanted.model}", because)
+            yield Seen(MODEL, one.device, f"is a {said.model}, the design has a {wanted.model}", keys)
         if said.serial and wanted.serial and said.serial != wanted.serial:
             what = f"has serial number {said.serial}, the inventory has {wanted.serial}"
-            yield Seen(SERIAL, one.device, what, because)
+            yield Seen(SERIAL, one.device, what, keys)
         if said.version and not _same_release(said.version, wanted.release):
-            yield Seen(RELEASE, one.device, f"runs {said.version}, the design names {wanted.release}", because)
+            yield Seen(RELEASE, one.device, f"runs {said.version}, the design names {wanted.release}", keys)
     for one, state in living.pairs():
         if one.clock and state.clock and state.clock.synchronized is False:
             servers = ", ".join(one.clock.servers)
@@ -123,10 +127,30 @@ def identity(living: Living) -> Iterator[Seen]:
                 f"alarm{f' ({alarm.severity})' if alarm.severity else ''}: {alarm.text}",
                 severity=severity,
             )
-        for question, why in living.unanswered.get(one.device, {}).items():
-            yield Seen(UNANSWERED, one.device, f"{question}: {why}")
-        for note in state.notes:
-            yield Seen(UNREAD, one.device, f"{note.question}{f', {note.place}' if note.place else ''}: {note.what}")
+        yield from _asked(living, one.device, state.notes)
+
+
+def _silent(living: Living) -> Iterator[Seen]:
+    """Devices that should answer and did not."""
+    because = {device: one.identity.because for device, one in living.expected.items()}
+    because |= {device: one.because for device, one in living.servers_expected.items()}
+    for device, keys in because.items():
+        if device not in living.states and device not in living.hosts:
+            why = living.silent.get(device, "")
+            if why == NOT_ASKED:
+                yield Seen(SILENT, device, f"nothing is known of {device}: {why}", keys, severity="info")
+                continue
+            what = f"{device} did not answer{f': {why}' if why else ''}"
+            broken: frozenset[Part] = frozenset([("device", device)])
+            yield Seen(SILENT, device, what, keys, breaks=broken)
+
+
+def _asked(living: Living, device: str, notes: Iterable[Note]) -> Iterator[Seen]:
+    """What a device was asked and did not answer, or answered in words that were not understood."""
+    for question, why in living.unanswered.get(device, {}).items():
+        yield Seen(UNANSWERED, device, f"{question}: {why}")
+    for note in notes:
+        yield Seen(UNREAD, device, f"{note.question}{f', {note.place}' if note.place else ''}: {note.what}")
 
 
 def _same_model(said: str, designed: str) -> bool:

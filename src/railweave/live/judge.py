@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from railweave.counting import counted
 from railweave.findings import SEVERITIES
-from railweave.live import cabling, counters, forwarding, identity, ports, sessions
+from railweave.live import cabling, counters, forwarding, identity, ports, servers, sessions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -23,13 +23,16 @@ LOOKS = (
     ports.ports,
     sessions.sessions,
     forwarding.forwarding,
+    servers.servers,
     counters.counters,
+    servers.losses,
 )
 CAUSES = (
     (identity.SILENT,),
     (cabling.SWAPPED, cabling.WRONG),
-    (ports.NO_OPTIC, ports.ABSENT, ports.SHUT),
+    (ports.NO_OPTIC, ports.ABSENT, ports.SHUT, servers.ABSENT),
     (ports.DOWN,),
+    (servers.DOWN,),
     (sessions.MISSING, sessions.DOWN, sessions.AS),
 )
 """Rules whose findings explain others, the deepest first: each explains only what comes after it."""

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
+
+from railweave.live.interfaces import short
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from railweave.expect import Expected
+    from railweave.expect.hosts import ExpectedHost
     from railweave.expect.model import Keys
     from railweave.findings import Severity
     from railweave.findings.registry import Rule
     from railweave.network.model import Network
     from railweave.state.device_state import DeviceState
+    from railweave.state.host_state import HostState
 
-Kind = Literal["device", "link", "session"]
+Kind = Literal["device", "link", "session", "nic"]
 Part = tuple[Kind, str]
-"""A part of the network that something breaks or rests on: a device, a link by its name, the routing session of a link."""
+"""A part of the network that something breaks or rests on: a device, a link by its name, the routing session of a link, a NIC."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +30,7 @@ class Living:
     """What must hold and what was said, by device; ``before`` is what was said earlier, for counters.
 
     A device that is expected and has no state did not answer: ``silent`` says why where that is known. ``unanswered`` are the
-    questions that a device was asked and did not answer, with the reason.
+    questions that a device was asked and did not answer, with the reason. Servers are expected where any of them was asked.
     """
 
     network: Network
@@ -34,6 +39,22 @@ class Living:
     before: dict[str, DeviceState] = field(default_factory=dict[str, "DeviceState"])
     silent: dict[str, str] = field(default_factory=dict[str, str])
     unanswered: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
+
+    servers_expected: dict[str, ExpectedHost] = field(default_factory=dict[str, "ExpectedHost"])
+    hosts: dict[str, HostState] = field(default_factory=dict[str, "HostState"])
+    hosts_before: dict[str, HostState] = field(default_factory=dict[str, "HostState"])
+
+    @cached_property
+    def nic_names(self) -> dict[tuple[str, str], str]:
+        """The design's name of a NIC, by the short name of its server and its Linux interface."""
+        return {(short(one.name), nic.netdev): nic.name for one in self.network.servers for nic in one.nics}
+
+    def servers(self) -> Iterator[tuple[ExpectedHost, HostState]]:
+        """What must hold on each server that answered, beside what it said."""
+        for device, one in self.servers_expected.items():
+            state = self.hosts.get(device)
+            if state is not None:
+                yield one, state
 
     def pairs(self) -> Iterator[tuple[Expected, DeviceState]]:
         """What must hold on each device that answered, beside what it said."""

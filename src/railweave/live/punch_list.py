@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from railweave.live import cabling, counters, identity
+from railweave.live import cabling, counters, identity, servers
 from railweave.live import ports as of_ports
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ HANDS = (
     of_ports.NO_OPTIC,
     of_ports.OPTIC,
     of_ports.DARK,
+    servers.DOWN,
     counters.ERRORS,
     counters.FLAPS,
     identity.SILENT,

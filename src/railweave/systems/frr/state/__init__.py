@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railweave.state.device_state import DeviceState, Identity
+from railweave.state.lldpd import lldp
 from railweave.state.ports import InterfaceState
 from railweave.state.protocols import RouterAdvertising
 from railweave.state.question import CONFIGURATION, DEFAULT_VRF, Question, about
 from railweave.systems.frr.state.bgp import bfd_sessions, sessions
-from railweave.systems.frr.state.linux import clock, ipv6_neighbors, links, lldp
+from railweave.systems.frr.state.linux import clock, ipv6_neighbors, links
 from railweave.systems.frr.state.routes import evpn, routes, vnis, vrfs
 
 if TYPE_CHECKING:

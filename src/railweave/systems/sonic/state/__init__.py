@@ -9,10 +9,11 @@ import re
 from typing import TYPE_CHECKING
 
 from railweave.state.device_state import Alarm, DeviceState, Identity
+from railweave.state.lldpd import lldp
 from railweave.state.question import CONFIGURATION, Question
 from railweave.systems.frr.state import routing_questions, vtysh
 from railweave.systems.frr.state.bgp import bfd_sessions, sessions
-from railweave.systems.frr.state.linux import clock, ipv6_neighbors, lldp
+from railweave.systems.frr.state.linux import clock, ipv6_neighbors
 from railweave.systems.frr.state.routes import evpn, routes, vnis, vrfs
 from railweave.systems.sonic.state.counters import pfc, pools, queues, watchdog
 from railweave.systems.sonic.state.database import tables
