@@ -10,7 +10,7 @@ ENGINE := Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml) $(shell find cra
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help demo check test lint format bench golden docs screenshot validate-all validators zipapp engine wheel try-wheel fuzz validation \
-	plugin plugin-test plugin-lint plugin-bench soak test-rxe test-nccl clean
+	plugin plugin-test plugin-lint plugin-bench soak test-rxe test-nccl check-matrix clean
 
 help:
 	@echo "make demo    build the example network into out/demo and verify it"
@@ -26,6 +26,7 @@ help:
 	@echo "make validate-all  every check and validator on every file of every example, 8,192 and 32,768 GPUs too: needs an hour and 16 GB"
 	@echo "make wheel   build dist/railweave-*.whl, which installs where there is no compiler"
 	@echo "make try-wheel  install that wheel into a clean environment without a compiler, run the demo with it"
+	@echo "make check-matrix  draw FAULTS (600) faults for each operating system, and write what railweave check finds of them into docs/check.md"
 	@echo "make screenshot  draw docs/images/report.png and those of the how-to in docs/images/howto; needs Chromium"
 	@echo "make plugin  build the NCCL/RCCL net plugin and railweave-rdma-ping into build/plugin; needs a C compiler and CMake"
 	@echo "make soak    the plugin under random faults, plain and under sanitizers (SOAK_JOBS runs at once, 4)"
@@ -134,6 +135,11 @@ validators: $(STAMP)
 	src/railweave/lab/frr/frr-root.sh .validators/frr-forky forky
 	tools/libyang.sh $(BIN)/python
 	tools/netplan.sh .validators/netplan
+
+FAULTS ?= 600
+
+check-matrix: $(STAMP)
+	$(BIN)/python -m tests.live.matrix $(FAULTS)
 
 wheel: $(STAMP)
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist . -C build-args="--compatibility pypi"

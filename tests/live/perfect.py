@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from railweave.expect import Expected
-from railweave.state.device_state import Clock, DeviceState, Identity
+from railweave.state.device_state import Clock, DeviceState, Identity, Watchdog
 from railweave.state.ports import (
     Errors,
     Fec,
@@ -18,6 +18,7 @@ from railweave.state.ports import (
 from railweave.state.protocols import (
     BfdSession,
     BgpSession,
+    EvpnRoutes,
     FamilyState,
     LldpNeighbor,
     NextHop,
@@ -38,7 +39,7 @@ def perfect(one: Expected) -> DeviceState:
             speed_gbps=port.speed_gbps,
             mtu=port.ip_mtu or port.mtu,
             flaps=1,
-            errors=Errors(in_crc=0, in_resource=0),
+            errors=Errors(in_errors=0, in_crc=0, in_resource=0, in_discards=0, out_discards=0),
             fec=Fec("rs-544" if port.fec else None, uncorrected=0),
         )
         for port in one.ports
@@ -57,6 +58,7 @@ def perfect(one: Expected) -> DeviceState:
             errors=known.errors,
             fec=known.fec,
         )
+    tenants = {prefix: each.vrf for each in one.tenants for prefix in (*each.own, *each.learned)}
     peerings = [(each.session, each.bfd, each) for each in one.sessions]
     overlay = [(each.session, each.bfd, None) for each in one.overlay_sessions]
     return DeviceState(
@@ -94,7 +96,13 @@ def perfect(one: Expected) -> DeviceState:
             if bfd
         ),
         routes=tuple(
-            Route(str(route.prefix), "default", "bgp", True, tuple(NextHop("fe80::1", port) for port in route.ports))
+            Route(
+                str(route.prefix),
+                tenants.get(route.prefix, "default"),
+                "bgp",
+                True,
+                tuple(NextHop("fe80::1", port) for port in (["tunnel"] if route.prefix in tenants else route.ports)),
+            )
             for route in one.routes
         ),
         vrfs={each.vrf: VrfState(each.vrf, each.route_distinguisher, each.vni, True) for each in one.tenants},
@@ -105,6 +113,12 @@ def perfect(one: Expected) -> DeviceState:
                 {priority: PriorityGroup(0) for priority in each.lossless.values()},
             )
             for each in one.queues
+        },
+        evpn=EvpnRoutes(0, 0, {each.vrf: tuple(map(str, each.learned)) for each in one.tenants})
+        if one.tenants
+        else None,
+        watchdog={
+            each.port: {number: Watchdog(0, 0, storming=False) for number in each.lossless} for each in one.queues
         },
         pfc={each.port: {priority: PfcCounters(0, 0) for priority in each.lossless.values()} for each in one.queues},
     )

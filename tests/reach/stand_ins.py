@@ -12,7 +12,7 @@ import ssl
 import threading
 from collections.abc import Coroutine, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -33,7 +33,7 @@ class StandIn:
     """One device: ``answers`` by the words of a question; what is not there is refused. ``asked`` is what it was asked.
 
     ``cut_after``: it drops the connection in the middle of the answer after so many, ``cuts`` times. ``late_s``: it waits before each
-    answer. ``chunked``: it speaks NETCONF 1.1.
+    answer; ``held``: it answers nothing before that is set. ``chunked``: it speaks NETCONF 1.1.
     """
 
     answers: dict[str, str]
@@ -41,12 +41,14 @@ class StandIn:
     cut_after: int | None = None
     cuts: int = 1_000
     late_s: float = 0
+    held: threading.Event | None = None
     chunked: bool = True
     port: int = 0
     asked: list[str] = field(default_factory=list)
     answered: int = 0
     logins: int = 0
     forwarded: int = 0
+    connections: list[asyncssh.SSHServerConnection] = field(default_factory=list)
 
     def known(self, host: str = "127.0.0.1") -> str:
         """The line of known_hosts that trusts it."""
@@ -56,6 +58,8 @@ class StandIn:
         """The answer, and whether the connection is to end in the middle of it."""
         self.asked.append(words)
         await asyncio.sleep(self.late_s)
+        while self.held is not None and not self.held.is_set():
+            await asyncio.sleep(0.01)
         cut = self.cut_after is not None and self.answered >= self.cut_after and self.cuts > 0
         if cut:
             self.cuts -= 1
@@ -71,6 +75,7 @@ class _Login(asyncssh.SSHServer):
 
     def connection_made(self, conn: asyncssh.SSHServerConnection) -> None:
         self._device.logins += 1
+        self._device.connections.append(conn)
 
     def password_auth_supported(self) -> bool:
         return True
@@ -126,6 +131,8 @@ async def _replied(device: StandIn, asked: ET.Element) -> tuple[str, bool]:
     if asked.tag.endswith("get-configuration"):
         answer, cut = await device.answer("get-configuration set")
         return f"<configuration-set>{escape(answer)}</configuration-set>", cut
+    if asked.tag.endswith("close-session"):
+        return "<ok/>", False
     answer, cut = await device.answer(asked.text or "")
     if answer.startswith("%"):
         error = f"<error-severity>error</error-severity><error-message>{escape(answer)}</error-message>"
@@ -163,10 +170,12 @@ async def _http(device: StandIn, reader: asyncio.StreamReader, writer: asyncio.S
             await writer.drain()
             if cut:
                 break
-    except (asyncio.IncompleteReadError, ConnectionError):
+    except (asyncio.IncompleteReadError, asyncio.CancelledError, ConnectionError):
         pass
     finally:
         writer.close()
+        with suppress(ConnectionError):
+            await writer.wait_closed()
 
 
 async def _eapi(device: StandIn, call: dict[str, Any]) -> tuple[str, bool]:
@@ -188,6 +197,7 @@ class StandIns:
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
         self._servers: list[Any] = []
+        self._devices: list[StandIn] = []
         self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self._thread.start()
 
@@ -213,6 +223,7 @@ class StandIns:
             )
             device.port = server.get_port()
             self._servers.append(server)
+            self._devices.append(device)
 
         self._run(begin())
         return device
@@ -240,6 +251,9 @@ class StandIns:
             for task in others:
                 task.cancel()
             await asyncio.gather(*others, return_exceptions=True)
+            for one in (each for device in self._devices for each in device.connections):
+                one.abort()
+                await one.wait_closed()
 
         self._run(end())
         self.loop.call_soon_threadsafe(self.loop.stop)

@@ -173,6 +173,7 @@ def test_a_switch_of_arista() -> None:
     assert (heard.system, heard.port) == ("spine1.example.net", "Ethernet5/1")
     assert found.interfaces is not None
     port = found.interfaces["Ethernet1/1"]
+    assert port.addresses == ("fc00:1:1:1::1", "fe80::21c:73ff:fe00:1", "192.0.2.1", "198.51.100.1")
     assert (port.admin_up, port.oper_up, port.speed_gbps, port.lanes, port.mtu, port.flaps) == (
         True,
         True,
@@ -320,7 +321,9 @@ def test_a_switch_of_sonic() -> None:
         "Ethernet8": (None, "00:1c:73:a0:fc:19"),
     }
     assert found.interfaces is not None
-    assert set(found.interfaces) == {"Ethernet0", "Ethernet8"}
+    assert set(found.interfaces) == {"Ethernet0", "Ethernet8", "Vlan2"}
+    assert found.interfaces["Ethernet0"].addresses == ("fe80::21c:73ff:fe00:1",)
+    assert found.interfaces["Vlan2"].addresses == ("fc00:1:1:1::1",)
     port = found.interfaces["Ethernet0"]
     assert (port.speed_gbps, port.lanes, port.mtu, port.flaps, port.fec.mode) == (400, 4, 9100, 3, "rs544")
     assert (port.errors.in_discards, port.fec.corrected) == (4, 100)

@@ -10,11 +10,12 @@ from railweave.errors import FileLine, InputError, Option, Problem
 from railweave.expect import expected
 from railweave.expect.hosts import expected_host
 from railweave.findings.registry import Rule, rules_of
-from railweave.live.counters import ORDER
+from railweave.live.counters import ORDER, STATES
 from railweave.live.identity import NOT_ASKED
 from railweave.live.judge import judged
 from railweave.live.living import Living
 from railweave.live.punch_list import punch_list
+from railweave.live.servers import RETRANSMITTED
 from railweave.routing.control_plane import ControlPlane
 from railweave.state.host_state import HOST, read_hosts
 from railweave.state.reading import read_states
@@ -190,5 +191,5 @@ def _rules(only: Sequence[str], *, since: bool) -> tuple[str, ...]:
     if unknown:
         fix = "ids are those of docs/findings.md, under `Living network`"
         raise InputError([Problem(Option("--only", one), "there is no such finding", fix) for one in unknown])
-    counted = set[str]() if since else {one.id for one in ORDER}
+    counted = set[str]() if since else {one.id for one in (*ORDER, RETRANSMITTED) if one not in STATES}
     return tuple(id_ for id_ in rules if (not only or id_ in only) and id_ not in counted)

@@ -107,6 +107,8 @@ COLORS = Rule(
     fix="compare the queue pairs of the job with `railweave paths`, and the number of queue pairs per connection",
 )
 
+STATES = (STORM,)
+"""Rules of these that one capture alone can tell."""
 ORDER = (DROPS, INPUT_DROPS, RESOURCE, STORM, PFC, SERVER, ECN, ERRORS, FLAPS, COLORS)
 """What is mended first: marking later against PFC, and earlier against drops, would contradict each other."""
 
@@ -119,16 +121,16 @@ def counters(living: Living) -> Iterator[Seen]:
 def _counters(living: Living) -> Iterator[Seen]:
     for one, now in living.pairs():
         then = living.before.get(one.device)
-        if then is None:
-            continue
         queues = {each.port: each for each in one.queues}
         for port in one.ports:
-            found = [*_wires(port, then, now)]
+            found = [] if then is None else [*_wires(port, then, now)]
             if port.name in queues:
-                found += _congestion(port, queues[port.name], then, now)
+                found += [] if then is None else _congestion(port, queues[port.name], then, now)
+                found += _storms(port.name, then, now)
             for rule, what in found:
                 yield Seen(rule, one.device, f"{port.name}: {what}", port.because, port.name)
-        yield from _colors(one, then, now)
+        if then is not None:
+            yield from _colors(one, then, now)
 
 
 def _rise(then: int | None, now: int | None) -> int | None:
@@ -144,6 +146,8 @@ def _wires(port: Port, then: DeviceState, now: DeviceState) -> Iterator[tuple[Ru
         yield FLAPS, f"changed {counted(flaps, 'time')} between up and down"
     bad = {
         "CRC errors": _rise(was.errors.in_crc, has.errors.in_crc),
+        # Some systems count CRC errors among all that arrived damaged, and not by themselves.
+        "input errors": _rise(was.errors.in_errors, has.errors.in_errors) if has.errors.in_crc is None else None,
         "codewords that were not corrected": _rise(was.fec.uncorrected, has.fec.uncorrected),
     }
     told = [f"{count:,} {name}" for name, count in bad.items() if count]
@@ -175,8 +179,12 @@ def _congestion(port: Port, wanted: Queues, then: DeviceState, now: DeviceState)
             )
         elif marked and not received and not sent and not dropped:
             yield ECN, f"queue {number} marked {counted(marked, 'packet')}, no PFC{level}"
-    before = of_port(then.watchdog or {}, port.name) or {}
-    for queue, dog in (of_port(now.watchdog or {}, port.name) or {}).items():
+
+
+def _storms(port: str, then: DeviceState | None, now: DeviceState) -> Iterator[tuple[Rule, str]]:
+    """Storms that were counted since then, and one that lasts, which needs no earlier capture."""
+    before = of_port((then.watchdog if then else None) or {}, port) or {}
+    for queue, dog in (of_port(now.watchdog or {}, port) or {}).items():
         storms = _rise(before[queue].detected if queue in before else None, dog.detected)
         if storms or dog.storming:
             yield STORM, f"queue {queue}: " + (f"{counted(storms, 'storm')}" if storms else "a storm lasts")

@@ -11,7 +11,7 @@ from railweave.state.protocols import Route as Said
 from railweave.state.question import DEFAULT_VRF
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from railweave.config.addresses import Prefix
     from railweave.expect import Expected
@@ -83,10 +83,21 @@ VRF_DIFFERS = Rule(
     why="its routes do not reach other leaves, or reach another tenant",
     fix="load the designed configuration again",
 )
+FOREIGN = Rule(
+    "foreign-prefix",
+    "error",
+    "living",
+    "The VRF of a tenant holds a prefix of another tenant.",
+    why="the tenants reach each other: isolation is broken",
+    fix="compare the route targets of both VRFs with the designed ones, and look for static routes: `railweave drift`",
+)
 
 
 def forwarding(living: Living) -> Iterator[Seen]:
     """Routes, gateways, VRFs."""
+    owners = {
+        str(prefix): tenant.vrf for one in living.expected.values() for tenant in one.tenants for prefix in tenant.own
+    }
     of_tenants = {prefix for one in living.expected.values() for prefix in _vrfs(one)}
     for one, state in living.pairs():
         said = {each.prefix: each for each in state.routes or ()}
@@ -101,6 +112,7 @@ def forwarding(living: Living) -> Iterator[Seen]:
             yield from _gateway(gateway, state)
         for tenant in one.tenants:
             yield from _tenant(tenant, state)
+            yield from _foreign(tenant, state, owners)
 
 
 def _vrfs(one: Expected) -> dict[Prefix, str]:
@@ -184,3 +196,14 @@ def _tenant(wanted: Tenant, state: DeviceState) -> Iterator[Seen]:
     if state.vnis is not None and wanted.vni not in state.vnis:
         what = f"VRF {wanted.vrf}: VNI {wanted.vni} is not among the device's"
         yield Seen(VRF_DIFFERS, wanted.device, what, wanted.because)
+
+
+def _foreign(wanted: Tenant, state: DeviceState, owners: Mapping[str, str]) -> Iterator[Seen]:
+    """Prefixes of other tenants: among the routes that were asked for, and those of type 5 where they are listed by VRF."""
+    overlay = (state.evpn.type5_prefixes if state.evpn else None) or {}
+    held = [one.prefix for one in state.routes or () if one.vrf == wanted.vrf and one.next_hops]
+    allowed = {str(one) for one in (*wanted.own, *wanted.learned)}
+    for prefix in dict.fromkeys((*held, *overlay.get(wanted.vrf, ()))):
+        if prefix in owners and prefix not in allowed:
+            what = f"VRF {wanted.vrf} holds {prefix} of VRF {owners[prefix]}"
+            yield Seen(FOREIGN, wanted.device, what, wanted.because)

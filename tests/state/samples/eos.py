@@ -58,6 +58,24 @@ _JSON: dict[str, Any] = {
             "Loopback0": {"lineProtocolStatus": "up", "interfaceStatus": "connected", "mtu": 65535},
         }
     },
+    "addresses-ipv6": {
+        "interfaces": {
+            "Ethernet1/1": {
+                "addresses": [{"address": "fc00:1:1:1::1", "subnet": "fc00:1:1:1::/64"}],
+                "linkLocal": {"address": "fe80::21c:73ff:fe00:1", "subnet": "fe80::/64"},
+            }
+        }
+    },
+    "addresses-ipv4": {
+        "interfaces": {
+            "Ethernet1/1": {
+                "interfaceAddress": {
+                    "primaryIp": {"address": "192.0.2.1", "maskLen": 31},
+                    "secondaryIpsOrderedList": [{"address": "198.51.100.1", "maskLen": 24}],
+                }
+            }
+        }
+    },
     "interface-errors": {
         "interfaceErrorCounters": {
             "Ethernet1/1": {"inErrors": 2, "outErrors": 0, "fcsErrors": 2, "symbolErrors": 0, "alignmentErrors": 0}

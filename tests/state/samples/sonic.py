@@ -55,6 +55,25 @@ ANSWERS: dict[str, str] = {
             "PORT_TABLE:Ethernet8": {"admin_status": "up", "oper_status": "down", "speed": "400000", "mtu": "9100"},
         }
     ),
+    "addresses": json.dumps(
+        [
+            {
+                "ifname": "Ethernet0",
+                "flags": ["BROADCAST", "UP", "LOWER_UP"],
+                "mtu": 9100,
+                "operstate": "UP",
+                "address": "00:1c:73:00:00:01",
+                "addr_info": [{"family": "inet6", "local": "fe80::21c:73ff:fe00:1", "prefixlen": 64, "scope": "link"}],
+            },
+            {
+                "ifname": "Vlan2",
+                "flags": ["UP"],
+                "mtu": 9100,
+                "operstate": "UP",
+                "addr_info": [{"family": "inet6", "local": "fc00:1:1:1::1", "prefixlen": 64, "scope": "global"}],
+            },
+        ]
+    ),
     "ports-state": dump(
         {"PORT_TABLE|Ethernet0": {"speed": "400000", "fec": "rs544"}, "PORT_TABLE|Ethernet8": {"fec": "N/A"}}
     ),

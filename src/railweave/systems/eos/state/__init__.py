@@ -47,6 +47,8 @@ def questions(config: DeviceConfig, asked: Iterable[tuple[str, str]] = (), *, ta
         _text("ntp", "show ntp status", optional=True),
         _json("lldp-neighbors", "show lldp neighbors detail"),
         _json("interfaces", "show interfaces"),
+        _json("addresses-ipv6", "show ipv6 interface", optional=True),
+        _json("addresses-ipv4", "show ip interface", optional=True),
         _json("interface-errors", "show interfaces counters errors"),
         _json("interface-discards", "show interfaces counters discards"),
         _json("phy", "show interfaces phy detail", revision=2, optional=True),

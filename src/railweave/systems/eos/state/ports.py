@@ -19,6 +19,7 @@ def interfaces(answers: Answers) -> dict[str, InterfaceState] | None:
         return None
     errors, discards = answers.tree("interface-errors"), answers.tree("interface-discards")
     phy, drops = answers.tree("phy"), answers.tree("chip-drops")
+    addresses = _addresses(answers.tree("addresses-ipv6"), answers.tree("addresses-ipv4"))
     found: dict[str, InterfaceState] = {}
     for name, one in answer.one("interfaces").entries():
         status = one.one("interfaceStatus").text()
@@ -36,12 +37,29 @@ def interfaces(answers: Answers) -> dict[str, InterfaceState] | None:
             lanes=one.one("lanes").integer() or None,
             mtu=one.one("mtu").integer(),
             mac=one.one("physicalAddress").mac(),
+            addresses=addresses.get(name),
             flaps=counters.one("linkStatusChanges").integer(),
             last_change=one.one("lastStatusChangeTimestamp").number(),
             errors=_errors(name, errors, discards, drops, counters),
             fec=_fec(phy.one("interfacePhyStatuses", name)) if phy else Fec(),
         )
     return found
+
+
+def _addresses(ipv6: Value | None, ipv4: Value | None) -> dict[str, tuple[str, ...]]:
+    """The addresses of each interface that ``show ipv6 interface`` and ``show ip interface`` list."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name, one in ipv6.one("interfaces").entries() if ipv6 else ():
+        found[name] = _texts([*one.all("addresses"), one.one("linkLocal")])
+    for name, one in ipv4.one("interfaces").entries() if ipv4 else ():
+        given = one.one("interfaceAddress")
+        found[name] = found.get(name, ()) + _texts([given.one("primaryIp"), *given.all("secondaryIpsOrderedList")])
+    return found
+
+
+def _texts(entries: list[Value]) -> tuple[str, ...]:
+    found = (one.one("address").text() for one in entries if one.there)
+    return tuple(text for text in found if text is not None)
 
 
 def _errors(name: str, errors: Value | None, discards: Value | None, drops: Value | None, counters: Value) -> Errors:

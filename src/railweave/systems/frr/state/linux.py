@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def links(answer: Value | None) -> dict[str, InterfaceState] | None:
-    """The interfaces of ``ip -j -s link``."""
+    """The interfaces of ``ip -j -s link``, or of ``ip -j address``, which has their addresses."""
     if answer is None:
         return None
     found: dict[str, InterfaceState] = {}
@@ -30,6 +30,7 @@ def links(answer: Value | None) -> dict[str, InterfaceState] | None:
             oper_up={"UP": True, "DOWN": False, "LOWERLAYERDOWN": False}.get(state or ""),
             mtu=one.one("mtu").integer(),
             mac=one.one("address").mac(),
+            addresses=_addresses(one) if "addr_info" in one.keys else None,
             errors=Errors(
                 in_errors=received.one("errors").integer(),
                 out_errors=sent.one("errors").integer(),
@@ -38,6 +39,10 @@ def links(answer: Value | None) -> dict[str, InterfaceState] | None:
             ),
         )
     return found
+
+
+def _addresses(link: Value) -> tuple[str, ...]:
+    return tuple(text for one in link.all("addr_info") if (text := one.one("local").text()))
 
 
 def ipv6_neighbors(answer: Value | None) -> tuple[Ipv6Neighbor, ...] | None:

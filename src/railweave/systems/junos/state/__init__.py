@@ -94,6 +94,7 @@ def read(answers: Answers) -> DeviceState:
     """What the answers of a switch say. Nothing is raised: what cannot be read is noted."""
     clock = _clock(answers)
     extensive, queued = answers.tree("interfaces"), answers.tree("queues")
+    ports = interfaces(extensive, clock.time if clock else None)
     summaries = [answers.tree(name) for name in ("bgp", "bgp-discovered", "bgp-auto-discovered", "bgp-neighbors")]
     return DeviceState(
         answers.device,
@@ -104,8 +105,8 @@ def read(answers: Answers) -> DeviceState:
         commit=_commit(answers),
         alarms=_alarms(answers),
         neighbors=lldp(answers.tree("lldp-neighbors")),
-        interfaces=interfaces(extensive, clock.time if clock else None),
-        optics=optics(answers.tree("optics"), answers.tree("hardware")),
+        interfaces=ports,
+        optics=optics(answers.tree("optics"), answers.tree("hardware"), ports or ()),
         ipv6_neighbors=ipv6_neighbors(answers.tree("neighbors")),
         advertising=advertising(answers.tree("advertising")),
         bgp=sessions([one for one in summaries if one is not None], clock.time if clock else None),

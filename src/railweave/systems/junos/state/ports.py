@@ -71,13 +71,14 @@ def _up(value: Value) -> bool | None:
 
 
 def _unit(name: str, unit: Value, port: InterfaceState) -> InterfaceState:
+    admin, up = _up(unit.one("admin-status")), _up(unit.one("oper-status"))
     families = unit.all("address-family")
     mtus = [mtu for family in families if (mtu := _digits(family.one("mtu"))) is not None]
     addresses = [address.one("ifa-local").text() for family in families for address in family.all("interface-address")]
     return InterfaceState(
         name,
-        admin_up=port.admin_up,
-        oper_up=port.oper_up,
+        admin_up=port.admin_up if admin is None else admin,
+        oper_up=port.oper_up if up is None else up,
         description=unit.one("description").text(),
         mtu=min(mtus, default=None),
         addresses=tuple(one for one in addresses if one),
@@ -111,8 +112,11 @@ def _fec(port: Value) -> Fec:
     )
 
 
-def optics(answer: Value | None, hardware: Value | None) -> dict[str, Optic] | None:
-    """Optics of ``show interfaces diagnostics optics`` by port, with what ``show chassis hardware`` says of each module."""
+def optics(answer: Value | None, hardware: Value | None, ports: Iterable[str] = ()) -> dict[str, Optic] | None:
+    """Optics of ``show interfaces diagnostics optics`` by port, with what ``show chassis hardware`` says of each module.
+
+    That one lists every module, so a port of ``ports`` whose cage is not in it has none.
+    """
     if answer is None and hardware is None:
         return None
     modules = dict(_modules(hardware)) if hardware else {}
@@ -157,6 +161,9 @@ def optics(answer: Value | None, hardware: Value | None) -> dict[str, Optic] | N
                 part=module.first("model-number", "part-number").text(),
                 serial=module.one("serial-number").text(),
             )
+    for name in ports if modules else ():
+        if _PORT.fullmatch(name) and name not in found and _cage(name) not in modules:
+            found[name] = Optic(present=False)
     return found
 
 

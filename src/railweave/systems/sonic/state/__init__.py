@@ -13,11 +13,11 @@ from railweave.state.lldpd import lldp
 from railweave.state.question import CONFIGURATION, Question
 from railweave.systems.frr.state import routing_questions, vtysh
 from railweave.systems.frr.state.bgp import bfd_sessions, sessions
-from railweave.systems.frr.state.linux import clock, ipv6_neighbors
+from railweave.systems.frr.state.linux import clock, ipv6_neighbors, links
 from railweave.systems.frr.state.routes import evpn, routes, vnis, vrfs
 from railweave.systems.sonic.state.counters import pfc, pools, queues, watchdog
 from railweave.systems.sonic.state.database import tables
-from railweave.systems.sonic.state.ports import interfaces, optics
+from railweave.systems.sonic.state.ports import interfaces, optics, with_addresses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -49,6 +49,7 @@ def questions(config: DeviceConfig, asked: Iterable[tuple[str, str]] = (), *, ta
         _database("counters", "COUNTERS_DB", "COUNTERS:*"),
         _database("watermarks", "COUNTERS_DB", "USER_WATERMARKS:*", optional=True),
         Question("lldp-neighbors", "json", {"ssh": "docker exec lldp lldpctl -f json"}, optional=True),
+        Question("addresses", "json", {"ssh": "ip -j address"}),
         Question("neighbors", "json", {"ssh": "ip -j -6 neigh"}),
         *routing_questions(config, asked, tables=tables),
         Question(CONFIGURATION, "json", {"ssh": "sonic-cfggen -d --print-data"}),
@@ -69,8 +70,11 @@ def read(answers: Answers) -> DeviceState:
         clock=clock(answers),
         alarms=_alarms(answers),
         neighbors=lldp(answers.tree("lldp-neighbors")),
-        interfaces=interfaces(tables(answers.tree("ports")), tables(answers.tree("ports-state")), names, counters),
-        optics=optics(tables(answers.tree("optics"))),
+        interfaces=with_addresses(
+            interfaces(tables(answers.tree("ports")), tables(answers.tree("ports-state")), names, counters),
+            links(answers.tree("addresses")),
+        ),
+        optics=optics(tables(answers.tree("optics")), tables(answers.tree("ports"))),
         ipv6_neighbors=ipv6_neighbors(answers.tree("neighbors")),
         bgp=sessions(answers.tree("bgp"), answers.tree("bgp-neighbors")),
         bfd=bfd_sessions(answers.tree("bfd")),

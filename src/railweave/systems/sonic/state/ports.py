@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railweave.state.ports import Errors, Fec, InterfaceState, Lane, Optic
@@ -44,6 +45,18 @@ def interfaces(
     return found
 
 
+def with_addresses(
+    ports: dict[str, InterfaceState] | None, kernel: dict[str, InterfaceState] | None
+) -> dict[str, InterfaceState] | None:
+    """Ports with the addresses that the kernel has on them, and the kernel's other interfaces, as those of VLANs."""
+    if kernel is None:
+        return ports
+    found = dict(ports or {})
+    for name, one in kernel.items():
+        found[name] = replace(found[name], addresses=one.addresses) if name in found else one
+    return found
+
+
 def _errors(counts: Value) -> Errors:
     return Errors(
         in_errors=counts.one("SAI_PORT_STAT_IF_IN_ERRORS").integer(),
@@ -65,8 +78,11 @@ def _fec(port: Value, now: Value | None, counts: Value | None) -> Fec:
     )
 
 
-def optics(answer: Tables | None) -> dict[str, Optic] | None:
-    """Optics by port, of ``TRANSCEIVER_INFO``, ``TRANSCEIVER_DOM_SENSOR`` and ``TRANSCEIVER_DOM_THRESHOLD``."""
+def optics(answer: Tables | None, ports: Tables | None = None) -> dict[str, Optic] | None:
+    """Optics by port, of ``TRANSCEIVER_INFO``, ``TRANSCEIVER_DOM_SENSOR`` and ``TRANSCEIVER_DOM_THRESHOLD``.
+
+    Where any port has one, those of ``ports`` (``PORT_TABLE``) that are not in ``TRANSCEIVER_INFO`` have none.
+    """
     if answer is None:
         return None
     sensors = dict(under(answer, "TRANSCEIVER_DOM_SENSOR|"))
@@ -86,6 +102,9 @@ def optics(answer: Tables | None) -> dict[str, Optic] | None:
             rx_low_dbm=_number(limit, "rxpowerlowalarm"),
             tx_low_dbm=_number(limit, "txpowerlowalarm"),
         )
+    for name, one in under(ports, "PORT_TABLE:") if found else ():
+        if name not in found and "oper_status" in one.keys:
+            found[name] = Optic(present=False)
     return found
 
 
