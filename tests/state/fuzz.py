@@ -12,8 +12,12 @@ import sys
 import time
 from typing import Any
 
+from railweave.expect.hosts import expected_host
+from railweave.state.host_state import read_host
 from railweave.state.reading import read_state
 from railweave.systems import systems
+from tests.conftest import example
+from tests.live.said.host import answer
 
 _ODD: list[Any] = [
     None,
@@ -90,16 +94,18 @@ def mutated(text: str, dice: random.Random) -> str:
 def run(count: int, seed: int) -> None:
     """Read so many odd answers, each once, beside the others of its device as they should be. Raises what a reader raises."""
     dice = random.Random(seed)  # noqa: S311 - repeatable
-    samples = {nos: importlib.import_module(f"tests.state.samples.{nos}").ANSWERS for nos in systems()}
+    network = example("h100-rlb")
+    samples = {"server": {"host": answer(expected_host(network, network.servers[0].name))}}
+    samples |= {nos: importlib.import_module(f"tests.state.samples.{nos}").ANSWERS for nos in systems()}
     for _ in range(count):
         nos = dice.choice(list(samples))
-        names = dice.sample(list(samples[nos]), k=dice.choice((1, 2, 3)))
+        names = dice.sample(list(samples[nos]), k=min(len(samples[nos]), dice.choice((1, 2, 3))))
         texts = {
             name: mutated(samples[nos][dice.choice((name, name, dice.choice(list(samples[nos]))))], dice)
             for name in names
         }
         try:
-            found = read_state("leaf1", nos, texts)
+            found = read_host("leaf1", texts) if nos == "server" else read_state("leaf1", nos, texts)
             hash(found.notes)
         except Exception:
             print(nos, json.dumps(texts), file=sys.stderr)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from railweave.findings.registry import Rule
-from railweave.live.interfaces import same_port
+from railweave.live.interfaces import without_unit
 from railweave.live.living import Seen, link_and_ends
 
 if TYPE_CHECKING:
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from railweave.expect.model import Keys, Session
     from railweave.live.living import Living, Part
     from railweave.state.protocols import BfdSession, BgpSession
+
+    Said = TypeVar("Said", BgpSession, BfdSession)
 
 MISSING = Rule(
     "session-missing",
@@ -72,11 +74,23 @@ def sessions(living: Living) -> Iterator[Seen]:
     for one, state in living.pairs():
         of_links = [(each.session, each.bfd, each.because, each) for each in one.sessions]
         of_overlay = [(each.session, each.bfd, each.because, None) for each in one.overlay_sessions]
+        said, watched = _by_end(state.bgp or ()), _by_end(state.bfd or ())
         for peering, bfd, because, each in [*of_links, *of_overlay]:
+            end = str(peering.peer_address or peering.interface)
             if state.bgp is not None:
-                yield from _session(living, peering, because, each, one.device, state.bgp)
+                yield from _session(living, peering, because, each, one.device, said.get(end))
             if bfd is not None and state.bfd is not None:
-                yield from _bfd(peering, bfd, because, one.device, state.bfd)
+                yield from _bfd(peering, bfd, because, one.device, watched.get(end))
+
+
+def _by_end(said: Sequence[Said]) -> dict[str, Said]:
+    """Sessions by the neighbor's address and by the port they run over, of which the first that is named counts."""
+    found: dict[str, Said] = {}
+    for one in said:
+        for end in (one.peer, one.interface, without_unit(one.interface) if one.interface else None):
+            if end is not None:
+                found.setdefault(end, one)
+    return found
 
 
 def carried(peering: Peering) -> Part:
@@ -94,7 +108,7 @@ def _session(
     because: Keys,
     expected: Session | None,
     device: str,
-    said: Sequence[BgpSession],
+    found: BgpSession | None,
 ) -> Iterator[Seen]:
     def seen(rule: Rule, what: str, *, broken: bool, needs: frozenset[Part] = frozenset()) -> Seen:
         return Seen(
@@ -108,7 +122,6 @@ def _session(
             needs=_rests_on(peering, device) | needs,
         )
 
-    found = next((one for one in said if _is_with(one, peering)), None)
     if found is None:
         yield seen(MISSING, "is not there", broken=True)
         return
@@ -122,12 +135,6 @@ def _session(
             seen(PREFIXES, what, broken=False, needs=_sources(living, peering.peer if received else device, peering))
             for what, received in _counts(found, expected)
         )
-
-
-def _is_with(said: BgpSession, peering: Peering) -> bool:
-    if peering.peer_address is not None:
-        return said.peer == str(peering.peer_address)
-    return same_port(said.interface, peering.interface)
 
 
 def _counts(found: BgpSession, expected: Session) -> Iterator[tuple[str, bool]]:
@@ -152,10 +159,9 @@ def _sources(living: Living, sender: str, peering: Peering) -> frozenset[Part]:
     return frozenset(found)
 
 
-def _bfd(peering: Peering, wanted: Bfd, because: Keys, device: str, said: Sequence[BfdSession]) -> Iterator[Seen]:
+def _bfd(peering: Peering, wanted: Bfd, because: Keys, device: str, found: BfdSession | None) -> Iterator[Seen]:
     needs = _rests_on(peering, device) | {carried(peering)}
     what = f"BFD with {peering.peer}"
-    found = next((one for one in said if _watches(one, peering)), None)
     if found is None or (found.state is not None and found.state != "up"):
         state = "is not there" if found is None else f"is {found.state}"
         yield Seen(BFD_DOWN, device, f"{what} {state}", because, peering.interface, peering.link, needs=needs)
@@ -165,9 +171,3 @@ def _bfd(peering: Peering, wanted: Bfd, because: Keys, device: str, said: Sequen
         has = f"{timers[0]:g} ms x {timers[1]}"
         text = f"{what} has {has}, the design has {wanted.minimum_interval} ms x {wanted.multiplier}"
         yield Seen(BFD_TIMERS, device, text, because, peering.interface, needs=needs)
-
-
-def _watches(said: BfdSession, peering: Peering) -> bool:
-    if peering.peer_address is not None:
-        return said.peer == str(peering.peer_address)
-    return same_port(said.interface, peering.interface)

@@ -41,6 +41,7 @@ class Answers:
         self.device = device
         self.texts = texts
         self._notes: dict[Note, None] = {}
+        self._trees: dict[str, Value | None] = {}
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -60,15 +61,20 @@ class Answers:
 
     def tree(self, question: str) -> Value | None:
         """An answer that is JSON or XML; None where there is none, or it is neither: that is noted."""
+        if question not in self._trees:
+            self._trees[question] = self._parsed(question)
+        return self._trees[question]
+
+    def _parsed(self, question: str) -> Value | None:
         text = self.texts.get(question)
         if text is None:
             return None
         begun = text.lstrip("\ufeff \t\r\n")
         try:
             if begun.startswith("<"):
-                return Value(self, question, "", parse_xml(begun))
+                return Value(self, question, parse_xml(begun))
             if begun:
-                return Value(self, question, "", parse_json(begun))
+                return Value(self, question, parse_json(begun))
             self.note(question, "", "the answer is empty")
         except ValueError as error:
             self.note(question, "", f"it is neither JSON nor XML: {error}; it begins with {begun[:60]!r}")
@@ -78,13 +84,24 @@ class Answers:
 class Value:
     """A value in an answer, with its place. What is absent is one too: it has nothing in it."""
 
-    __slots__ = ("_answers", "_question", "place", "raw")
+    __slots__ = ("_above", "_answers", "_key", "_question", "raw")
 
-    def __init__(self, answers: Answers, question: str, place: str, raw: object) -> None:
+    def __init__(self, answers: Answers, question: str, raw: object, above: Value | None = None, key: str = "") -> None:
         self._answers = answers
         self._question = question
-        self.place = place
+        self._above = above
+        self._key = key
         self.raw = raw
+
+    @property
+    def place(self) -> str:
+        """The keys that lead to it, with dots between them."""
+        keys: list[str] = []
+        here: Value | None = self
+        while here is not None:
+            keys.append(here._key)  # noqa: SLF001 - its own kind
+            here = here._above  # noqa: SLF001
+        return ".".join(one for one in reversed(keys) if one)
 
     @property
     def there(self) -> bool:
@@ -96,7 +113,7 @@ class Value:
         self._answers.note(self._question, self.place, what)
 
     def _below(self, key: str, raw: object) -> Value:
-        return Value(self._answers, self._question, f"{self.place}.{key}" if self.place else key, raw)
+        return Value(self._answers, self._question, raw, self, key)
 
     def _map(self) -> dict[str, Any]:
         """It as a map; of a list with one value, as Junos has it everywhere, that value."""
