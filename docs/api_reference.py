@@ -26,17 +26,20 @@ file to data frames of a prediction.
 GROUPS = {"railweave.api": "Functions", "railweave.errors": "Errors"}
 """Modules with a heading of their own; what is from others is a type."""
 
+MODULES = {"railweave.api": ("sources", "building", "forwarding", "predicting", "saved", "living")}
+"""The modules of a package that have what it exports, in the order in which one uses them."""
+
 
 def api_reference() -> str:
     """The whole page: functions and errors in the order of their modules, types by name."""
     groups: dict[str, list[str]] = {"Functions": [], "Types": [], "Errors": []}
     for module, names in exported().items():
-        text = inspect.getsource(importlib.import_module(module))
-        tree = ast.parse(text)
         group = groups[GROUPS.get(module, "Types")]
         if module in GROUPS:
-            group.append(_prose(ast.get_docstring(tree)))
-        group += [_entry(text, *pair) for pair in _with_next(tree.body) if _name(pair[0]) in names]
+            group.append(_prose(inspect.getdoc(importlib.import_module(module))))
+        for one in (module, *(f"{module}.{part}" for part in MODULES.get(module, ()))):
+            text = inspect.getsource(importlib.import_module(one))
+            group += [_entry(text, *pair) for pair in _with_next(ast.parse(text).body) if _name(pair[0]) in names]
     groups["Types"].sort()
     parts = [HEAD.rstrip()]
     for title, entries in groups.items():

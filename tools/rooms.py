@@ -2,7 +2,7 @@
 
 A room is a folder below ``src/railweave``; every folder of an operating system or a NIC vendor is one room by the name of all
 of them (``systems/NAME``), because they are found by their files and nothing else names one. Modules beside the rooms belong
-to no room and import none, but for the API, which stands above all.
+to no room and import none, but for ``__init__.py``, which stands above all.
 """
 
 from __future__ import annotations

@@ -1,0 +1,34 @@
+"""The steps of the command line as functions, for notebooks and scripts. They are used as ``railweave.load``, ``.build``, ...
+
+A ``source`` is a fabric file, a ``build`` output folder, or a network that is designed already. A fabric file brings the
+inventory and the lock beside it along. Names of devices, NICs and links are those of ``cabling.csv``. Steps that bring much
+with them are imported when they are called.
+"""
+
+from __future__ import annotations
+
+from railweave.api.building import build, diff, verify
+from railweave.api.forwarding import paths, routes
+from railweave.api.living import check, collect, fill_inventory, questions_of, states
+from railweave.api.predicting import simulate
+from railweave.api.saved import adopt, drift, running
+from railweave.api.sources import load, load_pair
+
+__all__ = [
+    "adopt",
+    "build",
+    "check",
+    "collect",
+    "diff",
+    "drift",
+    "fill_inventory",
+    "load",
+    "load_pair",
+    "paths",
+    "questions_of",
+    "routes",
+    "running",
+    "simulate",
+    "states",
+    "verify",
+]

@@ -1,0 +1,99 @@
+"""What a job gets on a network."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.api.sources import network_of, path_of
+from railweave.catalog import in_force
+from railweave.errors import Argument, InputError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
+    from typing import Literal
+
+    from railweave.device.model import DeviceConfig
+    from railweave.network.model import Network
+    from railweave.simulation.job_run import JobPrediction
+
+
+def simulate(
+    source: Network | Path | str,
+    collective: str | None = None,
+    size: int | str | None = None,
+    *,
+    qps: int | None = None,
+    nccl: Iterable[str] | Mapping[str, str] = (),
+    lb: str | None = None,
+    settings: Mapping[str, str] | None = None,
+    background: str | None = None,
+    scenario: Path | str | None = None,
+    hosts: str | None = None,
+    per_host: int | None = None,
+    fib: Path | str | None = None,
+    tenant: str | None = None,
+    fabric: str | None = None,
+    engine: Literal["auto", "packet", "flow"] = "auto",
+    exact: bool = False,
+    configs: Mapping[str, DeviceConfig] | None = None,
+    watch: bool = True,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> JobPrediction:
+    """What a collective, or the job of a scenario file, gets on a network (docs/predict.md).
+
+    - ``collective``: all-reduce, all-gather, reduce-scatter, broadcast, all-to-all or send-recv; all-reduce where
+      neither it nor a scenario's traffic is given.
+    - ``size``: bytes, as nccl-tests counts them, or a text such as ``8G`` (8 x 2^30); 1G where it is left out.
+    - ``qps``: queue pairs per connection; one per path color where it is left out.
+    - ``nccl``: parameters of NCCL, by name or as ``KEY=VALUE`` words (docs/collectives.md).
+    - ``lb``: how switches share: ecmp, dlb, dlb-per-packet, spray or rlb, with knobs: ``dlb:inactivity=64us``.
+    - ``settings``: parameters of the engine, by name (docs/sim.md).
+    - ``background``: traffic of others: ``share=30%,ports=*:gpu0_eth,qps=4,packet=9000``.
+    - ``scenario``: a scenario file with traffic, background, overrides and faults; other arguments override it, but
+      where it has traffic, ``collective``, ``size`` and ``qps`` are refused.
+    - ``hosts``: servers in the order of their ranks, ``H100-03,H100-[01-02]``, how many of the first (``"4"``), or
+      ``stripes-alternate``; all in the order of the fabric file where it is left out.
+    - ``per_host``: processes on each server, which share its GPUs; one for each GPU where it is left out.
+    - ``fib``: a file of forwarding tables as exported, instead of those that are computed.
+    - ``tenant``, ``fabric``: whose job it is, and on which fabric, where there are several.
+    - ``engine``: packets, flows, or ``auto``: flows above 200 million estimated packet hops.
+    - ``exact``: run packets to the end; else a long run is stopped when every round is alike.
+    - ``configs``: configurations of switches in place of the designed ones, as ``running`` gives them.
+    - ``watch``: collect ``series``, ``queues`` and ``rates`` over time, which changes no result.
+    - ``progress``: called now and then with which collective runs, how many messages arrived, and how many there are.
+
+    Times end in ``_ps`` (10^-12 s) or ``_us``, sizes in ``_bytes``, rates in ``_gbps`` (10^9 bit/s) or ``_gbytes`` (10^9
+    byte/s). ``links``, ``flows``, ``series``, ``queues`` and ``rates`` of the result are columns for
+    ``polars.DataFrame`` or ``pandas.DataFrame``. Raises ``InputError`` for an argument or a scenario that cannot be, several
+    sizes among them, and as ``load`` does.
+    """
+    from railweave.simulation.job_fabric import job_network
+    from railweave.simulation.question import answer, questions
+    from railweave.simulation.settings import by_name
+
+    network = job_network(network_of(source), fabric)
+    with in_force(network.catalog):
+        asked = questions(
+            network,
+            {
+                "collective": collective,
+                "size": size,
+                "qps": qps,
+                "nccl": by_name(nccl, "--nccl"),
+                "lb": lb,
+                "settings": settings,
+                "background": background,
+                "scenario": path_of(scenario),
+                "hosts": hosts,
+                "per_host": per_host,
+                "fib": path_of(fib),
+                "tenant": tenant,
+                "engine": engine,
+                "exact": exact,
+                "configs": configs,
+            },
+        )
+        if len(asked) != 1:
+            raise InputError([Problem(Argument("size"), f"{size!r} are several sizes", "give one")])
+        return answer(network, asked[0], watch=watch, progress=progress)

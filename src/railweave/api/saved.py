@@ -1,0 +1,98 @@
+"""Configurations saved from switches: what they have otherwise than designed, and a fabric file from them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from railweave.api.sources import network_of, path_of, silent
+from railweave.catalog import in_force
+from railweave.device.build import device_config
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from railweave.adopt.adopt import Imported
+    from railweave.device.model import DeviceConfig
+    from railweave.drift.drift import Drift
+    from railweave.network.model import Network
+
+
+def drift(
+    source: Network | Path | str,
+    capture: Path | str,
+    *,
+    device: Sequence[str] = (),
+    progress: Callable[[str], None] | None = None,
+) -> Drift:
+    """What switches have otherwise than designed, and what that does.
+
+    - ``capture``: a folder of saved configurations (docs/capture.md).
+    - ``device``: other switches than the file's, see ``load``.
+    - ``progress``: called with a few words on what is being done.
+
+    ``equal`` of the result says whether nothing differs, ``lines()`` are the differences as text. Secrets that devices show redacted or hashed
+    are not compared. Raises ``InputError`` for a folder that is no capture, and as ``load`` does.
+    """
+    from railweave.drift.drift import drift as differences  # brings every reader with it
+
+    network = network_of(source, device)
+    with in_force(network.catalog):
+        return differences(network, captured(network, capture), progress=progress or silent)
+
+
+def running(
+    source: Network | Path | str, capture: Path | str, *, device: Sequence[str] = ()
+) -> dict[str, DeviceConfig]:
+    """The configuration of every switch as it was saved; of a switch that nothing was saved of, the designed one.
+
+    - ``capture``: a folder of saved configurations (docs/capture.md).
+    - ``device``: other switches than the file's, see ``load``.
+
+    Raises ``InputError`` for a folder that is no capture, with file and line of a configuration that cannot be read, and as
+    ``load`` does.
+    """
+    from railweave.drift.running import running_configs
+
+    network = network_of(source, device)
+    with in_force(network.catalog):
+        return running_configs(network, captured(network, capture))
+
+
+def adopt(
+    folder: Path | str,
+    *,
+    name: str = "network",
+    device: Sequence[str] = (),
+    draft: Path | str | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Imported:
+    """An existing network as a fabric file, from configurations saved from its switches.
+
+    - ``folder``: a folder of saved configurations (docs/capture.md), ``DEVICE/lldp.json`` beside them where there is one.
+    - ``name``: the name of the network.
+    - ``device``: switch models by role, ``leaf=MODEL``, where names of ports do not tell them.
+    - ``draft``: where the fabric file is written if it cannot be designed, so that it can be mended by hand.
+    - ``progress``: called with a few words on what is being done.
+
+    ``write`` of the result writes the fabric file with its lock and inventory; ``scores`` says statement by statement what
+    the design of the file gives back, and ``notes`` what is not in it. Raises ``InputError`` for a folder that is no
+    capture, with file and line of a configuration that cannot be read, and where the fabric file that was found cannot be designed.
+    """
+    from railweave.adopt.adopt import imported_folder  # brings every reader with it
+    from railweave.adopt.equipment import asked_models
+
+    return imported_folder(name, Path(folder), asked_models(device), path_of(draft), progress or silent)
+
+
+def captured(network: Network, capture: Path | str) -> dict[str, dict[str, str]]:
+    """The texts of each device's configuration in a capture, by their path."""
+    from railweave.state.capture import read_capture
+    from railweave.systems import system
+
+    found = read_capture(Path(capture))
+    files = {one.name: tuple(system(one.nos).trees(device_config(network, one.name))) for one in network.switches}
+    return {
+        name: {str(path): text for path, text in found.configurations(name, files.get(name, ())).items()}
+        for name in found.devices
+    }

@@ -1,0 +1,116 @@
+"""Networks to work on: a fabric file, a build folder, or two of them to compare."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from railweave.errors import FileLine, InputError, Option, Problem
+from railweave.intent.lock import read_lock
+from railweave.network.model import Network
+from railweave.outputs.steps import LOCK, design_file
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from railweave.intent.lock import Lock
+
+
+def load(
+    fabric: Path | str,
+    lock: Lock | None = None,
+    *,
+    device: Sequence[str] = (),
+    hardware: Path | str | None = None,
+) -> Network:
+    """The network of a fabric file, or of a ``build`` output folder (its ``design.json``). Nothing is written.
+
+    - ``lock``: allocations to design with, instead of those in the lock beside the fabric file; a folder has its own.
+    - ``device``: other switches than the file's, as ``--device`` takes them: ``leaf=MODEL:NOS``, ``leaf=:eos``, ``:eos``.
+    - ``hardware``: a folder of hardware files (docs/hardware.md); a folder that is built needs none.
+
+    Raises ``SpecError`` or ``DesignError``, with file and line of everything that is wrong; ``InputError`` for a folder
+    without a design of this version, and for a folder with ``device``.
+    """
+    path = Path(fabric)
+    if path.is_dir():
+        check_as_designed(path, device)
+        return _from_folder(path)
+    network, _ = design_file(path, lock, device=device, hardware=path_of(hardware))
+    return network
+
+
+def load_pair(
+    old: Network | Path | str,
+    new: Network | Path | str,
+    *,
+    device: Sequence[str] = (),
+    old_device: Sequence[str] = (),
+    hardware: Path | str | None = None,
+) -> tuple[Network, Network]:
+    """Two networks to compare; a new fabric file is designed with the allocations of an old file or folder.
+
+    Where it has no inventory of its own, as a copy made to try something has not, the old file's is used. ``device`` is
+    that of ``load``, for the new one: so a file compared with itself shows what other switches would change;
+    ``old_device`` is that for the old one. ``hardware`` is that of ``load``, for both. Raises as ``load`` does.
+    """
+    if isinstance(old, Network) or isinstance(new, Network):
+        return network_of(old, old_device, hardware), network_of(new, device, hardware)
+    if Path(old).is_dir():
+        lock = read_lock(Path(old) / LOCK)
+        return load(old, device=old_device), load(new, lock, device=device, hardware=hardware)
+    own = path_of(hardware)
+    network, lock = design_file(Path(old), device=old_device, hardware=own)
+    if Path(new).is_dir():
+        return network, load(new, device=device)
+    return network, design_file(Path(new), lock, inventory_of=Path(old), device=device, hardware=own)[0]
+
+
+def check_as_designed(source: Network | Path, device: Sequence[str]) -> None:
+    """Raise ``InputError`` where what is designed already is to be one of other switches."""
+    if device:
+        what = f"{source.name} is designed" if isinstance(source, Network) else f"{source} is built"
+        fix = "give the fabric file, or build it again with --device"
+        raise InputError([Problem(Option("--device", device[0]), f"{what} for the switches it has", fix)])
+
+
+def _from_folder(folder: Path) -> Network:
+    from pydantic import ValidationError
+
+    file = folder / "design.json"
+    try:
+        network = Network.from_json(file.read_bytes())
+    except FileNotFoundError:
+        raise InputError(
+            [
+                Problem(
+                    FileLine(str(folder)),
+                    "no design.json here",
+                    "name a fabric file or the output folder of `railweave build`",
+                )
+            ]
+        ) from None
+    except ValidationError as error:
+        what = f"not a design of this version: {error.errors()[0]['msg']}"
+        raise InputError([Problem(FileLine(str(file)), what, "build it again")]) from None
+    dangling = network.dangling()
+    if dangling:
+        raise InputError([Problem(FileLine(str(file)), f"the design is damaged: {dangling}", "build it again")])
+    return network
+
+
+def network_of(source: Network | Path | str, device: Sequence[str] = (), hardware: Path | str | None = None) -> Network:
+    """The network that a source is. Raises as ``load`` does."""
+    if isinstance(source, Network):
+        check_as_designed(source, device)
+        return source
+    return load(source, device=device, hardware=hardware)
+
+
+def path_of(given: Path | str | None) -> Path | None:
+    """An argument that may be left out as a path."""
+    return None if given is None else Path(given)
+
+
+def silent(_: str) -> None:
+    """Where nobody wants to hear of progress."""
