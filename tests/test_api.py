@@ -15,6 +15,7 @@ import pytest
 
 import railweave
 from docs import api_reference
+from railweave import api
 from tests.conftest import EXAMPLES, ROOT
 
 FILE = EXAMPLES / "h100-rlb.yaml"
@@ -123,6 +124,11 @@ def test_a_function_is_plain_and_says_everything(name: str) -> None:
         assert parameter.kind in {parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY}, parameter
         assert parameter.annotation not in {parameter.empty, "Any"}, parameter
         assert parameter.name in {"source", "fabric"} or f"``{parameter.name}``" in function.__doc__, parameter
+
+
+@pytest.mark.parametrize("name", api.__all__)
+def test_every_step_takes_other_switches_and_hardware_of_one_s_own(name: str) -> None:
+    assert {"device", "hardware"} <= inspect.signature(getattr(api, name)).parameters.keys()
 
 
 def fresh(script: str) -> list[str]:

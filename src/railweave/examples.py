@@ -18,11 +18,8 @@ def example_names() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.yaml"))
 
 
-def copy_example(name: str, target: Path, head: str = "", also: dict[str, bytes] | None = None) -> list[Path]:
-    """Copy an example's files into a new or empty folder; returns them. Raises ``InputError`` or ``OutputError``.
-
-    ``head`` is put before the fabric file's text, ``also`` are further files to write, by name.
-    """
+def example_files(name: str) -> dict[str, bytes]:
+    """An example's files by name, the fabric file first. Raises ``InputError`` for an unknown name."""
     if name not in example_names():
         raise InputError(
             [
@@ -32,9 +29,7 @@ def copy_example(name: str, target: Path, head: str = "", also: dict[str, bytes]
             ]
         )
     sources = [FOLDER / f"{name}.{suffix}" for suffix in SUFFIXES]
-    files = {source.name: source.read_bytes() for source in sources if source.exists()}
-    files[sources[0].name] = head.encode() + files[sources[0].name]
-    return write_new(target, {**files, **(also or {})})
+    return {source.name: source.read_bytes() for source in sources if source.exists()}
 
 
 def write_new(target: Path, files: dict[str, bytes]) -> list[Path]:

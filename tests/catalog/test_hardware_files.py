@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -199,3 +200,26 @@ def test_a_config_of_a_system_is_written_with_the_network_s_hardware(fabric: Pat
     with in_force(network.catalog):
         assert system("sonic").files(device_config(network, "spine1"))
     assert catalog() is packaged()
+
+
+@pytest.mark.slow
+def test_every_step_takes_the_folder(fabric: Path, tmp_path: Path) -> None:
+    """Saved configurations of such switches are imported, compared and asked about as those of the catalog's are."""
+    network = api.build(fabric, tmp_path / "out", hardware=FOLDER).network
+    saved, file = tmp_path / "saved", tmp_path / "mine.yaml"
+    for one in network.switches:
+        (saved / one.name).mkdir(parents=True)
+        for name, kept in (("config_db.json", "configuration.json"), ("frr.conf", "configuration-1.txt")):
+            shutil.copy(tmp_path / "out" / "devices" / one.name / name, saved / one.name / kept)
+    found = api.adopt(saved, device=["acme-32x800"], hardware=FOLDER)
+    assert {one.model for one in found.network.switches} == {"acme-32x800"}
+    found.write(file)
+    assert api.load(file, hardware=FOLDER).hardware.switches.keys() == {"acme-32x800"}
+    assert api.drift(fabric, saved, hardware=FOLDER).equal
+    configs = api.running(fabric, saved, hardware=FOLDER)
+    assert api.questions_of(fabric, hardware=FOLDER).keys() == configs.keys()
+    assert api.states(fabric, saved, hardware=FOLDER).keys() == configs.keys()
+    pair = ("gpu-1:net0", "gpu-2:net0")
+    assert [one.pinned_to for one in api.paths(fabric, *pair, hardware=FOLDER)]
+    assert api.routes(fabric, hardware=FOLDER, device=["spine=qfx5240-64od:junos"]) is not None
+    assert api.simulate(fabric, "all-reduce", "1M", hardware=FOLDER, watch=False).complete

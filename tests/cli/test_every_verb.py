@@ -54,6 +54,16 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *wo
     return stop.value.code, printed.out, printed.err
 
 
+LAB_THAT_IS_UP = {("lab", name) for name in ("test", "status", "down", "fault", "fib")}
+"""They find the network in the record of the lab."""
+
+
+@pytest.mark.parametrize("words", [words for words, one in VERBS.items() if "fabric" in {p.name for p in one.params}])
+def test_a_verb_that_reads_a_fabric_file_takes_hardware_of_one_s_own(words: tuple[str, ...]) -> None:
+    taken = "hardware" in {one.name for one in VERBS[words].params}
+    assert taken != (words in LAB_THAT_IS_UP)
+
+
 def test_there_are_verbs() -> None:
     assert {("build",), ("sim",), ("lab", "up"), ("lab", "export"), ("schema",)} <= VERBS.keys()
     assert {"plan", "apply", "undo", "env", "zipapp"} <= host_verbs().keys()

@@ -78,7 +78,12 @@ def test_init_copies_an_example_that_builds(
     }
     expected[f"{name}.yaml"] = b"# yaml-language-server: $schema=fabric.schema.json\n" + expected[f"{name}.yaml"]
     schema = (EXAMPLES.parent / "docs" / "fabric.schema.json").read_bytes()
-    assert content(folder) == {**expected, "fabric.schema.json": schema}
+    written = content(folder)
+    expected.setdefault(f"{name}.inventory.csv", written[f"{name}.inventory.csv"])
+    assert written == {**expected, "fabric.schema.json": schema}
+    rows = expected[f"{name}.inventory.csv"].decode().splitlines()
+    assert rows[0] == "device,interface,mac,serial,netdev,rdma,length"
+    assert len(rows) > 2
     said = capsys.readouterr().out.splitlines()
     assert said == [
         *(f"wrote {folder / file}" for file in sorted(expected, reverse=True)),

@@ -11,7 +11,7 @@ from railweave.routing.control_plane import ControlPlane
 from railweave.routing.paths import queue_pair_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from railweave.device.model import DeviceConfig
@@ -21,17 +21,22 @@ if TYPE_CHECKING:
 
 
 def routes(
-    source: Network | Path | str, down: Iterable[str] = (), *, configs: Mapping[str, DeviceConfig] | None = None
+    source: Network | Path | str,
+    down: Iterable[str] = (),
+    *,
+    device: Sequence[str] = (),
+    hardware: Path | str | None = None,
+    configs: Mapping[str, DeviceConfig] | None = None,
 ) -> Routes:
     """The forwarding table of every switch, as the configured control plane settles on it.
 
     - ``down``: links (``leaf:port--spine:port``, either end first), switches and servers that are gone.
-
+    - ``device``, ``hardware``: see ``load``.
     - ``configs``: configurations of switches in place of the designed ones, as ``running`` gives them.
 
     Raises ``InputError`` for a name that is none of these, and as ``load`` does.
     """
-    network = network_of(source)
+    network = network_of(source, device, hardware)
     given = configs or {}
     configs_now = (given.get(one.name) or device_config(network, one.name) for one in network.switches)
     plane = ControlPlane(configs_now, network.absent)
@@ -61,16 +66,19 @@ def paths(
     qps: int = 1,
     down: Iterable[str] = (),
     *,
+    device: Sequence[str] = (),
+    hardware: Path | str | None = None,
     configs: Mapping[str, DeviceConfig] | None = None,
 ) -> list[QueuePairPath]:
     """The path of each queue pair of a connection: its GIDs, and every link it crosses with its share.
 
     - ``src``, ``dst``: NICs of one fabric as ``SERVER:NIC``; the interface or the RDMA device will do for the NIC.
     - ``qps``: how many queue pairs the connection has. Queue pair i takes path color i mod the number of colors.
+    - ``device``, ``hardware``: see ``load``.
     - ``down``, ``configs``: what is gone, and running configurations, see ``routes``.
 
     One path a queue pair, in order; ``hops`` of one that cannot arrive is empty. Raises ``InputError`` for an unknown name or
     a NIC without an address, and as ``load`` does.
     """
-    network = network_of(source)
+    network = network_of(source, device, hardware)
     return queue_pair_paths(network, routes(network, down, configs=configs), src, dst, qps)

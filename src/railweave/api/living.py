@@ -23,29 +23,32 @@ if TYPE_CHECKING:
 
 
 def questions_of(
-    network: Network | Path | str,
+    source: Network | Path | str,
     *,
     only: Sequence[str] = (),
     servers: bool = False,
     tables: bool = False,
+    device: Sequence[str] = (),
+    hardware: Path | str | None = None,
 ) -> dict[str, tuple[Question, ...]]:
-    """What each device of a network is asked about its state, by name; nothing is asked.
+    """What each device of a network is asked about its state, by name; this alone asks nothing.
 
     - ``only``: these devices alone.
     - ``servers``: servers too.
     - ``tables``: whole tables of routes, not only examples.
+    - ``device``, ``hardware``: see ``load``.
 
     Raises ``InputError`` for a name that the network has not, and as ``load`` does.
     """
     from railweave.collect.access_file import read_access
     from railweave.collect.plan import plan
 
-    asked = plan(network_of(network), read_access(None), only=only, servers=servers, tables=tables)
+    asked = plan(network_of(source, device, hardware), read_access(None), only=only, servers=servers, tables=tables)
     return {one.target.name: one.questions for one in asked}
 
 
 def collect(
-    network: Network | Path | str,
+    source: Network | Path | str,
     folder: Path | str,
     *,
     access: Path | str | None = None,
@@ -53,6 +56,8 @@ def collect(
     servers: bool = False,
     tables: bool = False,
     redact: bool = True,
+    device: Sequence[str] = (),
+    hardware: Path | str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Collected:
     """Ask every switch what it has and how it is, and write the answers as a capture. Nothing is changed on any device.
@@ -61,6 +66,7 @@ def collect(
     - ``access``: how devices are reached: ``access.yaml`` (docs/collect.md); without it by the designed management address.
     - ``only``, ``servers``, ``tables``: see ``questions_of``.
     - ``redact``: take keys, hashes and communities out of what is written.
+    - ``device``, ``hardware``: see ``load``.
     - ``progress``: called with a few words on what is being done.
 
     A device that does not answer is a row of the result. Raises ``InputError`` for wrong input and a folder that is no
@@ -70,20 +76,30 @@ def collect(
     from railweave.collect.collect import collect as ask
     from railweave.collect.plan import plan
 
-    found, ways = network_of(network), read_access(path_of(access))
+    found, ways = network_of(source, device, hardware), read_access(path_of(access))
     asked = plan(found, ways, only=only, servers=servers, tables=tables)
     return ask(found, asked, ways, Path(folder), redact=redact, progress=progress or silent)
 
 
-def states(network: Network | Path | str, capture: Path | str) -> dict[str, DeviceState]:
+def states(
+    source: Network | Path | str,
+    capture: Path | str,
+    *,
+    device: Sequence[str] = (),
+    hardware: Path | str | None = None,
+) -> dict[str, DeviceState]:
     """What the switches of a network said of themselves in a capture, by name: those of which there are answers.
+
+    - ``capture``: a folder of what devices said, as ``collect`` writes it.
+    - ``device``, ``hardware``: see ``load``.
 
     What could not be read is in ``notes`` of each. Raises ``InputError`` for a folder that is no capture, and as ``load`` does.
     """
     from railweave.state.capture import read_capture
     from railweave.state.reading import read_states
 
-    return read_states(read_capture(Path(capture)), {one.name: one.nos for one in network_of(network).switches})
+    network = network_of(source, device, hardware)
+    return read_states(read_capture(Path(capture)), {one.name: one.nos for one in network.switches})
 
 
 def check(

@@ -9,7 +9,7 @@ from railweave.catalog import in_force
 from railweave.errors import Argument, InputError, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
     from typing import Literal
 
@@ -36,6 +36,8 @@ def simulate(
     fabric: str | None = None,
     engine: Literal["auto", "packet", "flow"] = "auto",
     exact: bool = False,
+    device: Sequence[str] = (),
+    hardware: Path | str | None = None,
     configs: Mapping[str, DeviceConfig] | None = None,
     watch: bool = True,
     progress: Callable[[str, int, int], None] | None = None,
@@ -59,6 +61,7 @@ def simulate(
     - ``tenant``, ``fabric``: whose job it is, and on which fabric, where there are several.
     - ``engine``: packets, flows, or ``auto``: flows above 200 million estimated packet hops.
     - ``exact``: run packets to the end; else a long run is stopped when every round is alike.
+    - ``device``, ``hardware``: see ``load``.
     - ``configs``: configurations of switches in place of the designed ones, as ``running`` gives them.
     - ``watch``: collect ``series``, ``queues`` and ``rates`` over time, which changes no result.
     - ``progress``: called now and then with which collective runs, how many messages arrived, and how many there are.
@@ -72,7 +75,7 @@ def simulate(
     from railweave.simulation.question import answer, questions
     from railweave.simulation.settings import by_name
 
-    network = job_network(network_of(source), fabric)
+    network = job_network(network_of(source, device, hardware), fabric)
     with in_force(network.catalog):
         asked = questions(
             network,

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.api.sources import network_of, path_of, silent
-from railweave.catalog import in_force
+from railweave.catalog import in_force, packaged
+from railweave.catalog.hardware_files import own_hardware
 from railweave.device.build import device_config
 
 if TYPE_CHECKING:
@@ -23,12 +24,13 @@ def drift(
     capture: Path | str,
     *,
     device: Sequence[str] = (),
+    hardware: Path | str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Drift:
     """What switches have otherwise than designed, and what that does.
 
     - ``capture``: a folder of saved configurations (docs/capture.md).
-    - ``device``: other switches than the file's, see ``load``.
+    - ``device``, ``hardware``: see ``load``.
     - ``progress``: called with a few words on what is being done.
 
     ``equal`` of the result says whether nothing differs, ``lines()`` are the differences as text. Secrets that devices show redacted or hashed
@@ -36,25 +38,29 @@ def drift(
     """
     from railweave.drift.drift import drift as differences  # brings every reader with it
 
-    network = network_of(source, device)
+    network = network_of(source, device, hardware)
     with in_force(network.catalog):
         return differences(network, captured(network, capture), progress=progress or silent)
 
 
 def running(
-    source: Network | Path | str, capture: Path | str, *, device: Sequence[str] = ()
+    source: Network | Path | str,
+    capture: Path | str,
+    *,
+    device: Sequence[str] = (),
+    hardware: Path | str | None = None,
 ) -> dict[str, DeviceConfig]:
     """The configuration of every switch as it was saved; of a switch that nothing was saved of, the designed one.
 
     - ``capture``: a folder of saved configurations (docs/capture.md).
-    - ``device``: other switches than the file's, see ``load``.
+    - ``device``, ``hardware``: see ``load``.
 
     Raises ``InputError`` for a folder that is no capture, with file and line of a configuration that cannot be read, and as
     ``load`` does.
     """
     from railweave.drift.running import running_configs
 
-    network = network_of(source, device)
+    network = network_of(source, device, hardware)
     with in_force(network.catalog):
         return running_configs(network, captured(network, capture))
 
@@ -64,6 +70,7 @@ def adopt(
     *,
     name: str = "network",
     device: Sequence[str] = (),
+    hardware: Path | str | None = None,
     draft: Path | str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Imported:
@@ -72,6 +79,7 @@ def adopt(
     - ``folder``: a folder of saved configurations (docs/capture.md), ``DEVICE/lldp.json`` beside them where there is one.
     - ``name``: the name of the network.
     - ``device``: switch models by role, ``leaf=MODEL``, where names of ports do not tell them.
+    - ``hardware``: a folder of hardware files with models of your own (docs/hardware.md).
     - ``draft``: where the fabric file is written if it cannot be designed, so that it can be mended by hand.
     - ``progress``: called with a few words on what is being done.
 
@@ -82,7 +90,8 @@ def adopt(
     from railweave.adopt.adopt import imported_folder  # brings every reader with it
     from railweave.adopt.equipment import asked_models
 
-    return imported_folder(name, Path(folder), asked_models(device), path_of(draft), progress or silent)
+    with in_force(packaged().with_hardware(own_hardware(path_of(hardware)).hardware)):
+        return imported_folder(name, Path(folder), asked_models(device), path_of(draft), progress or silent)
 
 
 def captured(network: Network, capture: Path | str) -> dict[str, dict[str, str]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from railweave.cli.options import DEVICE, HARDWARE, JSON, PRICES, QUIET
-from railweave.cli.output import done, print_findings, print_json, progress, tally
+from railweave.cli.output import print_findings, print_json, tally, telling
 
 
 def build(
@@ -35,7 +35,7 @@ def build(
     from railweave.findings import by_severity
     from railweave.outputs.steps import build as run
 
-    try:
+    with telling(quiet=quiet or as_json) as say:
         built = run(
             fabric,
             out,
@@ -44,10 +44,8 @@ def build(
             device=device,
             hardware=hardware,
             prices=prices,
-            progress=progress(quiet=quiet or as_json),
+            progress=say,
         )
-    finally:
-        done(quiet=quiet or as_json)
     findings = by_severity(built.findings)
     if as_json:
         print_json(

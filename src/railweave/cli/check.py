@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from railweave.cli.options import DEVICE, HARDWARE, JSON, QUIET
-from railweave.cli.output import done, print_findings, print_json, progress, tally
+from railweave.cli.output import print_findings, print_json, tally, telling
 from railweave.counting import counted
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def check(
     from railweave.api import check as run
     from railweave.writing import write_file
 
-    try:
+    with telling(quiet=quiet or as_json) as say:
         result = run(
             fabric,
             capture,
@@ -68,10 +68,8 @@ def check(
             all_routes=all_routes,
             device=device,
             hardware=hardware,
-            progress=progress(quiet=quiet or as_json),
+            progress=say,
         )
-    finally:
-        done(quiet=quiet or as_json)
     if junit is not None:
         from railweave.live.junit import junit as document
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from railweave.cli.options import DEVICE
-from railweave.cli.output import done, print_json, progress
+from railweave.cli.options import DEVICE, HARDWARE, QUIET
+from railweave.cli.output import print_json, telling
 from railweave.counting import counted
 
 if TYPE_CHECKING:
@@ -35,8 +35,9 @@ def collect(
         False, "--questions", help="Print what each device is asked, to do it by hand, and ask nothing."
     ),
     device: list[str] = DEVICE,
+    hardware: Path | None = HARDWARE,
     as_json: bool = typer.Option(False, "--json", help="Print what came of it, or the questions, as JSON."),
-    quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress."),
+    quiet: bool = QUIET,
 ) -> None:
     """Ask every switch what it has and how it is, and write the answers as a capture. Nothing is changed on any device.
 
@@ -46,7 +47,7 @@ def collect(
     from railweave.api import load, questions_of
     from railweave.errors import InputError, Option, Problem
 
-    network = load(fabric, device=device)
+    network = load(fabric, device=device, hardware=hardware)
     if questions:
         asked = questions_of(network, only=only, servers=servers, tables=all_routes)
         if as_json:
@@ -63,7 +64,7 @@ def collect(
     if output is None:
         fix = "name the folder for the answers: -o CAPTURE"
         raise InputError([Problem(Option("--output"), "it is missing", fix)])
-    try:
+    with telling(quiet=quiet or as_json) as say:
         result = ask(
             network,
             output,
@@ -72,10 +73,8 @@ def collect(
             servers=servers,
             tables=all_routes,
             redact=redact,
-            progress=progress(quiet=quiet or as_json),
+            progress=say,
         )
-    finally:
-        done(quiet=quiet or as_json)
     if as_json:
         print_json(result.to_json())
     else:

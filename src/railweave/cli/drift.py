@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from railweave.cli.options import DEVICE, HARDWARE, JSON, QUIET
-from railweave.cli.output import done, print_findings, print_json, progress, waiting
+from railweave.cli.output import print_findings, print_json, telling, waiting
 from railweave.counting import counted
 
 
@@ -33,10 +33,8 @@ def drift(
 
     with waiting(f"reading and designing {fabric}", quiet=quiet or as_json):
         network = load(fabric, device=device, hardware=hardware)
-    try:
-        found = compare(network, capture, progress=progress(quiet=quiet or as_json))
-    finally:
-        done(quiet=quiet or as_json)
+    with telling(quiet=quiet or as_json) as say:
+        found = compare(network, capture, progress=say)
     adopted: list[str] = []
     if adopt:
         from railweave.drift.adopt import adopt_into

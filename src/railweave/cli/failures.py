@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import typer
 
@@ -16,6 +16,23 @@ if TYPE_CHECKING:
     from railweave.errors import Problem
 
 INTERRUPTED = 130
+
+
+@runtime_checkable
+class _BadUse(Protocol):
+    """What the parser raises for words that are no command line.
+
+    Its errors are known by what they can do: the package that they are in depends on typer's release.
+    """
+
+    exit_code: int
+
+    def format_message(self) -> str:
+        """What is wrong."""
+        ...
+
+    def show(self) -> None:
+        """Print how the command is used, and what is wrong, to standard error."""
 
 
 def run(app: typer.Typer, words: Sequence[str]) -> int:
@@ -32,16 +49,13 @@ def run(app: typer.Typer, words: Sequence[str]) -> int:
     except typer.Abort:
         return INTERRUPTED
     except Exception as error:
-        told = _bad_use(error)
-        if told is None:
+        if not isinstance(error, _BadUse):
             raise
-        message, option, code = told
         if as_json:
-            problem = InputError([])
-            print_json({**failure(problem), "message": message, "problems": [_told("", 0, option, message, "")]})
+            print_json(_misused(error))
         else:
-            error.show()  # type: ignore[attr-defined]
-        return code
+            error.show()
+        return error.exit_code
     return code if isinstance(code, int) else 0
 
 
@@ -76,13 +90,8 @@ def _told(file: str, line: int, option: str, what: str, fix: str) -> dict[str, A
     return {"where": where, "file": file, "line": line, "option": option, "what": what, "fix": fix}
 
 
-def _bad_use(error: Exception) -> tuple[str, str, int] | None:
-    """What the parser says of words that are no command line, the option, and the exit code; None: it is another error.
-
-    The parser's errors are told by what they can do: in which package they are depends on typer's release.
-    """
-    tell = getattr(error, "format_message", None)
-    if tell is None or not hasattr(error, "show"):
-        return None
-    names = getattr(getattr(error, "param", None), "opts", None) or [getattr(error, "option_name", None) or ""]
-    return str(tell()), str(names[0]), int(getattr(error, "exit_code", 2))
+def _misused(error: _BadUse) -> dict[str, Any]:
+    """The same object for words that are no command line, with the option that is wrong."""
+    message = error.format_message()
+    options = getattr(getattr(error, "param", None), "opts", None) or [getattr(error, "option_name", None) or ""]
+    return {**failure(InputError([])), "message": message, "problems": [_told("", 0, str(options[0]), message, "")]}

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import typer
 
-from railweave.cli.options import JSON, QUIET
-from railweave.cli.output import done, print_json, progress
+from railweave.cli.options import HARDWARE, JSON, QUIET
+from railweave.cli.output import print_json, telling
 from railweave.counting import counted
 
 _MOST_LINES = 20
@@ -20,6 +20,7 @@ def import_(
     device: list[str] = typer.Option(
         [], "--device", metavar="ROLE=MODEL", help="Switch model of a role, where ports do not tell: leaf=qfx5240-64od."
     ),
+    hardware: Path | None = HARDWARE,
     name: str = typer.Option("", help="Name of the network; the fabric file's where it is left out."),
     as_json: bool = JSON,
     quiet: bool = QUIET,
@@ -31,12 +32,15 @@ def import_(
     """
     from railweave.api import adopt
 
-    try:
+    with telling(quiet=quiet or as_json) as say:
         found = adopt(
-            folder, name=name or out.stem, device=device, draft=out, progress=progress(quiet=quiet or as_json)
+            folder,
+            name=name or out.stem,
+            device=device,
+            hardware=hardware,
+            draft=out,
+            progress=say,
         )
-    finally:
-        done(quiet=quiet or as_json)
     written = found.write(out)
     if as_json:
         print_json({**found.to_json(), "written": [str(path) for path in written]})

@@ -49,6 +49,15 @@ def waiting(text: str, *, quiet: bool, after_s: float | None = None) -> Generato
         done(quiet=quiet)
 
 
+@contextlib.contextmanager
+def telling(*, quiet: bool) -> Generator[Callable[[str], None]]:
+    """The function of ``progress`` for as long as a ``with`` lasts, whose line ends with it, however that ends."""
+    try:
+        yield progress(quiet=quiet)
+    finally:
+        done(quiet=quiet)
+
+
 def done(*, quiet: bool) -> None:
     """End the progress line of a terminal."""
     if not quiet and sys.stderr.isatty():

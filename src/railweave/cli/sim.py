@@ -11,7 +11,7 @@ import typer
 
 from railweave.cli import raw_flows
 from railweave.cli.options import DEVICE, HARDWARE, JSON, QUIET, RUNNING
-from railweave.cli.output import PATIENCE_S, done, print_json, progress, waiting
+from railweave.cli.output import PATIENCE_S, print_json, progress, telling, waiting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -135,10 +135,9 @@ def _answered(
     from railweave.writing import write_file
 
     if compare is not None:
-        say = progress(quiet=quiet)
         name = compare.partition("=")[0]
-        result = comparison(network, variants(network, compare, given), name, watch=html is not None, progress=say)
-        done(quiet=quiet)
+        with telling(quiet=quiet) as say:
+            result = comparison(network, variants(network, compare, given), name, watch=html is not None, progress=say)
         if html is not None:
             from railweave.report.prediction.comparison import comparison_html
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from railweave.cli.options import DEVICE, HARDWARE, JSON, QUIET, RUNNING
-from railweave.cli.output import done, print_findings, print_json, progress, tally
+from railweave.cli.output import print_findings, print_json, tally, telling
 
 
 def verify(
@@ -46,7 +46,7 @@ def verify(
     """Check a network against itself, a build folder's files against its design, and have outside validators read them. Exits 1 where a finding is an error."""
     from railweave.api import verify as run
 
-    try:
+    with telling(quiet=quiet or as_json) as say:
         result = run(
             fabric,
             device=device,
@@ -58,10 +58,8 @@ def verify(
             every=every,
             running=running,
             design_only=design_only,
-            progress=progress(quiet=quiet or as_json),
+            progress=say,
         )
-    finally:
-        done(quiet=quiet or as_json)
     if as_json:
         print_json(
             {

@@ -18,7 +18,7 @@ from railweave.errors import FileLine, Problem, SpecError
 from railweave.reading import read_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 COLUMNS = ("device", "interface", "mac", "serial", "netdev", "rdma", "length")
@@ -52,6 +52,12 @@ class Inventory:
 
 
 _NOTHING = Item()
+
+
+def template(ports: Iterable[tuple[str, str]]) -> str:
+    """An inventory to fill in: a row for each (device, interface), with nothing known of it."""
+    empty = "," * (len(COLUMNS) - 2)
+    return "".join(f"{line}\n" for line in (",".join(COLUMNS), *(f"{','.join(one)}{empty}" for one in ports)))
 
 
 def read_inventory(path: Path) -> Inventory:

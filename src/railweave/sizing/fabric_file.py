@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.intent.inventory import COLUMNS
+from railweave.intent.inventory import template
 from railweave.intent.qos import Buffers
 from railweave.intent.topology import DEFAULT_SYSTEM
 from railweave.sizing.headroom import headroom_percent
@@ -99,9 +99,7 @@ def inventory_text(catalog: Catalog, found: Size) -> str:
     """The inventory to fill in: a row for each MAC address, of every NIC of every server."""
     names = catalog.servers[found.wanted.server].nics["gpu"].names
     digits = len(str(found.wanted.grown(found.servers)))
-    rows = [f"gpu-{number:0{digits}d},{nic}" for number in range(1, found.servers + 1) for nic in names]
-    empty = "," * (len(COLUMNS) - 2)
-    return "".join(f"{line}\n" for line in (",".join(COLUMNS), *(f"{row}{empty}" for row in rows)))
+    return template((f"gpu-{number:0{digits}d}", nic) for number in range(1, found.servers + 1) for nic in names)
 
 
 def _buffers(headroom: int) -> list[str]:

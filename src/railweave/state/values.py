@@ -184,7 +184,7 @@ class Value:
                 entries = cast("dict[str, Any]", here.raw)
                 if tag in entries:
                     yield from here.one(tag).each()
-                below += [here._below(key, one) for key, one in reversed(entries.items()) if key != tag]  # noqa: SLF001
+                below += [here._below(key, one) for key, one in reversed(entries.items()) if key != tag]  # noqa: SLF001 - of the same class
 
     def text(self) -> str | None:
         """It as text without blanks around it; None where it is absent or empty."""

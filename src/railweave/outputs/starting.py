@@ -1,0 +1,74 @@
+"""What ``init`` writes: a fabric file, the inventory to fill in beside it, and the schema that editors read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from railweave.examples import example_files, write_new
+from railweave.intent.inventory import template
+from railweave.intent.reference import fabric_schema
+from railweave.outputs.steps import design_file
+from railweave.report.bom import bill
+from railweave.report.prices import cost, read_prices
+from railweave.sizing.words import TITLES
+from railweave.writing import write_file
+
+if TYPE_CHECKING:
+    from railweave.network.model import Network
+    from railweave.sizing.request import Answer
+
+SCHEMA = "fabric.schema.json"
+SCHEMA_LINE = f"# yaml-language-server: $schema={SCHEMA}\n"
+"""What tells an editor's YAML language server which fields there are."""
+
+
+def start_from_example(name: str, folder: Path) -> list[Path]:
+    """Write an example into a new or empty folder; the files, the fabric file first.
+
+    Where it has no inventory of its own, one to fill in is written. Raises ``InputError`` for an unknown name, and
+    ``OutputError`` where the folder cannot be written.
+    """
+    files = {file: content.decode() for file, content in example_files(name).items()}
+    fabric, inventory = f"{name}.yaml", f"{name}.inventory.csv"
+    if inventory not in files:
+        files[inventory] = _template(files[fabric])
+    return _written(folder, fabric, files[fabric], inventory, files[inventory])
+
+
+def start_sized(answer: Answer, folder: Path) -> list[Path]:
+    """Write a sized fabric into a new or empty folder; the files, the fabric file first. Raises ``OutputError``."""
+    name = answer.name
+    return _written(folder, f"{name}.yaml", answer.fabric(), f"{name}.inventory.csv", answer.inventory())
+
+
+def costs(answer: Answer, prices: Path, hardware: Path | None = None) -> dict[str, str]:
+    """What each shape that fits costs, by its title: the bill of materials of its design.
+
+    ``prices`` is a file of prices, ``hardware`` a folder of hardware files. Raises ``InputError`` for either.
+    """
+    known = read_prices(prices)
+    return {
+        TITLES[shape]: str(cost(bill(_designed(text, hardware)), known)) for shape, text in answer.fabrics().items()
+    }
+
+
+def _written(folder: Path, fabric: str, text: str, inventory: str, rows: str) -> list[Path]:
+    schema = f"{json.dumps(fabric_schema(), indent=1)}\n"
+    files = {fabric: SCHEMA_LINE + text, inventory: rows, SCHEMA: schema}
+    return write_new(folder, {name: one.encode() for name, one in files.items()})
+
+
+def _template(fabric: str) -> str:
+    """The inventory to fill in of a fabric file's text: a row for each MAC address that a cable leads to."""
+    network = _designed(fabric, None)
+    return template((one.a.device, one.a.port) for one in network.cables if one.kind == "server")
+
+
+def _designed(fabric: str, hardware: Path | None) -> Network:
+    with TemporaryDirectory() as place:
+        file = Path(place) / "fabric.yaml"
+        write_file(file, fabric)
+        return design_file(file, hardware=hardware)[0]
