@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -14,7 +15,9 @@ from railweave.intent.reading.source import read_source
 from railweave.network.model import Network
 from railweave.outputs import pages as build_pages
 from railweave.runbook.tenants import frr_tenants
+from railweave.systems import system, systems
 from tests.conftest import EXAMPLES, example
+from tests.retarget import retargeted
 
 
 def written(network: Network) -> dict[str, str]:
@@ -242,3 +245,75 @@ def test_tenants_in_frr_have_their_own_commands() -> None:
     assert sessions.commands == ("show bgp l2vpn evpn summary",)
     assert "show bgp vrf tenant-1 ipv6 unicast" in tenants.commands
     assert [row[:2] for row in tenants.rows] == [("tenant-1", 20001), ("tenant-2", 20002)]
+
+
+SONICS = ("sonic", "dell_sonic")
+
+
+def test_every_system_has_a_runbook() -> None:
+    assert [nos for nos in systems() if system(nos).runbook is None] == []
+
+
+@pytest.mark.parametrize("nos", SONICS)
+def test_sonic_s_values_are_those_of_its_files(nos: str) -> None:
+    network = retargeted("h100-rlb", nos)
+    page = written(network)["runbook/stripe1-leaf1.md"]
+    config = device_config(network, "stripe1-leaf1")
+    assert config.qos is not None
+    ports = [one.name for one in config.fabric_interfaces()]
+    assert [row[1:] for row in cells(section(page, "BGP sessions"))] == [
+        [port, f"spine{k + 1}", str(4200000001 + k), "60", "4", "15"] for k, port in enumerate(ports)
+    ]
+    assert [row[2] for row in cells(section(page, "Routes to another leaf"))] == ports
+    assert len(cells(section(page, "Server prefixes"))) == 4
+    assert "4 switches seen" in section(page, "Cabling, by LLDP")
+    assert "MTU 9202, without the Ethernet header" in page or "MTU 9202 on every port, without" in page
+    text = "\n".join(system(nos).files(config).values())
+    classes = cells(section(page, "Classes, ECN" if nos == "sonic" else "Classes, ECN, PFC"))
+    assert [row[1] for row in classes] == sorted(str(one.queue) for one in config.qos.classes.values())
+    assert "48" in {row[2] for row in classes}
+    for found in ("9202", str(config.management_address.address), "4200001001"):
+        assert found in text
+
+
+def test_sonic_s_buffer_profiles_are_those_of_the_file() -> None:
+    network = retargeted("h100-rlb", "sonic")
+    page = written(network)["runbook/stripe1-leaf1.md"]
+    files = system("sonic").files(device_config(network, "stripe1-leaf1"))
+    wanted = json.loads(files["config_db.json"])
+    groups = [row["profile"] for key, row in wanted["BUFFER_PG"].items() if key.endswith("|3")]
+    rows = cells(section(page, "PFC and buffers"))
+    assert {row[0]: (row[1], row[2], int(row[3])) for row in rows} == {
+        name: (wanted["BUFFER_PROFILE"][name]["size"], wanted["BUFFER_PROFILE"][name]["xoff"], groups.count(name))
+        for name in set(groups)
+    }
+    dog = wanted["PFC_WD"]["Ethernet0"]
+    assert f"detection {dog['detection_time']} ms, restoration {dog['restoration_time']} ms" in page
+
+
+@pytest.mark.parametrize("nos", SONICS)
+@pytest.mark.parametrize("name", ["evpn-server-isolation", "mi300x-leaf-24"])
+def test_sonic_s_pages_of_tenants_and_of_one_leaf(nos: str, name: str) -> None:
+    network = retargeted(name, nos)
+    pages = written(network)
+    assert len(pages) == len(network.switches)
+    for name, page in pages.items():
+        config = device_config(network, Path(name).stem)
+        assert ("Tenants" in page) == bool(config.vrfs)
+        assert page.count("```") % 2 == 0
+        if config.vrfs:
+            assert [row[0] for row in cells(section(page, "Tenants"))] == [one.name for one in config.vrfs]
+
+
+def test_sonic_asks_its_routing_daemons_in_vtysh() -> None:
+    page = written(retargeted("evpn-server-isolation", "sonic"))
+    for text in page.values():
+        commands = [
+            line
+            for block in re.findall(
+                r"```\n(.*?)```", text.split("## After loading")[1].split("## Cable labels")[0], re.DOTALL
+            )
+            for line in block.splitlines()
+        ]
+        assert all(line.startswith(("show ", "vtysh -c 'show ")) for line in commands)
+        assert any("l2vpn evpn summary" in line for line in commands)

@@ -42,6 +42,17 @@ def frr_tenants(network: Network, config: DeviceConfig, routes: Routes) -> list[
     return [*sessions, Check("Tenants", commands, _POINTS, _HEADER, _rows(network, config, routes))]
 
 
+def dell_tenants(network: Network, config: DeviceConfig, routes: Routes, running: str) -> list[Check]:
+    """The same in Dell's ``sonic-cli``; ``running`` is its command for the configuration, which alone shows VRFs."""
+    sessions = _sessions(config, ("show bgp l2vpn evpn summary",))
+    if not config.vrfs:
+        return sessions
+    first = config.vrfs[0]
+    word = "ipv6" if first.prefixes[0].family == "ipv6" else "ip"
+    commands = (f"show {word} route vrf {first.name}", running)
+    return [*sessions, Check("Tenants", commands, _POINTS, _HEADER, _rows(network, config, routes))]
+
+
 _POINTS = (
     "own prefixes are those of the VRF's gateways; the others come as EVPN type-5 routes with its route target",
     "a prefix in a VRF that is not its tenant's is a leak: stop, and compare route targets",

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from railweave.config.tree import ConfigTree
     from railweave.device.model import DeviceConfig
     from railweave.findings import Finding
+    from railweave.systems.protocol import Runbook
 
 
 class DellSonic(System):
@@ -35,6 +36,13 @@ class DellSonic(System):
         from railweave.systems.dell_sonic.render import tree
 
         return lint(config.name, tree(config))
+
+    @property
+    def runbook(self) -> Runbook:
+        """In its ``sonic-cli``."""
+        from railweave.systems.dell_sonic import runbook
+
+        return runbook
 
 
 SYSTEM = DellSonic()

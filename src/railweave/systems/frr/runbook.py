@@ -47,7 +47,15 @@ def identity(config: DeviceConfig, serial: str) -> Check:
 
 def checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
     """Every check after the configuration is loaded, in the order in which one depends on another."""
-    made = [_ports(config), _modules(network, config), _lldp(config)]
+    made = [_ports(config), _modules(network, config), _lldp(config), *routing_checks(network, config, routes)]
+    if config.gateways:
+        made.append(_gateways(config))
+    return made
+
+
+def routing_checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
+    """What ``vtysh`` is asked about routing, on every system whose routing is FRRouting's."""
+    made: list[Check] = []
     bgp = config.bgp
     if bgp is not None:
         family = bgp.families[0]
@@ -74,10 +82,7 @@ def checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check
     if config.isis is not None:
         count = counted(len(config.isis.ports), "neighbor")
         made.append(Check("IS-IS", ("show isis neighbor", "show isis route"), (f"{count}, level 2, state Up",)))
-    made += frr_tenants(network, config, routes)
-    if config.gateways:
-        made.append(_gateways(config))
-    return made
+    return [*made, *frr_tenants(network, config, routes)]
 
 
 def _ports(config: DeviceConfig) -> Check:

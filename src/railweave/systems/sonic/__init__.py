@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig
     from railweave.findings import Finding
     from railweave.findings.validators import Validator
+    from railweave.systems.protocol import Runbook
 
 
 class Sonic(System):
@@ -39,6 +40,13 @@ class Sonic(System):
         from railweave.systems.sonic.validator import VALIDATOR
 
         return (VALIDATOR,)
+
+    @property
+    def runbook(self) -> Runbook:
+        """In its own shell and in ``vtysh``."""
+        from railweave.systems.sonic import runbook
+
+        return runbook
 
 
 SYSTEM = Sonic()

@@ -1,0 +1,171 @@
+"""The checks of Enterprise SONiC by Dell.
+
+Dell's own manuals are behind a login. Commands are those of ``sonic-cli`` that the public test library of sonic-net/sonic-mgmt sends
+to Enterprise SONiC (``spytest/apis``), and ``show running-configuration`` where it sends none.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from railweave.counting import counted
+from railweave.expect.prefixes import example_routes
+from railweave.expect.sessions import sessions
+from railweave.runbook.check import Check
+from railweave.runbook.classes import CLASS_HEADER, class_rows
+from railweave.runbook.modules import modules_check
+from railweave.runbook.sessions import SESSION_HEADER, session_rows
+from railweave.runbook.tenants import dell_tenants
+from railweave.systems.sonic.render.qos import lossless
+from railweave.systems.sonic.runbook import port_mtus
+
+if TYPE_CHECKING:
+    from railweave.device.model import DeviceConfig, QosConfig
+    from railweave.network.model import Network
+    from railweave.routing.table import Routes
+
+CONFIGURATION = "sonic.cli"
+PREPARATION = "prepare.cli"
+RUNNING = "show running-configuration | no-more"
+
+
+def load(config: DeviceConfig) -> list[tuple[str, tuple[str, ...]]]:
+    """Words and commands that put the commands on the switch: first what restarts it, then the rest."""
+    user = next(iter(config.management.users), "admin")
+    return [
+        (
+            (
+                "Do this on the console: the management address changes. The commands add to what the switch has, so begin with "
+                "a switch as delivered. Enterprise SONiC has no commit that takes itself back."
+            ),
+            (),
+        ),
+        (
+            (
+                f"Type the lines of `devices/{config.name}/{PREPARATION}` in `sonic-cli`, then restart the switch: names of "
+                "ports take effect in the next session, lossless buffers after a restart."
+            ),
+            ("reboot",),
+        ),
+        (
+            (
+                f"Type those of `devices/{config.name}/{CONFIGURATION}` in `sonic-cli`, and stop at the first line that is refused: "
+                "the last one saves them. This shows the result:"
+            ),
+            (RUNNING,),
+        ),
+        ("From another terminal:", (f"ssh {user}@{config.management_address.address}",)),
+    ]
+
+
+def identity(config: DeviceConfig, serial: str) -> Check:
+    """Model, release and serial number."""
+    points = [f"model {config.model}, Enterprise SONiC {config.release} or newer"]
+    points += [f"serial number {serial}"] if serial else []
+    points.append("another release: install this one first, as Dell's manual says, and look again")
+    return Check("Model and release (in `sonic-cli`)", ("show version",), tuple(points))
+
+
+def checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
+    """Every check after the configuration is loaded, in the order in which one depends on another."""
+    made = [_ports(config), _modules(network, config), _lldp(config)]
+    if config.bgp is not None:
+        made += _bgp(network, config, routes)
+    made += dell_tenants(network, config, routes, RUNNING)
+    if config.gateways:
+        made.append(_gateways(config))
+    if config.qos is not None:
+        made += _qos(config, config.qos)
+    return made
+
+
+def _ports(config: DeviceConfig) -> Check:
+    points = (
+        f"{counted(len(config.interfaces), 'port')} up, up, each described with its neighbor in the port table",
+        f"MTU {', '.join(map(str, port_mtus(config)))} on every port, without the Ethernet header",
+    )
+    return Check("Ports", ("show interface status",), points)
+
+
+def _modules(network: Network, config: DeviceConfig) -> Check:
+    commands = ("show interface status", RUNNING)
+    made = modules_check(
+        network, config, "Modules and error correction, all ports", commands, " (port-fec in RESTCONF)"
+    )
+    said = "no public document names a command for light and error rates: `?` after `show interface` lists what the release has"
+    return Check(made.title, made.commands, (said, *made.points), made.header, made.rows)
+
+
+def _lldp(config: DeviceConfig) -> Check:
+    points = (
+        f"{counted(len(config.fabric_interfaces()), 'switch', 'switches')} seen, each on the port of the port table above",
+        "a neighbor on another port is a cable in the wrong port: move it before going on",
+    )
+    return Check("Cabling, by LLDP", ("show lldp table",), points)
+
+
+def _bgp(network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
+    bgp = config.bgp
+    if bgp is None:
+        return []
+    family = bgp.families[0]
+    found = sessions(network, config, routes)
+    points = [
+        f"local AS {bgp.asn}, router id {bgp.router_id}, {counted(len(found), 'neighbor')}, all established",
+        (
+            "the prefixes received are those that the import policy lets in; the last column counts prefixes that have this "
+            "session's port among their next hops"
+        ),
+    ]
+    if bgp.bfd:
+        timers = f"{bgp.bfd.minimum_interval} ms x {bgp.bfd.multiplier}, down after {bgp.bfd.detection_ms():,} ms"
+        points.append(f"BFD runs on each session, {timers}: a session that flaps loses it first")
+    summary = f"show bgp {family} unicast summary"
+    made = [Check("BGP sessions", (summary,), tuple(points), SESSION_HEADER, session_rows(found))]
+    examples = example_routes(network, config, routes)
+    if examples:
+        rows = tuple((one.prefix, one.color, ", ".join(one.ports) or "none") for one in examples)
+        asked = (f"show {'ipv6' if family == 'ipv6' else 'ip'} route",)
+        words = (f"prefixes of {examples[0].leaf}, with exactly these ports as next hops",)
+        made.append(Check("Routes to another leaf", asked, words, ("Prefix", "Path color", "Next hops"), rows))
+    return made
+
+
+def _gateways(config: DeviceConfig) -> Check:
+    rows = tuple(
+        (f"Vlan{one.vlan}" if one.vlan else one.port, address, prefix)
+        for one in config.gateways
+        for address, prefix in zip(one.addresses, one.prefixes, strict=True)
+    )
+    asked = (f"show {'ipv6' if rows[0][1].family == 'ipv6' else 'ip'} route", RUNNING)
+    points = ("each prefix below is connected, by the interface below, once a server is connected",)
+    return Check("Server prefixes", asked, points, ("Interface", "Gateway", "Prefix"), rows)
+
+
+def _qos(config: DeviceConfig, qos: QosConfig) -> list[Check]:
+    port = _in_commands(config.interfaces[0].name)
+    points = (f"bound to {counted(len(qos.ports), 'port')}; DSCPs not named below are {qos.default_class}",)
+    asked = (f"show qos interface {port}", RUNNING)
+    made = [Check("Classes, ECN, PFC", asked, points, CLASS_HEADER, class_rows(qos))]
+    paused = lossless(qos)
+    if not paused:
+        return made
+    priorities = ", ".join(map(str, paused))
+    counters = (
+        f"show queue counters interface {port}",
+        "show qos interface Eth all priority-flow-control statistics queue",
+    )
+    seen = [
+        "idle: no errors and no drops",
+        f"under load: packets in queue {priorities}, none dropped",
+        "no public document says where PFC frames are counted; the second command shows the PFC watchdog's counters",
+    ]
+    if qos.watchdog:
+        seen.append("the watchdog has detected nothing")
+    return [*made, Check("Counters, before and under load", counters, tuple(seen))]
+
+
+def _in_commands(port: str) -> str:
+    """A port as ``show`` takes it: ``Eth 1/1/1``."""
+    return re.sub(r"^([A-Za-z]+)(?=\d)", r"\1 ", port)
