@@ -60,7 +60,7 @@ def test_json(run: Run) -> None:
 def test_flows_that_do_not_finish(run: Run) -> None:
     code, out, err = run(*RAW, "--json", "--until", "20us")
     assert (code, json.loads(out)["end"]) == (1, "until")
-    assert err == "railweave sim: 3 of 3 flows did not finish (until)\n"
+    assert err == "error: 3 of 3 flows did not finish (until)\n"
 
 
 def test_to_a_file(run: Run, tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_help_and_version(run: Run) -> None:
     ],
 )
 def test_bad_use(run: Run, words: tuple[str, ...], error: str) -> None:
-    assert run(*words) == (2, "", f"railweave sim: {error}\n")
+    assert run(*words) == (2, "", f"error: {error}\n")
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_a_file_whose_name_is_no_text() -> None:
     """Names of files are bytes; one that no text has is a file that is not there, and no traceback."""
     done = subprocess.run([*MAIN, "--topology", b"\xff"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("railweave sim: --topology: ")
+    assert done.stderr.startswith("error: --topology: ")
     assert "Traceback" not in done.stderr
 
 
@@ -154,7 +154,7 @@ def test_an_interrupt_leaves_a_partial_result(number: signal.Signals, code: int)
     found = json.loads(out)
     assert (found["complete"], found["end"]) == (False, "interrupted")
     assert found["data_packet_hops"] > 0
-    assert err == "railweave sim: 128 of 128 flows did not finish (interrupted)\n"
+    assert err == "error: 128 of 128 flows did not finish (interrupted)\n"
 
 
 @pytest.mark.slow

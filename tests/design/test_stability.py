@@ -69,6 +69,39 @@ def test_nothing_else_moves(tmp_path: Path, change: str) -> None:
     assert {key: was[key] for key in shared} == {key: now[key] for key in shared}
 
 
+FULL = """
+name: t
+fabrics:
+  backend:
+    topology: {stripes: 2, spines: 2, leaves_per_stripe: 2, oversubscription: 4}
+    leaf: {device: qfx5240-64od}
+servers: [{names: "n[1-4]", model: h100-8gpu-cx7}]
+"""
+"""Stripes whose leaves take no more servers at their oversubscription."""
+
+MORE = FULL.replace("n[1-4]", "n[1-8]").replace("stripes: 2", "stripes: 2, servers_per_stripe: 4")
+
+
+@pytest.mark.parametrize(
+    ("text", "moves"),
+    [
+        (FULL.replace("stripes: 2", "stripes: 2, servers_per_stripe: 4"), False),
+        (MORE.replace("oversubscription: 4", "oversubscription: 8"), True),
+        (
+            MORE.replace("oversubscription: 4", "oversubscription: 8").replace(
+                "64od}", "64od, server_ports: {first: 13}}"
+            ),
+            False,
+        ),
+    ],
+)
+def test_server_ports_move_with_the_oversubscription_alone(tmp_path: Path, text: str, moves: bool) -> None:
+    """As docs/lock.md says: a higher `servers_per_stripe` moves nothing, and `server_ports:` holds them."""
+    network, lock = designed(tmp_path, FULL)
+    was, now = _allocations(network), _allocations(designed(tmp_path, text, lock.copy())[0])
+    assert any(was[key] != now[key] for key in was) is moves
+
+
 @pytest.mark.parametrize("change", [name for name in CHANGES if "removed" in name])
 def test_what_comes_back_gets_its_old_place(tmp_path: Path, change: str) -> None:
     old, new = CHANGES[change]

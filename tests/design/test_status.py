@@ -13,6 +13,7 @@ from railweave.checks.consistency import session_down
 from railweave.checks.routing import ONE_MORE_FAULT, path_color, single_fault, unreachable
 from railweave.checks.subject import Subject
 from railweave.cli.app import app
+from railweave.errors import InputError
 from railweave.lab.overlay import Overlay
 from railweave.lab.plan import make_plan
 from railweave.network.model import Network
@@ -167,6 +168,16 @@ def test_a_prediction_is_for_the_servers_that_are_there_and_says_so(tmp_path: Pa
     assert [one.name for one in bed.job.servers] == ["a1", "a2", "a3", "a4", "b1", "b2"]
     assert f"treated as absent, by `status:` of the fabric file: {absent_words(network)}" in bed.fabric.notes
     assert not set(bed.fabric.wiring.cable) & network.absent
+
+
+def test_a_job_of_servers_that_lack_a_nic_by_their_status_names_it(tmp_path: Path) -> None:
+    network = _network(tmp_path, BASE + "status: {'a2:gpu3_eth': failed, b1: planned}\n")
+    with pytest.raises(
+        InputError,
+        match=r"--hosts: by `status:` of the fabric file these NICs are absent.*: a2:gpu3_eth\n.*without a2,",
+    ):
+        bed_of(network)
+    assert len(bed_of(network, order="a1,a3,b2").job.servers) == 3
 
 
 def test_the_lab_makes_nothing_that_is_absent(tmp_path: Path) -> None:

@@ -126,7 +126,8 @@ def run(given: Mapping[str, Any]) -> int:
 def _command(words: list[str]) -> int:
     from railweave._sim import command
 
-    return command(PROGRAM, words)
+    # What goes wrong begins as every error does; the version begins with the program's name.
+    return command(PROGRAM if "--version" in words else "error", words)
 
 
 def _as_json(words: list[str]) -> int:
@@ -145,7 +146,7 @@ def _as_json(words: list[str]) -> int:
         held.seek(0)
         said = held.read().decode(errors="replace")
     if code == InputError.exit_code:
-        text = said.strip().removeprefix(f"{PROGRAM}: ")
+        text = said.strip().removeprefix("error: ")
         option, _, rest = text.partition(": ")
         what, _, fix = (rest or text).partition("; ")
         raise InputError([Problem(Option(option if rest else "sim"), what, fix)])

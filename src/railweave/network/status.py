@@ -46,6 +46,16 @@ def present(network: Network) -> Network:
     )
 
 
+def lost_nics(network: Network) -> dict[str, list[str]]:
+    """The NICs that are absent, of servers that are there, by server: their cable or their leaf is."""
+    there = {one.name: {nic.name for nic in one.nics} for one in present(network).servers}
+    return {
+        one.name: lost
+        for one in network.servers
+        if one.name in there and (lost := [nic.name for nic in one.nics if nic.name not in there[one.name]])
+    }
+
+
 def absent_words(network: Network) -> str:
     """What is treated as absent, as a phrase such as ``16 servers planned (H100-17, …), 1 switch failed (spine4)``; empty where all is there."""
     switches = {one.name for one in network.switches}

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from railweave.device.build import device_config
-from railweave.network.status import absent_sentence, present
+from railweave.network.status import absent_sentence, lost_nics, present
 from railweave.routing.control_plane import ControlPlane
 from railweave.routing.fib_file import read_fibs
 from railweave.simulation.job import job_of
@@ -67,7 +67,7 @@ def bed_of(
     fabric = packet_fabric(there, plane.configs, routes, lb)
     if words := absent_sentence(network):
         fabric = replace(fabric, notes=(*fabric.notes, words))
-    job, hosts = job_of(there, fabric.wiring, tenant, order, processes)
+    job, hosts = job_of(there, fabric.wiring, tenant, order, processes, lost=lost_nics(network))
     return Bed(plane if fibs is None else None, fabric, job, hosts)
 
 

@@ -14,7 +14,7 @@ from railweave.simulation.model.wiring import servers
 from railweave.simulation.ranks import ordered
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -28,11 +28,13 @@ def job_of(
     tenant: str | None = None,
     order: str | None = None,
     processes: int | None = None,
+    *,
+    lost: Mapping[str, Sequence[str]] | None = None,
 ) -> tuple[Job, NDArray[np.uint32]]:
     """The job of all servers of a network, or of a tenant's, and the engine's host of each of its NICs (``Job.nics``).
 
     ``order``: which servers take part, in the order of their ranks (``ranks.ordered``); ``processes``: how many each has, one for each
-    GPU where that is None. Raises ``JobError`` where the servers are not alike, ``InputError`` where it is not said which
+    GPU where that is None; ``lost``: NICs that servers are without by their status (``status.lost_nics``). Raises ``JobError`` where the servers are not alike, ``InputError`` where it is not said which
     tenant's job it is, and for an order that cannot be.
     """
     whose = _tenant(network, tenant)
@@ -56,7 +58,19 @@ def job_of(
     try:
         return Job(tuple(found), library, processes), np.array(hosts, np.uint32)
     except JobError as error:
+        without = {name: nics for name, nics in (lost or {}).items() if name in known}
+        if without and any(problem.place == Argument("job") for problem in error.problems):
+            raise InputError([_without(without)]) from None
         raise InputError([_of_option(problem) for problem in error.problems]) from None
+
+
+def _without(lost: Mapping[str, Sequence[str]]) -> Problem:
+    """Servers that are unlike the others because of their status."""
+    shown = ", ".join(f"{name}:{nic}" for name, nics in lost.items() for nic in nics)
+    what = (
+        f"by `status:` of the fabric file these NICs are absent, and a job needs servers that are alike: {shown:.300}"
+    )
+    return Problem(Option("--hosts"), what, f"run the job without {', '.join(lost):.200}, or make their links active")
 
 
 def stripes(network: Network, names: Iterable[str]) -> dict[str, str]:
