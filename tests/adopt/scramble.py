@@ -34,6 +34,9 @@ _OTHER_AS = 1_000
 _SAY_THEIR_MODEL = {"sonic"}
 """Systems whose configuration names the hardware that it is for."""
 
+_NAME_VLANS = {"junos", "eos"}
+"""Systems whose VLANs have names beside their numbers."""
+
 
 def read_back(config: DeviceConfig) -> DeviceConfig:
     """A configuration as its own text says it; where nothing reads its system, without what no text says."""
@@ -76,8 +79,9 @@ def scrambled(network: Network, seed: int, *, policies: bool = False) -> dict[st
     made: dict[str, DeviceConfig] = {}
     for name, config in configs_of(network).items():
         own = dict(words)
-        own |= {one.vlan_name: f"lan-{one.vlan}-x" for one in config.gateways if one.vlan_name}
-        own |= {one.vlan: f"lan-{one.vlan[2:]}-x" for one in config.interfaces if one.vlan}
+        if config.nos in _NAME_VLANS:
+            own |= {one.vlan_name: f"lan-{one.vlan}-x" for one in config.gateways if one.vlan_name}
+            own |= {one.vlan: f"lan-{one.vlan[2:]}-x" for one in config.interfaces if one.vlan}
         if policies and config.bgp:
             own |= {one.name: f"P{draw.randrange(1000)}-{at}" for at, one in enumerate(config.bgp.policies)}
             own |= {one: f"LIST-{at}" for at, one in enumerate(config.bgp.prefix_lists)}
@@ -105,6 +109,12 @@ def _text(value: str, words: Mapping[str, str], key: str) -> str:
         return words[value]
     if key == "value":  # of a community: its administrator is the first AS number of the spines
         return re.sub(r"^42\d{8}", lambda match: str(int(match[0]) + _OTHER_AS * 1000), value)
+    if key == "net":  # the system id of IS-IS is the router id, digit by digit
+        area, *digits, selector = value.rsplit(".", 4)
+        parts = re.findall("...", "".join(digits))
+        address = _text(".".join(str(int(one)) for one in parts), words, "")
+        written = "".join(f"{int(one):03d}" for one in address.split("."))
+        return ".".join([area, *re.findall("....", written), selector])
     if key == "from_spine":
         return re.sub(r"^42\d{8}", lambda match: str(int(match[0]) + _OTHER_AS * 1000), value)
     for old, new in _POOLS.items():

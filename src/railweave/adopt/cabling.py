@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from railweave.adopt.equipment import free_ports
-from railweave.adopt.numbers import link_pool
+from railweave.adopt.link_addresses import link_addresses
 from railweave.adopt.port_ranges import Taken, port_range
 from railweave.adopt.server_models import rails_of
-from railweave.catalog import catalog
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from railweave.adopt.draft import Draft
     from railweave.adopt.shape import Shape
+    from railweave.adopt.wiring import End
     from railweave.device.model import DeviceConfig
 
 
@@ -27,61 +27,91 @@ def cabling(
     lengths: dict[tuple[str, str], int],
 ) -> None:
     """Write the port ranges, and the cables that no range gives."""
-    supers = max(1, len(found.super_spines) * found.pods // max(1, len(found.spines)))
-    pod = {name: at * found.pods // len(found.spines) + 1 for at, name in enumerate(found.spines)}
-    above = {name: at % supers + 1 for at, name in enumerate(found.super_spines)}
     wrong: dict[tuple[str, str, int], dict[str, str]] = defaultdict(dict)
-    pairs = _tier(draft, found, model, ("leaf", found.leaf_places), ("spine", found.spine_places), wrong)
-    if found.super_spines:
-        _tier(draft, found, model, ("spine", pod), ("super_spine", above), wrong)
+    pairs: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for tier in _tiers(found):
+        pairs |= _ports(draft, found, model, tier, wrong)
     _server_ports(draft, found, configs, model)
-    addresses = _addresses(draft, found, configs, model)
-    for (leaf, name), ports in pairs.items():
+    given = link_addresses(
+        draft, found, configs, model, [(lower, here) for (lower, _), ports in pairs.items() for here, _ in ports]
+    )
+    fixed_addresses: dict[tuple[str, str, int], dict[str, str]] = {}
+    for (lower, upper), ports in pairs.items():
         for link, (here, there) in enumerate(ports, 1):
-            if (leaf, here) in addresses and there:
-                own = {one: _address(configs[one], port) for one, port in ((leaf, here), (name, there))}
-                wrong[leaf, name, link].update(
-                    {} if not all(own.values()) else {f"@{one}": text for one, text in own.items()}
-                )
-    for (leaf, name, link), fixed in sorted(wrong.items()):
-        ports = {one: port for one, port in sorted(fixed.items()) if not one.startswith("@")}
-        pair = {one[1:]: address for one, address in fixed.items() if one.startswith("@")}
-        cable: dict[str, Any] = {"between": [leaf, name]} | ({"link": link} if link > 1 else {})
-        cable |= ({"ports": ports} if ports else {}) | ({"addresses": pair} if pair else {})
+            own = {one: _address(configs[one], port) for one, port in ((lower, here), (upper, there))}
+            if (lower, here) in given and all(own.values()):
+                fixed_addresses[lower, upper, link] = own
+    for lower, upper, link in sorted({*wrong, *fixed_addresses}):
+        ports, own = (part.get((lower, upper, link), {}) for part in (wrong, fixed_addresses))
+        cable: dict[str, Any] = {"between": [lower, upper]} | ({"link": link} if link > 1 else {})
+        cable |= ({"ports": dict(sorted(ports.items()))} if ports else {}) | ({"addresses": own} if own else {})
         draft.whole.setdefault("overrides", {}).setdefault("cables", []).append(cable)
     _lengths(found, configs, lengths)
 
 
-def _tier(
+class _Tier(NamedTuple):
+    """Links of one kind, each from the lower switch to the upper, with role and port range of both ends.
+
+    ``place`` is the place of a far switch among the neighbors of a switch.
+    """
+
+    ends: Iterable[tuple[End, End]]
+    lower: tuple[str, str]
+    upper: tuple[str, str]
+    place: Callable[[str, str], int]
+
+
+def _tiers(found: Shape) -> Iterator[_Tier]:
+    def among(*places: Mapping[str, int]) -> Callable[[str, str], int]:
+        return lambda _, far: next(one[far] for one in places if far in one)
+
+    leaves, spines, wiring = found.leaf_places, found.spine_places, found.wiring
+    yield _Tier(
+        wiring.between(leaves, spines), ("leaf", "uplink_ports"), ("spine", "leaf_ports"), among(leaves, spines)
+    )
+    if found.super_spines:
+        each = max(1, len(found.super_spines) * found.pods // max(1, len(found.spines)))
+        pod = {name: at * found.pods // len(found.spines) + 1 for at, name in enumerate(found.spines)}
+        supers = {name: at % each + 1 for at, name in enumerate(found.super_spines)}
+        ends = wiring.between(spines, supers)
+        yield _Tier(ends, ("spine", "uplink_ports"), ("super_spine", "leaf_ports"), among(pod, supers))
+    if found.across:
+        routers = {name: number for name, (_, number) in found.across.borders.items()}
+        if found.routers:
+            ends = wiring.between(spines, routers)
+            yield _Tier(ends, ("spine", "uplink_ports"), ("dci", "leaf_ports"), among(spines, routers))
+        own = ("dci" if found.routers else "leaf", "uplink_ports")
+        yield _Tier(found.across.ends(wiring), own, own, found.across.place)
+
+
+def _ports(
     draft: Draft,
     found: Shape,
     model: Mapping[str, str],
-    lower: tuple[str, Mapping[str, int]],
-    upper: tuple[str, Mapping[str, int]],
+    tier: _Tier,
     wrong: dict[tuple[str, str, int], dict[str, str]],
 ) -> dict[tuple[str, str], list[tuple[str, str]]]:
-    """Write the port ranges between two tiers, each a role with the places of its switches. The ports of each pair's links, in order.
+    """Write the port ranges of links of one kind. The ports of each pair's links, in order.
 
     ``wrong`` gets the ports that no range gives, by the two switches and the number of the link.
     """
     pairs: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
-    for end, there in found.wiring.far().items():
-        if end.device in lower[1] and there.device in upper[1]:
-            pairs[end.device, there.device].append((end.port, there.port))
+    for end, there in tier.ends:
+        pairs[end.device, there.device].append((end.port, there.port))
     links = max((len(one) for one in pairs.values()), default=1)
-    up: dict[str, list[Taken]] = defaultdict(list)
-    down: dict[str, list[Taken]] = defaultdict(list)
+    taken: dict[tuple[str, str], dict[str, list[Taken]]] = {one: defaultdict(list) for one in (tier.lower, tier.upper)}
     owner: dict[tuple[str, tuple[int, int]], tuple[str, str, int, str]] = {}
     for (below, above), ports in pairs.items():
         ports.sort(key=lambda pair: found.places[below, pair[0]].key)
-        for link, (here, there) in enumerate(ports):
-            one, other = found.places[below, here], found.places[above, there]
-            up[below].append(Taken(below, upper[1][above], link, one))
-            down[above].append(Taken(above, lower[1][below], link, other))
-            owner[below, one.key] = (below, above, link + 1, here)
-            owner[above, other.key] = (below, above, link + 1, there)
-    for role, kind, taken in ((lower[0], "uplink_ports", up), (upper[0], "leaf_ports", down)):
-        for one in _ranges(draft, role, kind, taken, model, links):
+        for link, names in enumerate(ports):
+            for kind, own, far, port in zip(
+                (tier.lower, tier.upper), (below, above), (above, below), names, strict=True
+            ):
+                place = found.places[own, port]
+                taken[kind][own].append(Taken(own, tier.place(own, far), link, place))
+                owner[own, place.key] = (below, above, link + 1, port)
+    for (role, kind), of_role in taken.items():
+        for one in _ranges(draft, role, kind, of_role, model, links):
             below, above, link, port = owner[one.device, one.place.key]
             wrong[below, above, link][one.device] = port
     return pairs
@@ -151,32 +181,6 @@ def _address(config: DeviceConfig, port: str) -> str:
     return next((str(one.addresses[0]) for one in config.interfaces if one.name == port and one.addresses), "")
 
 
-def _addresses(
-    draft: Draft, found: Shape, configs: Mapping[str, DeviceConfig], model: Mapping[str, str]
-) -> set[tuple[str, str]]:
-    """The pool of link addresses, where links have addresses. The ports of leaves whose links have others."""
-    own = {
-        (name, one.name): one.addresses[0] for name in found.leaves for one in configs[name].interfaces if one.addresses
-    }
-    lower: dict[tuple[str, int, int], str] = {}
-    ports: dict[tuple[str, int, int], str] = {}
-    for end in found.wiring.far():
-        address = own.get((end.device, end.port))
-        place = found.places.get((end.device, end.port))
-        if address is not None and place is not None and end.device in draft.leaf_numbers:
-            key = (end.device, place.physical, place.channel or 0)
-            lower[key], ports[key] = str(address.address), end.port
-    if not lower:
-        return set()
-    groups = [
-        catalog().switches[one].ports[0]
-        for one in {model[leaf] for leaf in found.leaves} | {draft.at("leaf")["device"]}
-    ]
-    widest = max(mode.channels for group in groups for mode in group.modes())
-    stride = 1 << (max(group.count for group in groups) * widest - 1).bit_length()
-    return {(key[0], ports[key]) for key in link_pool(draft, lower, stride, widest)}
-
-
 def _lengths(found: Shape, configs: Mapping[str, DeviceConfig], lengths: dict[tuple[str, str], int]) -> None:
     """Lengths of cables that are not those of most of their kind, by switch and port."""
     far = found.wiring.far()
@@ -184,7 +188,7 @@ def _lengths(found: Shape, configs: Mapping[str, DeviceConfig], lengths: dict[tu
     ends = {(end.device, end.port): "fabric" for end in far} | {
         (end.device, end.port): "server" for end in found.wiring.servers
     }
-    for name in (*found.leaves, *found.spines, *found.super_spines):
+    for name in (*found.leaves, *found.spines, *found.super_spines, *found.routers):
         qos = configs[name].qos
         for profile in qos.profiles if qos else ():
             for port in profile.ports:

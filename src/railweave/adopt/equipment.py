@@ -154,7 +154,9 @@ def models(configs: Mapping[str, DeviceConfig]) -> dict[str, str]:
 def _unlike(model: str, config: DeviceConfig) -> int:
     """How many things of a configuration speak against a model that has its ports."""
     known = catalog().switches[model]
-    marks = [known.cards is not None and not any(one.physical >= (known.cards or 0) for one in config.splits)]
+    whole = {one.physical: one.speed_gbps for one in config.splits if one.channels == 1}
+    marks = [any((group := known.group_of(port)) and group.speed_gbps == speed for port, speed in whole.items())]
+    marks += [known.cards is not None and not any(one.physical >= (known.cards or 0) for one in config.splits)]
     if config.overlay and config.overlay.endpoints:
         marks += [config.overlay.tunnel_dscp != ("tunnel-dscp" in known.needs), not known.tunnels]
     if config.qos:

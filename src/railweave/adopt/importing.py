@@ -18,6 +18,7 @@ from railweave.adopt.routing import advertisements, color_order, group_names, lo
 from railweave.adopt.server_names import with_servers
 from railweave.adopt.servers import OnFabric, nics_of, server_groups
 from railweave.adopt.shape import shape
+from railweave.adopt.sites import interconnect
 from railweave.adopt.stand_in import hardware
 from railweave.adopt.tenancy import loopbacks, overlay, tenant_slots, tenants
 from railweave.adopt.tiers import between_tiers, by_role, fabrics, joined, neighbors, roles, routed
@@ -138,6 +139,7 @@ def _fabric(
         if there.super_links != 1:
             topology["links_per_super_spine"] = there.super_links
         as_numbers(draft, "super-spine", {name: at for at, name in enumerate(there.super_spines, 1)}, configs)
+    interconnect(draft, there, configs)
     if there.spines and there.links != 1:
         topology["links_per_spine"] = there.links
     if there.spines and there.link_speed != 400:
@@ -145,6 +147,7 @@ def _fabric(
     cabling(draft, there, configs, model, lengths)
     as_numbers(draft, "leaf", there.numbers, configs)
     as_numbers(draft, "spine", {name: at for at, name in enumerate(there.spines, 1)}, configs)
+    as_numbers(draft, "dci", {name: at for at, name in enumerate(there.routers, 1)}, configs)
     apart_by_role(draft)
     slots = tenant_slots(draft, configs)
     evpn = overlay(draft, there, configs)
@@ -194,10 +197,9 @@ def _equipment(
 
 def _up(found: Shape) -> dict[str, int]:
     """What the uplinks of each stripe carry, Gb/s: those of its leaf with the fewest."""
-    above = set(found.spines)
     carried: Counter[str] = Counter()
-    for end, far in found.wiring.far().items():
+    for end, _ in found.wiring.between(found.leaves, found.spines):
         place = found.places.get((end.device, end.port))
-        if far.device in above and place:
+        if place:
             carried[end.device] += place.speed_gbps
     return {one.name: min(carried[leaf] for leaf in one.leaves) for one in found.stripes}

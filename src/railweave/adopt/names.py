@@ -6,13 +6,15 @@ import re
 from typing import TYPE_CHECKING
 
 from railweave.adopt.order import common_start
+from railweave.adopt.sites import site_names
 from railweave.intent.topology import Naming
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from railweave.adopt.draft import Draft
-    from railweave.adopt.shape import Shape, Stripe
+    from railweave.adopt.shape import Shape
+    from railweave.adopt.stripes import Stripe
     from railweave.device.model import DeviceConfig
 
 USUAL = Naming()
@@ -115,7 +117,8 @@ def name_spines(draft: Draft, found: Shape) -> dict[str, str]:
     if not found.spines:
         return {}
     each = len(found.spines) // found.pods
-    if not found.super_spines:
+    sites = site_names(found)
+    if not found.super_spines and not found.routers:
         names = found.spines
         counted = [f"spine{n}" for n in range(1, len(names) + 1)]
         draft.at("topology")["spines"] = len(names) if names == counted else names
@@ -125,11 +128,15 @@ def name_spines(draft: Draft, found: Shape) -> dict[str, str]:
         draft.at("topology")["spines"] = each
         keys = {name: counted[at % each] for at, name in enumerate(found.spines)}
         for at, name in enumerate(found.spines):
-            _rename(draft, f"pod{at // each + 1}-{counted[at % each]}", name)
+            pod = sites[at // each] if sites else f"pod{at // each + 1}"
+            _rename(draft, f"{pod}-{counted[at % each]}", name)
     draft.slots("spines", own=True).update({key: at for at, key in enumerate(dict.fromkeys(keys.values()), 1)})
     for at, name in enumerate(found.super_spines):
         per_plane = max(1, len(found.super_spines) // each)
         _rename(draft, f"plane{at // per_plane + 1}-super{at % per_plane + 1}", name)
+    for name in found.routers:
+        at, number = found.across.borders[name] if found.across else (0, 0)
+        _rename(draft, USUAL.dci.format(fabric=draft.name, site=sites[at], dci=number), name)
     return keys
 
 

@@ -1,4 +1,4 @@
-"""Pools of AS numbers, router ids, management and link addresses; what no pool gives is an override of its switch."""
+"""Pools of AS numbers, router ids and management addresses; what no pool gives is an override of its switch."""
 
 from __future__ import annotations
 
@@ -88,8 +88,11 @@ def apart_by_role(draft: Draft) -> None:
     """End a role's pool of AS numbers where that of another role begins; what is then outside has an override already, or gets one."""
     pools = draft.fabric.get("pools", {})
     ranges: list[tuple[int, int, str]] = []
-    for key in ("leaf_asn", "spine_asn", "super_spine_asn"):
-        if key == "super_spine_asn" and "super_spines" not in draft.at("topology"):
+    topology = draft.at("topology")
+    absent = {"super_spine_asn"} if "super_spines" not in topology else set[str]()
+    absent |= {"dci_asn"} if "routers" not in topology.get("interconnect", {}) else set[str]()
+    for key in ("leaf_asn", "spine_asn", "super_spine_asn", "dci_asn"):
+        if key in absent:
             continue
         usual: tuple[int, int] = getattr(USUAL, key)
         first, _, last = pools.get(key, f"{usual[0]}-{usual[1]}").partition("-")
@@ -178,33 +181,3 @@ def _pool(values: Iterable[str], usual: str, known: Iterable[str], spare: int) -
             return usual
         net = net.supernet()
     return str(net)
-
-
-def link_pool(
-    draft: Draft, links: Mapping[tuple[str, int, int], str], stride: int, widest: int
-) -> list[tuple[str, int, int]]:
-    """The pool of link addresses: ``links`` has the lower address by leaf, physical port and channel. Links that it does not give.
-
-    ``stride`` is the number of address pairs of a leaf, ``widest`` the number of channels that a port may have.
-    """
-    numbers = draft.leaf_numbers
-    starts = [
-        int(ipaddress.ip_address(address)) - 2 * ((numbers[leaf] - 1) * stride + port * widest + channel)
-        for (leaf, port, channel), address in links.items()
-    ]
-    start = max(dict.fromkeys(starts), key=starts.count)
-    if start <= 0 or 2 * starts.count(start) <= len(starts):  # no rule of ours: each link has its addresses given
-        return list(links)
-    first = ipaddress.ip_address(next(iter(links.values())))
-    last = start + 2 * max(numbers.values()) * stride
-    length = first.max_prefixlen
-    while length and (
-        start % (1 << (first.max_prefixlen - length)) or start + (1 << (first.max_prefixlen - length)) < last
-    ):
-        length -= 1
-        if start % (1 << (first.max_prefixlen - length)):
-            length += 1
-            break
-    address = ipaddress.ip_address(start) if first.version == 4 else ipaddress.IPv6Address(start)
-    draft.at("pools")["fabric_links"] = f"{address}/{length}"
-    return [link for link, own in zip(links, starts, strict=True) if own != start]

@@ -1,4 +1,4 @@
-"""The order in which people number things, et-0/0/9 before et-0/0/10, and what names begin with."""
+"""The order in which people number things, et-0/0/9 before et-0/0/10; AS numbers; and what names begin with."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from railweave.device.model import DeviceConfig
 
 _PART = re.compile(r"(\d+)")
 
@@ -18,6 +20,11 @@ def natural(text: str) -> tuple[tuple[int, int, str], ...]:
         for part in _PART.split(text)
         if part
     )
+
+
+def as_number(config: DeviceConfig) -> int:
+    """A switch's AS number; 0 where it has none."""
+    return config.bgp.asn if config.bgp else 0
 
 
 def common_start(names: Sequence[str]) -> str:

@@ -72,13 +72,12 @@ def path_colors(
         return {}
     first = next(iter(own.values()))
     order = sorted(first.numbers, key=lambda name: first.numbers[name])
-    far = found.wiring.far()
     slots = draft.slots("uplinks", own=True)
     votes: dict[str, list[str]] = {}
     for leaf, one in own.items():
         parallel: dict[str, int] = {}
         ends = sorted(
-            ((end, there) for end, there in far.items() if end.device == leaf and there.device in spine_keys),
+            found.wiring.between([leaf], spine_keys),
             key=lambda pair: found.places[leaf, pair[0].port].key,
         )
         for end, there in ends:

@@ -78,15 +78,16 @@ def hardware(
     Raises ``InputError`` where a switch has more ports than any model of the catalog that runs its system.
     """
     used, notes = in_use(configs, wiring)
+    told = _as_far_ends_say(used, wiring)
     model: dict[str, str] = {}
     names: dict[str, dict[str, str]] = {}
     said = list(notes)
     for members in fabrics:
         known: dict[str, str] = {}
         for one in dict.fromkeys(role[name] for name in members):
-            own = {name: used[name] for name in members if role[name] == one}
-            known |= dict.fromkeys(own, given[one]) if one in given else models(own)
-        lacking = [name for name in members if name not in known or not has_ports(known[name], used[name])]
+            own = {name: told[name] for name in members if role[name] == one}
+            known |= dict.fromkeys(own, given[one]) if one in given else models(own) | models(_of_usual_speed(own))
+        lacking = [name for name in members if name not in known or not has_ports(known[name], told[name])]
         if not lacking:
             model |= known
             continue
@@ -102,6 +103,33 @@ def hardware(
                 said.extend(_said([name for name in own if model[name] == kind], kind, names))
     renamed = {name: _renamed(used[name], own) for name, own in names.items()}
     return Hardware(model, used | renamed, _rewired(wiring, names), names, tuple(said))
+
+
+def _as_far_ends_say(configs: Mapping[str, DeviceConfig], wiring: Wiring) -> dict[str, DeviceConfig]:
+    """The configurations with the speed of ports that say none, where the far end of their link says it."""
+    said = {End(name, one.name): one.speed_gbps for name, config in configs.items() for one in config.interfaces}
+    far = wiring.far()
+
+    def speed(end: End) -> int:
+        return said[end] or (said.get(far[end], 0) if end in far else 0)
+
+    return {
+        name: replace(
+            config,
+            interfaces=tuple(replace(one, speed_gbps=speed(End(name, one.name))) for one in config.interfaces),
+        )
+        for name, config in configs.items()
+    }
+
+
+def _of_usual_speed(configs: Mapping[str, DeviceConfig]) -> dict[str, DeviceConfig]:
+    """The configurations with ports of the usual speed, where texts of their system never say it; empty where a text might."""
+    if any("interfaces.speed_gbps" not in catalog().systems[one.nos].reads.unsaid for one in configs.values()):
+        return {}
+    return {
+        name: replace(one, interfaces=tuple(replace(port, speed_gbps=USUAL_GBPS) for port in one.interfaces))
+        for name, one in configs.items()
+    }
 
 
 def _stand_in(config: DeviceConfig, ports: int, speed: int) -> str:

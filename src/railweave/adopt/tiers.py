@@ -65,15 +65,36 @@ def roles(configs: Mapping[str, DeviceConfig], wiring: Wiring, near: Mapping[str
         below = here
     for name in configs:
         found.setdefault(name, "spine")
+    for name in _between_sites(near, found):
+        found[name] = "dci"
     return found
 
 
+def _between_sites(near: Mapping[str, set[str]], role: Mapping[str, RoleName]) -> set[str]:
+    """The switches above spines that join sites: they have links to one another, and each to spines of its own site alone."""
+    below = {
+        name: {far for far in near[name] if role[far] == "spine"} for name, one in role.items() if one == "super-spine"
+    }
+    pairs = [(one, far) for one in below for far in near[one] if far in below]
+    return set() if any(below[one] & below[far] for one, far in pairs) else {name for pair in pairs for name in pair}
+
+
 def between_tiers(wiring: Wiring, role: Mapping[str, RoleName]) -> tuple[Wiring, tuple[str, ...]]:
-    """The wiring without links between switches of one role (of a pair of leaves, of two sites), which no leaf-spine fabric has."""
-    left = [pair for pair in wiring.links if role[pair[0].device] == role[pair[1].device]]
-    if not left or len(left) == len(wiring.links):
+    """The wiring without links between switches of one role (a pair of leaves), which no leaf-spine fabric has.
+
+    Links between sites stay: those of routers above the spines of each, and those of leaves without spines.
+    """
+    alike = [role[one.device] == role[other.device] for one, other in wiring.links]
+    above = {end.device for pair, same in zip(wiring.links, alike, strict=True) if not same for end in pair}
+    left = [
+        pair
+        for pair, same in zip(wiring.links, alike, strict=True)
+        if same and role[pair[0].device] != "dci" and above.intersection(end.device for end in pair)
+    ]
+    if not left:
         return wiring, ()
-    kept = tuple(pair for pair in wiring.links if pair not in left)
+    gone = set(left)
+    kept = tuple(pair for pair in wiring.links if pair not in gone)
     pairs = dict.fromkeys(f"{one.device} and {other.device}" for one, other in left)
     shown = f"{'; '.join(list(pairs)[:4])}{'; …' if len(pairs) > 4 else ''}"
     note = f"{counted(len(left), 'link')} between switches of one role left out ({shown})"

@@ -46,6 +46,15 @@ class Wiring:
         """The far end of each port between switches."""
         return {near: far for one, other in self.links for near, far in ((one, other), (other, one))}
 
+    def between(self, lower: Iterable[str], upper: Iterable[str]) -> Iterator[tuple[End, End]]:
+        """The links from one set of switches to another: the end on the first, and that on the second."""
+        below, above = set(lower), set(upper)
+        for one, other in self.links:
+            if one.device in below and other.device in above:
+                yield one, other
+            if other.device in below and one.device in above:
+                yield other, one
+
 
 @dataclass
 class _Evidence:
