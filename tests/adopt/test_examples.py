@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from railweave.adopt.adopt import imported
+from railweave.outputs.steps import design_file
 from railweave.systems import system, systems
 from tests.adopt.scramble import configs_of, read_back, scrambled
-from tests.conftest import SMALL, designed
+from tests.conftest import EXAMPLES, SMALL, designed
+from tests.design.test_interconnect import TWO_SITES
 from tests.retarget import retargeted
 
 if TYPE_CHECKING:
@@ -81,6 +83,44 @@ def test_pods_under_super_spines(tmp_path: Path) -> None:
     assert sum(one.equivalent for one in found.scores) == 0
     roles = Counter(one.role for one in found.network.switches)
     assert roles == {"leaf": 8, "spine": 4, "super-spine": 4}
+
+
+def test_models_that_only_the_far_end_tells_apart() -> None:
+    """A QFX5230 has no word for the speed of a whole port, and a QFX5240 has such a port at another: spines say the speed."""
+    _same(_imported(configs_of(design_file(EXAMPLES / "evpn-functional.yaml")[0])))
+
+
+def test_ports_of_which_no_text_says_the_speed() -> None:
+    assert _imported(configs_of(retargeted("evpn-functional", "frr"))).differences() == []
+
+
+@pytest.mark.parametrize("nos", ["junos", "sonic", "frr"])
+def test_leaves_that_join_two_sites(nos: str) -> None:
+    network = design_file(EXAMPLES / "dci-50km.yaml")[0] if nos == "junos" else retargeted("dci-50km", nos)
+    found = _imported(scrambled(network, 3))
+    assert found.differences() == []
+    assert len({one.site for one in found.network.switches}) == 2
+
+
+@pytest.mark.parametrize(
+    "underlay",
+    [
+        "",
+        """
+    underlay: {protocol: isis, peering: numbered}
+    addressing: {server_pool: 10.0.0.0/8, prefix_length: 24, server_mode: static}
+    pools: {fabric_links: 10.128.0.0/12}
+""",
+    ],
+)
+def test_routers_that_join_two_sites(tmp_path: Path, underlay: str) -> None:
+    text = TWO_SITES.replace("MODE", "dlb-flowlet").replace("servers:\n", f"{underlay}\nservers:\n")
+    configs = scrambled(designed(tmp_path, text)[0], 5)
+    found = _imported(configs)
+    assert found.differences() == []
+    assert sum(one.equivalent for one in found.scores) == 0
+    assert {one.name for one in found.network.switches} == set(configs)
+    assert "addresses:" not in found.fabric  # the pool gives them all
 
 
 def test_names_of_policies_are_equivalent() -> None:

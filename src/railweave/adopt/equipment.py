@@ -87,7 +87,7 @@ def places_of(config: DeviceConfig, model: str) -> dict[str, Place]:
         )
     for name in (one.port for one in config.gateways):
         if name and name not in found and name in known:
-            found[name] = known[name][0]
+            found[name] = next((one for one in known[name] if one.speed_gbps == USUAL_GBPS), known[name][0])
     return found
 
 
@@ -173,9 +173,12 @@ def has_ports(model: str, config: DeviceConfig) -> bool:
     if system is None or (config.nos not in catalog().switches[model].systems and model not in system.runs_on):
         return False
     known = _places(config.nos, model)
-    for port in config.interfaces:
-        there = known.get(port.name, ())
-        if not there or (port.speed_gbps and all(one.speed_gbps != port.speed_gbps for one in there)):
+    speeds = {one.port: 0 for one in config.gateways if one.port} | {
+        one.name: one.speed_gbps for one in config.interfaces
+    }
+    for port, speed in speeds.items():
+        there = known.get(port, ())
+        if not there or (speed and all(one.speed_gbps != speed for one in there)):
             return False
     return True
 

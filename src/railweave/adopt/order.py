@@ -1,7 +1,8 @@
-"""The order in which people number things, et-0/0/9 before et-0/0/10; AS numbers; and what names begin with."""
+"""The order in which people number things, et-0/0/9 before et-0/0/10; the numbers of switches; and what names begin with."""
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,13 @@ def natural(text: str) -> tuple[tuple[int, int, str], ...]:
 def as_number(config: DeviceConfig) -> int:
     """A switch's AS number; 0 where it has none."""
     return config.bgp.asn if config.bgp else 0
+
+
+def numbering(config: DeviceConfig) -> tuple[int, int]:
+    """A key by which switches of a role sort as their numbers do: by AS number, without one by their lowest link address."""
+    asn = as_number(config)
+    links = [int(ipaddress.ip_interface(at).ip) for one in config.interfaces if not asn for at in one.addresses[:1]]
+    return asn, min(links, default=0)
 
 
 def common_start(names: Sequence[str]) -> str:

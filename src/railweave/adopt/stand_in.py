@@ -17,6 +17,7 @@ from railweave.adopt.order import natural
 from railweave.adopt.wiring import End, Wiring
 from railweave.catalog import catalog
 from railweave.counting import counted
+from railweave.device.model import Interface
 from railweave.errors import InputError, NetworkPart, Problem
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def hardware(
         known: dict[str, str] = {}
         for one in dict.fromkeys(role[name] for name in members):
             own = {name: told[name] for name in members if role[name] == one}
-            known |= dict.fromkeys(own, given[one]) if one in given else models(own) | models(_of_usual_speed(own))
+            known |= dict.fromkeys(own, given[one]) if one in given else _likeliest(own)
         lacking = [name for name in members if name not in known or not has_ports(known[name], told[name])]
         if not lacking:
             model |= known
@@ -122,14 +123,39 @@ def _as_far_ends_say(configs: Mapping[str, DeviceConfig], wiring: Wiring) -> dic
     }
 
 
-def _of_usual_speed(configs: Mapping[str, DeviceConfig]) -> dict[str, DeviceConfig]:
-    """The configurations with ports of the usual speed, where texts of their system never say it; empty where a text might."""
+def _likeliest(configs: Mapping[str, DeviceConfig]) -> dict[str, str]:
+    """The model of each switch of a role. Where texts of its system never say a speed, NICs and links are of the usual one, if a model has such ports."""
+    found = models(configs)
     if any("interfaces.speed_gbps" not in catalog().systems[one.nos].reads.unsaid for one in configs.values()):
-        return {}
-    return {
-        name: replace(one, interfaces=tuple(replace(port, speed_gbps=USUAL_GBPS) for port in one.interfaces))
-        for name, one in configs.items()
-    }
+        return found
+    for of_links in (0, USUAL_GBPS):
+        guessed = {
+            name: replace(
+                one,
+                interfaces=(
+                    *(replace(port, speed_gbps=of_links) for port in one.interfaces),
+                    *(_nic_port(gateway.port) for gateway in one.gateways if gateway.port),
+                ),
+            )
+            for name, one in configs.items()
+        }
+        found |= models(guessed)
+    return found
+
+
+def _nic_port(name: str) -> Interface:
+    return Interface(
+        name=name,
+        link="",
+        kind="server",
+        description="",
+        peer="",
+        peer_port="",
+        speed_gbps=USUAL_GBPS,
+        lanes=0,
+        mtu=0,
+        length_m=0,
+    )
 
 
 def _stand_in(config: DeviceConfig, ports: int, speed: int) -> str:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from railweave.adopt.order import as_number, natural
+from railweave.adopt.order import as_number, natural, numbering
 from railweave.adopt.server_models import rails_of
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def stripes_of(leaves: Sequence[str], servers: Mapping[End, End], configs: Mappi
     found = [Stripe(0, one) for one in _sharing(leaves, servers)]
     first = _first_rail(servers)
     for one in found:
-        one.leaves.sort(key=lambda leaf: (first.get(leaf, 0), as_number(configs[leaf]), natural(leaf)))
+        one.leaves.sort(key=lambda leaf: (first.get(leaf, 0), numbering(configs[leaf]), natural(leaf)))
         one.described = _described(configs[leaf] for leaf in one.leaves)
     return found
 
@@ -102,7 +102,7 @@ def number(
         key=lambda one: (
             one.pod,
             min(on_spines.get(leaf, (0, 0)) for leaf in one.leaves),
-            min(as_number(configs[leaf]) for leaf in one.leaves),
+            min(numbering(configs[leaf]) for leaf in one.leaves),
             natural(one.leaves[0]),
         ),
     )

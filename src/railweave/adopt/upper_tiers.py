@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from railweave.adopt.order import as_number, natural
+from railweave.adopt.order import natural, numbering
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ def upper_order(
         place = places.get((end.device, end.port))
         if place:
             first[there.device] = min(first.get(there.device, place.key), place.key)
-    return sorted(upper, key=lambda name: (first.get(name, (0, 0)), as_number(configs[name]), natural(name)))
+    return sorted(upper, key=lambda name: (first.get(name, (0, 0)), numbering(configs[name]), natural(name)))
 
 
 def pods_of(
@@ -41,7 +41,7 @@ def pods_of(
     """
     found: list[list[str]] = []
     for stripe in sorted(
-        stripes, key=lambda one: (min(as_number(configs[leaf]) for leaf in one.leaves), natural(one.leaves[0]))
+        stripes, key=lambda one: (min(numbering(configs[leaf]) for leaf in one.leaves), natural(one.leaves[0]))
     ):
         above = sorted({there.device for _, there in wiring.between(stripe.leaves, spines)})
         if above not in found:
