@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from railweave.adopt.prefixes import Cut, rule
 from railweave.adopt.server_models import rails_of
 from railweave.adopt.wiring import End
+from railweave.config.addresses import BITS
 from railweave.intent.addressing import Addressing, Pools
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ def addressing(
         int(ipaddress.ip_address(str(one.address))) - int(ipaddress.ip_network(str(one.prefix)).network_address)
         for _, gateway in gateways
         for one in gateway.addresses
+        if str(one.address) != str(one.prefix).partition("/")[0] or one.length + 1 == BITS[one.family]  # of a /31, any
     )
     if hosts and hosts.most_common(1)[0][0] != usual.gateway_host and hosts.most_common(1)[0][0] <= 254:
         part["gateway_host"] = hosts.most_common(1)[0][0]

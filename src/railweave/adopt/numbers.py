@@ -6,6 +6,7 @@ import ipaddress
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from railweave.adopt.order import as_number
 from railweave.design.addresses.identity import FIRST_MANAGEMENT_HOST
 from railweave.intent.addressing import MOST_NUMBER, Pools
 from railweave.intent.tenants import Overlay
@@ -28,7 +29,7 @@ def as_numbers(
     """
     key = f"{role.replace('-', '_')}_asn"
     usual: tuple[int, int] = getattr(USUAL, key)
-    asns = {name: config.bgp.asn for name in numbers if (config := configs[name]).bgp}
+    asns = {name: asn for name in numbers if (asn := as_number(configs[name]))}
     if not asns:
         return usual
     shared = {asn for asn in asns.values() if list(asns.values()).count(asn) > 1}

@@ -24,8 +24,11 @@ def natural(text: str) -> tuple[tuple[int, int, str], ...]:
 
 
 def as_number(config: DeviceConfig) -> int:
-    """A switch's AS number; 0 where it has none."""
-    return config.bgp.asn if config.bgp else 0
+    """The AS number that a switch has towards its neighbors in the fabric; 0 where it has none."""
+    if config.bgp is None:
+        return 0
+    towards = {one.local_as for one in config.bgp.groups if one.sessions} - {0}
+    return towards.pop() if len(towards) == 1 else config.bgp.asn
 
 
 def numbering(config: DeviceConfig) -> tuple[int, int]:

@@ -55,11 +55,11 @@ def _behind_gateways(wiring: Wiring, configs: Mapping[str, DeviceConfig], leaves
 
 
 def _with_names(draft_name: str, wiring: Wiring, configs: Mapping[str, DeviceConfig], leaves: Sequence[str]) -> Wiring:
-    """Ports of servers that nobody names, as NICs of servers of our own: one on each leaf, or each with eight on a single leaf."""
+    """Ports of servers that nobody names, as NICs of servers of our own: one on each leaf, where leaves can share eight NICs, else all on one."""
     nameless = [end for end, nic in wiring.servers.items() if not nic.device]
     if not nameless:
         return wiring
-    alone = len(leaves) == 1
+    alone = len(leaves) == 1 or bool(MOST_NICS % len(leaves) and len(leaves) % MOST_NICS)
     made = dict(wiring.servers)
     by_leaf: dict[str, list[End]] = defaultdict(list)
     for end in nameless:
@@ -69,7 +69,8 @@ def _with_names(draft_name: str, wiring: Wiring, configs: Mapping[str, DeviceCon
         for place, end in enumerate(sorted(ends, key=lambda one: order.get(one.port, len(order)))):
             server, rail = (place // MOST_NICS, place % MOST_NICS) if alone else (place, at % MOST_NICS)
             group = f"{at // MOST_NICS + 1}-" if at >= MOST_NICS and not alone else ""
-            made[end] = End(f"{draft_name}-server{group}{server + 1}", f"gpu{rail}_eth")
+            home = leaf if alone and len(leaves) > 1 else draft_name
+            made[end] = End(f"{home}-server{group}{server + 1}", f"gpu{rail}_eth")
     note = f"{counted(len(nameless), 'server port has', 'server ports have')} no description: their servers got names"
     return Wiring(wiring.links, made, (*wiring.notes, note))
 

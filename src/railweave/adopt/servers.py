@@ -58,10 +58,13 @@ def server_groups(fabrics: Sequence[OnFabric]) -> list[dict[str, Any]]:
     groups: dict[str, Counter[str]] = defaultdict(Counter)
     found: list[tuple[str, dict[str, str], list[str]]] = []
     known: dict[tuple[tuple[frozenset[str], int], ...], tuple[str, list[str]] | None] = {}
-    for name, own in sets.items():
+    for own in sets.values():
         key = tuple(nics for _, nics in own)
         if key not in known:
             known[key] = model_of(key)
+    _alike(known, fabrics)
+    for name, own in sets.items():
+        key = tuple(nics for _, nics in own)
         model = known[key]
         if model is None:
             shown = ", ".join(f"{len(nics)} of {speed}G" for nics, speed in key)
@@ -94,6 +97,21 @@ def server_groups(fabrics: Sequence[OnFabric]) -> list[dict[str, Any]]:
         where = {"stripe": home, "fabrics": list(home)} if several else {"stripe": next(iter(home.values()))}
         result.append({"names": host_lists(names), "model": model_name, **where})
     return result
+
+
+def _alike(
+    known: dict[tuple[tuple[frozenset[str], int], ...], tuple[str, list[str]] | None], fabrics: Sequence[OnFabric]
+) -> None:
+    """Where servers of the one fabric have different numbers of NICs, give all the model that has those of each: a fabric's have as many."""
+    many = {len(own.names) for one in known.values() if one for own in catalog().servers[one[0]].nics.values()}
+    if len(fabrics) > 1 or len(many) < 2:
+        return
+    names = frozenset[str]().union(*(own for key in known for own, _ in key))
+    speeds = Counter(speed for key in known for _, speed in key)
+    model = model_of([(names, speeds.most_common(1)[0][0])])
+    if model is not None:
+        fabrics[0].draft.note(f"servers have {' and '.join(map(str, sorted(many)))} NICs: all get the model {model[0]}")
+        known.update(dict.fromkeys(known, model))
 
 
 def _oversubscription(one: OnFabric, rails: int) -> None:

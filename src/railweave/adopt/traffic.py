@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from railweave.adopt.parts import common, given, plain
 from railweave.catalog import catalog
+from railweave.design.limits.devices import tunnel_overhead_bytes
 from railweave.device.classes import TrafficClass, Watchdog
 from railweave.device.qos import on_queues
 from railweave.intent.balancing import LoadBalancing
 from railweave.intent.qos import DEFAULT_CLASSES, Qos
 from railweave.intent.qos import Watchdog as WatchdogIntent
+from railweave.intent.tenants import Overlay
 from railweave.intent.topology import Mtu
 
 if TYPE_CHECKING:
@@ -231,6 +233,15 @@ def mtus(draft: Draft, configs: Mapping[str, DeviceConfig], found: Shape) -> Non
     }
     if "irb" in made:
         made["server"] = made["irb"]
+    evpn = draft.fabric.get("overlay")
+    tunnel = 0 if evpn is None else tunnel_overhead_bytes(evpn.get("vtep", Overlay().vtep))
+    for key, outer in (("fabric", tunnel), ("server_port", 0)):
+        least = made.get("irb", usual.irb) + 14 + outer
+        if made.get(key, getattr(usual, key)) < least:
+            made[key] = least
+            draft.note(
+                f"ports carry frames that are too short for packets of {least - 14 - outer} bytes: the file has {key} {least}"
+            )
     if made:
         draft.fabric["mtu"] = made
     for kind, counts in lengths.items():

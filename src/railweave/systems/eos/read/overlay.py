@@ -234,10 +234,13 @@ def vrfs(
 
 
 def _targets(taking: Taking, below: Selected, direction: str) -> tuple[str, ...]:
+    """The targets of a VRF, which stand in it or in its address families."""
     found: list[str] = []
-    for word in (direction, "both"):
-        for form in (f"route-target {word} evpn <value>", f"route-target {word} <value>"):
-            for one in taking.each(form, below=below):
+    families = [one for name in ("ipv4", "ipv6") for one in taking.each(f"address-family {name}", below=below)]
+    forms = [f"route-target {word}{kind} <value>" for word in (direction, "both") for kind in (" evpn", "")]
+    for form in forms:
+        for place in (below, *families):
+            for one in taking.each(form, below=place):
                 if _VALUE.fullmatch(one["value"]):
                     found.append(f"target:{one['value']}")
                 else:
