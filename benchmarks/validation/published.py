@@ -210,6 +210,9 @@ def main() -> None:
     before, _, rest = text.partition(BEGIN)
     after = rest.partition(END)[2]
     DOCUMENT.write_text(f"{before}{BEGIN}\n" + "\n".join(lines) + f"\n{END}{after}")
+    from . import errors
+
+    errors.write(predicted)
     print(f"{len(jobs)} runs, {time.monotonic() - begin:.0f} s", file=sys.stderr)
 
 

@@ -100,3 +100,4 @@ def simulate(
         if len(asked) != 1:
             raise InputError([Problem(Argument("size"), f"{size!r} are several sizes", "give one")])
         return answer(network, asked[0], watch=watch, progress=progress)
+    seeds: int = 1,

@@ -56,6 +56,9 @@ def sim(
     html: Path | None = typer.Option(None, "--html", "-o", help="Draw the result as one HTML page, into this file."),
     engine: str = typer.Option("auto", help="packet, flow, or auto: flows above 200 M estimated packet hops."),
     exact: bool = typer.Option(False, "--exact", help="Run packets to the end: do not stop when every round is alike."),
+    seeds: int | None = typer.Option(
+        None, min=1, help="Run so many seeds in parallel processes: the median is shown, and what the others got."
+    ),
     topology: str | None = raw_flows.TOPOLOGY,
     flows: str | None = raw_flows.FLOWS,
     traffic: str | None = raw_flows.TRAFFIC,
@@ -122,12 +125,19 @@ def sim(
         if said := absent_sentence(whole):
             typer.echo(said, err=True)
         with in_force(whole.catalog):
-            code = _answered(network, given, compare, html, as_json=as_json, quiet=quiet or as_json)
+            code = _answered(network, given, compare, html, seeds=seeds or 1, as_json=as_json, quiet=quiet or as_json)
     raise typer.Exit(code)
 
 
 def _answered(
-    network: Network, given: dict[str, Any], compare: str | None, html: Path | None, *, as_json: bool, quiet: bool
+    network: Network,
+    given: dict[str, Any],
+    compare: str | None,
+    html: Path | None,
+    *,
+    seeds: int,
+    as_json: bool,
+    quiet: bool,
 ) -> int:
     """Run what is asked, print and draw it; the exit code."""
     from railweave.simulation.compare import comparison, variants
@@ -148,7 +158,14 @@ def _answered(
             typer.echo(result.to_text())
         return 0 if result.complete else 1
     found: list[JobPrediction] = []
-    for asked in questions(network, given):
+    for one in _by_size(given) if seeds > 1 else ():
+        from railweave.simulation.seeds import over_seeds
+
+        found.append(over_seeds(network, one, seeds, watch=html is not None, progress=progress(quiet=quiet)))
+        done(quiet=quiet)
+        if not as_json:
+            typer.echo(found[-1].to_text())
+    for asked in questions(network, given) if seeds == 1 else ():
         with waiting("making the network ready", quiet=quiet):
             found.append(answer(network, asked, watch=html is not None, progress=_message_progress(quiet=quiet)))
         if not as_json:
@@ -161,6 +178,15 @@ def _answered(
         values = [one.to_json() for one in found]
         print_json(values if len(values) > 1 else values[0])
     return 0 if all(one.complete for one in found) else 1
+
+
+def _by_size(given: dict[str, Any]) -> list[dict[str, Any]]:
+    """What is given, once for each size."""
+    from railweave.collectives.sizes import sizes
+
+    if given["size"] is None:
+        return [given]
+    return [{**given, "size": str(size)} for size in sizes(str(given["size"]))]
 
 
 def _message_progress(*, quiet: bool) -> Callable[[str, int, int], None]:

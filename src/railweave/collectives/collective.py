@@ -38,11 +38,13 @@ def program(
     root: int = 0,
     credit: bool = False,
     launch_ps: int | None = None,
+    of_one: bool = False,
 ) -> Program:
     """The messages of a collective of ``size_bytes``, as nccl-tests counts them.
 
     ``root`` is the rank a broadcast comes from. With ``credit`` the receivers' credit messages, that buffers are free, are sent
     too, which matters where the way is long. ``launch_ps`` replaces NCCL's figure for the time before the first byte.
+    ``of_one``: of an all-to-all, what the first server sends alone; every other does the same with servers as far away.
     Raises ``InputError`` for a collective that is not known, a size below 1 or a root that is no rank.
     """
     _look_at(job, collective, size_bytes, root)
@@ -50,7 +52,7 @@ def program(
     channels = channel_count(job, nccl)
     choice = choose(job, nccl, collective, size_bytes, channels, launch_ps)
     pace = Pace.of(job, choice)
-    draft = _draft(job, nccl, collective, size_bytes, choice, pace, root)
+    draft = _draft(job, nccl, collective, size_bytes, choice, pace, root, of_one=of_one)
     pieces = finished(draft, credit=credit)
     return Program(
         connections=pieces.connections.astype(np.uint32),
@@ -115,6 +117,7 @@ def _draft(
     root: int,
     *,
     whole: bool = False,
+    of_one: bool = False,
 ) -> Draft:
     if len(job.servers) == 1:
         steps = {"all-reduce": 2 * (job.ranks - 1), "all-to-all": 1, "send-recv": 1}.get(collective, job.ranks - 1)
@@ -123,7 +126,8 @@ def _draft(
         p2p = p2p_channels(job, nccl, choice.channels)
         turns = rounds(job, p2p)
         everybody = collective == "all-to-all"
-        wanted = everyone(job, size_bytes // job.ranks, turns) if everybody else neighbors(job, size_bytes, turns)
+        each = size_bytes // job.ranks
+        wanted = everyone(job, each, turns, of_one=of_one) if everybody else neighbors(job, size_bytes, turns)
         return transfers(job, nccl, p2p, wanted, pace, all_pairs=everybody, whole=whole)
     if choice.algorithm == "Tree":
         return tree(job, nccl, size_bytes, choice, pace, whole=whole)

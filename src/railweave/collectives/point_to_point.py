@@ -33,27 +33,32 @@ PART_GRAIN = 4096
 
 @dataclass(frozen=True)
 class Transfers:
-    """Who sends to whom: pairs of ranks, each ``size_bytes``. ``turn`` is the round in which they do."""
+    """Who sends to whom: pairs of ranks, each ``size_bytes``. ``turn`` is the round in which they do.
+
+    ``of_one``: they are those of the first server only, and every other server does the same with servers as far away.
+    """
 
     source: NDArray[np.int64]
     target: NDArray[np.int64]
     turn: NDArray[np.int64]
     size_bytes: int
+    of_one: bool = False
 
 
-def everyone(job: Job, size_bytes: int, turns: Rounds) -> Transfers:
+def everyone(job: Job, size_bytes: int, turns: Rounds, *, of_one: bool = False) -> Transfers:
     """All-to-all: every rank sends ``size_bytes`` to every rank; here those of other servers."""
     gpus, servers = job.gpus_per_server, len(job.servers)
-    refuse_beyond(job.ranks**2)
+    senders = 1 if of_one else servers
+    refuse_beyond(senders * gpus * job.ranks)
     # In order of connections with PXN, so that sorting by them later is quick.
-    server, other, apart, gpu = np.ix_(range(servers), range(gpus), range(1, servers), range(gpus))
+    server, other, apart, gpu = np.ix_(range(senders), range(gpus), range(1, servers), range(gpus))
     there = np.where(apart <= server, apart - 1, apart)
     by_server, by_gpu = np.argsort(turns.server[::gpus]), np.argsort(turns.gpu[:gpus])
     turn = by_server[(there - server) % servers] * gpus + by_gpu[(other - gpu) % gpus]
     shape = turn.shape
     source = np.broadcast_to(server * gpus + gpu, shape)
     target = np.broadcast_to(there * gpus + other, shape)
-    return Transfers(source.ravel(), target.ravel(), turn.ravel(), size_bytes)
+    return Transfers(source.ravel(), target.ravel(), turn.ravel(), size_bytes, of_one)
 
 
 def neighbors(job: Job, size_bytes: int, turns: Rounds) -> Transfers:
@@ -215,7 +220,8 @@ def _batches(job: Job, p2p: P2pChannels, wanted: Transfers, parts: int) -> tuple
     members[channel, batch + 1, place] = np.arange(len(turn))
     before = members[channel, batch]  # by entry: those of the batch before
     receives = np.full((number + 1, job.ranks), -1, np.int64)  # by round and rank: what it receives from another server
-    receives[wanted.turn, wanted.target] = np.arange(count)
+    # what the first server receives in a round is what it sends in that round, from as far away on the other side
+    receives[wanted.turn, wanted.target % job.gpus_per_server if wanted.of_one else wanted.target] = np.arange(count)
     entry = (wanted.turn + number * np.arange(parts)[:, None]).ravel()
     of_before = before[entry]
     received = receives[np.where(of_before < 0, number, turn[of_before]), np.tile(wanted.source, parts)[:, None]]

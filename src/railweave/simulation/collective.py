@@ -17,7 +17,7 @@ from railweave.simulation.background import NOTE as BACKGROUND_NOTE
 from railweave.simulation.background import with_background
 from railweave.simulation.bottleneck import Load, bottleneck
 from railweave.simulation.conditions import Bed, Conditions, bed_of
-from railweave.simulation.engines.choice import choose, whole_flows
+from railweave.simulation.engines.choice import MOST_PACKET_HOPS, choose, whole_flows
 from railweave.simulation.engines.flows import FLOW_NOTE, run_flows
 from railweave.simulation.engines.measured import Measured, interval_ps
 from railweave.simulation.engines.packets import run_packets
@@ -31,11 +31,13 @@ from railweave.simulation.engines.report import (
 )
 from railweave.simulation.engines.rounds import repeated_rounds
 from railweave.simulation.engines.traffic import traffic_of
+from railweave.simulation.errors import Band, band
 from railweave.simulation.ideal import Ideal
 from railweave.simulation.job import stripes
 from railweave.simulation.model.faults import slowed
 from railweave.simulation.model.retries import after_retries, retry_parameters
 from railweave.simulation.ranks import order_text
+from railweave.simulation.rotation import Rotation, rotation, run_rotation
 from railweave.simulation.settings import post_cost_ps, timeout_ps
 
 if TYPE_CHECKING:
@@ -55,6 +57,10 @@ LONG_PACKET_HOPS = 20_000_000
 
 MOST_FLOW_MESSAGES = 4_000_000
 """Beyond, flows are one for each connection and queue pair (``collectives.whole``): messages would take gigabytes."""
+
+
+MANY_RANKS = 200
+"""From so many on, one server is run of an all-to-all where all do alike (``rotation``): transfers are ranks squared."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +98,8 @@ class Prediction:
     """The tables that ``JobPrediction`` joins."""
     ideal: Ideal | None = None
     """What it would take at the limits of hardware alone."""
+    band: Band | None = None
+    """What the time lies between, as far as published rows and seeds tell."""
 
     @cached_property
     def flows(self) -> list[dict[str, Any]]:
@@ -112,6 +120,7 @@ class Prediction:
             f"{self.program.channels} channels\n"
             f"{lost_text(self.counters)}"
             f"  time           {self.time_ps / 1e6:.1f} us{state}\n"
+            f"{'' if self.band is None else self.band.to_text()}"
             f"  bus bandwidth  {self.bus_bandwidth_gbytes:.2f} GB/s\n"
             f"{'' if self.ideal is None else self.ideal.to_text(self.time_ps, self.program) + chr(10)}"
             f"  bound by       {bound.to_text()}\n"
@@ -132,6 +141,7 @@ class Prediction:
             **engine_json(self.choice, self.steady),
             "complete": self.complete,
             "time_us": self.time_ps / 1e6,
+            "band": None if self.band is None else self.band.to_json(),
             "bus_bandwidth_GBps": self.bus_bandwidth_gbytes,
             "alg_bandwidth_GBps": self.size_bytes / self.time_ps * 1e3,
             "ideal": None if self.ideal is None else self.ideal.to_json(self.time_ps, self.program),
@@ -186,25 +196,47 @@ def predict(
     if qps is not None:
         known = known.with_number("NCCL_IB_QPS_PER_CONNECTION", qps)
     kind = cast("Collective", collective)
+    begin = time.perf_counter()
     count = messages(job, kind, size_bytes, known)
     large = engine != "packet" and count > MOST_FLOW_MESSAGES and conditions.background is None
-    # What can be under way is what receivers' buffers hold: without credit all of an all-to-all would be at once.
-    planned = whole(job, kind, size_bytes, known) if large else program(job, kind, size_bytes, known, credit=True)
-    begin = time.perf_counter()
-    parts = split(planned, known["NCCL_IB_QPS_PER_CONNECTION"], split_data=bool(known["NCCL_IB_SPLIT_DATA_ON_QPS"]))
-    own = traffic_of(fabric.addresses, hosts, planned, parts)
-    traffic = own if conditions.background is None else with_background(fabric, own, conditions.background)
-    timeline = conditions.timeline.since(at_ps)
-    every_ps = interval_ps(fabric.wiring, own)
     wanted = retry_parameters(known) | dict(settings or {})
-    arguments = _set(fabric.flow_arguments(traffic.pairs, after_retries(timeline, wanted)), wanted)
+    timeline = conditions.timeline.since(at_ps)
+    one: Rotation | None = None
+    if (
+        kind == "all-to-all"
+        and engine in {"auto", "flow"}
+        and job.ranks >= MANY_RANKS
+        and conditions.background is None
+    ):
+        alike = rotation(bed, size_bytes, known, timeline, lambda given: _set(given, wanted))
+        if isinstance(alike, Rotation) and (engine == "flow" or alike.packet_hops > MOST_PACKET_HOPS):
+            one = alike
+    # What can be under way is what receivers' buffers hold: without credit all of an all-to-all would be at once.
+    if one is not None:
+        planned, parts, own = one.program, one.parts, one.own
+    else:
+        planned = whole(job, kind, size_bytes, known) if large else program(job, kind, size_bytes, known, credit=True)
+        parts = split(planned, known["NCCL_IB_QPS_PER_CONNECTION"], split_data=bool(known["NCCL_IB_SPLIT_DATA_ON_QPS"]))
+        own = traffic_of(fabric.addresses, hosts, planned, parts)
+    traffic = own if conditions.background is None else with_background(fabric, own, conditions.background)
+    every_ps = interval_ps(fabric.wiring, own)
+    arguments = (
+        _set(fabric.flow_arguments(traffic.pairs, after_retries(timeline, wanted)), wanted)
+        if one is None
+        else one.arguments
+    )
     message_ps = post_cost_ps(arguments["parameters"])
-    if large:
+    if one is not None:
+        choice = one.choice
+    elif large:
         choice = whole_flows(fabric.wiring, arguments, own, count)
     else:
         choice = choose(engine, fabric.wiring, arguments, own, others=conditions.background is not None)
     by_address: Arguments | None = None
-    if choice.engine == "flow":
+    posts: int | None = count // len(hosts) if large else None
+    if one is not None:
+        run, posts = run_rotation(bed, one, progress)
+    elif choice.engine == "flow":
         run = run_flows(arguments, traffic, progress)
     else:
         alone = conditions.background is None
@@ -215,15 +247,16 @@ def predict(
         run = run_packets(
             by_address, traffic, progress, repeated, own=len(own.messages), series_every_ps=every_ps if watch else None
         )
-    proxies_ps = count // len(hosts) * message_ps if large else 0
-    time_ps = max(run.last_ps + planned.tail_ps, planned.floor_ps, proxies_ps, 1)
+    proxies_ps = 0 if posts is None else posts * message_ps
+    time_ps = max(run.last_ps + planned.tail_ps, planned.floor_ps, proxies_ps if large else 0, 1)
     slower = slowed(fabric.wiring, timeline.changes, time_ps)
     load = Load.of(fabric.wiring, run.sent_bytes * slower, own, message_ps, planned.floor_ps)
-    if large:  # proxies post all messages, those of credit too, though flows are one a queue pair
+    if posts is not None:  # proxies post all messages, those of credit too, whatever was run of them
         load = replace(load, proxy_ps=proxies_ps)
     names = tuple(server.name for server in job.servers)
     notes = [*fabric.notes, *conditions.notes]
     notes += [] if conditions.background is None else [BACKGROUND_NOTE]
+    notes += [] if one is None else [one.note()]
     notes += [FLOW_NOTE] if choice.engine == "flow" else []
     if bottleneck(load, time_ps).kind == "proxy":
         notes.append(proxy_note(message_ps, known["NCCL_IB_QPS_PER_CONNECTION"]))
@@ -245,6 +278,15 @@ def predict(
         timeout_ps=timeout_ps(wanted),
         measured=Measured.of(fabric.wiring, traffic, len(own.pairs), run, time_ps, every_ps, slower),
         ideal=Ideal.of(fabric.wiring, own, planned.floor_ps),
+        band=band(
+            time_ps,
+            library=job.library,
+            collective=collective,
+            engine=choice.engine,
+            servers=len(job.servers),
+            size_bytes=size_bytes,
+            others=" and ".join(_others(conditions)),
+        ),
     )
 
 
@@ -255,6 +297,12 @@ def proxy_note(message_ps: int, qps: int) -> str:
     return note + (
         more if qps > FITTED_QPS else "; fewer queue pairs post less (--compare qps=1,2,4)" if qps > 1 else ""
     )
+
+
+def _others(conditions: Conditions) -> list[str]:
+    """What goes on besides that no published row has."""
+    faults = conditions.timeline.changes or conditions.timeline.tables
+    return [*(["faults"] if faults else []), *(["traffic of others"] if conditions.background is not None else [])]
 
 
 def _of_long_links(network: Network) -> dict[str, str]:

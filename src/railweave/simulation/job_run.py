@@ -43,6 +43,8 @@ class JobPrediction:
     """Time of computing between collectives, in all."""
     events: tuple[tuple[int, str], ...] = ()
     """Faults that began and ended: when, from the beginning of the job, ps, and what."""
+    seeds_ps: tuple[int, ...] = ()
+    """Times of the job with each of several seeds; empty where one was run."""
 
     @property
     def complete(self) -> bool:
@@ -54,6 +56,16 @@ class JobPrediction:
         """Job completion time: from the beginning to the end of the last collective."""
         last = self.steps[-1]
         return last.at_ps + last.prediction.time_ps
+
+    @property
+    def between_ps(self) -> tuple[int, int]:
+        """What the time lies between: that of each collective (``Band``), computing as it is."""
+        bands = [one.prediction.band for one in self.steps]
+        time = self.time_ps
+        low = time - sum(one.prediction.time_ps - b.low_ps for one, b in zip(self.steps, bands, strict=True) if b)
+        high = time + sum(b.high_ps - one.prediction.time_ps for one, b in zip(self.steps, bands, strict=True) if b)
+        chance = self.seeds_ps or (time,)
+        return round(low * min(chance) / time), round(high * max(chance) / time)
 
     @property
     def links(self) -> Columns:
@@ -129,9 +141,17 @@ class JobPrediction:
             )
         if self.steps[MOST_SHOWN:]:
             lines.append(f"      and {len(self.steps) - MOST_SHOWN} more")
+        low, high = self.between_ps
         lines.append(
             f"job completion time {self.time_ps / 1e6:.1f} us, of which {self.compute_ps / 1e6:.1f} us computing"
             f"{'' if self.complete else ' (not complete: some messages never arrived)'}"
+        )
+        chance = f"; {len(self.seeds_ps)} seeds" if self.seeds_ps else ""
+        lines.append(f"between {low / 1e6:.1f} and {high / 1e6:.1f} us, as far as published rows tell{chance}")
+        lines += dict.fromkeys(
+            f"not compared: {one.prediction.band.outside}"
+            for one in self.steps
+            if one.prediction.band is not None and one.prediction.band.outside
         )
         return "\n".join(lines)
 
@@ -143,6 +163,8 @@ class JobPrediction:
             "name": self.name,
             "complete": self.complete,
             "job_completion_time_us": self.time_ps / 1e6,
+            "between_us": [one / 1e6 for one in self.between_ps],
+            "seeds_us": [one / 1e6 for one in self.seeds_ps],
             "compute_us": self.compute_ps / 1e6,
             "steps": [{"at_us": one.at_ps / 1e6, **one.prediction.to_json()} for one in self.steps],
         }

@@ -12,6 +12,9 @@ pub const WINDOW: u32 = u32::MAX - 1;
 /// Where more than one in so many links changed, all rates are found anew.
 const MOST: usize = 8;
 
+/// Where at most twice so many queue pairs send, and fewer than one in so many, those are looked at and not all that could use a link.
+const FEW: usize = 64;
+
 /// Rates of queue pairs, and what is needed to find them.
 #[derive(Debug, Default)]
 pub struct Fill {
@@ -25,6 +28,8 @@ pub struct Fill {
     /// Queue pairs whose rates were found last.
     pub found: Vec<u32>,
     limited: bool,
+    /// Whether so few send that those are looked at, and not the users of each link.
+    few: bool,
     /// Links whose rates are to be found anew, each once.
     changed: Vec<u32>,
     has_changed: Vec<bool>,
@@ -111,9 +116,10 @@ impl Fill {
         }
     }
 
-    /// Find the rates of all queue pairs that have to do with links that changed, if over others.
-    pub fn fill(&mut self, graph: &Graph) {
-        self.reach(graph);
+    /// Find the rates of all queue pairs that have to do with links that changed, if over others. `sending` has all that are
+    /// active, and may have others.
+    pub fn fill(&mut self, graph: &Graph, sending: &[u32]) {
+        self.reach(graph, sending);
         self.levels.clear();
         for &link in &self.links {
             let place = link as usize;
@@ -148,6 +154,15 @@ impl Fill {
                 continue;
             }
             // a level never falls but by rounding: it is the key's
+            if self.few {
+                for place in 0..self.found.len() {
+                    let qp = self.found[place] as usize;
+                    if self.shares[qp].rises && graph.edges(qp).any(|edge| graph.edge(edge).0 == link as usize) {
+                        self.settle(graph, qp, f64::from_bits(key), link);
+                    }
+                }
+                continue;
+            }
             let (begin, end) = (graph.users[place] as usize, graph.users[place + 1] as usize);
             for user in begin..end {
                 let qp = graph.qp[user] as usize;
@@ -162,9 +177,19 @@ impl Fill {
     }
 
     /// The links that changed and the active queue pairs that have to do with them.
-    fn reach(&mut self, graph: &Graph) {
+    fn reach(&mut self, graph: &Graph, sending: &[u32]) {
         self.links.clear();
         self.found.clear();
+        self.few = sending.len() <= 2 * FEW && sending.len() * FEW < self.shares.len();
+        if self.few {
+            for link in std::mem::take(&mut self.changed) {
+                self.has_changed[link as usize] = false;
+                self.see(graph, link);
+            }
+            let mut active: Vec<u32> = sending.iter().copied().filter(|&qp| self.active(qp)).collect();
+            active.sort_unstable();
+            return active.into_iter().for_each(|qp| self.find(graph, qp as usize));
+        }
         while let Some(link) = self.changed.pop() {
             self.has_changed[link as usize] = false;
             self.see(graph, link);

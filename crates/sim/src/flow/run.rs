@@ -161,7 +161,7 @@ impl FlowEngine {
     fn share(&mut self, now: Ps) {
         self.due = Ps::MAX;
         self.fills += 1;
-        self.fill.fill(&self.network.graph);
+        self.fill.fill(&self.network.graph, &self.sending);
         if self.fill.found.len() * 4 > self.count {
             self.finish.forget_order();
         }

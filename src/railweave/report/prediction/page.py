@@ -132,6 +132,10 @@ def tiles(found: Prediction) -> list[tuple[str, str]]:
         (f"{found.program.algorithm}, {found.program.protocol}", f"{found.program.channels} channels"),
         (found.choice.engine, "engine"),
     ]
+    if found.band is not None and found.band.error is not None:
+        shown.insert(
+            2, (f"{found.band.low_ps / 1e6:,.1f} to {found.band.high_ps / 1e6:,.1f} us", "the time is between")
+        )
     for name, label in (("ecn_marked_packets", "marked"), ("pfc_pauses", "PFC pauses"), ("timeouts", "timeouts")):
         if found.counters is not None:
             shown.append((f"{found.counters[name]:,}", label))
@@ -145,6 +149,8 @@ def run_section(one: JobStep, job: JobPrediction, *, with_tiles: bool) -> str:
         [element("ul", *(tile(value, label) for value, label in tiles(found)), class_="tiles")] if with_tiles else []
     )
     parts.append(element("ul", *(element("li", text(reason)) for reason in reasons(found)), class_="why-list"))
+    if found.band is not None:
+        parts.append(element("p", text(found.band.sentence()), class_="about", data_band=""))
     if found.steady is not None:
         until = f"Packets were run up to {found.steady.at_ps / 1e6:,.1f} us, when every round was alike: charts over time end there."
         parts.append(element("p", text(until), class_="about"))

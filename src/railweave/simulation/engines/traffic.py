@@ -34,14 +34,21 @@ class Traffic:
     limits: NDArray[np.uint32] | None = None
 
 
-def traffic_of(addresses: Addresses, hosts: NDArray[np.uint32], program: Program, parts: Split) -> Traffic:
-    """The traffic of a program that is split over queue pairs. ``hosts``: the engine's host of each NIC of the job."""
+def traffic_of(
+    addresses: Addresses, hosts: NDArray[np.uint32], program: Program, parts: Split, *, alone: bool = False
+) -> Traffic:
+    """The traffic of a program that is split over queue pairs. ``hosts``: the engine's host of each NIC of the job.
+
+    ``alone``: nothing waits, for those who find out themselves what does.
+    """
     many = int(parts.queue_pair.max(initial=0)) + 1
     wanted, place = np.unique(parts.connection.astype(np.int64) * many + parts.queue_pair, return_inverse=True)
     ends = hosts[program.connections[wanted // many, :2]]
     pairs = addresses.pairs(ends[:, 0], ends[:, 1], (wanted % many).astype(np.uint32))
-    after_start, after, after_delay = waits(program, parts)
-    free = np.diff(after_start.astype(np.int64)) == 0
+    none = np.zeros(0, np.uint64)
+    nothing = np.zeros(len(parts.message) + 1, np.uint64), none.astype(np.uint32), none
+    after_start, after, after_delay = nothing if alone else waits(program, parts)
+    free = (np.diff(program.after_start.astype(np.int64)) == 0)[parts.message]
     messages = np.zeros((len(parts.message), 4), np.uint64)
     messages[:, 0] = place.reshape(-1)
     messages[:, 1] = parts.bytes

@@ -1,0 +1,154 @@
+"""How far off predictions were where published rows could tell, and with that how sure one is: its band.
+
+``errors.json`` is written by ``make validation``: a list of groups of rows that are alike in library, collective and engine, with
+the servers and bytes they range over, and how far off the predictions were, in percent of the published value.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+TABLE = Path(__file__).with_name("errors.json")
+
+FEW = 5
+"""Of fewer rows the largest error is taken, as a ninth decile would be of nothing."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Rows of one kind. ``servers`` and ``bytes`` are the least and the most of them; errors are in percent, whichever way."""
+
+    library: str
+    collective: str
+    engine: str
+    servers: tuple[int, int]
+    bytes: tuple[int, int]
+    rows: int
+    median_abs_percent: float
+    p90_abs_percent: float
+    max_abs_percent: float
+
+    @property
+    def error(self) -> float:
+        """The part by which nine of ten predictions of this kind are off at most; of few rows, all of them."""
+        return (self.p90_abs_percent if self.rows >= FEW else self.max_abs_percent) / 100
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented object (docs/predict.md)."""
+        return {**vars(self), "servers": list(self.servers), "bytes": list(self.bytes)}
+
+
+@dataclass(frozen=True)
+class Band:
+    """What the time lies between, ps. ``seeds_ps`` are the times of several seeds; ``error`` is the part that validation shows.
+
+    ``compared`` says of what kind of published rows it is, ``outside`` in a sentence what of the question no row was like; empty:
+    there were such rows.
+    """
+
+    low_ps: int
+    high_ps: int
+    error: float | None
+    compared: str
+    outside: str
+    seeds_ps: tuple[int, ...] = ()
+
+    def with_seeds(self, seeds_ps: tuple[int, ...]) -> Band:
+        """The same where chance was asked several times."""
+        low, high = _between(min(seeds_ps), max(seeds_ps), self.error)
+        return replace(self, low_ps=low, high_ps=high, seeds_ps=seeds_ps)
+
+    def to_text(self) -> str:
+        """Lines for people."""
+        about = self.compared if self.error is None else f"{self.error:.1%} either way: {self.compared}"
+        text = f"  between        {self.low_ps / 1e6:.1f} and {self.high_ps / 1e6:.1f} us ({about}{self._chance()})\n"
+        if self.error is None and len(self.seeds_ps) < 2:
+            text = ""
+        return text + (f"  not compared   {self.outside}\n" if self.outside else "")
+
+    def sentence(self) -> str:
+        """The same in prose."""
+        low, high = f"{self.low_ps / 1e6:,.1f}", f"{self.high_ps / 1e6:,.1f}"
+        sure = f"The time is between {low} and {high} us: {self.compared}, to {self.error:.1%}" if self.error else ""
+        sure = sure or f"How far off the time is, nothing tells: {self.compared}"
+        return f"{sure}{self._chance()}. {self.outside}".strip()
+
+    def _chance(self) -> str:
+        if len(self.seeds_ps) < 2:
+            return ""
+        low, high = min(self.seeds_ps), max(self.seeds_ps)
+        if low == high:
+            return f"; {len(self.seeds_ps)} seeds give the same: chance does not decide"
+        return f"; {len(self.seeds_ps)} seeds from {low / 1e6:.1f} to {high / 1e6:.1f} us"
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented object (docs/predict.md)."""
+        return {
+            "low_us": self.low_ps / 1e6,
+            "high_us": self.high_ps / 1e6,
+            "error": self.error,
+            "compared": self.compared,
+            "outside": self.outside,
+            "seeds_us": [one / 1e6 for one in self.seeds_ps],
+        }
+
+
+@cache
+def groups() -> tuple[Group, ...]:
+    """The committed table."""
+    found = json.loads(TABLE.read_text())
+    return tuple(Group(**{**one, "servers": tuple(one["servers"]), "bytes": tuple(one["bytes"])}) for one in found)
+
+
+def band(
+    time_ps: int, *, library: str, collective: str, engine: str, servers: int, size_bytes: int, others: str = ""
+) -> Band:
+    """The band of a prediction. ``others``: what else goes on there that no published row has, as ``a fault``."""
+    alike = [one for one in groups() if (one.library, one.collective) == (library, collective)]
+    mine = [one for one in alike if one.engine == engine]
+    if not mine:
+        known = sorted({f"{one.library}'s {one.collective}" for one in groups() if one.engine == engine})
+        compared = "no published row is of this kind"
+        if alike:
+            outside = (
+                f"{library}'s {collective} was compared with published rows by packets only, not by the {engine} engine"
+            )
+        else:
+            outside = f"{library}'s {collective} was never compared with published rows" + (
+                f"; {', '.join(known)} were" if known else ""
+            )
+        return Band(time_ps, time_ps, None, compared, f"{outside}. How far off this is is not known.")
+    near = min(mine, key=lambda one: (_beyond(servers, one.servers), _beyond(size_bytes, one.bytes)))
+    said: list[str] = []
+    if _beyond(servers, near.servers):
+        said.append(f"of {_range(near.servers)} {'server' if near.servers[1] == 1 else 'servers'} (here {servers})")
+    if _beyond(size_bytes, near.bytes):
+        said.append(f"of {_range(near.bytes)} bytes (here {size_bytes:,})")
+    if others:
+        said.append(f"without {others}")
+    kind = f"{library}'s {collective}"
+    outside = f"Published rows of {kind} are {' and '.join(said)}; the error is theirs." if said else ""
+    part = "nine of ten" if near.rows >= FEW else "all"
+    rows = f"{part} of {near.rows} published rows" if near.rows > 1 else "one published row"
+    compared = f"{rows} of {kind} were as near"
+    return Band(*_between(time_ps, time_ps, near.error), near.error, compared, outside)
+
+
+def _between(low_ps: int, high_ps: int, error: float | None) -> tuple[int, int]:
+    """What a published time lies between where predictions are off by this part at most, too long or too short."""
+    return (low_ps, high_ps) if error is None else (round(low_ps / (1 + error)), round(high_ps * (1 + error)))
+
+
+def _beyond(value: int, between: tuple[int, int]) -> float:
+    """By what factor a value is outside; 0: it is not."""
+    low, high = between
+    return low / max(value, 1) if value < low else value / max(high, 1) if value > high else 0.0
+
+
+def _range(between: tuple[int, int]) -> str:
+    low, high = between
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"

@@ -1,0 +1,45 @@
+"""The same question with several seeds, in parallel processes: what chance makes of it.
+
+Seeds decide which queue pairs hashes put on a link, which packets are marked, and where sprayed packets go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from railweave.simulation.compare import comparison, variants
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from railweave.network.model import Network
+    from railweave.simulation.job_run import JobPrediction
+
+MOST = 1000
+
+
+def over_seeds(
+    network: Network,
+    given: Mapping[str, Any],
+    seeds: int,
+    *,
+    watch: bool = False,
+    progress: Callable[[str], None] | None = None,
+) -> JobPrediction:
+    """The answer to options as ``question.questions`` takes them, of one size: the median seed's, with the times of all.
+
+    Seeds count from the one that was set, or 1. Raises ``InputError`` where a question cannot be asked.
+    """
+    first = int((given.get("settings") or {}).get("seed", "1"))
+    name = f"seed={','.join(str(first + more) for more in range(seeds))}"
+    found = comparison(network, variants(network, name, given), "seed", watch=watch, progress=progress)
+    ranked = [one.answer for one in found.ranked]
+    times = tuple(one.answer.time_ps for one in found.outcomes)
+    median = ranked[(len(ranked) - 1) // 2]
+    if len(median.steps) > 1:
+        return replace(median, seeds_ps=times)
+    only = median.steps[0]
+    band = only.prediction.band
+    told = replace(only.prediction, band=None if band is None else band.with_seeds(times))
+    return replace(median, steps=(replace(only, prediction=told),), seeds_ps=times)
