@@ -14,7 +14,7 @@ from railweave.errors import InputError
 from railweave.simulation import collective
 from railweave.simulation.collective import predict
 from railweave.simulation.engines import choice as engine_choice
-from railweave.simulation.engines.choice import links_crossed
+from railweave.simulation.engines.choice import forecast, links_crossed
 from railweave.simulation.model.outages import Outage, timeline
 from tests.conftest import EXAMPLES
 from tests.simulation.beds import bed, engine
@@ -128,3 +128,9 @@ def test_one_flow_a_connection_takes_as_long_as_its_messages(
     if nccl.get("NCCL_ALGO") == "Ring":  # in a tree some proxies have more to post than others
         assert whole.load.proxy_ps == messages.load.proxy_ps, "credit messages are posted too"
     assert "one flow a connection" in whole.choice.why
+
+
+def test_long_and_large_runs_are_announced() -> None:
+    assert forecast("packet", 1_000_000, 1000, 1000) == ""
+    assert forecast("packet", 200_000_000, 1000, 1000).startswith("about 30 s and 0.1 GB by packets")
+    assert "4.2 GB by flows" in forecast("flow", 10**9, 1_000_000, 58_000_000)

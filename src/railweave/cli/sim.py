@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -165,9 +166,12 @@ def _answered(
         done(quiet=quiet)
         if not as_json:
             typer.echo(found[-1].to_text())
+    say = None if quiet else partial(typer.echo, err=True)
     for asked in questions(network, given) if seeds == 1 else ():
         with waiting("making the network ready", quiet=quiet):
-            found.append(answer(network, asked, watch=html is not None, progress=_message_progress(quiet=quiet)))
+            found.append(
+                answer(network, asked, watch=html is not None, progress=_message_progress(quiet=quiet), announce=say)
+            )
         if not as_json:
             typer.echo(found[-1].to_text())
     if html is not None:

@@ -17,7 +17,7 @@ from railweave.simulation.background import NOTE as BACKGROUND_NOTE
 from railweave.simulation.background import with_background
 from railweave.simulation.bottleneck import Load, bottleneck
 from railweave.simulation.conditions import Bed, Conditions, bed_of
-from railweave.simulation.engines.choice import MOST_PACKET_HOPS, choose, whole_flows
+from railweave.simulation.engines.choice import MOST_PACKET_HOPS, choose, forecast, whole_flows
 from railweave.simulation.engines.flows import FLOW_NOTE, run_flows
 from railweave.simulation.engines.measured import Measured, interval_ps
 from railweave.simulation.engines.packets import run_packets
@@ -168,6 +168,7 @@ def predict(
     engine: str = "auto",
     exact: bool = False,
     progress: Callable[[int, int], None] | None = None,
+    announce: Callable[[str], None] | None = None,
     bed: Bed | None = None,
     conditions: Conditions | None = None,
     at_ps: int = 0,
@@ -178,7 +179,8 @@ def predict(
     ``qps`` is the number of queue pairs per connection (default: one per path color), ``nccl`` are parameters by name,
     ``lb`` overrides how switches share (``simulate.balancing``), ``settings`` are further engine parameters (docs/sim.md).
     ``engine`` is packet, flow or auto (``simulate.engine_choice``); a long run of packets is stopped when it is steady
-    (``simulate.steady``), unless it is to be ``exact``. ``progress`` is called with messages arrived, and how many there are. ``bed``
+    (``simulate.steady``), unless it is to be ``exact``. ``progress`` is called with messages arrived, and how many there are, ``announce`` with what a long run
+    will take. ``bed``
     is the network made ready before (then ``lb`` is the bed's), ``conditions`` what else goes on, in a job whose collective
     begins at ``at_ps``; with ``watch`` series are collected (``Prediction.measured``). Raises ``InputError`` for what cannot be.
     """
@@ -232,6 +234,10 @@ def predict(
         choice = whole_flows(fabric.wiring, arguments, own, count)
     else:
         choice = choose(engine, fabric.wiring, arguments, own, others=conditions.background is not None)
+    if announce is not None and (
+        said := forecast(choice.engine, choice.packet_hops, len(own.messages), len(own.after))
+    ):
+        announce(f"{collective} of {size_bytes:,} bytes: {said}")
     by_address: Arguments | None = None
     posts: int | None = count // len(hosts) if large else None
     if one is not None:

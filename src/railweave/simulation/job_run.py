@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from railweave.errors import InputError, Option, Problem
-from railweave.simulation.collective import Prediction, predict
+from railweave.simulation.agreement import agreed
 from railweave.simulation.settings import texts
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from railweave.intent.scenario import Scenario, Step
     from railweave.network.model import Network
+    from railweave.simulation.collective import Prediction
     from railweave.simulation.conditions import Bed, Conditions
     from railweave.simulation.engines.measured import Columns
 
@@ -184,6 +185,7 @@ def run_job(
     *,
     watch: bool = False,
     progress: Callable[[str, int, int], None] | None = None,
+    announce: Callable[[str], None] | None = None,
     engine: str = "auto",
     exact: bool = False,
 ) -> JobPrediction:
@@ -210,7 +212,7 @@ def run_job(
                 prediction = known.get((place, passed))
                 if prediction is None or (passed < len(moments) and moments[passed] < now + prediction.time_ps):
                     what = f"{step.collective} of {step.size} bytes ({len(found) + 1})"
-                    prediction = predict(
+                    prediction = agreed(
                         network,
                         step.collective,
                         step.size,
@@ -218,6 +220,7 @@ def run_job(
                         nccl=texts(scenario.overrides.nccl | step.nccl),
                         settings=settings,
                         progress=None if progress is None else lambda done, of, what=what: progress(what, done, of),
+                        announce=announce,
                         bed=bed,
                         conditions=conditions,
                         at_ps=now,

@@ -124,8 +124,9 @@ def answer(
     *,
     watch: bool = False,
     progress: Callable[[str, int, int], None] | None = None,
+    announce: Callable[[str], None] | None = None,
 ) -> JobPrediction:
-    """Run what is asked. With ``watch``, series are collected. Raises ``InputError``; of a scenario file with its line."""
+    """Run what is asked; ``announce`` is told before what a long run will take. With ``watch``, series are collected. Raises ``InputError``; of a scenario file with its line."""
     scenario = asked.scenario
     try:
         bed = bed_of(
@@ -139,7 +140,15 @@ def answer(
         )
         conditions = conditions_of(bed, scenario.background, asked.faults, scenario.reroute)
         found = run_job(
-            network, bed, scenario, conditions, watch=watch, progress=progress, engine=asked.engine, exact=asked.exact
+            network,
+            bed,
+            scenario,
+            conditions,
+            watch=watch,
+            progress=progress,
+            announce=announce,
+            engine=asked.engine,
+            exact=asked.exact,
         )
         return replace(found, events=_events(asked.faults))
     except InputError as error:
