@@ -76,10 +76,10 @@ def test_the_loss_of_a_small_case_is_added_and_said(monkeypatch: pytest.MonkeyPa
 
 def test_a_small_case_has_fewer_servers_first_then_less_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("railweave.simulation.agreement.FEWEST", 2)
-    case = small_case(bed(None), "all-to-all", 64 * MIB, 40_000_000)
+    case = small_case(bed(None), 64 * MIB, 40_000_000)
     assert [one.name for one in case.bed.job.servers] == ["H100-01", "H100-03"]
     assert case.size_bytes == 32 * MIB
-    smaller = small_case(bed(None), "all-to-all", 64 * MIB, 160_000_000)
+    smaller = small_case(bed(None), 64 * MIB, 160_000_000)
     assert (len(smaller.bed.job.servers), smaller.size_bytes) == (2, 16 * MIB)
     assert len(smaller.bed.hosts) == 16
 

@@ -27,8 +27,8 @@ SMALL_PACKET_HOPS = 20_000_000
 MOST_SLOW_HOPS = 1_000_000_000
 """Packets are run up to here where flows cannot tell: some minutes."""
 
-FEWEST, MOST_ALL_TO_ALL = 4, 8
-"""Servers of a small case; an all-to-all has transfers by the square of them."""
+FEWEST, MOST_SERVERS = 4, 8
+"""Servers of a small case: messages grow with the square of them."""
 
 ALIKE = 0.03
 """Engines that are as near in the small case differ by no more than they do where nothing is marked."""
@@ -71,15 +71,14 @@ class Run(Protocol):
         ...
 
 
-def small_case(bed: Bed, collective: str, size_bytes: int, packet_hops: int) -> Case:
+def small_case(bed: Bed, size_bytes: int, packet_hops: int) -> Case:
     """The largest case of the same design that packets can be run of in some seconds."""
     servers = len(bed.job.servers)
-    power = 2 if collective == "all-to-all" else 1  # everyone sends to everyone
-    count = servers if power == 1 else min(servers, MOST_ALL_TO_ALL)
-    while count > FEWEST and packet_hops * (count / servers) ** power > SMALL_PACKET_HOPS:
+    # with as much for each peer, everyone sends to everyone, and a ring has as many steps as ranks
+    count = min(servers, MOST_SERVERS)
+    while count > FEWEST and packet_hops * (count / servers) ** 2 > SMALL_PACKET_HOPS:
         count -= 1
-    size = size_bytes * count // servers if power == 2 else size_bytes
-    hops = packet_hops * (count / servers) ** power
+    size, hops = max(1, size_bytes * count // servers), packet_hops * (count / servers) ** 2
     while hops > SMALL_PACKET_HOPS and size > 1:
         size, hops = size // 2, hops / 2
     if count == servers:
@@ -128,7 +127,7 @@ def agreed(network: Network, collective: str, size_bytes: int, *, bed: Bed, **as
         return predict(network, collective, size_bytes, bed=bed, engine=engine, nccl=nccl, **quiet)
 
     same = {"NCCL_ALGO": found.program.algorithm, "NCCL_PROTO": found.program.protocol, **given}
-    case = small_case(bed, collective, size_bytes, found.choice.packet_hops)
+    case = small_case(bed, size_bytes, found.choice.packet_hops)
     loss = learnt(case, found.time_ps, same, run)
     if not loss.least_ps:
         return found
