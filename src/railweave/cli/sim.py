@@ -52,7 +52,12 @@ def sim(
     device: list[str] = DEVICE,
     hardware: Path | None = HARDWARE,
     compare: str | None = typer.Option(
-        None, help="NAME=a,b,c: run all of these side by side (lb, qps, size, NCCL_…, host.…); say which wins, and why."
+        None,
+        help="NAME=a,b,c: run all of these side by side (lb, qps, size, NCCL_…, host.…); say which wins, and why. "
+        "Several in one word, 'size=4G..16G qps=1..32', are a grid.",
+    ),
+    measured: Path | None = typer.Option(
+        None, help="With a grid: a CSV file of measured points, the names compared and time_us or bus_bandwidth_GBps."
     ),
     html: Path | None = typer.Option(None, "--html", "-o", help="Draw the result as one HTML page, into this file."),
     engine: str = typer.Option("auto", help="packet, flow, or auto: flows above 200 M estimated packet hops."),
@@ -126,6 +131,9 @@ def sim(
         if said := absent_sentence(whole):
             typer.echo(said, err=True)
         with in_force(whole.catalog):
+            if compare is not None and (len(compare.split()) > 1 or measured is not None):
+                code = _grid(network, given, compare, measured, html, as_json=as_json, quiet=quiet or as_json)
+                raise typer.Exit(code)
             code = _answered(network, given, compare, html, seeds=seeds or 1, as_json=as_json, quiet=quiet or as_json)
     raise typer.Exit(code)
 
@@ -182,6 +190,33 @@ def _answered(
         values = [one.to_json() for one in found]
         print_json(values if len(values) > 1 else values[0])
     return 0 if all(one.complete for one in found) else 1
+
+
+def _grid(
+    network: Network,
+    given: dict[str, Any],
+    compare: str,
+    measured: Path | None,
+    html: Path | None,
+    *,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Run a grid, print and draw it; the exit code."""
+    from railweave.simulation.grid import dimensions, grid
+    from railweave.writing import write_file
+
+    found = grid(network, dimensions(compare), given, measured=measured, progress=progress(quiet=quiet))
+    done(quiet=quiet)
+    if html is not None:
+        from railweave.report.prediction.grid import grid_html
+
+        write_file(html, grid_html(network, found))
+    if as_json:
+        print_json(found.to_json())
+    else:
+        typer.echo(found.to_text())
+    return 0 if found.complete else 1
 
 
 def _by_size(given: dict[str, Any]) -> list[dict[str, Any]]:

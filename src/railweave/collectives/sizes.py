@@ -37,3 +37,11 @@ def _size(text: str) -> int:
         fix = "give sizes such as 8G (8 x 2^30 bytes), 1M,16M,1G or 8..16G"
         raise InputError([Problem(Option("--size"), f"{text!r:.60} is no size", fix)])
     return size
+
+
+def written(value: int) -> str:
+    """A size as nccl-tests writes it: ``8G``; ``1000 bytes`` where no suffix says it whole."""
+    for power, unit in ((40, "T"), (30, "G"), (20, "M"), (10, "K")):
+        if value >= 1 << power and value % (1 << power) == 0:
+            return f"{value >> power}{unit}"
+    return f"{value} bytes"

@@ -25,6 +25,16 @@ class Line:
 
 
 @dataclass(frozen=True)
+class Point:
+    """A circle beside the line with this place; ``said`` is shown where it is pointed at."""
+
+    line: int
+    x: float
+    y: float
+    said: str
+
+
+@dataclass(frozen=True)
 class Axis:
     """A horizontal axis: its places, and what they are of. ``marks`` are moments with what happened then."""
 
@@ -47,9 +57,18 @@ def shown(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
-def lines(axis: Axis, several: Sequence[Line], unit: str, *, height: float = 210.0, most: float | None = None) -> str:
-    """Lines over an axis, with a legend below."""
+def lines(
+    axis: Axis,
+    several: Sequence[Line],
+    unit: str,
+    *,
+    height: float = 210.0,
+    most: float | None = None,
+    points: Sequence[Point] = (),
+) -> str:
+    """Lines over an axis, with a legend below; ``points`` are circles of the colors of their lines."""
     top = max((value for line in several for value in line.values if value is not None), default=0.0)
+    top = max(top, *(one.y for one in points)) if points else top
     scale = ticks(top if most is None else most)
     across, up = _frame(axis, scale, height)
     parts = [_grid(axis, scale, height)]
@@ -70,6 +89,11 @@ def lines(axis: Axis, several: Sequence[Line], unit: str, *, height: float = 210
         values = [(line.name, line.values[place]) for line in several]
         said = "\n".join(f"{name}: {shown(value)} {unit}" for name, value in values if value is not None)
         parts.append(_target(across(x) - step / 2, TOP, step, height - TOP - BOTTOM, f"{shown(x)} {axis.unit}\n{said}"))
+    parts += [
+        f'<circle class="point c{one.line % LINES}" cx="{number(across(one.x))}" cy="{number(up(one.y))}" r="4">'
+        f"<title>{text(one.said)}</title></circle>"
+        for one in points
+    ]
     legend = "".join(
         element("span", element("i", " ", class_=f"c{place % LINES}"), text(line.name))
         for place, line in enumerate(several)

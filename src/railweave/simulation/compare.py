@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from railweave.collectives.sizes import sizes
 from railweave.errors import InputError, Option, Problem
 from railweave.simulation.bottleneck import bottleneck
 from railweave.simulation.question import Question, answer, questions
@@ -177,7 +178,12 @@ def why(one: Outcome) -> str:
 
 
 def values_of(name: str, text: str) -> list[str]:
-    """``a,b,c``; values with commas of their own are joined again by what they look like, or parted by ``;``."""
+    """``a,b,c``; values with commas of their own are joined again by what they look like, or parted by ``;``.
+
+    ``first..last`` doubles: sizes, and whole numbers.
+    """
+    if name == "size" and ".." in text:
+        return [str(one) for one in sizes(text)]
     if ";" in text:
         return [item.strip() for item in text.split(";") if item.strip()]
     found: list[str] = []
@@ -185,9 +191,20 @@ def values_of(name: str, text: str) -> list[str]:
         knob = name == "lb" and "=" in item and ":" not in item
         if found and ((knob and ":" in found[-1]) or (name == "background" and not item.startswith("share="))):
             found[-1] += f",{item}"
+        elif ".." in item and all(end.strip().isdecimal() for end in item.split("..", 1)):
+            found += doubled(item)
         else:
             found.append(item)
     return [item.strip() for item in found if item.strip()]
+
+
+def doubled(text: str) -> list[str]:
+    """``1..32`` as 1, 2, 4, … 32: whole numbers, each twice the one before."""
+    first, last = (int(end) for end in text.split("..", 1))
+    found = [first]
+    while 0 < found[-1] * 2 <= last:
+        found.append(found[-1] * 2)
+    return [str(one) for one in found]
 
 
 def variants(network: Network, text: str, given: Mapping[str, Any]) -> list[Variant]:
@@ -198,15 +215,17 @@ def variants(network: Network, text: str, given: Mapping[str, Any]) -> list[Vari
         raise InputError(
             [Problem(Option("--compare"), f"{text!r} are not several values", "write --compare lb=ecmp,dlb,rlb")]
         )
-    return [Variant(value, _asked(network, name, value, given)) for value in wanted]
+    return [Variant(value, one_question(network, asked_with(name, value, given))) for value in wanted]
 
 
-def _asked(network: Network, name: str, value: str, given: Mapping[str, Any]) -> Question:
+def asked_with(name: str, value: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What is given, with one value of what is varied. Raises ``InputError`` for a name that cannot be."""
     from pathlib import Path
 
     varied = dict(given)
-    if name.startswith("NCCL_"):
-        varied["nccl"] = {**(given.get("nccl") or {}), name: value}
+    if name.startswith(("NCCL_", "nccl.")):
+        parameter = name if name.startswith("NCCL_") else f"NCCL_{name[len('nccl.') :].upper()}"
+        varied["nccl"] = {**(given.get("nccl") or {}), parameter: value}
     elif "." in name or name in {"seed", "buffer", "alpha", "ecn", "lossless"}:
         varied["settings"] = {**(given.get("settings") or {}), name: value}
     elif name in OPTIONS:
@@ -219,7 +238,12 @@ def _asked(network: Network, name: str, value: str, given: Mapping[str, Any]) ->
     else:
         fix = f"it can be {', '.join(OPTIONS)}, NCCL_… or a parameter of the engine such as host.mtu"
         raise InputError([Problem(Option("--compare"), f"{name!r} cannot be varied", fix)])
-    asked = questions(network, varied)
+    return varied
+
+
+def one_question(network: Network, given: Mapping[str, Any]) -> Question:
+    """The question of what is given. Raises ``InputError`` where it is several."""
+    asked = questions(network, given)
     if len(asked) != 1:
         raise InputError(
             [Problem(Option("--size"), "several sizes and --compare", "give one size, or --compare size=…")]

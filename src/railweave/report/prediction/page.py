@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from railweave.collectives.sizes import written
 from railweave.report.markup import asset, element, json_for_script, text
 from railweave.report.page import POLICY
 from railweave.report.prediction.run_charts import run_charts
@@ -113,10 +114,7 @@ def _next(complete: bool) -> str:
 
 def size(value: int) -> str:
     """A size as nccl-tests writes it."""
-    for power, unit in ((40, "T"), (30, "G"), (20, "M"), (10, "K")):
-        if value >= 1 << power and value % (1 << power) == 0:
-            return f"{value >> power}{unit}"
-    return f"{value} bytes"
+    return written(value)
 
 
 def tile(value: str, label: str) -> str:
