@@ -239,3 +239,15 @@ def test_an_editor_finds_the_schema(tmp_path: Path) -> None:
     name = first.removeprefix("# yaml-language-server: $schema=")
     schema = json.loads((tmp_path / "new" / name).read_text())
     assert schema == json.loads((ROOT / "docs" / "fabric.schema.json").read_text())
+
+
+@pytest.mark.slow
+def test_queue_pairs_are_chosen_by_prediction(tmp_path: Path) -> None:
+    out, network = made(tmp_path, "--gpus", "32", "--shape", "two-tier", "--stripes", "2", "--qps", "predict")
+    found = re.search(r"queue pairs: (\d+) a connection, by prediction on 4 of 4 servers", out)
+    assert found is not None
+    assert network.hosts.job.qps_per_connection == int(found[1])
+    assert "fitted on two published rows" in out
+    times = {int(count): line for count, line in re.findall(r"^  (\d+): (.*us)$", out, re.MULTILINE)}
+    assert int(found[1]) in times
+    assert set(times) >= {1, 2}

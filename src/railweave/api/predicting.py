@@ -36,6 +36,7 @@ def simulate(
     fabric: str | None = None,
     engine: Literal["auto", "packet", "flow"] = "auto",
     exact: bool = False,
+    seeds: int = 1,
     device: Sequence[str] = (),
     hardware: Path | str | None = None,
     configs: Mapping[str, DeviceConfig] | None = None,
@@ -61,6 +62,8 @@ def simulate(
     - ``tenant``, ``fabric``: whose job it is, and on which fabric, where there are several.
     - ``engine``: packets, flows, or ``auto``: flows above 200 million estimated packet hops.
     - ``exact``: run packets to the end; else a long run is stopped when every round is alike.
+    - ``seeds``: run so many seeds in parallel processes, of which the median is given: ``band`` of a collective, or
+      ``seeds_ps`` of a job, has what chance makes of it.
     - ``device``, ``hardware``: see ``load``.
     - ``configs``: configurations of switches in place of the designed ones, as ``running`` gives them.
     - ``watch``: collect ``series``, ``queues`` and ``rates`` over time, which changes no result.
@@ -77,27 +80,28 @@ def simulate(
 
     network = job_network(network_of(source, device, hardware), fabric)
     with in_force(network.catalog):
-        asked = questions(
-            network,
-            {
-                "collective": collective,
-                "size": size,
-                "qps": qps,
-                "nccl": by_name(nccl, "--nccl"),
-                "lb": lb,
-                "settings": settings,
-                "background": background,
-                "scenario": path_of(scenario),
-                "hosts": hosts,
-                "per_host": per_host,
-                "fib": path_of(fib),
-                "tenant": tenant,
-                "engine": engine,
-                "exact": exact,
-                "configs": configs,
-            },
-        )
+        given = {
+            "collective": collective,
+            "size": size,
+            "qps": qps,
+            "nccl": by_name(nccl, "--nccl"),
+            "lb": lb,
+            "settings": settings,
+            "background": background,
+            "scenario": path_of(scenario),
+            "hosts": hosts,
+            "per_host": per_host,
+            "fib": path_of(fib),
+            "tenant": tenant,
+            "engine": engine,
+            "exact": exact,
+            "configs": configs,
+        }
+        if seeds > 1:
+            from railweave.simulation.seeds import over_seeds
+
+            return over_seeds(network, given, seeds, watch=watch)
+        asked = questions(network, given)
         if len(asked) != 1:
             raise InputError([Problem(Argument("size"), f"{size!r} are several sizes", "give one")])
         return answer(network, asked[0], watch=watch, progress=progress)
-    seeds: int = 1,

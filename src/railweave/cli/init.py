@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,9 @@ LACKING = (
 """What a sized file leaves to the operator, because nobody else knows it."""
 
 _OF_GPUS = "With --gpus: "
+
+PREDICT = "predict"
+"""In place of a number of queue pairs."""
 
 
 def _examples() -> list[str]:
@@ -77,7 +81,9 @@ def init(
         None, metavar="NUMBER", help=f"{_OF_GPUS}how many stripes to spread the servers over; default: as few as fit."
     ),
     qps: str | None = typer.Option(
-        None, metavar="NUMBER", help=f"{_OF_GPUS}queue pairs per connection; default: one per path color."
+        None,
+        metavar="NUMBER|predict",
+        help=f"{_OF_GPUS}queue pairs per connection, or `predict`: those with which collectives are quickest; default: one per path color.",
     ),
     tenants: str | None = typer.Option(
         None, metavar="NUMBER", help=f"{_OF_GPUS}how many tenants share the servers equally; default: none, no overlay."
@@ -100,7 +106,8 @@ def init(
         return
     from railweave.catalog import packaged
     from railweave.catalog.hardware_files import own_hardware
-    from railweave.outputs.starting import costs, start_sized
+    from railweave.outputs.starting import costs, designed, start_sized
+    from railweave.simulation.queue_pairs import queue_pairs
     from railweave.sizing.request import Request, answer
 
     request = Request(
@@ -113,13 +120,21 @@ def init(
         gpus_per_server=gpus_per_server,
         nics_per_server=nics_per_server,
         stripes=_count("--stripes", stripes, "a number of stripes", "write a whole number, 1 to 4096"),
-        qps=_count("--qps", qps, "a number of queue pairs per connection", "write a whole number, 1 to 128", 128),
+        qps=0
+        if qps == PREDICT
+        else _count("--qps", qps, "a number of queue pairs per connection", "write a whole number, 1 to 128", 128),
         tenants=_count("--tenants", tenants, "a number of tenants", "write a whole number, 1 to 4096"),
     )
     with waiting(f"sizing a fabric for {request.gpus:,} GPUs", quiet=quiet or as_json):
         found = answer(packaged().with_hardware(own_hardware(hardware).hardware), request)
         paid = {} if prices is None else costs(found, prices, hardware)
-        written = start_sized(found, folder)
+    if qps == PREDICT:
+        with waiting("predicting with each number of queue pairs", quiet=quiet or as_json):
+            chosen = queue_pairs(designed(found.fabric(), hardware))
+        found = replace(found, request=replace(found.request, qps=chosen.count))
+        for line in chosen.lines:
+            typer.echo(line, err=as_json)
+    written = start_sized(found, folder)
     _print(found, written, paid, as_json=as_json)
 
 

@@ -51,7 +51,7 @@ def costs(answer: Answer, prices: Path, hardware: Path | None = None) -> dict[st
     """
     known = read_prices(prices)
     return {
-        TITLES[shape]: str(cost(bill(_designed(text, hardware)), known)) for shape, text in answer.fabrics().items()
+        TITLES[shape]: str(cost(bill(designed(text, hardware)), known)) for shape, text in answer.fabrics().items()
     }
 
 
@@ -63,11 +63,12 @@ def _written(folder: Path, fabric: str, text: str, inventory: str, rows: str) ->
 
 def _template(fabric: str) -> str:
     """The inventory to fill in of a fabric file's text: a row for each MAC address that a cable leads to."""
-    network = _designed(fabric, None)
+    network = designed(fabric)
     return template((one.a.device, one.a.port) for one in network.cables if one.kind == "server")
 
 
-def _designed(fabric: str, hardware: Path | None) -> Network:
+def designed(fabric: str, hardware: Path | None = None) -> Network:
+    """The network of a fabric file's text. Raises ``InputError``."""
     with TemporaryDirectory() as place:
         file = Path(place) / "fabric.yaml"
         write_file(file, fabric)

@@ -1,0 +1,61 @@
+"""How many queue pairs a connection should have, by prediction: what some collectives get with each number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING
+
+from railweave.catalog import in_force
+from railweave.collectives.pace import FITTED_QPS
+from railweave.collectives.sizes import written
+from railweave.simulation.agreement import small_case
+from railweave.simulation.collective import predict
+from railweave.simulation.conditions import bed_of
+
+if TYPE_CHECKING:
+    from railweave.network.model import Network
+
+QUESTIONS = (("all-gather", 64 << 20), ("all-reduce", 1 << 30), ("all-to-all", 256 << 20))
+"""One that posting decides, one that links decide, one that meets in queues; sizes are of the whole job."""
+
+
+@dataclass(frozen=True)
+class QueuePairs:
+    """The number that was chosen, and lines that say what each number gets."""
+
+    count: int
+    lines: tuple[str, ...]
+
+
+def queue_pairs(network: Network) -> QueuePairs:
+    """Of 1, 2, 4, … up to one per path color, the number with which the product of the times is least.
+
+    They are predicted on up to eight of the servers, with as much for each peer as in the whole. Raises ``InputError``.
+    """
+    with in_force(network.catalog):
+        return _chosen(network)
+
+
+def _chosen(network: Network) -> QueuePairs:
+    bed = bed_of(network)
+    colors = int((bed.fabric.addresses.places >= 0).sum(axis=1).max())
+    counts = [1 << power for power in range(colors.bit_length()) if 1 << power < colors] + [colors]
+    times: dict[int, list[float]] = {count: [] for count in counts}
+    cases = [(name, small_case(bed, size, 0)) for name, size in QUESTIONS]
+    for name, case in cases:
+        for count in counts:
+            found = predict(network, name, case.size_bytes, qps=count, bed=case.bed)
+            times[count].append(found.time_ps / 1e6)
+    best = min(counts, key=lambda count: prod(times[count]))
+    servers = len(cases[0][1].bed.job.servers)
+    asked = ", ".join(f"{name} of {written(size)}" for name, size in QUESTIONS)
+    lines = [
+        f"queue pairs: {best} a connection, by prediction on {servers} of {len(bed.job.servers)} servers ({asked} in the whole)"
+    ]
+    lines += [f"  {count}: {', '.join(f'{one:,.0f} us' for one in times[count])}" for count in counts]
+    lines.append(
+        "  what a post costs decides small sizes: a constant that was fitted on two published rows, and compared up to "
+        f"{FITTED_QPS} queue pairs (docs/validation.md)"
+    )
+    return QueuePairs(best, tuple(lines))
