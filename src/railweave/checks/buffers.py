@@ -1,16 +1,19 @@
-"""Rules about packet buffers that only some switch models ask for."""
+"""Rules about packet buffers: what some switch models ask for, and whether pauses come before a queue is full."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
+from railweave.device.classes import OWN_THRESHOLD, SETS_LOSSLESS_QUEUES
 from railweave.findings.registry import Found, check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from railweave.catalog.hardware import SwitchModel
     from railweave.checks.subject import Subject
+    from railweave.device.classes import Buffers
 
 
 @check(
@@ -30,3 +33,47 @@ def lossless_shares(subject: Subject) -> Iterator[Found]:
         if qos.buffers.lossless != qos.buffers.egress_lossless:
             shares = f"{qos.buffers.lossless} % at ingress, {qos.buffers.egress_lossless} % at egress"
             yield Found(config.name, f"lossless classes of a {config.model} have {shares}")
+
+
+@check(
+    "lossless-queue-full",
+    "warning",
+    applies="network",
+    why="what a queue may hold and when ports pause are thresholds of their own: with many senders each port has little, no port "
+    "pauses, and the queue is full first. Predictions drop packets there (docs/predict.md)",
+    fix="raise the class's `dynamic_threshold`, or lower `ingress_dynamic_threshold`, so that ports pause first",
+)
+def lossless_queue_full(subject: Subject) -> Iterator[Found]:
+    """Ports pause their senders before a lossless queue to which all of them send is full."""
+    for config in subject.configs.values():
+        qos, model = config.qos, catalog().switches.get(config.model)
+        if qos is None or model is None or not qos.shared_buffer:
+            continue
+        senders = sum(one.pauses for one in config.interfaces) - 1
+        if senders < 1:
+            continue
+        for name, one in qos.classes.items():
+            threshold = one.dynamic_threshold
+            if threshold is None and config.nos in SETS_LOSSLESS_QUEUES:
+                threshold = OWN_THRESHOLD
+            if not one.lossless or threshold is None:
+                continue
+            held, queue = _paused_at(qos.buffers, model, senders), _queue_at(qos.buffers, model, threshold)
+            if held > queue:
+                yield Found(
+                    config.name,
+                    f"a queue of class {name} holds {queue / 1e6:.1f} MB (dynamic threshold {threshold}), and {senders} ports that send "
+                    f"to it pause when they have {held / 1e6:.1f} MB together: packets are dropped before PFC",
+                )
+
+
+def _paused_at(buffers: Buffers, model: SwitchModel, senders: int) -> float:
+    """Bytes of the ingress pool that so many equal ports have when each reaches its share of what is free."""
+    share = senders * 2.0 ** (buffers.ingress_dynamic_threshold - 7)
+    return model.buffer.shared_mb * 1e6 * buffers.lossless / 100 * share / (1 + share)
+
+
+def _queue_at(buffers: Buffers, model: SwitchModel, threshold: int) -> float:
+    """Bytes of one queue when it reaches its share of what is free of the egress pool."""
+    share = 2.0 ** (threshold - 7)
+    return model.buffer.shared_mb * 1e6 * buffers.egress_lossless / 100 * share / (1 + share)

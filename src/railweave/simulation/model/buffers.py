@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from railweave.catalog import catalog
 from railweave.catalog.headroom import headroom_bytes
 from railweave.catalog.shares import port_share_bytes
+from railweave.device.classes import SETS_LOSSLESS_QUEUES
 from railweave.simulation.model.wiring import delay_ps
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ DEFAULT_THRESHOLD = 7
 
 UNLIMITED = "128"
 """The largest share the engine takes: as much of the pool as is free."""
-SETS_LOSSLESS_QUEUES = ("eos",)
-"""Systems whose lossless queues get a threshold of their own even where none is asked for (``platform trident mmu``)."""
 
 
 def alpha(index: int) -> str:
