@@ -1,16 +1,33 @@
 """Run ``railweave host`` many times without starting Python as often: each run is a fork of this process.
 
-Reads a line of JSON for each run from standard input, {"argv": […], "path": …, "out": FILE}, and answers its exit code,
-negative for a signal.
+Reads a line of JSON for each run from standard input, {"argv": […], "path": …, "out": FILE, "kill_at_write": N}, and
+answers its exit code, negative for a signal. N: at the Nth time that it waits for the disk, which it does before and
+after a file is put in place, it is killed; 0: never.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 
 from railweave.host.commands import main
+
+
+def kill_at_write(number: int) -> None:
+    """Be killed at the write of this number."""
+    fsync, writes = os.fsync, 0
+
+    def counting(file: int) -> None:
+        nonlocal writes
+        writes += 1
+        if writes == number:
+            os.kill(os.getpid(), signal.SIGKILL)
+        fsync(file)
+
+    os.fsync = counting
+
 
 for line in sys.stdin:
     order = json.loads(line)
@@ -21,6 +38,7 @@ for line in sys.stdin:
             for stream in (1, 2):
                 os.dup2(os.open(order["out"], os.O_WRONLY | os.O_CREAT | os.O_APPEND), stream)
             os.environ["PATH"] = order["path"]
+            kill_at_write(order["kill_at_write"])
             code = main(order["argv"])
         finally:
             sys.stdout.flush()

@@ -66,6 +66,7 @@ class Tool:
     folder: Path
     program: tuple[str, ...] = (sys.executable, "-m", "railweave.host")
     forks: subprocess.Popen[str] | None = None  # see forking.py
+    kill_at_write: int = 0  # at which write of a file a run is killed, where it is a fork; 0: at none
     names_file: Path | None = Path("rt_tables.d/railweave.conf")  # in the folder; None: not said to the program
 
     @property
@@ -100,6 +101,7 @@ class Tool:
             out = self.folder / "out"
             out.unlink(missing_ok=True)
             order = {"argv": self.argv(verb, *words)[len(self.program) :], "path": paths, "out": str(out)}
+            order["kill_at_write"] = self.kill_at_write
             assert self.forks.stdin
             assert self.forks.stdout
             self.forks.stdin.write(json.dumps(order) + "\n")

@@ -7,6 +7,7 @@ import signal
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -283,6 +284,43 @@ def test_after_a_boot(tool: Tool) -> None:
     tool("undo")
     assert dump(tool.server) == there != before
     assert not tool.names.exists()
+
+
+@pytest.mark.parametrize("every", ["0.0.0.0/0", "::/0"])
+def test_a_rule_for_all_traffic_is_refused(tool: Tool, every: str) -> None:
+    plan = small(NIC)
+    plan["rules"][0].update({"from": every, "priority": 0})
+    tool.plan(plan)
+    before = dump(tool.server)
+    assert f'rules[0].from: "{every}" is every address' in tool("apply", code=2)
+    assert dump(tool.server) == before
+    assert not tool.state.exists()
+
+
+def test_the_kernel_shows_entries_as_they_were_planned(tool: Tool) -> None:
+    """In whatever words a plan has them: what is not known again would neither be put back nor undone."""
+    plan = small(NIC)
+    ends: list[dict[str, Any]] = [
+        {"from": "FC00:0:0:1::5"},
+        {"to": "fc00:1:1:1::77/64", "priority": 0},
+        {"from": "fc00:2::1:0:0:1/80", "to": "::ffff:10.0.0.1", "priority": 4294967295},
+        {"from": "::1.2.3.4/128", "priority": 7},
+        {"from": "10.1.2.3/8", "to": "192.168.1.0/24"},
+        {"to": "10.1.2.3"},
+        {"from": "0.0.0.0/1", "priority": 32767},
+    ]
+    plan["rules"] += [{"table": 10000, "dev": NIC, **one} for one in ends]
+    to = ["FC00:0007::/64", "::ffff:0:0/96", "::102:304/128", "::/1", "fc00:7:0:0:1::/80"]
+    plan["routes"] += [{"table": 10000, "dev": NIC, "to": one, "via": "fc00:1:1:1:0:0:0:1"} for one in to]
+    plan["routes"] += [{"table": 10001, "dev": NIC, "to": one, "via": "fe80:0::ffff:102:304"} for one in to]
+    plan["routes"] += [{"table": 10001, "dev": NIC, "to": "fc00:9::/64", "via": "::102:304"}]
+    tool.plan(plan)
+    tool.server.run("ip", "-6", "route", "add", "::102:304/128", "dev", NIC)
+    before = dump(tool.server)
+    assert "routes and" in tool("apply")
+    assert "nothing changed" in tool("apply")
+    tool("undo")
+    assert dump(tool.server) == before
 
 
 def test_a_missing_nic(tool: Tool) -> None:

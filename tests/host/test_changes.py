@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from railweave.host import changes
+from railweave.host import changes, files, remains
 from railweave.host.entries import Route, Rule, planned_route, route_of, rule_of
 from railweave.host.failure import HostError
 from railweave.host.host_file import HostFile, load
@@ -46,6 +47,18 @@ def done(kernel: Kernel, wanted: changes.Changes) -> Kernel:
             entries.append(entry)
         else:
             entries.remove(entry)
+    routes = tuple(one for one in entries if isinstance(one, Route))
+    return Kernel(routes, tuple(one for one in entries if isinstance(one, Rule)))
+
+
+def done_quickly(kernel: Kernel, wanted: changes.Changes) -> Kernel:
+    """As ``done``, for many commands."""
+    entries = dict.fromkeys(kernel.entries)
+    for verb, entry in wanted.commands:
+        if verb == "add":
+            entries[entry] = None
+        else:
+            del entries[entry]
     routes = tuple(one for one in entries if isinstance(one, Route))
     return Kernel(routes, tuple(one for one in entries if isinstance(one, Rule)))
 
@@ -132,3 +145,80 @@ def test_a_broken_journal(tmp_path: Path, text: str) -> None:
     (tmp_path / "state").write_text(text)
     with pytest.raises(HostError, match="not a journal of railweave host; move it away"):
         load_journal(tmp_path / "state")
+
+
+def test_a_rule_for_every_address_has_the_kernels_spelling() -> None:
+    """The kernel shows ``from 0.0.0.0/0`` as ``from all``."""
+    shown = rule_of(4, {"priority": 0, "src": "all", "table": "101", "protocol": "4"})
+    planned = Rule(4, 0, "0.0.0.0/0", "", 101)
+    assert shown.identity == planned.identity
+    assert shown.does(planned)
+
+
+def test_what_is_left_is_told_by_the_kernel(plan: HostFile) -> None:
+    """Also what looks otherwise than it was planned; but not what others do elsewhere, or by their own protocol."""
+    before = Kernel((), SYSTEM)
+    wanted = changes.to_plan(plan, before, Journal(), None)
+    [rule] = (one for _, one in wanted.commands if isinstance(one, Rule))
+    odd = replace(rule, from_="", priority=7)
+    learned = replace(planned_route(6, 10000, "fe80::/64", "gpu0_eth", ""), protocol="2")
+    elsewhere = planned_route(6, 254, "fc00:7::/64", "gpu0_eth", "")
+    now = Kernel((learned, elsewhere), (*SYSTEM[1:], odd))
+    found = remains.after(wanted.commands, before, now)
+    assert found == remains.Remains((odd,), ())
+    assert found.lines == ["still there, to be removed: ip -6 rule del from all table 10000 priority 7"]
+    kept = found.kept(Journal())
+    assert changes.to_before(now, kept) == (("del", odd),)
+
+
+def test_what_is_gone_is_told_by_the_kernel(plan: HostFile) -> None:
+    """What could not be put back as it was is named, and nothing that says less is put in its place."""
+    wanted = changes.to_plan(plan, Kernel((), SYSTEM), Journal(), None)
+    theirs = planned_route(6, 10000, "fc00:8::/64", "gpu0_eth", "fe80::8")
+    odd = route_of(6, {"dst": "fc00:9::/64", "dev": "gpu0_eth", "table": "10000", "nhid": 7, "metric": 5})
+    narrow = Rule(6, 8, "fc00:1:1:1::/64", "", 4713, plain=False)
+    found = remains.after(wanted.commands, Kernel((theirs, odd), (*SYSTEM, narrow)), Kernel((), SYSTEM))
+    assert found == remains.Remains((), (narrow, theirs, odd))
+    assert found.kept(Journal()) == Journal(replaced=(theirs,))
+
+
+def test_a_journal_says_all_of_an_entry(tmp_path: Path) -> None:
+    route = route_of(4, {"dst": "default", "gateway": "10.0.0.1", "dev": "x", "metric": 5, "prefsrc": "10.0.0.2"})
+    odd = route_of(6, {"type": "blackhole", "dst": "fc00::/7", "dev": "lo", "nhid": 7, "protocol": "3"})
+    rule = replace(SYSTEM[0], plain=False, protocol="2", priority=None)
+    journal = Journal((route, rule), (odd,), tmp_path / "names", 'a "line"\n')
+    save_journal(tmp_path / "state", journal)
+    assert load_journal(tmp_path / "state") == journal
+
+
+def test_a_journal_that_could_not_be_read_again_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "MOST_BYTES", 1 << 10)
+    routes = tuple(planned_route(6, 10000, f"fc00:{number}::/64", "x", "") for number in range(20))
+    with pytest.raises(HostError, match="the journal of so many routes and rules would be 0 MiB"):
+        save_journal(tmp_path / "state", Journal(routes))
+    assert not (tmp_path / "state").exists()
+    save_journal(tmp_path / "state", Journal(routes[:2]))
+
+
+@pytest.mark.slow
+def test_the_work_grows_with_the_routes(tmp_path: Path) -> None:
+    """Ten times the routes are about ten times the processor time, on every way; with a square in it, a hundred times."""
+
+    def cost(count: int) -> float:
+        document = small("a1", paths=1)
+        to = [f"fd00:{number:x}::/64" for number in range(count)]
+        document["routes"] += [{"table": 10000, "to": one, "dev": "a1", "via": "fc00:1:1:1::1"} for one in to]
+        there = Kernel(tuple(planned_route(6, 10000, one, "a1", "fe80::1") for one in to), SYSTEM)
+        plan = written(tmp_path, document)
+        wanted = changes.to_plan(plan, there, Journal(), None)
+        after = done_quickly(there, wanted)
+        begin = time.process_time()
+        changes.to_plan(plan, there, Journal(), None)
+        assert len(changes.back(wanted, there, after)) == len(wanted.commands)
+        assert len(remains.after(wanted.commands, there, after).more) == count + 3
+        assert not changes.undone(plan, after)
+        changes.to_plan(plan, there, wanted.after, wanted.names)
+        assert len(changes.to_before(after, wanted.after)) == len(wanted.commands)
+        return time.process_time() - begin
+
+    assert min(cost(3000) for _ in range(2)) < 40 * min(cost(300) for _ in range(5))

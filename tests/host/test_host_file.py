@@ -25,6 +25,10 @@ def message(folder: Path, document: Any) -> str:
     return str(caught.value).removeprefix(f"{file}: ")
 
 
+EVERY = (
+    "is every address, so that the rule would take all traffic, the system's too: name the addresses it is for, or leave"
+    " this end out where the other one says which traffic is meant"
+)
 CASES: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
     (
         lambda d: d.update(schema=2),
@@ -63,6 +67,14 @@ CASES: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
     (
         lambda d: d["rules"][0].update({"from": "all"}),
         'rules[0].from: "all" is not an IP address or prefix, such as 192.168.1.1 or fc00:1:1:1::/64',
+    ),
+    *(
+        (
+            lambda d, key=key, every=every: d["rules"][0].update({key: every}),
+            f'rules[0].{key}: "{every}" {EVERY}',
+        )
+        for key in ("from", "to")
+        for every in ("0.0.0.0/0", "10.0.0.1/0", "::/0", "fc00::/0")
     ),
     (
         lambda d: d["job"].update(environment={"A B": "1"}),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Callable
 
-from . import changes, files, interrupts, journal, kernel, names
+from . import changes, files, interrupts, journal, kernel, names, remains
 from .failure import HostError, HostInputError
 
 if TYPE_CHECKING:
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from .changes import Changes
     from .host_file import HostFile
+    from .journal import Journal
+    from .kernel import Kernel
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,8 @@ def work_out(plan: HostFile, places: Places, skip: Collection[str] = ()) -> Chan
 def apply(plan: HostFile, places: Places, lock: int, skip: Collection[str] = ()) -> Changes:
     """Bring the server to the plan, all but the network devices in ``skip``; gives what was changed.
 
-    Raises HostError where a step failed and InterruptedRunError after a signal; everything is then as it was before.
+    Raises HostError where a step failed and InterruptedRunError after a signal; everything is then as it was before, or
+    the text names what the kernel has otherwise, and the journal keeps it for ``undo``.
     """
     before, names_before = kernel.read(), files.read(places.names)
     old = journal.load(places.journal)
@@ -60,25 +63,18 @@ def apply(plan: HostFile, places: Places, lock: int, skip: Collection[str] = ())
             _change(wanted, places, lock, check)
             _verify(plan, skip)
             check()
-            journal.save(places.journal, wanted.after)
+            if wanted.after != wanted.during:
+                journal.save(places.journal, wanted.after)
         except HostError as error:
-            try:
-                kernel.change(changes.back(wanted, before, kernel.read()), lock)
-                if files.read(places.names) != names_before:
-                    files.write(places.names, names_before)
-                journal.save(places.journal, old)
-            except HostError as second:
-                raise HostError(
-                    f"{error}; and putting things back failed: {second}; `railweave host undo` tries again"
-                ) from None
-            raise type(error)(f"{error}; everything is as it was before") from None
+            raise type(error)(f"{error}; {_put_back(wanted, before, names_before, old, places, lock)}") from None
     return wanted
 
 
 def undo(state_file: Path, lock: int) -> int | None:
     """Take back all that ``apply`` did since the first time; gives the number of entries changed, None for nothing to do.
 
-    Raises HostError where a step failed: what is left stays in the journal, and a second ``undo`` goes on from there.
+    Raises HostError where a step failed: all others are done, the text names what is left, the journal stays, and a
+    second ``undo`` goes on from there.
     """
     old = journal.load(state_file)
     if old == journal.Journal():
@@ -86,7 +82,10 @@ def undo(state_file: Path, lock: int) -> int | None:
         return None
     with interrupts.held() as check:
         commands = changes.to_before(kernel.read(), old)
-        kernel.change(commands, lock)
+        failed = kernel.attempt(commands, lock)
+        left = changes.to_before(kernel.read(), old) if commands else ()
+        if left:
+            raise HostError("; ".join([*failed[:1], f"not undone yet: {remains.some(left)}"]))
         check()
         if old.names:
             files.write(old.names, old.names_before)
@@ -103,6 +102,36 @@ def _change(wanted: Changes, places: Places, lock: int, check: Callable[[], None
     if wanted.names is not None:
         files.write(places.names, wanted.names)
     check()
+
+
+def _put_back(
+    wanted: Changes, before: Kernel, names_before: str | None, old: Journal, places: Places, lock: int
+) -> str:
+    """Put everything back as far as it goes; gives, as the end of a sentence, what the kernel and the files are then."""
+    troubles: list[str] = []
+    try:
+        troubles += kernel.attempt(changes.back(wanted, before, kernel.read()), lock)
+    except HostError as error:
+        troubles.append(str(error))
+    kept = replace(old, names=wanted.during.names, names_before=wanted.during.names_before)
+    left = [f"{places.names}"]
+    try:
+        if files.read(places.names) != names_before:
+            files.write(places.names, names_before)
+        kept, left = old, []
+    except HostError as error:
+        troubles.append(str(error))
+    try:
+        found = remains.after(wanted.commands, before, kernel.read())
+        journal.save(places.journal, found.kept(kept))
+        left = [*found.lines, *left]
+    except HostError as error:  # the journal of the time before, or of all that was to be done, is there: both will do
+        troubles.append(str(error))
+        left = [*left, "what the kernel or the journal has now could not be found out or kept"]
+    if not left:
+        return "everything is as it was before"
+    why = f" ({troubles[0]})" if troubles else ""
+    return f"not everything is as it was before{why}: {'; '.join(left)}; `railweave host undo` tries again"
 
 
 def _verify(plan: HostFile, skip: Collection[str]) -> None:

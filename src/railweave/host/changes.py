@@ -58,7 +58,7 @@ def to_plan(
 
     back = [one for one in journal.replaced if not any(one.conflicts(p) for p in planned_at[one.place])]
     steps = [*_removals(stale), *_returns(back, left)]
-    conflicts: list[Entry] = []
+    conflicts: dict[Entry, None] = {}  # in their order
     added: list[Entry] = []
     for dev, one in plan.entries:
         if dev in skip:
@@ -66,7 +66,7 @@ def to_plan(
         wanted = one
         rivals = [one for one in there_at[wanted.place] if one.conflicts(wanted) and not _planned(one, planned_at)]
         rivals = [one for one in rivals if one not in conflicts]
-        conflicts += rivals
+        conflicts.update(dict.fromkeys(rivals))
         steps += [("del", one) for one in rivals]
         if not any(one.does(wanted) for one in there_at[wanted.place]):
             if isinstance(wanted, Rule) and wanted.priority is None:
@@ -88,10 +88,11 @@ def to_plan(
         journal.names if new_names is None else names_file,
         journal.names_before if journal.names or new_names is None else names_now,
     )
+    returned = set(back)
     after = replace(
         during,
         added=tuple(one for one in during.added if _planned(one, planned_at)),
-        replaced=tuple(one for one in during.replaced if one not in back),
+        replaced=tuple(one for one in during.replaced if one not in returned),
     )
     return Changes(tuple(steps), new_names, during, after)
 
@@ -108,8 +109,9 @@ def back(changes: Changes, before: Kernel, now: Kernel) -> tuple[Command, ...]:
     """The way back to before, from wherever carrying these changes out ended."""
     had, has = _identities(before.entries), _identities(now.entries)
     touched = [entry for _, entry in changes.commands]
-    made = [one for one in touched if one.identity in has - had]
-    gone = [one for one in touched if one.identity in had - has]
+    new, lost = has - had, had - has
+    made = [one for one in touched if one.identity in new]
+    gone = [one for one in touched if one.identity in lost]
     return (*_removals(made), *(("add", one) for one in gone))
 
 

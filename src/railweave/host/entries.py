@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import ipaddress
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Union
 
 UNICAST = "unicast"
 STATIC = "4"
 """RTPROT_STATIC, by number: names of protocols can be changed in /etc/iproute2. Netplan's routes have it too."""
+
+SYSTEM_TABLES = frozenset({0, 253, 254, 255})
+"""unspec, default, main and local: never ours to change."""
 
 _METRIC = {4: 0, 6: 1024}  # what the kernel gives a route without one
 _METRICS = {"mtu", "advmss", "hoplimit", "initcwnd", "initrwnd", "window", "cwnd", "quickack"}
@@ -43,6 +47,7 @@ _PLAIN_ROUTE = {
 _PLAIN_RULE = {"priority", "src", "srclen", "dst", "dstlen", "table", "protocol"}
 
 
+@lru_cache(maxsize=1 << 18)  # the kernel's tables are read before and after a change, and have the planned prefixes
 def network(text: str, family: int | None = None) -> str:
     """A prefix in its one spelling, host bits cleared; ``default`` of a family; a lone address is a whole prefix."""
     if text in {"default", "all"}:
@@ -82,8 +87,7 @@ class Route:
 
     def does(self, planned: Route) -> bool:
         """Whether this route forwards as the planned one, whoever made it and whatever its metric."""
-        mine, others = ((one.place, one.kind, one.dev, one.via) for one in (self, planned))
-        return mine == others
+        return (self.place, self.kind, self.dev, self.via) == (planned.place, planned.kind, planned.dev, planned.via)
 
     def conflicts(self, planned: Route) -> bool:
         """Whether this route would compete with the planned one."""
@@ -116,9 +120,8 @@ class Rule:
 
     @property
     def place(self) -> tuple[int, str, str]:
-        """What it selects, in one spelling: the kernel keeps host bits."""
-        from_, to = (network(one, self.family) if one else "" for one in (self.from_, self.to))
-        return (self.family, from_, to)
+        """What it selects, in one spelling: the kernel keeps host bits, and gives no prefix for every address."""
+        return (self.family, _selected(self.from_), _selected(self.to))
 
     @property
     def identity(self) -> tuple[Any, ...]:
@@ -147,8 +150,8 @@ Entry = Union[Route, Rule]
 
 
 def planned_route(family: int, table: int, to: str, dev: str, via: str) -> Route:
-    """A route as we make it."""
-    return Route(family, table, network(to, family), dev, via, _METRIC[family])
+    """A route as we make it. ``to`` and ``via`` are in their one spelling; ``to`` may be ``default``."""
+    return Route(family, table, network(to, family) if to == "default" else to, dev, via, _METRIC[family])
 
 
 def route_of(family: int, shown: dict[str, Any]) -> Route:
@@ -157,7 +160,7 @@ def route_of(family: int, shown: dict[str, Any]) -> Route:
     rest: list[str] = []
     scope = str(shown.get("scope", "0"))
     scope = _SCOPES.get(scope, scope)
-    via = shown.get("gateway", "")
+    via = _address(shown["gateway"]) if "gateway" in shown else ""
     if "via" in shown:  # IPv4 by an IPv6 next hop
         via = f"{shown['via']['family']} {shown['via']['host']}"
     kind = str(shown.get("type", UNICAST))
@@ -193,6 +196,19 @@ def _hop(hop: dict[str, Any]) -> list[str]:
     via = [hop["gateway"]] if "gateway" in hop else [hop["via"]["family"], hop["via"]["host"]] if "via" in hop else []
     onlink = ["onlink"] if "onlink" in hop.get("flags", []) else []
     return ["nexthop", *(["via", *via] if via else []), "dev", hop["dev"], "weight", str(hop.get("weight", 1)), *onlink]
+
+
+@lru_cache(maxsize=1 << 10)
+def _address(text: str) -> str:
+    """An address in its one spelling: ``ip`` writes the end of some as IPv4, which Python does not."""
+    return str(ipaddress.ip_address(text))
+
+
+@lru_cache(maxsize=1 << 18)
+def _selected(end: str) -> str:
+    """An end of a rule in its one spelling: empty for every address, as the kernel says ``from 0.0.0.0/0`` too."""
+    prefix = ipaddress.ip_network(end, strict=False) if end else None
+    return str(prefix) if prefix and prefix.prefixlen else ""
 
 
 def rule_of(family: int, shown: dict[str, Any]) -> Rule:

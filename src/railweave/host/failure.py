@@ -3,7 +3,7 @@
 HostError                exit code 1: something on this server is not as it must be
 ├── HostInputError       exit code 2: a file or an option is wrong
 │   └── HostUsageError   the words are no command line
-└── InterruptedRunError  exit code 130: SIGINT or SIGTERM, with everything put back
+└── InterruptedRunError  exit code 130: SIGINT or SIGTERM, with everything put back, or what is left named
 """
 
 from __future__ import annotations
@@ -34,6 +34,6 @@ class HostUsageError(HostInputError):
 
 
 class InterruptedRunError(HostError):
-    """Stopped by a signal, with everything put back."""
+    """Stopped by a signal, with everything put back; else the text says what is left."""
 
     exit_code = 130

@@ -11,7 +11,7 @@ import json
 import os
 import time
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 SCHEMA = 1
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _LOCK_WAIT_S = 3.0
+_FIELDS = {kind: [(one.name, one.default) for one in fields(kind)] for kind in (Route, Rule)}
 
 
 @dataclass(frozen=True)
@@ -69,15 +70,25 @@ def save(file: Path, journal: Journal) -> None:
     if journal == Journal():
         files.write(file, None)
         return
-    value = {
-        "schema": SCHEMA,
-        "boot": _boot(),
-        "added": [_value(one) for one in journal.added],
-        "replaced": [_value(one) for one in journal.replaced],
-        "names": None if journal.names is None else str(journal.names),
-        "names_before": journal.names_before,
-    }
-    files.write(file, json.dumps(value, indent=1) + "\n")
+    names = None if journal.names is None else str(journal.names)
+    # A line for each entry: json's own indentation takes many times as long.
+    members = [
+        f'"schema": {SCHEMA}',
+        f'"boot": {json.dumps(_boot())}',
+        *(
+            f'"{key}": [\n' + ",\n".join(json.dumps(_value(one)) for one in entries) + "\n]"
+            for key, entries in (("added", journal.added), ("replaced", journal.replaced))
+        ),
+        f'"names": {json.dumps(names)}',
+        f'"names_before": {json.dumps(journal.names_before)}',
+    ]
+    text = "{\n" + ",\n".join(members) + "\n}\n"
+    if len(text) > files.MOST_BYTES:  # of one that could not be read again, nothing could be undone
+        raise HostError(
+            f"{file}: the journal of so many routes and rules would be {len(text) >> 20} MiB, and"
+            f" {files.MOST_BYTES >> 20} MiB is the most that is read"
+        )
+    files.write(file, text)
 
 
 @contextmanager
@@ -115,7 +126,13 @@ def _boot() -> str:
 
 
 def _value(entry: Entry) -> dict[str, Any]:
-    return {"route" if isinstance(entry, Route) else "rule": asdict(entry)}
+    """An entry without what is as it is by default."""
+    values = {
+        name: getattr(entry, name)
+        for name, default in _FIELDS[type(entry)]
+        if default is MISSING or getattr(entry, name) != default
+    }
+    return {"route" if isinstance(entry, Route) else "rule": values}
 
 
 def _names(value: object) -> Path | None:
@@ -135,8 +152,9 @@ def _entries(values: list[dict[str, Any]]) -> tuple[Entry, ...]:
     found: list[Entry] = []
     for value in values:
         if "route" in value:
-            route = Route(**value["route"])  # JSON has no tuples
-            found.append(replace(route, rest=tuple(route.rest), opaque=tuple(route.opaque)))
+            given = value["route"]  # JSON has no tuples
+            lists: dict[str, Any] = {key: tuple(given[key]) for key in ("rest", "opaque") if key in given}
+            found.append(Route(**{**given, **lists}))
         else:
             found.append(Rule(**value["rule"]))
     return tuple(found)

@@ -16,7 +16,7 @@ from .entries import Entry, Route, Rule, route_of, rule_of
 from .failure import HostError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 Command = tuple[str, Entry]
 """``add`` or ``del``, and what."""
@@ -67,6 +67,17 @@ def change(commands: Iterable[Command], lock: int) -> None:
     ``lock`` is the descriptor of the lock: ``ip`` holds it too, so that what it still does after we were killed is done
     before anything else begins. Raises HostError that names the command.
     """
+    for failed in _batches(commands, lock):
+        raise HostError(failed)
+
+
+def attempt(commands: Iterable[Command], lock: int) -> list[str]:
+    """As ``change``, but go on after a change that fails; gives those that failed, and why. Raises HostError without ``ip``."""
+    return list(_batches(commands, lock, "-force"))
+
+
+def _batches(commands: Iterable[Command], lock: int, *options: str) -> Iterator[str]:
+    """Carry out the changes of a family and give what failed in it, before the changes of the next."""
     commands = list(commands)
     for family in (4, 6):
         batch = [one for one in commands if one[1].family == family]
@@ -77,11 +88,13 @@ def change(commands: Iterable[Command], lock: int) -> None:
             lines.writelines(" ".join(entry.words(verb)) + "\n" for verb, entry in batch)
             lines.flush()
             lines.seek(0)
-            done = _ip(f"-{family}", "-batch", "-", stdin=lines, lock=lock)
+            done = _ip(f"-{family}", "-batch", "-", *options, stdin=lines, lock=lock)
         if done.returncode:
-            line = re.search(r"^Command failed .*:(\d+)\s*$", done.stderr, re.MULTILINE)
-            command = command_line(batch[int(line[1]) - 1]) if line else f"ip -{family} -batch"
-            raise HostError(f"{command}: {_reason(done.stderr)}")
+            # Of each that fails: why, and then its line.
+            said = re.split(r"^Command failed .*:(\d+)\s*$", done.stderr, flags=re.MULTILINE)
+            failed = [(command_line(batch[int(line) - 1]), why) for why, line in zip(said[::2], said[1::2])]
+            for command, why in failed or [(f"ip -{family} -batch", done.stderr)]:
+                yield f"{command}: {_reason(why)}"
 
 
 def _ip(*words: str, stdin: IO[str] | int = subprocess.DEVNULL, lock: int = -1) -> subprocess.CompletedProcess[str]:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from functools import lru_cache
 from typing import Any, Callable, Union, cast
+
+from .entries import SYSTEM_TABLES
 
 Address = Union[ipaddress.IPv4Address, ipaddress.IPv6Address]
 Prefix = Union[ipaddress.IPv4Network, ipaddress.IPv6Network]
 
-_SYSTEM_TABLES = {0, 253, 254, 255}
-"""unspec, default, main and local: never ours to change."""
+
+_address = lru_cache(maxsize=1 << 10)(ipaddress.ip_address)
+"""Many routes have few gateways."""
 
 
 def a_list(value: object) -> list[Any]:
@@ -66,7 +70,7 @@ a_variable_name = _matching("[A-Za-z_][A-Za-z0-9_]*", "the name of a variable")
 def a_table(value: object) -> int:
     """The number of a routing table that is not the system's."""
     number = a_number(value)
-    if number not in _SYSTEM_TABLES and number < 2**32:
+    if number not in SYSTEM_TABLES and number < 2**32:
         return number
     raise ValueError("is not a table for routes of ours: 1 to 4294967295 without 253, 254 and 255, the system's")
 
@@ -90,7 +94,7 @@ def an_address(value: object) -> Address:
     """An IP address without a zone."""
     if isinstance(value, str) and "%" not in value:
         try:
-            return ipaddress.ip_address(value)
+            return _address(value)
         except ValueError:
             pass
     raise ValueError("is not an IP address, such as fc00:1:1:1::1")
@@ -114,7 +118,11 @@ _an_end = _a_prefix(strict=False, what="an IP address or prefix, such as 192.168
 
 def an_end(value: object) -> str:
     """The source or destination of a rule as it is written: the kernel keeps its host bits."""
-    _an_end(value)
+    if _an_end(value).prefixlen == 0:
+        raise ValueError(
+            "is every address, so that the rule would take all traffic, the system's too:"
+            " name the addresses it is for, or leave this end out where the other one says which traffic is meant"
+        )
     return cast("str", value)
 
 

@@ -42,7 +42,8 @@ def watch(plan: HostFile, places: apply.Places, lock: int, say: Callable[[str], 
                     if done:
                         lines = [command_line(one) for one in done.commands] or [f"{places.names} written"]
                         say("repaired: " + "; ".join(_few(lines)))
-                except InterruptedRunError:
+                except InterruptedRunError as error:
+                    say(str(error))
                     raise KeyboardInterrupt from None
                 except HostError as error:
                     if str(error) != trouble:
