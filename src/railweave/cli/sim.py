@@ -170,8 +170,8 @@ def _answered(
     for one in _by_size(given) if seeds > 1 else ():
         from railweave.simulation.seeds import over_seeds
 
-        found.append(over_seeds(network, one, seeds, watch=html is not None, progress=progress(quiet=quiet)))
-        done(quiet=quiet)
+        with telling(quiet=quiet) as tell:
+            found.append(over_seeds(network, one, seeds, watch=html is not None, progress=tell))
         if not as_json:
             typer.echo(found[-1].to_text())
     say = None if quiet else partial(typer.echo, err=True)
@@ -206,8 +206,8 @@ def _grid(
     from railweave.simulation.grid import dimensions, grid
     from railweave.writing import write_file
 
-    found = grid(network, dimensions(compare), given, measured=measured, progress=progress(quiet=quiet))
-    done(quiet=quiet)
+    with telling(quiet=quiet) as say:
+        found = grid(network, dimensions(compare), given, measured=measured, progress=say)
     if html is not None:
         from railweave.report.prediction.grid import grid_html
 
