@@ -393,3 +393,21 @@ def test_parallel_links_are_a_pinned_path_and_what_is_absent_has_none(
     assert page.evaluate("document.querySelector('#path-result tbody td:last-child').textContent") == "not reachable"
     assert "Treated as absent" in page.evaluate("document.body.textContent")
     assert page.errors == []
+
+
+def test_a_picture_wider_than_the_window_says_so(chromium: Chromium, h100_file: Path) -> None:
+    page = chromium.open(h100_file, width=800, height=900)
+    state = "[picture.scrollWidth > picture.clientWidth + 1, !wider.hidden, picture.className, zoom.textContent]"
+    assert page.evaluate(state) == [True, True, "picture more-right", "Whole picture"]
+    page.evaluate("picture.scrollLeft = picture.scrollWidth")
+    page.wait_for("picture.className === 'picture more-left'")
+    page.click("#zoom")
+    assert page.evaluate(state) == [False, False, "picture whole", "Readable size"]
+    page.click("#zoom")
+    assert page.evaluate(state)[3] == "Whole picture"
+    assert page.errors == []
+
+
+def test_a_picture_that_fits_says_nothing(chromium: Chromium, h100_file: Path) -> None:
+    page = chromium.open(h100_file, width=1440, height=900)
+    assert page.evaluate("[wider.hidden, picture.className, zoom.textContent]") == [True, "picture", "Actual size"]

@@ -8,12 +8,28 @@ const picture = document.getElementById("picture");
 addScene(picture.querySelector("svg"), expandBlock);
 if (pathForm) showPaths(false);
 
+// A picture is shown as large as the window has room for, but no smaller than its words can be read: a narrow window scrolls it.
+// The edges behind which there is more fade, and the button then shows the whole picture instead of its actual size.
 const zoom = document.getElementById("zoom");
+const wider = document.getElementById("wider");
+const sized = () => {
+  const beyond = picture.scrollWidth - picture.clientWidth;
+  picture.classList.toggle("more-left", picture.scrollLeft > 1);
+  picture.classList.toggle("more-right", beyond - picture.scrollLeft > 1);
+  const [actual, whole] = ["actual", "whole"].map((one) => picture.classList.contains(one));
+  wider.hidden = actual || beyond <= 1;
+  zoom.setAttribute("aria-pressed", String(actual || whole));
+  zoom.textContent = actual ? "Fit to page" : whole ? "Readable size" : beyond > 1 ? "Whole picture" : "Actual size";
+};
 zoom.addEventListener("click", () => {
-  const actual = picture.classList.toggle("actual");
-  zoom.setAttribute("aria-pressed", String(actual));
-  zoom.textContent = actual ? "Fit to page" : "Actual size";
+  const changed = picture.classList.contains("actual") || picture.classList.contains("whole");
+  if (changed) picture.classList.remove("actual", "whole");
+  else picture.classList.add(wider.hidden ? "actual" : "whole");
+  sized();
 });
+picture.addEventListener("scroll", sized, { passive: true });
+addEventListener("resize", sized);
+sized();
 
 // The section in view is marked in the navigation.
 const links = new Map([...document.querySelectorAll("nav a")].map((link) => [link.hash.slice(1), link]));
