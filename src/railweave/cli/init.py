@@ -88,6 +88,9 @@ def init(
     tenants: str | None = typer.Option(
         None, metavar="NUMBER", help=f"{_OF_GPUS}how many tenants share the servers equally; default: none, no overlay."
     ),
+    html: Path | None = typer.Option(
+        None, "--html", help=f"{_OF_GPUS}write a page that draws the chosen fabric beside its alternatives."
+    ),
     as_json: bool = JSON,
     quiet: bool = QUIET,
 ) -> None:
@@ -135,7 +138,20 @@ def init(
         for line in chosen.lines:
             typer.echo(line, err=as_json)
     written = start_sized(found, folder)
+    if html is not None:
+        _draw(html, found, paid, hardware)
     _print(found, written, paid, as_json=as_json)
+
+
+def _draw(html: Path, found: Answer, costs: dict[str, str], hardware: Path | None) -> None:
+    """Write the page of a sizing."""
+    from railweave.outputs.starting import designed
+    from railweave.report.sized import sized_html
+    from railweave.sizing.report import to_json, words
+    from railweave.writing import write_file
+
+    told = to_json(found.catalog, found.sized), list(words(found.catalog, found.sized))
+    write_file(html, sized_html(designed(found.fabric(), hardware), *told, costs))
 
 
 def _count(option: str, text: str | None, what: str, fix: str, most: int = 999_999_999) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from railweave.report.markup import element, number, text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 WIDTH, LEFT, RIGHT, TOP, BOTTOM = 720.0, 58.0, 12.0, 10.0, 26.0
 LINES = 6
@@ -143,9 +143,24 @@ def heatmap(axis: Axis, rows: Sequence[tuple[str, Sequence[float]]]) -> str:
     return _svg(height, parts, width)
 
 
-def bars(rows: Sequence[tuple[str, float, str]], *, most: float = 1.0) -> str:
-    """A bar for each name, with a value and what is said of it where it is pointed at."""
-    row, left, width = 19.0, 330.0, WIDTH * 1.6
+def percent(value: float) -> str:
+    """A part of the whole."""
+    return f"{value:.1%}"
+
+
+def bars(
+    rows: Sequence[tuple[str, float, str]],
+    *,
+    most: float = 1.0,
+    show: Callable[[float], str] = percent,
+    left: float = 330.0,
+    width: float = WIDTH * 1.6,
+) -> str:
+    """A bar for each name, with a value as ``show`` writes it, and what is said of it where it is pointed at.
+
+    ``left`` is the room for names, ``width`` that of the whole.
+    """
+    row = 19.0
     height = TOP + row * len(rows) + 6
     parts: list[str] = []
     for place, (name, value, said) in enumerate(rows):
@@ -156,7 +171,7 @@ def bars(rows: Sequence[tuple[str, float, str]], *, most: float = 1.0) -> str:
             f'<text class="name" x="{number(left - 8)}" y="{number(y + 12)}">{text(_short(name))}</text>'
             f'<rect class="track" x="{number(left)}" y="{number(y + 1)}" width="{number(width - left - 70)}" height="14" rx="3"/>'
             f'<rect class="bar-value" x="{number(left)}" y="{number(y + 1)}" width="{number(long)}" height="14" rx="3"/>'
-            f'<text class="value" x="{number(width - 62)}" y="{number(y + 12)}">{value:.1%}</text></g>'
+            f'<text class="value" x="{number(width - 62)}" y="{number(y + 12)}">{text(show(value))}</text></g>'
         )
     return _svg(height, parts, width)
 

@@ -1,0 +1,180 @@
+"""The page of ``railweave init --gpus``: the fabric that was chosen as a picture, and its alternatives beside it.
+
+It is made from what sizing says for machines (``railweave.sizing.report.to_json``) and from the design of the file written;
+like the other pages it loads nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from railweave.report.charts import bars
+from railweave.report.figures import subscription_word
+from railweave.report.markup import asset, element, text
+from railweave.report.page import POLICY
+from railweave.report.terms import NETWORK, glossary
+from railweave.report.topology.palette import HUES, network_strokes, stroke_rules
+from railweave.report.topology.picture import topology_svg
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from railweave.network.model import Network
+
+PURPOSE = (
+    "This page shows the fabric that was sized for a number of GPUs, and the other shapes that would take them. "
+    "Nothing is bought or built yet: the counts are those of the design."
+)
+
+MEASURES = (
+    ("Switches", ("leaves", "spines", "super_spines")),
+    ("Cables, those of servers among them", ("server_cables", "fabric_cables")),
+    ("Optics", ("optics",)),
+)
+"""What the shapes are compared by: the title, and what is added up of each shape."""
+
+
+def sized_html(network: Network, sized: Mapping[str, Any], lines: Sequence[str], costs: Mapping[str, str]) -> str:
+    """The page as one HTML document that loads nothing and needs no script.
+
+    ``network`` is the design of the fabric file written, ``sized`` what sizing says for machines, ``lines`` what it prints, and
+    ``costs`` what each shape costs, by its name, where prices were given.
+    """
+    shapes = [one for one in sized["shapes"] if one["fits"]]
+    chosen = next(one for one in shapes if one["shape"] == sized["chosen"])
+    light, dark = HUES["blue"]
+    colors = f":root{{--k0:{light};--k1:{light}}}@media(prefers-color-scheme:dark){{:root{{--k0:{dark};--k1:{dark}}}}}"
+    styles = [asset("page.css"), asset("prediction.css"), colors, stroke_rules(network_strokes(network))]
+    sections = [
+        (
+            "topology",
+            "Topology",
+            f"The shape chosen is {chosen['shape']}: {chosen['why']}.",
+            _picture(network),
+        ),
+        (
+            "shapes",
+            "Shapes compared",
+            "Every shape that takes these GPUs; fewer is cheaper to buy and to cable.",
+            _charts(shapes),
+        ),
+        ("counts", "Counts", _refused(sized), _table(shapes, chosen)),
+        *([("costs", "Costs", "By the prices given.", _costs(costs))] if costs else []),
+        (
+            "words",
+            "As printed",
+            "What railweave init says: layout, growth, limits met.",
+            element("pre", text("\n".join(lines))),
+        ),
+        ("terms", "Terms", "Words of this page.", glossary(NETWORK)),
+    ]
+    navigation = "".join(element("a", text(title), href=f"#{name}") for name, title, _, _ in sections)
+    return "\n".join(
+        [
+            '<!doctype html>\n<html lang="en">\n<head>',
+            '<meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{text(POLICY)}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            '<meta name="color-scheme" content="light dark">',
+            '<link rel="icon" href="data:,">',
+            element("title", text(f"{network.name}: sizing")),
+            element("style", "\n".join(styles)),
+            "</head>\n<body>",
+            element("header", element("div", *_header(network, sized, chosen), class_="wide")),
+            element("nav", element("div", navigation, class_="wide"), aria_label="Sections"),
+            element("main", *(_section(*one) for one in sections), class_="wide"),
+            '<footer class="wide">Made by railweave. The same question gives the same page.</footer>',
+            "</body>\n</html>\n",
+        ]
+    )
+
+
+def _header(network: Network, sized: Mapping[str, Any], chosen: Mapping[str, Any]) -> list[str]:
+    ratio = _ratio(chosen)
+    tiles = [
+        (f"{sized['gpus']:,}", "GPUs"),
+        (f"{sized['servers']:,}", "servers"),
+        *((f"{chosen[key]:,}", name) for key, name in (("leaves", "leaves"), ("spines", "spines")) if chosen[key]),
+        *([(f"{chosen['super_spines']:,}", "super-spines")] if chosen["super_spines"] else []),
+        (f"{chosen['server_cables'] + chosen['fabric_cables']:,}", "cables"),
+        *([(f"{ratio:.3g}:1", subscription_word(ratio))] if ratio is not None else []),
+    ]
+    models = f"{sized['server']} servers on {sized['switch']} switches."
+    return [
+        element("h1", text(network.name), " ", element("span", text(chosen["shape"]), class_="good")),
+        element("p", text(models), class_="description"),
+        element("p", f"{PURPOSE} Next: fill in what the file still lacks, then railweave build.", class_="lead"),
+        element(
+            "ul",
+            *(element("li", element("b", value), element("span", text(name))) for value, name in tiles),
+            class_="tiles",
+        ),
+    ]
+
+
+def _ratio(shape: Mapping[str, Any]) -> float | None:
+    """Oversubscription of the fullest leaf, None without uplinks."""
+    return shape["servers_per_stripe"] / shape["uplinks"] if shape["uplinks"] else None
+
+
+def _picture(network: Network) -> str:
+    return element("div", topology_svg(network), class_="picture", tabindex=0)
+
+
+def _charts(shapes: Sequence[Mapping[str, Any]]) -> str:
+    """A chart for each measure, a bar for each shape with its count."""
+    cards: list[str] = []
+    for title, keys in MEASURES:
+        counts = {str(one["shape"]): float(sum(one[key] for key in keys)) for one in shapes}
+        most = max([1.0, *counts.values()])
+        rows = [(name, count, f"{count:,.0f}") for name, count in counts.items()]
+        cards.append(
+            element(
+                "div",
+                element("h4", text(title)),
+                bars(rows, most=most, show=lambda value: f"{value:,.0f}", left=110.0, width=560.0),
+                class_="chart-card",
+            )
+        )
+    return element("div", *cards, class_="charts")
+
+
+def _refused(sized: Mapping[str, Any]) -> str:
+    said = [f"Not {one['shape']}: {one['why']}." for one in sized["shapes"] if not one["fits"]]
+    return " ".join(["The shape chosen is marked.", *said])
+
+
+def _table(shapes: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any]) -> str:
+    """A column for each shape: there are at most four, so that the table fits a narrow window."""
+    counts = (
+        ("Leaves", "leaves"), ("Spines", "spines"), ("Super-spines", "super_spines"), ("Stripes", "stripes"),
+        ("Server cables", "server_cables"), ("Cables between switches", "fabric_cables"), ("Optics", "optics"),
+        ("Uplinks of a leaf", "uplinks"), ("Path colors", "path_colors"), ("Free server ports", "free_server_ports"),
+    )  # fmt: skip
+    heads = ["", *(f"{one['shape']} (chosen)" if one is chosen else str(one["shape"]) for one in shapes)]
+    rows = [[name, *(f"{one[key]:,}" for one in shapes)] for name, key in counts]
+    rows.append(["Oversubscription", *map(_said, map(_ratio, shapes))])
+    return _plain(heads, [element("tr", *(element("td", text(cell)) for cell in row)) for row in rows])
+
+
+def _said(ratio: float | None) -> str:
+    if ratio is None:
+        return "no uplinks"
+    return f"{ratio:.3g}:1" + (" (undersubscribed)" if ratio < 1 else "")
+
+
+def _costs(costs: Mapping[str, str]) -> str:
+    rows = [
+        element("tr", element("td", text(name)), element("td", text(cost), class_="said"))
+        for name, cost in costs.items()
+    ]
+    return _plain(("Shape", "Cost"), rows)
+
+
+def _plain(heads: Sequence[str], rows: Sequence[str]) -> str:
+    head = element("thead", element("tr", *(element("th", text(one)) for one in heads)))
+    return element("div", element("table", head, element("tbody", *rows), class_="plain"), class_="scroll")
+
+
+def _section(name: str, title: str, about: str, content: str) -> str:
+    return element("section", element("h2", text(title)), element("p", text(about), class_="about"), content, id=name)
