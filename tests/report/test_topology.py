@@ -4,6 +4,7 @@ import math
 import re
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -12,6 +13,7 @@ from railweave.network.fabric import Color
 from railweave.network.model import Network
 from railweave.report.topology.palette import HUES, strokes
 from railweave.report.topology.picture import topology_svg
+from tests.report.conftest import EXAMPLE, read
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -156,6 +158,18 @@ def test_a_fabric_without_spines_has_leaves_over_several_rails(flat: Network) ->
     assert [one for one in texts if one.startswith("rail")] == ["rails 1–2", "rails 3–4", "rails 5–6", "rails 7–8"]
     assert not classed(root, "spine")
     assert len(classed(root, "server-cable")) == len(classed(root, "cable")) == 24
+
+
+def test_each_nic_says_which_tenant_it_belongs_to(tmp_path: Path) -> None:
+    network = read(tmp_path, (EXAMPLE.parent / "evpn-gpu-isolation.yaml").read_text(encoding="utf-8"))
+    root = parse(topology_svg(network))
+    assert [words(one[-2]) + words(one[-1]) for one in classed(root, "tenant-entry")] == [
+        "Atenant-1",
+        "Btenant-2",
+        "Ctenant-3",
+    ]
+    said = Counter(word for word in shown(root) if word in {"A", "B", "C"})
+    assert said == {"A": 1 + 8, "B": 1 + 8, "C": 1 + 16}  # in the legend, and on the NICs of four servers
 
 
 def simulated(color: str, matrix: tuple[tuple[float, ...], ...]) -> tuple[float, ...]:

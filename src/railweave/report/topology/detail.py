@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from railweave.counting import counted
 from railweave.report.figures import gpus, rail_label
 from railweave.report.markup import element, number, text, width
+from railweave.report.topology.tenants import ROOM, letters
 
 if TYPE_CHECKING:
     from railweave.network.devices import Cable, Nic, Server, Switch
@@ -104,7 +105,11 @@ def _measure(fabric: Fabric, stripes: list[Stripe], spines: bool) -> _Frame:
             + 18
             for leaf in stripe.leaves
         ]
-        columns += [width(nic.name, 9.5) + 16 for server in stripe.servers for nic in _nics(server, fabric)]
+        columns += [
+            width(nic.name, 9.5) + 16 + (ROOM if fabric.tenants else 0)
+            for server in stripe.servers
+            for nic in _nics(server, fabric)
+        ]
     labels = [width(server.name, 12.5) for stripe in stripes for server in stripe.servers]
     labels += [width(stripe.name, 13) for stripe in stripes] + [62.0]
     top = (SPINE_HEIGHT if spines else 0.0) + PAD
@@ -306,12 +311,15 @@ def _server(fabric: Fabric, frame: _Frame, left: float, place: tuple[int, int], 
     row, rows = place
     top = frame.bars_top + row * (BAR_HEIGHT + BAR_GAP)
     nics: list[str] = []
+    marked = letters(fabric)
     for nic in _nics(server, fabric):
+        letter, edge = marked.get(nic.tenant, ("", ""))
         x = frame.rail_x(left, nic.rail)
         lines = [
             f"{server.name} {nic.name} ({nic.rdma}), {rail_label((nic.rail,))}",
             f"{nic.leaf} {nic.leaf_port}" + (f", VLAN {nic.vlan}" if nic.vlan else ""),
         ]
+        lines += [f"tenant {nic.tenant}"] if letter else []
         lines += [f"{fabric.color_name(one.color)}: {one.address}/{one.prefix_length}" for one in nic.addresses]
         nics.append(
             element(
@@ -324,9 +332,18 @@ def _server(fabric: Fabric, frame: _Frame, left: float, place: tuple[int, int], 
                     width=frame.column - 10,
                     height=BAR_HEIGHT - 12,
                     rx=4.0,
-                    class_="nic",
+                    class_=f"nic {edge}".rstrip(),
                 ),
-                element("text", text(nic.name), x=x + frame.column / 2, y=top + 18.5, class_="nic-name middle"),
+                element(
+                    "text",
+                    text(nic.name),
+                    x=x + (frame.column - (ROOM if letter else 0)) / 2,
+                    y=top + 18.5,
+                    class_="nic-name middle",
+                ),
+                element("text", text(letter), x=x + frame.column - 14, y=top + 18.5, class_="name small middle")
+                if letter
+                else "",
                 element("circle", cx=frame.cable_x(left, nic.rail, row, rows), cy=top, r=2.4, class_="port"),
             )
         )

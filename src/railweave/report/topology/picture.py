@@ -20,6 +20,7 @@ from railweave.report.markup import asset, element, text, width
 from railweave.report.topology.detail import detail
 from railweave.report.topology.overview import overview
 from railweave.report.topology.palette import network_strokes, stroke_rules
+from railweave.report.topology.tenants import tenant_legend, tenant_rules
 
 if TYPE_CHECKING:
     from railweave.network.fabric import Fabric
@@ -56,7 +57,10 @@ def topology_svg(network: Network) -> str:
         "svg",
         element("title", text(f"Topology of {network.name}")),
         element("desc", text(network.description)) if network.description else "",
-        element("style", _style(stroke_rules(strokes))),
+        element(
+            "style",
+            _style(stroke_rules(strokes)) + (tenant_rules() if any(one.tenants for one in network.fabrics) else ""),
+        ),
         element("rect", class_="paper", width=wide, height=y, rx=10.0),
         *body,
         xmlns="http://www.w3.org/2000/svg",
@@ -108,12 +112,14 @@ def _panel(network: Network, fabric: Fabric, strokes: dict[int, Stroke]) -> tupl
         routers = f"{counted(sums.dci, 'router')} and " if sums.dci else ""
         line.append(f"{routers}{counted(sums.long_links, 'link')} between sites")
     legend, legend_height = _legend(network, fabric, strokes, max(wide, MINIMUM_WIDTH))
-    top = 48.0 + legend_height
+    tenants, tenants_height = tenant_legend(fabric, max(wide, MINIMUM_WIDTH)) if small else ("", 0.0)
+    top = 48.0 + legend_height + tenants_height
     shift = max(0.0, (MINIMUM_WIDTH - wide) / 2)
     markup = [
         element("text", text(title), x=0.0, y=18.0, class_="heading"),
         element("text", text("  ·  ".join(line)), x=0.0, y=39.0, class_="muted"),
         element("g", legend, transform="translate(0,62)", class_="legend"),
+        element("g", tenants, transform=f"translate(0,{62 + legend_height:g})") if tenants else "",
         element("g", drawing, transform=f"translate({shift:g},{top:g})"),
     ]
     return "".join(markup), wide, top + height
