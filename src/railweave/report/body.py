@@ -76,7 +76,9 @@ def _picture(network: Network) -> str:
     said = absent_sentence(network)
     bar += element("p", text(said[0].upper() + said[1:] + "."), class_="about") if said else ""
     # What a narrow window leaves out must not look cut off: the script shows this where the picture has to be scrolled.
-    wider = "The picture is wider than this window: scroll it sideways, or choose Whole picture to see all of it, smaller."
+    wider = (
+        "The picture is wider than this window: scroll it sideways, or choose Whole picture to see all of it, smaller."
+    )
     bar += element("p", wider, id="wider", hidden="")
     picture = element("div", topology_svg(network), class_="picture", id="picture", tabindex=0)
     return bar + picture + '<div id="expanded"></div>'
