@@ -1,8 +1,8 @@
-"""The steps of the command line as functions, for notebooks and scripts. They are used as ``railweave.load``, ``.build``, ...
+"""The steps of the command line as functions, called as ``railweave.load``, ``railweave.build`` and so on.
 
 A ``source`` is a fabric file, a ``build`` output folder, or a network that is designed already. A fabric file brings the
-inventory and the lock beside it along. Names of devices, NICs and links are those of ``cabling.csv``. Steps that bring much
-with them are imported when they are called.
+inventory and the lock beside it along. Names of devices, NICs and links are those of ``cabling.csv``. A step
+that needs many other modules imports them when it is called.
 """
 
 from __future__ import annotations

@@ -169,7 +169,7 @@ def no_login(subject: Subject) -> Iterator[Found]:
     fix="set `management: {ntp: [ADDRESS]}`",
 )
 def no_ntp(subject: Subject) -> Iterator[Found]:
-    """Switches whose configuration holds management are told where time comes from."""
+    """Switches whose configuration holds management have a time server."""
     managed = any(catalog().systems[config.nos].management for config in subject.configs.values())
     if managed and not subject.network.management.ntp:
         yield Found(subject.network.name, "the switches have no NTP server")

@@ -42,6 +42,6 @@ DESIGN_EDITED = Rule(
     severity="error",
     applies="folder",
     says="design.json is not as it was written",
-    why="everything in the folder is judged by it",
+    why="every other file of the folder is compared with it",
     fix="change the fabric file and build again",
 )

@@ -27,7 +27,7 @@ from railweave.cli.parsing import Sectioned, Verbatim
 
 app = typer.Typer(
     name="railweave",
-    help="Design, render and prove RoCEv2 GPU cluster networks from one fabric file.",
+    help="Design the network of a GPU cluster from one fabric file: configurations, checks, predictions.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -45,7 +45,7 @@ def _version(value: bool) -> None:
 def root(
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
 ) -> None:
-    """Design, render and prove RoCEv2 GPU cluster networks from one fabric file."""
+    """Design the network of a GPU cluster from one fabric file: configurations, checks, predictions."""
 
 
 # In the list of verbs a line has room for 64 letters: what is longer is cut.
@@ -54,12 +54,12 @@ app.command(short_help="Design a network and write every file of it.")(build.bui
 app.command(short_help="Show what changes between two fabric files or builds.")(diff.diff)
 app.command(short_help="Show the links that each queue pair crosses.")(paths.paths)
 app.command(short_help="Find mistakes in a network, or in configuration files.")(verify.verify)
-app.command(cls=Sectioned, epilog=raw_flows.MORE, short_help="Predict what a collective gets, and what limits it.")(
+app.command(cls=Sectioned, epilog=raw_flows.MORE, short_help="Predict how fast a collective runs, and what limits it.")(
     sim.sim
 )
-app.command(short_help="Ask every switch what it has and how it is.")(collect.collect)
-app.command(short_help="Check that the living network is the designed one.")(check.check)
-app.command(short_help="Show where configurations differ, and what that does.")(drift.drift)
+app.command(short_help="Save configuration and state of every switch.")(collect.collect)
+app.command(short_help="Compare the running network with the design.")(check.check)
+app.command(short_help="Show how saved configurations differ from the design.")(drift.drift)
 app.command("import", short_help="Make a fabric file of an existing network.")(import_.import_)
 app.command(cls=Verbatim, add_help_option=False, short_help="On a GPU server: tables, rules, RDMA GIDs, job settings.")(
     host.host
@@ -67,4 +67,4 @@ app.command(cls=Verbatim, add_help_option=False, short_help="On a GPU server: ta
 app.command(short_help="Print the JSON Schema of the fabric file, for editors.")(schema.schema)
 app.add_typer(lab.app, name="lab", short_help="Run the designed network on routing daemons here.")
 app.add_typer(hardware.app, name="hardware", short_help="List models of hardware, your own among them.")
-app.add_typer(inventory.app, name="inventory", short_help="Write what devices say of themselves into the inventory.")
+app.add_typer(inventory.app, name="inventory", short_help="Fill the inventory from what devices report.")

@@ -8,6 +8,7 @@ import typer
 
 from railweave.cli.options import DEVICE, HARDWARE, JSON, PRICES, QUIET
 from railweave.cli.output import print_findings, print_json, tally, telling
+from railweave.counting import counted
 
 
 def build(
@@ -27,10 +28,11 @@ def build(
     as_json: bool = JSON,
     quiet: bool = QUIET,
 ) -> None:
-    """Design a network and write everything: configurations, tables, picture, report.
+    """Design a network from its fabric file and write everything about it into a folder.
 
-    Writes OUT/design.json, cabling.csv, addresses.csv, topology.svg, report.html, findings.json and
-    devices/DEVICE/FILE, then NAME.lock beside the fabric file. Exits 1 where a finding is an error.
+    The folder gets report.html, cabling.csv, addresses.csv, topology.svg, design.json, findings.json, a runbook for each
+    switch, and the configuration files of every device under devices/ and hosts/. NAME.lock is then written beside the
+    fabric file. Exits 1 where a finding is an error.
     """
     from railweave.findings import by_severity
     from railweave.outputs.steps import build as run
@@ -63,7 +65,8 @@ def build(
     else:
         network = built.network
         typer.echo(
-            f"{network.name}: {len(network.switches)} switches, {len(network.servers)} servers, {len(network.cables)} cables; "
+            f"{network.name}: {counted(len(network.switches), 'switch', 'switches')}, "
+            f"{counted(len(network.servers), 'server')}, {counted(len(network.cables), 'cable')}; "
             f"{built.files} files in {out}, {len(built.changed)} changed"
         )
         print_findings(findings, least=("error", "warning"))

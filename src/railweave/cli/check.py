@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def check(
     fabric: Path = typer.Argument(..., help="Fabric file or build folder."),
     capture: Path | None = typer.Argument(
-        None, help="Folder of what devices said, as `railweave collect` writes it; left out with --live and --lab."
+        None, help="Folder that `railweave collect` wrote; left out with --live and --lab."
     ),
     live: bool = typer.Option(False, "--live", help="Ask the devices now, as `railweave collect` does."),
     access: Path | None = typer.Option(
@@ -35,20 +35,22 @@ def check(
         True, "--redact/--no-redact", help="With --live, take keys, hashes and communities out of what is kept."
     ),
     lab: bool = typer.Option(False, "--lab", help="Ask the routers of the lab of this file, which is up. Needs root."),
-    since: Path | None = typer.Option(None, "--since", help="An earlier capture: what counters rose by since then."),
+    since: Path | None = typer.Option(
+        None, "--since", help="An earlier capture, to see by how much counters have risen since then."
+    ),
     only: list[str] = typer.Option([], "--only", help="Keep findings of this id alone; may be repeated."),
     all_routes: bool = typer.Option(
         False, "--all-routes", help="Compare every route that the capture has, not only examples."
     ),
     junit: Path | None = typer.Option(None, "--junit", help="Write a JUnit file: a test case per device and rule."),
-    html: Path | None = typer.Option(None, "--html", help="Write a page: the topology with what is wrong on it."),
+    html: Path | None = typer.Option(None, "--html", help="Write a page that marks what is wrong on the topology."),
     device: list[str] = DEVICE,
     hardware: Path | None = HARDWARE,
-    all_: bool = typer.Option(False, "--all", help="Print notes too, and what follows from a cause."),
+    all_: bool = typer.Option(False, "--all", help="Print notes too, and findings that another finding explains."),
     as_json: bool = JSON,
     quiet: bool = QUIET,
 ) -> None:
-    """Check whether the living network is the designed one: what its devices said beside what must hold. Exits 1 where a finding is an error."""
+    """Compare the state of a running network, as its devices reported it, with the design. Exits 1 where a finding is an error."""
     from railweave.api import check as run
     from railweave.writing import write_file
 
@@ -94,7 +96,7 @@ def _print_tasks(tasks: Sequence[Task]) -> None:
     """The punch list, rack by rack."""
     if not tasks:
         return
-    typer.echo("punch list, for hands:")
+    typer.echo("work to do at the racks:")
     rack = None
     devices = max(len(one.device) for one in tasks)
     ports = max(len(one.port) for one in tasks)

@@ -23,7 +23,7 @@ def collect(
     access: Path | None = typer.Option(
         None, "--access", help="How devices are reached: access.yaml (docs/collect.md)."
     ),
-    only: list[str] = typer.Option([], "--only", help="Ask this device alone; may be repeated. Servers count too."),
+    only: list[str] = typer.Option([], "--only", help="Ask this switch or server alone; may be repeated."),
     servers: bool = typer.Option(False, "--servers", help="Ask servers too."),
     all_routes: bool = typer.Option(
         False, "--all-routes", help="Ask for whole tables of routes, not only for examples."
@@ -32,14 +32,14 @@ def collect(
         True, "--redact/--no-redact", help="Take keys, hashes and communities out of what is written."
     ),
     questions: bool = typer.Option(
-        False, "--questions", help="Print what each device is asked, to do it by hand, and ask nothing."
+        False, "--questions", help="Print the questions for each device, to ask them by hand, and contact no device."
     ),
     device: list[str] = DEVICE,
     hardware: Path | None = HARDWARE,
-    as_json: bool = typer.Option(False, "--json", help="Print what came of it, or the questions, as JSON."),
+    as_json: bool = typer.Option(False, "--json", help="Print the result as JSON, and an error as JSON too."),
     quiet: bool = QUIET,
 ) -> None:
-    """Ask every switch what it has and how it is, and write the answers as a capture. Nothing is changed on any device.
+    """Ask every switch for its configuration and its state, and write the answers into a folder, a capture. Nothing is changed on any device.
 
     Exits 0 where every device answered everything, 1 where one did not.
     """

@@ -38,7 +38,7 @@ def diff(
         help="text; the commands per device: junos-set, eos, frr, dell-sonic; or sonic-patch: a JSON patch (RFC 6902) per device.",
     ),
     device: list[str] = typer.Option(
-        [], "--device", help="Other switches for both, see `build --help`: the change as it is on those switches."
+        [], "--device", help="Other switches for both files, as for `build`: shows the change on those switches."
     ),
     old_device: list[str] = typer.Option([], "--old-device", help="Other switches for OLD alone."),
     new_device: list[str] = typer.Option(

@@ -27,7 +27,7 @@ def drift(
     as_json: bool = JSON,
     quiet: bool = QUIET,
 ) -> None:
-    """Show where the configurations of switches differ from the design, and what that does. Exits 0 where nothing differs, 1 where something does."""
+    """Compare the saved configurations of switches with the design, and say what each difference does to traffic. Exits 0 where nothing differs, 1 where something does."""
     from railweave.api import drift as compare
     from railweave.api import load
 

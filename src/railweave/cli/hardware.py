@@ -19,7 +19,7 @@ app = typer.Typer(no_args_is_help=True, help="List switches, NICs, servers and o
 FABRIC = typer.Option(None, "--fabric", help="A fabric file whose `hardware:` is listed too.")
 
 
-@app.command("list")
+@app.command("list", short_help="List models with what each of them is.")
 def list_(
     section: str | None = typer.Argument(None, help="switches, nics, servers or optics; all where it is left out."),
     hardware: Path | None = HARDWARE,
@@ -51,7 +51,7 @@ def list_(
         typer.echo(f"  {one.name:{width}}  {one.description}{origin}")
 
 
-@app.command()
+@app.command(short_help="Show one model as a hardware file, with its sources.")
 def show(
     model: str = typer.Argument(..., help="Name of a model, as `hardware list` has it."),
     hardware: Path | None = HARDWARE,

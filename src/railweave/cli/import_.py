@@ -18,17 +18,20 @@ def import_(
     folder: Path = typer.Argument(..., help="Folder of configurations saved from switches (DEVICE/configuration.txt)."),
     out: Path = typer.Option(..., "-o", "--out", help="Fabric file to write, with its lock and inventory beside it."),
     device: list[str] = typer.Option(
-        [], "--device", metavar="ROLE=MODEL", help="Switch model of a role, where ports do not tell: leaf=qfx5240-64od."
+        [],
+        "--device",
+        metavar="ROLE=MODEL",
+        help="Switch model of a role, where names of ports do not show it: leaf=qfx5240-64od.",
     ),
     hardware: Path | None = HARDWARE,
     name: str = typer.Option("", help="Name of the network; the fabric file's where it is left out."),
     as_json: bool = JSON,
     quiet: bool = QUIET,
 ) -> None:
-    """Make a fabric file of an existing network, and say how much of its configuration the file gives back.
+    """Make a fabric file of an existing network, and say how much of the network's configuration that file reproduces.
 
-    A file that was found and cannot be designed is written all the same, with the reason, to be mended by hand. Exits 0 where the file gives back every statement, 1 where
-    statements are lost or extra, 2 where the folder makes no network.
+    Where no design comes out of the file, it is written all the same with the reason, so that you can correct it by hand. Exits 0
+    where the file reproduces every statement, 1 where statements are lost or extra, 2 where the folder holds no network.
     """
     from railweave.api import adopt
 

@@ -18,17 +18,17 @@ def root() -> None:
     """Keep the inventory of hardware that was delivered."""
 
 
-@app.command()
+@app.command(short_help="Fill in serial numbers, MAC addresses and names.")
 def fill(
     fabric: Path = typer.Argument(..., help="Fabric file; NAME.inventory.csv beside it is filled."),
-    capture: Path = typer.Argument(..., help="Folder of what devices said, as `railweave collect` writes it."),
+    capture: Path = typer.Argument(..., help="Folder that `railweave collect` wrote."),
     write: bool = typer.Option(False, "--write", help="Write the file; without it the difference is only shown."),
     device: list[str] = DEVICE,
     hardware: Path | None = HARDWARE,
     as_json: bool = JSON,
     quiet: bool = QUIET,
 ) -> None:
-    """Fill NAME.inventory.csv with serial numbers, MAC addresses and interface names that devices say. Exits 1 where it differs and was not written."""
+    """Fill NAME.inventory.csv with serial numbers, MAC addresses and interface names from a capture. Exits 1 where it differs and was not written."""
     from railweave.api import fill_inventory
 
     with waiting(f"reading and designing {fabric}", quiet=quiet or as_json):

@@ -18,12 +18,14 @@ app = typer.Typer(no_args_is_help=True, help="Run the designed network on routin
 FABRIC = typer.Argument(..., help="Fabric file or build folder.")
 
 
-@app.command()
+@app.command(short_help="Bring up the network as FRR routers in network namespaces.")
 def up(
     fabric: Path = FABRIC,
     part: str = typer.Option("", "--slice", help="A part: rails=1-2,stripes=2,spines=4,servers=1-8; N is the first N."),
     design_timers: bool = typer.Option(
-        False, "--design-timers", help="BFD and router advertisements as designed, not the lab's of seconds."
+        False,
+        "--design-timers",
+        help="Keep the designed timers of BFD and router advertisements; by default the lab has timers of its own, in seconds.",
     ),
     running: Path | None = RUNNING,
     device: list[str] = DEVICE,
@@ -88,13 +90,13 @@ def up(
         raise typer.Exit(1)
 
 
-@app.command()
+@app.command(short_help="Show a lab, or every lab on this machine.")
 def status(
     fabric: Path | None = typer.Argument(None, help="Fabric file or build folder; all labs where absent."),
     as_json: bool = JSON,
     quiet: bool = QUIET,
 ) -> None:
-    """Show what is there of a lab, or of all on this machine. Exits 1 where there is none."""
+    """Show which parts of a lab are up, or of all labs on this machine. Exits 1 where there is none."""
     from railweave.lab.status import labs
 
     with waiting("looking at labs", quiet=quiet or as_json):
@@ -119,9 +121,9 @@ def status(
         raise typer.Exit(1)
 
 
-@app.command()
+@app.command(short_help="Take a lab down.")
 def down(fabric: Path = FABRIC, as_json: bool = JSON, quiet: bool = QUIET) -> None:
-    """Take a lab down, however far it came: all that is its own, and nothing else."""
+    """Take a lab down, also one that came up in part: its processes, namespaces and links, and nothing else."""
     from dataclasses import asdict
 
     from railweave.lab import life
@@ -141,7 +143,7 @@ def down(fabric: Path = FABRIC, as_json: bool = JSON, quiet: bool = QUIET) -> No
         )
 
 
-@app.command("test")
+@app.command("test", short_help="Prove that the lab behaves as designed.")
 def prove(
     fabric: Path = FABRIC,
     only: list[str] = typer.Option([], help="An assertion by its id; may be repeated."),
@@ -205,7 +207,7 @@ def _parts(text: str) -> str:
     return f", slice {text}" if text else ""
 
 
-@app.command()
+@app.command(short_help="Break links or devices, and measure what is lost.")
 def fault(
     fabric: Path = FABRIC,
     scenario: Path | None = typer.Option(None, help="Scenario file, whose faults happen at their times."),
@@ -288,7 +290,7 @@ def fault(
         raise typer.Exit(1)
 
 
-@app.command()
+@app.command(short_help="Write the forwarding tables of the kernels.")
 def fib(
     fabric: Path = FABRIC,
     out: Path = typer.Option(..., "--out", "-o", help="File to write, for `railweave sim --fib`."),
@@ -325,7 +327,7 @@ class Form(StrEnum):
     containerlab = "containerlab"
 
 
-@app.command()
+@app.command(short_help="Write the network as a topology for vendor images.")
 def export(
     form: Form = typer.Argument(..., help="containerlab."),
     fabric: Path = FABRIC,

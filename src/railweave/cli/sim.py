@@ -30,11 +30,11 @@ def sim(
     qps: int | None = typer.Option(None, help="Queue pairs per connection; default: one per path color."),
     nccl: list[str] = typer.Option([], help="A parameter of NCCL, KEY=VALUE; may be repeated."),
     lb: str | None = typer.Option(
-        None, help="How switches share: ecmp, dlb, spray, rlb, with knobs (MODE:knob=value,...)."
+        None, help="Load balancing of the switches: ecmp, dlb, spray or rlb, with its parameters (MODE:name=value,...)."
     ),
     setting: list[str] = typer.Option([], "--set", help="A parameter of the engine, NAME=VALUE; may be repeated."),
     background: str | None = typer.Option(
-        None, help="Traffic of others: share=30%,ports=*:gpu0_eth,qps=4,packet=9000 (ports joined by +)."
+        None, help="Background traffic: share=30%,ports=*:gpu0_eth,qps=4,packet=9000 (ports joined by +)."
     ),
     scenario: Path | None = typer.Option(None, help="A scenario file: traffic, background, overrides, faults."),
     on: str | None = typer.Option(
@@ -47,7 +47,9 @@ def sim(
     per_host: int | None = typer.Option(
         None, min=1, help="Processes on each server, which share its GPUs; default: one a GPU."
     ),
-    fib: Path | None = typer.Option(None, help="Forwarding tables as exported, instead of those that are computed."),
+    fib: Path | None = typer.Option(
+        None, help="A file of exported forwarding tables, used instead of the computed ones."
+    ),
     running: Path | None = RUNNING,
     device: list[str] = DEVICE,
     hardware: Path | None = HARDWARE,
@@ -90,10 +92,10 @@ def sim(
     as_json: bool = JSON,
     quiet: bool = QUIET,
 ) -> None:
-    """Predict what a collective gets on a designed network, packet by packet or as flows, and what limits it.
+    """Predict how fast a collective runs on a designed network and what limits it, packet by packet or with flows.
 
     Without a fabric file, --topology with --flows or --traffic runs raw flows on a network that is not designed.
-    Exits 1 where something did not come to its end.
+    Exits 1 where a collective or a flow did not finish.
     """
     words: dict[str, Any] = {name: value for name, value in locals().items() if name != "fabric"}
     if fabric is None:

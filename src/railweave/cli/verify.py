@@ -31,11 +31,13 @@ def verify(
         help="Folder of published SONiC YANG models (src/sonic-yang-models of sonic-buildimage).",
     ),
     every: bool = typer.Option(
-        False, "--every", help="Validators read every file; else of more than 64 one of each shape and a sample."
+        False,
+        "--every",
+        help="Have validators read every file; by default, of more than 64 files they read one of each kind and a sample.",
     ),
     running: Path | None = RUNNING,
     design_only: bool = typer.Option(
-        False, "--design-only", help="Of a build folder check the design, and leave its files alone."
+        False, "--design-only", help="Check only the design of a build folder, not its files."
     ),
     device: list[str] = DEVICE,
     hardware: Path | None = HARDWARE,
@@ -43,7 +45,7 @@ def verify(
     as_json: bool = JSON,
     quiet: bool = QUIET,
 ) -> None:
-    """Check a network against itself, a build folder's files against its design, and have outside validators read them. Exits 1 where a finding is an error."""
+    """Look for mistakes in a network and in its files, and have programs of others read these files. Exits 1 where a finding is an error."""
     from railweave.api import verify as run
 
     with telling(quiet=quiet or as_json) as say:

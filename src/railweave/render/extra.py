@@ -33,7 +33,7 @@ ONE_END = Rule(
     "warning",
     "rendering",
     "own statements set an MTU or ECN at this end of a link alone",
-    "the other end is a server's NIC or another switch, which is not told: longer packets are dropped on the way, or senders do "
+    "the other end is a server's NIC or another switch, whose configuration does not change with it: longer packets are dropped on the way, or senders do "
     "not slow down as they are marked (Thor2 guide, section 2.5: settings of NIC and switch match)",
     "use `mtu` and `qos.classes.NAME.ecn` of the fabric file, from which both ends follow",
 )

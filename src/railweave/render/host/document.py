@@ -218,7 +218,7 @@ class Versions(TypedDict):
 
 @described
 class Host(TypedDict):
-    """What a server is told."""
+    """What a server is configured with."""
 
     schema: Literal[1]
     """version of this file's form"""

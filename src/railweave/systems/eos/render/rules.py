@@ -133,7 +133,7 @@ SHARED_FATE = Rule(
     "info",
     "rendering",
     "what EOS does where BFD goes down while a neighbor restarts gracefully is its own default",
-    "no public schema has a statement for it; Junos and FRR are told to hold to BFD but for a neighbor that restarts",
+    "no public schema has a statement for it; Junos and FRR are configured to follow BFD except for a neighbor that restarts",
 )
 NO_ROOT = Rule(
     "eos-no-root",

@@ -69,7 +69,7 @@ MACSEC_NAME = Rule(
     "info",
     "rendering",
     f"the key name of MACsec is filled up with zeros to {KEY_NAME_DIGITS} digits",
-    "Junos does so by itself; a neighbor of another kind must be told all",
+    "Junos fills it up by itself; on a neighbor that runs another system, configure all 64 digits",
 )
 NO_COLOR_ENDPOINTS = Rule(
     "sonic-no-color-endpoints",
