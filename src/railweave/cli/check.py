@@ -96,7 +96,7 @@ def _print_tasks(tasks: Sequence[Task]) -> None:
     """The punch list, rack by rack."""
     if not tasks:
         return
-    typer.echo("work to do at the racks:")
+    typer.echo("punch list, by rack:")
     rack = None
     devices = max(len(one.device) for one in tasks)
     ports = max(len(one.port) for one in tasks)
