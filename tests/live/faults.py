@@ -12,7 +12,16 @@ from railweave.expect.model import Port
 from railweave.live import Living
 from railweave.state.device_state import Alarm, Clock, DeviceState, Watchdog
 from railweave.state.ports import InterfaceState, Lane, Optic, PfcCounters, PortQueues, PriorityGroup, Queue
-from railweave.state.protocols import BfdSession, BgpSession, LldpNeighbor, NextHop, Route, VrfState
+from railweave.state.protocols import (
+    BfdSession,
+    BgpSession,
+    HeardAdvertisement,
+    LldpNeighbor,
+    NextHop,
+    Route,
+    RouterAdvertising,
+    VrfState,
+)
 
 
 @dataclass(frozen=True)
@@ -234,6 +243,27 @@ def _not_advertising(dice: random.Random, living: Living) -> Fault | None:
     name = dice.choice(list(state.advertising))
     none = replace(state.advertising[name], sent=0)
     return _fault(state, name, "advertisements-not-sent", advertising=state.advertising | {name: none})
+
+
+def _of_advertising(name: str, change: Callable[[RouterAdvertising], RouterAdvertising]) -> None:
+    @kind(f"advertising{name}")
+    def draw(dice: random.Random, living: Living) -> Fault | None:
+        _, state = _device(dice, living)
+        if not state.advertising:
+            return None
+        one = dice.choice(list(state.advertising))
+        changed = _with(state.advertising, one, change(state.advertising[one]))
+        return _fault(state, one, "advertisements-differ", advertising=changed)
+
+
+_of_advertising(".interval_s", lambda one: replace(one, interval_s=7))
+_of_advertising(".lifetime_s", lambda one: replace(one, lifetime_s=0))
+_of_advertising(".hop_limit", lambda one: replace(one, hop_limit=1))
+_of_advertising(".reachable_ms", lambda one: replace(one, reachable_ms=30))
+_of_advertising(".retransmit_ms", lambda one: replace(one, retransmit_ms=31))
+_of_advertising(
+    ".heard.conflicts", lambda one: replace(one, heard=(HeardAdvertisement("fe80::5", conflicts=("ipv6-ra-mtu",)),))
+)
 
 
 def _of_session(name: str, rules: str, change: Callable[[BgpSession, random.Random], BgpSession | None]) -> None:

@@ -73,7 +73,20 @@ def perfect(one: Expected) -> DeviceState:
             port.name: Optic(True, port.optic, lanes=(Lane(1, 0.5, -1.0, 60.0),), rx_low_dbm=-10.0, tx_low_dbm=-6.0)
             for port in one.ports
         },
-        advertising={each.name: RouterAdvertising(sent=3) for each in one.gateways if each.advertisements},
+        advertising={
+            each.name: RouterAdvertising(
+                3,
+                0,
+                (),
+                each.advertisements.max_interval,
+                each.advertisements.router_lifetime,
+                each.advertisements.hop_limit,
+                each.advertisements.reachable_time,
+                each.advertisements.retransmit_timer,
+            )
+            for each in one.gateways
+            if each.advertisements
+        },
         bgp=tuple(
             BgpSession(
                 str(peering.peer_address) if peering.peer_address else "fe80::1",

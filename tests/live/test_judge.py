@@ -207,3 +207,23 @@ def test_a_route_that_is_not_in_a_whole_table_is_missing() -> None:
     [finding] = judged(changed(asked, leaf, answered=frozenset({"routes-ipv6@default"})))
     assert (finding.id, finding.where) == ("route-missing", leaf)
     assert routes[0].prefix in finding.what
+
+
+def test_a_daemon_that_does_not_run_explains_its_sessions_and_the_questions_it_left() -> None:
+    one = living()
+    leaf = "stripe1-leaf1"
+    words = "`vtysh -c 'show bgp vrf all summary json'`: bgpd is not running"
+    dead = changed(one, leaf, bgp=None)
+    for spine in {each.session.peer for each in one.expected[leaf].sessions}:
+        bgp = one.states[spine].bgp
+        assert bgp is not None
+        ports = {each.session.interface for each in one.expected[spine].sessions if each.session.peer == leaf}
+        dead = changed(dead, spine, bgp=tuple(replace(x, state="active") if x.interface in ports else x for x in bgp))
+    found = judged(replace(dead, unanswered={leaf: {"bgp": words, "bgp-neighbors": words}}))
+    assert told(found) == [("daemon-not-running", leaf)]
+    assert len(found) == 1 + 2 + 4
+    bfd = one.states[leaf].bfd
+    assert bfd is not None
+    no_bfd = changed(one, leaf, bfd=None)
+    found = judged(replace(no_bfd, unanswered={leaf: {"bfd": "error: the bfd subsystem is not running"}}))
+    assert told(found) == [("daemon-not-running", leaf)]

@@ -275,6 +275,7 @@ def test_a_command_on_this_machine() -> None:
     for command, kind in (
         (Command({"": ["sleep", "60", "#"]}, limit=0.3), "refused"),
         (Command({"": ["no-such-program"]}), "unreachable"),
+        (Command({"": ["sh", "-c", "echo bgpd is not running >&2"]}), "refused"),
         (Command({"": ["sh", "-c", "echo '% Unknown command'"]}), "refused"),
         (Command({"": ["sh", "-c", "sleep 60"]}, limit=0.3), "late"),
     ):

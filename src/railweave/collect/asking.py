@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from railweave.reach.failure import ReachError
 from railweave.reach.opening import opened
+from railweave.state.question import not_running
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -120,7 +121,7 @@ async def _round(
             except ReachError as error:
                 if error.kind not in {"refused", "not asked"}:
                     raise
-                if question.optional and error.kind == "refused":
+                if question.optional and error.kind == "refused" and not not_running(str(error)):
                     outcome.absent.append(question.name)
                 else:
                     outcome.failed[question.name] = str(error)

@@ -14,10 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from railweave.config.addresses import Prefix
+    from railweave.device.timers import RouterAdvertisements
     from railweave.expect import Expected
     from railweave.expect.model import Gateway, Route, Tenant
     from railweave.live.living import Living, Part
     from railweave.state.device_state import DeviceState
+    from railweave.state.protocols import RouterAdvertising
 
 ROUTE_MISSING = Rule(
     "route-missing",
@@ -65,6 +67,14 @@ NO_ADVERTISEMENTS = Rule(
     "living",
     "A server-facing interface sends no router advertisements.",
     why="servers get no addresses (SLAAC) and no gateway",
+    fix="load the designed configuration again",
+)
+ADVERTISEMENTS = Rule(
+    "advertisements-differ",
+    "error",
+    "living",
+    "Router advertisements of a server-facing interface say something else than the design has.",
+    why="servers lose their gateway or their addresses earlier or later than designed, or send otherwise",
     fix="load the designed configuration again",
 )
 VRF_MISSING = Rule(
@@ -174,6 +184,26 @@ def _gateway(wanted: Gateway, state: DeviceState) -> Iterator[Seen]:
         if sending is None or sending.sent == 0:
             what = f"{wanted.name} sends no router advertisements"
             yield Seen(NO_ADVERTISEMENTS, wanted.device, what, wanted.because, wanted.name)
+        elif wrong := _advertised(wanted.advertisements, sending):
+            what = f"{wanted.name} advertises {', '.join(wrong)}"
+            yield Seen(ADVERTISEMENTS, wanted.device, what, wanted.because, wanted.name)
+
+
+def _advertised(wanted: RouterAdvertisements, said: RouterAdvertising) -> list[str]:
+    """What is advertised otherwise than designed; fields in which a neighbor's own advertisement disagrees, where the device says so."""
+    fields = (
+        ("an interval of {} s", said.interval_s, wanted.max_interval),
+        ("a router lifetime of {} s", said.lifetime_s, wanted.router_lifetime),
+        ("a hop limit of {}", said.hop_limit, wanted.hop_limit),
+        ("a reachable time of {} ms", said.reachable_ms, wanted.reachable_time),
+        ("a retransmit timer of {} ms", said.retransmit_ms, wanted.retransmit_timer),
+    )
+    found = [
+        f"{words.format(has)}, the design has {should}"
+        for words, has, should in fields
+        if has is not None and has != should
+    ]
+    return found + [f"another {name} than {one.source}" for one in said.heard for name in one.conflicts]
 
 
 def _tenant(wanted: Tenant, state: DeviceState) -> Iterator[Seen]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from railweave.findings.registry import Rule
 from railweave.live.interfaces import short
 from railweave.live.living import Seen
+from railweave.state.question import not_running
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -148,7 +149,8 @@ def _silent(living: Living) -> Iterator[Seen]:
 def _asked(living: Living, device: str, notes: Iterable[Note]) -> Iterator[Seen]:
     """What a device was asked and did not answer, or answered in words that were not understood."""
     for question, why in living.unanswered.get(device, {}).items():
-        yield Seen(UNANSWERED, device, f"{question}: {why}")
+        needs: frozenset[Part] = frozenset([("daemon", f"{device} {daemon}")] if (daemon := not_running(why)) else ())
+        yield Seen(UNANSWERED, device, f"{question}: {why}", needs=needs)
     for note in notes:
         yield Seen(UNREAD, device, f"{note.question}{f', {note.place}' if note.place else ''}: {note.what}")
 

@@ -32,6 +32,7 @@ CAUSES = (
     (cabling.SWAPPED, cabling.WRONG),
     (ports.NO_OPTIC, ports.ABSENT, ports.SHUT, servers.ABSENT),
     (ports.DOWN,),
+    (sessions.DAEMON,),
     (servers.DOWN,),
     (sessions.MISSING, sessions.DOWN, sessions.AS),
 )

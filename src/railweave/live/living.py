@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from railweave.state.device_state import DeviceState
     from railweave.state.host_state import HostState
 
-Kind = Literal["device", "link", "session", "nic"]
+Kind = Literal["device", "link", "session", "nic", "daemon"]
 Part = tuple[Kind, str]
-"""A part of the network that something breaks or rests on: a device, a link by its name, the routing session of a link, a NIC."""
+"""A part of the network that something breaks or rests on: a device, a link by its name, the routing session of a link, a NIC, a daemon."""
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 from railweave.findings.registry import Rule
 from railweave.live.interfaces import without_unit
 from railweave.live.living import Seen, link_and_ends
+from railweave.state.question import not_running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,6 +20,14 @@ if TYPE_CHECKING:
 
     Said = TypeVar("Said", BgpSession, BfdSession)
 
+DAEMON = Rule(
+    "daemon-not-running",
+    "error",
+    "living",
+    "A routing daemon of a device does not run.",
+    why="all that it does is not done: its sessions are down, and its routes go",
+    fix="look at the device's log for why it ended, and start it again",
+)
 MISSING = Rule(
     "session-missing",
     "error",
@@ -69,8 +78,27 @@ PREFIXES = Rule(
 )
 
 
+_OF_BFD = {"bfdd", "bfd"}
+
+
+def _daemons(living: Living) -> Iterator[Seen]:
+    """Daemons that do not run, by the device's own words in the place of answers."""
+    for one, _ in living.pairs():
+        asked = living.unanswered.get(one.device, {})
+        gone = dict.fromkeys(name for why in asked.values() if (name := not_running(why)))
+        for daemon in gone:
+            broken: set[Part] = {("daemon", f"{one.device} {daemon}")}
+            if daemon in _OF_BFD:
+                broken.add(("daemon", f"{one.device} bfd"))
+            else:
+                broken.add(("daemon", f"{one.device} bgp"))
+                broken |= {carried(each.session) for each in (*one.sessions, *one.overlay_sessions)}
+            yield Seen(DAEMON, one.device, f"{daemon} is not running", one.identity.because, breaks=frozenset(broken))
+
+
 def sessions(living: Living) -> Iterator[Seen]:
     """Every session of the design, of links and of the overlay."""
+    yield from _daemons(living)
     for one, state in living.pairs():
         of_links = [(each.session, each.bfd, each.because, each) for each in one.sessions]
         of_overlay = [(each.session, each.bfd, each.because, None) for each in one.overlay_sessions]
@@ -99,7 +127,8 @@ def carried(peering: Peering) -> Part:
 
 
 def _rests_on(peering: Peering, device: str) -> frozenset[Part]:
-    return link_and_ends(peering.link, device, peering.peer)
+    daemons: set[Part] = {("daemon", f"{one} bgp") for one in (device, peering.peer)}
+    return link_and_ends(peering.link, device, peering.peer) | daemons
 
 
 def _session(
@@ -160,7 +189,8 @@ def _sources(living: Living, sender: str, peering: Peering) -> frozenset[Part]:
 
 
 def _bfd(peering: Peering, wanted: Bfd, because: Keys, device: str, found: BfdSession | None) -> Iterator[Seen]:
-    needs = _rests_on(peering, device) | {carried(peering)}
+    daemons: set[Part] = {("daemon", f"{one} bfd") for one in (device, peering.peer)}
+    needs = _rests_on(peering, device) | {carried(peering)} | daemons
     what = f"BFD with {peering.peer}"
     if found is None or (found.state is not None and found.state != "up"):
         state = "is not there" if found is None else f"is {found.state}"

@@ -49,7 +49,8 @@ class Command:
                 await process.wait()
         answer = decoded(out)
         refused = complaint(answer)
-        if refused or (process.returncode and not answer.strip()):
+        # vtysh says of a daemon that is not running nothing but an error, and ends as if all were well.
+        if refused or ((process.returncode or wrong.strip()) and not answer.strip()):
             why = refused or told(decoded(wrong)) or f"exit status {process.returncode}"
             raise ReachError("refused", f"`{words}`: {why}")
         return answer

@@ -149,7 +149,8 @@ class Ssh:
         if status is None and process.exit_signal is None and self._connections[-1].is_closed():
             raise ReachError("lost", f"`{words}`: the connection ended in the middle of the answer")
         refused = complaint(answer) or (complaint(decoded(wrong)) if status else None)
-        if refused or (status and not answer.strip()):
+        # vtysh says of a daemon that is not running nothing but an error, and ends as if all were well.
+        if refused or ((status or wrong.strip()) and not answer.strip()):
             raise ReachError("refused", f"`{words}`: {refused or told(decoded(wrong)) or f'exit status {status}'}")
         return answer
 

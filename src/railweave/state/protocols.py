@@ -57,11 +57,19 @@ class HeardAdvertisement:
 
 @dataclass(frozen=True, slots=True)
 class RouterAdvertising:
-    """Router advertisements on an interface: how many were sent and received, and what neighbors said last."""
+    """Router advertisements on an interface: how many were sent and received, what is sent, and what neighbors said last.
+
+    ``interval_s`` is the longest time between two, ``lifetime_s`` that of the router, and the others as RFC 4861, section 4.2, has them.
+    """
 
     sent: int | None = None
     received: int | None = None
     heard: tuple[HeardAdvertisement, ...] = ()
+    interval_s: int | None = None
+    lifetime_s: int | None = None
+    hop_limit: int | None = None
+    reachable_ms: int | None = None
+    retransmit_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,15 @@ def asked_about(name: str) -> tuple[str, str, str] | None:
     return parts[0], parts[1], parts[2].replace("_", "/")
 
 
+_NOT_RUNNING = re.compile(r"\b(\w+)(?: subsystem)? is not running\b")
+
+
+def not_running(why: str) -> str:
+    """The daemon that is not running, where that is why a question was refused: FRRouting's ``bgpd``, Junos' ``routing``; or empty."""
+    found = _NOT_RUNNING.search(why)
+    return found[1] if found else ""
+
+
 _QUOTED = r"'show [\w .:/%*-]+'"
 _READS: dict[Protocol, re.Pattern[str]] = {
     "ssh": re.compile(

@@ -33,7 +33,15 @@ def answers(state: DeviceState) -> dict[str, str]:
             }
             sending = (state.advertising or {}).get(name)
             if sending is not None:
-                shown[name] |= {"ndRouterAdvertisementsSent": sending.sent, "ndRouterAdvertisementsRcvd": 0}
+                shown[name] |= {
+                    "ndRouterAdvertisementsSent": sending.sent,
+                    "ndRouterAdvertisementsRcvd": 0,
+                    "ndRouterAdvertisementsIntervalSecs": sending.interval_s,
+                    "ndRouterAdvertisementsLiveForSecs": sending.lifetime_s,
+                    "ndAdvertisedHopCountLimitHops": sending.hop_limit,
+                    "ndAdvertisedReachableTimeMsecs": sending.reachable_ms,
+                    "ndAdvertisedRetransmitIntervalMsecs": sending.retransmit_ms,
+                }
         found["interfaces"] = json.dumps(shown)
         found["links"] = json.dumps(
             [

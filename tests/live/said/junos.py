@@ -96,6 +96,14 @@ def answers(state: DeviceState) -> dict[str, str]:
                         el("interface-name", _unit(name)),
                         el("ipv6-ra-advertisements-sent", one.sent),
                         el("ipv6-ra-advertisements-received", 0),
+                        *(
+                            el(
+                                "ipv6-ra-advertisement",
+                                el("ipv6-source-address", heard.source),
+                                *(f"<{conflict}-conflict/>" for conflict in heard.conflicts),
+                            )
+                            for heard in one.heard
+                        ),
                     )
                     for name, one in state.advertising.items()
                 ),

@@ -47,8 +47,9 @@ def routing_questions(config: DeviceConfig, asked: Iterable[tuple[str, str]], *,
         found += [
             vtysh("bgp", "show bgp vrf all summary json"),
             vtysh("bgp-neighbors", "show bgp vrf all neighbors json"),
-            vtysh("bfd", "show bfd peers json", optional=True),
         ]
+    if any(one is not None and one.bfd is not None for one in (config.bgp, config.overlay, config.isis)):
+        found.append(vtysh("bfd", "show bfd peers json", optional=True))
     if overlay:
         found += [
             vtysh("vrfs", "show vrf vni json", optional=True),
@@ -151,7 +152,13 @@ def _advertising(zebra: Value | None) -> dict[str, RouterAdvertising] | None:
         return None
     found = {
         name: RouterAdvertising(
-            one.one("ndRouterAdvertisementsSent").integer(), one.one("ndRouterAdvertisementsRcvd").integer()
+            one.one("ndRouterAdvertisementsSent").integer(),
+            one.one("ndRouterAdvertisementsRcvd").integer(),
+            interval_s=one.one("ndRouterAdvertisementsIntervalSecs").integer(),
+            lifetime_s=one.one("ndRouterAdvertisementsLiveForSecs").integer(),
+            hop_limit=one.one("ndAdvertisedHopCountLimitHops").integer(),
+            reachable_ms=one.one("ndAdvertisedReachableTimeMsecs").integer(),
+            retransmit_ms=one.one("ndAdvertisedRetransmitIntervalMsecs").integer(),
         )
         for name, one in zebra.entries()
         if one.one("ndRouterAdvertisementsSent").there
