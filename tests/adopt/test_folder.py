@@ -14,6 +14,7 @@ from railweave.state.capture import read_capture
 from railweave.systems import system
 from tests.adopt.scramble import SYSTEMS, configs_of
 from tests.cli.test_exit_codes import run
+from tests.conftest import EXAMPLES
 from tests.retarget import retargeted
 
 if TYPE_CHECKING:
@@ -84,3 +85,31 @@ def test_neighbors_heard(tmp_path: Path) -> None:
     heard.write_text('{"p1": "two"}')
     with pytest.raises(InputError, match="a neighbor is written as"):
         read_lldp(read_capture(tmp_path), {})
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "said"),
+    [
+        ("config_db.json", '{"PORT": {"Ethernet0":\n', "config_db.json:2: it cannot be read: Expecting"),
+        ("configuration.txt", "", "configuration.txt:1: it is empty"),
+        ("configuration.txt", "system {\n host-name a;\n interfaces {\n", "configuration.txt:3: it cannot be read"),
+    ],
+)
+def test_a_text_that_cannot_be_read_is_named_with_its_line(tmp_path: Path, file: str, text: str, said: str) -> None:
+    (tmp_path / "leaf1").mkdir()
+    (tmp_path / "leaf1" / file).write_text(text)
+    with pytest.raises(InputError) as caught:
+        adopt(tmp_path)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("verb", ["verify", "drift"])
+def test_nothing_that_could_be_compared_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, verb: str
+) -> None:
+    """A capture whose folders are called otherwise than the switches would else pass as one without a difference."""
+    saved = _saved(tmp_path / "saved", READ[0])
+    (saved / "leaf1").rename(saved / "sw1")
+    running = ("--running", saved) if verb == "verify" else (saved,)
+    assert run(monkeypatch, verb, EXAMPLES / f"{ONE_LEAF}.yaml", *running) == 2
+    assert "no configuration of a switch of the design is here, only of sw1" in capsys.readouterr().err

@@ -76,7 +76,8 @@ def read_devices(capture: Capture) -> list[Read]:
 
 def _read(capture: Capture, device: str, likely: Sequence[str]) -> Read | None:
     best: tuple[int, Read] | None = None
-    wrong: list[Problem] = []
+    wrong: list[tuple[bool, int, Problem]] = []
+    empty: list[Path] = []
     for nos in (*likely, *(one for one in systems() if one not in likely)):
         reader = system(nos).reader
         if reader is None:
@@ -84,16 +85,20 @@ def _read(capture: Capture, device: str, likely: Sequence[str]) -> Read | None:
         paths = capture.configurations(device, _files(nos)) or _any(capture, device)
         texts = {path.name: text for path, text in paths.items() if text.strip()}
         if not texts:
+            empty += paths
             continue
         try:
             reading = reader.read(texts)
         except RenderError as error:
             path = next(iter(paths))
-            wrong.append(
-                Problem(FileLine(str(path), error.line or 1), f"it cannot be read: {error.what}", "save it again")
-            )
+            problem = Problem(FileLine(str(path), error.line or 1), f"it cannot be read: {error.what}", "save it again")
+            wrong.append((_has_form(nos, path.name, texts.get(path.name, "")), error.line or 1, problem))
             continue
         known = sum(one.kind == "understood" for one in reading.statements)
+        if not known:
+            path = next(iter(paths))
+            nothing = Problem(FileLine(str(path), 1), "nothing in it is known", "save the switch's configuration")
+            wrong.append((_has_form(nos, path.name, texts.get(path.name, "")), 0, nothing))
         one = Read(device, nos, reading, texts, {path.name: path for path in paths})
         if (
             nos in likely
@@ -103,9 +108,17 @@ def _read(capture: Capture, device: str, likely: Sequence[str]) -> Read | None:
             return one
         if known and (best is None or known > best[0]):
             best = (known, one)
-    if best is None and wrong:
-        raise InputError(wrong[:1])
+    if best is None and wrong:  # as the system says it whose form the text has, or that reads most of it
+        raise InputError([max(wrong, key=lambda one: one[:2])[2]])
+    if best is None and empty:
+        raise InputError([Problem(FileLine(str(empty[0]), 1), "it is empty", "save it again, or remove it")])
     return best[1] if best else None
+
+
+def _has_form(nos: str, name: str, text: str) -> bool:
+    """Whether a file is named as a system's own is, or is JSON as it prints."""
+    is_json = text.lstrip()[:1] in {"{", "["}
+    return name in _files(nos) or (is_json and any(one.endswith(".json") for one in _files(nos)))
 
 
 def _any(capture: Capture, device: str) -> dict[Path, str]:

@@ -18,7 +18,7 @@ from railweave.checks.file_rules import FILE_UNREADABLE
 from railweave.config.secret import alike
 from railweave.device.amend import amended
 from railweave.device.unprinted_names import NAMES
-from railweave.errors import RenderError
+from railweave.errors import InputError, NetworkPart, Problem, RenderError
 from railweave.render.workers import spread
 from railweave.systems import system
 
@@ -144,7 +144,10 @@ def stand(
 
 
 def saved(designed: Mapping[str, DeviceConfig], captured: Mapping[str, Texts]) -> dict[str, Stands]:
-    """How each switch stands of which there are texts; those of other devices are left alone."""
+    """How each switch stands of which there are texts; those of other devices are left alone.
+
+    Raises ``InputError`` where all texts are of other devices: nothing would be compared, and everything seem to be well.
+    """
 
     def one(name: str) -> Stands:
         config = designed[name]
@@ -153,6 +156,12 @@ def saved(designed: Mapping[str, DeviceConfig], captured: Mapping[str, Texts]) -
         return stands(config, *_matched(own, list(system(config.nos).trees(config)), captured[name]))
 
     names = [name for name in designed if captured.get(name)]
+    if captured and not names:
+        shown = f"{', '.join(list(captured)[:4])}{', …' if len(captured) > 4 else ''}"
+        what = f"no configuration of a switch of the design is here, only of {shown}"
+        raise InputError(
+            [Problem(NetworkPart(next(iter(captured))), what, "call each folder as the design calls the switch")]
+        )
     return dict(zip(names, spread(one, names), strict=True))
 
 
