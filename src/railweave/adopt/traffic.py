@@ -226,7 +226,7 @@ def mtus(draft: Draft, configs: Mapping[str, DeviceConfig], found: Shape) -> Non
                 if kind and profile.cable_length_m:
                     lengths[kind][profile.cable_length_m] += 1
     usual = Mtu()
-    made = {
+    made: dict[str, int] = {
         key: counts.most_common(1)[0][0]
         for key, counts in (("fabric", between), ("server_port", to_servers), ("irb", gateways))
         if counts and counts.most_common(1)[0][0] not in {0, getattr(usual, key)}
@@ -237,7 +237,8 @@ def mtus(draft: Draft, configs: Mapping[str, DeviceConfig], found: Shape) -> Non
     tunnel = 0 if evpn is None else tunnel_overhead_bytes(evpn.get("vtep", Overlay().vtep))
     for key, outer in (("fabric", tunnel), ("server_port", 0)):
         least = made.get("irb", usual.irb) + 14 + outer
-        if made.get(key, getattr(usual, key)) < least:
+        written: int = made.get(key, getattr(usual, key))
+        if written < least:
             made[key] = least
             draft.note(
                 f"ports carry frames that are too short for packets of {least - 14 - outer} bytes: the file has {key} {least}"
