@@ -237,8 +237,7 @@ def mtus(draft: Draft, configs: Mapping[str, DeviceConfig], found: Shape) -> Non
     tunnel = 0 if evpn is None else tunnel_overhead_bytes(evpn.get("vtep", Overlay().vtep))
     for key, outer in (("fabric", tunnel), ("server_port", 0)):
         least = made.get("irb", usual.irb) + 14 + outer
-        written: int = made.get(key, getattr(usual, key))
-        if written < least:
+        if made.get(key, least) < least:
             made[key] = least
             draft.note(
                 f"ports carry frames that are too short for packets of {least - 14 - outer} bytes: the file has {key} {least}"

@@ -245,3 +245,13 @@ def test_a_text_of_nothing_is_a_configuration() -> None:
         found = text(nothing)
         assert from_document(to_document(found.config)) == found.config
         assert found.statements == ()
+
+
+def test_targets_of_a_vrf_may_stand_in_its_address_families() -> None:
+    found = text(
+        "hostname a\n!\nvrf instance T\n!\ninterface Vxlan1\n   vxlan vrf T vni 9\n!\nrouter bgp 65001\n   !\n   vrf T\n      rd 10.0.0.1:1\n"
+        "      !\n      address-family ipv4\n         route-target import evpn 1:9\n         route-target export evpn 1:9\n!\nend\n"
+    )
+    [vrf] = found.config.vrfs
+    assert (vrf.import_targets, vrf.export_targets) == (("target:1:9",), ("target:1:9",))
+    assert found.not_understood == ()
