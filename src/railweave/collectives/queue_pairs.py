@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from railweave.collectives.program import csr, waiting_of
 from railweave.errors import Argument, InputError, Problem
 
 if TYPE_CHECKING:
@@ -76,17 +75,22 @@ def waits(program: Program, parts: Split) -> tuple[NDArray[np.uint64], NDArray[n
     """
     first = parts.first.astype(np.int64)
     count = np.diff(first)
-    waiting, awaited = waiting_of(program), program.after.astype(np.int64)
-    each = count[waiting] * count[awaited]
-    pair = np.repeat(np.arange(len(waiting)), each)
-    place = np.arange(len(pair)) - np.repeat(np.cumsum(each) - each, each)
-    across = count[awaited][pair]
-    return csr(
-        len(parts.message),
-        first[waiting][pair] + place // across,
-        first[awaited][pair] + place % across,
-        program.after_delay_ps.astype(np.int64)[pair],
-    )
+    # what each message waits for, in parts: it is the same for all of its own parts
+    awaited = program.after.astype(np.int64)
+    across = count[awaited]
+    entry = np.repeat(np.arange(len(awaited), dtype=np.int32), across)
+    turn = np.arange(len(entry)) - np.repeat(np.cumsum(across) - across, across)
+    of_message = (first[awaited][entry] + turn).astype(np.uint32)
+    delay_ps = program.after_delay_ps[entry]
+    start = np.zeros(len(awaited) + 1, np.int64)
+    np.cumsum(across, out=start[1:])
+    begin = start[program.after_start.astype(np.int64)]
+    each = np.diff(begin)[parts.message]
+    after_start = np.zeros(len(parts.message) + 1, np.uint64)
+    np.cumsum(each, out=after_start[1:])
+    place = np.arange(int(after_start[-1]))
+    place += np.repeat(begin[:-1][parts.message] - after_start[:-1].astype(np.int64), each)
+    return after_start, of_message[place], delay_ps[place]
 
 
 def _turn(connection: NDArray[np.uint32]) -> NDArray[np.int64]:
